@@ -1,0 +1,18 @@
+# Everything from Debian's packages; the names to install are in cmake/steps.sh.
+find_package(yaml-cpp REQUIRED)
+if(NOT TARGET yaml-cpp::yaml-cpp)  # before yaml-cpp 0.8
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
+if(SPILLWAY_TESTS)
+  find_package(Catch2 2 REQUIRED)
+  if(SPILLWAY_BENCHMARKS)
+    find_package(benchmark REQUIRED)
+  endif()
+endif()

@@ -1,0 +1,21 @@
+# The settings every target of Spillway shares.
+add_library(spillway_settings INTERFACE)
+target_include_directories(spillway_settings INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(spillway_settings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough)
+if(SPILLWAY_WERROR)
+  target_compile_options(spillway_settings INTERFACE -Werror)
+endif()
+if(SPILLWAY_SANITIZE)
+  add_compile_options(-fsanitize=${SPILLWAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SPILLWAY_SANITIZE})
+  # The instrumentation makes gcc see uninitialised values in the standard library where there are none.
+  target_compile_options(spillway_settings INTERFACE -Wno-maybe-uninitialized)
+endif()
+
+# spillway_library(name SOURCES ... LINK ...): the static library of one folder.
+function(spillway_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC spillway_settings ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+endfunction()

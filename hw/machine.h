@@ -1,0 +1,135 @@
+// Hardware as data: devices, host memory nodes and the links between them, with the origin of every number.
+//
+// One GPU is a list of length one: every stream, buffer and limit in Spillway names its device by index.
+// Machines are written as YAML (hw/*.yaml); nothing in the code knows a particular one.
+#ifndef SPILLWAY_HW_MACHINE_H_
+#define SPILLWAY_HW_MACHINE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/units.h"
+
+namespace spillway {
+
+enum class Direction : std::uint8_t { kHostToDevice = 0, kDeviceToHost = 1 };
+
+// Where a number comes from. `text` names device, driver, library, date and spread for measured numbers, the
+// publication for published ones, the reason for assumed ones.
+struct Source {
+  enum class Kind : std::uint8_t { kMeasured, kPublished, kAssumed };
+  Kind kind = Kind::kAssumed;
+  std::string text;
+  bool operator==(const Source&) const = default;
+};
+const char* SourceKindName(Source::Kind kind);  // "measured", "published", "assumed"
+
+// Time of one contiguous copy against its size: linear between points, beyond the last point at the rate of the
+// last interval, below the first point the time of the first (a copy is never faster than its latency). Rounded to
+// whole nanoseconds; never decreasing with the size.
+struct TransferCurve {
+  struct Point {
+    Bytes bytes = 0;
+    Nanos time = 0;
+    bool operator==(const Point&) const = default;
+  };
+  std::vector<Point> points;  // bytes strictly increasing, times not decreasing; at least two
+  double error = 0.1;         // relative error of an answer (one standard deviation)
+  Source source;
+  Nanos Time(Bytes bytes) const;
+  bool operator==(const TransferCurve&) const = default;
+};
+
+struct HostNode {
+  std::string name;
+  Bytes memory = 0;  // all of it may be pinned unless `pinned_limit` says otherwise
+  Bytes pinned_limit = 0;
+  Source source;
+  bool operator==(const HostNode&) const = default;
+};
+
+struct Link {
+  std::string name;
+  int host = 0;                         // index into Machine::hosts
+  int device = 0;                       // index into Machine::devices
+  std::array<TransferCurve, 2> curves;  // by Direction, pinned memory
+  // While copies run in both directions, each proceeds at this fraction of its rate alone; 1 = full duplex.
+  double duplex_factor = 1.0;
+  Source duplex_source;
+  bool operator==(const Link&) const = default;
+};
+
+// What one host call costs the issuing thread.
+struct HostCosts {
+  Nanos kernel_launch = 0, copy_submit = 0, event_record = 0, stream_wait = 0, pool_alloc = 0, pool_free = 0, sync = 0;
+  Source source;
+  bool operator==(const HostCosts&) const = default;
+};
+
+// One row of the first cost model: time = fixed + max(flops / (flop_fraction x peak), bytes / (bandwidth_fraction x
+// memory bandwidth)). A fraction of 0 means that this resource does not bind. Rows are matched by op and pass name
+// ("convolution", "forward"), then by window: "1x1", "3x3", "7x7", "3x3x3", "grouped"; "" matches every window and is
+// used where no closer row exists.
+struct CostLaw {
+  std::string op, pass, window;
+  double flop_fraction = 0;
+  double bandwidth_fraction = 0;
+  Nanos fixed = 0;
+  Bytes workspace = 0;         // what the op wants; granted by the plan
+  double error = 0.3;          // relative error, one standard deviation
+  double copy_slowdown = 1.0;  // factor on the kernel's time while a copy runs in either direction, >= 1
+  Source source;
+  bool operator==(const CostLaw&) const = default;
+};
+
+struct Device {
+  std::string name;
+  Bytes total_memory = 0;
+  Bytes reserve = 0;            // device context and library; never available
+  double pool_fraction = 1.0;   // share of (total - reserve) that a training run may plan with
+  double peak_flops = 0;        // fp32 operations per nanosecond
+  double memory_bandwidth = 0;  // bytes per nanosecond
+  int multiprocessors = 0;
+  HostCosts host_costs;
+  std::vector<CostLaw> laws;
+  Source source;  // of the figures above
+  Source memory_source;
+
+  // pool_fraction x (total_memory - reserve), rounded down to 512 bytes.
+  Bytes UsableMemory() const;
+  bool operator==(const Device&) const = default;
+};
+
+struct Machine {
+  std::string name;
+  std::string description;
+  std::string software;            // the stack that the numbers belong to
+  std::vector<std::string> notes;  // what is missing, what was chosen and why
+  std::vector<Device> devices;
+  std::vector<HostNode> hosts;
+  std::vector<Link> links;
+
+  // The link between a device and the host node nearest to it (the first listed). REQUIRES: a valid machine.
+  const Link& LinkOf(int device) const;
+  bool operator==(const Machine&) const = default;
+};
+
+// Loads a profile. `name_or_path` is the name of a shipped profile ("v100-x86-pcie3") or a path ending in .yaml.
+// A profile may name another one (`same_as: other`) and then is that one under a second name, notes added.
+// The keys of a profile are listed in machine_file.cc.
+// Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once.
+Machine LoadMachine(const std::string& name_or_path);
+// The same from text; `file` is for messages, and a profile named by `same_as` is looked for beside it.
+Machine ParseMachine(const std::string& text, const std::string& file);
+// The profile as YAML; loading it again gives an equal machine.
+std::string MachineToYaml(const Machine& machine);
+// Names of the shipped profiles, sorted.
+std::vector<std::string> ListMachines();
+// Folder with the shipped profiles: $SPILLWAY_HOME/hw, else the source tree the program was built from.
+std::string MachineFolder();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_HW_MACHINE_H_

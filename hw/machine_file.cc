@@ -1,0 +1,131 @@
+// Profiles: finding them by name, and what a file of them may say.
+//
+// A profile is a map; hw/unit.yaml shows every key in use. (r) = required, [..] = range.
+//
+//   name (r), description, software (r)          text
+//   notes                                        list of texts
+//   hosts (r)      list of {name (r), memory (r) > 0, pinned_limit = memory, source (r)}
+//   devices (r)    list of
+//     name (r)
+//     figures (r)     {peak (r) FLOP/s, memory_bandwidth (r) B/s, multiprocessors (r) [1..10000], source (r)}
+//     memory (r)      {total (r) > 0, reserve (r) < total, pool_fraction (r) (0..1], source (r)}
+//     host_costs (r)  {kernel_launch, copy_submit, event_record, stream_wait, pool_alloc, pool_free, sync:
+//                      durations, all (r); source (r)}
+//     laws            list of {op (r), pass (r), window, flop_fraction (r) [0..5], bandwidth_fraction (r) [0..5],
+//                      fixed = 0 ns, workspace = 0 B, error = 0.3 [0..10], copy_slowdown = 1 [1..10], source (r)};
+//                      (op, pass, window) unique
+//   links (r)      list of
+//     name (r), host (r), device (r)               the last two name entries above
+//     host_to_device (r), device_to_host (r)       {points (r): list of [size, time], error = 0.1 [0..10], source (r)};
+//                      at least two points, sizes increasing, times not decreasing, the last interval takes time
+//     duplex (r)      {factor (r) [0.5..1], source (r)}
+//
+//   source         one of {measured: text}, {published: text}, {assumed: text}
+//
+// or the short form of a second name for the same figures:
+//
+//   name (r), same_as (r): another profile (a file beside this one, or a shipped one), description, software, notes
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "hw/document.h"
+#include "hw/machine.h"
+#include "hw/machine_reader.h"
+
+namespace spillway {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kEnding = ".yaml";
+
+// `chain` holds the files that led here through same_as, this one last.
+Machine ReadProfile(const Document& document, std::vector<std::string>& chain);
+
+std::string UnknownMachine(const std::string& name) {
+  const std::vector<std::string> names = ListMachines();
+  if (names.empty()) return fmt::format("unknown machine '{}'; no profiles found in {}", name, MachineFolder());
+  return fmt::format("unknown machine '{}'{} (profiles: {}; or give a path ending in .yaml)", name,
+                     DidYouMean(name, names), fmt::join(names, ", "));
+}
+
+// The file of the profile `name`: in `beside` first (the folder of the file that names it), else a shipped one.
+// "" when there is none.
+std::string FindProfile(const std::string& name, const std::string& beside) {
+  if (name.empty() || name.find_first_of("/\\") != std::string::npos) return "";
+  std::error_code ignored;
+  for (const fs::path& folder : {fs::path(beside), fs::path(MachineFolder())}) {
+    const fs::path path = folder / (name + kEnding);
+    if (fs::is_regular_file(path, ignored)) return path.lexically_normal().string();
+  }
+  return "";
+}
+
+Machine ReadSecondName(MapReader& reader, Diagnostics& diagnostics, std::vector<std::string>& chain) {
+  const std::string name = reader.RequiredString("name");
+  const std::string other = reader.RequiredString("same_as");
+  const std::string description = reader.StringOr("description", "");
+  const std::string software = reader.StringOr("software", "");
+  const std::vector<std::string> notes = reader.StringsOrNone("notes");
+  reader.Finish();
+  const std::string path = FindProfile(other, fs::path(chain.back()).parent_path().string());
+  const bool cycle = std::find(chain.begin(), chain.end(), path) != chain.end();
+  reader.Check(!path.empty(), "same_as", UnknownMachine(other));
+  reader.Check(path.empty() || !cycle, "same_as",
+               fmt::format("profiles name each other in a circle: {} -> {}", fmt::join(chain, " -> "), path));
+  diagnostics.ThrowIfAny();
+
+  chain.push_back(path);
+  Machine machine = ReadProfile(LoadDocument(path), chain);
+  machine.name = name;
+  if (!description.empty()) machine.description = description;
+  if (!software.empty()) machine.software = software;
+  machine.notes.insert(machine.notes.end(), notes.begin(), notes.end());
+  return machine;
+}
+
+Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
+  Diagnostics diagnostics(document);
+  MapReader reader(document.root, diagnostics, "machine profile");
+  if (document.root.Find("same_as") != nullptr) return ReadSecondName(reader, diagnostics, chain);
+  Machine machine = ReadMachine(reader, diagnostics);
+  reader.Finish();
+  diagnostics.ThrowIfAny();
+  return machine;
+}
+
+Machine Read(const Document& document) {
+  std::vector<std::string> chain{fs::path(document.file).lexically_normal().string()};
+  return ReadProfile(document, chain);
+}
+
+}  // namespace
+
+Machine ParseMachine(const std::string& text, const std::string& file) { return Read(ParseDocument(text, file)); }
+
+Machine LoadMachine(const std::string& name_or_path) {
+  if (name_or_path.ends_with(kEnding)) return Read(LoadDocument(name_or_path));
+  const std::string path = FindProfile(name_or_path, MachineFolder());
+  if (path.empty()) throw UserError(UnknownMachine(name_or_path));
+  return Read(LoadDocument(path));
+}
+
+std::vector<std::string> ListMachines() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(MachineFolder(), error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == kEnding) names.push_back(entry->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string MachineFolder() {
+  const char* const home = std::getenv("SPILLWAY_HOME");
+  return std::string(home != nullptr && *home != '\0' ? home : SPILLWAY_SOURCE_DIR) + "/hw";
+}
+
+}  // namespace spillway

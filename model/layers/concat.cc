@@ -1,0 +1,70 @@
+// Concatenation along channels, by copying.
+#include "model/layers/kinds.h"
+#include "model/step_writer.h"
+
+namespace spillway {
+namespace {
+
+Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string& problem) {
+  Shape shape = inputs[0];
+  for (std::size_t k = 1; k < inputs.size(); ++k) {
+    Shape other = inputs[k];
+    shape.c += other.c;
+    other.c = inputs[0].c;
+    if (other == inputs[0]) continue;
+    problem = "inputs to be concatenated differ in more than channels: " + ShapeText(inputs[0]) + " and " +
+              ShapeText(inputs[k]);
+  }
+  return shape;
+}
+
+void Forward(StepWriter& b) {
+  std::vector<TensorId> reads;
+  for (std::size_t k = 0; k < b.inputs(); ++k) reads.push_back(b.Input(k));
+  const TensorId result = b.NewResult();
+  b.Emit(b.NewOp(OpKind::kConcat, Pass::kForward, std::move(reads), {result}));
+}
+
+// One op writes the slices that are the first contribution to their input's gradient; the others are added one by one.
+void Backward(StepWriter& b) {
+  std::vector<TensorId> first;
+  std::vector<std::size_t> later;
+  OpShape shape{.in = b.InputShape(), .out = b.layer().shape, .operands = 0};
+  shape.out.c = 0;
+  for (std::size_t k = 0; k < b.inputs(); ++k) {
+    if (!b.WantsGradient(k)) continue;
+    if (b.HasGradient(k)) {
+      later.push_back(k);
+      continue;
+    }
+    if (first.empty()) shape.in = b.InputShape(k);
+    first.push_back(b.NewInputGradient(k));
+    shape.out.c += b.InputShape(k).c;
+    ++shape.operands;
+  }
+  if (!first.empty()) {
+    Op op = b.NewOp(OpKind::kConcat, Pass::kBackward, {b.OutputGradient()}, std::move(first));
+    op.shape = shape;
+    b.Emit(std::move(op));
+  }
+  for (const std::size_t k : later) {
+    Op op = b.NewOp(OpKind::kConcat, Pass::kBackward, {b.OutputGradient()}, {}, "backward" + std::to_string(k));
+    op.shape = {.in = b.InputShape(k), .out = b.InputShape(k)};
+    b.EmitInputGradient(k, std::move(op));
+  }
+}
+
+}  // namespace
+
+const LayerKind kConcatLayer{
+    .name = "concat",
+    .description = "concatenation of two or more inputs along channels",
+    .min_inputs = 2,
+    .max_inputs = 1024,
+    .infer = Infer,
+    .parameters = nullptr,
+    .forward = Forward,
+    .backward = Backward,
+};
+
+}  // namespace spillway

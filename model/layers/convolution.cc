@@ -1,0 +1,40 @@
+// 2-D and 3-D convolution, grouped or not.
+#include "model/layers/kinds.h"
+#include "model/layers/weighted.h"
+#include "model/layers/window.h"
+
+namespace spillway {
+namespace {
+
+Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
+  const std::int64_t channels = inputs[0].c;
+  Shape shape = SlideWindow(a, inputs[0], problem);
+  shape.c = a.out_channels;
+  if (channels % a.groups != 0 || a.out_channels % a.groups != 0) {
+    problem = std::to_string(a.groups) + " groups do not divide " + std::to_string(channels) + " input and " +
+              std::to_string(a.out_channels) + " output channels";
+  }
+  return shape;
+}
+
+std::vector<ParameterShape> Parameters(const LayerAttributes& a, const Shape& input) {
+  return WeightAndBias(a, {a.out_channels, input.c / a.groups, a.window[0], a.window[1], a.window[2]});
+}
+
+void Forward(StepWriter& b) { EmitWeighted(b, OpKind::kConvolution); }
+void Backward(StepWriter& b) { EmitWeightedBackward(b, OpKind::kConvolution); }
+
+}  // namespace
+
+const LayerKind kConvolutionLayer{
+    .name = "convolution",
+    .description = "2-D or 3-D convolution, optionally grouped and with bias",
+    .keys = kOutKey | kWindowKey | kStrideKey | kPadKey | kGroupsKey | kBiasKey,
+    .required = kOutKey | kWindowKey,
+    .infer = Infer,
+    .parameters = Parameters,
+    .forward = Forward,
+    .backward = Backward,
+};
+
+}  // namespace spillway

@@ -1,0 +1,40 @@
+// Dropout. Keeps a mask of one byte per element; in inference it is the identity and no op at all.
+#include "model/layers/kinds.h"
+#include "model/step_writer.h"
+
+namespace spillway {
+namespace {
+
+Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
+
+void Forward(StepWriter& b) {
+  const TensorId input = b.Input();
+  if (b.options().inference) {
+    b.OverwriteInput();
+    return;
+  }
+  const bool overwrite = b.options().inplace_relu && b.MayOverwriteInput();
+  const TensorId result = overwrite ? b.OverwriteInput() : b.NewResult();
+  b.NewAuxiliary("mask", b.layer().shape, 1);
+  Op op = b.NewOp(OpKind::kDropout, Pass::kForward, {input}, {result, b.Auxiliary(0)});
+  op.side_effect = true;
+  b.Emit(std::move(op));
+}
+
+void Backward(StepWriter& b) {
+  b.EmitInputGradient(0, b.NewOp(OpKind::kDropout, Pass::kBackward, {b.Auxiliary(0), b.OutputGradient()}, {}), true);
+}
+
+}  // namespace
+
+const LayerKind kDropoutLayer{
+    .name = "dropout",
+    .description = "sets elements to zero at random in training",
+    .keys = kRateKey,
+    .infer = Infer,
+    .parameters = nullptr,
+    .forward = Forward,
+    .backward = Backward,
+};
+
+}  // namespace spillway

@@ -1,0 +1,32 @@
+// Softmax and cross-entropy in one. The labels (4 bytes a sample) are left out of the step.
+#include "model/layers/kinds.h"
+#include "model/step_writer.h"
+
+namespace spillway {
+namespace {
+
+Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
+
+void Forward(StepWriter& b) {
+  const TensorId result = b.NewAuxiliaryResult();
+  b.Emit(b.NewOp(OpKind::kSoftmaxLoss, Pass::kForward, {b.Input()}, {result}));
+}
+
+void Backward(StepWriter& b) {
+  b.EmitInputGradient(0, b.NewOp(OpKind::kSoftmaxLoss, Pass::kBackward, {b.Result()}, {}));
+}
+
+}  // namespace
+
+const LayerKind kSoftmaxLossLayer{
+    .name = "softmax_loss",
+    .description = "softmax with cross-entropy; its result is the probabilities",
+    .backward_reads_result = true,
+    .loss = true,
+    .infer = Infer,
+    .parameters = nullptr,
+    .forward = Forward,
+    .backward = Backward,
+};
+
+}  // namespace spillway

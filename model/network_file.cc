@@ -1,0 +1,248 @@
+// Networks in YAML; the keys are described in model/README.md.
+#include <array>
+#include <map>
+#include <utility>
+
+#include "model/check_network.h"
+#include "model/layer_kind.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kMaxChannels = 1 << 24;
+constexpr std::int64_t kMaxExtent = 1 << 20;  // of an image, window, stride or padding
+constexpr std::size_t kMaxLayers = 100000;
+
+// An attribute that is a single value: its key, its bit in LayerKind::keys, and how it gets into the struct.
+struct AttributeReader {
+  const char* key;
+  AttributeKey bit;
+  void (*read)(MapReader& reader, const char* key, bool required, LayerAttributes& attributes);
+};
+
+void ReadOut(MapReader& r, const char* key, bool required, LayerAttributes& a) {
+  a.out_channels = required ? r.RequiredInteger(key, 1, kMaxChannels) : r.IntegerOr(key, 1, 1, kMaxChannels);
+}
+void ReadGroups(MapReader& r, const char* key, bool, LayerAttributes& a) {
+  a.groups = r.IntegerOr(key, a.groups, 1, kMaxChannels);
+}
+void ReadBias(MapReader& r, const char* key, bool, LayerAttributes& a) { a.bias = r.BoolOr(key, a.bias); }
+void ReadCeil(MapReader& r, const char* key, bool, LayerAttributes& a) { a.ceil_mode = r.BoolOr(key, a.ceil_mode); }
+void ReadGlobal(MapReader& r, const char* key, bool, LayerAttributes& a) { a.global = r.BoolOr(key, a.global); }
+void ReadRate(MapReader& r, const char* key, bool, LayerAttributes& a) { a.rate = r.NumberOr(key, a.rate, 0, 1); }
+void ReadSize(MapReader& r, const char* key, bool, LayerAttributes& a) { a.size = r.IntegerOr(key, a.size, 1, 1024); }
+
+constexpr std::array<AttributeReader, 7> kScalars = {{{"out", kOutKey, ReadOut},
+                                                      {"groups", kGroupsKey, ReadGroups},
+                                                      {"bias", kBiasKey, ReadBias},
+                                                      {"ceil", kCeilKey, ReadCeil},
+                                                      {"global", kGlobalKey, ReadGlobal},
+                                                      {"rate", kRateKey, ReadRate},
+                                                      {"size", kSizeKey, ReadSize}}};
+
+// An attribute with one number per spatial axis.
+struct ExtentReader {
+  const char* key;
+  AttributeKey bit;
+  std::array<std::int64_t, 3> LayerAttributes::*field;
+  std::int64_t min;
+};
+constexpr std::array<ExtentReader, 3> kExtents = {{{"window", kWindowKey, &LayerAttributes::window, 1},
+                                                   {"stride", kStrideKey, &LayerAttributes::stride, 1},
+                                                   {"pad", kPadKey, &LayerAttributes::pad, 0}}};
+
+class NetworkReader {
+ public:
+  NetworkReader(Diagnostics& diagnostics, std::int64_t batch) : diagnostics_(&diagnostics) { network_.input.n = batch; }
+
+  Network Read(const Node& node) {
+    MapReader reader(node, *diagnostics_, "network");
+    network_.name = reader.RequiredString("name");
+    if (const Node* input = reader.Required("input")) ReadInput(*input);
+    const Node* layers = reader.Required("layers");
+    reader.Finish();
+    if (layers != nullptr && CheckList(*layers)) ReadLayers(*layers);
+    // Shapes of a network that was misread would only give follow-up complaints.
+    if (sound_ && diagnostics_->empty()) {
+      for (const NetworkProblem& problem : OrderAndInferShapes(network_)) {
+        diagnostics_->Error(problem.mark.line > 0 ? problem.mark : node.mark, problem.message);
+      }
+    }
+    return std::move(network_);
+  }
+
+ private:
+  void Error(Mark mark, const std::string& message) {
+    sound_ = false;
+    diagnostics_->Error(mark, message);
+  }
+
+  void ReadInput(const Node& node) {
+    MapReader r(node, *diagnostics_, "input");
+    if (!node.IsMap()) return;
+    Shape& input = network_.input;
+    input.c = r.IntegerOr("channels", 3, 1, kMaxChannels);
+    const bool square = r.Optional("image") != nullptr;
+    if (square) {
+      input.h = input.w = r.IntegerOr("image", 1, 1, kMaxExtent);
+      for (const char* key : {"height", "width"}) {
+        if (const Node* other = r.Optional(key)) {
+          Error(other->mark, std::string("'") + key + "' besides 'image': give either the one or height and width");
+        }
+      }
+    } else if (r.Optional("height") == nullptr && r.Optional("width") == nullptr) {
+      Error(r.mark(), "input: give 'image' (height and width alike) or 'height' and 'width'");
+    } else {
+      input.h = r.RequiredInteger("height", 1, kMaxExtent);
+      input.w = r.RequiredInteger("width", 1, kMaxExtent);
+    }
+    has_depth_ = r.Optional("depth") != nullptr;
+    input.d = r.IntegerOr("depth", 1, 1, kMaxExtent);
+    r.Finish();
+  }
+
+  bool CheckList(const Node& layers) {
+    if (!layers.IsSequence() || layers.items.empty()) {
+      Error(layers.mark, "layers: expected a list of layers");
+    } else if (layers.items.size() > kMaxLayers) {
+      Error(layers.mark, "layers: more than " + std::to_string(kMaxLayers) + " layers");
+    }
+    return sound_;
+  }
+
+  // Names first: a layer may read one that is listed after it.
+  void ReadLayers(const Node& layers) {
+    for (std::size_t i = 0; i < layers.items.size(); ++i) CollectName(layers.items[i], static_cast<LayerId>(i));
+    for (const Node& node : layers.items) network_.layers.push_back(ReadLayer(node));
+  }
+
+  void CollectName(const Node& node, LayerId id) {
+    const Node* name = node.IsMap() ? node.Find("name") : nullptr;
+    if (name == nullptr || !name->IsScalar()) return;  // ReadLayer complains
+    if (const std::string problem = LayerNameProblem(name->scalar); !problem.empty()) Error(name->mark, problem);
+    const auto [at, fresh] = ids_.emplace(name->scalar, id);
+    if (fresh) {
+      names_.push_back(name->scalar);
+    } else {
+      Error(name->mark, "layer '" + name->scalar + "' is listed twice");
+    }
+  }
+
+  Layer ReadLayer(const Node& node) {
+    Layer layer;
+    layer.mark = node.mark;
+    const Node* name = node.IsMap() ? node.Find("name") : nullptr;
+    const bool named = name != nullptr && name->IsScalar();
+    MapReader reader(node, *diagnostics_, named ? "layer '" + name->scalar + "'" : "layer");
+    layer.name = reader.RequiredString("name");
+    const Node* kind = reader.Required("kind");
+    layer.kind = kind != nullptr ? ReadKind(*kind) : nullptr;
+    layer.inputs = ReadInputs(reader);
+    if (layer.kind == nullptr) {
+      sound_ = false;
+      return layer;  // which other keys are right depends on the kind
+    }
+    ReadAttributes(reader, *layer.kind, layer.attributes);
+    reader.Finish();
+    return layer;
+  }
+
+  const LayerKind* ReadKind(const Node& node) {
+    std::vector<std::string> names;
+    for (const LayerKind* kind : LayerKinds()) {
+      if (node.scalar == kind->name) return kind;
+      names.emplace_back(kind->name);
+    }
+    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, names));
+    return nullptr;
+  }
+
+  std::vector<LayerId> ReadInputs(MapReader& reader) {
+    const Node* from = reader.Optional("from");
+    if (from == nullptr) return {static_cast<LayerId>(network_.layers.size()) - 1};  // the previous layer or the input
+    std::vector<LayerId> inputs;
+    if (from->IsScalar()) {
+      inputs.push_back(FindInput(*from));
+    } else if (from->IsSequence()) {
+      for (const Node& item : from->items) inputs.push_back(FindInput(item));
+    } else {
+      Error(from->mark, "from: expected the name of a layer or a list of names");
+    }
+    return inputs;
+  }
+
+  LayerId FindInput(const Node& node) {
+    if (node.scalar == "input") return kNetworkInput;
+    if (const auto at = ids_.find(node.scalar); at != ids_.end()) return at->second;
+    std::vector<std::string> candidates = names_;
+    candidates.emplace_back("input");
+    Error(node.mark, "no layer is named '" + node.scalar + "'" + DidYouMean(node.scalar, candidates));
+    return kNetworkInput;
+  }
+
+  void ReadAttributes(MapReader& reader, const LayerKind& kind, LayerAttributes& attributes) {
+    for (const AttributeReader& row : kScalars) {
+      if ((kind.keys & row.bit) != 0) row.read(reader, row.key, (kind.required & row.bit) != 0, attributes);
+    }
+    for (const ExtentReader& row : kExtents) {
+      if ((kind.keys & row.bit) == 0) continue;
+      const bool required = (kind.required & row.bit) != 0;
+      const Node* node = required ? reader.Required(row.key) : reader.Optional(row.key);
+      if (node != nullptr) ReadExtents(*node, row, attributes.*row.field);
+    }
+    if ((kind.keys & kGlobalKey) != 0) CheckGlobal(reader, attributes.global);
+  }
+
+  void CheckGlobal(MapReader& reader, bool global) {
+    for (const char* key : {"window", "stride"}) {
+      const bool given = reader.Optional(key) != nullptr;
+      if (global && given) Error(reader.MarkOf(key), std::string("global pooling takes no '") + key + "'");
+      if (!global && !given) Error(reader.mark(), std::string("missing key '") + key + "' (or 'global: true')");
+    }
+  }
+
+  // A number stands for height and width, and for depth where the input has one; a list is [height, width] or
+  // [depth, height, width].
+  void ReadExtents(const Node& node, const ExtentReader& row, std::array<std::int64_t, 3>& extents) {
+    if (node.IsScalar()) {
+      const std::int64_t value = ReadExtent(node, row);
+      extents = {has_depth_ ? value : extents[0], value, value};
+    } else if (node.IsSequence() && (node.items.size() == 2 || node.items.size() == 3)) {
+      const std::size_t skip = 3 - node.items.size();
+      for (std::size_t i = skip; i < 3; ++i) extents[i] = ReadExtent(node.items[i - skip], row);
+    } else {
+      Error(node.mark, std::string(row.key) + ": expected a number, [height, width] or [depth, height, width]");
+    }
+  }
+
+  std::int64_t ReadExtent(const Node& node, const ExtentReader& row) {
+    const std::optional<std::int64_t> value = node.IsScalar() ? ParseInteger(node.scalar) : std::nullopt;
+    if (value && *value >= row.min && *value <= kMaxExtent) return *value;
+    Error(node.mark, std::string(row.key) + ": expected a whole number between " + std::to_string(row.min) + " and " +
+                         std::to_string(kMaxExtent) + ", found '" + node.scalar + "'");
+    return row.min;
+  }
+
+  Diagnostics* diagnostics_;
+  Network network_;
+  bool sound_ = true;  // nothing wrong so far that shape inference would stumble over
+  bool has_depth_ = false;
+  std::map<std::string, LayerId> ids_;
+  std::vector<std::string> names_;  // in file order
+};
+
+}  // namespace
+
+Network ReadNetwork(const Node& node, Diagnostics& diagnostics, std::int64_t batch) {
+  return NetworkReader(diagnostics, batch).Read(node);
+}
+
+Network LoadNetwork(const std::string& path, std::int64_t batch) {
+  const Document document = LoadDocument(path);
+  Diagnostics diagnostics(document);
+  Network network = ReadNetwork(document.root, diagnostics, batch);
+  diagnostics.ThrowIfAny();
+  return network;
+}
+
+}  // namespace spillway

@@ -1,0 +1,94 @@
+// Residual networks (He et al. 2016, arXiv 1512.03385, table 1). The stride of a stage is in the first 1x1
+// convolution of its first block, as in the paper and in its Caffe definition, whose names are used.
+#include <array>
+
+#include "model/network_builder.h"
+#include "model/zoo/zoo_entries.h"
+
+namespace spillway {
+namespace {
+
+using Stages = std::array<int, 4>;  // blocks
+
+// Beyond 152 the blocks go to the two middle stages in the proportion of ResNet-152 (3, 8, 36, 3).
+Stages BottleneckStages(int depth) {
+  if (depth == 50) return {3, 4, 6, 3};
+  if (depth == 101) return {3, 4, 23, 3};
+  const int middle = (depth - 2) / 3 - 6;
+  const int second = middle * 8 / 44 > 0 ? middle * 8 / 44 : 1;
+  return {3, second, middle - second, 3};
+}
+
+struct Block {
+  int stage;           // 2..5, as in the names conv2_x ... conv5_x
+  int index;           // in the stage
+  std::int64_t width;  // channels of the inner convolutions
+  bool projects;       // the shortcut is a convolution
+  std::int64_t Stride() const { return stage > 2 && index == 0 ? 2 : 1; }
+  std::string Name() const {
+    return std::to_string(stage) +
+           (index < 26 ? std::string(1, static_cast<char>('a' + index)) : "_" + std::to_string(index));
+  }
+};
+
+class ResNetBuilder {
+ public:
+  ResNetBuilder(std::string name, const Shape& input) : b_(std::move(name), input) {}
+
+  Network Build(const Stages& stages, bool bottleneck, std::int64_t classes) {
+    LayerId x = Normalised("conv1", "conv1", kNetworkInput, Square(64, 7, 2, 3), true);
+    x = b_.MaxPool("pool1", x, Square(0, 3, 2, 1));
+    for (int stage = 0; stage < 4; ++stage) {
+      for (int index = 0; index < stages[static_cast<std::size_t>(stage)]; ++index) {
+        const Block block{stage + 2, index, std::int64_t{64} << stage, index == 0 && (bottleneck || stage > 0)};
+        x = bottleneck ? Bottleneck(block, x) : Basic(block, x);
+      }
+    }
+    return b_.Loss(b_.Linear("fc" + std::to_string(classes), b_.GlobalAveragePool("pool5", x), classes));
+  }
+
+ private:
+  LayerId Normalised(const std::string& conv, const std::string& suffix, LayerId from, const LayerAttributes& a,
+                     bool relu) {
+    const LayerId norm = b_.BatchNorm("bn_" + suffix, b_.Convolution(conv, from, a));
+    return relu ? b_.Relu(conv + "_relu", norm) : norm;
+  }
+
+  LayerId Branch(const Block& block, const char* branch, LayerId from, const LayerAttributes& a, bool relu) {
+    const std::string suffix = block.Name() + "_branch" + branch;
+    return Normalised("res" + suffix, suffix, from, a, relu);
+  }
+
+  LayerId Join(const Block& block, LayerId input, LayerId main, std::int64_t out) {
+    const LayerId shortcut = block.projects ? Branch(block, "1", input, Square(out, 1, block.Stride()), false) : input;
+    const std::string name = "res" + block.Name();
+    return b_.Relu(name + "_relu", b_.AddUp(name, {main, shortcut}));
+  }
+
+  LayerId Bottleneck(const Block& block, LayerId input) {
+    LayerId x = Branch(block, "2a", input, Square(block.width, 1, block.Stride()), true);
+    x = Branch(block, "2b", x, Square(block.width, 3, 1, 1), true);
+    x = Branch(block, "2c", x, Square(4 * block.width, 1), false);
+    return Join(block, input, x, 4 * block.width);
+  }
+
+  LayerId Basic(const Block& block, LayerId input) {
+    LayerId x = Branch(block, "2a", input, Square(block.width, 3, block.Stride(), 1), true);
+    x = Branch(block, "2b", x, Square(block.width, 3, 1, 1), false);
+    return Join(block, input, x, block.width);
+  }
+
+  NetworkBuilder b_;
+};
+
+}  // namespace
+
+Network BuildResNet(int depth, const ZooOptions& options) {
+  ResNetBuilder builder("resnet" + std::to_string(depth), ImageInput(options, 224));
+  const std::int64_t classes = ClassesOr(options, 1000);
+  if (depth == 18) return builder.Build({2, 2, 2, 2}, false, classes);
+  if (depth == 34) return builder.Build({3, 4, 6, 3}, false, classes);
+  return builder.Build(BottleneckStages(depth), true, classes);
+}
+
+}  // namespace spillway

@@ -1,0 +1,78 @@
+// Published or required figures beside ours: "paper | ours | difference | source | within?".
+//
+// A figure is only reported unless it is a gate: `within` for numbers, `required` for feasibility.
+#ifndef SPILLWAY_REPORTS_EXPECTATION_H_
+#define SPILLWAY_REPORTS_EXPECTATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/document.h"
+#include "hw/units.h"
+
+namespace spillway {
+
+struct ResultRow;
+
+// Which rows are meant; an empty or zero field matches everything. Networks and machines are named in full or by
+// their base name, which matches every variant.
+struct RowSelector {
+  std::string scenario{}, network{}, machine{}, strategy{};
+  std::int64_t batch = 0;
+  Bytes memory_limit = 0;
+  bool Matches(const ResultRow& row) const;
+};
+
+enum class Measure : std::uint8_t {
+  kSamplesPerSecond,
+  kStepTime,  // seconds
+  kLoss,      // against in-core, a fraction
+  kKeep, kSwap, kRecompute,
+  kRatio,     // throughput over that of `other`
+  kFeasible,  // 1 or 0
+};
+const char* MeasureName(Measure measure);
+
+// One published value, or the range that a text or a figure gives; low == high for one value. Either end may be
+// infinite ("at least 1.0").
+struct ValueRange {
+  double low = 0, high = 0;
+};
+
+struct Expectation {
+  RowSelector where;
+  Measure measure = Measure::kSamplesPerSecond;
+  ValueRange value;
+  RowSelector other;  // kRatio: what differs in the row compared with; its empty fields are those of the row
+  std::string source;
+  std::string why;               // shown with the line: what explains a difference
+  std::optional<double> within;  // gate: largest relative difference allowed
+  bool required = false;         // gate of kFeasible
+  Mark mark;                     // in the scenario file
+};
+
+// An expectation held against one row.
+struct Verdict {
+  const Expectation* expectation = nullptr;
+  const ResultRow* row = nullptr;
+  std::optional<double> ours;  // nothing when the row (or the one compared with) is not feasible
+  double difference = 0;       // relative to the nearest end of the range; 0 inside it
+  bool gate = false;
+  bool passed = true;  // of a gate
+};
+
+// One verdict per expectation and row it selects, in the order of expectations, then rows.
+std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations);
+
+// Lines for the console; expectations that select more than three rows are summed up in one line, with the rows that
+// fail a gate listed, and some of those outside a one-sided range. Empty text when there is nothing to judge.
+std::string ExpectationTable(const std::vector<Verdict>& verdicts);
+// The same in full: scenario,network,batch,machine,memory_limit_bytes,strategy,measure,paper_low,paper_high,ours,
+// difference,gate,passed,source,why.
+std::string ExpectationCsv(const std::vector<Verdict>& verdicts);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_EXPECTATION_H_

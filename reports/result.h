@@ -1,0 +1,76 @@
+// What a run found out, one row per point and strategy, ready to be shown.
+//
+// A point is a network with its batch, a machine and a memory limit. Reports read rows and details and never compute
+// anything that a strategy or the simulator could have wanted to know.
+#ifndef SPILLWAY_REPORTS_RESULT_H_
+#define SPILLWAY_REPORTS_RESULT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/expectation.h"
+#include "sim/evaluate.h"
+
+namespace spillway {
+
+struct ResultRow {
+  std::string scenario;
+  std::string network;       // with what differs from its usual form: "resnext101_3d+448x224x256"
+  std::string network_base;  // without: "resnext101_3d"
+  std::int64_t batch = 0;
+  std::int64_t sample_elements = 0;  // of one input sample; makes throughputs of different image sizes comparable
+  std::string precision;             // "fp32"
+  int devices = 1;
+  std::string machine;       // with what the scenario changed: "v100-x86-pcie3+link=8GB/s"
+  std::string machine_base;  // without
+  Bytes memory_limit = 0;  // planned with
+  std::string memory_model;  // "arena" or "pool"; empty when no plan was made
+  std::string strategy;
+  bool feasible = false;
+  std::string reason;  // token plus details when not feasible
+
+  // Meaningful for feasible rows only.
+  Nanos step_time = 0, step_time_low = 0, step_time_high = 0;  // low..high: 80 % interval, see reports/interval.h
+  Nanos lower_bound = 0;
+  std::string binding_bound;  // which bound that is
+  Bytes peak = 0, live_peak = 0, host_peak = 0;
+  ClassCounts classes;
+  Bytes bytes_out = 0, bytes_in = 0;
+  Nanos recompute_time = 0, compute_time = 0;
+  Nanos stall_out = 0, stall_in = 0, stall_host = 0;
+  std::int64_t evaluations = 0;
+  std::string search;       // "exact", "capped at ...", "" = by rule
+  std::string cost_source;  // the least sure kind among the costs used: "measured", "published" or "assumed"
+  std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
+
+  std::string point;  // names the row's files; unique in a run, safe in a file name
+
+  double SamplesPerSecond() const;  // 0 when not feasible
+  double BoundGap() const;          // step_time / lower_bound - 1; 0 without a bound
+};
+
+struct ResultSet {
+  std::vector<ResultRow> rows;
+  std::vector<Expectation> expectations;
+};
+
+// Everything a feasible row was computed from. Refers to objects of the run; valid during the call it is passed to.
+struct PointDetail {
+  const ResultRow& row;
+  const TrainingStep& step;
+  const Machine& machine;
+  const Plan& plan;
+  const Evaluation& evaluation;
+};
+
+// The in-core row that out-of-core rows are measured against: same scenario, network (whatever its image size),
+// machine, runtime and memory limit, the largest amount of data that still fits. nullptr if no in-core row is feasible.
+const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row);
+// 1 - throughput / throughput of the in-core reference, in input elements per second.
+double LossAgainst(const ResultRow& reference, const ResultRow& row);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_RESULT_H_

@@ -1,0 +1,111 @@
+#include "reports/result_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/text_table.h"
+
+namespace spillway {
+
+namespace {
+
+struct TimeUnit {
+  const char* name;
+  Nanos nanos;
+};
+
+using RowIterator = std::vector<ResultRow>::const_iterator;
+
+bool SameBlock(const ResultRow& a, const ResultRow& b) {
+  return a.scenario == b.scenario && a.network == b.network && a.machine == b.machine &&
+         a.memory_limit == b.memory_limit;
+}
+
+TimeUnit UnitOf(RowIterator begin, RowIterator end) {
+  Nanos longest = 0;
+  for (auto row = begin; row != end; ++row) longest = std::max(longest, row->step_time);
+  if (longest >= kSecond) return {"s", kSecond};
+  if (longest >= kMillisecond) return {"ms", kMillisecond};
+  return {"us", kMicrosecond};
+}
+
+std::string InUnit(Nanos time, const TimeUnit& unit) {
+  return ShortNumber(static_cast<double>(time) / static_cast<double>(unit.nanos));
+}
+
+std::string GapText(const ResultRow& row) {
+  if (row.lower_bound <= 0) return "";
+  return Percent(row.BoundGap()) + (row.binding_bound.empty() ? "" : " " + row.binding_bound.substr(0, 1));
+}
+
+std::vector<std::string> FeasibleCells(const ResultRow& row, const ResultRow* reference, const TimeUnit& unit) {
+  return {std::to_string(row.batch),
+          row.strategy,
+          ShortNumber(row.SamplesPerSecond()),
+          reference == nullptr || row.strategy.starts_with("in-core") ? "" : Percent(LossAgainst(*reference, row)),
+          InUnit(row.step_time, unit),
+          InUnit(row.step_time_low, unit) + "-" + InUnit(row.step_time_high, unit),
+          GapText(row),
+          ShortNumber(static_cast<double>(row.peak) / static_cast<double>(kGB)),
+          ClassesText(row.classes),
+          InUnit(row.recompute_time, unit),
+          InUnit(row.stall_out, unit),
+          InUnit(row.stall_in, unit),
+          InUnit(row.stall_host, unit)};
+}
+
+std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end) {
+  const TimeUnit unit = UnitOf(begin, end);
+  std::string text = fmt::format("{}: {} ({}) on {}, {} of device memory, times in {}\n", begin->scenario,
+                                 begin->network, begin->precision, begin->machine, FormatBytes(begin->memory_limit),
+                                 unit.name);
+  TextTable table({"batch", "<strategy", "images/s", "loss", "step", "80 %", "gap", "peak GB", "k/s/r", "rec", "out",
+                   "in", "host"});
+  for (auto row = begin; row != end; ++row) {
+    if (row->feasible) {
+      table.Row(FeasibleCells(*row, InCoreReference(rows, *row), unit));
+    } else {
+      table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
+    }
+  }
+  return text + table.Text();
+}
+
+constexpr const char* kLegend =
+    "loss: against the largest in-core batch; 80 %: interval of the step time; gap: above the lower bound under this\n"
+    "cost model (c compute, t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent\n"
+    "recomputing; out, in, host: compute stalled on swap-out, on swap-in, on the host\n";
+
+}  // namespace
+
+std::string ShortNumber(double value) {
+  const double magnitude = std::abs(value);
+  if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
+  if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
+  if (magnitude >= 0.9995) return fmt::format("{:.2f}", value);
+  return value == 0 ? "0" : fmt::format("{:.3f}", value);
+}
+
+std::string Percent(double fraction) {
+  const double percent = std::round(fraction * 100);
+  return fmt::format("{:.0f} %", percent == 0 ? 0 : percent);
+}
+
+std::string ClassesText(const ClassCounts& classes) {
+  return fmt::format("{}/{}/{}", classes.keep, classes.swap, classes.recompute);
+}
+
+std::string ResultTable(const ResultSet& results) {
+  std::string text;
+  const auto& rows = results.rows;
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto end = std::find_if_not(begin, rows.end(), [&](const ResultRow& r) { return SameBlock(*begin, r); });
+    text += BlockText(rows, begin, end) + "\n";
+    begin = end;
+  }
+  return rows.empty() ? text : text + kLegend;
+}
+
+}  // namespace spillway

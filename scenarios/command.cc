@@ -1,0 +1,64 @@
+#include "scenarios/command.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace spillway {
+
+const std::vector<Verb>& Verbs() {
+  static const std::vector<Verb> table = {
+      {"run", "run scenarios: predict every point with every strategy", RunVerb},
+      {"compare", "run a scenario on two machines side by side", CompareVerb},
+      {"plan", "write the best plan of one point as YAML", PlanVerb},
+      {"list", "list machines, networks, strategies or reports", ListVerb},
+      {"show", "describe a network, machine or strategy", ShowVerb},
+  };
+  return table;
+}
+
+const char* Version() { return SPILLWAY_VERSION; }
+
+PreparedRun PrepareCommand(const Command& command) {
+  PreparedRun run;
+  std::vector<std::string> messages;
+  for (const std::string& file : command.files) {
+    try {
+      Scenario scenario = LoadScenario(file);
+      ApplyOverrides(command.overrides, scenario);
+      Prepare(scenario, command.overrides, run);
+    } catch (const UserError& error) {
+      for (const std::string& message : error.messages()) {
+        // The same machine file may be named by several scenarios.
+        if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+      }
+    }
+  }
+  if (!messages.empty()) throw UserError(std::move(messages));
+  return run;
+}
+
+int JobsOf(const Command& command) {
+  return command.jobs > 0 ? command.jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console) {
+  const Arguments arguments = ParseArguments(words);
+  if (!arguments.command) {
+    (arguments.status == kExitDone ? console.out : console.err) << arguments.text;
+    return arguments.status;
+  }
+  try {
+    for (const Verb& verb : Verbs()) {
+      if (verb.name == arguments.command->verb) return verb.run(*arguments.command, console);
+    }
+  } catch (const UserError& error) {
+    for (const std::string& message : error.messages()) console.err << message << "\n";
+    if (error.messages().size() > 1) console.err << error.messages().size() << " errors\n";
+    return kExitWrongInput;
+  } catch (const std::exception& error) {
+    console.err << "internal error: " << error.what() << "\n";
+  }
+  return kExitInternalError;
+}
+
+}  // namespace spillway

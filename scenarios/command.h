@@ -1,0 +1,68 @@
+// The command line as data, and the verbs that carry it out.
+#ifndef SPILLWAY_SCENARIOS_COMMAND_H_
+#define SPILLWAY_SCENARIOS_COMMAND_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/console.h"
+#include "scenarios/prepare.h"
+
+namespace spillway {
+
+enum ExitCode {
+  kExitDone = 0,
+  kExitExpectationFailed = 1,
+  kExitWrongInput = 2,
+  kExitNothingFits = 3,
+  kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
+};
+
+struct Command {
+  std::string verb;
+  std::string line;                // as typed, for run.json
+  std::vector<std::string> files;  // run, compare, plan
+  std::string topic;               // list, show: "machines", "network"
+  std::string name;                // show
+  std::string out;                 // run: folder; plan: file
+  std::string format = "table";
+  int jobs = 0;  // 0 = all cores
+  bool check = false;
+  std::int64_t batch = 1;  // show
+  Overrides overrides;
+};
+
+// Either a command, or what to print and the status to leave with (help, version, a mistake).
+struct Arguments {
+  std::optional<Command> command;
+  ExitCode status = kExitDone;
+  std::string text;
+};
+Arguments ParseArguments(const std::vector<std::string>& words);
+
+struct Verb {
+  const char* name;
+  const char* description;
+  ExitCode (*run)(const Command& command, Console& console);
+};
+const std::vector<Verb>& Verbs();
+
+ExitCode RunVerb(const Command& command, Console& console);
+ExitCode CompareVerb(const Command& command, Console& console);
+ExitCode PlanVerb(const Command& command, Console& console);
+ExitCode ListVerb(const Command& command, Console& console);
+ExitCode ShowVerb(const Command& command, Console& console);
+
+// Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes.
+ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);
+
+const char* Version();
+
+// What several verbs share: loads the command's files, all mistakes of all files at once.
+PreparedRun PrepareCommand(const Command& command);
+int JobsOf(const Command& command);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_COMMAND_H_

@@ -1,0 +1,253 @@
+#include "scenarios/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace spillway {
+
+namespace {
+
+// ---- networks
+
+bool SameImage(const Shape& a, const Shape& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
+
+std::string ImageText(const Shape& s) {
+  return s.d == 1 ? fmt::format("{}x{}", s.h, s.w) : fmt::format("{}x{}x{}", s.h, s.w, s.d);
+}
+
+// The zoo's name and what differs from the network's usual form.
+std::string ZooLabel(const NetworkChoice& choice, const Network& network) {
+  std::string label = choice.zoo;
+  const Network usual = BuildZooNetwork(choice.zoo, {.batch = 1});
+  if (!SameImage(usual.input, network.input)) label += "+" + ImageText(network.input);
+  if (choice.classes != 0 && CountParameters(usual) != CountParameters(network)) {
+    label += fmt::format("+classes={}", choice.classes);
+  }
+  return label;
+}
+
+Network BuildChoice(const NetworkChoice& choice, std::int64_t batch) {
+  if (!choice.file.empty()) return LoadNetwork(choice.file, batch);
+  return BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch));
+}
+
+std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std::string& options,
+                                          std::int64_t batch) {
+  const Network network = BuildChoice(choice, batch);
+  auto prepared = std::make_unique<PreparedStep>();
+  prepared->network_base = choice.zoo.empty() ? network.name : choice.zoo;
+  prepared->network = choice.zoo.empty() ? network.name : ZooLabel(choice, network);
+  const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
+  prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
+  prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);
+  prepared->step = BuildTrainingStep(network, StepOptionsByName(options));
+  return prepared;
+}
+
+// ---- machines
+
+std::string RateText(double rate) { return fmt::format("{:g}GB/s", rate); }
+
+std::unique_ptr<PreparedMachine> PrepareMachine(const std::string& name, double link) {
+  auto prepared = std::make_unique<PreparedMachine>();
+  prepared->machine = LoadMachine(name);
+  prepared->base = prepared->machine.name;
+  prepared->label = prepared->base;
+  if (link > 0) {
+    prepared->machine = WithLinkRate(std::move(prepared->machine), link);
+    prepared->label += "+link=" + RateText(link);
+  }
+  prepared->costs = std::make_unique<CostModel>(prepared->machine);
+  return prepared;
+}
+
+// ---- points
+
+// Memory to plan with: the machine's own or the one put in its place, below the cap.
+Bytes CapacityOf(const Machine& machine, Bytes usable, Bytes cap) {
+  const Bytes own = usable > 0 ? usable : machine.devices[0].UsableMemory();
+  return cap > 0 ? std::min(cap, own) : own;
+}
+
+class Preparer {
+ public:
+  Preparer(const Scenario& scenario, const Overrides& overrides, PreparedRun& run)
+      : scenario_(scenario), overrides_(overrides), run_(run) {}
+
+  void Prepare() {
+    const std::size_t first = run_.points.size();
+    for (const NetworkChoice& network : scenario_.networks) {
+      for (const std::string& options : scenario_.options) AddNetwork(network, options);
+    }
+    if (run_.points.size() == first) {
+      throw UserError(fmt::format("{}: no point of scenario '{}' has the network and batch of this plan",
+                                  overrides_.plan, scenario_.name));
+    }
+    AddExpectations(first);
+  }
+
+ private:
+  void AddNetwork(const NetworkChoice& network, const std::string& options) {
+    std::vector<std::size_t> steps;
+    for (const std::int64_t batch : network.batch) {
+      run_.steps.push_back(PrepareStep(network, options, batch));
+      if (scenario_.options.size() > 1) run_.steps.back()->network += "+" + options;
+      steps.push_back(run_.steps.size() - 1);
+    }
+    for (const std::string& machine : scenario_.machines) {
+      for (const double link : scenario_.link) AddMachine(steps, MachineIndex(machine, link), machine);
+    }
+  }
+
+  void AddMachine(const std::vector<std::size_t>& steps, std::size_t machine, const std::string& name) {
+    for (const Bytes usable : scenario_.usable_memory) {
+      for (const Bytes cap : scenario_.memory) {
+        for (const std::size_t step : steps) {
+          for (const RuntimeChoice& runtime : scenario_.runtimes) {
+            if (!overrides_.plan.empty()) {
+              AddPlanned(step, machine, usable, cap, runtime);
+            } else {
+              for (const StrategyChoice& s : scenario_.strategies) AddChosen(step, machine, name, usable, cap, runtime, s);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void AddChosen(std::size_t step, std::size_t machine, const std::string& name, Bytes usable, Bytes cap,
+                 const RuntimeChoice& runtime, const StrategyChoice& choice) {
+    if (choice.planned_on == name) return;  // that is the plain strategy
+    Point point = NewPoint(step, machine, usable, cap, runtime);
+    point.strategy = &StrategyByName(choice.name);
+    point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
+    if (!choice.planned_on.empty()) {
+      point.planned_on = MachineIndex(choice.planned_on, 0);
+      point.planned_capacity = CapacityOf(run_.machines[point.planned_on]->machine, usable, cap);
+    }
+    Add(std::move(point));
+  }
+
+  void AddPlanned(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
+    const std::shared_ptr<const Plan> plan = PlanFor(step);
+    if (plan == nullptr) return;
+    Point point = NewPoint(step, machine, usable, cap, runtime);
+    point.plan = plan;
+    point.row.strategy = plan->strategy + RuntimeSuffix(runtime);
+    Add(std::move(point));
+  }
+
+  Point NewPoint(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
+    Point point;
+    point.step = step;
+    point.machine = point.planned_on = machine;
+    point.use_runtime = !runtime.name.empty();
+    point.runtime = runtime.runtime;
+    const PreparedStep& s = *run_.steps[step];
+    const PreparedMachine& m = *run_.machines[machine];
+    ResultRow& row = point.row;
+    row.scenario = scenario_.name;
+    row.network = s.network;
+    row.network_base = s.network_base;
+    row.batch = s.step.batch;
+    row.sample_elements = s.sample_elements;
+    row.precision = s.precision;
+    row.machine = m.label;
+    row.machine_base = m.base;
+    row.memory_limit = point.planned_capacity = CapacityOf(m.machine, usable, cap);
+    return point;
+  }
+
+  static std::string RuntimeSuffix(const RuntimeChoice& runtime) {
+    return runtime.name.empty() ? "" : "+" + runtime.name;
+  }
+
+  void Add(Point point) {
+    const ResultRow& row = point.row;
+    const bool default_memory = scenario_.memory == std::vector<Bytes>{0} &&
+                                scenario_.usable_memory == std::vector<Bytes>{0};
+    const std::string memory = default_memory ? "" : "_" + FormatBytesExact(row.memory_limit);
+    const std::string name =
+        FileName(fmt::format("{}_b{}_{}{}_{}", row.network, row.batch, row.machine, memory, row.strategy));
+    point.row.point = name;
+    for (int n = 2; !run_.names.insert(point.row.point).second; ++n) point.row.point = fmt::format("{}_{}", name, n);
+    run_.points.push_back(std::move(point));
+  }
+
+  std::size_t MachineIndex(const std::string& name, double link) {
+    const auto [it, is_new] = machine_index_.try_emplace({name, link}, run_.machines.size());
+    if (is_new) run_.machines.push_back(PrepareMachine(name, link));
+    return it->second;
+  }
+
+  // The plan of --plan, if it is for this network and batch.
+  std::shared_ptr<const Plan> PlanFor(std::size_t step) {
+    const TrainingStep& s = run_.steps[step]->step;
+    const Document document = LoadDocument(overrides_.plan);
+    const auto says = [&](const char* key, const std::string& value) {
+      const Node* node = document.root.Find(key);
+      return node == nullptr || node->scalar == value;
+    };
+    if (!says("network", s.network) || !says("batch", std::to_string(s.batch))) return nullptr;
+    return std::make_shared<const Plan>(LoadPlan(overrides_.plan, s));
+  }
+
+  void AddExpectations(std::size_t first) {
+    const auto selects = [&](const RowSelector& where) {
+      return std::any_of(run_.points.begin() + static_cast<std::ptrdiff_t>(first), run_.points.end(),
+                         [&](const Point& p) { return where.Matches(p.row); });
+    };
+    std::vector<std::string> messages;
+    for (const Expectation& e : scenario_.expectations) {
+      RowSelector other = e.other;
+      other.scenario = e.where.scenario;
+      if (selects(e.where) && (e.measure != Measure::kRatio || selects(other))) {
+        run_.expectations.push_back(e);
+      } else if (!overrides_.Any()) {
+        messages.push_back(fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; check "
+                                       "network, machine, strategy, batch and memory",
+                                       scenario_.file, e.mark.line, e.mark.column));
+      }
+    }
+    if (!messages.empty()) throw UserError(std::move(messages));
+  }
+
+  const Scenario& scenario_;
+  const Overrides& overrides_;
+  PreparedRun& run_;
+  std::map<std::pair<std::string, double>, std::size_t> machine_index_;
+};
+
+}  // namespace
+
+Machine WithLinkRate(Machine machine, double bytes_per_nanosecond) {
+  const Source source{Source::Kind::kAssumed, fmt::format("scenario: {} in both directions, the profile's latency",
+                                                          RateText(bytes_per_nanosecond))};
+  for (Link& link : machine.links) {
+    for (TransferCurve& curve : link.curves) {
+      const Nanos latency = curve.points.front().time;
+      const auto transfer = static_cast<Nanos>(static_cast<double>(kGB) / bytes_per_nanosecond);
+      curve.points = {{1, latency}, {1 + kGB, latency + transfer}};
+      curve.source = source;
+    }
+  }
+  return machine;
+}
+
+std::string FileName(const std::string& text) {
+  std::string name = text;
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+                       c == '_' || c == '-';
+    if (!plain) c = '-';
+  }
+  return name;
+}
+
+void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run) {
+  Preparer(scenario, overrides, run).Prepare();
+}
+
+}  // namespace spillway

@@ -1,0 +1,83 @@
+// From a scenario to the points to run: everything loaded, built and checked, nothing simulated yet.
+//
+// After this no mistake of the user's can turn up any more, so a run that starts also writes.
+#ifndef SPILLWAY_SCENARIOS_PREPARE_H_
+#define SPILLWAY_SCENARIOS_PREPARE_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/cost_model.h"
+#include "reports/result.h"
+#include "scenarios/scenario.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+// Command line options that replace what the scenario says. Empty: as the scenario has it.
+struct Overrides {
+  std::vector<std::string> machines;
+  std::vector<std::string> strategies;
+  std::vector<std::int64_t> batch;
+  std::string memory;   // with its unit
+  std::string runtime;
+  std::string plan;     // path: this plan in place of the strategies
+  bool Any() const;
+};
+
+// Throws UserError for names and values that do not exist. Expectations that no longer apply are dropped later.
+void ApplyOverrides(const Overrides& overrides, Scenario& scenario);
+
+// One network at one batch, unrolled.
+struct PreparedStep {
+  std::string network;       // label
+  std::string network_base;  // name in the zoo or in the file
+  std::string precision;
+  std::int64_t sample_elements = 0;
+  TrainingStep step;
+};
+
+// A machine with what the scenario changes about it. Costs refer to the machine, so it does not move.
+struct PreparedMachine {
+  std::string label;
+  std::string base;
+  Machine machine;
+  std::unique_ptr<CostModel> costs;
+};
+
+// Indices into PreparedRun. `row` holds everything that is known before the simulation.
+struct Point {
+  std::size_t step = 0;
+  std::size_t machine = 0;
+  std::size_t planned_on = 0;  // machine the plan is made for, usually the same
+  const Strategy* strategy = nullptr;  // nullptr: `plan` is given
+  std::shared_ptr<const Plan> plan;
+  bool use_runtime = false;
+  Runtime runtime;
+  Bytes planned_capacity = 0;
+  ResultRow row;
+};
+
+struct PreparedRun {
+  std::vector<std::unique_ptr<PreparedStep>> steps;
+  std::vector<std::unique_ptr<PreparedMachine>> machines;
+  std::vector<Point> points;  // network, machine, link, memory, batch, runtime, strategy: the last changes fastest
+  std::vector<Expectation> expectations;
+  std::set<std::string> names;  // ResultRow::point of all points
+};
+
+// Appends the scenario's points. Throws UserError: a network or plan that cannot be built, an expectation that
+// selects no point (unless `overrides` left its points out).
+void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run);
+
+// The machine with one rate for both directions of every link, latencies kept; marked as assumed.
+Machine WithLinkRate(Machine machine, double bytes_per_nanosecond);
+
+// Letters, digits, '.', '_' and '-'; everything else becomes '-'.
+std::string FileName(const std::string& text);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_PREPARE_H_

@@ -1,0 +1,32 @@
+// Runs prepared points: plan, evaluate, make a row. Points are independent; results come in order whatever `jobs` is.
+#ifndef SPILLWAY_SCENARIOS_RUN_H_
+#define SPILLWAY_SCENARIOS_RUN_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scenarios/prepare.h"
+
+namespace spillway {
+
+struct PointResult {
+  ResultRow row;
+  Plan plan;              // of a feasible row
+  Evaluation evaluation;  // of a feasible row
+  double seconds = 0;     // wall-clock time spent; for run.json only
+};
+
+PointResult RunPoint(const PreparedRun& run, const Point& point);
+
+// Calls `sink` once per point, in the order of run.points, on the calling thread. An exception of a point or of the
+// sink ends the run and is thrown here.
+void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink);
+
+// One message per (network, batch, machine, memory limit) at which no strategy fits; where a single op is the
+// obstacle, its name, its working set and the smallest limit that would do.
+std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_RUN_H_

@@ -1,0 +1,85 @@
+// A scenario: which networks on which machines with which strategies, and what is known about the outcome.
+//
+//   name: ResNet-50 beyond 16 GB
+//   network: {zoo: resnet50, image: 224, batch: [128, 256]}    or {file: mine.yaml, batch: 32}, or a list of such maps
+//                                image: 448x224 is height x width; frames, classes: as wanted, else the usual
+//   machines: [v100-x86-pcie3, mine.yaml]                       shipped profiles, or files
+//   strategies: [in-core, pooch, {strategy: pooch, planned_on: v100-power9-nvlink2}]
+//   options: chainer             how the framework unrolls a step (plain, chainer, torch); default plain
+//   runtime: arena               every strategy on this runtime instead of the modelled system's own; or one built from
+//                                another: {name: one-stream, from: arena, copy_streams: 1}
+//   memory: 12 GiB               cap below the machine's usable memory
+//   usable_memory: [14 GB, 17 GB]  another device: in place of the machine's usable memory
+//   link: [8 GB/s, 16 GB/s]      another link: this rate in both directions, the profile's latency
+//   expect: [...]                see scenario_expect.cc
+//
+// A list anywhere is swept; all combinations are run. Paths are relative to the scenario's folder.
+#ifndef SPILLWAY_SCENARIOS_SCENARIO_H_
+#define SPILLWAY_SCENARIOS_SCENARIO_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/document.h"
+#include "model/network.h"
+#include "reports/expectation.h"
+#include "sim/plan.h"
+
+namespace spillway {
+
+constexpr std::int64_t kMostBatch = 1'000'000;
+
+// One network with everything but the batch decided.
+struct NetworkChoice {
+  std::string zoo;   // a name of the zoo, or
+  std::string file;  // a path
+  std::int64_t image = 0, width = 0, frames = 0, classes = 0;  // as in ZooOptions; 0 = the network's usual
+  std::vector<std::int64_t> batch;
+  Mark mark;
+};
+
+ZooOptions ZooOptionsOf(const NetworkChoice& choice, std::int64_t batch);
+
+struct StrategyChoice {
+  std::string name;
+  std::string planned_on;  // a machine: the plan is made for it and then carried out on the point's
+  Mark mark;
+  std::string Label() const;  // "pooch", "pooch@v100-power9-nvlink2"
+};
+
+struct RuntimeChoice {
+  std::string name;  // "" = the strategy's own
+  Runtime runtime;
+};
+
+struct Scenario {
+  std::string name;
+  std::string file;  // as given by the user
+  std::vector<NetworkChoice> networks;
+  std::vector<std::string> machines;
+  std::vector<StrategyChoice> strategies;
+  std::vector<std::string> options;   // at least one
+  std::vector<RuntimeChoice> runtimes;  // at least one
+  // At least one each; 0 = as the machine has it.
+  std::vector<Bytes> memory, usable_memory;
+  std::vector<double> link;  // bytes per nanosecond
+  std::vector<Expectation> expectations;
+};
+
+// Throws UserError with every mistake in the file, and in the files it names.
+Scenario LoadScenario(const std::string& path);
+Scenario ReadScenario(const Document& document);
+
+// `path` as seen from the folder that `file` is in.
+std::string RelativeTo(const std::string& file, const std::string& path);
+
+// The names that scenarios and the command line may use.
+std::vector<std::string> ZooNames();
+std::vector<std::string> StrategyNames();
+std::vector<std::string> RuntimeNames();
+std::vector<std::string> OptionNames();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_SCENARIO_H_

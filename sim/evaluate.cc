@@ -1,0 +1,199 @@
+#include "sim/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/layout.h"
+#include "sim/lower.h"
+#include "sim/verify.h"
+
+namespace spillway {
+
+namespace {
+
+std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+constexpr std::size_t kTensorClasses = 8;  // kAuxiliary is the last
+constexpr int kLayoutTries = 6;
+
+class Evaluator {
+ public:
+  Evaluator(const Plan& plan, const Problem& problem, const EvaluateOptions& options)
+      : plan_(plan),
+        problem_(problem),
+        options_(options),
+        step_(*problem.step),
+        tables_(step_, *problem.costs, problem.device) {}
+
+  Evaluation Run() {
+    result_.classes = CountClasses(plan_, step_);
+    if (options_.bounds) {
+      result_.bounds =
+          LowerBounds(step_, *problem_.costs, problem_.capacity, plan_.runtime.copy_streams, problem_.device);
+    }
+    if (!EveryOpFits() || !MakeProgram() || !HostHolds()) return std::move(result_);
+    if (options_.verify) MustBeSafe();
+    Simulate();
+    return std::move(result_);
+  }
+
+ private:
+  bool EveryOpFits() {
+    const OpId op = tables_.LargestWorkingSet();
+    const Bytes needed = tables_.WorkingSet(op);
+    if (needed <= problem_.capacity) return true;
+    result_.worst_op = op;
+    result_.smallest_limit = needed;
+    result_.reason =
+        fmt::format("working_set: {} needs {} with everything else moved out", Name(op), FormatBytes(needed));
+    return false;
+  }
+
+  bool MakeProgram() {
+    if (plan_.runtime.memory == MemoryModel::kArena) return LayOut();
+    result_.program = Lower(plan_, tables_, 0).program;
+    return true;
+  }
+
+  // A layout needs some bytes more than are live. Where that goes beyond the capacity, the plan is lowered again with
+  // less room for prefetching, so that swap-ins come later.
+  bool LayOut() {
+    Bytes limit = problem_.capacity;
+    for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
+      Lowered lowered = Lower(plan_, tables_, limit);
+      if (lowered.list_peak > problem_.capacity) return NoRoom(lowered);
+      const Bytes peak = Layout(lowered.program, problem_.capacity);
+      if (peak <= problem_.capacity) {
+        result_.peak_bytes = peak;
+        result_.program = std::move(lowered.program);
+        return true;
+      }
+      fragmented_peak_ = attempt == 0 ? peak : std::min(peak, fragmented_peak_);
+      limit -= std::max<Bytes>(peak - problem_.capacity, problem_.capacity / 200);
+    }
+    return Fragmented();
+  }
+
+  bool NoRoom(const Lowered& lowered) {
+    result_.reason =
+        fmt::format("out_of_memory: the plan needs {} at {}", FormatBytes(lowered.list_peak), Name(lowered.op));
+    return false;
+  }
+
+  bool Fragmented() {
+    result_.reason = fmt::format("fragmentation: no layout below {} found", FormatBytes(fragmented_peak_));
+    return false;
+  }
+
+  bool HostHolds() {
+    const HostNode& host = problem_.costs->machine().hosts[Index(tables_.host)];
+    const Bytes limit = host.pinned_limit > 0 ? host.pinned_limit : host.memory;
+    result_.host_peak_bytes = result_.program.HostBytes();
+    if (result_.host_peak_bytes <= limit) return true;
+    result_.reason = fmt::format("host_memory: {} of pinned memory on {}, which has {}",
+                                 FormatBytes(result_.host_peak_bytes), host.name, FormatBytes(limit));
+    return false;
+  }
+
+  void MustBeSafe() const {
+    const std::vector<Violation> violations = Verify(result_.program, &step_);
+    if (violations.empty()) return;
+    throw std::logic_error(fmt::format("unsafe program for plan '{}': instruction {}: {}", plan_.strategy,
+                                       violations[0].instruction, violations[0].message));
+  }
+
+  void Simulate() {
+    const Program& program = result_.program;
+    const std::vector<Nanos> durations = Durations(program, *problem_.costs);
+    const Conditions conditions = ConditionsOf(program, *problem_.costs, plan_.runtime, problem_.capacity);
+    Scratch scratch;
+    const Simulated simulated =
+        spillway::Simulate(program, durations, conditions, scratch, options_.timeline ? &result_.timeline : nullptr);
+    if (!simulated.completed) {
+      result_.reason =
+          fmt::format("out_of_memory: {} in use and {} more wanted at {}", FormatBytes(simulated.failed_live),
+                      FormatBytes(WantedAt(simulated.failed_at)), Name(OpAt(simulated.failed_at)));
+      return;
+    }
+    result_.feasible = true;
+    result_.step_time = simulated.makespan;
+    result_.live_peak_bytes = simulated.live_peak;
+    if (!program.arena) result_.peak_bytes = simulated.pool_peak;
+    CountWork(durations);
+    CountStalls();
+    CountMemory();
+  }
+
+  Bytes WantedAt(std::uint32_t alloc) const { return result_.program.buffers[result_.program.code[alloc].arg].bytes; }
+
+  // The next kernel in the list: what an allocation is for.
+  OpId OpAt(std::uint32_t instruction) const {
+    const Program& program = result_.program;
+    for (std::size_t i = instruction; i < program.code.size(); ++i) {
+      if (program.code[i].opcode == Opcode::kKernel) return program.kernels[program.code[i].arg].op;
+    }
+    return kNoOp;
+  }
+
+  std::string Name(OpId op) const { return op == kNoOp ? "the end of the step" : step_.ops[Index(op)].name; }
+
+  void CountWork(const std::vector<Nanos>& durations) {
+    const Program& program = result_.program;
+    for (std::size_t i = 0; i < program.code.size(); ++i) {
+      const Instruction& in = program.code[i];
+      if (in.opcode == Opcode::kKernel) {
+        result_.compute_time += durations[i];
+        if (program.kernels[in.arg].recomputation) result_.recompute_time += durations[i];
+      } else if (in.opcode == Opcode::kCopy) {
+        const Copy& copy = program.copies[in.arg];
+        (copy.direction == Direction::kDeviceToHost ? result_.bytes_out : result_.bytes_in) += copy.bytes;
+      }
+    }
+  }
+
+  void CountStalls() {
+    if (!options_.timeline) return;
+    const auto stall = [this](Cause cause) { return result_.timeline.stall[static_cast<std::size_t>(cause)]; };
+    result_.stall_out = stall(Cause::kSwapOut);
+    result_.stall_in = stall(Cause::kSwapIn);
+    result_.stall_host = result_.timeline.host_stall + stall(Cause::kBarrier);
+  }
+
+  // By class of tensor where the bytes live in list order are most.
+  void CountMemory() {
+    std::vector<Bytes> live(kTensorClasses + 1, 0);
+    Bytes sum = 0, peak = -1;
+    for (const Instruction& in : result_.program.code) {
+      if (in.opcode != Opcode::kAlloc && in.opcode != Opcode::kFree) continue;
+      const Buffer& buffer = result_.program.buffers[in.arg];
+      const std::size_t use = buffer.kind == BufferKind::kWorkspace
+                                  ? kTensorClasses
+                                  : static_cast<std::size_t>(step_.tensors[Index(buffer.tensor)].use);
+      const Bytes change = in.opcode == Opcode::kAlloc ? buffer.bytes : -buffer.bytes;
+      live[use] += change;
+      sum += change;
+      if (sum > peak) {
+        peak = sum;
+        result_.memory_by_class = live;
+      }
+    }
+  }
+
+  const Plan& plan_;
+  const Problem& problem_;
+  const EvaluateOptions& options_;
+  const TrainingStep& step_;
+  StepTables tables_;
+  Evaluation result_;
+  Bytes fragmented_peak_ = 0;
+};
+
+}  // namespace
+
+Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options) {
+  return Evaluator(plan, problem, options).Run();
+}
+
+}  // namespace spillway

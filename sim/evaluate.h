@@ -1,0 +1,45 @@
+// The full path from a Plan to figures: lower, layout, verify, simulate, count. The planners' oracle and the judge of
+// what they return.
+#ifndef SPILLWAY_SIM_EVALUATE_H_
+#define SPILLWAY_SIM_EVALUATE_H_
+
+#include <optional>
+#include <string>
+
+#include "sim/bounds.h"
+#include "sim/simulate.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+struct Evaluation {
+  bool feasible = false;
+  std::string reason;        // token plus details when not feasible
+  OpId worst_op = kNoOp;     // "working_set": the op that does not fit
+  Bytes smallest_limit = 0;  // "working_set": the limit that would do for it
+  Nanos step_time = 0;
+  Bytes peak_bytes = 0;  // arena: highest address; pool: live peak
+  Bytes live_peak_bytes = 0;
+  Bytes host_peak_bytes = 0;  // pinned
+  ClassCounts classes;
+  Bytes bytes_out = 0, bytes_in = 0;
+  Nanos recompute_time = 0, compute_time = 0;
+  Nanos stall_out = 0, stall_in = 0, stall_host = 0;
+  Bounds bounds;
+  std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace
+  Program program;
+  Timeline timeline;
+};
+
+struct EvaluateOptions {
+  bool verify = true;
+  bool bounds = true;
+  bool timeline = true;
+};
+
+// Throws std::logic_error if `verify` finds the lowered Program unsafe: that is our bug, not the user's.
+Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options = {});
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_EVALUATE_H_

@@ -1,0 +1,54 @@
+// Writes the items of a Program and keeps track of who touched which buffer, so that every dependency between
+// streams is found in one place, whatever the item is.
+#ifndef SPILLWAY_SIM_ITEM_WRITER_H_
+#define SPILLWAY_SIM_ITEM_WRITER_H_
+
+#include <array>
+
+#include "sim/synchronise.h"
+
+namespace spillway {
+
+class ItemWriter {
+ public:
+  // REQUIRES: program.streams is filled, with at most kMaxWriterStreams streams.
+  explicit ItemWriter(Program& program) : program_(program) {}
+  void Reserve(std::size_t items);
+
+  BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place);
+  void Alloc(BufferId buffer, StreamId stream);
+  // Frees on `stream`, after every access on any stream.
+  void Free(BufferId buffer, StreamId stream);
+  // One access more of the kernel or copy that is being written; call before Kernel() or Copy().
+  void Operand(BufferId buffer, Access access);
+  void Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream);
+  void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
+  // The host waits for the last item of `stream`, if there is one.
+  void HostSync(StreamId stream, Cause cause);
+
+  std::uint32_t next_item() const { return static_cast<std::uint32_t>(skeleton_.items.size()); }
+  const Skeleton& skeleton() const { return skeleton_; }
+
+ private:
+  static constexpr std::size_t kStreams = 4;
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  struct Touched {  // the last accesses of one buffer, as items
+    std::uint32_t write = kNone;
+    std::array<std::uint32_t, kStreams> read{kNone, kNone, kNone, kNone};  // since that write, by stream
+  };
+  void Write(Opcode opcode, StreamId stream, std::uint32_t arg);
+  // Makes the next item of `stream` follow earlier accesses that `access` conflicts with, and notes it.
+  void Touch(BufferId buffer, Access access, StreamId stream);
+  void Follow(std::uint32_t before, StreamId stream);
+  Cause CauseOf(std::uint32_t before, StreamId stream) const;
+
+  Program& program_;
+  Skeleton skeleton_;
+  std::vector<Touched> touched_;
+  std::uint32_t first_operand_ = 0;
+  std::array<std::uint32_t, kStreams> last_{kNone, kNone, kNone, kNone};
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_ITEM_WRITER_H_

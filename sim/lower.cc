@@ -1,0 +1,68 @@
+#include "sim/lower.h"
+
+#include <algorithm>
+
+#include "sim/lower_walk.h"
+
+namespace spillway {
+
+namespace {
+
+std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+std::vector<OpId> PlannedIssueTimes(const Plan& plan, OpId never) {
+  std::vector<OpId> issue;
+  issue.reserve(plan.gaps.size());
+  for (const GapDecision& gap : plan.gaps) issue.push_back(gap.action == GapAction::kSwap ? gap.in_at : never);
+  return issue;
+}
+
+// Swap-ins in the order in which they are needed, as early as the plan asks and memory allows.
+//
+// `live` is what each op holds when every swap-in waits until it is needed. A swap-in may be moved forward from its
+// need to op k if its bytes fit beside `live` and the swap-ins moved before it at every op from k on. Copies run in
+// order, so none overtakes an earlier one.
+std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTables& tables, std::vector<Bytes> live,
+                                   const std::vector<OpId>& needed_at) {
+  const OpId never = static_cast<OpId>(live.size());
+  std::vector<OpId> issue(plan.gaps.size(), never);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t g = 0; g < plan.gaps.size(); ++g) {
+    if (plan.gaps[g].action == GapAction::kSwap && needed_at[g] != kNoOp) order.push_back(g);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return needed_at[a] < needed_at[b]; });
+  OpId previous = 0;
+  for (const std::uint32_t g : order) {
+    const GapDecision& gap = plan.gaps[g];
+    const Bytes bytes = tables.bytes[Index(gap.tensor)];
+    const OpId earliest = std::max({gap.in_at, gap.after + 1, previous});
+    OpId at = needed_at[g];
+    while (at > earliest && (limit == 0 || live[Index(at - 1)] + bytes <= limit)) live[Index(--at)] += bytes;
+    issue[g] = previous = at;
+  }
+  return issue;
+}
+
+Lowered LowerIssuing(const std::vector<OpId>& issue, const Plan& plan, const StepTables& tables) {
+  LowerWalk walk(plan, tables, issue);
+  walk.Run();
+  return walk.TakeProgram();
+}
+
+}  // namespace
+
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+  const OpId never = static_cast<OpId>(tables.step->ops.size());
+  if (plan.runtime.memory == MemoryModel::kPool) {
+    return LowerIssuing(PlannedIssueTimes(plan, never), plan, tables);
+  }
+  const std::vector<OpId> late(plan.gaps.size(), never);
+  LowerWalk on_demand(plan, tables, late);
+  on_demand.Run();
+  const std::vector<OpId> issue =
+      IssueTimesWithin(live_limit, plan, tables, on_demand.live_at(), on_demand.needed_at());
+  return LowerIssuing(issue, plan, tables);
+}
+
+}  // namespace spillway

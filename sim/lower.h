@@ -1,0 +1,54 @@
+// Plan -> Program. The only place that knows how decisions become streams and buffers; events come from `Synchronise`.
+#ifndef SPILLWAY_SIM_LOWER_H_
+#define SPILLWAY_SIM_LOWER_H_
+
+#include <vector>
+
+#include "model/cost_model.h"
+#include "sim/plan.h"
+#include "sim/program.h"
+
+namespace spillway {
+
+constexpr Bytes kAllocationUnit = 512;  // both cudaMalloc's and the frameworks' pools round to it
+constexpr Bytes RoundToUnit(Bytes bytes) {
+  return (std::max<Bytes>(bytes, 1) + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
+}
+
+// What lowering needs to know of a step on a machine, whatever the plan. Made once, used for many plans.
+struct StepTables {
+  StepTables(const TrainingStep& step, const CostModel& costs, int device = 0);
+
+  const TrainingStep* step;
+  int device;
+  int host;            // host node the device's copies go to
+  std::uint16_t link;  // index into Machine::links
+  Uses uses;
+  std::vector<Bytes> bytes;           // by tensor, rounded
+  std::vector<bool> persistent;       // by tensor: there before the step and after it
+  std::vector<OpId> last_use;         // by tensor
+  std::vector<Launch> launches;       // distinct ones
+  std::vector<std::uint32_t> launch;  // by op: row of `launches`, with the library's choice of algorithm
+
+  // Bytes that must be on the device while `op` runs if everything else is moved out: its operands, its workspace and
+  // the persistent tensors.
+  Bytes WorkingSet(OpId op) const;
+  // The op with the largest one.
+  OpId LargestWorkingSet() const;
+};
+
+struct Lowered {
+  // The bytes live in list order at their most, and the op that runs then. No layout can need less.
+  Bytes list_peak = 0;
+  OpId op = kNoOp;
+  Program program;  // without offsets
+};
+
+// `live_limit` (arena runtimes only; 0 = unlimited): swap-ins are issued as early as the plan and the bytes live in list
+// order allow. A pool runtime issues them where the plan says.
+// REQUIRES: the plan was checked against the step (CheckPlan).
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_LOWER_H_

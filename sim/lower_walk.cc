@@ -1,0 +1,315 @@
+#include "sim/lower_walk.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace spillway {
+
+namespace {
+
+constexpr StreamId kComputeStream = 0;
+
+std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
+  return std::find(list.begin(), list.end(), tensor) != list.end();
+}
+
+template <typename OpOf>
+std::vector<OpId> Each(const std::vector<GapDecision>& gaps, OpOf op_of) {
+  std::vector<OpId> at;
+  at.reserve(gaps.size());
+  for (const GapDecision& gap : gaps) at.push_back(op_of(gap));
+  return at;
+}
+
+// A copy that starts before the gap does: decided at an op of its own.
+OpId EarlyCopyOut(const GapDecision& gap, OpId never) {
+  return gap.action == GapAction::kSwap && gap.out_after < gap.after ? gap.out_after : never;
+}
+
+}  // namespace
+
+DecisionsAt::DecisionsAt(const std::vector<OpId>& at, std::size_t ops) : first_(ops + 3, 0), order_(at.size()) {
+  const auto slot = [ops](OpId op) { return std::min(Index(op + 1), ops + 1); };
+  for (const OpId op : at) ++first_[slot(op) + 1];
+  for (std::size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  for (std::uint32_t g = 0; g < at.size(); ++g) order_[next[slot(at[g])]++] = g;
+}
+
+std::span<const std::uint32_t> DecisionsAt::operator[](OpId op) const {
+  const std::size_t k = Index(op + 1);
+  return {order_.data() + first_[k], order_.data() + first_[k + 1]};
+}
+
+LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at)
+    : plan_(plan),
+      tables_(tables),
+      step_(*tables.step),
+      out_(lowered_.program),
+      by_after_(Each(plan.gaps, [](const GapDecision& gap) { return gap.after; }), step_.ops.size()),
+      by_out_(Each(plan.gaps,
+                   [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
+              step_.ops.size()),
+      by_issue_(issue_at, step_.ops.size()),
+      launch_(tables.launch),
+      at_(step_.tensors.size()),
+      live_at_(step_.ops.size(), 0),
+      needed_at_(plan.gaps.size(), kNoOp) {
+  Program& program = lowered_.program;
+  program.arena = plan.runtime.memory == MemoryModel::kArena;
+  program.launches = tables.launches;
+  for (const OpDecision& decision : plan.ops) {
+    spillway::Launch call = program.launches[launch_[Index(decision.op)]];
+    call.algorithm = decision.algorithm;
+    call.workspace = decision.workspace;
+    launch_[Index(decision.op)] = static_cast<std::uint32_t>(program.launches.size());
+    program.launches.push_back(call);
+  }
+  MakeStreams();
+  out_.Reserve(step_.ops.size() * 6);
+  for (std::size_t t = 0; t < at_.size(); ++t) at_[t].host_valid = step_.tensors[t].use == TensorClass::kInput;
+}
+
+void LowerWalk::MakeStreams() {
+  const auto device = static_cast<std::int16_t>(tables_.device);
+  std::vector<Stream>& streams = lowered_.program.streams;
+  if (plan_.runtime.copy_streams == 1) {
+    streams = {{device, StreamKind::kCompute}, {device, StreamKind::kCopy}};
+  } else {
+    streams = {
+        {device, StreamKind::kCompute}, {device, StreamKind::kDeviceToHost}, {device, StreamKind::kHostToDevice}};
+    in_stream_ = 2;
+  }
+}
+
+void LowerWalk::Run() {
+  AllocatePersistent();
+  for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
+  for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) RunOp(op);
+  FreePersistent();
+}
+
+Lowered LowerWalk::TakeProgram() {
+  Synchronise(out_.skeleton(), lowered_.program);
+  return std::move(lowered_);
+}
+
+void LowerWalk::AllocatePersistent() {
+  now_ = 0;
+  for (std::size_t t = 0; t < at_.size(); ++t) {
+    if (!tables_.persistent[t]) continue;
+    at_[t].device = NewOnDevice(tables_.bytes[t], static_cast<TensorId>(t), BufferKind::kTensor, kComputeStream);
+  }
+}
+
+void LowerWalk::FreePersistent() {
+  for (Residence& at : at_) {
+    if (at.device != kNoBuffer) FreeBuffer(at.device, kComputeStream);
+    at.device = kNoBuffer;
+  }
+}
+
+void LowerWalk::RunOp(OpId op) {
+  now_ = op;
+  IssueSwapIns(op);
+  const Op& o = step_.ops[Index(op)];
+  for (const TensorId t : o.reads) Materialise(t, op);
+  Launch(op, false);
+  AfterOp(op);
+  Barriers(op);
+}
+
+void LowerWalk::IssueSwapIns(OpId op) {
+  for (const std::uint32_t g : by_issue_[op]) {
+    const TensorId t = plan_.gaps[g].tensor;
+    if (at_[Index(t)].device == kNoBuffer && at_[Index(t)].gap == g) {
+      needed_at_[g] = op;
+      SwapIn(t);
+    }
+  }
+}
+
+// Allocates results and workspace, writes the kernel, gives the workspace back.
+void LowerWalk::Launch(OpId op, bool recomputation) {
+  const Op& o = step_.ops[Index(op)];
+  for (const TensorId t : o.writes) {
+    Residence& at = at_[Index(t)];
+    if (at.device == kNoBuffer) {
+      at.device = NewOnDevice(tables_.bytes[Index(t)], t, BufferKind::kTensor, kComputeStream);
+    }
+    if (!recomputation) at.host_valid = false;
+  }
+  AddOperands(o);
+  const std::uint32_t row = launch_[Index(op)];
+  const Bytes wanted = lowered_.program.launches[row].workspace;
+  BufferId workspace = kNoBuffer;
+  if (wanted > 0) {
+    workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
+    out_.Operand(workspace, Access::kWrite);
+  }
+  out_.Kernel(op, row, recomputation, kComputeStream);
+  if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
+}
+
+void LowerWalk::AddOperands(const Op& op) {
+  for (const TensorId t : op.reads) {
+    out_.Operand(at_[Index(t)].device, Contains(op.writes, t) ? Access::kReadWrite : Access::kRead);
+  }
+  for (const TensorId t : op.writes) {
+    if (!Contains(op.reads, t)) out_.Operand(at_[Index(t)].device, Access::kWrite);
+  }
+}
+
+void LowerWalk::AfterOp(OpId op) {
+  for (const std::uint32_t g : by_out_[op]) {
+    if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
+  }
+  for (const std::uint32_t g : by_after_[op]) OpenGap(g);
+  const Op& o = step_.ops[Index(op)];
+  for (const TensorId t : o.reads) LeaveOp(op, t);
+  for (const TensorId t : o.writes) LeaveOp(op, t);
+}
+
+// What becomes of an operand after the op, if no gap starts here.
+void LowerWalk::LeaveOp(OpId op, TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  if (at.device == kNoBuffer || tables_.persistent[Index(tensor)]) return;
+  if (tables_.last_use[Index(tensor)] == op || !at.keeps_result) FreeOnDevice(tensor);
+}
+
+void LowerWalk::OpenGap(std::uint32_t g) {
+  const GapDecision& gap = plan_.gaps[g];
+  Residence& at = at_[Index(gap.tensor)];
+  at.gap = g;
+  if (gap.after == kNoOp) return;
+  assert(at.device != kNoBuffer && "a gap starts after a use");
+  if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].use == TensorClass::kInput) {
+    FreeOnDevice(gap.tensor);
+    return;
+  }
+  CopyOut(gap.tensor);
+  FreeBuffer(at.device, out_stream_);
+  at.device = kNoBuffer;
+}
+
+void LowerWalk::Barriers(OpId op) {
+  const bool last_of_phase = op + 1 == step_.first_backward;
+  const bool last_of_layer = op + 1 == static_cast<OpId>(step_.ops.size()) ||
+                             step_.ops[Index(op)].layer != step_.ops[Index(op + 1)].layer || last_of_phase;
+  const Runtime& runtime = plan_.runtime;
+  const bool backward = op >= step_.first_backward && op < step_.first_update;
+  const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
+  if (every_op || (runtime.host_syncs == HostSyncs::kBackwardLayer && backward && last_of_layer)) {
+    out_.HostSync(kComputeStream, Cause::kBarrier);
+  }
+  if (every_op || (runtime.barrier == Barrier::kPhase && last_of_phase)) {
+    out_.HostSync(out_stream_, Cause::kBarrier);
+    if (in_stream_ != out_stream_) out_.HostSync(in_stream_, Cause::kBarrier);
+  }
+}
+
+bool LowerWalk::Materialise(TensorId tensor, OpId op) {
+  Residence& at = at_[Index(tensor)];
+  if (at.device != kNoBuffer) return false;
+  if (at.gap != kNoGap && needed_at_[at.gap] == kNoOp) needed_at_[at.gap] = op;
+  const bool recompute = at.gap != kNoGap && plan_.gaps[at.gap].action == GapAction::kRecompute;
+  if (at.host_valid && !recompute) {
+    SwapIn(tensor);
+  } else {
+    Recompute(tensor, op);
+  }
+  return true;
+}
+
+void LowerWalk::SwapIn(TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  const Bytes bytes = tables_.bytes[Index(tensor)];
+  if (at.host == kNoBuffer) at.host = out_.NewBuffer(bytes, tensor, BufferKind::kHost, tables_.host);
+  at.device = NewOnDevice(bytes, tensor, BufferKind::kTensor, in_stream_);
+  at.keeps_result = true;
+  CopyInPieces({.from = at.host,
+                .to = at.device,
+                .bytes = step_.tensors[Index(tensor)].bytes,
+                .link = tables_.link,
+                .direction = Direction::kHostToDevice},
+               in_stream_);
+}
+
+void LowerWalk::Recompute(TensorId tensor, OpId op) {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  const OpId last = gap == kNoGap ? op - 1 : plan_.gaps[gap].after;  // later in-place writers have not run yet
+  for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
+    if (writer <= last) RunWriterAgain(writer, tensor, op);
+  }
+  at_[Index(tensor)].keeps_result = gap == kNoGap || plan_.gaps[gap].keep_result;
+}
+
+void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
+  const Op& o = step_.ops[Index(writer)];
+  std::vector<TensorId> passing;  // here for this kernel only
+  for (const TensorId t : o.reads) {
+    if (t != tensor && Materialise(t, op) && !StaysFor(t, op)) passing.push_back(t);
+  }
+  for (const TensorId t : o.writes) {
+    if (t != tensor && at_[Index(t)].device == kNoBuffer && !StaysFor(t, op)) passing.push_back(t);
+  }
+  Launch(writer, true);
+  for (const TensorId t : passing) FreeOnDevice(t);
+}
+
+bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
+  if (!at_[Index(tensor)].keeps_result) return false;
+  return tables_.uses.Next(tensor, op - 1) != kNoOp;
+}
+
+// Not if the host has it already, from an earlier gap or an early start.
+void LowerWalk::CopyOut(TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  if (at.host_valid) return;
+  if (at.host == kNoBuffer) {
+    at.host = out_.NewBuffer(tables_.bytes[Index(tensor)], tensor, BufferKind::kHost, tables_.host);
+  }
+  at.host_valid = true;
+  CopyInPieces({.from = at.device,
+                .to = at.host,
+                .bytes = step_.tensors[Index(tensor)].bytes,
+                .link = tables_.link,
+                .direction = Direction::kDeviceToHost},
+               out_stream_);
+}
+
+void LowerWalk::CopyInPieces(spillway::Copy copy, StreamId stream) {
+  const Bytes whole = copy.bytes;
+  const Bytes piece = plan_.runtime.copy_chunk > 0 ? plan_.runtime.copy_chunk : whole;
+  for (copy.offset = 0; copy.offset < whole; copy.offset += piece) {
+    copy.bytes = std::min(piece, whole - copy.offset);
+    out_.Copy(copy, stream);
+  }
+}
+
+BufferId LowerWalk::NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream) {
+  const BufferId buffer = out_.NewBuffer(bytes, tensor, kind, tables_.device);
+  out_.Alloc(buffer, stream);
+  live_ += bytes;
+  live_at_[Index(now_)] = std::max(live_at_[Index(now_)], live_);
+  if (live_ > lowered_.list_peak) {
+    lowered_.list_peak = live_;
+    lowered_.op = now_;
+  }
+  return buffer;
+}
+
+void LowerWalk::FreeOnDevice(TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  FreeBuffer(at.device, kComputeStream);
+  at.device = kNoBuffer;
+}
+
+void LowerWalk::FreeBuffer(BufferId buffer, StreamId stream) {
+  live_ -= lowered_.program.buffers[buffer].bytes;
+  out_.Free(buffer, stream);
+}
+
+}  // namespace spillway

@@ -1,0 +1,92 @@
+// One pass over the ops of a step that carries out a Plan: where every tensor is, and which items follow from it.
+// Internal to `lower`.
+#ifndef SPILLWAY_SIM_LOWER_WALK_H_
+#define SPILLWAY_SIM_LOWER_WALK_H_
+
+#include <span>
+
+#include "sim/item_writer.h"
+#include "sim/lower.h"
+
+namespace spillway {
+
+// Gap decisions by the op at which they take effect.
+class DecisionsAt {
+ public:
+  // `at[g]` is the op of decision g; kNoOp stands for "before the first op".
+  DecisionsAt(const std::vector<OpId>& at, std::size_t ops);
+  std::span<const std::uint32_t> operator[](OpId op) const;
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> order_;
+};
+
+class LowerWalk {
+ public:
+  // `issue_at[g]`: the op before which the swap-in of decision g is issued; beyond the last op = not before the tensor
+  // is needed.
+  LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at);
+
+  void Run();
+  Lowered TakeProgram();  // once, after Run()
+
+  // After Run(): most bytes live in list order while each op runs, and the op that first needed what decision g brings
+  // back (kNoOp: none did).
+  const std::vector<Bytes>& live_at() const { return live_at_; }
+  const std::vector<OpId>& needed_at() const { return needed_at_; }
+
+ private:
+  static constexpr std::uint32_t kNoGap = 0xffffffffu;
+  struct Residence {  // of one tensor
+    BufferId device = kNoBuffer;
+    BufferId host = kNoBuffer;
+    bool host_valid = false;
+    std::uint32_t gap = kNoGap;  // the decision whose gap it is in
+    bool keeps_result = true;    // of the recomputation it came from
+  };
+  void MakeStreams();
+  void AllocatePersistent();
+  void FreePersistent();
+  void RunOp(OpId op);
+  void IssueSwapIns(OpId op);
+  void Launch(OpId op, bool recomputation);
+  void AddOperands(const Op& op);
+  void AfterOp(OpId op);
+  void LeaveOp(OpId op, TensorId tensor);
+  void OpenGap(std::uint32_t gap);
+  void Barriers(OpId op);
+
+  // Puts `tensor` on the device, by copy or by recomputation, if it is not there. Returns whether it had to.
+  bool Materialise(TensorId tensor, OpId op);
+  void SwapIn(TensorId tensor);
+  void Recompute(TensorId tensor, OpId op);
+  // Runs forward op `writer` again for `tensor`, then drops what nothing but it needed.
+  void RunWriterAgain(OpId writer, TensorId tensor, OpId op);
+  // Whether a tensor brought back for another one's sake stays until a use of its own.
+  bool StaysFor(TensorId tensor, OpId op) const;
+
+  void CopyOut(TensorId tensor);
+  BufferId NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream);
+  void FreeOnDevice(TensorId tensor);
+  void FreeBuffer(BufferId buffer, StreamId stream);
+  void CopyInPieces(spillway::Copy copy, StreamId stream);
+
+  const Plan& plan_;
+  const StepTables& tables_;
+  const TrainingStep& step_;
+  Lowered lowered_;
+  ItemWriter out_;
+  DecisionsAt by_after_, by_out_, by_issue_;
+  std::vector<std::uint32_t> launch_;  // by op, the plan's choices of algorithm applied
+  std::vector<Residence> at_;          // by tensor
+  Bytes live_ = 0;
+  OpId now_ = kNoOp;
+  StreamId out_stream_ = 1, in_stream_ = 1;
+  std::vector<Bytes> live_at_;
+  std::vector<OpId> needed_at_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_LOWER_WALK_H_

@@ -1,0 +1,63 @@
+#include "sim/plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace spillway {
+
+namespace {
+
+std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+void AddUse(std::vector<OpId>& uses, OpId op) {
+  if (uses.empty() || uses.back() != op) uses.push_back(op);
+}
+
+}  // namespace
+
+Uses::Uses(const TrainingStep& step) : of(step.tensors.size()), writers(step.tensors.size()) {
+  for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
+    for (TensorId t : step.ops[Index(op)].reads) AddUse(of[Index(t)], op);
+    for (TensorId t : step.ops[Index(op)].writes) {
+      AddUse(of[Index(t)], op);
+      if (op < step.first_backward) AddUse(writers[Index(t)], op);
+    }
+  }
+}
+
+OpId Uses::Next(TensorId tensor, OpId op) const {
+  const std::vector<OpId>& uses = of[Index(tensor)];
+  const auto next = std::upper_bound(uses.begin(), uses.end(), op);
+  return next == uses.end() ? kNoOp : *next;
+}
+
+OpId Uses::Previous(TensorId tensor, OpId op) const {
+  const std::vector<OpId>& uses = of[Index(tensor)];
+  const auto next = std::lower_bound(uses.begin(), uses.end(), op);
+  return next == uses.begin() ? kNoOp : *std::prev(next);
+}
+
+MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map) {
+  const OpId before = uses.Next(map, step.first_backward - 1);
+  if (before == kNoOp) return {};
+  return {uses.Previous(map, before), before};
+}
+
+ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {
+  std::map<std::pair<TensorId, OpId>, GapAction> action;  // by tensor and the use that ends the gap
+  for (const GapDecision& gap : plan.gaps) action[{gap.tensor, gap.before}] = gap.action;
+  const Uses uses(step);
+  ClassCounts counts;
+  for (TensorId map : step.maps) {
+    const MapGap gap = ForwardBackwardGap(step, uses, map);
+    const auto found = gap.before == kNoOp ? action.end() : action.find({map, gap.before});
+    if (found == action.end()) {
+      ++counts.keep;
+    } else {
+      ++(found->second == GapAction::kSwap ? counts.swap : counts.recompute);
+    }
+  }
+  return counts;
+}
+
+}  // namespace spillway

@@ -1,0 +1,50 @@
+#include "sim/simulate.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace spillway {
+
+bool Conditions::Contention() const {
+  const auto not_one = [](double factor) { return factor != 1.0; };
+  return std::any_of(duplex_factor.begin(), duplex_factor.end(), not_one) ||
+         std::any_of(copy_slowdown.begin(), copy_slowdown.end(), not_one);
+}
+
+Conditions ConditionsOf(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity) {
+  const Machine& machine = costs.machine();
+  const HostCosts& host = machine.devices[0].host_costs;
+  Conditions conditions;
+  const auto cost = [&conditions](Opcode opcode) -> Nanos& {
+    return conditions.host_cost[static_cast<std::size_t>(opcode)];
+  };
+  cost(Opcode::kKernel) = host.kernel_launch + runtime.framework_time;
+  cost(Opcode::kCopy) = host.copy_submit;
+  cost(Opcode::kRecord) = host.event_record;
+  cost(Opcode::kWait) = host.stream_wait;
+  cost(Opcode::kHostSync) = host.sync;
+  if (!program.arena) {
+    cost(Opcode::kAlloc) = host.pool_alloc;
+    cost(Opcode::kFree) = host.pool_free;
+    conditions.pool_capacity = capacity;
+  }
+  for (const Link& link : machine.links) conditions.duplex_factor.push_back(link.duplex_factor);
+  for (const Launch& launch : program.launches) {
+    conditions.copy_slowdown.push_back(costs.Kernel(launch).copy_slowdown);
+  }
+  return conditions;
+}
+
+Simulated Simulate(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                   Scratch& scratch, Timeline* timeline) {
+  return conditions.Contention() ? SimulateEvents(program, durations, conditions, scratch, timeline)
+                                 : SimulateRelax(program, durations, conditions, scratch, timeline);
+}
+
+std::vector<Nanos> ReplayDurations(const Program& program, const Timeline& timeline) {
+  std::vector<Nanos> durations(program.code.size(), 0);
+  for (const Span& span : timeline.spans) durations[span.instruction] = span.end - span.start;
+  return durations;
+}
+
+}  // namespace spillway

@@ -1,0 +1,88 @@
+// Executes a Program in simulated time.
+//
+// Two engines give the same answer where both apply (tests/simulate_test.cc):
+//   relax   one pass over the instructions; durations are final. About 2 ns an instruction.
+//   events  kernels and copies that slow each other down; the clock advances from one end of an instruction to the
+//           next and the rates are set anew. Used when a factor of Conditions is not 1.
+#ifndef SPILLWAY_SIM_SIMULATE_H_
+#define SPILLWAY_SIM_SIMULATE_H_
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "sim/plan.h"
+#include "sim/program.h"
+
+namespace spillway {
+
+// What the machine does beside the durations. The default is ideal: no host cost, no contention, unlimited memory.
+struct Conditions {
+  std::array<Nanos, kOpcodes> host_cost{};  // by Opcode
+  Bytes pool_capacity = 0;                  // Programs of a pool only; 0 = unlimited
+  std::vector<double> duplex_factor;        // by link; empty or 1 = none
+  std::vector<double> copy_slowdown;        // by launch: factor on a kernel while a copy runs; empty = none
+  bool Contention() const;
+};
+Conditions ConditionsOf(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity);
+
+struct Span {  // of one kernel or copy
+  std::uint32_t instruction = 0;
+  Nanos start = 0;
+  Nanos end = 0;
+};
+
+// What happened, predicted or measured: one type, joined by instruction.
+struct Timeline {
+  std::vector<Span> spans;   // by instruction index
+  std::vector<Nanos> stall;  // by Cause: time the compute streams stood still for it
+  Nanos host_stall = 0;      // compute idle because the host had not issued yet
+  struct MemoryPoint {
+    Nanos time;
+    Bytes live;
+  };
+  std::vector<MemoryPoint> memory;  // device 0, after each change, times not decreasing
+  Nanos makespan = 0;
+};
+
+struct Simulated {
+  bool completed = true;        // false: a pool ran out of memory
+  std::uint32_t failed_at = 0;  // the kAlloc that failed
+  Bytes failed_live = 0;        // bytes in use then
+  Nanos makespan = 0;           // first issue to the last stream's end
+  Bytes live_peak = 0;          // device 0, by the time its streams got there
+  Bytes pool_peak = 0;          // pool: most bytes handed out at once, as the host sees it
+};
+
+// Memory that the engines reuse; belongs to the caller, one per thread. Contents mean nothing between calls.
+struct Scratch {
+  struct PendingFree {  // pool: bytes that come back when a copy stream gets there
+    std::uint32_t instruction;
+    Bytes bytes;
+  };
+  std::vector<Nanos> event_time;
+  std::vector<std::vector<std::pair<Nanos, Bytes>>> memory;  // by stream, see sim/memory_curve.h
+  std::vector<PendingFree> pending;
+  std::vector<Nanos> reached;       // by instruction: when its stream got there (pool frees only)
+  std::vector<Nanos> issued;        // by instruction: when the host issued it (event engine)
+  std::vector<std::uint32_t> next;  // by instruction: the following one on its stream
+};
+
+// REQUIRES: durations.size() == program.code.size(); the program obeys sim/program.h.
+// `timeline`, if given, is overwritten.
+Simulated Simulate(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                   Scratch& scratch, Timeline* timeline = nullptr);
+
+// The engines themselves, for tests and benchmarks.
+Simulated SimulateRelax(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                        Scratch& scratch, Timeline* timeline = nullptr);
+Simulated SimulateEvents(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                         Scratch& scratch, Timeline* timeline = nullptr);
+
+// Durations for a replay: those of a measured (or predicted) Timeline of the same Program. They are final, so a
+// replay runs under ideal Conditions.
+std::vector<Nanos> ReplayDurations(const Program& program, const Timeline& timeline);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_SIMULATE_H_

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <cassert>
+
+#include "sim/lower.h"
+
+namespace spillway {
+
+namespace {
+
+std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// Kernels are few distinct ones: ResNet-50's 53 convolutions have 20 shapes.
+std::uint32_t RowOf(const Launch& launch, std::vector<Launch>& launches) {
+  const auto found = std::find(launches.begin(), launches.end(), launch);
+  if (found != launches.end()) return static_cast<std::uint32_t>(found - launches.begin());
+  launches.push_back(launch);
+  return static_cast<std::uint32_t>(launches.size() - 1);
+}
+
+bool IsPersistent(const Tensor& tensor) {
+  return tensor.use == TensorClass::kParameter || tensor.use == TensorClass::kOptimizerState;
+}
+
+}  // namespace
+
+StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : step(&s), device(d), uses(s) {
+  const Machine& machine = costs.machine();
+  const auto nearest = std::find_if(machine.links.begin(), machine.links.end(),
+                                    [d](const Link& candidate) { return candidate.device == d; });
+  assert(nearest != machine.links.end() && "a loaded machine links every device");
+  link = static_cast<std::uint16_t>(nearest - machine.links.begin());
+  host = nearest->host;
+  for (std::size_t t = 0; t < s.tensors.size(); ++t) {
+    bytes.push_back(RoundToUnit(s.tensors[t].bytes));
+    persistent.push_back(IsPersistent(s.tensors[t]));
+    last_use.push_back(uses.of[t].empty() ? kNoOp : uses.of[t].back());
+  }
+  for (const Op& op : s.ops) {
+    Launch call = LaunchOf(op);
+    call.workspace = costs.Kernel(call, d).workspace;
+    launch.push_back(RowOf(call, launches));
+  }
+}
+
+Bytes StepTables::WorkingSet(OpId op) const {
+  const Op& o = step->ops[Index(op)];
+  Bytes sum = launches[launch[Index(op)]].workspace;
+  for (TensorId t : o.reads) sum += persistent[Index(t)] ? 0 : bytes[Index(t)];
+  for (TensorId t : o.writes) {
+    const bool counted = std::find(o.reads.begin(), o.reads.end(), t) != o.reads.end();
+    sum += persistent[Index(t)] || counted ? 0 : bytes[Index(t)];
+  }
+  for (std::size_t t = 0; t < bytes.size(); ++t) sum += persistent[t] ? bytes[t] : 0;
+  return sum;
+}
+
+OpId StepTables::LargestWorkingSet() const {
+  OpId largest = 0;
+  Bytes most = -1;
+  for (OpId op = 0; op < static_cast<OpId>(step->ops.size()); ++op) {
+    const Bytes size = WorkingSet(op);
+    if (size > most) largest = op;
+    most = std::max(most, size);
+  }
+  return largest;
+}
+
+}  // namespace spillway

@@ -1,0 +1,86 @@
+#include "sim/strategies/classify.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <cstddef>
+
+namespace spillway {
+namespace {
+
+std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+std::string WithNote(std::string reason, const std::vector<std::string>& notes, std::size_t map) {
+  if (notes.empty() || notes[map].empty()) return reason;
+  return reason + (reason.empty() ? "" : "; ") + notes[map];
+}
+
+std::string SwapReason(const PoochProfile::Map& map, Nanos out_wait, Nanos in_wait) {
+  if (map.on_host) {
+    return in_wait > 0 ? fmt::format("on the host anyway; waits {} for its swap-in", FormatDuration(in_wait))
+                       : "on the host anyway; its swap-in is hidden";
+  }
+  if (out_wait > 0 && in_wait > 0) {
+    return fmt::format("waits {} for its swap-out, {} for its swap-in", FormatDuration(out_wait),
+                       FormatDuration(in_wait));
+  }
+  if (out_wait > 0) return fmt::format("waits {} for its swap-out", FormatDuration(out_wait));
+  if (in_wait > 0) return fmt::format("waits {} for its swap-in", FormatDuration(in_wait));
+  return "hidden: both copies overlap compute";
+}
+
+GapDecision GapOf(const PoochProfile::Map& map, GapAction action) {
+  GapDecision gap;
+  gap.tensor = map.tensor;
+  gap.after = map.last_forward_op;
+  gap.before = map.first_backward_op;
+  gap.action = action;
+  return gap;
+}
+
+}  // namespace
+
+Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime) {
+  Plan plan;
+  plan.strategy = strategy;
+  plan.network = problem.step->network;
+  plan.batch = problem.step->batch;
+  plan.machine = problem.costs->machine().name;
+  plan.capacity = problem.capacity;
+  plan.runtime = problem.use_runtime ? problem.runtime : RuntimeByName(runtime);
+  return plan;
+}
+
+void AddDecisions(const PoochProfile& profile, const Classes& classes, const SimulationScratch& scratch,
+                  const std::vector<std::string>& notes, Plan& plan) {
+  for (const SimulationScratch::SwapIn& swap_in : scratch.swap_ins) {
+    const PoochProfile::Map& map = profile.maps[At(swap_in.map)];
+    assert(classes[At(swap_in.map)] == MapClass::kSwap);
+    GapDecision gap = GapOf(map, GapAction::kSwap);
+    gap.out_after = gap.after;
+    gap.in_at = profile.timings[At(swap_in.issue)].first_op;
+    gap.reason = WithNote(SwapReason(map, scratch.out_wait[At(swap_in.map)], scratch.in_wait[At(swap_in.map)]), notes,
+                          At(swap_in.map));
+    plan.gaps.push_back(std::move(gap));
+  }
+  for (std::size_t m = 0; m < classes.size(); ++m) {
+    if (classes[m] != MapClass::kRecompute || !profile.maps[m].Decidable()) continue;
+    GapDecision gap = GapOf(profile.maps[m], GapAction::kRecompute);
+    gap.reason = WithNote("", notes, m);
+    plan.gaps.push_back(std::move(gap));
+  }
+}
+
+PoochModel MakeModel(const Problem& problem) {
+  return PoochModel(ProfileStep(*problem.step, *problem.costs, problem.capacity, problem.device));
+}
+
+Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation) {
+  Planned planned;
+  planned.reason = fmt::format("out_of_memory: needs {} at op {} with every map swapped, {} are usable",
+                               FormatBytes(simulation.needed + profile.persistent),
+                               problem.step->ops[At(simulation.worst_op)].name, FormatBytes(problem.capacity));
+  return planned;
+}
+
+}  // namespace spillway

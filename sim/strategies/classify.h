@@ -1,0 +1,30 @@
+// From classes of maps and a schedule of swap-ins to a Plan.
+#ifndef SPILLWAY_SIM_STRATEGIES_CLASSIFY_H_
+#define SPILLWAY_SIM_STRATEGIES_CLASSIFY_H_
+
+#include <string>
+#include <vector>
+
+#include "sim/strategies/search.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+// A Plan that decides nothing yet. Its runtime is the problem's if that overrides, else the named one.
+Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime);
+
+// Adds to `plan` one decision per map that is not kept, for the gap between its forward and its backward uses. Swaps
+// come first, in the order of the last simulation's swap-ins, each issued at the first op of its timing; a swapped map
+// that the simulation never brought back is left alone. `notes`: by map, put behind the reason; may be empty.
+// REQUIRES: the last simulation with `scratch` was of `classes`, and came to its end.
+void AddDecisions(const PoochProfile& profile, const Classes& classes, const SimulationScratch& scratch,
+                  const std::vector<std::string>& notes, Plan& plan);
+
+PoochModel MakeModel(const Problem& problem);
+
+// "out_of_memory: needs 17.3 GB at op conv1:forward with every map swapped, 15.2 GB are usable".
+Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_CLASSIFY_H_

@@ -1,0 +1,26 @@
+// pooch-released: PoocH as its published code does it. The search over L_I is switched off there, so step 1 is greedy;
+// swap-ins are issued in bursts; recomputation is weighed by its compute time alone.
+#include "sim/strategies/classify.h"
+#include "sim/strategies/strategies.h"
+#include "sim/strategies/swap_in_rules.h"
+
+namespace spillway {
+
+Planned PlanPoochReleased(const Problem& problem) {
+  const PoochModel model = MakeModel(problem);
+  Search search(model, SwapInRule::kBursts);
+  KeepOrSwap step1 = GreedyKeepOrSwap(search);
+  if (!step1.simulation.feasible) return DoesNotFit(problem, model.profile(), step1.simulation);
+  std::vector<std::string> notes;
+  ChooseRecompute(search, RecomputeOverhead::kCompute, step1.classes, notes);
+  Planned planned;
+  planned.feasible = true;
+  planned.plan = StartPlan(problem, "pooch-released", "pooch");
+  search.Simulate(step1.classes);
+  DelaySwapIns(search.scratch);
+  AddDecisions(model.profile(), step1.classes, search.scratch, notes, planned.plan);
+  planned.plan.evaluations = search.simulations;
+  return planned;
+}
+
+}  // namespace spillway

@@ -1,0 +1,33 @@
+// swap-all and swap-all-unscheduled: every map leaves the device. They differ in when swap-ins are issued: as early as
+// there is room (PoocH section 4.3), or one layer ahead of need (its starting point).
+#include "sim/strategies/classify.h"
+#include "sim/strategies/strategies.h"
+#include "sim/strategies/swap_in_rules.h"
+
+namespace spillway {
+namespace {
+
+Planned SwapEverything(const Problem& problem, const char* name, SwapInRule rule) {
+  const PoochModel model = MakeModel(problem);
+  Search search(model, rule);
+  const Classes classes = search.AllSwap();
+  const Simulation simulation = search.Simulate(classes);
+  if (!simulation.feasible) return DoesNotFit(problem, model.profile(), simulation);
+  if (rule == SwapInRule::kWhenRoom) DelaySwapIns(search.scratch);
+  Planned planned;
+  planned.feasible = true;
+  planned.plan = StartPlan(problem, name, "pooch");
+  planned.plan.evaluations = search.simulations;
+  AddDecisions(model.profile(), classes, search.scratch, {}, planned.plan);
+  return planned;
+}
+
+}  // namespace
+
+Planned PlanSwapAllUnscheduled(const Problem& problem) {
+  return SwapEverything(problem, "swap-all-unscheduled", SwapInRule::kOneAhead);
+}
+
+Planned PlanSwapAll(const Problem& problem) { return SwapEverything(problem, "swap-all", SwapInRule::kWhenRoom); }
+
+}  // namespace spillway

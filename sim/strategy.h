@@ -1,0 +1,55 @@
+// Strategies: who decides. Each is one file under sim/strategies/ and one line of the table in strategy.cc.
+//
+// A strategy looks at the step, at costs and at how much memory there is, and returns a Plan. It says what, never how:
+// no streams, no events. It may ask `evaluate` or any cheaper model of its own; what it returns is then judged by
+// evaluate() in any case.
+#ifndef SPILLWAY_SIM_STRATEGY_H_
+#define SPILLWAY_SIM_STRATEGY_H_
+
+#include <string>
+#include <vector>
+
+#include "model/cost_model.h"
+#include "sim/plan.h"
+
+namespace spillway {
+
+struct Problem {
+  const TrainingStep* step = nullptr;
+  const CostModel* costs = nullptr;  // and, through it, the machine
+  Bytes capacity = 0;                // bytes of device memory to plan with
+  int device = 0;
+  // Overrides the runtime of the modelled system, e.g. PoocH's decisions on our own runtime.
+  bool use_runtime = false;
+  Runtime runtime;
+  std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
+};
+
+struct Planned {
+  bool feasible = false;
+  std::string reason;  // why not: "needs 17.3 GB at op conv1:forward" ...
+  Plan plan;
+};
+
+struct Strategy {
+  const char* name;
+  const char* description;  // one line
+  const char* paper;
+  Planned (*plan)(const Problem& problem);
+};
+
+const std::vector<Strategy>& Strategies();
+const Strategy& StrategyByName(const std::string& name);  // UserError with the nearest name
+
+// The runtimes of the modelled systems, by name: "pooch", "arena".
+struct RuntimeEntry {
+  const char* name;
+  const char* description;
+  Runtime runtime;
+};
+const std::vector<RuntimeEntry>& RuntimeTable();
+const Runtime& RuntimeByName(const std::string& name);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGY_H_

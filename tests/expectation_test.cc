@@ -1,0 +1,152 @@
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "tests/result_rows.h"
+
+namespace spillway {
+namespace {
+
+Expectation Expect(Measure measure, double low, double high) {
+  Expectation e;
+  e.measure = measure;
+  e.value = {low, high};
+  e.source = "a paper";
+  return e;
+}
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("rows are selected by every field that is given") {
+  const ResultRow row = FeasibleRow();
+  CHECK(RowSelector{}.Matches(row));
+  CHECK(RowSelector{"demo", "net", "box", "pooch", 100, 16 * kGB}.Matches(row));
+  CHECK_FALSE(RowSelector{.network = "other"}.Matches(row));
+  CHECK_FALSE(RowSelector{.machine = "other"}.Matches(row));
+  CHECK_FALSE(RowSelector{.strategy = "other"}.Matches(row));
+  CHECK_FALSE(RowSelector{.batch = 99}.Matches(row));
+  CHECK_FALSE(RowSelector{.memory_limit = 1}.Matches(row));
+}
+
+TEST_CASE("a base name selects every variant") {
+  ResultRow row = FeasibleRow();
+  row.network = "net+448x224";
+  row.machine = "box+link=8GB/s";
+  CHECK(RowSelector{.network = "net", .machine = "box"}.Matches(row));
+  CHECK(RowSelector{.network = "net+448x224", .machine = "box+link=8GB/s"}.Matches(row));
+  CHECK_FALSE(RowSelector{.machine = "box+link=16GB/s"}.Matches(row));
+}
+
+TEST_CASE("differences are taken from the nearest end of the range") {
+  // Ours is 50 samples/s.
+  const std::vector<ResultRow> rows = {FeasibleRow()};
+  const auto difference = [&](double low, double high) {
+    const std::vector<Expectation> e = {Expect(Measure::kSamplesPerSecond, low, high)};
+    return Judge(rows, e).at(0).difference;
+  };
+  CHECK(difference(50, 50) == 0);
+  CHECK(difference(40, 60) == 0);
+  CHECK(difference(40, 40) == Approx(0.25));   // 50/40 - 1
+  CHECK(difference(100, 200) == Approx(-0.5));  // 50/100 - 1
+}
+
+TEST_CASE("measures") {
+  const std::vector<ResultRow> rows = {InCoreRow(), FeasibleRow(), InfeasibleRow()};
+  const auto ours = [&](Expectation e, const char* strategy, std::int64_t batch) {
+    e.where.strategy = strategy;
+    e.where.batch = batch;
+    const std::vector<Expectation> all = {e};
+    return Judge(rows, all).at(0).ours;
+  };
+  CHECK(*ours(Expect(Measure::kSamplesPerSecond, 0, 0), "pooch", 100) == Approx(50));
+  CHECK(*ours(Expect(Measure::kStepTime, 0, 0), "pooch", 100) == Approx(2));
+  CHECK(*ours(Expect(Measure::kLoss, 0, 0), "pooch", 100) == Approx(1 - 50.0 / 64));
+  CHECK(*ours(Expect(Measure::kKeep, 0, 0), "pooch", 100) == 66);
+  CHECK(*ours(Expect(Measure::kSwap, 0, 0), "pooch", 100) == 12);
+  CHECK(*ours(Expect(Measure::kRecompute, 0, 0), "pooch", 100) == 27);
+  CHECK(*ours(Expect(Measure::kFeasible, 1, 1), "in-core", 100) == 0);
+  CHECK_FALSE(ours(Expect(Measure::kSamplesPerSecond, 0, 0), "in-core", 100));
+}
+
+TEST_CASE("a ratio replaces some of the row's names") {
+  // pooch at 100: 50/s; in-core at 64: 64/s.
+  const std::vector<ResultRow> rows = {InCoreRow(), FeasibleRow()};
+  Expectation e = Expect(Measure::kRatio, 1, std::numeric_limits<double>::infinity());
+  e.where.strategy = "pooch";
+  e.other.strategy = "in-core";
+  e.other.batch = 64;
+  std::vector<Expectation> all = {e};
+  CHECK(*Judge(rows, all).at(0).ours == Approx(50.0 / 64));
+  CHECK(Judge(rows, all).at(0).difference == Approx(50.0 / 64 - 1));
+  all[0].other.batch = 65;  // no such row
+  CHECK_FALSE(Judge(rows, all).at(0).ours);
+}
+
+TEST_CASE("only gates can fail") {
+  const std::vector<ResultRow> rows = {FeasibleRow()};  // 50/s
+  std::vector<Expectation> all = {Expect(Measure::kSamplesPerSecond, 40, 40)};  // 25 % off
+  CHECK_FALSE(Judge(rows, all)[0].gate);
+  CHECK(Judge(rows, all)[0].passed);
+  all[0].within = 0.26;
+  CHECK(Judge(rows, all)[0].gate);
+  CHECK(Judge(rows, all)[0].passed);
+  all[0].within = 0.24;
+  CHECK_FALSE(Judge(rows, all)[0].passed);
+}
+
+TEST_CASE("a gate on a row that does not run fails, unless that is what was required") {
+  const std::vector<ResultRow> rows = {InfeasibleRow()};
+  std::vector<Expectation> all = {Expect(Measure::kSamplesPerSecond, 40, 40), Expect(Measure::kFeasible, 0, 0),
+                                  Expect(Measure::kFeasible, 1, 1)};
+  all[0].within = 0.5;
+  all[1].required = all[2].required = true;
+  const auto verdicts = Judge(rows, all);
+  CHECK_FALSE(verdicts[0].passed);
+  CHECK(verdicts[1].passed);
+  CHECK_FALSE(verdicts[2].passed);
+}
+
+TEST_CASE("the table names paper, ours, difference and source") {
+  const std::vector<ResultRow> rows = {FeasibleRow(), InfeasibleRow()};
+  std::vector<Expectation> all = {Expect(Measure::kSamplesPerSecond, 40, 40), Expect(Measure::kFeasible, 0, 0)};
+  all[0].where.strategy = "pooch";
+  all[0].why = "another card";
+  all[1].where.strategy = "in-core";
+  all[1].required = true;
+  const std::string text = ExpectationTable(Judge(rows, all));
+  CHECK(Contains(text, "a paper\n"));
+  CHECK(Contains(text, "40.0/s"));
+  CHECK(Contains(text, "50.0/s"));
+  CHECK(Contains(text, "+25.0 %"));
+  CHECK(Contains(text, "why: another card"));
+  CHECK(Contains(text, "equal      yes\n"));
+  CHECK(ExpectationTable({}) == "");
+}
+
+TEST_CASE("many rows are summed up, exceptions to an order are listed") {
+  std::vector<ResultRow> rows;
+  for (int i = 0; i < 5; ++i) {
+    ResultRow row = FeasibleRow();
+    row.memory_limit = (10 + i) * kGB;
+    row.step_time = i == 4 ? 4 * kSecond : 2 * kSecond;  // 50/s, the last one 25/s
+    rows.push_back(row);
+  }
+  const std::vector<Expectation> all = {
+      Expect(Measure::kSamplesPerSecond, 40, std::numeric_limits<double>::infinity())};
+  const std::string text = ExpectationTable(Judge(rows, all));
+  CHECK(Contains(text, ">= 40.0/s"));
+  CHECK(Contains(text, "25.0/s to 50.0/s"));
+  CHECK(Contains(text, "1 of 5 outside"));
+  CHECK(Contains(text, "14.0 GB"));        // the exception
+  CHECK_FALSE(Contains(text, "13.0 GB"));  // none of the others
+}
+
+TEST_CASE("verdicts as CSV") {
+  const std::vector<ResultRow> rows = {FeasibleRow()};
+  std::vector<Expectation> all = {Expect(Measure::kSamplesPerSecond, 40, std::numeric_limits<double>::infinity())};
+  all[0].within = 0;
+  const std::string text = ExpectationCsv(Judge(rows, all));
+  CHECK(Contains(text, "\ndemo,net,100,box,16000000000,pooch,samples_per_second,40,,50,0,1,1,a paper,\n"));
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,125 @@
+// Any text is either refused with UserError or becomes a plan that survives being written and read again, and that
+// lowers to a Program which `verify` accepts: what users may write by hand can be slow, but never wrong.
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <utility>
+
+#include "hw/machine.h"
+#include "model/cost_model.h"
+#include "model/network.h"
+#include "sim/evaluate.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+using namespace spillway;
+
+// ResNet-18 on small images, on the unit machine.
+struct Setting {
+  Network network = BuildZooNetwork("resnet18", {.batch = 2, .image = 32});
+  TrainingStep step = BuildTrainingStep(network);
+  Machine machine = LoadMachine("unit");
+  CostModel costs{machine};
+
+  Problem ProblemWith(Bytes capacity) const {
+    Problem problem;
+    problem.step = &step;
+    problem.costs = &costs;
+    problem.capacity = capacity;
+    problem.simulation_cap = 20;
+    return problem;
+  }
+};
+
+const Setting& TheSetting() {
+  static const Setting setting;
+  return setting;
+}
+
+}  // namespace
+
+// What every strategy decides, with room for everything and with less than that.
+std::vector<std::string> spillway::fuzz::Seeds() {
+  const Setting& setting = TheSetting();
+  std::vector<std::string> seeds;
+  for (Bytes capacity : {1000 * kMB, 95 * kMB}) {
+    for (const Strategy& strategy : Strategies()) {
+      Planned planned = strategy.plan(setting.ProblemWith(capacity));
+      if (planned.feasible) seeds.push_back(PlanToYaml(planned.plan, setting.step));
+    }
+  }
+  return seeds;
+}
+
+namespace {
+
+// Other decisions of the same shape: copies at other times, actions exchanged, gaps left out, another runtime.
+void Perturb(Plan& plan, std::mt19937_64& random) {
+  const auto below = [&random](OpId limit) {
+    return static_cast<OpId>(random() % static_cast<std::uint64_t>(std::max(limit, 1)));
+  };
+  plan.runtime = RuntimeTable()[random() % RuntimeTable().size()].runtime;
+  std::vector<GapDecision> gaps;
+  for (GapDecision gap : plan.gaps) {
+    const OpId length = gap.before - gap.after;
+    switch (random() % 8) {
+      case 0:
+        continue;
+      case 1:
+        gap.action = gap.action == GapAction::kSwap ? GapAction::kRecompute : GapAction::kSwap;
+        gap.out_after = gap.after;
+        gap.in_at = gap.before;
+        break;
+      case 2:
+        gap.keep_result = !gap.keep_result;
+        break;
+      case 3:
+        gap.in_at = gap.before - below(length);
+        break;
+      case 4:
+        gap.out_after = std::max(gap.after - below(3), 0);
+        break;
+      default:
+        break;
+    }
+    gaps.push_back(gap);
+  }
+  if (gaps.size() > 1) std::swap(gaps[random() % gaps.size()], gaps[random() % gaps.size()]);
+  plan.gaps = std::move(gaps);
+}
+
+// REQUIRES: the plan has been accepted.
+void RoundTripAndEvaluate(const Plan& plan, Bytes capacity) {
+  const Setting& setting = TheSetting();
+  if (ParsePlan(PlanToYaml(plan, setting.step), "written.yaml", setting.step) != plan) std::abort();
+  EvaluateOptions options;
+  options.bounds = false;
+  options.timeline = false;
+  Evaluate(plan, setting.ProblemWith(capacity), options);  // throws if the Program is unsafe
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const TrainingStep& step = TheSetting().step;
+  Plan plan;
+  try {
+    plan = ParsePlan(fuzz::Text(data, size), "fuzz.yaml", step);
+  } catch (const UserError&) {
+    return 0;
+  }
+  RoundTripAndEvaluate(plan, kGB);
+  std::mt19937_64 random(size);
+  for (int i = 0; i < 16; ++i) {
+    Plan other = plan;
+    Perturb(other, random);
+    try {
+      other = ParsePlan(PlanToYaml(other, step), "fuzz.yaml", step);
+    } catch (const UserError&) {
+      continue;
+    }
+    RoundTripAndEvaluate(other, i % 2 == 0 ? kGB : 95 * kMB);
+  }
+  return 0;
+}

@@ -1,0 +1,221 @@
+// The shipped V100 machines: that they load, differ where they should, and give times within reason.
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "hw/machine.h"
+#include "model/cost_model.h"
+
+using namespace spillway;
+
+namespace {
+
+const std::vector<std::string> kMachines = {"v100-x86-pcie3", "v100-power9-nvlink2-x2", "v100-power9-nvlink2-x3",
+                                            "v100-power9-nvlink2"};
+
+// n x c x side x side in and out.
+Launch Square(OpKind kind, Pass pass, std::int64_t n, std::int64_t c, std::int64_t side) {
+  Launch launch;
+  launch.kind = kind;
+  launch.pass = pass;
+  launch.shape.in = launch.shape.out = Shape{n, c, 1, side, side};
+  return launch;
+}
+
+double GigabytesPerSecond(const CostModel& model, Bytes bytes, Direction direction) {
+  return static_cast<double>(bytes) / static_cast<double>(model.Copy(bytes, direction).time);
+}
+
+}  // namespace
+
+TEST_CASE("every V100 profile loads under its own name") {
+  for (const std::string& name : kMachines) {
+    const Machine machine = LoadMachine(name);
+    INFO(name);
+    CHECK(machine.name == name);
+    REQUIRE(machine.devices.size() == 1);
+    CHECK(machine.devices[0].multiprocessors == 80);
+    CHECK_FALSE(machine.notes.empty());
+    CHECK_FALSE(machine.software.empty());
+  }
+}
+
+TEST_CASE("the machines hold the device constant") {
+  const Device first = LoadMachine(kMachines[0]).devices[0];
+  for (const std::string& name : kMachines) {
+    INFO(name);
+    const Device device = LoadMachine(name).devices[0];
+    CHECK(device.peak_flops == first.peak_flops);
+    CHECK(device.memory_bandwidth == first.memory_bandwidth);
+    CHECK(device.UsableMemory() == first.UsableMemory());
+    CHECK(device.host_costs.kernel_launch == first.host_costs.kernel_launch);
+    REQUIRE(device.laws.size() == first.laws.size());
+    for (std::size_t i = 0; i < first.laws.size(); ++i) {
+      CHECK(device.laws[i].op == first.laws[i].op);
+      CHECK(device.laws[i].window == first.laws[i].window);
+      CHECK(device.laws[i].flop_fraction == first.laws[i].flop_fraction);
+      CHECK(device.laws[i].bandwidth_fraction == first.laws[i].bandwidth_fraction);
+      CHECK(device.laws[i].error == first.laws[i].error);
+    }
+  }
+}
+
+TEST_CASE("usable memory is 95 % of what the context leaves") {
+  // 0.95 * (16160 - 512) MiB = 0.95 * 15648 MiB = 14865.6 MiB, rounded down to 512 bytes.
+  const Device device = LoadMachine("v100-x86-pcie3").devices[0];
+  CHECK(device.total_memory == 16160 * kMiB);
+  CHECK(device.UsableMemory() <= 14866 * kMiB);
+  CHECK(device.UsableMemory() > 14865 * kMiB);
+  CHECK(device.UsableMemory() % 512 == 0);
+}
+
+TEST_CASE("the short name is the machine with three bricks") {
+  const Machine machine = LoadMachine("v100-power9-nvlink2");
+  const Machine three = LoadMachine("v100-power9-nvlink2-x3");
+  REQUIRE(machine.links.size() == three.links.size());
+  CHECK(CostModel(machine).Copy(kGB, Direction::kHostToDevice).time ==
+        CostModel(three).Copy(kGB, Direction::kHostToDevice).time);
+  CHECK(machine.notes.size() > three.notes.size());
+}
+
+TEST_CASE("host memory is what the paper gives") {
+  const auto total = [](const std::string& name) {
+    Bytes sum = 0;
+    for (const HostNode& host : LoadMachine(name).hosts) sum += host.memory;
+    return sum;
+  };
+  CHECK(total("v100-x86-pcie3") == 192 * kGB);
+  CHECK(total("v100-power9-nvlink2-x3") == 1024 * kGB);
+  CHECK(total("v100-power9-nvlink2-x2") == 1024 * kGB);
+}
+
+TEST_CASE("three bricks are faster than two, and two faster than PCIe, at every size and in both directions") {
+  const Machine pcie = LoadMachine("v100-x86-pcie3");
+  const Machine two = LoadMachine("v100-power9-nvlink2-x2");
+  const Machine three = LoadMachine("v100-power9-nvlink2-x3");
+  const CostModel slow(pcie), middle(two), fast(three);
+  for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+    for (Bytes bytes = kMiB; bytes <= 8 * kGiB; bytes *= 2) {
+      INFO(bytes);
+      CHECK(fast.Copy(bytes, direction).time < middle.Copy(bytes, direction).time);
+      CHECK(middle.Copy(bytes, direction).time < slow.Copy(bytes, direction).time);
+    }
+  }
+}
+
+TEST_CASE("large copies run at the published rates") {
+  const Machine pcie = LoadMachine("v100-x86-pcie3");
+  const Machine two = LoadMachine("v100-power9-nvlink2-x2");
+  const Machine three = LoadMachine("v100-power9-nvlink2-x3");
+  CHECK(GigabytesPerSecond(CostModel(pcie), kGiB, Direction::kHostToDevice) == Approx(11.05).epsilon(0.01));
+  CHECK(GigabytesPerSecond(CostModel(pcie), kGiB, Direction::kDeviceToHost) == Approx(12.43).epsilon(0.01));
+  CHECK(GigabytesPerSecond(CostModel(three), kGiB, Direction::kHostToDevice) == Approx(70.5).epsilon(0.01));
+  CHECK(GigabytesPerSecond(CostModel(three), kGiB, Direction::kDeviceToHost) == Approx(70.5).epsilon(0.01));
+  CHECK(GigabytesPerSecond(CostModel(two), kGiB, Direction::kHostToDevice) == Approx(45.9).epsilon(0.01));
+}
+
+TEST_CASE("the far socket of the POWER9 machine is slower than the near one") {
+  const Machine machine = LoadMachine("v100-power9-nvlink2-x3");
+  REQUIRE(machine.links.size() == 2);
+  CHECK(machine.LinkOf(0).host == 0);
+  CHECK(machine.links[1].host == 1);
+  for (std::size_t direction = 0; direction < 2; ++direction) {
+    CHECK(machine.links[1].curves[direction].Time(kGB) > machine.links[0].curves[direction].Time(kGB));
+  }
+}
+
+TEST_CASE("a convolution of ResNet-50 runs at a plausible rate") {
+  // 3x3, 128 -> 128 channels, 28x28, batch 128: 2 * 128 * 128 * 128 * 9 * 784 = 29.6 GFLOP.
+  Launch launch = Square(OpKind::kConvolution, Pass::kForward, 128, 128, 28);
+  launch.shape.window = {1, 3, 3};
+  launch.shape.pad = {0, 1, 1};
+  const double flops = 2.0 * 128 * 128 * 128 * 9 * 784;
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel model(machine);
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
+    launch.pass = pass;
+    const Cost cost = model.Kernel(launch);
+    const double teraflops = flops / static_cast<double>(cost.time) / 1000;
+    INFO(PassName(pass));
+    CHECK(teraflops > 8);   // implicit GEMM at half the peak
+    CHECK(teraflops < 25);  // fused Winograd saves a factor of 2.25 at most, and not at the full peak
+    CHECK(std::string(cost.how) == "law");
+    CHECK(cost.workspace <= 8 * kMiB);
+    CHECK(cost.error > 0.1);
+  }
+}
+
+TEST_CASE("memory-bound kernels run at 60 to 95 % of the memory bandwidth") {
+  // 128 x 256 x 56 x 56 in fp32: 411 MB a pass.
+  const double tensor = 4.0 * 128 * 256 * 56 * 56;
+  struct Case {
+    OpKind kind;
+    Pass pass;
+    double passes;
+  };
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel model(machine);
+  for (const Case& c : {Case{OpKind::kBatchNorm, Pass::kForward, 3}, Case{OpKind::kBatchNorm, Pass::kBackward, 5},
+                        Case{OpKind::kRelu, Pass::kForward, 2}, Case{OpKind::kRelu, Pass::kBackward, 3}}) {
+    const Cost cost = model.Kernel(Square(c.kind, c.pass, 128, 256, 56));
+    const double share = c.passes * tensor / static_cast<double>(cost.time) / 900;
+    INFO(OpKindName(c.kind) << ' ' << PassName(c.pass));
+    CHECK(share > 0.60);
+    CHECK(share < 0.95);
+    CHECK(cost.copy_slowdown > 1.0);
+    CHECK(cost.copy_slowdown < 1.1);
+  }
+}
+
+TEST_CASE("a copy slows memory-bound kernels the more the faster the link") {
+  const Machine pcie = LoadMachine("v100-x86-pcie3");
+  const Machine three = LoadMachine("v100-power9-nvlink2-x3");
+  const Launch relu = Square(OpKind::kRelu, Pass::kForward, 128, 256, 56);
+  CHECK(CostModel(pcie).Kernel(relu).copy_slowdown < CostModel(three).Kernel(relu).copy_slowdown);
+  Launch convolution = Square(OpKind::kConvolution, Pass::kForward, 128, 256, 56);
+  CHECK(CostModel(three).Kernel(convolution).copy_slowdown == 1.0);
+}
+
+TEST_CASE("every op and pass of a training step has a law") {
+  const Machine machine = LoadMachine("v100-power9-nvlink2");
+  const CostModel model(machine);
+  const auto how = [&](OpKind kind, Pass pass) {
+    return std::string(model.Kernel(Square(kind, pass, 32, 64, 28)).how);
+  };
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
+    CHECK(how(OpKind::kConvolution, pass) == "law");
+    CHECK(how(OpKind::kLinear, pass) == "law");
+  }
+  for (const OpKind kind : {OpKind::kBatchNorm, OpKind::kRelu, OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kLrn,
+                            OpKind::kDropout, OpKind::kConcat, OpKind::kSoftmaxLoss}) {
+    INFO(OpKindName(kind));
+    CHECK(how(kind, Pass::kForward) == "law");
+    CHECK(how(kind, Pass::kBackward) == "law");
+  }
+  for (const OpKind kind : {OpKind::kAdd, OpKind::kCopy}) {  // backward: gradients at a fork
+    CHECK(how(kind, Pass::kForward) == "law");
+    CHECK(how(kind, Pass::kBackward) == "law");
+  }
+  CHECK(how(OpKind::kBias, Pass::kForward) == "law");
+  CHECK(how(OpKind::kBias, Pass::kBackwardBias) == "law");
+  CHECK(how(OpKind::kUpdate, Pass::kUpdate) == "law");
+}
+
+TEST_CASE("no number of a V100 profile is without a source") {
+  for (const std::string& name : kMachines) {
+    const Machine machine = LoadMachine(name);
+    INFO(name);
+    CHECK_FALSE(machine.devices[0].source.text.empty());
+    CHECK_FALSE(machine.devices[0].memory_source.text.empty());
+    CHECK_FALSE(machine.devices[0].host_costs.source.text.empty());
+    for (const CostLaw& law : machine.devices[0].laws) CHECK(law.source.text.size() > 20);
+    for (const Link& link : machine.links) {
+      CHECK(link.duplex_factor < 1.0);
+      CHECK_FALSE(link.duplex_source.text.empty());
+      for (const TransferCurve& curve : link.curves) CHECK_FALSE(curve.source.text.empty());
+    }
+    // Nothing was measured by this project on a V100.
+    for (const CostLaw& law : machine.devices[0].laws) CHECK(law.source.kind != Source::Kind::kMeasured);
+  }
+}

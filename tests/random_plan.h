@@ -1,0 +1,81 @@
+// Plans drawn at random: any decision that a plan may make, far beyond what strategies do.
+#ifndef SPILLWAY_TESTS_RANDOM_PLAN_H_
+#define SPILLWAY_TESTS_RANDOM_PLAN_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "sim/plan.h"
+
+namespace spillway {
+
+// xorshift64* (Marsaglia 2003, Vigna 2014): the same numbers everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed * 2685821657736338717u + 1) {}
+  std::uint32_t Below(std::uint32_t bound) {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return static_cast<std::uint32_t>((state_ * 2685821657736338717u >> 33) % bound);
+  }
+  // In [low, high].
+  OpId Between(OpId low, OpId high) {
+    return low + static_cast<OpId>(Below(static_cast<std::uint32_t>(high - low + 1)));
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+inline OpId LastWriter(const TrainingStep& step, TensorId tensor) {
+  OpId last = kNoOp;
+  for (std::size_t op = 0; op < step.ops.size(); ++op) {
+    const std::vector<TensorId>& writes = step.ops[op].writes;
+    if (std::find(writes.begin(), writes.end(), tensor) != writes.end()) last = static_cast<OpId>(op);
+  }
+  return last;
+}
+
+// Decides about `percent` of all gaps of all tensors that may move, gradients included, once their last writer is done.
+// A copy out may start early, up to two ops before the gap, if the tensor is there since its last writer.
+inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::uint32_t percent, Random& random) {
+  Plan plan;
+  plan.strategy = "random";
+  plan.network = step.network;
+  plan.batch = step.batch;
+  plan.runtime = runtime;
+  const Uses uses(step);
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    const OpId written = LastWriter(step, static_cast<TensorId>(t));
+    bool moved = false;
+    for (std::size_t k = 0; k + 1 < uses.of[t].size(); ++k) {
+      if (uses.of[t][k] < written || random.Below(100) >= percent) continue;
+      GapDecision gap;
+      gap.tensor = static_cast<TensorId>(t);
+      gap.after = uses.of[t][k];
+      gap.before = uses.of[t][k + 1];
+      gap.action = random.Below(2) == 0 ? GapAction::kSwap : GapAction::kRecompute;
+      if (gap.action == GapAction::kSwap) {
+        gap.out_after = moved ? gap.after : random.Between(std::max({0, written, gap.after - 2}), gap.after);
+        gap.in_at = random.Between(gap.after + 1, gap.before);
+      } else {
+        gap.keep_result = random.Below(2) == 0;
+      }
+      moved = true;
+      plan.gaps.push_back(gap);
+    }
+  }
+  const auto mistakes = FindMistakes(plan, step);
+  for (auto mistake = mistakes.rbegin(); mistake != mistakes.rend(); ++mistake) {
+    if (mistake->where != PlanMistake::Where::kGap) continue;
+    if (mistake != mistakes.rbegin() && std::prev(mistake)->index == mistake->index) continue;
+    plan.gaps.erase(plan.gaps.begin() + static_cast<std::ptrdiff_t>(mistake->index));
+  }
+  return plan;
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TESTS_RANDOM_PLAN_H_

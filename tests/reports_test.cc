@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "reports/compare_table.h"
+#include "reports/interval.h"
+#include "reports/memory_csv.h"
+#include "reports/report_table.h"
+#include "reports/result_csv.h"
+#include "reports/result_json.h"
+#include "reports/result_table.h"
+#include "reports/text_table.h"
+#include "tests/result_rows.h"
+
+namespace spillway {
+namespace {
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("results.csv has the columns of the contract") {
+  const auto lines = Lines(ResultCsv({}));
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] ==
+        "scenario,network,batch,precision,devices,machine,memory_limit_bytes,memory_model,strategy,feasible,reason,"
+        "step_time_s,step_time_low_s,step_time_high_s,samples_per_second,lower_bound_s,peak_bytes,live_peak_bytes,"
+        "host_peak_bytes,keep,swap,recompute,bytes_out,bytes_in,recompute_time_s,stall_out_s,stall_in_s,evaluations,"
+        "cost_source");
+}
+
+TEST_CASE("a feasible row has every figure, times as exact seconds") {
+  const auto lines = Lines(ResultCsv({{FeasibleRow()}, {}}));
+  CHECK(lines.at(1) ==
+        "demo,net,100,fp32,1,box,16000000000,pool,pooch,1,,2.000000000,1.616000000,2.384000000,50.0000,1.600000000,"
+        "15000000000,14000000000,3000000000,66,12,27,1000,2000,0.100000000,0.000000005,0.250000000,42,assumed");
+}
+
+TEST_CASE("a row that is not feasible has a reason and no figures") {
+  const auto lines = Lines(ResultCsv({{InfeasibleRow()}, {}}));
+  CHECK(lines.at(1) ==
+        "demo,net,100,fp32,1,box,16000000000,arena,in-core,0,\"out_of_memory: needs 20.9 GB, \"\"too much\"\"\""
+        ",,,,,,,,,,,,,,,,,,");
+  // 29 columns: 28 commas outside the quotes, one inside.
+  CHECK(std::count(lines[0].begin(), lines[0].end(), ',') == 28);
+  CHECK(std::count(lines[1].begin(), lines[1].end(), ',') == 29);
+}
+
+TEST_CASE("CSV fields are quoted where they must be") {
+  CHECK(CsvField("plain text") == "plain text");
+  CHECK(CsvField("a,b") == "\"a,b\"");
+  CHECK(CsvField("a\"b") == "\"a\"\"b\"");
+  CHECK(CsvField("a\nb") == "\"a\nb\"");
+  CHECK(SecondsText(-1) == "-0.000000001");
+}
+
+TEST_CASE("JSON holds what CSV holds, null where there is no figure") {
+  const std::string json = ResultJson({{FeasibleRow(), InfeasibleRow()}, {}});
+  CHECK(Contains(json, "\"step_time_s\": 2.0"));
+  CHECK(Contains(json, "\"keep\": 66"));
+  CHECK(Contains(json, "\"feature_map\": 7"));
+  CHECK(Contains(json, "\"step_time_s\": null"));
+  CHECK(Contains(json, "\\\"too much\\\""));
+  for (std::size_t begin = 0; begin < kResultColumns.size();) {
+    const std::size_t end = std::min(kResultColumns.find(',', begin), kResultColumns.size());
+    const std::string key(kResultColumns.substr(begin, end - begin));
+    CHECK(Contains(json, "\"" + key + "\": "));
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("JSON survives bytes that are not UTF-8") {
+  ResultRow row = FeasibleRow();
+  row.scenario = "\xff";
+  CHECK(Contains(ResultJson({{row}, {}}), "\"scenario\": \"\xEF\xBF\xBD\""));
+}
+
+TEST_CASE("text tables align") {
+  TextTable table({"<name", "n"});
+  table.Row({"a", "100"});
+  table.Row({"long\xC3\xA9", "7"});  // five characters, six bytes
+  table.RowThenText({"b"}, "text");
+  table.Line("a line that widens nothing");
+  CHECK(table.Text() ==
+        "name     n\n"
+        "a      100\n"
+        "long\xC3\xA9    7\n"
+        "b      text\n"
+        "a line that widens nothing\n");
+}
+
+TEST_CASE("numbers have three digits") {
+  CHECK(ShortNumber(0) == "0");
+  CHECK(ShortNumber(0.0714) == "0.071");
+  CHECK(ShortNumber(0.9996) == "1.00");
+  CHECK(ShortNumber(3.276) == "3.28");
+  CHECK(ShortNumber(9.996) == "10.0");
+  CHECK(ShortNumber(99.96) == "100");
+  CHECK(ShortNumber(3276.4) == "3276");
+  CHECK(Percent(-0.001) == "0 %");
+  CHECK(Percent(0.125) == "13 %");
+}
+
+TEST_CASE("the table shows loss, gap and reasons") {
+  // 50 samples/s against 64 in-core: loss 1 - 50/64 = 22 %. 2 s over a bound of 1.6 s: 25 % above it.
+  const std::string text = ResultTable({{InCoreRow(), InfeasibleRow(), FeasibleRow()}, {}});
+  const auto lines = Lines(text);
+  CHECK(lines.at(0) == "demo: net (fp32) on box, 16.0 GB of device memory, times in s");
+  CHECK(lines.at(3) == "  100  in-core   does not run: out_of_memory: needs 20.9 GB, \"too much\"");
+  CHECK(lines.at(4) ==
+        "  100  pooch         50.0  22 %  2.00  1.62-2.38  25 % m     15.0  66/12/27  0.100  0.000  0.250     0");
+  for (const std::string& line : lines) CHECK(DisplayWidth(line) <= 120);
+}
+
+TEST_CASE("a new block begins with another machine") {
+  ResultRow other = FeasibleRow();
+  other.machine = "crate";
+  other.step_time = 5 * kMillisecond;
+  const std::string text = ResultTable({{FeasibleRow(), other}, {}});
+  CHECK(Contains(text, "on box, 16.0 GB of device memory, times in s\n"));
+  CHECK(Contains(text, "on crate, 16.0 GB of device memory, times in ms\n"));
+}
+
+TEST_CASE("the in-core reference is the largest batch that fits, same runtime") {
+  ResultRow small = InCoreRow();
+  small.batch = 32;
+  ResultRow elsewhere = InCoreRow();
+  elsewhere.machine = "crate";
+  elsewhere.batch = 90;
+  ResultRow with_runtime = InCoreRow();
+  with_runtime.strategy = "in-core+arena";
+  const std::vector<ResultRow> rows = {small, InCoreRow(), elsewhere, with_runtime, InfeasibleRow()};
+  CHECK(InCoreReference(rows, FeasibleRow()) == &rows[1]);
+  ResultRow pooch_on_arena = FeasibleRow();
+  pooch_on_arena.strategy = "pooch+arena";
+  CHECK(InCoreReference(rows, pooch_on_arena) == &rows[3]);
+  CHECK(InCoreReference({InfeasibleRow()}, FeasibleRow()) == nullptr);
+}
+
+TEST_CASE("loss compares input elements, not samples") {
+  // Twice the elements per sample at half the rate is no loss.
+  ResultRow reference = InCoreRow();  // 64/s x 10 elements
+  ResultRow row = FeasibleRow();      // 50/s
+  row.sample_elements = 20;
+  row.batch = 64;  // 32/s x 20 elements
+  CHECK(LossAgainst(reference, row) == Approx(0));
+}
+
+TEST_CASE("the spread of a step: shared errors stay, independent ones average out") {
+  // No parts: the shared error alone.
+  CHECK(RelativeSpread(0.15, {}, 100) == Approx(0.15));
+  // One part that is the whole step: sqrt(0.03^2 + 0.04^2) = 0.05.
+  const std::vector<TimedError> whole = {{100, 0.04}};
+  CHECK(RelativeSpread(0.03, whole, 100) == Approx(0.05));
+  // 100 equal parts of 1 % of the step with 50 % error each: 0.5 / sqrt(100) = 0.05.
+  const std::vector<TimedError> parts(100, TimedError{1, 0.5});
+  CHECK(RelativeSpread(0, parts, 100) == Approx(0.05));
+}
+
+TEST_CASE("the 80 % interval") {
+  // 1000 ns, spread 0.25: 1.28 x 0.25 = 0.32.
+  CHECK(EightyPercentInterval(1000, 0.25).low == 680);
+  CHECK(EightyPercentInterval(1000, 0.25).high == 1320);
+  CHECK(EightyPercentInterval(1000, 2).low == 0);
+}
+
+TEST_CASE("why the slower machine is slower: the largest difference") {
+  ResultRow slow = FeasibleRow();  // swap-in stall 250 ms, recomputation 100 ms
+  ResultRow fast = FeasibleRow();
+  fast.stall_in = 0;
+  CHECK(WhySlower(slow, fast) == "spends 250 ms more waiting for swap-ins");
+  fast.recompute_time = 0;
+  slow.recompute_time = 300 * kMillisecond;
+  CHECK(WhySlower(slow, fast) == "spends 300 ms more recomputing");
+  CHECK(WhySlower(fast, fast) == "");
+}
+
+TEST_CASE("side by side") {
+  ResultRow b = FeasibleRow();
+  b.machine = "crate";
+  b.step_time = kSecond;
+  b.stall_in = 0;
+  ResultRow b_in_core = b;
+  b_in_core.strategy = "in-core";
+  const std::string text = CompareTable({{InfeasibleRow(), FeasibleRow(), b_in_core, b}, {}}, "box", "crate");
+  CHECK(Contains(text, "does not run"));
+  CHECK(Contains(text, "crate runs\n"));
+  CHECK(Contains(text, "crate by 2.00x: the other spends 250 ms more waiting for swap-ins"));
+  CHECK(Contains(text, "best: pooch | in-core"));
+}
+
+TEST_CASE("the memory curve as CSV") {
+  Timeline timeline;
+  timeline.memory = {{0, 512}, {7, 1024}, {9, 0}};
+  CHECK(MemoryCsv(timeline) == "time_ns,live_bytes\n0,512\n7,1024\n9,0\n");
+}
+
+TEST_CASE("reports are named once, shown for a run or a point, and have their own files") {
+  std::vector<std::string> names;
+  for (const Report& report : Reports()) {
+    names.emplace_back(report.name);
+    CHECK((report.of_run != nullptr) != (report.of_point != nullptr));
+    CHECK((report.of_point != nullptr) == Contains(report.file, "{}"));
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+  const auto plan = std::find_if(Reports().begin(), Reports().end(),
+                                 [](const Report& r) { return std::string(r.name) == "plan"; });
+  REQUIRE(plan != Reports().end());
+  CHECK(ReportFile(*plan, "p") == "plans/p.yaml");
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,315 @@
+// The engines against timelines drawn by hand, against each other, and against the known answers of train_chain.
+#include "sim/simulate.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "tests/reference_engine.h"
+#include "tests/train_chain.h"
+
+namespace spillway {
+namespace {
+
+// Streams: 0 compute, 1 device to host, 2 host to device. Durations beside the code.
+struct Sketch {
+  Program program;
+  std::vector<Nanos> durations;
+
+  Sketch() {
+    program.streams = {{0, StreamKind::kCompute}, {0, StreamKind::kDeviceToHost}, {0, StreamKind::kHostToDevice}};
+    program.launches.resize(1);
+  }
+  void Emit(Opcode opcode, StreamId stream, std::uint32_t arg, Nanos duration = 0, Cause cause = Cause::kNone) {
+    program.code.push_back({opcode, stream, cause, 0, arg});
+    durations.push_back(duration);
+  }
+  void Kernel(Nanos duration) {
+    program.kernels.push_back({});
+    Emit(Opcode::kKernel, 0, static_cast<std::uint32_t>(program.kernels.size() - 1), duration);
+  }
+  void Copy(StreamId stream, Nanos duration) {
+    program.copies.push_back({.direction = stream == 1 ? Direction::kDeviceToHost : Direction::kHostToDevice});
+    Emit(Opcode::kCopy, stream, static_cast<std::uint32_t>(program.copies.size() - 1), duration);
+  }
+  std::uint32_t Record(StreamId stream) {
+    Emit(Opcode::kRecord, stream, program.events);
+    return program.events++;
+  }
+  void Wait(StreamId stream, std::uint32_t event, Cause cause) { Emit(Opcode::kWait, stream, event, 0, cause); }
+  std::uint32_t Alloc(StreamId stream, Bytes bytes) {
+    program.buffers.push_back({.bytes = bytes});
+    Emit(Opcode::kAlloc, stream, static_cast<std::uint32_t>(program.buffers.size() - 1));
+    return static_cast<std::uint32_t>(program.buffers.size() - 1);
+  }
+  void Free(StreamId stream, std::uint32_t buffer) { Emit(Opcode::kFree, stream, buffer); }
+};
+
+using Engine = Simulated (*)(const Program&, std::span<const Nanos>, const Conditions&, Scratch&, Timeline*);
+const Engine kEngines[] = {SimulateRelax, SimulateEvents};
+
+Simulated RunSketch(Engine engine, const Sketch& sketch, const Conditions& conditions, Timeline* timeline = nullptr) {
+  Scratch scratch;
+  return engine(sketch.program, sketch.durations, conditions, scratch, timeline);
+}
+
+Nanos StallOf(const Timeline& timeline, Cause cause) { return timeline.stall[static_cast<std::size_t>(cause)]; }
+
+TEST_CASE("train chain gives the known makespan and peak in both engines") {
+  for (const Engine engine : kEngines) {
+    for (const TrainChainCheck& check : kTrainChainChecks) {
+      const TrainChain chain = MakeTrainChain(check.layers);
+      Scratch scratch;
+      const Simulated result = engine(chain.program, chain.durations, {}, scratch, nullptr);
+      CHECK(result.makespan == check.makespan);
+      CHECK(result.live_peak == check.peak);
+    }
+  }
+}
+
+TEST_CASE("the reference engine gives them too") {
+  for (const TrainChainCheck& check : kTrainChainChecks) {
+    const ReferenceEngine::Result result = ReferenceEngine(check.layers).Run();
+    CHECK(result.makespan == check.makespan);
+    CHECK(result.peak == check.peak);
+  }
+}
+
+TEST_CASE("a kernel waits for a copy, and the stall is charged to it") {
+  // compute  |K 10|------stall 15------|K 5|
+  // h2d      |Copy 25..................|
+  Sketch sketch;
+  sketch.Copy(2, 25);
+  const std::uint32_t arrived = sketch.Record(2);
+  sketch.Kernel(10);
+  sketch.Wait(0, arrived, Cause::kSwapIn);
+  sketch.Kernel(5);
+  for (const Engine engine : kEngines) {
+    Timeline timeline;
+    CHECK(RunSketch(engine, sketch, {}, &timeline).makespan == 30);
+    CHECK(StallOf(timeline, Cause::kSwapIn) == 15);
+    CHECK(timeline.host_stall == 0);
+    REQUIRE(timeline.spans.size() == 3);
+    CHECK(timeline.spans[2].start == 25);
+    CHECK(timeline.spans[2].end == 30);
+  }
+}
+
+TEST_CASE("the host can be the bottleneck") {
+  // Issue takes 7 each: kernels of 3 start at 7, 14, 21 and the last ends at 24; compute idles 7 + 4 + 4.
+  Sketch sketch;
+  for (int i = 0; i < 3; ++i) sketch.Kernel(3);
+  Conditions conditions;
+  conditions.host_cost[static_cast<std::size_t>(Opcode::kKernel)] = 7;
+  for (const Engine engine : kEngines) {
+    Timeline timeline;
+    CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 24);
+    CHECK(timeline.host_stall == 15);
+  }
+}
+
+TEST_CASE("a host sync delays what is issued after it") {
+  // Kernel 10, host waits for it, then a copy that could have started at 0 starts at 10.
+  Sketch sketch;
+  sketch.Kernel(10);
+  const std::uint32_t done = sketch.Record(0);
+  sketch.Emit(Opcode::kHostSync, 0, done, 0, Cause::kBarrier);
+  sketch.Copy(2, 4);
+  for (const Engine engine : kEngines) CHECK(RunSketch(engine, sketch, {}).makespan == 14);
+}
+
+// Two buffers of 6 where 10 bytes exist: the second waits for the first to be copied out.
+//   compute  |alloc A, K 10|        ...        |alloc B, K 5|
+//   d2h                    |Copy A 20, free A  |
+Sketch TwoBuffers() {
+  Sketch sketch;
+  const std::uint32_t a = sketch.Alloc(0, 6);
+  sketch.Kernel(10);
+  const std::uint32_t made = sketch.Record(0);
+  sketch.Wait(1, made, Cause::kProduced);
+  sketch.Copy(1, 20);
+  sketch.Free(1, a);
+  const std::uint32_t b = sketch.Alloc(0, 6);
+  sketch.Kernel(5);
+  sketch.Free(0, b);
+  return sketch;
+}
+
+TEST_CASE("a pool without room blocks the host on the oldest pending free") {
+  Sketch sketch = TwoBuffers();
+  sketch.program.arena = false;
+  Conditions conditions;
+  conditions.pool_capacity = 10;
+  for (const Engine engine : kEngines) {
+    Timeline timeline;
+    const Simulated result = RunSketch(engine, sketch, conditions, &timeline);
+    CHECK(result.completed);
+    CHECK(result.makespan == 35);  // 10 + 20 + 5
+    CHECK(result.live_peak == 6);  // B comes when A has gone: frees come first
+    CHECK(result.pool_peak == 6);
+    CHECK(StallOf(timeline, Cause::kSwapOut) == 20);
+  }
+}
+
+TEST_CASE("a pool with room does not block, and one without any pending free fails") {
+  Sketch sketch = TwoBuffers();
+  sketch.program.arena = false;
+  Conditions conditions;
+  conditions.pool_capacity = 12;
+  for (const Engine engine : kEngines) {
+    const Simulated result = RunSketch(engine, sketch, conditions);
+    CHECK(result.makespan == 30);  // copy ends at 30, second kernel already at 15
+    CHECK(result.pool_peak == 12);
+    CHECK(result.live_peak == 12);
+  }
+  Sketch full;
+  full.program.arena = false;
+  full.Alloc(0, 6);
+  full.Kernel(1);
+  full.Alloc(0, 6);
+  conditions.pool_capacity = 10;
+  for (const Engine engine : kEngines) {
+    const Simulated result = RunSketch(engine, full, conditions);
+    CHECK_FALSE(result.completed);
+    CHECK(result.failed_at == 2);
+    CHECK(result.failed_live == 6);
+  }
+}
+
+TEST_CASE("copies in both directions share the link") {
+  // Alone 100 and 40. Together at half rate: the short one ends at 80, then the long one has 60 left: ends at 140.
+  Sketch sketch;
+  sketch.Copy(1, 100);
+  sketch.Copy(2, 40);
+  Conditions conditions;
+  conditions.duplex_factor = {0.5};
+  Timeline timeline;
+  CHECK(RunSketch(SimulateEvents, sketch, conditions, &timeline).makespan == 140);
+  CHECK(timeline.spans[1].end == 80);
+}
+
+TEST_CASE("copies in one direction on two links do not share") {
+  Sketch sketch;
+  sketch.Copy(1, 100);
+  sketch.Copy(2, 40);
+  sketch.program.copies[1].link = 1;
+  Conditions conditions;
+  conditions.duplex_factor = {0.5, 0.5};
+  CHECK(RunSketch(SimulateEvents, sketch, conditions).makespan == 100);
+}
+
+TEST_CASE("a kernel slows down while a copy runs") {
+  // Factor 2: during the copy's 50 the kernel does 25 of its 100, then 75 at full rate: ends at 125.
+  Sketch sketch;
+  sketch.Kernel(100);
+  sketch.Copy(1, 50);
+  Conditions conditions;
+  conditions.copy_slowdown = {2.0};
+  CHECK(conditions.Contention());
+  CHECK(RunSketch(SimulateEvents, sketch, conditions).makespan == 125);
+  Scratch scratch;
+  CHECK(Simulate(sketch.program, sketch.durations, conditions, scratch).makespan == 125);
+}
+
+TEST_CASE("replay takes durations from a timeline") {
+  Sketch sketch;
+  sketch.Kernel(100);
+  sketch.Copy(1, 50);
+  Conditions conditions;
+  conditions.copy_slowdown = {2.0};
+  Timeline timeline;
+  RunSketch(SimulateEvents, sketch, conditions, &timeline);
+  Scratch scratch;
+  const std::vector<Nanos> replayed = ReplayDurations(sketch.program, timeline);
+  CHECK(Simulate(sketch.program, replayed, {}, scratch).makespan == 125);
+}
+
+// A random Program that obeys sim/program.h: three streams, events recorded before they are waited for, buffers freed
+// once; `pool` puts some frees on the copy streams.
+Sketch RandomSketch(std::mt19937& random, bool pool) {
+  Sketch sketch;
+  sketch.program.arena = !pool;
+  std::vector<std::uint32_t> live;
+  const auto draw = [&random](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  for (int i = 0; i < 60; ++i) {
+    const auto stream = static_cast<StreamId>(draw(3));
+    switch (draw(7)) {
+      case 0:
+      case 1:
+        if (stream == 0) sketch.Kernel(draw(20));
+        if (stream != 0) sketch.Copy(stream, draw(20));
+        break;
+      case 2:
+        sketch.Record(stream);
+        break;
+      case 3:
+        if (sketch.program.events > 0) {
+          const auto event = static_cast<std::uint32_t>(draw(static_cast<int>(sketch.program.events)));
+          sketch.Wait(stream, event, static_cast<Cause>(1 + draw(5)));
+        }
+        break;
+      case 4:
+        live.push_back(sketch.Alloc(stream, 1 + draw(9)));
+        break;
+      case 5:
+        if (!live.empty()) {
+          sketch.Free(stream, live.back());
+          live.pop_back();
+        }
+        break;
+      default:
+        if (sketch.program.events > 0 && draw(4) == 0) {
+          const auto event = static_cast<std::uint32_t>(draw(static_cast<int>(sketch.program.events)));
+          sketch.Emit(Opcode::kHostSync, 0, event, 0, Cause::kBarrier);
+        }
+    }
+  }
+  return sketch;
+}
+
+bool SameTimelines(const Timeline& a, const Timeline& b) {
+  const auto same_span = [](const Span& x, const Span& y) {
+    return x.instruction == y.instruction && x.start == y.start && x.end == y.end;
+  };
+  return std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same_span) && a.stall == b.stall &&
+         a.host_stall == b.host_stall && a.makespan == b.makespan;
+}
+
+TEST_CASE("both engines agree on random programs without contention") {
+  std::mt19937 random(20260101);
+  int failed = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const bool pool = round % 2 == 1;
+    const Sketch sketch = RandomSketch(random, pool);
+    Conditions conditions;
+    if (round % 4 >= 2) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    if (pool) conditions.pool_capacity = 12 + round % 20;
+    Timeline relaxed, evented;
+    const Simulated a = RunSketch(SimulateRelax, sketch, conditions, &relaxed);
+    const Simulated b = RunSketch(SimulateEvents, sketch, conditions, &evented);
+    failed += a.completed ? 0 : 1;
+    REQUIRE(a.completed == b.completed);
+    REQUIRE(a.failed_at == b.failed_at);
+    REQUIRE(a.makespan == b.makespan);
+    REQUIRE(a.live_peak == b.live_peak);
+    REQUIRE(a.pool_peak == b.pool_peak);
+    if (a.completed) REQUIRE(SameTimelines(relaxed, evented));
+  }
+  CHECK(failed > 100);  // both outcomes were seen
+  CHECK(failed < 3900);
+}
+
+TEST_CASE("scaling every time by k scales the makespan by k") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Sketch sketch = RandomSketch(random, false);
+    Conditions conditions;
+    conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    const Nanos once = RunSketch(SimulateRelax, sketch, conditions).makespan;
+    for (Nanos& duration : sketch.durations) duration *= 5;
+    for (Nanos& cost : conditions.host_cost) cost *= 5;
+    CHECK(RunSketch(SimulateRelax, sketch, conditions).makespan == 5 * once);
+  }
+}
+
+}  // namespace
+}  // namespace spillway
