@@ -96,8 +96,8 @@ std::string WhySlower(const ResultRow& slower, const ResultRow& faster) {
       {slower.stall_host - faster.stall_host, "waiting for the host"},
       {slower.compute_time - faster.compute_time, "computing"},
   }};
-  const Part& most = *std::max_element(parts.begin(), parts.end(),
-                                       [](const Part& a, const Part& b) { return a.more < b.more; });
+  const Part& most =
+      *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.more < b.more; });
   return most.more <= 0 ? "" : fmt::format("spends {} more {}", FormatDuration(most.more), most.what);
 }
 

@@ -43,14 +43,22 @@ std::optional<double> Measured(const std::vector<ResultRow>& rows, const ResultR
   if (e.measure == Measure::kFeasible) return row.feasible ? 1 : 0;
   if (!row.feasible) return std::nullopt;
   switch (e.measure) {
-    case Measure::kSamplesPerSecond: return row.SamplesPerSecond();
-    case Measure::kStepTime: return static_cast<double>(row.step_time) / static_cast<double>(kSecond);
-    case Measure::kLoss: return LossOf(rows, row);
-    case Measure::kKeep: return row.classes.keep;
-    case Measure::kSwap: return row.classes.swap;
-    case Measure::kRecompute: return row.classes.recompute;
-    case Measure::kRatio: return RatioOf(rows, row, e.other);
-    case Measure::kFeasible: break;
+    case Measure::kSamplesPerSecond:
+      return row.SamplesPerSecond();
+    case Measure::kStepTime:
+      return static_cast<double>(row.step_time) / static_cast<double>(kSecond);
+    case Measure::kLoss:
+      return LossOf(rows, row);
+    case Measure::kKeep:
+      return row.classes.keep;
+    case Measure::kSwap:
+      return row.classes.swap;
+    case Measure::kRecompute:
+      return row.classes.recompute;
+    case Measure::kRatio:
+      return RatioOf(rows, row, e.other);
+    case Measure::kFeasible:
+      break;
   }
   return std::nullopt;
 }
@@ -80,7 +88,8 @@ Verdict JudgeRow(const std::vector<ResultRow>& rows, const ResultRow& row, const
 }  // namespace
 
 bool RowSelector::Matches(const ResultRow& row) const {
-  if (!SameOrAny(scenario, row.scenario, row.scenario) || !SameOrAny(strategy, row.strategy, row.strategy)) return false;
+  if (!SameOrAny(scenario, row.scenario, row.scenario) || !SameOrAny(strategy, row.strategy, row.strategy))
+    return false;
   if (!SameOrAny(network, row.network, row.network_base)) return false;
   if (!SameOrAny(machine, row.machine, row.machine_base)) return false;
   if (batch != 0 && batch != row.batch) return false;
@@ -88,8 +97,8 @@ bool RowSelector::Matches(const ResultRow& row) const {
 }
 
 const char* MeasureName(Measure measure) {
-  static constexpr std::array kNames = {"samples_per_second", "step_time", "loss",  "keep",
-                                        "swap",               "recompute", "ratio", "feasible"};
+  static constexpr std::array kNames = {"samples_per_second", "step_time", "loss",    "keep", "swap",
+                                        "recompute",          "ratio",     "feasible"};
   return kNames.at(static_cast<std::size_t>(measure));
 }
 

@@ -29,7 +29,9 @@ enum class Measure : std::uint8_t {
   kSamplesPerSecond,
   kStepTime,  // seconds
   kLoss,      // against in-core, a fraction
-  kKeep, kSwap, kRecompute,
+  kKeep,
+  kSwap,
+  kRecompute,
   kRatio,     // throughput over that of `other`
   kFeasible,  // 1 or 0
 };

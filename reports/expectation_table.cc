@@ -20,14 +20,20 @@ constexpr std::size_t kExceptionsShown = 5;
 
 std::string ValueText(Measure measure, double value) {
   switch (measure) {
-    case Measure::kFeasible: return value > 0.5 ? "fits" : "does not fit";
-    case Measure::kLoss: return fmt::format("{:.1f} %", value * 100);
+    case Measure::kFeasible:
+      return value > 0.5 ? "fits" : "does not fit";
+    case Measure::kLoss:
+      return fmt::format("{:.1f} %", value * 100);
     case Measure::kKeep:
     case Measure::kSwap:
-    case Measure::kRecompute: return fmt::format("{:.0f}", value);
-    case Measure::kStepTime: return ShortNumber(value) + " s";
-    case Measure::kSamplesPerSecond: return ShortNumber(value) + "/s";
-    case Measure::kRatio: return fmt::format("{:.2f}x", value);
+    case Measure::kRecompute:
+      return fmt::format("{:.0f}", value);
+    case Measure::kStepTime:
+      return ShortNumber(value) + " s";
+    case Measure::kSamplesPerSecond:
+      return ShortNumber(value) + "/s";
+    case Measure::kRatio:
+      return fmt::format("{:.2f}x", value);
   }
   return "";
 }
@@ -60,21 +66,34 @@ std::string OtherText(const RowSelector& other) {
 
 std::string MeasureText(const Expectation& e) {
   switch (e.measure) {
-    case Measure::kRatio: return "over" + OtherText(e.other);
-    case Measure::kLoss: return "loss";
-    case Measure::kSamplesPerSecond: return "images";
-    case Measure::kStepTime: return "step time";
-    case Measure::kFeasible: return "memory";
-    default: return MeasureName(e.measure);
+    case Measure::kRatio:
+      return "over" + OtherText(e.other);
+    case Measure::kLoss:
+      return "loss";
+    case Measure::kSamplesPerSecond:
+      return "images";
+    case Measure::kStepTime:
+      return "step time";
+    case Measure::kFeasible:
+      return "memory";
+    default:
+      return MeasureName(e.measure);
   }
 }
 
 std::vector<std::string> OneLine(const Verdict& v) {
   const Expectation& e = *v.expectation;
   const ResultRow& row = *v.row;
-  return {"  " + row.network, std::to_string(row.batch), row.machine, FormatBytes(row.memory_limit), row.strategy,
-          MeasureText(e), RangeText(e.measure, e.value.low, e.value.high),
-          v.ours ? ValueText(e.measure, *v.ours) : "does not run", DifferenceText(v), GateText(v.gate, v.passed)};
+  return {"  " + row.network,
+          std::to_string(row.batch),
+          row.machine,
+          FormatBytes(row.memory_limit),
+          row.strategy,
+          MeasureText(e),
+          RangeText(e.measure, e.value.low, e.value.high),
+          v.ours ? ValueText(e.measure, *v.ours) : "does not run",
+          DifferenceText(v),
+          GateText(v.gate, v.passed)};
 }
 
 std::string OursOver(Verdicts group) {
@@ -95,9 +114,16 @@ std::vector<std::string> SummaryLine(Verdicts group) {
   const auto outside = std::count_if(group.begin(), group.end(), [](const Verdict& v) { return v.difference != 0; });
   const bool passed = std::all_of(group.begin(), group.end(), [](const Verdict& v) { return v.passed; });
   const auto any = [](const std::string& name) { return name.empty() ? std::string("any") : name; };
-  return {"  " + any(e.where.network), e.where.batch == 0 ? "any" : std::to_string(e.where.batch), any(e.where.machine), "any",
-          any(e.where.strategy), MeasureText(e), RangeText(e.measure, e.value.low, e.value.high), OursOver(group),
-          fmt::format("{} of {} outside", outside, group.size()), GateText(group[0].gate, passed)};
+  return {"  " + any(e.where.network),
+          e.where.batch == 0 ? "any" : std::to_string(e.where.batch),
+          any(e.where.machine),
+          "any",
+          any(e.where.strategy),
+          MeasureText(e),
+          RangeText(e.measure, e.value.low, e.value.high),
+          OursOver(group),
+          fmt::format("{} of {} outside", outside, group.size()),
+          GateText(group[0].gate, passed)};
 }
 
 // Of an ordering ("at least as fast as"), every exception is worth a look.
@@ -106,14 +132,24 @@ bool IsException(const Verdict& v) {
   return v.difference != 0 && (std::isinf(range.low) || std::isinf(range.high));
 }
 
-void AddGroup(TextTable& table, Verdicts group) {
+// The column with the memory limit is left out where all rows have the same.
+struct ExpectationColumns {
+  bool memory = false;
+  std::vector<std::string> Chosen(std::vector<std::string> cells) const {
+    if (!memory) cells.erase(cells.begin() + kMemoryColumn);
+    return cells;
+  }
+  static constexpr std::ptrdiff_t kMemoryColumn = 3;
+};
+
+void AddGroup(TextTable& table, const ExpectationColumns& columns, Verdicts group) {
   const bool sum_up = group.size() > kShownInFull;
-  if (sum_up) table.Row(SummaryLine(group));
+  if (sum_up) table.Row(columns.Chosen(SummaryLine(group)));
   std::size_t exceptions = 0;
   for (const Verdict& v : group) {
     const bool failed = v.gate && !v.passed;
     const bool exception = IsException(v) && exceptions++ < kExceptionsShown;
-    if (!sum_up || failed || exception) table.Row(OneLine(v));
+    if (!sum_up || failed || exception) table.Row(columns.Chosen(OneLine(v)));
   }
   const std::string& why = group[0].expectation->why;
   if (!why.empty()) table.Line("    why: " + why);
@@ -125,14 +161,16 @@ std::string Number(double value) { return std::isfinite(value) ? fmt::format("{}
 
 std::string ExpectationTable(const std::vector<Verdict>& verdicts) {
   if (verdicts.empty()) return "";
-  TextTable table({"<  network", "batch", "<machine", "memory", "<strategy", "<figure", "paper", "ours", "difference",
-                   "within?"});
+  ExpectationColumns columns;
+  for (const Verdict& v : verdicts) columns.memory |= v.row->memory_limit != verdicts[0].row->memory_limit;
+  TextTable table(columns.Chosen(
+      {"<  network", "batch", "<machine", "memory", "<strategy", "<figure", "paper", "ours", "difference", "within?"}));
   for (std::size_t begin = 0; begin < verdicts.size();) {
     std::size_t end = begin;
     while (end < verdicts.size() && verdicts[end].expectation == verdicts[begin].expectation) ++end;
     const Expectation& e = *verdicts[begin].expectation;
     if (begin == 0 || e.source != verdicts[begin - 1].expectation->source) table.Line(e.source);
-    AddGroup(table, Verdicts(verdicts).subspan(begin, end - begin));
+    AddGroup(table, columns, Verdicts(verdicts).subspan(begin, end - begin));
     begin = end;
   }
   return table.Text();

@@ -10,9 +10,7 @@ namespace spillway {
 
 namespace {
 
-std::string Expectations(const ResultSet& results) {
-  return ExpectationCsv(Judge(results.rows, results.expectations));
-}
+std::string Expectations(const ResultSet& results) { return ExpectationCsv(Judge(results.rows, results.expectations)); }
 std::string PlanFile(const PointDetail& point) { return PlanToYaml(point.plan, point.step); }
 std::string MemoryCurve(const PointDetail& point) { return MemoryCsv(point.evaluation.timeline); }
 std::string ChromeTrace(const PointDetail& point) {

@@ -25,7 +25,7 @@ struct ResultRow {
   int devices = 1;
   std::string machine;       // with what the scenario changed: "v100-x86-pcie3+link=8GB/s"
   std::string machine_base;  // without
-  Bytes memory_limit = 0;  // planned with
+  Bytes memory_limit = 0;    // planned with
   std::string memory_model;  // "arena" or "pool"; empty when no plan was made
   std::string strategy;
   bool feasible = false;

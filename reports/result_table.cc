@@ -58,9 +58,9 @@ std::vector<std::string> FeasibleCells(const ResultRow& row, const ResultRow* re
 
 std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end) {
   const TimeUnit unit = UnitOf(begin, end);
-  std::string text = fmt::format("{}: {} ({}) on {}, {} of device memory, times in {}\n", begin->scenario,
-                                 begin->network, begin->precision, begin->machine, FormatBytes(begin->memory_limit),
-                                 unit.name);
+  std::string text =
+      fmt::format("{}: {} ({}) on {}, {} of device memory, times in {}\n", begin->scenario, begin->network,
+                  begin->precision, begin->machine, FormatBytes(begin->memory_limit), unit.name);
   TextTable table({"batch", "<strategy", "images/s", "loss", "step", "80 %", "gap", "peak GB", "k/s/r", "rec", "out",
                    "in", "host"});
   for (auto row = begin; row != end; ++row) {

@@ -14,7 +14,7 @@ std::string ResultTable(const ResultSet& results);
 
 // Three significant digits without an exponent: 3280, 328, 32.8, 3.28, 0.328.
 std::string ShortNumber(double value);
-std::string Percent(double fraction);  // "12 %", "-3 %"
+std::string Percent(double fraction);                 // "12 %", "-3 %"
 std::string ClassesText(const ClassCounts& classes);  // "66/12/27"
 
 }  // namespace spillway

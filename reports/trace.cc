@@ -16,10 +16,14 @@ std::string Microseconds(Nanos time) { return fmt::format("{}.{:03}", time / 100
 
 const char* StreamName(StreamKind kind) {
   switch (kind) {
-    case StreamKind::kCompute: return "compute";
-    case StreamKind::kHostToDevice: return "swap-in";
-    case StreamKind::kDeviceToHost: return "swap-out";
-    case StreamKind::kCopy: return "copies";
+    case StreamKind::kCompute:
+      return "compute";
+    case StreamKind::kHostToDevice:
+      return "swap-in";
+    case StreamKind::kDeviceToHost:
+      return "swap-out";
+    case StreamKind::kCopy:
+      return "copies";
   }
   return "";
 }

@@ -20,14 +20,14 @@ constexpr const char* kExamples =
     "  spillway run my.yaml --plan plan.yaml\n"
     "  spillway list machines\n"
     "  spillway show network resnet50 --batch 256\n"
-    "\nExit status: 0 done; 1 an expectation failed under --check; 2 the input is wrong; 3 no strategy fits somewhere.\n";
+    "\nExit status: 0 done; 1 an expectation failed under --check; 2 the input is wrong; 3 no strategy fits "
+    "somewhere.\n";
 
-void AddFiles(CLI::App& app, Command& command) {
-  app.add_option("FILE", command.files, "scenario files")->required();
-}
+void AddFiles(CLI::App& app, Command& command) { app.add_option("FILE", command.files, "scenario files")->required(); }
 
 void AddOverrides(CLI::App& app, Overrides& overrides) {
-  app.add_option("--machines,--machine", overrides.machines, "these machines instead of the scenario's")->delimiter(',');
+  app.add_option("--machines,--machine", overrides.machines, "these machines instead of the scenario's")
+      ->delimiter(',');
   app.add_option("--strategies,--strategy", overrides.strategies, "these strategies")->delimiter(',');
   app.add_option("--batch", overrides.batch, "these batch sizes")->delimiter(',');
   app.add_option("--memory", overrides.memory, "cap on device memory, e.g. 12GiB");

@@ -33,8 +33,7 @@ Network BuildChoice(const NetworkChoice& choice, std::int64_t batch) {
   return BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch));
 }
 
-std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std::string& options,
-                                          std::int64_t batch) {
+std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std::string& options, std::int64_t batch) {
   const Network network = BuildChoice(choice, batch);
   auto prepared = std::make_unique<PreparedStep>();
   prepared->network_base = choice.zoo.empty() ? network.name : choice.zoo;
@@ -109,7 +108,8 @@ class Preparer {
             if (!overrides_.plan.empty()) {
               AddPlanned(step, machine, usable, cap, runtime);
             } else {
-              for (const StrategyChoice& s : scenario_.strategies) AddChosen(step, machine, name, usable, cap, runtime, s);
+              for (const StrategyChoice& s : scenario_.strategies)
+                AddChosen(step, machine, name, usable, cap, runtime, s);
             }
           }
         }
@@ -166,8 +166,8 @@ class Preparer {
 
   void Add(Point point) {
     const ResultRow& row = point.row;
-    const bool default_memory = scenario_.memory == std::vector<Bytes>{0} &&
-                                scenario_.usable_memory == std::vector<Bytes>{0};
+    const bool default_memory =
+        scenario_.memory == std::vector<Bytes>{0} && scenario_.usable_memory == std::vector<Bytes>{0};
     const std::string memory = default_memory ? "" : "_" + FormatBytesExact(row.memory_limit);
     const std::string name =
         FileName(fmt::format("{}_b{}_{}{}_{}", row.network, row.batch, row.machine, memory, row.strategy));
@@ -206,9 +206,10 @@ class Preparer {
       if (selects(e.where) && (e.measure != Measure::kRatio || selects(other))) {
         run_.expectations.push_back(e);
       } else if (!overrides_.Any()) {
-        messages.push_back(fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; check "
-                                       "network, machine, strategy, batch and memory",
-                                       scenario_.file, e.mark.line, e.mark.column));
+        messages.push_back(
+            fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; check "
+                        "network, machine, strategy, batch and memory",
+                        scenario_.file, e.mark.line, e.mark.column));
       }
     }
     if (!messages.empty()) throw UserError(std::move(messages));
@@ -239,8 +240,8 @@ Machine WithLinkRate(Machine machine, double bytes_per_nanosecond) {
 std::string FileName(const std::string& text) {
   std::string name = text;
   for (char& c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                       c == '_' || c == '-';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (!plain) c = '-';
   }
   return name;

@@ -18,12 +18,12 @@ namespace spillway {
 
 // Command line options that replace what the scenario says. Empty: as the scenario has it.
 struct Overrides {
-  std::vector<std::string> machines;
-  std::vector<std::string> strategies;
-  std::vector<std::int64_t> batch;
-  std::string memory;   // with its unit
-  std::string runtime;
-  std::string plan;     // path: this plan in place of the strategies
+  std::vector<std::string> machines{};
+  std::vector<std::string> strategies{};
+  std::vector<std::int64_t> batch{};
+  std::string memory{};  // with its unit
+  std::string runtime{};
+  std::string plan{};  // path: this plan in place of the strategies
   bool Any() const;
 };
 
@@ -51,7 +51,7 @@ struct PreparedMachine {
 struct Point {
   std::size_t step = 0;
   std::size_t machine = 0;
-  std::size_t planned_on = 0;  // machine the plan is made for, usually the same
+  std::size_t planned_on = 0;          // machine the plan is made for, usually the same
   const Strategy* strategy = nullptr;  // nullptr: `plan` is given
   std::shared_ptr<const Plan> plan;
   bool use_runtime = false;

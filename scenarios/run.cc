@@ -48,8 +48,7 @@ std::vector<std::pair<std::string, Bytes>> NamedClasses(const std::vector<Bytes>
 void FillFigures(const Evaluation& e, const CostModel& costs, ResultRow& row) {
   row.step_time = e.step_time;
   const std::vector<TimedError> parts = PartsOf(e, costs);
-  const Interval interval =
-      EightyPercentInterval(e.step_time, RelativeSpread(kSharedStackError, parts, e.step_time));
+  const Interval interval = EightyPercentInterval(e.step_time, RelativeSpread(kSharedStackError, parts, e.step_time));
   row.step_time_low = interval.low;
   row.step_time_high = interval.high;
   row.lower_bound = e.bounds.Best();
@@ -181,9 +180,9 @@ std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std
   for (std::size_t begin = 0; begin < rows.size();) {
     std::size_t end = begin;
     while (end < rows.size() && SamePlace(rows[begin], rows[end])) ++end;
-    const bool any = std::any_of(rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                                 rows.begin() + static_cast<std::ptrdiff_t>(end),
-                                 [](const ResultRow& r) { return r.feasible; });
+    const bool any =
+        std::any_of(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.begin() + static_cast<std::ptrdiff_t>(end),
+                    [](const ResultRow& r) { return r.feasible; });
     if (!any) {
       const ResultRow& r = rows[begin];
       messages.push_back(fmt::format("no strategy fits {} at batch {} on {} with {}{}", r.network, r.batch, r.machine,

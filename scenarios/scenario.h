@@ -32,8 +32,8 @@ constexpr std::int64_t kMostBatch = 1'000'000;
 
 // One network with everything but the batch decided.
 struct NetworkChoice {
-  std::string zoo;   // a name of the zoo, or
-  std::string file;  // a path
+  std::string zoo;                                             // a name of the zoo, or
+  std::string file;                                            // a path
   std::int64_t image = 0, width = 0, frames = 0, classes = 0;  // as in ZooOptions; 0 = the network's usual
   std::vector<std::int64_t> batch;
   Mark mark;
@@ -59,7 +59,7 @@ struct Scenario {
   std::vector<NetworkChoice> networks;
   std::vector<std::string> machines;
   std::vector<StrategyChoice> strategies;
-  std::vector<std::string> options;   // at least one
+  std::vector<std::string> options;     // at least one
   std::vector<RuntimeChoice> runtimes;  // at least one
   // At least one each; 0 = as the machine has it.
   std::vector<Bytes> memory, usable_memory;

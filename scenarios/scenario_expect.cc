@@ -94,9 +94,8 @@ class ExpectReader {
     common_.why = reader_.StringOr("why", "");
     common_.required = reader_.BoolOr("required", false);
     if (const Node* within = reader_.Optional("within")) common_.within = ReadValue(kShare, *within);
-    auto batches = ReadAxis(reader_, "batch", false, diagnostics_, [](MapReader& r, std::string_view key) {
-      return r.RequiredInteger(key, 1, kMostBatch);
-    });
+    auto batches = ReadAxis(reader_, "batch", false, diagnostics_,
+                            [](MapReader& r, std::string_view key) { return r.RequiredInteger(key, 1, kMostBatch); });
     if (batches.empty()) batches.push_back(0);
     return batches;
   }

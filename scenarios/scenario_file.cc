@@ -42,7 +42,8 @@ ImageSize ReadImageSize(MapReader& reader, std::string_view key, Diagnostics& di
   const auto good = [](const auto& size) { return size && *size >= 1 && *size <= kMostPixels; };
   if (good(height) && good(width)) return {*height, *width};
   diagnostics.Error(node->mark, fmt::format("{}: expected a size such as 224, or height x width such as 448x224, "
-                                            "found '{}'", key, text));
+                                            "found '{}'",
+                                            key, text));
   return {};
 }
 
@@ -93,8 +94,8 @@ class ScenarioReader {
       points *= static_cast<double>(size);
     }
     if (points > kMostPoints) {
-      errors_.own.Error({}, fmt::format("the lists multiply to {:.0f} points; at most {:.0f} are run", points,
-                                        kMostPoints));
+      errors_.own.Error(
+          {}, fmt::format("the lists multiply to {:.0f} points; at most {:.0f} are run", points, kMostPoints));
     }
   }
 
@@ -111,9 +112,8 @@ class ScenarioReader {
     const auto zoo = ReadAxis(reader, "zoo", false, errors_.own,
                               [](MapReader& r, std::string_view key) { return r.RequiredString(key); });
     const std::string file = reader.StringOr("file", "");
-    auto image = ReadAxis(reader, "image", false, errors_.own, [this](MapReader& r, std::string_view key) {
-      return ReadImageSize(r, key, errors_.own);
-    });
+    auto image = ReadAxis(reader, "image", false, errors_.own,
+                          [this](MapReader& r, std::string_view key) { return ReadImageSize(r, key, errors_.own); });
     if (image.empty()) image.push_back({});
     const auto frames = OrUsual(ReadAxis(reader, "frames", false, errors_.own, IntegerFromOne(kMostPixels)));
     const auto classes = OrUsual(ReadAxis(reader, "classes", false, errors_.own, IntegerFromOne(kMostClasses)));
@@ -266,8 +266,8 @@ std::string ReadName(const Node& item, const std::string& what, const std::vecto
   }
   if (std::find(names.begin(), names.end(), item.scalar) == names.end()) {
     const std::string how = hint.empty() ? fmt::format(" (one of {})", fmt::join(names, ", ")) : " (" + hint + ")";
-    diagnostics.Error(item.mark, fmt::format("unknown {} '{}'{}{}", what, item.scalar,
-                                             DidYouMean(item.scalar, names), how));
+    diagnostics.Error(item.mark,
+                      fmt::format("unknown {} '{}'{}{}", what, item.scalar, DidYouMean(item.scalar, names), how));
   }
   return item.scalar;
 }
@@ -275,11 +275,8 @@ std::string ReadName(const Node& item, const std::string& what, const std::vecto
 std::string StrategyChoice::Label() const { return planned_on.empty() ? name : name + "@" + planned_on; }
 
 ZooOptions ZooOptionsOf(const NetworkChoice& choice, std::int64_t batch) {
-  return {.batch = batch,
-          .image = choice.image,
-          .width = choice.width,
-          .frames = choice.frames,
-          .classes = choice.classes};
+  return {
+      .batch = batch, .image = choice.image, .width = choice.width, .frames = choice.frames, .classes = choice.classes};
 }
 
 std::string RelativeTo(const std::string& file, const std::string& path) {

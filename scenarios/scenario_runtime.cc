@@ -23,8 +23,8 @@ RuntimeChoice ReadChanged(const Node& node, Diagnostics& diagnostics) {
   // Names in the order of the enumerations, as in plan files.
   r.memory = static_cast<MemoryModel>(reader.ChoiceOr("memory", {"arena", "pool"}, static_cast<int>(r.memory)));
   r.barrier = static_cast<Barrier>(reader.ChoiceOr("barrier", {"none", "phase", "op"}, static_cast<int>(r.barrier)));
-  r.host_syncs = static_cast<HostSyncs>(
-      reader.ChoiceOr("host_syncs", {"none", "backward_layer"}, static_cast<int>(r.host_syncs)));
+  r.host_syncs =
+      static_cast<HostSyncs>(reader.ChoiceOr("host_syncs", {"none", "backward_layer"}, static_cast<int>(r.host_syncs)));
   r.framework_time = reader.DurationOr("framework_time", r.framework_time);
   r.copy_chunk = reader.BytesOr("copy_chunk", r.copy_chunk);
   reader.Finish();

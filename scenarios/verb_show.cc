@@ -48,8 +48,8 @@ std::string LayersText(const Network& network, const TrainingStep& step) {
   TextTable table({"<layer", "<result", "GFLOP", "GB touched", "<inputs"});
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
-    table.Row({layer.name, ShapeText(layer.shape), Giga(sums[i].flops), Giga(sums[i].bytes),
-               InputNames(network, layer)});
+    table.Row(
+        {layer.name, ShapeText(layer.shape), Giga(sums[i].flops), Giga(sums[i].bytes), InputNames(network, layer)});
   }
   return table.Text();
 }
@@ -94,17 +94,16 @@ std::string CurveText(const TransferCurve& curve, const char* direction) {
 std::string LawsText(const Device& device) {
   TextTable table({"<  op", "<pass", "<window", "flop share", "bandwidth share", "fixed", "error", "<source"});
   for (const CostLaw& law : device.laws) {
-    table.Row({"  " + law.op, law.pass, law.window, ShortNumber(law.flop_fraction),
-               ShortNumber(law.bandwidth_fraction), FormatDuration(law.fixed), Percent(law.error),
-               SourceKindName(law.source.kind)});
+    table.Row({"  " + law.op, law.pass, law.window, ShortNumber(law.flop_fraction), ShortNumber(law.bandwidth_fraction),
+               FormatDuration(law.fixed), Percent(law.error), SourceKindName(law.source.kind)});
   }
   return table.Text();
 }
 
 std::string DeviceText(const Device& d) {
   std::string text = fmt::format("device {}\n", d.name);
-  text += fmt::format("  {:.1f} TFLOP/s, {:.0f} GB/s {}\n", d.peak_flops / 1000, d.memory_bandwidth,
-                      SourceText(d.source));
+  text +=
+      fmt::format("  {:.1f} TFLOP/s, {:.0f} GB/s {}\n", d.peak_flops / 1000, d.memory_bandwidth, SourceText(d.source));
   text += fmt::format("  {} memory, {} reserved, {} of the rest usable: {} {}\n", FormatBytes(d.total_memory),
                       FormatBytes(d.reserve), Percent(d.pool_fraction), FormatBytes(d.UsableMemory()),
                       SourceText(d.memory_source));

@@ -21,10 +21,16 @@ BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, in
   return static_cast<BufferId>(program_.buffers.size() - 1);
 }
 
-void ItemWriter::Alloc(BufferId buffer, StreamId stream) { Write(Opcode::kAlloc, stream, buffer); }
+void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
+  if (!program_.arena && last_compute_free_ != kNone && skeleton_.items[last_compute_free_].stream != stream) {
+    skeleton_.dependencies.push_back({last_compute_free_, next_item(), Cause::kMemory});
+  }
+  Write(Opcode::kAlloc, stream, buffer);
+}
 
 void ItemWriter::Free(BufferId buffer, StreamId stream) {
   Touch(buffer, Access::kWrite, stream);
+  if (program_.streams[stream].kind == StreamKind::kCompute) last_compute_free_ = next_item();
   Write(Opcode::kFree, stream, buffer);
 }
 

@@ -16,6 +16,7 @@ class ItemWriter {
   void Reserve(std::size_t items);
 
   BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place);
+  // In a pool the bytes may be those of a buffer that the compute stream has yet to give back: then `stream` waits.
   void Alloc(BufferId buffer, StreamId stream);
   // Frees on `stream`, after every access on any stream.
   void Free(BufferId buffer, StreamId stream);
@@ -47,6 +48,7 @@ class ItemWriter {
   std::vector<Touched> touched_;
   std::uint32_t first_operand_ = 0;
   std::array<std::uint32_t, kStreams> last_{kNone, kNone, kNone, kNone};
+  std::uint32_t last_compute_free_ = kNone;
 };
 
 }  // namespace spillway

@@ -33,11 +33,11 @@ class LinearProgram {
  private:
   double DualBound(const std::vector<double>& dual) const;
 
-  std::vector<double> cost_, upper_;     // by column
-  std::vector<double> at_least_;         // by row
-  std::vector<int> row_start_{0};        // of row i's terms; one more at the end
-  std::vector<int> column_;              // by term
-  std::vector<double> value_;            // by term
+  std::vector<double> cost_, upper_;  // by column
+  std::vector<double> at_least_;      // by row
+  std::vector<int> row_start_{0};     // of row i's terms; one more at the end
+  std::vector<int> column_;           // by term
+  std::vector<double> value_;         // by term
 };
 
 }  // namespace spillway

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "sim/linear_program.h"
@@ -9,6 +10,10 @@
 namespace spillway {
 
 namespace {
+
+// Tensors below this share of the capacity may leave for nothing: hundreds of small gradients of parameters would make
+// the program twice as large and the bound hardly any better.
+constexpr Bytes kSmallShare = 4096;
 
 // What rounding in double precision may add to the program's minimum, relative to it.
 constexpr double kRounding = 1e-9;
@@ -24,9 +29,9 @@ struct Gap {
   OpId after = kNoOp;
   OpId before = kNoOp;
   Bytes bytes = 0;
-  bool input = false;      // has its copy on the host already
-  double recompute = -1;   // nanoseconds at least; < 0: cannot be
-  OpId made = kNoOp;       // its last writer before the gap
+  bool input = false;     // has its copy on the host already
+  double recompute = -1;  // nanoseconds at least; < 0: cannot be
+  OpId made = kNoOp;      // its last writer before the gap
   bool Over(OpId boundary) const { return after < boundary && boundary < before; }
 };
 
@@ -38,6 +43,21 @@ struct Choice {
   Way way = Way::kSwap;
   OpId first = 0, last = 0;
   int column = 0;
+};
+
+class ChoiceSet {
+ public:
+  explicit ChoiceSet(std::size_t choices) : words_((choices + 63) / 64, 0) {}
+  void Insert(std::size_t choice) { words_[choice / 64] |= std::uint64_t{1} << (choice % 64); }
+  bool IsSubsetOf(const ChoiceSet& other) const {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      if ((words_[w] & ~other.words_[w]) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
 };
 
 class MemoryProgram {
@@ -53,6 +73,9 @@ class MemoryProgram {
  private:
   using Terms = std::vector<LinearProgram::Term>;
 
+  bool IsSmall(const Tensor& tensor) const {
+    return Moves(tensor.use) && tensor.bytes <= problem_.capacity / kSmallShare;
+  }
   void SumMemory();
   void FindGaps();
   void AddGapsOf(TensorId tensor);
@@ -64,6 +87,7 @@ class MemoryProgram {
   void AddMemoryRows();
   std::vector<OpId> TightBoundaries() const;
   void AddTimeRows();
+  int CopyOutColumn(const std::vector<int>& swapped);
   void AddCopyRows();
   void AddPeakRows();
   double CopiesOutStart() const;
@@ -83,12 +107,12 @@ class MemoryProgram {
   const OpId ops_;
   const Uses uses_;
   const double head_;
-  std::vector<Nanos> elapsed_;       // by op: time of all ops before it; one more at the end
-  std::vector<Bytes> excess_;        // by op
-  std::vector<OpId> over_before_;    // by op: boundaries before it with an excess; one more at the end
+  std::vector<Nanos> elapsed_;     // by op: time of all ops before it; one more at the end
+  std::vector<Bytes> excess_;      // by op
+  std::vector<OpId> over_before_;  // by op: boundaries before it with an excess; one more at the end
   OpId peak_ = 0;
   double unit_ = 1;
-  std::vector<Gap> gaps_;            // those over a boundary with an excess, by tensor
+  std::vector<Gap> gaps_;  // those over a boundary with an excess, by tensor
   std::vector<Choice> choices_;
   LinearProgram program_;
   int step_time_ = 0, peak_start_ = 0;  // columns T and S
@@ -120,6 +144,10 @@ void MemoryProgram::SumMemory() {
       change[Index(uses.front())] += tensor.bytes;
       change[Index(uses.back()) + 1] -= tensor.bytes;
     }
+    for (std::size_t k = 0; IsSmall(tensor) && k + 1 < uses.size(); ++k) {
+      change[Index(uses[k]) + 1] -= tensor.bytes;
+      change[Index(uses[k + 1])] += tensor.bytes;
+    }
   }
   Bytes live = -problem_.capacity;
   elapsed_.push_back(0);
@@ -136,7 +164,7 @@ void MemoryProgram::SumMemory() {
 void MemoryProgram::FindGaps() {
   for (TensorId t = 0; t < static_cast<TensorId>(step_.tensors.size()); ++t) {
     const Tensor& tensor = step_.tensors[Index(t)];
-    if (Moves(tensor.use) && tensor.bytes > 0) AddGapsOf(t);
+    if (Moves(tensor.use) && !IsSmall(tensor)) AddGapsOf(t);
   }
 }
 
@@ -162,8 +190,8 @@ double MemoryProgram::RecomputeTime(TensorId tensor, OpId after) const {
   for (OpId op : writers) {
     if (op > after) break;
     const std::vector<TensorId>& writes = step_.ops[Index(op)].writes;
-    const auto shared_by = std::count_if(writes.begin(), writes.end(),
-                                         [this](TensorId t) { return Moves(step_.tensors[Index(t)].use); });
+    const auto shared_by =
+        std::count_if(writes.begin(), writes.end(), [this](TensorId t) { return Moves(step_.tensors[Index(t)].use); });
     sum += static_cast<double>(problem_.time[Index(op)]) / static_cast<double>(shared_by);
   }
   return sum;
@@ -225,17 +253,14 @@ std::vector<OpId> MemoryProgram::TightBoundaries() const {
   std::stable_sort(by_excess.begin(), by_excess.end(),
                    [this](OpId a, OpId b) { return excess_[Index(a)] > excess_[Index(b)]; });
   std::vector<OpId> tight;
-  std::vector<std::vector<bool>> relieved;  // by boundary of `tight`, by choice
+  std::vector<ChoiceSet> relieved;  // by boundary of `tight`
   for (OpId op : by_excess) {
-    std::vector<bool> by(choices_.size());
-    for (std::size_t c = 0; c < choices_.size(); ++c) by[c] = choices_[c].first <= op && op <= choices_[c].last;
-    const bool implied = std::any_of(relieved.begin(), relieved.end(), [&by](const std::vector<bool>& fewer) {
-      for (std::size_t c = 0; c < by.size(); ++c) {
-        if (fewer[c] && !by[c]) return false;
-      }
-      return true;
-    });
-    if (implied) continue;
+    ChoiceSet by(choices_.size());
+    for (std::size_t c = 0; c < choices_.size(); ++c) {
+      if (choices_[c].first <= op && op <= choices_[c].last) by.Insert(c);
+    }
+    const auto implies = [&by](const ChoiceSet& fewer) { return fewer.IsSubsetOf(by); };
+    if (std::any_of(relieved.begin(), relieved.end(), implies)) continue;
     tight.push_back(op);
     relieved.push_back(std::move(by));
   }
@@ -262,30 +287,32 @@ void MemoryProgram::AddTimeRows() {  // (T1)
   program_.AddRow(terms, Scaled(head_ + ComputeOf(0, ops_)));
 }
 
-// (T2). A tensor's copy to the host is a column of its own, at least every share swapped.
-void MemoryProgram::AddCopyRows() {
+// The column of a tensor's copy to the host, given the columns of the shares of its gaps that are swapped: a column of
+// its own, at least each of them, where there are several.
+int MemoryProgram::CopyOutColumn(const std::vector<int>& swapped) {
+  if (swapped.size() == 1) return swapped.front();
+  const int copied = program_.AddColumn(0, 1);
+  for (int share : swapped) program_.AddRow({{copied, 1}, {share, -1}}, 0);
+  return copied;
+}
+
+void MemoryProgram::AddCopyRows() {  // (T2)
   Terms out{{step_time_, 1}}, in{{step_time_, 1}};
-  TensorId previous = kNoTensor;
-  int copied = 0;  // column of the tensor's copy to the host
-  for (const Choice& choice : choices_) {
-    if (choice.way != Way::kSwap) continue;
-    const Gap& gap = gaps_[choice.gap];
-    in.push_back({choice.column, -Scaled(problem_.in.Least(gap.bytes))});
-    if (gap.input) continue;
-    if (gap.tensor != previous) {
-      copied = program_.AddColumn(0, 1);
-      out.push_back({copied, -Scaled(problem_.out.Least(gap.bytes))});
+  for (std::size_t c = 0; c < choices_.size();) {
+    const Gap& gap = gaps_[choices_[c].gap];
+    std::vector<int> swapped;
+    for (; c < choices_.size() && gaps_[choices_[c].gap].tensor == gap.tensor; ++c) {
+      if (choices_[c].way == Way::kSwap) swapped.push_back(choices_[c].column);
     }
-    program_.AddRow({{copied, 1}, {choice.column, -1}}, 0);
-    previous = gap.tensor;
+    for (int share : swapped) in.push_back({share, -Scaled(problem_.in.Least(gap.bytes))});
+    if (!gap.input) out.push_back({CopyOutColumn(swapped), -Scaled(problem_.out.Least(gap.bytes))});
   }
-  const double upload = Scaled(static_cast<double>(problem_.upload));
   if (problem_.copy_streams == 1) {
     in.insert(in.end(), out.begin() + 1, out.end());
   } else {
     program_.AddRow(out, 0);
   }
-  program_.AddRow(in, upload);
+  program_.AddRow(in, Scaled(static_cast<double>(problem_.upload)));
 }
 
 // The end of the first op that makes bytes of a gap over the peak; no copy to the host of such bytes starts earlier.
@@ -332,7 +359,8 @@ void MemoryProgram::AddPeakRows() {
   in.push_back({peak_start_, -1});
   program_.AddRow(start, Scaled(head_ + ComputeOf(0, peak_)));
   program_.AddRow(rest, Scaled(ComputeOf(peak_, ops_)));
-  program_.AddRow(out, Scaled(CopiesOutStart() + excess * problem_.out.nanos_per_byte - copies * problem_.out.rounding));
+  program_.AddRow(out,
+                  Scaled(CopiesOutStart() + excess * problem_.out.nanos_per_byte - copies * problem_.out.rounding));
   program_.AddRow(in, Scaled(ComputeOf(peak_, peak_ + 1) + ComputeOf(last_end, ops_) +
                              excess * problem_.in.nanos_per_byte - copies * problem_.in.rounding));
 }

@@ -1,17 +1,17 @@
 // The lower bound that memory imposes: a linear program over what is moved out or recomputed.
 //
-// A gap is the stretch between two consecutive uses of a tensor that may move. Each gap g has a share s_g swapped and
-// a share r_g recomputed; what is left stays on the device. While op i runs, the device must hold the op's operands
-// and workspace, what never moves, and the unmoved share of every tensor in a gap over i (after < i < before):
+// A gap is the stretch between two consecutive uses of a tensor that may move. Of each gap g a share s_g is swapped and
+// a share r_g recomputed; what is left stays on the device. While op i runs, the device must hold the op's operands and
+// workspace, what never moves, and the unmoved share of every tensor in a gap over i (after < i < before):
 //
-//   (i)    sum over gaps over i of bytes_g (s_g + r_g)  >=  excess_i      excess_i: bytes with everything kept - capacity
-//   (T1)   T >= head + compute + sum recompute_g r_g                      head: upload of the input, which op 0 reads
-//   (T2)   T >= sum out_g s_g,  T >= upload + sum in_g s_g                one copy stream: their sum
+//   (i)    sum over gaps over i of bytes_g (s_g + r_g)  >=  excess_i     excess_i: bytes with all kept - capacity
+//   (T1)   T >= head + compute + sum recompute_g r_g                     head: upload of the input, which op 0 reads
+//   (T2)   T >= sum out_g s_g,  T >= upload + sum in_g s_g               one copy stream: their sum
 //
 // A plan sets every share to 0 or 1, so its time is no less than the minimum of T. Everything uncertain is left out:
 // recomputing costs the tensor's own forward writers only (what they read may be at hand), a writer of several
 // tensors is shared among them, a host copy is paid once for all gaps of a tensor, copies run at the best rate of the
-// curve without latency, allocation rounding is ignored.
+// curve without latency, allocation rounding is ignored, and very small tensors are not counted between their uses.
 //
 // (T2) knows no order: it lets copies to the host overlap with all of backward. So the boundary p with the largest
 // excess gets a start time S of its own. What is absent while p runs either will be recomputed after p, or has been
@@ -45,8 +45,8 @@ struct BoundProblem {
   std::vector<Nanos> time;       // by op
   std::vector<Bytes> workspace;  // by op
   CopyRate out, in;
-  Nanos upload = 0;              // of the inputs
-  Nanos head = 0;                // the part of it that op 0 waits for
+  Nanos upload = 0;  // of the inputs
+  Nanos head = 0;    // the part of it that op 0 waits for
   Bytes capacity = 0;
   int copy_streams = 2;
 };

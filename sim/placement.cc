@@ -13,16 +13,16 @@ struct Placed {
   std::uint32_t first, last;
 };
 
-// Buffers that have their place, in order of address.
+// Buffers that have their place, in order of address. The lowest `base` bytes are nobody's.
 class Arena {
  public:
-  explicit Arena(std::size_t expected) { placed_.reserve(expected); }
+  Arena(std::size_t expected, Bytes base) : base_(base), peak_(base) { placed_.reserve(expected); }
 
   // Calls visit(begin, end) for each gap that is free throughout [first, last), in order of address, the last one
   // open-ended, until it returns true.
   template <typename Visit>
   void ForEachGap(std::uint32_t first, std::uint32_t last, Bytes bytes, Visit visit) const {
-    Bytes at = 0;
+    Bytes at = base_;
     for (const Placed& other : placed_) {
       if (other.last <= first || last <= other.first) continue;
       if (other.begin - at >= bytes && visit(at, other.begin)) return;
@@ -56,18 +56,50 @@ class Arena {
   Bytes peak() const { return peak_; }
 
  private:
+  Bytes base_;
+  Bytes peak_;
   std::vector<Placed> placed_;
-  Bytes peak_ = 0;
 };
 
 using Order = std::vector<std::uint32_t>;  // indices into the lifetimes
 
+// What is there (almost) throughout, parameters above all, lies side by side at the bottom and need not be looked at
+// again: a third of the buffers of a training step.
+class Bottom {
+ public:
+  explicit Bottom(const std::vector<Lifetime>& lifetimes) {
+    std::uint32_t end = 0;
+    for (const Lifetime& life : lifetimes) end = std::max(end, life.last);
+    longest_ = end - end / 10 * 3;
+    for (const Lifetime& life : lifetimes) base_ += Holds(life) ? life.bytes : 0;
+  }
+  bool Holds(const Lifetime& life) const { return life.last - life.first > longest_; }
+  Bytes base() const { return base_; }
+
+ private:
+  std::uint32_t longest_;
+  Bytes base_ = 0;
+};
+
 template <typename Before>
-Order SortedBy(std::size_t count, Before before) {
-  Order order(count);
-  std::iota(order.begin(), order.end(), 0u);
+Order SortedBy(const std::vector<Lifetime>& lifetimes, const Bottom& bottom, Before before) {
+  Order order;
+  for (std::uint32_t k = 0; k < lifetimes.size(); ++k) {
+    if (!bottom.Holds(lifetimes[k])) order.push_back(k);
+  }
   std::stable_sort(order.begin(), order.end(), before);
   return order;
+}
+
+Offsets AtTheBottom(const std::vector<Lifetime>& lifetimes, const Bottom& bottom) {
+  Offsets offsets(lifetimes.size(), -1);
+  Bytes at = 0;
+  for (std::size_t k = 0; k < lifetimes.size(); ++k) {
+    if (!bottom.Holds(lifetimes[k])) continue;
+    offsets[k] = at;
+    at += lifetimes[k].bytes;
+  }
+  return offsets;
 }
 
 Bytes PlaceLowest(const std::vector<Lifetime>& lifetimes, const Order& order, Arena& arena, Offsets& offsets) {
@@ -183,14 +215,16 @@ void LastFrees::Set(Bytes begin, Bytes end, std::uint32_t item, StreamId stream)
 Bytes PlaceCompactly(const std::vector<Lifetime>& lifetimes, Bytes capacity, Offsets& offsets) {
   const auto by_size = [&](std::uint32_t a, std::uint32_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; };
   const auto by_area = [&](std::uint32_t a, std::uint32_t b) { return Area(lifetimes[a]) > Area(lifetimes[b]); };
+  const Bottom bottom(lifetimes);
+  const int rounds = capacity > 0 ? Rounds(lifetimes.size()) : 1;
   Bytes best = INT64_MAX;
-  for (Order order : {SortedBy(lifetimes.size(), by_size), SortedBy(lifetimes.size(), by_area)}) {
-    for (int round = 0; round < (capacity > 0 ? Rounds(lifetimes.size()) : 1) && best > capacity; ++round) {
-      Arena arena(lifetimes.size());
-      Offsets tried(lifetimes.size(), -1);
+  for (Order order : {SortedBy(lifetimes, bottom, by_size), SortedBy(lifetimes, bottom, by_area)}) {
+    for (int round = 0; round < rounds && best > capacity; ++round) {
+      Arena arena(order.size(), bottom.base());
+      Offsets tried = AtTheBottom(lifetimes, bottom);
       const Bytes peak = PlaceLowest(lifetimes, order, arena, tried);
       const auto bump = std::find(order.begin(), order.end(), LargestAbove(capacity, lifetimes, tried));
-      std::rotate(order.begin(), bump, bump + 1);
+      if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
       if (peak < best) offsets = std::move(tried);
       best = std::min(best, peak);
     }
@@ -199,8 +233,11 @@ Bytes PlaceCompactly(const std::vector<Lifetime>& lifetimes, Bytes capacity, Off
 }
 
 void SpreadByAge(const std::vector<Lifetime>& lifetimes, Bytes capacity, Offsets& offsets) {
-  Arena arena(lifetimes.size());
-  for (std::size_t k = 0; k < lifetimes.size(); ++k) arena.Put(lifetimes[k], offsets[k]);
+  const Bottom bottom(lifetimes);
+  Arena arena(lifetimes.size(), bottom.base());
+  for (std::size_t k = 0; k < lifetimes.size(); ++k) {
+    if (!bottom.Holds(lifetimes[k])) arena.Put(lifetimes[k], offsets[k]);
+  }
   LastFrees frees(capacity);
   for (const Change& change : Changes(lifetimes)) {
     const Lifetime& life = lifetimes[change.lifetime];

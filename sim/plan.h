@@ -89,8 +89,8 @@ struct Uses {
   OpId Next(TensorId tensor, OpId op) const;
   // The last use before `op`.
   OpId Previous(TensorId tensor, OpId op) const;
-  std::vector<std::vector<OpId>> of;           // by tensor
-  std::vector<std::vector<OpId>> writers;      // by tensor: forward ops that write it, in order
+  std::vector<std::vector<OpId>> of;       // by tensor
+  std::vector<std::vector<OpId>> writers;  // by tensor: forward ops that write it, in order
 };
 
 // The gap that the classes keep / swap / recompute speak of: from a map's last forward use (kNoOp if it has none, as
@@ -125,7 +125,7 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 // YAML with names in place of indices, one decision a line, what is implied left out:
 //
 //   gaps:
-//     - {tensor: res2a_branch2a, action: swap, after: "res2a_bn2a:forward", before: "res2a_bn2a:backward", reason: "..."}
+//     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
 // `out_after` defaults to `after`, `in_at` to `before`, `keep_result` to true; the position `start` is kNoOp. Reading
 // checks every name and then FindMistakes (UserError with all mistakes at once); ParsePlan(PlanToYaml(p)) == p for

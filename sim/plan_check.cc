@@ -138,8 +138,8 @@ void Checker::CheckSwap(const GapDecision& gap) {
     Say(fmt::format("tensor '{}' is on the host already: out_after has no meaning for it", name));
   }
   if (gap.in_at <= gap.after || gap.in_at > gap.before) {
-    Say(fmt::format("tensor '{}': in_at {} lies outside the gap, which is behind {} up to {}", name,
-                    OpName(gap.in_at), OpName(gap.after), OpName(gap.before)));
+    Say(fmt::format("tensor '{}': in_at {} lies outside the gap, which is behind {} up to {}", name, OpName(gap.in_at),
+                    OpName(gap.after), OpName(gap.before)));
   }
   if (!gap.keep_result) {
     Say(fmt::format("tensor '{}': keep_result belongs to recompute; the gap that follows has a decision of its own",
@@ -196,9 +196,15 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step) {
   std::vector<std::string> messages;
   for (const PlanMistake& mistake : FindMistakes(plan, step)) {
     switch (mistake.where) {
-      case PlanMistake::Where::kPlan: messages.push_back(mistake.message); break;
-      case PlanMistake::Where::kGap: messages.push_back(fmt::format("gaps[{}]: {}", mistake.index, mistake.message)); break;
-      case PlanMistake::Where::kOp: messages.push_back(fmt::format("ops[{}]: {}", mistake.index, mistake.message)); break;
+      case PlanMistake::Where::kPlan:
+        messages.push_back(mistake.message);
+        break;
+      case PlanMistake::Where::kGap:
+        messages.push_back(fmt::format("gaps[{}]: {}", mistake.index, mistake.message));
+        break;
+      case PlanMistake::Where::kOp:
+        messages.push_back(fmt::format("ops[{}]: {}", mistake.index, mistake.message));
+        break;
     }
   }
   return messages;

@@ -266,8 +266,8 @@ std::int32_t Reader::Lookup(MapReader& reader, std::string_view key, const Names
   if (index >= 0) return index;
   bad_ = true;
   if (!name.empty()) {  // else it has been reported
-    diagnostics_.Error(reader.Optional(key)->mark, fmt::format("{}: the step has no {} '{}'{}", key, noun, name,
-                                                               DidYouMean(name, names.all())));
+    diagnostics_.Error(reader.Optional(key)->mark,
+                       fmt::format("{}: the step has no {} '{}'{}", key, noun, name, DidYouMean(name, names.all())));
   }
   return -1;
 }

@@ -14,8 +14,9 @@
 //  5. Arena: every device buffer has an offset; buffers whose addresses overlap are ordered (the kFree of one before
 //     the kAlloc of the other). kAlloc and kFree then cost nothing and cannot fail.
 //  6. Pool: kAlloc is a host action. A kFree on the compute stream returns its bytes at once (the stream's order
-//     protects them); a kFree on a copy stream returns them when the stream gets there. When the bytes do not suffice
-//     the host blocks on the oldest kFree not yet reached, and the step fails where there is none.
+//     protects them, and a kAlloc on a copy stream is ordered behind it); a kFree on a copy stream returns them when
+//     the stream gets there. When the bytes do not suffice the host blocks on the oldest kFree not yet reached, and the
+//     step fails where there is none.
 //  7. `lower` and `layout` emit no kWait that stream order and earlier events already imply.
 #ifndef SPILLWAY_SIM_PROGRAM_H_
 #define SPILLWAY_SIM_PROGRAM_H_

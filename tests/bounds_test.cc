@@ -14,7 +14,8 @@
 namespace spillway {
 namespace {
 
-Bounds BoundsOf(const TrainingStep& step, Bytes capacity, int copy_streams = 2, const Machine& machine = HandMachine()) {
+Bounds BoundsOf(const TrainingStep& step, Bytes capacity, int copy_streams = 2,
+                const Machine& machine = HandMachine()) {
   return LowerBounds(step, CostModel(machine), capacity, copy_streams);
 }
 
@@ -156,7 +157,8 @@ TEST_CASE("the workspace that an op wants counts while it runs") {
 TEST_CASE("an op with two results is charged to each by half, for one run makes both") {
   // f makes a and b of 10 each in 8 ns; both rest under an op that needs all of 20 bytes: both go, one run of f: +8.
   HandStep builder;
-  const TensorId a = builder.Tensor("a", TensorClass::kFeatureMap, 10), b = builder.Tensor("b", TensorClass::kFeatureMap, 10);
+  const TensorId a = builder.Tensor("a", TensorClass::kFeatureMap, 10),
+                 b = builder.Tensor("b", TensorClass::kFeatureMap, 10);
   const TensorId w = builder.Tensor("w", TensorClass::kTransient, 20);
   builder.Op("f:forward", Pass::kForward, 8, {}, {a, b});
   builder.Op("rest:forward", Pass::kForward, 1, {}, {w});

@@ -45,7 +45,7 @@ TEST_CASE("differences are taken from the nearest end of the range") {
   };
   CHECK(difference(50, 50) == 0);
   CHECK(difference(40, 60) == 0);
-  CHECK(difference(40, 40) == Approx(0.25));   // 50/40 - 1
+  CHECK(difference(40, 40) == Approx(0.25));    // 50/40 - 1
   CHECK(difference(100, 200) == Approx(-0.5));  // 50/100 - 1
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a ratio replaces some of the row's names") {
 }
 
 TEST_CASE("only gates can fail") {
-  const std::vector<ResultRow> rows = {FeasibleRow()};  // 50/s
+  const std::vector<ResultRow> rows = {FeasibleRow()};                          // 50/s
   std::vector<Expectation> all = {Expect(Measure::kSamplesPerSecond, 40, 40)};  // 25 % off
   CHECK_FALSE(Judge(rows, all)[0].gate);
   CHECK(Judge(rows, all)[0].passed);

@@ -23,7 +23,12 @@ Plan FullPlan() {
   plan.gaps = {
       {.tensor = 0, .after = kNoOp, .before = 0, .out_after = kNoOp, .in_at = 0, .reason = ""},
       {.tensor = 0, .after = 0, .before = 5, .out_after = kNoOp, .in_at = 4, .reason = "the host has it"},
-      {.tensor = 1, .after = 1, .before = 5, .out_after = 0, .in_at = 3, .reason = "say \"no\": a\\b, {c}\n# next\ttab"},
+      {.tensor = 1,
+       .after = 1,
+       .before = 5,
+       .out_after = 0,
+       .in_at = 3,
+       .reason = "say \"no\": a\\b, {c}\n# next\ttab"},
       {.tensor = 2, .after = 2, .before = 4, .action = GapAction::kRecompute, .keep_result = false, .reason = "true"},
       {.tensor = 3, .after = 2, .before = 3, .out_after = 2, .in_at = 3, .reason = "r\xc3\xa9sum\xc3\xa9"},
   };
@@ -76,7 +81,8 @@ TEST_CASE("the text of a plan") {
         "network: hand\n"
         "batch: 1\n"
         "capacity: 2 KiB\n"
-        "runtime: {copy_streams: 2, memory: arena, barrier: none, host_syncs: none, framework_time: 0 ns, copy_chunk: 0 B}\n"
+        "runtime: {copy_streams: 2, memory: arena, barrier: none, host_syncs: none, framework_time: 0 ns, copy_chunk: "
+        "0 B}\n"
         "gaps:\n"
         "  - {tensor: m2, action: swap, after: \"f3:forward\", before: \"b2:backward\", reason: hidden}\n"
         "  - {tensor: m1, action: recompute, after: \"f2:forward\", before: \"b1:backward\"}\n");
@@ -93,7 +99,8 @@ TEST_CASE("what is not said has its default") {
 }
 
 TEST_CASE("names that look like other YAML are quoted") {
-  for (const char* name : {"true", "No", "null", "0x10", "1e3", "- a", "a: b", "#a", "", " a ", "a,b", "*a", "~", "m[0]"}) {
+  for (const char* name :
+       {"true", "No", "null", "0x10", "1e3", "- a", "a: b", "#a", "", " a ", "a,b", "*a", "~", "m[0]"}) {
     HandStep b;
     b.Tensor(name, TensorClass::kFeatureMap, 1);
     b.Op("f", Pass::kForward, 1, {}, {0});
@@ -128,8 +135,9 @@ TEST_CASE("unknown names come with the nearest one") {
         "plan.yaml:4:37: error: after: the step has no op 'f3:forwrd'; did you mean 'f3:forward'?");
   CHECK_THAT(Complaint("gaps:\n- {tensor: m2, action: swpa, after: 'f3:forward', before: 'b2:backward'}\n"),
              Catch::Contains("did you mean 'swap'?"));
-  CHECK_THAT(Complaint("gaps:\n- {tensor: m2, action: swap, after: 'f3:forward', before: 'b2:backward', out_aftr: x}\n"),
-             Catch::Contains("did you mean 'out_after'?"));
+  CHECK_THAT(
+      Complaint("gaps:\n- {tensor: m2, action: swap, after: 'f3:forward', before: 'b2:backward', out_aftr: x}\n"),
+      Catch::Contains("did you mean 'out_after'?"));
   CHECK_THAT(Complaint("runtime: {memory: pol}\n"), Catch::Contains("did you mean 'pool'?"));
 }
 

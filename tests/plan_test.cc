@@ -140,7 +140,8 @@ TEST_CASE("a copy out may start after the last writer, not before, and not behin
   gap.out_after = 0;
   CHECK(Complaint(gap) == "gaps[0]: tensor 'm2' cannot be copied out after 'f1:forward': 'f2:forward' still writes it");
   gap.out_after = 3;
-  CHECK(Complaint(gap) == "gaps[0]: tensor 'm2': out_after 'b3:backward' lies behind the start of the gap, 'f3:forward'");
+  CHECK(Complaint(gap) ==
+        "gaps[0]: tensor 'm2': out_after 'b3:backward' lies behind the start of the gap, 'f3:forward'");
 }
 
 TEST_CASE("a copy out that starts before its gap needs the tensor on the device until then") {
@@ -157,7 +158,8 @@ TEST_CASE("a copy out that starts before its gap needs the tensor on the device 
   late.out_after = 0;
   CHECK(CheckPlan(PlanOf({late}), step).empty());
   // ... unless t is away between ops 1 and 2. From op 2 on it is back.
-  const std::string away = "gaps[1]: tensor 't' cannot be copied out after 'f0': it is not on the device all the time until 'b2'";
+  const std::string away =
+      "gaps[1]: tensor 't' cannot be copied out after 'f0': it is not on the device all the time until 'b2'";
   CHECK(CheckPlan(PlanOf({Swap(t, 1, 2), late}), step) == std::vector<std::string>{away});
   CHECK(CheckPlan(PlanOf({Swap(t, 1, 2), Swap(t, 2, 4)}), step).empty());
   // A result that is not kept is gone after every use: here after op 1, before the gap starts.
@@ -175,7 +177,8 @@ TEST_CASE("a copy in is issued inside the gap") {
   CHECK(Complaint(gap) == "");
   for (OpId outside : {2, 5, kNoOp}) {
     gap.in_at = outside;
-    CHECK_THAT(Complaint(gap), Catch::Contains("lies outside the gap, which is behind 'f3:forward' up to 'b2:backward'"));
+    CHECK_THAT(Complaint(gap),
+               Catch::Contains("lies outside the gap, which is behind 'f3:forward' up to 'b2:backward'"));
   }
 }
 

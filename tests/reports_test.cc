@@ -211,8 +211,8 @@ TEST_CASE("reports are named once, shown for a run or a point, and have their ow
   }
   std::sort(names.begin(), names.end());
   CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
-  const auto plan = std::find_if(Reports().begin(), Reports().end(),
-                                 [](const Report& r) { return std::string(r.name) == "plan"; });
+  const auto plan =
+      std::find_if(Reports().begin(), Reports().end(), [](const Report& r) { return std::string(r.name) == "plan"; });
   REQUIRE(plan != Reports().end());
   CHECK(ReportFile(*plan, "p") == "plans/p.yaml");
 }

@@ -87,7 +87,8 @@ inline TrainingStep MakeChain(const ChainSizes& sizes = {}) {
   if (sizes.data > 0) first_reads.push_back(b.Tensor("data", TensorClass::kInput, sizes.data));
   std::vector<TensorId> m{kNoTensor}, g{kNoTensor};  // by layer
   for (int i = 1; i <= sizes.layers; ++i) m.push_back(b.Tensor(numbered("m", i), TensorClass::kFeatureMap, sizes.map));
-  for (int i = 1; i < sizes.layers; ++i) g.push_back(b.Tensor(numbered("g", i), TensorClass::kGradient, sizes.gradient));
+  for (int i = 1; i < sizes.layers; ++i)
+    g.push_back(b.Tensor(numbered("g", i), TensorClass::kGradient, sizes.gradient));
   for (int i = 1; i <= sizes.layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
     b.Op(numbered("f", i) + ":forward", Pass::kForward, sizes.forward,

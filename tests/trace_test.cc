@@ -1,9 +1,10 @@
+#include "reports/trace.h"
+
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_text.h"
-#include "reports/trace.h"
 
 namespace spillway {
 namespace {

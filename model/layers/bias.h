@@ -7,8 +7,8 @@
 namespace spillway {
 
 // Both do nothing for a layer without bias. The bias is its parameter 1.
-void EmitBias(StepWriter& writer);
-void EmitBiasGradient(StepWriter& writer);
+void EmitBias(StepWriter& b);
+void EmitBiasGradient(StepWriter& b);
 
 }  // namespace spillway
 

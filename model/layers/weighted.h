@@ -9,11 +9,11 @@ namespace spillway {
 // Weight (and bias, if the layer has one) for a weight of the given shape.
 std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, const Shape& weight);
 
-void EmitWeighted(StepWriter& writer, OpKind kind);
+void EmitWeighted(StepWriter& b, OpKind kind);
 
 // Saves the layer's input. Two orders are in use: bias, filter, data (Caffe), where the input can go before the
 // gradient of it exists; and data, filter, bias (Chainer, PyTorch): StepOptions::data_first.
-void EmitWeightedBackward(StepWriter& writer, OpKind kind);
+void EmitWeightedBackward(StepWriter& b, OpKind kind);
 
 }  // namespace spillway
 
