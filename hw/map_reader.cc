@@ -137,7 +137,8 @@ std::string MapReader::RequiredString(std::string_view key) {
 
 std::string MapReader::StringOr(std::string_view key, std::string fallback) {
   const Node* value = Scalar(key, false);
-  return value != nullptr ? value->scalar : std::move(fallback);
+  if (value != nullptr) return value->scalar;
+  return fallback;
 }
 
 std::int64_t MapReader::Integer(std::string_view key, bool required, std::int64_t fallback, std::int64_t min,

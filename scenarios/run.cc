@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "reports/interval.h"
+#include "sim/margin.h"
 
 namespace spillway {
 
@@ -29,7 +30,7 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, std::size_t machin
 
 Planned PlanOf(const PreparedRun& run, const Point& point) {
   if (point.strategy != nullptr) {
-    return point.strategy->plan(ProblemOf(run, point, point.planned_on, point.planned_capacity));
+    return PlanWithMargin(*point.strategy, ProblemOf(run, point, point.planned_on, point.planned_capacity));
   }
   Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
   if (point.use_runtime) planned.plan.runtime = point.runtime;

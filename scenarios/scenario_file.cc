@@ -138,7 +138,7 @@ class ScenarioReader {
     }
   }
 
-  static std::vector<std::int64_t> OrUsual(std::vector<std::int64_t> values) {
+  static std::vector<std::int64_t> OrUsual(const std::vector<std::int64_t>& values) {
     return values.empty() ? std::vector<std::int64_t>{0} : values;
   }
   static std::int64_t Largest(const std::vector<std::int64_t>& batch) {

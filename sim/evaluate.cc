@@ -120,7 +120,7 @@ class Evaluator {
     result_.feasible = true;
     result_.step_time = simulated.makespan;
     result_.live_peak_bytes = simulated.live_peak;
-    if (!program.arena) result_.peak_bytes = simulated.pool_peak;
+    if (!program.arena) result_.peak_bytes = simulated.live_peak;
     CountWork(durations);
     CountStalls();
     CountMemory();

@@ -6,10 +6,11 @@
 namespace spillway {
 
 void ItemWriter::Reserve(std::size_t items) {
+  program_.buffers.reserve(items / 2);
+  if (dry_) return;
   skeleton_.items.reserve(items);
   skeleton_.dependencies.reserve(items / 2);
   program_.operands.reserve(items);
-  program_.buffers.reserve(items / 2);
   program_.kernels.reserve(items / 4);
   touched_.reserve(items / 2);
 }
@@ -17,7 +18,7 @@ void ItemWriter::Reserve(std::size_t items) {
 BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place) {
   program_.buffers.push_back(
       {.bytes = bytes, .tensor = tensor, .place = static_cast<std::int16_t>(place), .kind = kind});
-  touched_.emplace_back();
+  if (!dry_) touched_.emplace_back();
   return static_cast<BufferId>(program_.buffers.size() - 1);
 }
 
@@ -29,14 +30,18 @@ void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
 }
 
 void ItemWriter::Free(BufferId buffer, StreamId stream) {
+  if (dry_) return;
   Touch(buffer, Access::kWrite, stream);
   if (program_.streams[stream].kind == StreamKind::kCompute) last_compute_free_ = next_item();
   Write(Opcode::kFree, stream, buffer);
 }
 
-void ItemWriter::Operand(BufferId buffer, Access access) { program_.operands.push_back({buffer, access}); }
+void ItemWriter::Operand(BufferId buffer, Access access) {
+  if (!dry_) program_.operands.push_back({buffer, access});
+}
 
 void ItemWriter::Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream) {
+  if (dry_) return;
   const auto end = static_cast<std::uint32_t>(program_.operands.size());
   for (std::uint32_t k = first_operand_; k < end; ++k) {
     Touch(program_.operands[k].buffer, program_.operands[k].access, stream);
@@ -47,6 +52,7 @@ void ItemWriter::Kernel(OpId op, std::uint32_t launch, bool recomputation, Strea
 }
 
 void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
+  if (dry_) return;
   Touch(copy.from, Access::kRead, stream);
   Touch(copy.to, Access::kWrite, stream);
   program_.copies.push_back(copy);
@@ -54,7 +60,7 @@ void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
 }
 
 void ItemWriter::HostSync(StreamId stream, Cause cause) {
-  if (last_[stream] == kNone) return;
+  if (dry_ || last_[stream] == kNone) return;
   skeleton_.items.push_back({Opcode::kHostSync, stream, cause, 0, last_[stream]});
 }
 

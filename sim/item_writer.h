@@ -11,8 +11,9 @@ namespace spillway {
 
 class ItemWriter {
  public:
-  // REQUIRES: program.streams is filled, with at most kMaxWriterStreams streams.
-  explicit ItemWriter(Program& program) : program_(program) {}
+  // REQUIRES: program.streams is filled before the first item, with at most four streams.
+  // `dry`: buffers are numbered, nothing else is written.
+  ItemWriter(Program& program, bool dry) : program_(program), dry_(dry) {}
   void Reserve(std::size_t items);
 
   BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place);
@@ -44,6 +45,7 @@ class ItemWriter {
   Cause CauseOf(std::uint32_t before, StreamId stream) const;
 
   Program& program_;
+  bool dry_;
   Skeleton skeleton_;
   std::vector<Touched> touched_;
   std::uint32_t first_operand_ = 0;

@@ -12,10 +12,10 @@
 
 namespace spillway {
 
-// Within `capacity` bytes (0 = as few as possible) a buffer goes where the memory was given back longest ago, so that it
-// waits least for kernels and copies that still use it; where that does not work out, the layout that needs fewest bytes
-// is taken. Returns the highest address used, which may exceed `capacity`: then there was no better. The program's
-// buffers get offsets, its code the waits. Deterministic; O(n x neighbours).
+// Within `capacity` bytes (0 = as few as possible). The placement that needs fewest bytes is found first; where there is
+// more room than that, buffers that would wait move to where memory was given back longest ago (sim/placement.h).
+// Returns the highest address used, which may exceed `capacity`: then there was no better. The program's buffers get
+// offsets, its code the waits. Deterministic; O(n x neighbours).
 Bytes Layout(Program& program, Bytes capacity = 0);
 
 }  // namespace spillway

@@ -45,7 +45,7 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
 }
 
 Lowered LowerIssuing(const std::vector<OpId>& issue, const Plan& plan, const StepTables& tables) {
-  LowerWalk walk(plan, tables, issue);
+  LowerWalk walk(plan, tables, issue, false);
   walk.Run();
   return walk.TakeProgram();
 }
@@ -58,7 +58,7 @@ Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
     return LowerIssuing(PlannedIssueTimes(plan, never), plan, tables);
   }
   const std::vector<OpId> late(plan.gaps.size(), never);
-  LowerWalk on_demand(plan, tables, late);
+  LowerWalk on_demand(plan, tables, late, true);
   on_demand.Run();
   const std::vector<OpId> issue =
       IssueTimesWithin(live_limit, plan, tables, on_demand.live_at(), on_demand.needed_at());

@@ -43,11 +43,11 @@ std::span<const std::uint32_t> DecisionsAt::operator[](OpId op) const {
   return {order_.data() + first_[k], order_.data() + first_[k + 1]};
 }
 
-LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at)
+LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at, bool dry)
     : plan_(plan),
       tables_(tables),
       step_(*tables.step),
-      out_(lowered_.program),
+      out_(lowered_.program, dry),
       by_after_(Each(plan.gaps, [](const GapDecision& gap) { return gap.after; }), step_.ops.size()),
       by_out_(Each(plan.gaps,
                    [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
@@ -114,6 +114,7 @@ void LowerWalk::FreePersistent() {
 void LowerWalk::RunOp(OpId op) {
   now_ = op;
   IssueSwapIns(op);
+  if (StartsLayerBackward(op)) RecomputeForLayer(op);
   const Op& o = step_.ops[Index(op)];
   for (const TensorId t : o.reads) Materialise(t, op);
   Launch(op, false);
@@ -127,6 +128,23 @@ void LowerWalk::IssueSwapIns(OpId op) {
     if (at_[Index(t)].device == kNoBuffer && at_[Index(t)].gap == g) {
       needed_at_[g] = op;
       SwapIn(t);
+    }
+  }
+}
+
+bool LowerWalk::StartsLayerBackward(OpId op) const {
+  if (op < step_.first_backward || op >= step_.first_update) return false;
+  return op == step_.first_backward || step_.ops[Index(op)].layer != step_.ops[Index(op - 1)].layer;
+}
+
+// Frameworks fetch what a layer saved before any op of its backward runs. Recomputing between those ops would need its
+// memory beside the gradients that the first of them has written.
+void LowerWalk::RecomputeForLayer(OpId first) {
+  const OpId end = EndOfLayer(first);
+  for (OpId op = first; op < end; ++op) {
+    for (const TensorId t : step_.ops[Index(op)].reads) {
+      const std::uint32_t gap = at_[Index(t)].gap;
+      if (gap != kNoGap && plan_.gaps[gap].action == GapAction::kRecompute) Materialise(t, first);
     }
   }
 }
@@ -211,16 +229,41 @@ void LowerWalk::Barriers(OpId op) {
 }
 
 bool LowerWalk::Materialise(TensorId tensor, OpId op) {
-  Residence& at = at_[Index(tensor)];
-  if (at.device != kNoBuffer) return false;
-  if (at.gap != kNoGap && needed_at_[at.gap] == kNoOp) needed_at_[at.gap] = op;
-  const bool recompute = at.gap != kNoGap && plan_.gaps[at.gap].action == GapAction::kRecompute;
-  if (at.host_valid && !recompute) {
-    SwapIn(tensor);
-  } else {
-    Recompute(tensor, op);
-  }
+  if (at_[Index(tensor)].device != kNoBuffer) return false;
+  if (NeedsRecompute(tensor)) BringSources(tensor, op);
+  BringBack(tensor, op);
   return true;
+}
+
+// What stays comes first, as far back as need be, so that nothing that is here in passing waits beside the
+// recomputation of something else.
+void LowerWalk::BringSources(TensorId tensor, OpId op) {
+  for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
+    if (writer > LastWriter(tensor, op)) break;
+    for (const TensorId t : step_.ops[Index(writer)].reads) {
+      if (t == tensor || at_[Index(t)].device != kNoBuffer) continue;
+      if (StaysFor(t, op)) {
+        Materialise(t, op);
+      } else if (NeedsRecompute(t)) {
+        BringSources(t, op);
+      }
+    }
+  }
+}
+
+void LowerWalk::BringBack(TensorId tensor, OpId op) {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  if (gap != kNoGap && needed_at_[gap] == kNoOp) needed_at_[gap] = op;
+  if (NeedsRecompute(tensor)) {
+    Recompute(tensor, op);
+  } else {
+    SwapIn(tensor);
+  }
+}
+
+bool LowerWalk::NeedsRecompute(TensorId tensor) const {
+  const Residence& at = at_[Index(tensor)];
+  return !at.host_valid || (at.gap != kNoGap && plan_.gaps[at.gap].action == GapAction::kRecompute);
 }
 
 void LowerWalk::SwapIn(TensorId tensor) {
@@ -238,19 +281,33 @@ void LowerWalk::SwapIn(TensorId tensor) {
 }
 
 void LowerWalk::Recompute(TensorId tensor, OpId op) {
-  const std::uint32_t gap = at_[Index(tensor)].gap;
-  const OpId last = gap == kNoGap ? op - 1 : plan_.gaps[gap].after;  // later in-place writers have not run yet
   for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
-    if (writer <= last) RunWriterAgain(writer, tensor, op);
+    if (writer <= LastWriter(tensor, op)) RunWriterAgain(writer, tensor, op);
   }
-  at_[Index(tensor)].keeps_result = gap == kNoGap || plan_.gaps[gap].keep_result;
+  at_[Index(tensor)].keeps_result = KeepsResult(tensor);
+}
+
+// Of those to run again; later in-place writers have not run yet.
+OpId LowerWalk::LastWriter(TensorId tensor, OpId op) const {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  return gap == kNoGap ? op - 1 : plan_.gaps[gap].after;
+}
+
+bool LowerWalk::KeepsResult(TensorId tensor) const {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  return gap == kNoGap || plan_.gaps[gap].keep_result;
 }
 
 void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
   const Op& o = step_.ops[Index(writer)];
   std::vector<TensorId> passing;  // here for this kernel only
-  for (const TensorId t : o.reads) {
-    if (t != tensor && Materialise(t, op) && !StaysFor(t, op)) passing.push_back(t);
+  for (const bool transients : {false, true}) {  // a map may be a long way back
+    for (const TensorId t : o.reads) {
+      const bool transient = step_.tensors[Index(t)].use == TensorClass::kTransient;
+      if (t == tensor || transient != transients || at_[Index(t)].device != kNoBuffer) continue;
+      BringBack(t, op);
+      if (!StaysFor(t, op)) passing.push_back(t);
+    }
   }
   for (const TensorId t : o.writes) {
     if (t != tensor && at_[Index(t)].device == kNoBuffer && !StaysFor(t, op)) passing.push_back(t);
@@ -260,8 +317,18 @@ void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
 }
 
 bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
-  if (!at_[Index(tensor)].keeps_result) return false;
-  return tables_.uses.Next(tensor, op - 1) != kNoOp;
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  const OpId next = tables_.uses.Next(tensor, op - 1);
+  if (next == kNoOp || !KeepsResult(tensor)) return false;
+  return gap == kNoGap || plan_.gaps[gap].keep_passed || next < EndOfLayer(op);
+}
+
+// The first op behind those of `op`'s layer that follow one another.
+OpId LowerWalk::EndOfLayer(OpId op) const {
+  const auto ops = static_cast<OpId>(step_.ops.size());
+  OpId end = op + 1;
+  while (end < ops && end != step_.first_update && step_.ops[Index(end)].layer == step_.ops[Index(op)].layer) ++end;
+  return end;
 }
 
 // Not if the host has it already, from an earlier gap or an early start.

@@ -26,7 +26,8 @@ class LowerWalk {
  public:
   // `issue_at[g]`: the op before which the swap-in of decision g is issued; beyond the last op = not before the tensor
   // is needed.
-  LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at);
+  // `dry`: only live_at() and needed_at() are wanted, no program.
+  LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at, bool dry);
 
   void Run();
   Lowered TakeProgram();  // once, after Run()
@@ -50,6 +51,9 @@ class LowerWalk {
   void FreePersistent();
   void RunOp(OpId op);
   void IssueSwapIns(OpId op);
+  bool StartsLayerBackward(OpId op) const;
+  OpId EndOfLayer(OpId op) const;
+  void RecomputeForLayer(OpId first);
   void Launch(OpId op, bool recomputation);
   void AddOperands(const Op& op);
   void AfterOp(OpId op);
@@ -59,10 +63,15 @@ class LowerWalk {
 
   // Puts `tensor` on the device, by copy or by recomputation, if it is not there. Returns whether it had to.
   bool Materialise(TensorId tensor, OpId op);
+  void BringSources(TensorId tensor, OpId op);
+  void BringBack(TensorId tensor, OpId op);
+  bool NeedsRecompute(TensorId tensor) const;  // rather than a copy
   void SwapIn(TensorId tensor);
   void Recompute(TensorId tensor, OpId op);
+  OpId LastWriter(TensorId tensor, OpId op) const;
   // Runs forward op `writer` again for `tensor`, then drops what nothing but it needed.
   void RunWriterAgain(OpId writer, TensorId tensor, OpId op);
+  bool KeepsResult(TensorId tensor) const;  // when it is computed again
   // Whether a tensor brought back for another one's sake stays until a use of its own.
   bool StaysFor(TensorId tensor, OpId op) const;
 

@@ -5,7 +5,8 @@
 //   forward op a          ...          backward op b          the gap of X between its uses a and b:
 //   |---use X---|                      |---use X---|            resident    nothing to say
 //   .           .<------ gap of X ---->.           .            swapped     out after op `out_after`, in before `in_at`
-//                                                               recomputed  dropped after a, computed again before b
+//                                                               recomputed  dropped after a, computed again before b:
+//                                                                           before the first backward op of b's layer
 #ifndef SPILLWAY_SIM_PLAN_H_
 #define SPILLWAY_SIM_PLAN_H_
 
@@ -35,6 +36,9 @@ struct GapDecision {
   // kRecompute: the result stays until its last use; false: it is freed right after `before` and computed again for
   // later uses.
   bool keep_result = true;
+  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the layer
+  // being served uses it, and computed again for `before`.
+  bool keep_passed = true;
   std::string reason;
   bool operator==(const GapDecision&) const = default;
 };
@@ -127,7 +131,8 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //   gaps:
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
-// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` to true; the position `start` is kNoOp. Reading
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true; the position `start` is
+// kNoOp. Reading
 // checks every name and then FindMistakes (UserError with all mistakes at once); ParsePlan(PlanToYaml(p)) == p for
 // every plan without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);

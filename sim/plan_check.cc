@@ -141,6 +141,7 @@ void Checker::CheckSwap(const GapDecision& gap) {
     Say(fmt::format("tensor '{}': in_at {} lies outside the gap, which is behind {} up to {}", name, OpName(gap.in_at),
                     OpName(gap.after), OpName(gap.before)));
   }
+  if (!gap.keep_passed) Say(fmt::format("tensor '{}': keep_passed belongs to recompute", name));
   if (!gap.keep_result) {
     Say(fmt::format("tensor '{}': keep_result belongs to recompute; the gap that follows has a decision of its own",
                     name));

@@ -118,6 +118,7 @@ std::string Writer::Gap(const GapDecision& gap) const {
     if (gap.in_at != gap.before) line += ", in_at: " + OpName(gap.in_at);
   }
   if (!gap.keep_result) line += ", keep_result: false";
+  if (!gap.keep_passed) line += ", keep_passed: false";
   if (!gap.reason.empty()) line += ", reason: " + Quoted(gap.reason);
   return line + "}\n";
 }
@@ -239,6 +240,7 @@ void Reader::ReadGap(const Node& node) {
   gap.out_after = PositionOr(reader, "out_after", swap ? gap.after : kNoOp);
   gap.in_at = PositionOr(reader, "in_at", swap ? gap.before : kNoOp);
   gap.keep_result = reader.BoolOr("keep_result", true);
+  gap.keep_passed = reader.BoolOr("keep_passed", true);
   gap.reason = reader.StringOr("reason", "");
   reader.Finish();
   if (bad_) return;

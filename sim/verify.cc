@@ -54,7 +54,11 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step) 
   if (!report.empty()) return report.Take();
   const verifying::HappensBefore before(program);
   verifying::CheckAccesses(program, lifetimes, before, report);
-  if (program.arena) verifying::CheckArena(program, lifetimes, before, report);
+  if (program.arena) {
+    verifying::CheckArena(program, lifetimes, before, report);
+  } else {
+    verifying::CheckPool(program, before, report);
+  }
   verifying::CheckContents(program, step, report);
   if (step != nullptr) verifying::CheckOps(program, *step, before, report);
   return report.Take();

@@ -7,11 +7,13 @@
 //
 // What a message begins with:
 //   structure   an index out of range, an instruction on a stream that cannot run it, a copy larger than its buffers
-//   clause N    of sim/program.h: 2 events, 3 kAlloc and kFree, 4 order of accesses, 5 addresses in the arena
+//   clause N    of sim/program.h: 2 events, 3 kAlloc and kFree, 4 order of accesses, 5 addresses in the arena,
+//               6 order of allocations in a pool
 //   contents    a read of a buffer that holds nothing yet
 //   step        an op missing, repeated or out of order, a wrong operand, a stale or premature value of a tensor
 //
-// In Programs of a pool addresses are not checked, as clause 6 gives none; everything else is.
+// In Programs of a pool addresses are not checked, as clause 6 gives none, but that what copy streams allocate comes
+// after what compute streams freed before; everything else is.
 #ifndef SPILLWAY_SIM_VERIFY_H_
 #define SPILLWAY_SIM_VERIFY_H_
 

@@ -1,4 +1,4 @@
-// Clauses 4 and 5 of sim/program.h on vector clocks.
+// Clauses 4 to 6 of sim/program.h on vector clocks.
 //
 //   compute   W b    record e                          W and R touch b. R is ordered after W because its stream has
 //   d2h                        wait e    R b           waited for e: the row of R says that compute has come past W.
@@ -154,6 +154,23 @@ void CheckArena(const Program& program, const Lifetimes& lifetimes, const Happen
           "clause 5", i, b,
           fmt::format("it shares addresses with buffer {}, whose kFree at {} need not come first", other, freed));
     });
+  }
+}
+
+// The last kFree of each compute stream is enough: it follows those before it.
+void CheckPool(const Program& program, const HappensBefore& before, Report& report) {
+  std::vector<Index> freed(program.streams.size(), kNowhere);  // by compute stream
+  for (Index i = 0; i < program.code.size(); ++i) {
+    const Instruction& in = program.code[i];
+    const bool compute = program.streams[in.stream].kind == StreamKind::kCompute;
+    if (in.opcode == Opcode::kFree && compute) freed[in.stream] = i;
+    if (in.opcode != Opcode::kAlloc || compute) continue;
+    for (std::size_t s = 0; s < freed.size(); ++s) {
+      const bool same_device = program.streams[s].device == program.streams[in.stream].device;
+      if (freed[s] == kNowhere || !same_device || before(freed[s], i)) continue;
+      report.Add("clause 6", i, in.arg,
+                 fmt::format("the pool may hand out what the kFree at {} has yet to give back", freed[s]));
+    }
   }
 }
 

@@ -24,7 +24,7 @@ class Report {
 
  private:
   std::string InstructionText(Index at) const;
-  std::string BufferText(BufferId buffer) const;
+  std::string BufferText(BufferId id) const;
 
   const Program& program_;
   const TrainingStep* step_;
@@ -75,6 +75,8 @@ Lifetimes CheckStructure(const Program& program, const TrainingStep* step, Repor
 void CheckAccesses(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
 // Clause 5.
 void CheckArena(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
+// Clause 6.
+void CheckPool(const Program& program, const HappensBefore& before, Report& report);
 // contents; with a step also the values. Follows list order: where clause 4 holds every timing gives the same values.
 void CheckContents(const Program& program, const TrainingStep* step, Report& report);
 // step: every op once, each following the one before.

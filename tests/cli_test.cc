@@ -152,7 +152,7 @@ TEST_CASE("the results do not depend on the number of threads") {
   CHECK(one.status == four.status);
 }
 
-TEST_CASE("--check: 1 when a gate fails, 0 when only a reported figure differs") {
+TEST_CASE("run --check: status 1 when a gate fails, 0 when only a reported figure differs") {
   TemporaryFolder folder("check");
   const std::string wrong = "expect:\n  - {strategy: in-core, batch: 64, keep: 1, source: p}\n";
   const std::string gate = "expect:\n  - {strategy: in-core, batch: 64, keep: 1, within: 10 %, source: p}\n";

@@ -236,9 +236,7 @@ void ForEachPlan(const TrainingStep& step, Choices choices, Visit visit) {
   }
 }
 
-std::vector<Runtime> Runtimes() {
-  return {RuntimeByName("arena"), {.copy_streams = 1}, RuntimeByName("pooch")};
-}
+std::vector<Runtime> Runtimes() { return {RuntimeByName("arena"), {.copy_streams = 1}, RuntimeByName("pooch")}; }
 
 // Bytes that the plan itself moves; recomputation may need the input once more.
 Bytes SwappedBytes(const Plan& plan, const TrainingStep& step, bool out) {

@@ -1,132 +1,28 @@
-// Lowering, compared with instruction lists written by hand. Every tensor is smaller than the allocator's unit, so every
-// device buffer takes one unit, 512 bytes.
+// Lowering, compared with instruction lists written by hand. Every tensor is smaller than the allocator's unit, so
+// every device buffer takes one unit, 512 bytes.
 #include "sim/lower.h"
 
-#include <catch2/catch.hpp>
-#include <regex>
-#include <sstream>
+#include <algorithm>
 
 #include "sim/strategy.h"
-#include "tests/step_builder.h"
+#include "sim/verify.h"
+#include "tests/lower_case.h"
 
 namespace spillway {
 namespace {
-
-// A step on a machine on which a byte takes 1 ns to copy.
-struct Case {
-  explicit Case(TrainingStep s, Machine m = HandMachine()) : step(std::move(s)), machine(std::move(m)) {}
-  Case(const Case&) = delete;
-  OpId Op(const std::string& name) const {
-    for (std::size_t op = 0; op < step.ops.size(); ++op) {
-      if (step.ops[op].name == name) return static_cast<OpId>(op);
-    }
-    FAIL("no op " << name);
-    return kNoOp;
-  }
-  TensorId Tensor(const std::string& name) const {
-    for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-      if (step.tensors[t].name == name) return static_cast<TensorId>(t);
-    }
-    FAIL("no tensor " << name);
-    return kNoTensor;
-  }
-  GapDecision Swap(const char* tensor, const char* after, const char* before, const char* in_at = nullptr) const {
-    GapDecision gap;
-    gap.tensor = Tensor(tensor);
-    gap.after = gap.out_after = Op(after);
-    gap.before = Op(before);
-    gap.in_at = in_at == nullptr ? gap.before : Op(in_at);
-    return gap;
-  }
-  GapDecision Recompute(const char* tensor, const char* after, const char* before, bool keep_result = true) const {
-    GapDecision gap;
-    gap.tensor = Tensor(tensor);
-    gap.after = Op(after);
-    gap.before = Op(before);
-    gap.action = GapAction::kRecompute;
-    gap.keep_result = keep_result;
-    return gap;
-  }
-  Plan Of(std::vector<GapDecision> gaps, const Runtime& runtime = {}) const {
-    Plan plan;
-    plan.network = step.network;
-    plan.batch = step.batch;
-    plan.runtime = runtime;
-    plan.gaps = std::move(gaps);
-    REQUIRE(CheckPlan(plan, step) == std::vector<std::string>{});
-    return plan;
-  }
-  Lowered Lowers(const Plan& plan, Bytes live_limit = 0) const { return Lower(plan, StepTables(step, costs), live_limit); }
-
-  TrainingStep step;
-  Machine machine;
-  CostModel costs{machine};
-};
-
-// A line per kernel or change of stream, without numbers, passes and the size that all buffers have:
-//   h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-//   compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
-std::string Text(const Case& c, const Program& program) {
-  std::istringstream lines(DumpProgram(program, &c.step));
-  std::string text = "\n", previous, line;
-  while (std::getline(lines, line)) {
-    line = std::regex_replace(line, std::regex("kernel |:forward|:backward| 512 B"), "");
-    std::smatch part;
-    REQUIRE(std::regex_match(line, part, std::regex(" *[0-9]+ ([a-z0-9]+) +(.*)")));
-    const std::string what = std::regex_replace(part.str(2), std::regex(" +"), " ");
-    const bool same_line = part.str(1) == previous;
-    text += same_line ? "; " + what : (text.size() > 1 ? "\n" : "") + part.str(1) + ": " + what;
-    previous = what.find("=b") != std::string::npos ? "" : part.str(1);  // a kernel ends the line
-  }
-  return text + "\n";
-}
-
-// A batch norm whose result nobody needs in backward, between a convolution and a ReLU.
-TrainingStep NormStep() {
-  HandStep b;
-  const TensorId x = b.Tensor("data", TensorClass::kInput, 10);
-  const TensorId c = b.Tensor("c", TensorClass::kFeatureMap, 10);
-  const TensorId n = b.Tensor("n", TensorClass::kTransient, 10);
-  const TensorId r = b.Tensor("r", TensorClass::kFeatureMap, 10);
-  const TensorId g = b.Tensor("g", TensorClass::kGradient, 10);
-  b.Op("conv:forward", Pass::kForward, 4, {x}, {c});
-  b.Op("norm:forward", Pass::kForward, 2, {c}, {n});
-  b.Op("relu:forward", Pass::kForward, 1, {n}, {r});
-  b.Op("relu:backward", Pass::kBackward, 1, {r}, {g});
-  b.Op("norm:backward", Pass::kBackward, 2, {c, g}, {g});
-  b.Op("conv:backward", Pass::kBackward, 4, {x, g}, {});
-  return b.Take();
-}
-
-// A convolution's result to which a bias is added in place, read twice in backward.
-TrainingStep BiasStep() {
-  HandStep b;
-  const TensorId x = b.Tensor("data", TensorClass::kInput, 10);
-  const TensorId r = b.Tensor("r", TensorClass::kFeatureMap, 10);
-  const TensorId s = b.Tensor("s", TensorClass::kTransient, 10);
-  const TensorId g = b.Tensor("g", TensorClass::kGradient, 10);
-  b.Op("conv:forward", Pass::kForward, 4, {x}, {r});
-  b.Op("bias:forward", Pass::kForward, 1, {r}, {r});
-  b.Op("top:forward", Pass::kForward, 4, {r}, {s});
-  b.Op("top:backward", Pass::kBackward, 4, {}, {g});
-  b.Op("bias:backward", Pass::kBackward, 1, {r, g}, {});
-  b.Op("conv:backward", Pass::kBackward, 4, {r, g}, {});
-  return b.Take();
-}
 
 // What runs right after the swap-in of `tensor` was issued.
 std::string IssuedBefore(const Case& c, const Program& program, const char* tensor) {
   bool issued = false;
   std::string op = "never";
   for (const Instruction& in : program.code) {
-    if (in.opcode == Opcode::kKernel && issued) return c.step.ops[static_cast<std::size_t>(program.kernels[in.arg].op)].name;
+    if (in.opcode == Opcode::kKernel && issued)
+      return c.step.ops[static_cast<std::size_t>(program.kernels[in.arg].op)].name;
     if (in.opcode != Opcode::kCopy || program.copies[in.arg].direction != Direction::kHostToDevice) continue;
     issued = issued || program.buffers[program.copies[in.arg].to].tensor == c.Tensor(tensor);
   }
   return op;
 }
-
-}  // namespace
 
 TEST_CASE("in-core: the input is uploaded, everything goes after its last use") {
   const Case c(MakeChain());
@@ -226,7 +122,8 @@ compute: free b1:data; free b7:m1; free b8:g1; record e7; sync e7 (barrier)
 TEST_CASE("in a pool without syncs a swap-in follows what the compute stream gave back before") {
   const Case c(MakeChain({.layers = 2}));
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.memory = MemoryModel::kPool});
-  CHECK(Text(c, c.Lowers(plan).program) == R"(
+  Program program = c.Lowers(plan).program;
+  CHECK(Text(c, program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
 compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
@@ -238,6 +135,12 @@ h2d: wait e4 (memory); alloc b6:m1; wait e3 (swap-out); copy b4:m1:host -> b6:m1
 compute: wait e5 (swap-in); b1 r=b1:data r=b6:m1 r=b5:g1
 compute: free b1:data; free b6:m1; free b5:g1
 )");
+  CHECK(Verify(program, &c.step).empty());
+  // Without that wait the copy could overwrite m2 while b2 reads it: the pool may give m1 the place of m2.
+  std::erase_if(program.code, [](const Instruction& in) { return in.cause == Cause::kMemory; });
+  const std::vector<Violation> violations = Verify(program, &c.step);
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].message.substr(0, 8) == "clause 6");
 }
 
 TEST_CASE("vDNN's barriers: after every layer the host waits for the kernel and for the copies") {
@@ -304,118 +207,6 @@ TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
         std::string::npos);
 }
 
-TEST_CASE("recomputing a ReLU's result runs the batch norm again, whose result goes at once") {
-  const Case c(NormStep());
-  CHECK(Text(c, c.Lowers(c.Of({c.Recompute("r", "relu:forward", "relu:backward")})).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:c; wait e0 (swap-in); conv r=b1:data w=b2:c
-compute: alloc b3:n; norm r=b2:c w=b3:n
-compute: alloc b4:r; relu r=b3:n w=b4:r
-compute: free b4:r; free b3:n; alloc b5:n; norm (again) r=b2:c w=b5:n
-compute: alloc b6:r; relu (again) r=b5:n w=b6:r
-compute: free b5:n; alloc b7:g; relu r=b6:r w=b7:g
-compute: free b6:r; norm r=b2:c rw=b7:g
-compute: free b2:c; conv r=b1:data r=b7:g
-compute: free b1:data; free b7:g
-)");
-}
-
-TEST_CASE("recomputation goes back as far as it must; a map on the way stays for its own use") {
-  const Case c(NormStep());
-  const auto r = c.Recompute("r", "relu:forward", "relu:backward");
-  CHECK(Text(c, c.Lowers(c.Of({r, c.Recompute("c", "norm:forward", "norm:backward")})).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:c; wait e0 (swap-in); conv r=b1:data w=b2:c
-compute: alloc b3:n; norm r=b2:c w=b3:n
-compute: free b2:c; alloc b4:r; relu r=b3:n w=b4:r
-compute: free b4:r; free b3:n; alloc b5:c; conv (again) r=b1:data w=b5:c
-compute: alloc b6:n; norm (again) r=b5:c w=b6:n
-compute: alloc b7:r; relu (again) r=b6:n w=b7:r
-compute: free b6:n; alloc b8:g; relu r=b7:r w=b8:g
-compute: free b7:r; norm r=b5:c rw=b8:g
-compute: free b5:c; conv r=b1:data r=b8:g
-compute: free b1:data; free b8:g
-)");
-}
-
-TEST_CASE("... unless its result is not kept: then it is computed once more") {
-  const Case c(NormStep());
-  const auto r = c.Recompute("r", "relu:forward", "relu:backward");
-  CHECK(Text(c, c.Lowers(c.Of({r, c.Recompute("c", "norm:forward", "norm:backward", false)})).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:c; wait e0 (swap-in); conv r=b1:data w=b2:c
-compute: alloc b3:n; norm r=b2:c w=b3:n
-compute: free b2:c; alloc b4:r; relu r=b3:n w=b4:r
-compute: free b4:r; free b3:n; alloc b5:c; conv (again) r=b1:data w=b5:c
-compute: alloc b6:n; norm (again) r=b5:c w=b6:n
-compute: free b5:c; alloc b7:r; relu (again) r=b6:n w=b7:r
-compute: free b6:n; alloc b8:g; relu r=b7:r w=b8:g
-compute: free b7:r; alloc b9:c; conv (again) r=b1:data w=b9:c
-compute: norm r=b9:c rw=b8:g
-compute: free b9:c; conv r=b1:data r=b8:g
-compute: free b1:data; free b8:g
-)");
-}
-
-TEST_CASE("recomputation brings a swapped map back early, once") {
-  const Case c(NormStep());
-  const auto r = c.Recompute("r", "relu:forward", "relu:backward");
-  CHECK(Text(c, c.Lowers(c.Of({r, c.Swap("c", "norm:forward", "norm:backward")})).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:c; wait e0 (swap-in); conv r=b1:data w=b2:c
-compute: record e1; alloc b3:n; norm r=b2:c w=b3:n
-compute: record e2
-d2h: wait e1 (produced); copy b2:c -> b4:c:host 10 B; record e3; wait e2 (produced); free b2:c
-compute: alloc b5:r; relu r=b3:n w=b5:r
-compute: free b5:r; free b3:n
-h2d: alloc b6:c; wait e3 (swap-out); copy b4:c:host -> b6:c 10 B; record e4
-compute: alloc b7:n; wait e4 (swap-in); norm (again) r=b6:c w=b7:n
-compute: alloc b8:r; relu (again) r=b7:n w=b8:r
-compute: free b7:n; alloc b9:g; relu r=b8:r w=b9:g
-compute: free b8:r; norm r=b6:c rw=b9:g
-compute: free b6:c; conv r=b1:data r=b9:g
-compute: free b1:data; free b9:g
-)");
-}
-
-TEST_CASE("what was written in place is recomputed by all its writers, in order") {
-  const Case c(BiasStep());
-  CHECK(Text(c, c.Lowers(c.Of({c.Recompute("r", "top:forward", "bias:backward")})).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:r; wait e0 (swap-in); conv r=b1:data w=b2:r
-compute: free b1:data; bias rw=b2:r
-compute: alloc b3:s; top r=b2:r w=b3:s
-compute: free b2:r; free b3:s; alloc b4:g; top w=b4:g
-h2d: alloc b5:data; copy b0:data:host -> b5:data 10 B; record e1
-compute: alloc b6:r; wait e1 (swap-in); conv (again) r=b5:data w=b6:r
-compute: free b5:data; bias (again) rw=b6:r
-compute: bias r=b6:r r=b4:g
-compute: conv r=b6:r r=b4:g
-compute: free b6:r; free b4:g
-)");
-}
-
-TEST_CASE("... and, if the result is not kept, for its next use again") {
-  const Case c(BiasStep());
-  CHECK(Text(c, c.Lowers(c.Of({c.Recompute("r", "top:forward", "bias:backward", false)})).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:r; wait e0 (swap-in); conv r=b1:data w=b2:r
-compute: free b1:data; bias rw=b2:r
-compute: alloc b3:s; top r=b2:r w=b3:s
-compute: free b2:r; free b3:s; alloc b4:g; top w=b4:g
-h2d: alloc b5:data; copy b0:data:host -> b5:data 10 B; record e1
-compute: alloc b6:r; wait e1 (swap-in); conv (again) r=b5:data w=b6:r
-compute: free b5:data; bias (again) rw=b6:r
-compute: bias r=b6:r r=b4:g
-compute: free b6:r
-h2d: alloc b7:data; copy b0:data:host -> b7:data 10 B; record e2
-compute: alloc b8:r; wait e2 (swap-in); conv (again) r=b7:data w=b8:r
-compute: free b7:data; bias (again) rw=b8:r
-compute: conv r=b8:r r=b4:g
-compute: free b8:r; free b4:g
-)");
-}
-
 // Units live while each op runs, with m1 swapped out after f2 and back when b1 needs it:
 //   f1 2   f2 3   f3 3   f4 4   b4 5   b3 5   b2 4   b1 3
 TEST_CASE("an arena's swap-in comes as early as the plan asks and memory allows") {
@@ -460,9 +251,9 @@ TEST_CASE("a pool's swap-ins come where the plan says, in its order") {
 
 TEST_CASE("tables of a step: rounded bytes, distinct launches, working sets") {
   HandStep b;
-  const TensorId w = b.Tensor("w", TensorClass::kParameter, 513);    // 2 units, always there
-  const TensorId x = b.Tensor("data", TensorClass::kInput, 512);     // 1
-  const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 1);     // 1
+  const TensorId w = b.Tensor("w", TensorClass::kParameter, 513);     // 2 units, always there
+  const TensorId x = b.Tensor("data", TensorClass::kInput, 512);      // 1
+  const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 1);      // 1
   const TensorId g = b.Tensor("g", TensorClass::kGradient, 3 * 512);  // 3
   b.Op("f1", Pass::kForward, 4, {x, w}, {m});
   b.Op("f2", Pass::kForward, 4, {m}, {m});
@@ -513,4 +304,5 @@ compute: free b1:m; free b0:w
   CHECK(launch.workspace == 100);
 }
 
+}  // namespace
 }  // namespace spillway

@@ -29,7 +29,7 @@ Plan FullPlan() {
        .out_after = 0,
        .in_at = 3,
        .reason = "say \"no\": a\\b, {c}\n# next\ttab"},
-      {.tensor = 2, .after = 2, .before = 4, .action = GapAction::kRecompute, .keep_result = false, .reason = "true"},
+      {.tensor = 2, .after = 2, .before = 4, .action = GapAction::kRecompute, .keep_result = false, .keep_passed = false, .reason = "true"},
       {.tensor = 3, .after = 2, .before = 3, .out_after = 2, .in_at = 3, .reason = "r\xc3\xa9sum\xc3\xa9"},
   };
   plan.ops = {{.op = 0, .algorithm = 6, .workspace = 3 * kMiB + 1}, {.op = 3}};

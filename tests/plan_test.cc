@@ -225,6 +225,9 @@ TEST_CASE("fields of the other action are refused") {
   GapDecision swap = Swap(kM2, 2, 4);
   swap.keep_result = false;
   CHECK_THAT(Complaint(swap), Catch::Contains("keep_result belongs to recompute"));
+  swap.keep_result = true;
+  swap.keep_passed = false;
+  CHECK_THAT(Complaint(swap), Catch::Contains("keep_passed belongs to recompute"));
   GapDecision recompute = Recompute(kM2, 2, 4);
   recompute.keep_result = false;
   CHECK(Complaint(recompute) == "");

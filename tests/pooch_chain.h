@@ -28,10 +28,10 @@ inline PoochProfile Chain(const std::vector<Bytes>& bytes, const std::vector<Nan
     map.first_backward_op = n + (n - 1 - i);
     map.last_timing = n - 1 - i;
     p.maps.push_back(map);
-    p.values.push_back({bytes[at], forward[at], 0, 0, 0});
-    p.values.back().inputs_begin = static_cast<std::int32_t>(p.inputs.size());
+    p.values.push_back({bytes[at], i, i + 1});
+    p.writers.push_back({forward[at], 0, static_cast<std::int32_t>(p.inputs.size()), 0});
     if (i > 0) p.inputs.push_back(i - 1);
-    p.values.back().inputs_end = static_cast<std::int32_t>(p.inputs.size());
+    p.writers.back().inputs_end = static_cast<std::int32_t>(p.inputs.size());
     PoochProfile::ForwardOp op{i, forward[at], bytes[at], 0, 0, 0, 0};
     op.maps_begin = static_cast<std::int32_t>(p.leaving.size());
     if (i > 0) p.leaving.push_back(i - 1);
@@ -40,8 +40,10 @@ inline PoochProfile Chain(const std::vector<Bytes>& bytes, const std::vector<Nan
     p.forward.push_back(op);
   }
   for (std::int32_t k = 0; k < n; ++k) {
-    p.timings.push_back({n + k, backward[static_cast<std::size_t>(k)], 0, 0, k, k + 1, false});
+    p.timings.push_back({n + k, backward[static_cast<std::size_t>(k)], 0, k, k + 1, k, k + 1, false});
+    p.stretches.push_back({0, k, k + 1});
     p.needs.push_back(n - 1 - k);
+    p.ends.push_back(n - 1 - k);
   }
   return p;
 }
@@ -60,7 +62,7 @@ inline PoochProfile RandomChain(std::mt19937& random, int n) {
   for (PoochProfile::ForwardOp& op : p.forward) op.workspace = draw(0, 10);
   for (PoochProfile::Timing& timing : p.timings) {
     timing.before = draw(0, 10);
-    timing.peak = timing.before + draw(0, 20);
+    p.stretches[static_cast<std::size_t>(timing.stretches_begin)].peak = timing.before + draw(0, 20);
     timing.convolution = draw(0, 2) == 0;
   }
   p.capacity = 1 << 20;

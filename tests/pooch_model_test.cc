@@ -71,7 +71,7 @@ TEST_CASE("what does not fit names the op and its bytes") {
   CHECK(r.simulation.total == kNever);
   // In backward: all kept, 30 bytes, and the first timing, op 3, wants 5 for gradients.
   PoochProfile p = Chain({10, 10, 10}, {5, 5, 5}, {5, 5, 5}, 32);
-  p.timings[0].peak = 5;
+  p.stretches[0].peak = 5;
   const Result b = Simulated(p, {K, K, K});
   CHECK_FALSE(b.simulation.feasible);
   CHECK(b.simulation.worst_op == 3);
@@ -106,7 +106,7 @@ TEST_CASE("room is needed from issue to need") {
   CHECK(IssuesOf(Simulated(p, Classes(5, S), {.rule = SwapInRule::kBursts}).scratch) ==
         std::vector<std::int32_t>{0, 0, 0, 2, 2});
   // A timing 1 with 15 bytes of gradients beside its map has room for nothing else.
-  p.timings[1].peak = 15;
+  p.stretches[1].peak = 15;
   CHECK(IssuesOf(Simulated(p, Classes(5, S), {.rule = SwapInRule::kWhenRoom}).scratch) ==
         std::vector<std::int32_t>{0, 0, 2, 2, 2});
 }
@@ -140,16 +140,95 @@ TEST_CASE("recomputed maps take memory when they come, transients only in passin
   PoochProfile p = Chain({10, 10, 10}, {5, 5, 5}, {5, 5, 5}, 1000);
   const std::int32_t transient = 3;
   p.inputs = {transient, 1, 0};  // of map 1, of map 2, of the transient
-  p.values[1].inputs_begin = 0, p.values[1].inputs_end = 1;
-  p.values[2].inputs_begin = 1, p.values[2].inputs_end = 2;
-  p.values.push_back({20, 4, 3, 2, 3});
+  p.writers[1].inputs_begin = 0, p.writers[1].inputs_end = 1;
+  p.writers[2].inputs_begin = 1, p.writers[2].inputs_end = 2;
+  p.values.push_back({20, 3, 4});
+  p.writers.push_back({4, 3, 2, 3});
   const Result r = Simulated(p, {K, R, K});
   CHECK(r.simulation.total == 30 + 5 + 4);
   // Timing 1 holds map 0 (map 2 is dead); the chain takes 20+3, then 20+10. Forward takes 30 as well; add bytes to
   // backward to see it: 40 + 10 + 30 against 40 + 20 at timing 0.
-  p.timings[0].before = p.timings[0].peak = 40;
-  p.timings[1].before = p.timings[1].peak = 40;
+  p.timings[0].before = p.stretches[0].peak = 40;
+  p.timings[1].before = p.stretches[1].peak = 40;
   CHECK(Simulated(p, {K, R, K}).simulation.peak == 80);
+}
+
+TEST_CASE("what a recomputation passes stays, or is freed and computed again for its own use") {
+  // Timing 0 wants map 2 and recomputes 5+6+7; maps 1 and 0 stay for timings 1 and 2.
+  PoochProfile p = Chain({10, 10, 10}, {5, 6, 7}, {8, 9, 10}, 100);
+  const Result kept = Simulated(p, {R, R, R});
+  CHECK(kept.simulation.backward_compute == 27 + 18);
+  CHECK(kept.scratch.load == std::vector<Bytes>{30, 20, 10});
+  // Freed: map 0 goes once map 1 is there, so two at a time; 5+6+7, then 5+6, then 5.
+  const Result freed = Simulated(p, {R, R, R}, {.keep_passed = false});
+  CHECK(freed.simulation.backward_compute == 27 + 18 + 11 + 5);
+  CHECK(freed.scratch.load == std::vector<Bytes>{20, 20, 10});
+  // What the timing itself wants stays even so: timing 0 wants map 1 as well.
+  p.needs = {2, 1, 1, 0};
+  for (std::int32_t k = 0; k < 3; ++k) {
+    p.timings[static_cast<std::size_t>(k)].needs_begin = k == 0 ? 0 : k + 1;
+    p.timings[static_cast<std::size_t>(k)].needs_end = k + 2;
+  }
+  CHECK(Simulated(p, {R, R, R}, {.keep_passed = false}).simulation.backward_compute == 27 + 18 + 5);
+}
+
+TEST_CASE("maps are recomputed before the transients beside which they are read") {
+  // Map 2 joins a transient of 20 bytes and map 1, both computed from map 0, map 1 with a workspace of 19. Beside map 0
+  // that takes 10+19, then 10+20, then 10+20+10. The transient first, it would be 20, then 20+10+19.
+  PoochProfile p = Chain({10, 10, 10}, {5, 6, 7}, {8, 9, 10}, 100);
+  const std::int32_t transient = 3;
+  p.inputs = {0, transient, 1, 0};  // of map 1, of map 2, of the transient
+  p.writers[1] = {6, 19, 0, 1};
+  p.writers[2] = {7, 0, 1, 3};
+  p.values.push_back({20, 3, 4});
+  p.writers.push_back({4, 0, 3, 4});
+  const Result r = Simulated(p, {K, R, R});
+  CHECK(r.scratch.load[0] == 10 + 40);
+  CHECK(r.simulation.backward_compute == 27 + 6 + 4 + 7);
+}
+
+TEST_CASE("a map goes after the last op that uses it, before the timing's next ops") {
+  // Timing 0: one op with 5 bytes of its own uses map 2, then others hold 12.
+  PoochProfile p = Chain({10, 10, 10}, {5, 6, 7}, {8, 9, 10}, 100);
+  p.stretches = {{5, 0, 1}, {12, 1, 1}, {0, 1, 2}, {0, 2, 3}};
+  p.timings[0].stretches_end = 2;
+  p.timings[1].stretches_begin = 2, p.timings[1].stretches_end = 3;
+  p.timings[2].stretches_begin = 3, p.timings[2].stretches_end = 4;
+  CHECK(Simulated(p, {K, K, K}).scratch.load == std::vector<Bytes>{35, 20, 10});  // 30+5 against 20+12
+  p.stretches[1].peak = 18;
+  CHECK(Simulated(p, {K, K, K}).scratch.load[0] == 38);
+}
+
+TEST_CASE("joins that would be recomputed without end are given up") {
+  // Map i > 0 is read from map i-1 twice over: each computation of it computes map i-1 and two transients' sources ...
+  PoochProfile p = Chain(std::vector<Bytes>(30, 1), std::vector<Nanos>(30, 1), std::vector<Nanos>(30, 1), 1000);
+  // ... from 30 maps on that is 2^30 ops. Each map's two transients are values 30 + 2 i and 31 + 2 i.
+  p.inputs.clear();
+  const auto input = [&](std::int32_t value) { p.inputs.push_back(value); };
+  for (std::int32_t i = 1; i < 30; ++i) {
+    PoochProfile::Writer& join = p.writers[static_cast<std::size_t>(i)];
+    join.inputs_begin = static_cast<std::int32_t>(p.inputs.size());
+    input(28 + 2 * i), input(29 + 2 * i);
+    join.inputs_end = join.inputs_begin + 2;
+  }
+  p.writers[0].inputs_begin = p.writers[0].inputs_end = 0;
+  for (std::int32_t i = 1; i < 30; ++i) {
+    for (int side = 0; side < 2; ++side) {
+      const auto at = static_cast<std::int32_t>(p.writers.size());
+      p.values.push_back({1, at, at + 1});
+      p.writers.push_back({1, 0, static_cast<std::int32_t>(p.inputs.size()), 0});
+      input(i - 1);
+      p.writers.back().inputs_end = static_cast<std::int32_t>(p.inputs.size());
+    }
+  }
+  Classes all(30, R);
+  const Simulation freed = Simulated(p, all, {.keep_passed = false}).simulation;
+  CHECK(freed.endless);
+  CHECK_FALSE(freed.feasible);
+  CHECK(freed.total == kNever);
+  const Simulation kept = Simulated(p, all).simulation;
+  CHECK(kept.feasible);
+  CHECK(kept.backward_compute == 30 + 30 + 2 * 29);  // every op once
 }
 
 TEST_CASE("the input is dropped for nothing and copied in") {
@@ -190,7 +269,7 @@ std::vector<std::int32_t> IssuesByDefinition(const PoochProfile& p, const Classe
   const auto needs = [&](std::int32_t k) { return static_cast<std::size_t>(n - 1 - k); };
   std::vector<Bytes> load;
   for (std::int32_t k = 0; k < n; ++k) {
-    Bytes live = p.timings[static_cast<std::size_t>(k)].peak + p.maps[needs(k)].bytes;
+    Bytes live = p.stretches[static_cast<std::size_t>(k)].peak + p.maps[needs(k)].bytes;
     for (std::size_t m = 0; m < needs(k); ++m) live += classes[m] == K ? p.maps[m].bytes : 0;
     load.push_back(live);
   }

@@ -37,7 +37,7 @@ TEST_CASE("hidden swaps stay swaps") {
 TEST_CASE("step 1 keeps from the output layer what fits") {
   // As above in 30 bytes, of which timing 0 wants 15 for gradients: one map can be kept. L_I = {3} comes first.
   PoochProfile p = Chain({10, 10, 10, 10}, {100, 100, 100, 100}, {100, 100, 100, 100}, 30);
-  p.timings[0].peak = 15;
+  p.stretches[0].peak = 15;
   const PoochModel model(p);
   Search search(model, SwapInRule::kWhenRoom);
   const KeepOrSwap result = SearchKeepOrSwap(search, 0);
@@ -138,7 +138,7 @@ TEST_CASE("the ratio of overheads decides") {
   CHECK(result.total == 7);
   CHECK(notes[1] == "r = 0.01 < 1");
   // With a forward op as long as both copies recomputing gains nothing: overhead 199 against 199.
-  p.values[1].time = 199;
+  p.writers[1].time = 199;
   const PoochModel slow(p);
   Search slow_search(slow, SwapInRule::kWhenRoom);
   classes = {K, S, K};
@@ -185,7 +185,7 @@ TEST_CASE("the input is never recomputed") {
 TEST_CASE("the published greedy fills memory from the output layer") {
   // Timing 0 has 41 bytes, 15 of them for gradients. L_O = {2, 3} as above, and both fit: 35.
   PoochProfile p = Chain({5, 20, 10, 10}, {100, 100, 100, 100}, {100, 100, 100, 100}, 41);
-  p.timings[0].peak = 15;
+  p.stretches[0].peak = 15;
   const PoochModel model(p);
   Search search(model, SwapInRule::kBursts);
   // Map 1 would make it 55 and is skipped, map 0 makes it 40.

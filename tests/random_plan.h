@@ -62,6 +62,7 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
         gap.in_at = random.Between(gap.after + 1, gap.before);
       } else {
         gap.keep_result = random.Below(2) == 0;
+        gap.keep_passed = random.Below(2) == 0;
       }
       moved = true;
       plan.gaps.push_back(gap);

@@ -64,7 +64,21 @@ inline std::vector<std::vector<Touch>> TouchesByBuffer(const Program& program) {
   return touches;
 }
 
-// Clauses 4 and 5. REQUIRES: clauses 1 to 3 hold.
+// Clause 6: in a pool, a copy stream allocates after every earlier kFree of a compute stream.
+inline bool PoolOrderHolds(const Program& program, const std::vector<std::vector<bool>>& earlier) {
+  const auto on_compute = [&](std::size_t i) {
+    return program.streams[program.code[i].stream].kind == StreamKind::kCompute;
+  };
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    if (program.code[i].opcode != Opcode::kAlloc || on_compute(i)) continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (program.code[j].opcode == Opcode::kFree && on_compute(j) && !earlier[i][j]) return false;
+    }
+  }
+  return true;
+}
+
+// Clauses 4 to 6. REQUIRES: clauses 1 to 3 hold.
 inline bool OrderHolds(const Program& program) {
   const auto earlier = HappensBeforeByClosure(program);
   const auto touches = TouchesByBuffer(program);
@@ -81,7 +95,7 @@ inline bool OrderHolds(const Program& program) {
       }
     }
   }
-  if (!program.arena) return true;
+  if (!program.arena) return PoolOrderHolds(program, earlier);
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     for (std::size_t c = 0; c < program.buffers.size(); ++c) {
       const Buffer& first = program.buffers[b];

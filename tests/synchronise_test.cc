@@ -46,10 +46,18 @@ std::string Text(const Program& program) {
     const std::string stream(1, "cdh"[in.stream]);
     if (!text.empty()) text += ' ';
     switch (in.opcode) {
-      case Opcode::kRecord: text += stream + "+" + std::to_string(in.arg); break;
-      case Opcode::kWait: text += stream + "-" + std::to_string(in.arg); break;
-      case Opcode::kHostSync: text += "sync" + std::to_string(in.arg); ++item; break;
-      default: text += stream + std::to_string(item++);
+      case Opcode::kRecord:
+        text += stream + "+" + std::to_string(in.arg);
+        break;
+      case Opcode::kWait:
+        text += stream + "-" + std::to_string(in.arg);
+        break;
+      case Opcode::kHostSync:
+        text += "sync" + std::to_string(in.arg);
+        ++item;
+        break;
+      default:
+        text += stream + std::to_string(item++);
     }
   }
   return text;
@@ -174,7 +182,8 @@ Skeleton RandomSkeleton(Random& random) {
     }
     std::vector<std::uint32_t> before;
     for (const std::uint32_t b : work) {
-      if (random.Below(4) == 0) before.insert(before.begin() + random.Below(static_cast<std::uint32_t>(before.size() + 1)), b);
+      if (random.Below(4) == 0)
+        before.insert(before.begin() + random.Below(static_cast<std::uint32_t>(before.size() + 1)), b);
     }
     work.push_back(s.Item(static_cast<StreamId>(random.Below(kStreams)), before));
   }

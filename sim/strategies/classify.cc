@@ -51,8 +51,9 @@ Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime
   return plan;
 }
 
-void AddDecisions(const PoochProfile& profile, const Classes& classes, const SimulationScratch& scratch,
-                  const std::vector<std::string>& notes, Plan& plan) {
+void AddDecisions(const Search& search, const Classes& classes, const std::vector<std::string>& notes, Plan& plan) {
+  const PoochProfile& profile = search.model->profile();
+  const SimulationScratch& scratch = search.scratch;
   for (const SimulationScratch::SwapIn& swap_in : scratch.swap_ins) {
     const PoochProfile::Map& map = profile.maps[At(swap_in.map)];
     assert(classes[At(swap_in.map)] == MapClass::kSwap);
@@ -66,6 +67,7 @@ void AddDecisions(const PoochProfile& profile, const Classes& classes, const Sim
   for (std::size_t m = 0; m < classes.size(); ++m) {
     if (classes[m] != MapClass::kRecompute || !profile.maps[m].Decidable()) continue;
     GapDecision gap = GapOf(profile.maps[m], GapAction::kRecompute);
+    gap.keep_passed = search.keep_passed;
     gap.reason = WithNote("", notes, m);
     plan.gaps.push_back(std::move(gap));
   }

@@ -16,9 +16,8 @@ Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime
 // Adds to `plan` one decision per map that is not kept, for the gap between its forward and its backward uses. Swaps
 // come first, in the order of the last simulation's swap-ins, each issued at the first op of its timing; a swapped map
 // that the simulation never brought back is left alone. `notes`: by map, put behind the reason; may be empty.
-// REQUIRES: the last simulation with `scratch` was of `classes`, and came to its end.
-void AddDecisions(const PoochProfile& profile, const Classes& classes, const SimulationScratch& scratch,
-                  const std::vector<std::string>& notes, Plan& plan);
+// REQUIRES: the last simulation of `search` was of `classes`, and came to its end.
+void AddDecisions(const Search& search, const Classes& classes, const std::vector<std::string>& notes, Plan& plan);
 
 PoochModel MakeModel(const Problem& problem);
 

@@ -25,7 +25,7 @@ Planned Classify(const Problem& problem, const char* name, bool recompute) {
   planned.plan.search = SearchNote(step1, problem.simulation_cap);
   search.Simulate(step1.classes);
   DelaySwapIns(search.scratch);
-  AddDecisions(model.profile(), step1.classes, search.scratch, notes, planned.plan);
+  AddDecisions(search, step1.classes, notes, planned.plan);
   planned.plan.evaluations = search.simulations;
   return planned;
 }

@@ -14,7 +14,7 @@ std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
 
 }  // namespace
 
-// One simulation: the forward walk, what each timing needs, when swap-ins are issued, the backward walk.
+// One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, the backward walk.
 class PoochModel::Run {
  public:
   Run(const PoochProfile& profile, std::span<const MapClass> classes, const SimulationOptions& options,
@@ -24,8 +24,7 @@ class PoochModel::Run {
   Simulation Go() {
     Reset();
     if (!Forward()) return result_;
-    FindNeeds();
-    if (!FindLoads()) return result_;
+    if (!WalkTimings()) return result_;
     IssueSwapIns(p_, options_.rule, s_);
     Backward();
     result_.feasible = result_.needed == 0;
@@ -34,6 +33,11 @@ class PoochModel::Run {
 
  private:
   bool IsDecidable(std::int32_t value) const { return value < Count(p_.maps.size()) && p_.maps[At(value)].Decidable(); }
+  bool IsCopiedIn(std::int32_t value) const {
+    if (value >= Count(p_.maps.size())) return false;
+    return p_.maps[At(value)].on_host || (p_.maps[At(value)].Decidable() && classes_[At(value)] == MapClass::kSwap);
+  }
+  bool IsEndless() const { return visits_ > kRecomputeLimit * static_cast<std::int64_t>(p_.writers.size()); }
   Nanos OutTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[At(map)].out_time; }
   Nanos InTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[At(map)].in_time; }
 
@@ -57,12 +61,17 @@ class PoochModel::Run {
 
   bool Forward();
   void Leave(std::int32_t map);
-  void FindNeeds();
-  void Need(std::int32_t map, std::int32_t timing);
-  void AddToChain(std::int32_t value, std::int32_t timing);
+  void StartWalk();
+  bool WalkTimings();
+  bool WalkTiming(std::int32_t timing);
+  void End(std::int32_t map);
+  bool Stays(std::int32_t value, std::int32_t timing) const;
+  void Fetch(std::int32_t value, std::int32_t timing);
+  void BringSources(std::int32_t value, std::int32_t timing);
+  void BringBack(std::int32_t value, std::int32_t timing);
   void SwapIn(std::int32_t map, std::int32_t timing);
-  void RunChain(std::int32_t timing);
-  bool FindLoads();
+  void Recompute(std::int32_t value, std::int32_t timing);
+  void RunAgain(const PoochProfile::Writer& writer, std::int32_t value, bool first, std::int32_t timing);
   void Backward();
 
   const PoochProfile& p_;
@@ -71,8 +80,10 @@ class PoochModel::Run {
   SimulationScratch& s_;
   Simulation result_;
   Nanos compute_ = 0, lane_ = 0;
-  Bytes live_ = 0;
-  std::size_t oldest_ = 0;  // of s_.pending
+  Bytes live_ = 0;   // backward: of maps, and of transients being recomputed
+  Bytes spike_ = 0;  // most of `live_` plus workspace in the recomputation of the timing being walked
+  std::size_t oldest_ = 0;   // of s_.pending
+  std::int64_t visits_ = 0;  // of forward ops to be run again
 };
 
 bool PoochModel::Run::Forward() {
@@ -115,105 +126,135 @@ void PoochModel::Run::Leave(std::int32_t map) {
   s_.pending.push_back({map, lane_});
 }
 
-// Walks the timings without times: which maps are swapped in for which, what is recomputed, when maps die.
-void PoochModel::Run::FindNeeds() {
-  std::fill(s_.available.begin(), s_.available.end(), std::uint8_t{0});
-  std::fill(s_.chain_stamp.begin(), s_.chain_stamp.end(), -1);
-  std::fill(s_.arrives.begin(), s_.arrives.end(), 0);
-  std::fill(s_.results.begin(), s_.results.end(), 0);
-  std::fill(s_.leaves.begin(), s_.leaves.end(), 0);
-  for (std::size_t m = 0; m < p_.maps.size(); ++m) {
-    s_.last_need[m] = p_.maps[m].last_timing;
-    const MapClass c = classes_[m];
-    s_.available[m] = p_.maps[m].Decidable() && (c == MapClass::kKeep || c == MapClass::kFree) ? 1 : 0;
-  }
+// Walks the timings without times: which maps are swapped in for which, what is recomputed, and the bytes live at most
+// in each if every swap-in is issued when it is needed.
+bool PoochModel::Run::WalkTimings() {
+  StartWalk();
   for (std::int32_t k = 0; k < Count(p_.timings.size()); ++k) {
-    s_.spike[At(k)] = 0;
-    s_.recompute[At(k)] = 0;
-    s_.chain.clear();
-    for (std::int32_t i = p_.timings[At(k)].needs_begin; i < p_.timings[At(k)].needs_end; ++i) {
-      Need(p_.needs[At(i)], k);
-    }
-    if (!s_.chain.empty()) RunChain(k);
+    if (!WalkTiming(k)) return false;
   }
+  return true;
+}
+
+void PoochModel::Run::StartWalk() {
+  live_ = 0;
+  std::fill(s_.available.begin(), s_.available.end(), std::uint8_t{0});
   for (std::size_t m = 0; m < p_.maps.size(); ++m) {
-    if (!p_.maps[m].Decidable() || classes_[m] == MapClass::kFree) continue;
-    s_.leaves[At(s_.last_need[m])] += p_.maps[m].bytes;
+    if (!p_.maps[m].Decidable()) continue;
+    s_.available[m] = classes_[m] == MapClass::kKeep || classes_[m] == MapClass::kFree ? 1 : 0;
+    if (classes_[m] == MapClass::kKeep) live_ += p_.maps[m].bytes;
   }
 }
 
-void PoochModel::Run::Need(std::int32_t map, std::int32_t timing) {
-  if (s_.available[At(map)] != 0 || s_.chain_stamp[At(map)] == timing) return;
-  if (IsDecidable(map) && classes_[At(map)] == MapClass::kSwap) {
-    SwapIn(map, timing);
-  } else {
-    AddToChain(map, timing);
+bool PoochModel::Run::WalkTiming(std::int32_t timing) {
+  const PoochProfile::Timing& row = p_.timings[At(timing)];
+  s_.recompute[At(timing)] = 0;
+  spike_ = live_;
+  std::size_t known = s_.swap_ins.size();
+  for (std::int32_t i = row.needs_begin; i < row.needs_end; ++i) Fetch(p_.needs[At(i)], timing);
+  Bytes arrived = 0;  // all of it before anything is recomputed
+  for (; known < s_.swap_ins.size(); ++known) arrived += p_.maps[At(s_.swap_ins[known].map)].bytes;
+  live_ += arrived;
+  Bytes load = row.before + arrived + spike_;
+  for (std::int32_t i = row.stretches_begin; i < row.stretches_end; ++i) {
+    const PoochProfile::Stretch& stretch = p_.stretches[At(i)];
+    load = std::max(load, live_ + stretch.peak);
+    for (std::int32_t e = stretch.ends_begin; e < stretch.ends_end; ++e) End(p_.ends[At(e)]);
   }
+  s_.load[At(timing)] = load;
+  result_.endless = IsEndless();
+  return Fits(load, row.first_op) && !result_.endless;
+}
+
+// A map after its last use.
+void PoochModel::Run::End(std::int32_t map) {
+  if (classes_[At(map)] == MapClass::kFree) return;
+  s_.available[At(map)] = 0;
+  live_ -= p_.maps[At(map)].bytes;
+}
+
+// Whether a value brought back for another one's sake stays for a use of its own.
+bool PoochModel::Run::Stays(std::int32_t value, std::int32_t timing) const {
+  if (!IsDecidable(value) || p_.maps[At(value)].last_timing < timing) return false;
+  if (options_.keep_passed || IsCopiedIn(value)) return true;
+  const auto needs = p_.needs.begin();
+  const PoochProfile::Timing& row = p_.timings[At(timing)];
+  return std::find(needs + row.needs_begin, needs + row.needs_end, value) != needs + row.needs_end;
+}
+
+// Puts `value` on the device if it is not there.
+void PoochModel::Run::Fetch(std::int32_t value, std::int32_t timing) {
+  if (s_.available[At(value)] != 0) return;
+  if (!IsCopiedIn(value)) BringSources(value, timing);
+  BringBack(value, timing);
+}
+
+// What stays comes first, as far back as need be, so that nothing waits in passing beside another recomputation.
+void PoochModel::Run::BringSources(std::int32_t value, std::int32_t timing) {
+  const PoochProfile::Value& row = p_.values[At(value)];
+  for (std::int32_t w = row.writers_begin; w < row.writers_end; ++w) {
+    const PoochProfile::Writer& writer = p_.writers[At(w)];
+    ++visits_;
+    if (IsEndless()) return;
+    for (std::int32_t i = writer.inputs_begin; i < writer.inputs_end; ++i) {
+      const std::int32_t input = p_.inputs[At(i)];
+      if (s_.available[At(input)] != 0) continue;
+      if (Stays(input, timing)) {
+        Fetch(input, timing);
+      } else if (!IsCopiedIn(input)) {
+        BringSources(input, timing);
+      }
+    }
+  }
+}
+
+void PoochModel::Run::BringBack(std::int32_t value, std::int32_t timing) {
+  if (IsCopiedIn(value)) {
+    SwapIn(value, timing);
+  } else {
+    Recompute(value, timing);
+  }
+  s_.available[At(value)] = 1;
 }
 
 void PoochModel::Run::SwapIn(std::int32_t map, std::int32_t timing) {
-  s_.available[At(map)] = 1;
-  s_.arrives[At(timing)] += p_.maps[At(map)].bytes;
-  s_.swap_ins.push_back({map, timing, timing, 0, 0});
+  if (Stays(map, timing)) {
+    s_.swap_ins.push_back({map, timing, timing, 0, 0});
+    return;
+  }
+  live_ += p_.maps[At(map)].bytes;
+  spike_ = std::max(spike_, live_);
+  s_.recompute[At(timing)] += InTime(map);
 }
 
-// Sources first; what is on the device already lives at least as long as this timing.
-void PoochModel::Run::AddToChain(std::int32_t value, std::int32_t timing) {
-  s_.chain_stamp[At(value)] = timing;
+void PoochModel::Run::Recompute(std::int32_t value, std::int32_t timing) {
   const PoochProfile::Value& row = p_.values[At(value)];
-  for (std::int32_t i = row.inputs_begin; i < row.inputs_end; ++i) {
-    const std::int32_t input = p_.inputs[At(i)];
-    if (input >= Count(p_.maps.size())) {
-      if (s_.chain_stamp[At(input)] != timing) AddToChain(input, timing);
-      continue;
-    }
-    Need(input, timing);
-    if (s_.available[At(input)] != 0) s_.last_need[At(input)] = std::max(s_.last_need[At(input)], timing);
+  for (std::int32_t w = row.writers_begin; w < row.writers_end; ++w) {
+    RunAgain(p_.writers[At(w)], value, w == row.writers_begin, timing);
   }
-  s_.chain.push_back(value);
 }
 
-// Maps of the chain stay on the device, transients are freed in it.
-void PoochModel::Run::RunChain(std::int32_t timing) {
-  for (std::int32_t at = 0; at < Count(s_.chain.size()); ++at) {
-    const PoochProfile::Value& row = p_.values[At(s_.chain[At(at)])];
-    for (std::int32_t i = row.inputs_begin; i < row.inputs_end; ++i) s_.chain_last[At(p_.inputs[At(i)])] = at;
-  }
-  Bytes running = 0;
-  for (std::int32_t at = 0; at < Count(s_.chain.size()); ++at) {
-    const std::int32_t value = s_.chain[At(at)];
-    const PoochProfile::Value& row = p_.values[At(value)];
-    running += row.bytes;
-    s_.spike[At(timing)] = std::max(s_.spike[At(timing)], running + row.workspace);
-    s_.recompute[At(timing)] += row.time;
-    for (std::int32_t i = row.inputs_begin; i < row.inputs_end; ++i) {
+// Runs a forward op again for `value`, then drops what nothing but it needed.
+void PoochModel::Run::RunAgain(const PoochProfile::Writer& writer, std::int32_t value, bool first,
+                               std::int32_t timing) {
+  ++visits_;
+  if (IsEndless()) return;
+  const std::size_t passing = s_.passing.size();
+  for (const bool transients : {false, true}) {  // a map may be a long way back
+    for (std::int32_t i = writer.inputs_begin; i < writer.inputs_end; ++i) {
       const std::int32_t input = p_.inputs[At(i)];
-      const bool passing = s_.chain_stamp[At(input)] == timing && !IsDecidable(input);
-      if (passing && s_.chain_last[At(input)] == at) running -= p_.values[At(input)].bytes;
+      if (s_.available[At(input)] != 0 || (input >= Count(p_.maps.size())) != transients) continue;
+      BringBack(input, timing);
+      if (!Stays(input, timing)) s_.passing.push_back(input);
     }
-    if (!IsDecidable(value)) continue;
-    s_.available[At(value)] = 1;
-    s_.results[At(timing)] += row.bytes;
-    s_.last_need[At(value)] = std::max(s_.last_need[At(value)], timing);
   }
-}
-
-// Bytes live at most in each timing if every swap-in is issued when it is needed.
-bool PoochModel::Run::FindLoads() {
-  Bytes maps = 0;
-  for (std::size_t m = 0; m < p_.maps.size(); ++m) {
-    if (p_.maps[m].Decidable() && classes_[m] == MapClass::kKeep) maps += p_.maps[m].bytes;
+  if (first) live_ += p_.values[At(value)].bytes;
+  spike_ = std::max(spike_, live_ + writer.workspace);
+  s_.recompute[At(timing)] += writer.time;
+  for (; s_.passing.size() > passing; s_.passing.pop_back()) {
+    s_.available[At(s_.passing.back())] = 0;
+    live_ -= p_.values[At(s_.passing.back())].bytes;
   }
-  for (std::size_t k = 0; k < p_.timings.size(); ++k) {
-    const PoochProfile::Timing& timing = p_.timings[k];
-    maps += s_.arrives[k];
-    const Bytes during_chain = maps + timing.before + s_.spike[k];
-    maps += s_.results[k];
-    s_.load[k] = std::max(during_chain, maps + timing.peak);
-    if (!Fits(s_.load[k], timing.first_op)) return false;
-    maps -= s_.leaves[k];
-  }
-  return true;
 }
 
 void PoochModel::Run::Backward() {
@@ -252,17 +293,10 @@ SimulationScratch PoochModel::MakeScratch() const {
   s.pending.reserve(maps);
   s.out_wait.resize(maps);
   s.in_wait.resize(maps);
-  s.last_need.resize(maps);
   s.available.resize(values);
-  s.chain.reserve(values);
-  s.chain_stamp.resize(values);
-  s.chain_last.resize(values);
+  s.passing.reserve(values);
   s.timing_clock.resize(timings);
-  s.arrives.resize(timings);
-  s.results.resize(timings);
-  s.leaves.resize(timings);
   s.load.resize(timings);
-  s.spike.resize(timings);
   s.recompute.resize(timings);
   s.stack.reserve(timings);
   return s;

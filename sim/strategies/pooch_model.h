@@ -11,19 +11,22 @@
 // lane; a timing starts when all it needs has arrived. Which swap-ins are issued when is the SwapInRule.
 //
 // Recomputing a map runs the forward ops that give it, and those that give their inputs where they are not on the
-// device, back to what is. Everything a timing needs recomputed forms one chain, in which a value occurs once. Maps of
-// the chain stay until their last use, transients are freed in it. A swapped map that a chain needs is swapped in then.
+// device, back to what is, in a timing before its first backward op. Maps come before the transients beside which they
+// are read; those it passes stay until their last use, transients are freed after the op they were computed for. A
+// swapped map that it needs is swapped in for that timing.
 //
 // Where the publications leave room, this model does the following.
 //  - A forward op's memory is allocated before it runs (the code adds its time first, and so sees a stall too late).
 //  - A swap-out at whose end nobody waited counts as hidden even if the code's bookkeeping would find it pending.
 //  - The first timing waits for its swap-ins like every other one (the code lets it start at once).
-//  - A map recomputed on the way to another one stays (the code frees it and computes it again for its own use). That
-//    is what GapDecision::keep_result means to `lower`.
-//  - A map is freed at the end of the last timing that uses it, directly or as a source of recomputation.
+//  - A map recomputed on the way to another one stays (the code frees it and computes it again for its own use: option
+//    `keep_passed`, GapDecision::keep_passed to `lower`).
+//  - A map is freed right after the last op that uses it. A recomputation that needs it later still brings it back in
+//    passing: it is copied in, compute waiting, if it is swapped, and recomputed otherwise.
 //  - The network input lies on the host already: class swap drops it after its last forward use and copies it in.
 //  - Its upload at the start of the step is part of the time.
-// Fragmentation is ignored, as in the original, whose pool compacts itself.
+// Fragmentation is ignored, as in the original, whose pool compacts itself. Bytes are counted as `lower` allocates and
+// frees them, so that a feasible simulation is a Program that does not run out of a pool (tests/pooch_memory_test.cc).
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_MODEL_H_
 #define SPILLWAY_SIM_STRATEGIES_POOCH_MODEL_H_
 
@@ -62,14 +65,20 @@ struct SimulationOptions {
   SwapInRule rule = SwapInRule::kWhenRoom;
   std::int32_t instant = -1;     // a swapped map whose copies take no time, memory as if swapped; -1 = none
   bool enforce_capacity = true;  // false: go on when memory does not suffice
+  // false: maps recomputed on the way are freed. Where joins follow one another that can take time exponential in their
+  // number, so a simulation that runs more forward ops again than kRecomputeLimit times all there are is given up.
+  bool keep_passed = true;
 };
+
+constexpr std::int64_t kRecomputeLimit = 16;
 
 struct Simulation {
   bool feasible = false;
   Nanos forward = 0;           // until all swap-outs are done
-  Nanos total = 0;             // the step; kNever if infeasible and capacity is enforced
+  bool endless = false;        // given up at kRecomputeLimit
+  Nanos total = 0;             // the step; kNever if given up, or infeasible and capacity is enforced
   Nanos backward_compute = 0;  // backward ops and recomputation, without stalls
-  Bytes peak = 0;              // most bytes of the profile's tables live at once
+  Bytes peak = 0;              // most bytes of the profile's tables live at once, without swap-ins ahead of need
   OpId worst_op = kNoOp;       // infeasible: where memory did not suffice first ...
   Bytes needed = 0;            // ... and how much would have (again without persistent bytes)
 };
@@ -95,18 +104,12 @@ struct SimulationScratch {
     Nanos end;
   };
   std::vector<Pending> pending;
-  std::vector<std::uint8_t> available;    // by value
-  std::vector<std::int32_t> chain;        // values in order of computation
-  std::vector<std::int32_t> chain_stamp;  // by value: timing whose chain it is in
-  std::vector<std::int32_t> chain_last;   // by value: position of its last use in the chain
-  std::vector<std::int32_t> last_need;    // by map: timing after which it is freed
-  std::vector<Bytes> arrives, results;    // by timing: bytes of maps swapped in, and recomputed, for it
-  std::vector<Bytes> leaves;              // by timing: bytes of maps that die after it
-  std::vector<Bytes> load;                // by timing: peak with every swap-in issued when needed; later on, that
-                                          // less the bytes swapped in up to then
-  std::vector<Bytes> spike;               // by timing: what its chain needs at most
-  std::vector<Nanos> recompute;           // by timing: time of its chain
-  std::vector<std::int32_t> stack;        // kWhenRoom: timings with loads not exceeded later
+  std::vector<std::uint8_t> available;  // by value: on the device at the point the walk has reached
+  std::vector<std::int32_t> passing;    // values computed for the writers being run
+  std::vector<Bytes> load;              // by timing: peak with every swap-in issued when needed; later on, that less
+                                        // the bytes swapped in up to then
+  std::vector<Nanos> recompute;         // by timing: time of recomputation
+  std::vector<std::int32_t> stack;      // kWhenRoom: timings with loads not exceeded later
 };
 
 class PoochModel {

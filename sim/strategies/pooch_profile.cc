@@ -42,6 +42,7 @@ class Profiler {
   const Cost& CostOf(OpId op) const { return kernel_[static_cast<std::size_t>(op)]; }
   const Life& LifeOf(TensorId t) const { return lives_[static_cast<std::size_t>(t)]; }
   Bytes BufferBytes(TensorId t) const { return RoundToUnit(TensorOf(t).bytes); }
+  Bytes WorkspaceOf(OpId op) const { return CostOf(op).workspace > 0 ? RoundToUnit(CostOf(op).workspace) : 0; }
   // Bytes of a tensor that the tables of ops and timings account for: all but parameters and decidable maps.
   bool IsDecidable(TensorId t) const {
     const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
@@ -123,7 +124,7 @@ class Profiler {
       PoochProfile::ForwardOp row;
       row.op = op;
       row.time = CostOf(op).time;
-      row.workspace = RoundToUnit(CostOf(op).workspace);
+      row.workspace = WorkspaceOf(op);
       Footprint(op, &row.allocates, &row.releases);
       row.maps_begin = Count(profile_.leaving.size());
       for (std::size_t m = 0; m < profile_.maps.size(); ++m) {
@@ -152,22 +153,37 @@ class Profiler {
     const std::int32_t index = Count(profile_.timings.size());
     PoochProfile::Timing row;
     row.first_op = begin;
-    row.before = row.peak = undecidable_;
+    row.before = undecidable_;
     row.needs_begin = Count(profile_.needs.size());
+    row.stretches_begin = Count(profile_.stretches.size());
+    PoochProfile::Stretch stretch;
     for (OpId op = begin; op < end; ++op) {
-      Bytes allocates = 0, releases = 0;
-      Footprint(op, &allocates, &releases);
-      undecidable_ += allocates;
-      row.peak = std::max(row.peak, undecidable_ + RoundToUnit(CostOf(op).workspace));
-      undecidable_ -= releases;
       row.time += CostOf(op).time;
       row.convolution = row.convolution || OpOf(op).kind == OpKind::kConvolution;
       ForEachTensor(op, [&](TensorId t) {
         if (IsDecidable(t)) Need(value_of_[static_cast<std::size_t>(t)], index, row.needs_begin);
       });
+      AddToStretch(op, op + 1 == end, stretch);
     }
     row.needs_end = Count(profile_.needs.size());
+    row.stretches_end = Count(profile_.stretches.size());
     profile_.timings.push_back(row);
+  }
+
+  void AddToStretch(OpId op, bool last, PoochProfile::Stretch& stretch) {
+    Bytes allocates = 0, releases = 0;
+    Footprint(op, &allocates, &releases);
+    undecidable_ += allocates;
+    stretch.peak = std::max(stretch.peak, undecidable_ + WorkspaceOf(op));
+    undecidable_ -= releases;
+    stretch.ends_begin = Count(profile_.ends.size());
+    ForEachTensor(op, [&](TensorId t) {
+      if (IsDecidable(t) && LifeOf(t).last == op) profile_.ends.push_back(value_of_[static_cast<std::size_t>(t)]);
+    });
+    stretch.ends_end = Count(profile_.ends.size());
+    if (!last && stretch.ends_begin == stretch.ends_end) return;
+    profile_.stretches.push_back(stretch);
+    stretch = {};
   }
 
   void Need(std::int32_t map, std::int32_t timing, std::int32_t begin) {
@@ -194,21 +210,27 @@ class Profiler {
   void AddValue(TensorId tensor, const std::vector<OpId>& writers) {
     PoochProfile::Value row;
     row.bytes = BufferBytes(tensor);
-    row.inputs_begin = Count(profile_.inputs.size());
+    row.writers_begin = Count(profile_.writers.size());
     for (OpId op : writers) {
-      row.time += CostOf(op).time;
-      row.workspace = std::max(row.workspace, RoundToUnit(CostOf(op).workspace));
-      for (TensorId t : OpOf(op).reads) {
-        const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
-        if (t == tensor || value < 0) continue;
-        const auto begin = profile_.inputs.begin() + row.inputs_begin, end = profile_.inputs.end();
-        if (std::find(begin, end, value) == end) profile_.inputs.push_back(value);
-      }
+      AddWriter(op, tensor);
       const bool map = profile_.values.size() < profile_.maps.size();
       if (map && OpOf(op).kind == OpKind::kConvolution) profile_.maps[profile_.values.size()].convolution = true;
     }
-    row.inputs_end = Count(profile_.inputs.size());
+    row.writers_end = Count(profile_.writers.size());
     profile_.values.push_back(row);
+  }
+
+  void AddWriter(OpId op, TensorId tensor) {
+    PoochProfile::Writer row;
+    row.time = CostOf(op).time;
+    row.workspace = WorkspaceOf(op);
+    row.inputs_begin = Count(profile_.inputs.size());
+    for (TensorId t : OpOf(op).reads) {
+      const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
+      if (t != tensor && value >= 0) profile_.inputs.push_back(value);
+    }
+    row.inputs_end = Count(profile_.inputs.size());
+    profile_.writers.push_back(row);
   }
 
   const TrainingStep& step_;

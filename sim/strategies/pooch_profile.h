@@ -7,7 +7,8 @@
 //   forward op      allocates its results and workspace, runs, releases what nobody needs; then some maps had their
 //                   last forward use and may leave the device
 //   timing          the consecutive backward ops of one layer (PoocH: a break point); the unit in which swap-ins are
-//                   issued and maps are needed
+//                   issued and maps are needed. Recomputation runs at its start, before its first op
+//   stretch         ops of a timing up to one after which a map is gone; a timing of one op has one
 //   value           a forward result that can be computed again: every map, then every transient
 //
 // Memory that strategies do not decide on (transients, gradients, workspace, saved statistics) appears as bytes of
@@ -45,16 +46,23 @@ struct PoochProfile {
   struct Timing {
     OpId first_op = kNoOp;
     Nanos time = 0;
-    Bytes before = 0;                             // undecidable bytes live when it starts
-    Bytes peak = 0;                               // most undecidable bytes while it runs, workspace included; >= before
-    std::int32_t needs_begin = 0, needs_end = 0;  // rows of `needs`: maps in order of use, each once
-    bool convolution = false;                     // holds a convolution's backward
+    Bytes before = 0;                                   // undecidable bytes live when it starts
+    std::int32_t stretches_begin = 0, stretches_end = 0;  // rows of `stretches`, at least one
+    std::int32_t needs_begin = 0, needs_end = 0;        // rows of `needs`: maps in order of use, each once
+    bool convolution = false;                           // holds a convolution's backward
   };
-  struct Value {  // running all its forward writers again, in order
+  struct Stretch {
+    Bytes peak = 0;                             // most undecidable bytes while it runs, workspace included
+    std::int32_t ends_begin = 0, ends_end = 0;  // rows of `ends`: maps whose last use is its last op
+  };
+  struct Value {
     Bytes bytes = 0;
+    std::int32_t writers_begin = 0, writers_end = 0;  // rows of `writers`: to be run in order
+  };
+  struct Writer {  // a forward op
     Nanos time = 0;
     Bytes workspace = 0;
-    std::int32_t inputs_begin = 0, inputs_end = 0;  // rows of `inputs`: values read
+    std::int32_t inputs_begin = 0, inputs_end = 0;  // rows of `inputs`: values read, but for the one written
   };
 
   Bytes capacity = 0;    // left for what the tables speak of
@@ -66,7 +74,10 @@ struct PoochProfile {
   std::vector<std::int32_t> leaving;
   std::vector<Timing> timings;
   std::vector<std::int32_t> needs;
+  std::vector<Stretch> stretches;
+  std::vector<std::int32_t> ends;
   std::vector<Value> values;  // values[m] is maps[m] for m < maps.size()
+  std::vector<Writer> writers;
   std::vector<std::int32_t> inputs;
 };
 

@@ -1,5 +1,5 @@
 // pooch-released: PoocH as its published code does it. The search over L_I is switched off there, so step 1 is greedy;
-// swap-ins are issued in bursts; recomputation is weighed by its compute time alone.
+// swap-ins are issued in bursts; recomputation is weighed by its compute time alone, and what it passes is freed.
 #include "sim/strategies/classify.h"
 #include "sim/strategies/strategies.h"
 #include "sim/strategies/swap_in_rules.h"
@@ -9,6 +9,7 @@ namespace spillway {
 Planned PlanPoochReleased(const Problem& problem) {
   const PoochModel model = MakeModel(problem);
   Search search(model, SwapInRule::kBursts);
+  search.keep_passed = false;
   KeepOrSwap step1 = GreedyKeepOrSwap(search);
   if (!step1.simulation.feasible) return DoesNotFit(problem, model.profile(), step1.simulation);
   std::vector<std::string> notes;
@@ -18,7 +19,7 @@ Planned PlanPoochReleased(const Problem& problem) {
   planned.plan = StartPlan(problem, "pooch-released", "pooch");
   search.Simulate(step1.classes);
   DelaySwapIns(search.scratch);
-  AddDecisions(model.profile(), step1.classes, search.scratch, notes, planned.plan);
+  AddDecisions(search, step1.classes, notes, planned.plan);
   planned.plan.evaluations = search.simulations;
   return planned;
 }

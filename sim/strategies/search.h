@@ -17,18 +17,21 @@ struct Search {
 
   Simulation Simulate(const Classes& classes, std::int32_t instant = -1) {
     ++simulations;
-    return model->Simulate(classes, {.rule = rule, .instant = instant, .enforce_capacity = true}, scratch);
+    return model->Simulate(
+        classes, {.rule = rule, .instant = instant, .enforce_capacity = true, .keep_passed = keep_passed}, scratch);
   }
   // The same with no regard to memory.
   Simulation SimulateUnlimited(const Classes& classes) {
     ++simulations;
-    return model->Simulate(classes, {.rule = rule, .instant = -1, .enforce_capacity = false}, scratch);
+    return model->Simulate(
+        classes, {.rule = rule, .instant = -1, .enforce_capacity = false, .keep_passed = keep_passed}, scratch);
   }
   // Every map that can be decided in class swap.
   Classes AllSwap() const { return Classes(model->profile().maps.size(), MapClass::kSwap); }
 
   const PoochModel* model;
   SwapInRule rule;
+  bool keep_passed = true;
   SimulationScratch scratch;
   std::int64_t simulations = 0;
 };

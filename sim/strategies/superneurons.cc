@@ -43,8 +43,12 @@ Planned PlanSuperneurons(const Problem& problem) {
   Planned planned;
   planned.feasible = true;
   planned.plan = StartPlan(problem, "superneurons", "pooch");
-  search.SimulateUnlimited(classes);
-  AddDecisions(model.profile(), classes, search.scratch, notes, planned.plan);
+  search.keep_passed = false;  // as the published code does
+  if (search.SimulateUnlimited(classes).endless) {
+    search.keep_passed = true;
+    search.SimulateUnlimited(classes);
+  }
+  AddDecisions(search, classes, notes, planned.plan);
   planned.plan.evaluations = search.simulations;
   return planned;
 }

@@ -18,7 +18,7 @@ Planned SwapEverything(const Problem& problem, const char* name, SwapInRule rule
   planned.feasible = true;
   planned.plan = StartPlan(problem, name, "pooch");
   planned.plan.evaluations = search.simulations;
-  AddDecisions(model.profile(), classes, search.scratch, {}, planned.plan);
+  AddDecisions(search, classes, {}, planned.plan);
   return planned;
 }
 

@@ -73,6 +73,7 @@ void Perturb(Plan& plan, std::mt19937_64& random) {
         break;
       case 2:
         gap.keep_result = !gap.keep_result;
+        gap.keep_passed = random() % 2 == 0;
         break;
       case 3:
         gap.in_at = gap.before - below(length);

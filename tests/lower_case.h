@@ -1,0 +1,90 @@
+// What the tests of `lower` share: steps by name, plans in one line, Programs as short text.
+#ifndef SPILLWAY_TESTS_LOWER_CASE_H_
+#define SPILLWAY_TESTS_LOWER_CASE_H_
+
+#include <catch2/catch.hpp>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/lower.h"
+#include "tests/step_builder.h"
+
+namespace spillway {
+
+// A step on a machine on which a byte takes 1 ns to copy.
+struct Case {
+  explicit Case(TrainingStep s, Machine m = HandMachine()) : step(std::move(s)), machine(std::move(m)) {}
+  Case(const Case&) = delete;
+  OpId Op(const std::string& name) const {
+    for (std::size_t op = 0; op < step.ops.size(); ++op) {
+      if (step.ops[op].name == name) return static_cast<OpId>(op);
+    }
+    FAIL("no op " << name);
+    return kNoOp;
+  }
+  TensorId Tensor(const std::string& name) const {
+    for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+      if (step.tensors[t].name == name) return static_cast<TensorId>(t);
+    }
+    FAIL("no tensor " << name);
+    return kNoTensor;
+  }
+  GapDecision Swap(const char* tensor, const char* after, const char* before, const char* in_at = nullptr) const {
+    GapDecision gap;
+    gap.tensor = Tensor(tensor);
+    gap.after = gap.out_after = Op(after);
+    gap.before = Op(before);
+    gap.in_at = in_at == nullptr ? gap.before : Op(in_at);
+    return gap;
+  }
+  GapDecision Recompute(const char* tensor, const char* after, const char* before, bool keep_result = true) const {
+    GapDecision gap;
+    gap.tensor = Tensor(tensor);
+    gap.after = Op(after);
+    gap.before = Op(before);
+    gap.action = GapAction::kRecompute;
+    gap.keep_result = keep_result;
+    return gap;
+  }
+  Plan Of(std::vector<GapDecision> gaps, const Runtime& runtime = {}) const {
+    Plan plan;
+    plan.network = step.network;
+    plan.batch = step.batch;
+    plan.runtime = runtime;
+    plan.gaps = std::move(gaps);
+    REQUIRE(CheckPlan(plan, step) == std::vector<std::string>{});
+    return plan;
+  }
+  Lowered Lowers(const Plan& plan, Bytes live_limit = 0) const {
+    return Lower(plan, StepTables(step, costs), live_limit);
+  }
+
+  TrainingStep step;
+  Machine machine;
+  CostModel costs{machine};
+};
+
+// A line per kernel or change of stream, without numbers, passes and the size that all buffers have:
+//   h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+//   compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+inline std::string Text(const Case& c, const Program& program) {
+  std::istringstream lines(DumpProgram(program, &c.step));
+  std::string text = "\n", previous, line;
+  while (std::getline(lines, line)) {
+    line = std::regex_replace(line, std::regex("kernel |:forward|:backward| 512 B"), "");
+    std::smatch part;
+    REQUIRE(std::regex_match(line, part, std::regex(" *[0-9]+ ([a-z0-9]+) +(.*)")));
+    const std::string what = std::regex_replace(part.str(2), std::regex(" +"), " ");
+    const bool same_line = part.str(1) == previous;
+    text += same_line ? "; " + what : (text.size() > 1 ? "\n" : "") + part.str(1) + ": " + what;
+    previous = what.find("=b") != std::string::npos ? "" : part.str(1);  // a kernel ends the line
+  }
+  return text + "\n";
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TESTS_LOWER_CASE_H_
