@@ -300,7 +300,7 @@ bool LowerWalk::KeepsResult(TensorId tensor) const {
 
 void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
   const Op& o = step_.ops[Index(writer)];
-  std::vector<TensorId> passing;  // here for this kernel only
+  std::vector<TensorId> passing;                 // here for this kernel only
   for (const bool transients : {false, true}) {  // a map may be a long way back
     for (const TensorId t : o.reads) {
       const bool transient = step_.tensors[Index(t)].use == TensorClass::kTransient;

@@ -131,10 +131,9 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //   gaps:
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
-// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true; the position `start` is
-// kNoOp. Reading
-// checks every name and then FindMistakes (UserError with all mistakes at once); ParsePlan(PlanToYaml(p)) == p for
-// every plan without mistakes.
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true; the position `start`
+// is kNoOp. Reading checks every name and then FindMistakes (UserError with all mistakes at once);
+// ParsePlan(PlanToYaml(p)) == p for every plan without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);

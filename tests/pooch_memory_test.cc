@@ -18,10 +18,10 @@ struct Case {
   const char* machine;
 };
 const Case kCases[] = {
-    {"cifar-resnet20", 512, "v100-x86-pcie3"},  {"cifar-vgg", 512, "v100-x86-pcie3"},
-    {"cifar-alexnet", 512, "v100-x86-pcie3"},   {"resnet50", 512, "v100-x86-pcie3"},
-    {"resnet50", 640, "v100-power9-nvlink2"},   {"googlenet", 384, "v100-x86-pcie3"},
-    {"googlenet-bn", 384, "v100-x86-pcie3"},    {"alexnet", 2432, "v100-power9-nvlink2"},
+    {"cifar-resnet20", 512, "v100-x86-pcie3"},   {"cifar-vgg", 512, "v100-x86-pcie3"},
+    {"cifar-alexnet", 512, "v100-x86-pcie3"},    {"resnet50", 512, "v100-x86-pcie3"},
+    {"resnet50", 640, "v100-power9-nvlink2"},    {"googlenet", 384, "v100-x86-pcie3"},
+    {"googlenet-bn", 384, "v100-x86-pcie3"},     {"alexnet", 2432, "v100-power9-nvlink2"},
     {"densenet121", 256, "v100-power9-nvlink2"},
 };
 

@@ -14,7 +14,7 @@ std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
 
 }  // namespace
 
-// One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, the backward walk.
+// One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, backward's times.
 class PoochModel::Run {
  public:
   Run(const PoochProfile& profile, std::span<const MapClass> classes, const SimulationOptions& options,
@@ -80,8 +80,8 @@ class PoochModel::Run {
   SimulationScratch& s_;
   Simulation result_;
   Nanos compute_ = 0, lane_ = 0;
-  Bytes live_ = 0;   // backward: of maps, and of transients being recomputed
-  Bytes spike_ = 0;  // most of `live_` plus workspace in the recomputation of the timing being walked
+  Bytes live_ = 0;           // backward: of maps, and of transients being recomputed
+  Bytes spike_ = 0;          // most of `live_` plus workspace in the recomputation of the timing being walked
   std::size_t oldest_ = 0;   // of s_.pending
   std::int64_t visits_ = 0;  // of forward ops to be run again
 };

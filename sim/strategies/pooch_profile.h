@@ -46,10 +46,10 @@ struct PoochProfile {
   struct Timing {
     OpId first_op = kNoOp;
     Nanos time = 0;
-    Bytes before = 0;                                   // undecidable bytes live when it starts
+    Bytes before = 0;                                     // undecidable bytes live when it starts
     std::int32_t stretches_begin = 0, stretches_end = 0;  // rows of `stretches`, at least one
-    std::int32_t needs_begin = 0, needs_end = 0;        // rows of `needs`: maps in order of use, each once
-    bool convolution = false;                           // holds a convolution's backward
+    std::int32_t needs_begin = 0, needs_end = 0;          // rows of `needs`: maps in order of use, each once
+    bool convolution = false;                             // holds a convolution's backward
   };
   struct Stretch {
     Bytes peak = 0;                             // most undecidable bytes while it runs, workspace included

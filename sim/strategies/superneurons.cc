@@ -1,7 +1,7 @@
 // superneurons: SuperNeurons' rules as PoocH's authors implemented them for comparison (PoocH section 5.2). Maps stay
 // from the output layer backwards until memory is full; of the others, results of convolutions are swapped and the
-// rest recomputed, whatever the hardware. Swap-ins start with the backward of the nearest convolution before their
-// need, without a look at memory, so the step may run out of it.
+// rest recomputed, whatever the hardware; maps recomputed on the way to another one are freed. Swap-ins start with the
+// backward of the nearest convolution before their need, without a look at memory, so the step may run out of it.
 #include <cstddef>
 
 #include "sim/strategies/classify.h"
@@ -43,7 +43,7 @@ Planned PlanSuperneurons(const Problem& problem) {
   Planned planned;
   planned.feasible = true;
   planned.plan = StartPlan(problem, "superneurons", "pooch");
-  search.keep_passed = false;  // as the published code does
+  search.keep_passed = false;  // as PoocH's published code does, but where it would not come to an end
   if (search.SimulateUnlimited(classes).endless) {
     search.keep_passed = true;
     search.SimulateUnlimited(classes);
