@@ -69,8 +69,8 @@ class Pool {
   Bytes peak_ = 0;
 };
 
-// Why compute streams stood still. A wait is charged to its cause. A late issue is charged to what last blocked the
-// host, as far back as that block reaches, and otherwise to the host itself.
+// Why compute streams stood still. A wait is charged to its cause. A late issue is charged to what blocked the host
+// meanwhile, and otherwise to the host itself.
 class StallAccount {
  public:
   explicit StallAccount(Timeline* timeline) : timeline_(timeline) {
@@ -79,21 +79,28 @@ class StallAccount {
   void Wait(Cause cause, Nanos from, Nanos to) {
     if (to > from) timeline_->stall[static_cast<std::size_t>(cause)] += to - from;
   }
-  void HostBlocked(Cause cause, Nanos until) {
-    block_cause_ = cause;
-    block_end_ = until;
-  }
-  void LateIssue(Nanos ready, Nanos issued) {
+  void HostBlocked(Cause cause, Nanos from, Nanos to) { blocks_.push_back({cause, from, to}); }
+  std::size_t blocks() const { return blocks_.size(); }
+  // The stream was ready at `ready`, the instruction was issued at `issued`, after the first `blocks` blocks.
+  void LateIssue(Nanos ready, Nanos issued, std::size_t blocks) {
     if (issued <= ready) return;
-    const Nanos blocked = std::clamp(block_end_, ready, issued) - ready;
-    timeline_->stall[static_cast<std::size_t>(block_cause_)] += blocked;
-    timeline_->host_stall += issued - ready - blocked;
+    Nanos late = issued - ready;
+    while (blocks-- > 0 && blocks_[blocks].to > ready) {
+      const Block& block = blocks_[blocks];
+      const Nanos blocked = std::min(block.to, issued) - std::max(block.from, ready);
+      timeline_->stall[static_cast<std::size_t>(block.cause)] += blocked;
+      late -= blocked;
+    }
+    timeline_->host_stall += late;
   }
 
  private:
+  struct Block {  // of the host; in order, not overlapping
+    Cause cause;
+    Nanos from, to;
+  };
   Timeline* timeline_;
-  Cause block_cause_ = Cause::kNone;
-  Nanos block_end_ = 0;
+  std::vector<Block> blocks_;
 };
 
 }  // namespace spillway

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
+#include <limits>
 #include <stdexcept>
 
 #include "sim/layout.h"
@@ -25,7 +27,9 @@ class Evaluator {
         problem_(problem),
         options_(options),
         step_(*problem.step),
-        tables_(step_, *problem.costs, problem.device) {}
+        tables_(step_, *problem.costs, problem.device) {
+    assert(problem.device == 0 && "conditions and memory curves are device 0's");
+  }
 
   Evaluation Run() {
     result_.classes = CountClasses(plan_, step_);
@@ -33,7 +37,7 @@ class Evaluator {
       result_.bounds =
           LowerBounds(step_, *problem_.costs, problem_.capacity, plan_.runtime.copy_streams, problem_.device);
     }
-    if (!EveryOpFits() || !MakeProgram() || !HostHolds()) return std::move(result_);
+    if (!EveryOpFits() || !WorkspacesSuffice() || !MakeProgram() || !HostHolds()) return std::move(result_);
     if (options_.verify) MustBeSafe();
     Simulate();
     return std::move(result_);
@@ -45,10 +49,32 @@ class Evaluator {
     const Bytes needed = tables_.WorkingSet(op);
     if (needed <= problem_.capacity) return true;
     result_.worst_op = op;
-    result_.smallest_limit = needed;
+    result_.smallest_limit = std::max(needed, LeastOfSwapAll());
     result_.reason =
         fmt::format("working_set: {} needs {} with everything else moved out", Name(op), FormatBytes(needed));
     return false;
+  }
+
+  // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
+  Bytes LeastOfSwapAll() const {
+    Problem ample = problem_;
+    ample.capacity = std::numeric_limits<Bytes>::max() / 4;
+    ample.use_runtime = true;
+    ample.runtime = Runtime{};
+    Lowered lowered = Lower(StrategyByName("swap-all").plan(ample).plan, tables_, 1);
+    return Layout(lowered.program);
+  }
+
+  // A library refuses to run in less workspace than it asked for.
+  bool WorkspacesSuffice() {
+    for (const OpDecision& decision : plan_.ops) {
+      const Bytes wanted = problem_.costs->Kernel(LaunchOf(step_.ops[Index(decision.op)]), problem_.device).workspace;
+      if (decision.workspace >= wanted) continue;
+      result_.reason = fmt::format("workspace: {} wants {} and is granted {}", Name(decision.op), FormatBytes(wanted),
+                                   FormatBytes(decision.workspace));
+      return false;
+    }
+    return true;
   }
 
   bool MakeProgram() {
@@ -63,6 +89,10 @@ class Evaluator {
     Bytes limit = problem_.capacity;
     for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
       Lowered lowered = Lower(plan_, tables_, limit);
+      if (lowered.list_peak > problem_.capacity && limit > 1) {
+        limit = 1;  // a swap-in moved forward may change what recomputation leaves on the device: without any
+        continue;
+      }
       if (lowered.list_peak > problem_.capacity) return NoRoom(lowered);
       const Bytes peak = Layout(lowered.program, problem_.capacity);
       if (peak <= problem_.capacity) {
@@ -70,8 +100,8 @@ class Evaluator {
         result_.program = std::move(lowered.program);
         return true;
       }
-      fragmented_peak_ = attempt == 0 ? peak : std::min(peak, fragmented_peak_);
-      limit -= std::max<Bytes>(peak - problem_.capacity, problem_.capacity / 200);
+      fragmented_peak_ = fragmented_peak_ == 0 ? peak : std::min(peak, fragmented_peak_);
+      limit = std::max<Bytes>(1, limit - std::max<Bytes>(peak - problem_.capacity, problem_.capacity / 200));
     }
     return Fragmented();
   }

@@ -16,7 +16,7 @@ struct Evaluation {
   bool feasible = false;
   std::string reason;        // token plus details when not feasible
   OpId worst_op = kNoOp;     // "working_set": the op that does not fit
-  Bytes smallest_limit = 0;  // "working_set": the limit that would do for it
+  Bytes smallest_limit = 0;  // "working_set": the limit that would do, with every map swapped in an arena
   Nanos step_time = 0;
   Bytes peak_bytes = 0;  // arena: highest address; pool: live peak
   Bytes live_peak_bytes = 0;

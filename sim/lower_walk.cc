@@ -223,8 +223,8 @@ void LowerWalk::Barriers(OpId op) {
     out_.HostSync(kComputeStream, Cause::kBarrier);
   }
   if (every_op || (runtime.barrier == Barrier::kPhase && last_of_phase)) {
-    out_.HostSync(out_stream_, Cause::kBarrier);
-    if (in_stream_ != out_stream_) out_.HostSync(in_stream_, Cause::kBarrier);
+    out_.HostSync(out_stream_, Cause::kSwapOut);
+    if (in_stream_ != out_stream_) out_.HostSync(in_stream_, Cause::kSwapIn);
   }
 }
 

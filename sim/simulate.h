@@ -18,10 +18,11 @@ namespace spillway {
 
 // What the machine does beside the durations. The default is ideal: no host cost, no contention, unlimited memory.
 struct Conditions {
-  std::array<Nanos, kOpcodes> host_cost{};  // by Opcode
-  Bytes pool_capacity = 0;                  // Programs of a pool only; 0 = unlimited
-  std::vector<double> duplex_factor;        // by link; empty or 1 = none
-  std::vector<double> copy_slowdown;        // by launch: factor on a kernel while a copy runs; empty = none
+  // By Opcode, before the instruction is issued; of a kHostSync: after the wait, to wake up.
+  std::array<Nanos, kOpcodes> host_cost{};
+  Bytes pool_capacity = 0;            // Programs of a pool only; 0 = unlimited
+  std::vector<double> duplex_factor;  // by link; empty or 1 = none
+  std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
 };
 Conditions ConditionsOf(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity);

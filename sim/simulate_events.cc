@@ -30,11 +30,6 @@ struct Lane {                         // one stream
   Nanos idle_since = 0;
 };
 
-struct HostBlock {  // the host's last wait before an instruction was issued
-  Cause cause = Cause::kNone;
-  Nanos until = 0;
-};
-
 template <bool kTimeline>
 class Events {
  public:
@@ -94,7 +89,7 @@ class Events {
     bool any = false;
     for (; issued_ < program_.code.size(); ++issued_, any = true) {
       const Instruction in = program_.code[issued_];
-      if (!paid_) host_ += conditions_.host_cost[static_cast<std::size_t>(in.opcode)];
+      if (!paid_ && in.opcode != Opcode::kHostSync) host_ += CostOf(in.opcode);
       paid_ = true;  // even if it has to be tried again
       if (!HostGoesOn(in)) break;
       paid_ = false;
@@ -103,10 +98,13 @@ class Events {
     return any;
   }
 
+  Nanos CostOf(Opcode opcode) const { return conditions_.host_cost[static_cast<std::size_t>(opcode)]; }
+
   bool HostGoesOn(Instruction in) {
     if (in.opcode == Opcode::kHostSync) {
       if (scratch_.event_time[in.arg] == kNever) return false;
       BlockHost(in.cause, scratch_.event_time[in.arg]);
+      host_ += CostOf(Opcode::kHostSync);  // to wake up
     } else if (!program_.arena && in.opcode == Opcode::kAlloc) {
       return PoolGives(program_.buffers[in.arg].bytes);
     } else if (!program_.arena && in.opcode == Opcode::kFree) {
@@ -138,8 +136,8 @@ class Events {
 
   void BlockHost(Cause cause, Nanos until) {
     if (until <= host_) return;
+    if constexpr (kTimeline) stalls_.HostBlocked(cause, host_, until);
     host_ = until;
-    block_ = {cause, until};
   }
 
   void Append(Instruction in) {
@@ -152,7 +150,7 @@ class Events {
     lane.tail = issued_;
     scratch_.next[issued_] = kEndOfStream;
     scratch_.issued[issued_] = host_;
-    if constexpr (kTimeline) blocks_[issued_] = block_;
+    if constexpr (kTimeline) blocks_[issued_] = stalls_.blocks();
   }
 
   bool TakeUp(Lane& lane) {
@@ -210,8 +208,7 @@ class Events {
 
   void ChargeLateIssue(Lane& lane, std::uint32_t i) {
     if (!lane.compute) return;
-    stalls_.HostBlocked(blocks_[i].cause, blocks_[i].until);
-    stalls_.LateIssue(lane.idle_since, scratch_.issued[i]);
+    stalls_.LateIssue(lane.idle_since, scratch_.issued[i], blocks_[i]);
     lane.idle_since = std::max(lane.idle_since, scratch_.issued[i]);
   }
 
@@ -314,13 +311,12 @@ class Events {
   StallAccount stalls_;
   std::size_t streams_;
   std::array<Lane, kMaxStreams> lanes_{};
-  std::vector<int> copies_on_;    // by device
-  std::vector<int> copies_over_;  // by 2 x link + direction
-  std::vector<HostBlock> blocks_;
+  std::vector<int> copies_on_;       // by device
+  std::vector<int> copies_over_;     // by 2 x link + direction
+  std::vector<std::size_t> blocks_;  // by instruction: how often the host had been blocked when it was issued
   std::vector<Span> spans_;
   Nanos now_ = 0;
   Nanos host_ = 0;
-  HostBlock block_;
   std::uint32_t issued_ = 0;
   bool paid_ = false;
   bool changed_ = false;

@@ -30,7 +30,7 @@ class Relax {
     Nanos* const event_time = scratch_.event_time.data();
     for (std::uint32_t i = 0; i < count; ++i) {
       const Instruction in = code[i];
-      host_ += conditions_.host_cost[static_cast<std::size_t>(in.opcode)];
+      if (in.opcode != Opcode::kHostSync) host_ += conditions_.host_cost[static_cast<std::size_t>(in.opcode)];
       switch (in.opcode) {
         case Opcode::kKernel:
         case Opcode::kCopy:
@@ -50,6 +50,7 @@ class Relax {
           break;
         case Opcode::kHostSync:
           BlockHost(in.cause, event_time[in.arg]);
+          host_ += conditions_.host_cost[static_cast<std::size_t>(Opcode::kHostSync)];  // to wake up
           break;
       }
     }
@@ -59,7 +60,7 @@ class Relax {
  private:
   void Work(std::uint32_t i, Instruction in) {
     if constexpr (kTimeline) {
-      if (IsCompute(in.stream)) stalls_.LateIssue(ready_[in.stream], host_);
+      if (IsCompute(in.stream)) stalls_.LateIssue(ready_[in.stream], host_, stalls_.blocks());
     }
     const Nanos start = std::max(ready_[in.stream], host_);
     ready_[in.stream] = start + durations_[i];
@@ -69,7 +70,7 @@ class Relax {
   void Wait(Instruction in, Nanos until) {
     if constexpr (kTimeline) {
       if (IsCompute(in.stream)) {
-        stalls_.LateIssue(ready_[in.stream], host_);
+        stalls_.LateIssue(ready_[in.stream], host_, stalls_.blocks());
         ready_[in.stream] = std::max(ready_[in.stream], host_);
         stalls_.Wait(in.cause, ready_[in.stream], until);
       }
@@ -106,8 +107,8 @@ class Relax {
 
   void BlockHost(Cause cause, Nanos until) {
     if (until <= host_) return;
+    if constexpr (kTimeline) stalls_.HostBlocked(cause, host_, until);
     host_ = until;
-    if constexpr (kTimeline) stalls_.HostBlocked(cause, until);
   }
 
   bool IsCompute(StreamId stream) const { return program_.streams[stream].kind == StreamKind::kCompute; }

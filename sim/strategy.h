@@ -18,7 +18,7 @@ struct Problem {
   const TrainingStep* step = nullptr;
   const CostModel* costs = nullptr;  // and, through it, the machine
   Bytes capacity = 0;                // bytes of device memory to plan with
-  int device = 0;
+  int device = 0;                    // the first one: engines and curves count no other yet
   // Overrides the runtime of the modelled system, e.g. PoocH's decisions on our own runtime.
   bool use_runtime = false;
   Runtime runtime;

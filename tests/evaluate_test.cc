@@ -139,8 +139,8 @@ TEST_CASE("a pool that blocks, a barrier after forward, one copy stream") {
   REQUIRE(e.feasible);
   CHECK(e.step_time == 400);
   CHECK(e.compute_time == 8 * 20);
-  CHECK(e.stall_out == 10);
-  CHECK(e.stall_host == 30);
+  CHECK(e.stall_out == 10 + 30);
+  CHECK(e.stall_host == 0);
   CHECK(e.stall_in == 50 + 50 + 100);
   CHECK(e.bytes_out == 20);
   CHECK(e.bytes_in == 40);

@@ -63,7 +63,7 @@ class Mutations {
     changed.code.erase(changed.code.begin() + Step(i));
     if (in.opcode == Opcode::kCopy && HostHasIt(i)) {
       GiveSafe("drop", i, changed, "the host still holds what was copied out before");
-    } else if (in.cause == Cause::kBarrier && OrderHolds(changed)) {
+    } else if (in.opcode == Opcode::kHostSync && OrderHolds(changed)) {
       GiveSafe("drop", i, changed, "a barrier of the modelled system, and nothing relies on it");
     } else {
       Give("drop", i, changed);

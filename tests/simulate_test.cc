@@ -117,6 +117,28 @@ TEST_CASE("a host sync delays what is issued after it") {
   for (const Engine engine : kEngines) CHECK(RunSketch(engine, sketch, {}).makespan == 14);
 }
 
+TEST_CASE("a late issue is charged to each block of the host, and waking up to the host") {
+  // Two copies of 10 and 20 in a row; the host waits for the first (swap-in), wakes up in 3, then for the second
+  // (barrier), wakes up in 3: blocked 0 to 10 and 13 to 30, the kernel is issued at 33.
+  Sketch sketch;
+  sketch.Copy(2, 10);
+  const std::uint32_t first = sketch.Record(2);
+  sketch.Copy(2, 20);
+  const std::uint32_t second = sketch.Record(2);
+  sketch.Emit(Opcode::kHostSync, 0, first, 0, Cause::kSwapIn);
+  sketch.Emit(Opcode::kHostSync, 0, second, 0, Cause::kBarrier);
+  sketch.Kernel(7);
+  Conditions conditions;
+  conditions.host_cost[static_cast<std::size_t>(Opcode::kHostSync)] = 3;
+  for (const Engine engine : kEngines) {
+    Timeline timeline;
+    CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 40);
+    CHECK(StallOf(timeline, Cause::kSwapIn) == 10);
+    CHECK(StallOf(timeline, Cause::kBarrier) == 17);
+    CHECK(timeline.host_stall == 6);
+  }
+}
+
 // Two buffers of 6 where 10 bytes exist: the second waits for the first to be copied out.
 //   compute  |alloc A, K 10|        ...        |alloc B, K 5|
 //   d2h                    |Copy A 20, free A  |
