@@ -12,7 +12,7 @@ if(SPILLWAY_SANITIZE)
   add_compile_options(-fsanitize=${SPILLWAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SPILLWAY_SANITIZE})
   # The instrumentation makes gcc see uninitialised values in the standard library where there are none.
-  target_compile_options(spillway_settings INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(spillway_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 
 # spillway_library(name SOURCES ... LINK ...): the static library of one folder.

@@ -109,6 +109,10 @@ const Node* Node::Find(std::string_view key) const {
   return nullptr;
 }
 
+Diagnostics::Diagnostics(const Document& document) : document_(&document) {
+  for (const auto& [mark, message] : document.mistakes) Error(mark, message);
+}
+
 void Diagnostics::Error(Mark mark, std::string_view message) {
   const std::string line = OneLine(message);
   std::string text = mark.line <= 0 ? fmt::format("{}: error: {}", file(), line)
@@ -133,6 +137,22 @@ void Diagnostics::ThrowIfAny() const {
   throw UserError(std::move(texts));
 }
 
+namespace {
+
+// Two letters begin too many names to mean one.
+constexpr std::size_t kShortestBeginning = 3;
+
+std::string ShortestBeginningWith(std::string_view beginning, const std::vector<std::string>& candidates) {
+  std::string best;
+  if (beginning.size() < kShortestBeginning) return best;
+  for (const std::string& candidate : candidates) {
+    if (candidate.starts_with(beginning) && (best.empty() || candidate.size() < best.size())) best = candidate;
+  }
+  return best;
+}
+
+}  // namespace
+
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = std::numeric_limits<std::size_t>::max();
@@ -145,7 +165,7 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& c
     best = candidate;
     best_distance = distance;
   }
-  return best;
+  return best.empty() ? ShortestBeginningWith(name, candidates) : best;
 }
 
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates) {

@@ -60,12 +60,16 @@ struct Document {
   std::string file;  // as it shall appear in messages
   std::string text;  // the file's text, for excerpts in messages
   Node root;         // a map
+  // Mistakes that do not end reading (duplicate keys): every Diagnostics about the document starts with them.
+  std::vector<std::pair<Mark, std::string>> mistakes;
 };
 
 // Reads and parses. Throws UserError for: cannot read, a directory, larger than 16 MiB, empty, root not a map,
-// not text (bad UTF-8, control characters), YAML syntax, tabs in indentation, nesting deeper than 64, duplicate keys
-// (both lines named), and what these files do without: tags, merge keys, several documents in one file, keys that are
-// not plain names, anchors and aliases that multiply to more than a million values or 64 MiB.
+// not text (bad UTF-8, control characters), YAML syntax, tabs in indentation, nesting deeper than 64, and what these
+// files do without: tags, merge keys, several documents in one file, keys that are not plain names, anchors and aliases
+// that multiply to more than a million values or 64 MiB.
+// Of a key that comes twice the first value is kept and a mistake (both lines named) goes into the Document, for the
+// reader to report with those it finds itself: a reader has a Diagnostics and ends with ThrowIfAny.
 // An alias is a copy of the value it names, marks included.
 Document LoadDocument(const std::string& path);
 Document ParseDocument(std::string text, std::string file);
@@ -77,7 +81,7 @@ Document ParseDocument(std::string text, std::string file);
 // with columns counted in bytes and the excerpt cut to 120 columns.
 class Diagnostics {
  public:
-  explicit Diagnostics(const Document& document) : document_(&document) {}
+  explicit Diagnostics(const Document& document);
   void Error(Mark mark, std::string_view message);
   bool empty() const { return messages_.empty(); }
   // UserError with everything said so far, sorted by line and column; after a hundred messages the rest is counted.
@@ -152,7 +156,8 @@ class MapReader {
 };
 
 // The candidate with the smallest edit distance (a swap of neighbours is one edit, a difference in case a quarter of
-// one), when that is at most a third of the longer name; else "".
+// one), when that is at most a third of the longer name; else the shortest candidate that begins with the name, when
+// that has three letters or more; else "".
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates);
 // "; did you mean 'x'?" or "".
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);

@@ -56,7 +56,7 @@ Extent ExtentOf(const Node& node) {
 // Receives the parser's events and keeps the path from the root to the container being filled.
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  Builder(Document& document, Diagnostics& diagnostics) : document_(document), diagnostics_(diagnostics) {}
 
   Node TakeRoot() { return std::move(root_); }
   Mark document_mark() const { return document_mark_; }
@@ -180,9 +180,11 @@ class Builder : public YAML::EventHandler {
       frame.node.entries.push_back({std::move(frame.key), frame.key_mark, std::move(value)});
       return;
     }
-    diagnostics_.Error(frame.key_mark, fmt::format("duplicate key '{}' (first at line {})", frame.key, first->second));
+    document_.mistakes.emplace_back(frame.key_mark,
+                                    fmt::format("duplicate key '{}' (first at line {})", frame.key, first->second));
   }
 
+  Document& document_;  // for its mistakes
   Diagnostics& diagnostics_;
   Node root_;
   Mark document_mark_;
@@ -252,24 +254,22 @@ void CheckRoot(const Node& root, Diagnostics& diagnostics) {
   }
 }
 
-Node BuildTree(const std::string& text, Diagnostics& diagnostics) {
-  Builder builder(diagnostics);
+void BuildTree(Document& document, Diagnostics& diagnostics) {
+  Builder builder(document, diagnostics);
   try {
-    std::istringstream stream(text);
+    std::istringstream stream(document.text);
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
-    Node root = builder.TakeRoot();
-    if (diagnostics.empty()) CheckRoot(root, diagnostics);
+    document.root = builder.TakeRoot();
+    if (diagnostics.empty()) CheckRoot(document.root, diagnostics);
     if (diagnostics.empty() && parser.HandleNextDocument(builder)) {
       diagnostics.Error(builder.document_mark(), "a second document begins here; one file holds one");
     }
-    return root;
   } catch (const Stop& stop) {
     diagnostics.Error(stop.mark, stop.message);
   } catch (const YAML::Exception& error) {
     diagnostics.Error(ToMark(error.mark), fmt::format("not valid YAML: {}", error.msg));
   }
-  return {};
 }
 
 std::string ReadText(const std::string& path) {
@@ -289,7 +289,7 @@ std::string ReadText(const std::string& path) {
 }  // namespace
 
 Document ParseDocument(std::string text, std::string file) {
-  Document document{std::move(file), std::move(text), {}};
+  Document document{std::move(file), std::move(text), {}, {}};
   Diagnostics diagnostics(document);
   if (document.text.size() > kLargestFile) diagnostics.Error({}, "larger than 16 MiB");
   diagnostics.ThrowIfAny();
@@ -297,7 +297,9 @@ Document ParseDocument(std::string text, std::string file) {
   diagnostics.ThrowIfAny();
   CheckIndentation(document.text, diagnostics);
   diagnostics.ThrowIfAny();
-  document.root = BuildTree(document.text, diagnostics);
+  BuildTree(document, diagnostics);
+  if (diagnostics.empty()) return document;
+  for (const auto& [mark, message] : document.mistakes) diagnostics.Error(mark, message);
   diagnostics.ThrowIfAny();
   return document;
 }

@@ -67,9 +67,7 @@ const CostLaw* ClosestLaw(const Device& device, const Launch& launch) {
 }
 
 // Time of `amount` at `fraction` of `rate`; a fraction of 0 means that this resource does not bind.
-double TimeAt(double amount, double fraction, double rate) {
-  return fraction > 0 ? amount / (fraction * rate) : 0.0;
-}
+double TimeAt(double amount, double fraction, double rate) { return fraction > 0 ? amount / (fraction * rate) : 0.0; }
 
 Nanos Rounded(double time) { return std::max<Nanos>(0, std::llround(time)); }
 

@@ -33,6 +33,17 @@ std::optional<double> RatioOf(const std::vector<ResultRow>& rows, const ResultRo
   return row.SamplesPerSecond() / other->SamplesPerSecond();
 }
 
+// What does not run has throughput 0: a bound on a ratio then holds or fails without a figure, and it holds when neither
+// of the two runs.
+bool BoundHoldsWithoutFigure(const std::vector<ResultRow>& rows, const ResultRow& row, const Expectation& e) {
+  if (e.measure != Measure::kRatio) return false;
+  const ResultRow* other = FindOther(rows, row, e.other);
+  if (other == nullptr) return false;
+  const bool holds_at_zero = std::isinf(e.value.low) || e.value.low <= 0;
+  const bool holds_at_infinity = std::isinf(e.value.high);
+  return row.feasible ? holds_at_infinity : !other->feasible || holds_at_zero;
+}
+
 std::optional<double> LossOf(const std::vector<ResultRow>& rows, const ResultRow& row) {
   const ResultRow* reference = InCoreReference(rows, row);
   if (reference == nullptr) return std::nullopt;
@@ -80,7 +91,8 @@ Verdict JudgeRow(const std::vector<ResultRow>& rows, const ResultRow& row, const
   if (verdict.ours) verdict.difference = DifferenceFrom(e.measure, e.value, *verdict.ours);
   if (verdict.gate) {
     // A tolerance of 1e-9 keeps "at least 1" from failing on the last bit of a quotient.
-    verdict.passed = verdict.ours && std::abs(verdict.difference) <= e.within.value_or(0) + 1e-9;
+    verdict.passed = verdict.ours ? std::abs(verdict.difference) <= e.within.value_or(0) + 1e-9
+                                  : BoundHoldsWithoutFigure(rows, row, e);
   }
   return verdict;
 }

@@ -1,6 +1,6 @@
 // Published or required figures beside ours: "paper | ours | difference | source | within?".
 //
-// A figure is only reported unless it is a gate: `within` for numbers, `required` for feasibility.
+// A figure is only reported unless it is a gate: `within` for numbers, `required` for feasibility and bounds.
 #ifndef SPILLWAY_REPORTS_EXPECTATION_H_
 #define SPILLWAY_REPORTS_EXPECTATION_H_
 
@@ -28,11 +28,11 @@ struct RowSelector {
 enum class Measure : std::uint8_t {
   kSamplesPerSecond,
   kStepTime,  // seconds
-  kLoss,      // against in-core, a fraction
+  kLoss,      // against the fastest in-core row, a fraction
   kKeep,
   kSwap,
   kRecompute,
-  kRatio,     // throughput over that of `other`
+  kRatio,     // throughput over that of `other`; for gates, what does not run has throughput 0
   kFeasible,  // 1 or 0
 };
 const char* MeasureName(Measure measure);
@@ -51,7 +51,7 @@ struct Expectation {
   std::string source;
   std::string why;               // shown with the line: what explains a difference
   std::optional<double> within;  // gate: largest relative difference allowed
-  bool required = false;         // gate of kFeasible
+  bool required = false;         // gate: the value must lie in the range as it is
   Mark mark;                     // in the scenario file
 };
 

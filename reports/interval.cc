@@ -1,9 +1,25 @@
 #include "reports/interval.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 namespace spillway {
+
+namespace {
+
+// Stands for a cost law: profiles have one per kind, pass and window, and others for grouped convolution.
+using LawKey = std::tuple<OpKind, Pass, std::array<std::int64_t, 3>, bool>;
+LawKey KeyOf(const Launch& launch) { return {launch.kind, launch.pass, launch.shape.window, launch.shape.groups > 1}; }
+
+struct LawTime {
+  Nanos time = 0;
+  double error_time = 0;  // sum of time x error
+};
+
+}  // namespace
 
 double RelativeSpread(double shared, std::span<const TimedError> parts, Nanos step_time) {
   if (step_time <= 0) return shared;
@@ -25,11 +41,17 @@ Interval EightyPercentInterval(Nanos step_time, double spread) {
 
 std::vector<TimedError> PartsOf(const Evaluation& evaluation, const CostModel& costs) {
   const Program& program = evaluation.program;
-  std::vector<TimedError> parts(program.launches.size());
+  std::map<LawKey, LawTime> laws;
   for (const Kernel& kernel : program.kernels) {
-    const Cost cost = costs.Kernel(program.launches[kernel.launch]);
-    parts[kernel.launch].time += cost.time;
-    parts[kernel.launch].error = cost.error;
+    const Launch& launch = program.launches[kernel.launch];
+    const Cost cost = costs.Kernel(launch);
+    LawTime& law = laws[KeyOf(launch)];
+    law.time += cost.time;
+    law.error_time += static_cast<double>(cost.time) * cost.error;
+  }
+  std::vector<TimedError> parts;
+  for (const auto& [key, law] : laws) {
+    if (law.time > 0) parts.push_back({law.time, law.error_time / static_cast<double>(law.time)});
   }
   const Link& link = costs.machine().LinkOf(0);
   parts.push_back({evaluation.stall_in, link.curves[static_cast<std::size_t>(Direction::kHostToDevice)].error});

@@ -1,4 +1,7 @@
 // How sure a predicted step time is, from how sure the costs are.
+//
+// From the errors of the cost model alone: what Programs leave out of a runtime, or get wrong about it, is not in it and
+// may well be larger. The interval says nothing about how a published runtime compares with ours.
 #ifndef SPILLWAY_REPORTS_INTERVAL_H_
 #define SPILLWAY_REPORTS_INTERVAL_H_
 
@@ -14,7 +17,7 @@ namespace spillway {
 inline constexpr double kSharedStackError = 0.15;
 inline constexpr double kEightyPercent = 1.28;  // standard deviations, both sides, of a normal distribution
 
-// A share of the step whose time has a residual error of its own.
+// A share of the step whose time has a residual error of its own, independent of the other parts.
 struct TimedError {
   Nanos time = 0;
   double error = 0;  // relative, one standard deviation
@@ -29,8 +32,9 @@ struct Interval {
 // 80 %: step_time x (1 -+ 1.28 x spread), never below 0.
 Interval EightyPercentInterval(Nanos step_time, double spread);
 
-// The parts of an evaluated step: one per distinct launch with all its executions (equal shapes err together), and
-// one per copy direction with the time that the step visibly waits for it.
+// The parts of an evaluated step: one per cost law, and one per copy direction with the time that the step visibly waits
+// for it. Kernels of one kind, pass and window go by one law and err together: their errors add up and do not average
+// out. Error of such a part: the mean over its kernels, weighted by time.
 std::vector<TimedError> PartsOf(const Evaluation& evaluation, const CostModel& costs);
 
 // The least sure origin among the costs of a Program's kernels and copies.

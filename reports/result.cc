@@ -8,13 +8,8 @@ double ElementsPerSecond(const ResultRow& row) {
   return row.SamplesPerSecond() * static_cast<double>(row.sample_elements);
 }
 
-// "pooch+arena" -> "+arena": the runtime put in place of the strategies' own.
-std::string RuntimeSuffix(const std::string& strategy) {
-  const auto plus = strategy.find('+');
-  return plus == std::string::npos ? "" : strategy.substr(plus);
-}
-
-std::int64_t BatchElements(const ResultRow& row) { return row.batch * row.sample_elements; }
+// "in-core" as it is, and on the runtimes put in place of its own.
+bool IsInCore(const std::string& strategy) { return strategy == "in-core" || strategy.starts_with("in-core+"); }
 
 }  // namespace
 
@@ -31,10 +26,10 @@ double ResultRow::BoundGap() const {
 const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row) {
   const ResultRow* best = nullptr;
   for (const ResultRow& r : rows) {
-    if (!r.feasible || r.strategy != "in-core" + RuntimeSuffix(row.strategy)) continue;
+    if (!r.feasible || !IsInCore(r.strategy)) continue;
     if (r.scenario != row.scenario || r.network_base != row.network_base) continue;
     if (r.machine != row.machine || r.memory_limit != row.memory_limit) continue;
-    if (best == nullptr || BatchElements(r) > BatchElements(*best)) best = &r;
+    if (best == nullptr || ElementsPerSecond(r) > ElementsPerSecond(*best)) best = &r;
   }
   return best;
 }

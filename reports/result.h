@@ -65,8 +65,9 @@ struct PointDetail {
   const Evaluation& evaluation;
 };
 
-// The in-core row that out-of-core rows are measured against: same scenario, network (whatever its image size),
-// machine, runtime and memory limit, the largest amount of data that still fits. nullptr if no in-core row is feasible.
+// The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
+// scenario, network (whatever its image size), machine and memory limit, on whichever runtime: what a runtime costs is
+// part of the loss. nullptr if no in-core row is feasible.
 const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row);
 // 1 - throughput / throughput of the in-core reference, in input elements per second.
 double LossAgainst(const ResultRow& reference, const ResultRow& row);

@@ -74,9 +74,10 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
 }
 
 constexpr const char* kLegend =
-    "loss: against the largest in-core batch; 80 %: interval of the step time; gap: above the lower bound under this\n"
-    "cost model (c compute, t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent\n"
-    "recomputing; out, in, host: compute stalled on swap-out, on swap-in, on the host\n";
+    "loss: against the fastest in-core row of that network and machine; 80 %: interval from the cost model's errors\n"
+    "alone, without those of the modelled runtime; gap: above the lower bound under this cost model (c compute,\n"
+    "t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent recomputing; out, in,\n"
+    "host: compute stalled on swap-out, on swap-in, on the host\n";
 
 }  // namespace
 

@@ -135,7 +135,7 @@ class Preparer {
     if (plan == nullptr) return;
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.plan = plan;
-    point.row.strategy = plan->strategy + RuntimeSuffix(runtime);
+    point.row.strategy = (plan->strategy.empty() ? "plan" : plan->strategy) + RuntimeSuffix(runtime);
     Add(std::move(point));
   }
 

@@ -82,8 +82,9 @@ void Compute(const PreparedRun& run, const Point& point, PointResult& result) {
   row.feasible = evaluation.feasible;
   row.reason = evaluation.reason;
   if (!row.feasible) return;
-  row.evaluations = planned.plan.evaluations;
-  row.search = planned.plan.search;
+  // What a file says about its search need not hold any more: it may have been edited.
+  row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
+  row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
   FillFigures(evaluation, *problem.costs, row);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);

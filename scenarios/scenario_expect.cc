@@ -7,8 +7,8 @@
 //
 // Which rows: network, machine, strategy, batch, memory; what is left out matches all. Figures: samples_per_second,
 // step_time, loss (against in-core), keep, swap, recompute, ratio, feasible; a number, [from, to], or a map of
-// at_least and at_most. `within: 10 %` makes a gate of a figure, `required: true` of feasible; `why` is shown with the
-// result.
+// at_least and at_most. `within: 10 %` makes a gate of a figure, `required: true` of feasible and of bounds; `why` is
+// shown with the result.
 #include <fmt/format.h>
 
 #include <array>
@@ -107,8 +107,10 @@ class ExpectReader {
                          "recompute, ratio, feasible");
     }
     for (const Expectation& e : figures) {
-      if (common_.required && e.measure != Measure::kFeasible) {
-        diagnostics_.Error(node_.mark, "required: only for feasible; a figure becomes a gate by 'within: 10 %'");
+      if (common_.required && e.measure != Measure::kFeasible && e.value.low == e.value.high) {
+        diagnostics_.Error(node_.mark,
+                           "required: only for feasible and for bounds; a single figure becomes a gate by "
+                           "'within: 10 %'");
       }
     }
   }

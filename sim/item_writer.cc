@@ -56,12 +56,13 @@ void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
   Touch(copy.from, Access::kRead, stream);
   Touch(copy.to, Access::kWrite, stream);
   program_.copies.push_back(copy);
+  sync_cause_[stream] = copy.direction == Direction::kHostToDevice ? Cause::kSwapIn : Cause::kSwapOut;
   Write(Opcode::kCopy, stream, static_cast<std::uint32_t>(program_.copies.size() - 1));
 }
 
-void ItemWriter::HostSync(StreamId stream, Cause cause) {
+void ItemWriter::HostSync(StreamId stream) {
   if (dry_ || last_[stream] == kNone) return;
-  skeleton_.items.push_back({Opcode::kHostSync, stream, cause, 0, last_[stream]});
+  skeleton_.items.push_back({Opcode::kHostSync, stream, sync_cause_[stream], 0, last_[stream]});
 }
 
 void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg) {

@@ -25,8 +25,8 @@ class ItemWriter {
   void Operand(BufferId buffer, Access access);
   void Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream);
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
-  // The host waits for the last item of `stream`, if there is one.
-  void HostSync(StreamId stream, Cause cause);
+  // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.
+  void HostSync(StreamId stream);
 
   std::uint32_t next_item() const { return static_cast<std::uint32_t>(skeleton_.items.size()); }
   const Skeleton& skeleton() const { return skeleton_; }
@@ -50,6 +50,7 @@ class ItemWriter {
   std::vector<Touched> touched_;
   std::uint32_t first_operand_ = 0;
   std::array<std::uint32_t, kStreams> last_{kNone, kNone, kNone, kNone};
+  std::array<Cause, kStreams> sync_cause_{Cause::kBarrier, Cause::kBarrier, Cause::kBarrier, Cause::kBarrier};
   std::uint32_t last_compute_free_ = kNone;
 };
 

@@ -220,11 +220,11 @@ void LowerWalk::Barriers(OpId op) {
   const bool backward = op >= step_.first_backward && op < step_.first_update;
   const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
   if (every_op || (runtime.host_syncs == HostSyncs::kBackwardLayer && backward && last_of_layer)) {
-    out_.HostSync(kComputeStream, Cause::kBarrier);
+    out_.HostSync(kComputeStream);
   }
   if (every_op || (runtime.barrier == Barrier::kPhase && last_of_phase)) {
-    out_.HostSync(out_stream_, Cause::kSwapOut);
-    if (in_stream_ != out_stream_) out_.HostSync(in_stream_, Cause::kSwapIn);
+    out_.HostSync(out_stream_);
+    if (in_stream_ != out_stream_) out_.HostSync(in_stream_);
   }
 }
 

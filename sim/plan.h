@@ -45,8 +45,8 @@ struct GapDecision {
 
 struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
   OpId op = kNoOp;
-  std::int32_t algorithm = 0;
-  Bytes workspace = 0;  // granted
+  std::int32_t algorithm = 0;  // 0 = the library's choice, the only one that machine profiles describe
+  Bytes workspace = 0;         // granted, up to kMostWorkspace
   bool operator==(const OpDecision&) const = default;
 };
 
@@ -61,14 +61,18 @@ enum class HostSyncs : std::uint8_t {
   kBackwardLayer,  // after the backward ops of each layer the host waits for them (PoocH)
 };
 
+constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
+constexpr Nanos kMostFrameworkTime = kSecond;
+constexpr Bytes kMostWorkspace = 1000 * kGB;
+
 // How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
 struct Runtime {
   int copy_streams = 2;  // 1: both directions share one stream
   MemoryModel memory = MemoryModel::kArena;
   Barrier barrier = Barrier::kNone;
   HostSyncs host_syncs = HostSyncs::kNone;
-  Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's
-  Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece
+  Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
+  Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk
   bool operator==(const Runtime&) const = default;
 };
 
@@ -137,6 +141,9 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);
+
+// Reads the fields of a Runtime from a map, here as in scenarios; fields that are not there stay as they are.
+void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
 
 }  // namespace spillway
 

@@ -42,6 +42,7 @@ class Checker {
   void CheckHead();
   void CheckGap(const GapDecision& gap);
   bool CheckEnds(const GapDecision& gap);
+  bool CheckWritten(const GapDecision& gap);
   void CheckSwap(const GapDecision& gap);
   void CheckRecompute(const GapDecision& gap);
   void CheckEarlyCopies();
@@ -66,7 +67,8 @@ void Checker::CheckHead() {
   const Runtime& runtime = plan_.runtime;
   if (runtime.copy_streams != 1 && runtime.copy_streams != 2) Say("copy_streams must be 1 or 2");
   if (runtime.framework_time < 0) Say("framework_time must not be negative");
-  if (runtime.copy_chunk < 0) Say("copy_chunk must not be negative");
+  if (runtime.framework_time > kMostFrameworkTime) Say("framework_time must be at most 1 s");
+  if (runtime.copy_chunk != 0 && runtime.copy_chunk < kLeastCopyChunk) Say("copy_chunk must be 0 or at least 64 KiB");
 }
 
 void Checker::CheckGap(const GapDecision& gap) {
@@ -110,7 +112,18 @@ bool Checker::CheckEnds(const GapDecision& gap) {
     Say(fmt::format("tensor '{}' does not exist before its first use {}", name, OpName(gap.before)));
     return false;
   }
-  return true;
+  return CheckWritten(gap);
+}
+
+// Between two forward ops that write the tensor it is unfinished: ops that update it in place belong to its making.
+bool Checker::CheckWritten(const GapDecision& gap) {
+  const std::vector<OpId>& writers = uses_.writers[Index(gap.tensor)];
+  if (writers.empty() || gap.after >= writers.back()) return true;
+  Say(
+      fmt::format("tensor '{}' cannot leave the device after {}: {} still writes it; a gap starts after its last "
+                  "forward writer at the earliest",
+                  TensorName(gap.tensor), OpName(gap.after), OpName(writers.back())));
+  return false;
 }
 
 OpId Checker::LastWriter(const GapDecision& gap) const {
@@ -185,8 +198,14 @@ void Checker::CheckEarlyCopies() {
 void Checker::CheckOp(const OpDecision& decision) {
   if (!IsOp(decision.op)) return Say("no such op");
   if (!ops_seen_.insert(decision.op).second) Say(fmt::format("a second decision on op {}", OpName(decision.op)));
-  if (decision.algorithm < 0) Say(fmt::format("op {}: algorithm must not be negative", OpName(decision.op)));
+  if (decision.algorithm != 0) {
+    Say(fmt::format("op {}: algorithm must be 0, the library's choice; machine profiles describe no other yet",
+                    OpName(decision.op)));
+  }
   if (decision.workspace < 0) Say(fmt::format("op {}: workspace must not be negative", OpName(decision.op)));
+  if (decision.workspace > kMostWorkspace) {
+    Say(fmt::format("op {}: workspace must be at most 1 TB", OpName(decision.op)));
+  }
 }
 
 }  // namespace

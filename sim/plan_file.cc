@@ -209,12 +209,7 @@ void Reader::ReadHead(MapReader& reader) {
 Runtime Reader::ReadRuntime(const Node& node) {
   MapReader reader(node, diagnostics_, "runtime");
   Runtime runtime;
-  runtime.copy_streams = static_cast<int>(reader.IntegerOr("copy_streams", runtime.copy_streams, 1, 2));
-  runtime.memory = static_cast<MemoryModel>(reader.ChoiceOr("memory", MemoryNames(), 0));
-  runtime.barrier = static_cast<Barrier>(reader.ChoiceOr("barrier", BarrierNames(), 0));
-  runtime.host_syncs = static_cast<HostSyncs>(reader.ChoiceOr("host_syncs", HostSyncNames(), 0));
-  runtime.framework_time = reader.DurationOr("framework_time", 0);
-  runtime.copy_chunk = reader.BytesOr("copy_chunk", 0);
+  ReadRuntimeFields(reader, runtime);
   reader.Finish();
   return runtime;
 }
@@ -253,8 +248,8 @@ void Reader::ReadOp(const Node& node) {
   MapReader reader(node, diagnostics_, "op decision");
   OpDecision decision;
   decision.op = Lookup(reader, "op", ops_, "op");
-  decision.algorithm =
-      static_cast<std::int32_t>(reader.IntegerOr("algorithm", 0, 0, std::numeric_limits<std::int32_t>::max()));
+  constexpr std::int64_t kMostAlgorithm = std::numeric_limits<std::int32_t>::max();
+  decision.algorithm = static_cast<std::int32_t>(reader.IntegerOr("algorithm", 0, 0, kMostAlgorithm));
   decision.workspace = reader.BytesOr("workspace", 0);
   reader.Finish();
   if (bad_) return;
@@ -307,6 +302,20 @@ std::string PlanToYaml(const Plan& plan, const TrainingStep& step) {
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step) {
   const Document document = ParseDocument(text, file);
   return Reader(document, step).Read();
+}
+
+void ReadRuntimeFields(MapReader& reader, Runtime& r) {
+  r.copy_streams = static_cast<int>(reader.IntegerOr("copy_streams", r.copy_streams, 1, 2));
+  r.memory = static_cast<MemoryModel>(reader.ChoiceOr("memory", MemoryNames(), static_cast<int>(r.memory)));
+  r.barrier = static_cast<Barrier>(reader.ChoiceOr("barrier", BarrierNames(), static_cast<int>(r.barrier)));
+  r.host_syncs = static_cast<HostSyncs>(reader.ChoiceOr("host_syncs", HostSyncNames(), static_cast<int>(r.host_syncs)));
+  r.framework_time = reader.DurationOr("framework_time", r.framework_time);
+  reader.Check(r.framework_time <= kMostFrameworkTime, "framework_time",
+               fmt::format("expected at most 1 s per op, found {}", FormatDurationExact(r.framework_time)));
+  r.copy_chunk = reader.BytesOr("copy_chunk", r.copy_chunk);
+  reader.Check(
+      r.copy_chunk == 0 || r.copy_chunk >= kLeastCopyChunk, "copy_chunk",
+      fmt::format("expected 0 B (copies in one piece) or at least 64 KiB, found {}", FormatBytesExact(r.copy_chunk)));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

@@ -84,11 +84,11 @@ Plan RandomPlan(const TrainingStep& step, const Uses& uses, Dice& dice) {
     const TensorClass use = step.tensors[t].use;
     if (use == TensorClass::kParameter || use == TensorClass::kAuxiliary) continue;
     for (std::size_t k = 0; k + 1 < uses.of[t].size(); ++k) {
-      if (dice.From(1, 100) > decided) continue;
-      const OpId after = uses.of[t][k], before = uses.of[t][k + 1];
-      GapDecision gap{.tensor = static_cast<TensorId>(t), .after = after, .before = before, .reason = ""};
       const std::vector<OpId>& writers = uses.writers[t];
-      if (!writers.empty() && writers.back() <= after && dice.From(1, 100) <= recomputed) {
+      const OpId after = uses.of[t][k], before = uses.of[t][k + 1];
+      if (dice.From(1, 100) > decided || (!writers.empty() && after < writers.back())) continue;
+      GapDecision gap{.tensor = static_cast<TensorId>(t), .after = after, .before = before, .reason = ""};
+      if (!writers.empty() && dice.From(1, 100) <= recomputed) {
         gap.action = GapAction::kRecompute;
       } else {
         gap.out_after = after;

@@ -164,6 +164,17 @@ TEST_CASE("run --check: status 1 when a gate fails, 0 when only a reported figur
   CHECK(Contains(failed.err, "1 of the expectations that are gates failed"));
 }
 
+TEST_CASE("run --check: a required order is a gate") {
+  TemporaryFolder folder("check-order");
+  const auto status = [&](const char* bound) {
+    const std::string order = "expect:\n  - {strategy: swap-all, batch: 64, ratio: {strategy: in-core, " +
+                              std::string(bound) + "}, required: true, source: p}\n";
+    return Spillway({"run", folder.Write("a.yaml", Small(order)), "--check"}).status;
+  };
+  CHECK(status("at_most: 1.0") == 0);  // swapping takes no time away
+  CHECK(status("at_least: 1.5") == 1);
+}
+
 TEST_CASE("3 when a single layer does not fit, with the op and the smallest limit that would do") {
   TemporaryFolder folder("three");
   const std::string file = folder.Write("s.yaml", Small());

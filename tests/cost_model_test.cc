@@ -1,11 +1,11 @@
 // The cost model on machines whose answers are mental arithmetic.
+#include "model/cost_model.h"
+
+#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "hw/machine.h"
-#include "model/cost_model.h"
 
 using namespace spillway;
 
@@ -122,8 +122,8 @@ TEST_CASE("the closest law wins, wherever it stands in the list") {
     return law;
   };
   std::vector<CostLaw> laws = {
-      named("convolution", "forward", "", 1),        named("convolution", "forward", "3x3", 2),
-      named("convolution", "forward", "3x3x3", 3),   named("convolution", "forward", "grouped", 4),
+      named("convolution", "forward", "", 1),          named("convolution", "forward", "3x3", 2),
+      named("convolution", "forward", "3x3x3", 3),     named("convolution", "forward", "grouped", 4),
       named("convolution", "backward_data", "3x3", 5), named("relu", "forward", "", 6),
       named("convolution", "forward", "1x1", 7),
   };
@@ -223,9 +223,9 @@ TEST_CASE("a copy follows the curve of its direction") {
 
   CHECK(model.Copy(500, Direction::kHostToDevice).time == 500);
   CHECK(model.Copy(100, Direction::kDeviceToHost).time == 50);
-  CHECK(model.Copy(10, Direction::kDeviceToHost).time == 50);    // never faster than the first point
+  CHECK(model.Copy(10, Direction::kDeviceToHost).time == 50);  // never faster than the first point
   CHECK(model.Copy(0, Direction::kDeviceToHost).time == 50);
-  CHECK(model.Copy(150, Direction::kDeviceToHost).time == 75);   // half way
+  CHECK(model.Copy(150, Direction::kDeviceToHost).time == 75);  // half way
   CHECK(model.Copy(300, Direction::kDeviceToHost).time == 250);
   CHECK(model.Copy(600, Direction::kDeviceToHost).time == 700);  // 1.5 ns per byte as in the last interval
 

@@ -24,7 +24,10 @@ std::string ErrorOf(const std::function<void()>& action) {
 }
 
 std::string ParseError(const std::string& text) {
-  return ErrorOf([&] { ParseDocument(text, "f.yaml"); });
+  return ErrorOf([&] {
+    const Document document = ParseDocument(text, "f.yaml");
+    Diagnostics(document).ThrowIfAny();
+  });
 }
 
 bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -143,6 +146,26 @@ TEST_CASE("texts that are no document are refused with a reason") {
     CHECK(message.rfind(c.place, 0) == 0);
     CHECK(Contains(message, c.problem));
   }
+}
+
+TEST_CASE("of a key that comes twice the first value counts, and reading goes on to the other mistakes") {
+  const Document document = ParseDocument("a: 1\na: 2\nb: x\nm: {c: 1, c: 2}\n", "f.yaml");
+  CHECK(document.root.entries.size() == 3);
+  CHECK(document.root.Find("a")->scalar == "1");
+  Diagnostics diagnostics(document);
+  diagnostics.Error({3, 4}, "wrong");
+  const std::string message = ErrorOf([&] { diagnostics.ThrowIfAny(); });
+  const std::size_t first = message.find("f.yaml:2:1: error: duplicate key 'a' (first at line 1)");
+  const std::size_t second = message.find("f.yaml:3:4: error: wrong");
+  const std::size_t third = message.find("f.yaml:4:11: error: duplicate key 'c' (first at line 4)");
+  CHECK(first == 0);
+  CHECK((first < second && second < third && third != std::string::npos));
+}
+
+TEST_CASE("a duplicate key is reported beside what ends reading") {
+  const std::string message = ParseError("a: 1\na: 2\nb: [1, 2\n");
+  CHECK(Contains(message, "f.yaml:2:1: error: duplicate key 'a'"));
+  CHECK(Contains(message, "not valid YAML"));
 }
 
 TEST_CASE("nesting of 64 levels is read") { REQUIRE(ParseError(Nested(63)) == "no error"); }
@@ -341,10 +364,19 @@ TEST_CASE("all mistakes of a map are reported at once, each once") {
   }
 }
 
+TEST_CASE("a beginning stands for the shortest name that has it") {
+  const std::vector<std::string> names = {"v100-x86-pcie3-long", "v100-x86-pcie3", "vgg16"};
+  REQUIRE(NearestName("v100-x86", names) == "v100-x86-pcie3");  // six of fourteen letters are missing
+  REQUIRE(NearestName("vgg", names) == "vgg16");
+  REQUIRE(NearestName("vg", names).empty());        // too short to mean one name
+  REQUIRE(NearestName("x86", names).empty());       // inside, not at the beginning
+  REQUIRE(NearestName("vgg61", names) == "vgg16");  // a small distance goes first
+}
+
 TEST_CASE("the nearest name is at most a third away") {
   const std::vector<std::string> names = {"vgg16", "resnet50", "alexnet"};
   REQUIRE(NearestName("vgg61", names) == "vgg16");  // one swap
-  REQUIRE(NearestName("vgg", names).empty());       // two letters of five are missing
+  REQUIRE(NearestName("vgf", names).empty());       // two letters of five are missing, one is wrong
   REQUIRE(NearestName("vgg-16", names) == "vgg16");
   REQUIRE(NearestName("ResNet50", names) == "resnet50");
   REQUIRE(NearestName("resnet", names) == "resnet50");

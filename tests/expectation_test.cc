@@ -105,6 +105,47 @@ TEST_CASE("a gate on a row that does not run fails, unless that is what was requ
   CHECK_FALSE(verdicts[2].passed);
 }
 
+TEST_CASE("a required bound is a gate") {
+  const std::vector<ResultRow> rows = {InCoreRow(), FeasibleRow()};  // 64/s at batch 64, 50/s at batch 100
+  Expectation e = Expect(Measure::kRatio, 0.78, std::numeric_limits<double>::infinity());
+  e.where.strategy = "pooch";
+  e.other.strategy = "in-core";
+  e.other.batch = 64;
+  e.required = true;
+  std::vector<Expectation> all = {e};
+  CHECK(Judge(rows, all)[0].gate);
+  CHECK(Judge(rows, all)[0].passed);  // 50/64 = 0.78125
+  all[0].value.low = 0.79;
+  CHECK_FALSE(Judge(rows, all)[0].passed);
+  all[0].required = false;
+  CHECK(Judge(rows, all)[0].passed);  // only reported
+}
+
+TEST_CASE("for bounds on a ratio, what does not run has throughput 0") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto passed = [](bool row_runs, bool other_runs, ValueRange bounds) {
+    ResultRow row = FeasibleRow(), other = FeasibleRow();
+    other.strategy = "superneurons";
+    row.feasible = row_runs;
+    other.feasible = other_runs;
+    const std::vector<ResultRow> rows = {row, other};
+    std::vector<Expectation> all = {Expect(Measure::kRatio, bounds.low, bounds.high)};
+    all[0].where.strategy = "pooch";
+    all[0].other.strategy = "superneurons";
+    all[0].required = true;
+    return Judge(rows, all).at(0).passed;
+  };
+  const ValueRange at_least{0.99, kInfinity}, at_most{-kInfinity, 1.01}, between{0.9, 1.1};
+  CHECK(passed(true, true, at_least));  // 1
+  CHECK(passed(true, false, at_least));
+  CHECK_FALSE(passed(false, true, at_least));
+  CHECK(passed(false, false, at_least));
+  CHECK_FALSE(passed(true, false, at_most));
+  CHECK(passed(false, true, at_most));
+  CHECK_FALSE(passed(true, false, between));
+  CHECK_FALSE(passed(false, true, between));
+}
+
 TEST_CASE("the table names paper, ours, difference and source") {
   const std::vector<ResultRow> rows = {FeasibleRow(), InfeasibleRow()};
   std::vector<Expectation> all = {Expect(Measure::kSamplesPerSecond, 40, 40), Expect(Measure::kFeasible, 0, 0)};

@@ -109,7 +109,7 @@ compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
 compute: record e2
 copy: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; wait e2 (produced); free b2:m1; record e3
 compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
-copy: sync e3 (barrier)
+copy: sync e3 (swap-out)
 compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
 compute: free b5:m3; record e4; sync e4 (barrier)
 copy: alloc b7:m1; copy b4:m1:host -> b7:m1 10 B; record e5
@@ -150,18 +150,18 @@ TEST_CASE("vDNN's barriers: after every layer the host waits for the kernel and 
 copy: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
 compute: record e1; sync e1 (barrier)
-copy: sync e0 (barrier)
+copy: sync e0 (swap-in)
 compute: alloc b3:m2; f2 r=b2:m1 w=b3:m2
 compute: record e2
 copy: copy b2:m1 -> b4:m1:host 10 B; wait e2 (produced); free b2:m1; record e3
 compute: sync e2 (barrier)
-copy: sync e3 (barrier)
+copy: sync e3 (swap-out)
 compute: alloc b5:g1; b2 r=b3:m2 w=b5:g1
 compute: free b3:m2; record e4; sync e4 (barrier)
-copy: sync e3 (barrier); alloc b6:m1; copy b4:m1:host -> b6:m1 10 B; record e5
+copy: sync e3 (swap-out); alloc b6:m1; copy b4:m1:host -> b6:m1 10 B; record e5
 compute: wait e5 (swap-in); b1 r=b1:data r=b6:m1 r=b5:g1
 compute: free b1:data; free b6:m1; free b5:g1; record e6; sync e6 (barrier)
-copy: sync e5 (barrier)
+copy: sync e5 (swap-in)
 )");
 }
 
@@ -196,7 +196,9 @@ TEST_CASE("the first upload may be issued before the op that needs it") {
 
 TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
   const Case c(MakeChain({.layers = 2}));
-  const Program program = c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.copy_chunk = 4})).program;
+  Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")});
+  plan.runtime.copy_chunk = 4;  // users may not ask for so little
+  const Program program = c.Lowers(plan).program;
   std::vector<std::pair<Bytes, Bytes>> pieces;  // offset, bytes
   for (const Copy& copy : program.copies) pieces.emplace_back(copy.offset, copy.bytes);
   const std::vector<std::pair<Bytes, Bytes>> tensor{{0, 4}, {4, 4}, {8, 2}};

@@ -29,10 +29,16 @@ Plan FullPlan() {
        .out_after = 0,
        .in_at = 3,
        .reason = "say \"no\": a\\b, {c}\n# next\ttab"},
-      {.tensor = 2, .after = 2, .before = 4, .action = GapAction::kRecompute, .keep_result = false, .keep_passed = false, .reason = "true"},
+      {.tensor = 2,
+       .after = 2,
+       .before = 4,
+       .action = GapAction::kRecompute,
+       .keep_result = false,
+       .keep_passed = false,
+       .reason = "true"},
       {.tensor = 3, .after = 2, .before = 3, .out_after = 2, .in_at = 3, .reason = "r\xc3\xa9sum\xc3\xa9"},
   };
-  plan.ops = {{.op = 0, .algorithm = 6, .workspace = 3 * kMiB + 1}, {.op = 3}};
+  plan.ops = {{.op = 0, .workspace = 3 * kMiB + 1}, {.op = 3}};
   plan.search = "capped at 20000 simulations";
   plan.evaluations = 20000;
   return plan;
@@ -164,6 +170,28 @@ TEST_CASE("decisions that break a rule are said where they stand") {
         "plan.yaml:5:3: error: a second decision on op 'f1:forward'");
   CHECK(Complaint("gaps:\n- {tensor: data, action: recompute, after: 'f1:forward', before: 'b1:backward'}\n") ==
         "plan.yaml:4:3: error: tensor 'data' cannot be recomputed: no forward op computes it");
+}
+
+TEST_CASE("figures out of bounds are said with what is expected") {
+  CHECK(Complaint("runtime: {copy_chunk: 1 B}\n") ==
+        "plan.yaml:3:23: error: copy_chunk: expected 0 B (copies in one piece) or at least 64 KiB, found 1 B");
+  CHECK(Complaint("runtime: {framework_time: 2 s}\n") ==
+        "plan.yaml:3:27: error: framework_time: expected at most 1 s per op, found 2 s");
+  CHECK_THAT(Complaint("runtime: {copy_streams: 3}\n"), Catch::Contains("a whole number from 1 to 2"));
+  CHECK(Complaints("runtime: {copy_chunk: 64 KiB, framework_time: 1 s}\n").empty());
+  CHECK(Complaint("ops:\n- {op: 'f1:forward', workspace: 2 TB}\n") ==
+        "plan.yaml:4:3: error: op 'f1:forward': workspace must be at most 1 TB");
+  CHECK(
+      Complaint("ops:\n- {op: 'f1:forward', algorithm: 1}\n") ==
+      "plan.yaml:4:3: error: op 'f1:forward': algorithm must be 0, the library's choice; machine profiles describe no "
+      "other yet");
+}
+
+TEST_CASE("a duplicate key hides no other mistake") {
+  const std::vector<std::string> all = Complaints("batch: 2\nruntime: {memory: pol}\n");
+  REQUIRE(all.size() == 2);
+  CHECK(all[0] == "plan.yaml:3:1: error: duplicate key 'batch' (first at line 2)");
+  CHECK_THAT(all[1], Catch::Contains("did you mean 'pool'?"));
 }
 
 TEST_CASE("shapes of the file that are not expected") {

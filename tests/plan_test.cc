@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "model/network.h"
 #include "tests/step_builder.h"
 
 namespace spillway {
@@ -263,13 +264,75 @@ TEST_CASE("indices out of range and negative figures are mistakes, not crashes")
   CHECK(Complaint(Swap(kM2, 2, kNoOp)) == "gaps[0]: tensor 'm2': no such op");
   CHECK(Complaint(Swap(kM2, -2, 4)) == "gaps[0]: tensor 'm2': no such op");
   Plan plan = PlanOf({});
-  plan.ops = {{.op = 6}, {.op = 0, .algorithm = -1}, {.op = 1, .workspace = -1}};
-  CHECK(CheckPlan(plan, step).size() == 3);
+  plan.ops = {{.op = 6}, {.op = 1, .workspace = -1}};
+  CHECK(CheckPlan(plan, step).size() == 2);
   plan.ops.clear();
   plan.runtime.copy_streams = 3;
   plan.runtime.framework_time = -1;
   plan.runtime.copy_chunk = -1;
   CHECK(CheckPlan(plan, step).size() == 3);
+}
+
+TEST_CASE("figures have bounds") {
+  const TrainingStep step = MakeChain();
+  const auto says = [&step](const Runtime& runtime, const OpDecision& decision = {.op = 0}) {
+    Plan plan = PlanOf({});
+    plan.runtime = runtime;
+    plan.ops = {decision};
+    const std::vector<std::string> messages = CheckPlan(plan, step);
+    REQUIRE(messages.size() <= 1);
+    return messages.empty() ? "" : messages.front();
+  };
+  CHECK(says({.copy_chunk = 64 * kKiB}) == "");
+  CHECK(says({.copy_chunk = 64 * kKiB - 1}) == "copy_chunk must be 0 or at least 64 KiB");
+  CHECK(says({.framework_time = kSecond}) == "");
+  CHECK(says({.framework_time = kSecond + 1}) == "framework_time must be at most 1 s");
+  CHECK(says({}, {.op = 0, .workspace = 1000 * kGB}) == "");
+  CHECK(says({}, {.op = 0, .workspace = 1000 * kGB + 1}) == "ops[0]: op 'f1:forward': workspace must be at most 1 TB");
+  for (std::int32_t algorithm : {-1, 1}) {
+    CHECK(says({}, {.op = 0, .algorithm = algorithm}) ==
+          "ops[0]: op 'f1:forward': algorithm must be 0, the library's choice; machine profiles describe no other yet");
+  }
+}
+
+TEST_CASE("a tensor does not leave before its last forward writer is done") {
+  // In AlexNet a kernel of its own adds the bias to what the convolution has written.
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("alexnet", {.batch = 2}));
+  const Uses uses(step);
+  int refused = 0, accepted = 0;
+  for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
+    const std::vector<OpId>& ops = uses.of[static_cast<std::size_t>(t)];
+    const std::vector<OpId>& writers = uses.writers[static_cast<std::size_t>(t)];
+    const TensorClass use = step.tensors[static_cast<std::size_t>(t)].use;
+    if (writers.empty() || use == TensorClass::kAuxiliary) continue;
+    for (std::size_t k = 0; k + 1 < ops.size(); ++k) {
+      Plan plan = PlanOf({Swap(t, ops[k], ops[k + 1])});
+      plan.network = "alexnet";
+      plan.batch = 2;
+      const bool early = ops[k] < writers.back();
+      INFO(step.tensors[static_cast<std::size_t>(t)].name);
+      CHECK(CheckPlan(plan, step).size() == (early ? 1 : 0));
+      (early ? refused : accepted) += 1;
+    }
+  }
+  CHECK(refused == 8);  // five convolutions and three fully connected layers
+  CHECK(accepted > refused);
+}
+
+TEST_CASE("a gap between two forward writers is refused with both ops") {
+  HandStep b;
+  const TensorId t = b.Tensor("t", TensorClass::kFeatureMap, 1);
+  b.Op("convolution", Pass::kForward, 1, {}, {t});
+  b.Op("bias", Pass::kForward, 1, {t}, {t});
+  b.Op("backward", Pass::kBackward, 1, {t}, {});
+  const TrainingStep step = b.Take();
+  const std::string message =
+      "gaps[0]: tensor 't' cannot leave the device after 'convolution': 'bias' still writes it; a gap starts after its "
+      "last forward writer at the earliest";
+  CHECK(Complaint(Swap(t, 0, 1), step) == message);
+  CHECK(Complaint(Recompute(t, 0, 1), step) == message);
+  CHECK(Complaint(Swap(t, 1, 2), step) == "");
+  CHECK(Complaint(Recompute(t, 1, 2), step) == "");
 }
 
 TEST_CASE("a plan for another network or batch") {

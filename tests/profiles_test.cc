@@ -1,8 +1,7 @@
 // The shipped V100 machines: that they load, differ where they should, and give times within reason.
+#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
-
-#include <catch2/catch.hpp>
 
 #include "hw/machine.h"
 #include "model/cost_model.h"

@@ -29,17 +29,18 @@ class Random {
   std::uint64_t state_;
 };
 
-inline OpId LastWriter(const TrainingStep& step, TensorId tensor) {
+// The last op up to `until` that writes the tensor.
+inline OpId LastWriter(const TrainingStep& step, TensorId tensor, OpId until) {
   OpId last = kNoOp;
-  for (std::size_t op = 0; op < step.ops.size(); ++op) {
-    const std::vector<TensorId>& writes = step.ops[op].writes;
-    if (std::find(writes.begin(), writes.end(), tensor) != writes.end()) last = static_cast<OpId>(op);
+  for (OpId op = 0; op <= until; ++op) {
+    const std::vector<TensorId>& writes = step.ops[static_cast<std::size_t>(op)].writes;
+    if (std::find(writes.begin(), writes.end(), tensor) != writes.end()) last = op;
   }
   return last;
 }
 
-// Decides about `percent` of all gaps of all tensors that may move, gradients included, once their last writer is done.
-// A copy out may start early, up to two ops before the gap, if the tensor is there since its last writer.
+// Decides about `percent` of all gaps of all tensors, gradients included; what FindMistakes refuses is left out again.
+// A copy out may start early, up to two ops before the gap, if the tensor is there since it was last written.
 inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::uint32_t percent, Random& random) {
   Plan plan;
   plan.strategy = "random";
@@ -48,16 +49,16 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
   plan.runtime = runtime;
   const Uses uses(step);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-    const OpId written = LastWriter(step, static_cast<TensorId>(t));
     bool moved = false;
     for (std::size_t k = 0; k + 1 < uses.of[t].size(); ++k) {
-      if (uses.of[t][k] < written || random.Below(100) >= percent) continue;
+      if (random.Below(100) >= percent) continue;
       GapDecision gap;
       gap.tensor = static_cast<TensorId>(t);
       gap.after = uses.of[t][k];
       gap.before = uses.of[t][k + 1];
       gap.action = random.Below(2) == 0 ? GapAction::kSwap : GapAction::kRecompute;
       if (gap.action == GapAction::kSwap) {
+        const OpId written = LastWriter(step, gap.tensor, gap.after);
         gap.out_after = moved ? gap.after : random.Between(std::max({0, written, gap.after - 2}), gap.after);
         gap.in_at = random.Between(gap.after + 1, gap.before);
       } else {

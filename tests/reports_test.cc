@@ -128,19 +128,23 @@ TEST_CASE("a new block begins with another machine") {
   CHECK(Contains(text, "on crate, 16.0 GB of device memory, times in ms\n"));
 }
 
-TEST_CASE("the in-core reference is the largest batch that fits, same runtime") {
+TEST_CASE("the in-core reference is the fastest in-core row of network and machine, on any runtime") {
   ResultRow small = InCoreRow();
-  small.batch = 32;
+  small.batch = 32;  // 32/s, half of InCoreRow
   ResultRow elsewhere = InCoreRow();
   elsewhere.machine = "crate";
   elsewhere.batch = 90;
-  ResultRow with_runtime = InCoreRow();
-  with_runtime.strategy = "in-core+arena";
-  const std::vector<ResultRow> rows = {small, InCoreRow(), elsewhere, with_runtime, InfeasibleRow()};
+  ResultRow slow_and_large = InCoreRow();
+  slow_and_large.batch = 90;
+  slow_and_large.step_time = 2 * kSecond;  // 45/s: more data, less of it per second
+  slow_and_large.strategy = "in-core+slow";
+  const std::vector<ResultRow> rows = {small, InCoreRow(), elsewhere, slow_and_large, InfeasibleRow()};
   CHECK(InCoreReference(rows, FeasibleRow()) == &rows[1]);
-  ResultRow pooch_on_arena = FeasibleRow();
-  pooch_on_arena.strategy = "pooch+arena";
-  CHECK(InCoreReference(rows, pooch_on_arena) == &rows[3]);
+  ResultRow pooch_on_slow = FeasibleRow();
+  pooch_on_slow.strategy = "pooch+slow";
+  CHECK(InCoreReference(rows, pooch_on_slow) == &rows[1]);  // its own runtime is no excuse
+  const std::vector<ResultRow> other_runtime = {small, slow_and_large};
+  CHECK(InCoreReference(other_runtime, FeasibleRow()) == &other_runtime[1]);  // 45/s before 32/s
   CHECK(InCoreReference({InfeasibleRow()}, FeasibleRow()) == nullptr);
 }
 
@@ -162,6 +166,43 @@ TEST_CASE("the spread of a step: shared errors stay, independent ones average ou
   // 100 equal parts of 1 % of the step with 50 % error each: 0.5 / sqrt(100) = 0.05.
   const std::vector<TimedError> parts(100, TimedError{1, 0.5});
   CHECK(RelativeSpread(0, parts, 100) == Approx(0.05));
+}
+
+// Launches of the given kinds, one kernel each.
+Program ProgramOf(std::vector<Launch> launches) {
+  Program program;
+  program.launches = std::move(launches);
+  for (std::size_t i = 0; i < program.launches.size(); ++i) {
+    Kernel kernel;
+    kernel.launch = static_cast<decltype(kernel.launch)>(i);
+    program.kernels.push_back(kernel);
+  }
+  return program;
+}
+
+Launch ReluOf(std::int64_t samples, Pass pass) {
+  Launch launch;
+  launch.kind = OpKind::kRelu;
+  launch.pass = pass;
+  launch.shape.in.n = launch.shape.out.n = samples;
+  return launch;
+}
+
+TEST_CASE("kernels of one law are one part: their errors add up") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  const Launch small = ReluOf(1 << 20, Pass::kForward), large = ReluOf(1 << 24, Pass::kForward);
+  const Launch backward = ReluOf(1 << 20, Pass::kBackwardData);
+  Evaluation evaluation;
+  evaluation.program = ProgramOf({small, large, backward});
+  const std::vector<TimedError> parts = PartsOf(evaluation, costs);
+  REQUIRE(parts.size() == 4);  // forward, backward, and the two copy directions
+  CHECK(parts[0].time == costs.Kernel(small).time + costs.Kernel(large).time);
+  CHECK(parts[0].error == Approx(costs.Kernel(small).error));  // the error of that law, as both have it
+  CHECK(parts[1].time == costs.Kernel(backward).time);
+  // Two kernels of 50 ns with 40 %: together 40 % of 100 ns; apart it would be 40 % / sqrt(2) = 28 %.
+  const std::vector<TimedError> together = {{100, 0.4}};
+  CHECK(RelativeSpread(0, together, 100) == Approx(0.4));
 }
 
 TEST_CASE("the 80 % interval") {

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "tests/temporary_folder.h"
+
 namespace spillway {
 namespace {
 
@@ -115,6 +117,27 @@ TEST_CASE("a runtime put in place of the strategy's own reaches plan and row") {
   CHECK(result.row.strategy == "swap-all+arena");
   CHECK(result.row.memory_model == "arena");
   CHECK(result.plan.runtime.copy_streams == 2);
+}
+
+TEST_CASE("a plan from a file has no search of its own, and the name plan where it gives no strategy") {
+  const TemporaryFolder folder("run-plan");
+  const auto row_of = [&](const std::string& plan) {
+    folder.Write("p.yaml", plan);
+    PreparedRun run;
+    Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: v100-x86-pcie3\n"
+                                       "strategies: in-core\n",
+                                       "s.yaml")),
+            {.plan = folder.Path("p.yaml")}, run);
+    return RunPoint(run, run.points.at(0)).row;
+  };
+  const ResultRow bare = row_of("network: cifar-resnet20\nbatch: 1\n");
+  CHECK(bare.strategy == "plan");
+  CHECK(bare.search == "plan file");
+  const ResultRow named =
+      row_of("network: cifar-resnet20\nbatch: 1\nstrategy: pooch\nsearch: exact\nevaluations: 77\n");
+  CHECK(named.strategy == "pooch");
+  CHECK(named.search == "plan file");
+  CHECK(named.evaluations == 0);
 }
 
 TEST_CASE("a faster link never makes swapping everything slower, all else equal") {
