@@ -28,9 +28,11 @@ class Relax {
     const Instruction* const code = program_.code.data();
     const auto count = static_cast<std::uint32_t>(program_.code.size());
     Nanos* const event_time = scratch_.event_time.data();
+    std::array<Nanos, kOpcodes> issue_cost = conditions_.host_cost;
+    issue_cost[static_cast<std::size_t>(Opcode::kHostSync)] = 0;  // comes after the wait
     for (std::uint32_t i = 0; i < count; ++i) {
       const Instruction in = code[i];
-      if (in.opcode != Opcode::kHostSync) host_ += conditions_.host_cost[static_cast<std::size_t>(in.opcode)];
+      host_ += issue_cost[static_cast<std::size_t>(in.opcode)];
       switch (in.opcode) {
         case Opcode::kKernel:
         case Opcode::kCopy:
