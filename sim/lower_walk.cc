@@ -132,23 +132,6 @@ void LowerWalk::IssueSwapIns(OpId op) {
   }
 }
 
-bool LowerWalk::StartsLayerBackward(OpId op) const {
-  if (op < step_.first_backward || op >= step_.first_update) return false;
-  return op == step_.first_backward || step_.ops[Index(op)].layer != step_.ops[Index(op - 1)].layer;
-}
-
-// Frameworks fetch what a layer saved before any op of its backward runs. Recomputing between those ops would need its
-// memory beside the gradients that the first of them has written.
-void LowerWalk::RecomputeForLayer(OpId first) {
-  const OpId end = EndOfLayer(first);
-  for (OpId op = first; op < end; ++op) {
-    for (const TensorId t : step_.ops[Index(op)].reads) {
-      const std::uint32_t gap = at_[Index(t)].gap;
-      if (gap != kNoGap && plan_.gaps[gap].action == GapAction::kRecompute) Materialise(t, first);
-    }
-  }
-}
-
 // Allocates results and workspace, writes the kernel, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
   const Op& o = step_.ops[Index(op)];
@@ -228,44 +211,6 @@ void LowerWalk::Barriers(OpId op) {
   }
 }
 
-bool LowerWalk::Materialise(TensorId tensor, OpId op) {
-  if (at_[Index(tensor)].device != kNoBuffer) return false;
-  if (NeedsRecompute(tensor)) BringSources(tensor, op);
-  BringBack(tensor, op);
-  return true;
-}
-
-// What stays comes first, as far back as need be, so that nothing that is here in passing waits beside the
-// recomputation of something else.
-void LowerWalk::BringSources(TensorId tensor, OpId op) {
-  for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
-    if (writer > LastWriter(tensor, op)) break;
-    for (const TensorId t : step_.ops[Index(writer)].reads) {
-      if (t == tensor || at_[Index(t)].device != kNoBuffer) continue;
-      if (StaysFor(t, op)) {
-        Materialise(t, op);
-      } else if (NeedsRecompute(t)) {
-        BringSources(t, op);
-      }
-    }
-  }
-}
-
-void LowerWalk::BringBack(TensorId tensor, OpId op) {
-  const std::uint32_t gap = at_[Index(tensor)].gap;
-  if (gap != kNoGap && needed_at_[gap] == kNoOp) needed_at_[gap] = op;
-  if (NeedsRecompute(tensor)) {
-    Recompute(tensor, op);
-  } else {
-    SwapIn(tensor);
-  }
-}
-
-bool LowerWalk::NeedsRecompute(TensorId tensor) const {
-  const Residence& at = at_[Index(tensor)];
-  return !at.host_valid || (at.gap != kNoGap && plan_.gaps[at.gap].action == GapAction::kRecompute);
-}
-
 void LowerWalk::SwapIn(TensorId tensor) {
   Residence& at = at_[Index(tensor)];
   const Bytes bytes = tables_.bytes[Index(tensor)];
@@ -278,57 +223,6 @@ void LowerWalk::SwapIn(TensorId tensor) {
                 .link = tables_.link,
                 .direction = Direction::kHostToDevice},
                in_stream_);
-}
-
-void LowerWalk::Recompute(TensorId tensor, OpId op) {
-  for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
-    if (writer <= LastWriter(tensor, op)) RunWriterAgain(writer, tensor, op);
-  }
-  at_[Index(tensor)].keeps_result = KeepsResult(tensor);
-}
-
-// Of those to run again; later in-place writers have not run yet.
-OpId LowerWalk::LastWriter(TensorId tensor, OpId op) const {
-  const std::uint32_t gap = at_[Index(tensor)].gap;
-  return gap == kNoGap ? op - 1 : plan_.gaps[gap].after;
-}
-
-bool LowerWalk::KeepsResult(TensorId tensor) const {
-  const std::uint32_t gap = at_[Index(tensor)].gap;
-  return gap == kNoGap || plan_.gaps[gap].keep_result;
-}
-
-void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
-  const Op& o = step_.ops[Index(writer)];
-  std::vector<TensorId> passing;                 // here for this kernel only
-  for (const bool transients : {false, true}) {  // a map may be a long way back
-    for (const TensorId t : o.reads) {
-      const bool transient = step_.tensors[Index(t)].use == TensorClass::kTransient;
-      if (t == tensor || transient != transients || at_[Index(t)].device != kNoBuffer) continue;
-      BringBack(t, op);
-      if (!StaysFor(t, op)) passing.push_back(t);
-    }
-  }
-  for (const TensorId t : o.writes) {
-    if (t != tensor && at_[Index(t)].device == kNoBuffer && !StaysFor(t, op)) passing.push_back(t);
-  }
-  Launch(writer, true);
-  for (const TensorId t : passing) FreeOnDevice(t);
-}
-
-bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
-  const std::uint32_t gap = at_[Index(tensor)].gap;
-  const OpId next = tables_.uses.Next(tensor, op - 1);
-  if (next == kNoOp || !KeepsResult(tensor)) return false;
-  return gap == kNoGap || plan_.gaps[gap].keep_passed || next < EndOfLayer(op);
-}
-
-// The first op behind those of `op`'s layer that follow one another.
-OpId LowerWalk::EndOfLayer(OpId op) const {
-  const auto ops = static_cast<OpId>(step_.ops.size());
-  OpId end = op + 1;
-  while (end < ops && end != step_.first_update && step_.ops[Index(end)].layer == step_.ops[Index(op)].layer) ++end;
-  return end;
 }
 
 // Not if the host has it already, from an earlier gap or an early start.
