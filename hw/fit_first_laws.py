@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Where the numbers in hw/v100-*.yaml came from: cost laws and transfer curves fitted to published measurements.
+"""Where laws and transfer curves of the shipped profiles came from: fits to published measurements.
 
   fit_first_laws.py FOLDER                 report: every law and curve, its error, row count and cross-checks
   fit_first_laws.py FOLDER --laws RATE     the `laws:` rows as YAML; RATE = link rate in GB/s, for copy_slowdown
   fit_first_laws.py FOLDER --curve SYSTEM LINK LOCALITY [SCALE]   the points of one link's two curves as YAML
+  fit_first_laws.py FOLDER --memory KIND SYSTEM LINK LOCALITY     the same for other memory (pageable, managed_prefetch,
+                                                                  managed_touch), as an item of `other_memory`
 
 FOLDER holds the collected tables, which are not part of this project; the publications are named in the profiles.
 Plain Python 3, no packages, no random numbers: the same tables give the same text.
@@ -29,7 +31,7 @@ import sys
 
 MIB = 2**20
 V100_SXM2, V100_PCIE, P100 = (15700.0, 900.0), (14000.0, 900.0), (9300.0, 732.0)  # flops/ns, bytes/ns
-TITAN_V_BANDWIDTH = 653.0
+TITAN_V_BANDWIDTH, A100_BANDWIDTH = 653.0, 1555.0
 WORKSPACE_LIMIT = 8 * MIB
 ROUNDING = 1.1 * MIB  # the published workspace sizes are this much too large at most
 # Workspace of fused Winograd in the published tables: about 25 words per (input channel, output channel).
@@ -232,9 +234,9 @@ def statistics_kernel(tables):
     return median(shares), half_range([math.log(v) for v in shares]), len(shares)
 
 
-def element_wise(tables, op):
-    pairs = [(int(r['min_bytes']) / V100_PCIE[1], float(r['fwd_ms']) * 1e6)
-             for r in tables.read('membound_neusight_v100.csv') if r['op'] == op and int(r['min_bytes']) >= 64 * MIB]
+def element_wise(tables, op, chip='v100', bandwidth=V100_PCIE[1]):
+    pairs = [(int(r['min_bytes']) / bandwidth, float(r['fwd_ms']) * 1e6)
+             for r in tables.read(f'membound_neusight_{chip}.csv') if r['op'] == op and int(r['min_bytes']) >= 64 * MIB]
     return fit_floor(pairs) + (len(pairs),)
 
 
@@ -396,13 +398,17 @@ def all_laws(tables):
     return convolution_laws(tables) + linear_laws(tables) + memory_laws(tables)
 
 
-POINTS = 6  # per curve
+# Kinds of host memory by the names that profiles give them: the published name, and points per curve. The rate of all
+# but pinned copies goes up and down with the size.
+KINDS = {'pinned': ('pinned', 6), 'pageable': ('pageable', 10), 'managed_prefetch': ('unified_prefetch', 10),
+         'managed_touch': ('unified_demand_fault', 10)}
+MEASURED = (('DGX-1', 'PCIe3 x16'), ('AC922', 'NVLink2 x3'), ('S822LC', 'NVLink1 x2'))
 
 
-def published_curve(tables, system, link, direction, locality):
+def published_curve(tables, system, link, direction, locality, kind='pinned'):
     rows = [r for r in tables.read('transfer_commscope_curves.csv')
             if (r['system'], r['link'], r['kind'], r['direction'], r['locality'])
-            == (system, link, 'pinned', direction, locality)]
+            == (system, link, KINDS[kind][0], direction, locality)]
     return sorted((int(r['bytes']), float(r['time_us_mean']) * 1000) for r in rows)
 
 
@@ -459,12 +465,39 @@ def reduce_curve(curve, count):
                        for i in range(j) if (used - 1, i) in best]
             if options:
                 best[(used, j)] = min(options)
-    return fit_knots(curve, [curve[i][0] for i in best[(count, size - 1)][1]])
+    return not_decreasing(fit_knots(curve, [curve[i][0] for i in best[(count, size - 1)][1]]))
+
+
+def not_decreasing(points):
+    """Points that would make a larger copy faster (noise of latencies) share the median of their times; of more than
+    two the first and the last stay."""
+    pools = []
+    for size, time in points:
+        pools.append(([size], [time]))
+        while len(pools) > 1 and middle(pools[-2][1]) > middle(pools[-1][1]):
+            (sizes, times), (earlier, before) = pools.pop(), pools.pop()
+            pools.append((earlier + sizes, before + times))
+    return [(size, middle(times)) for sizes, times in pools for size in sorted({sizes[0], sizes[-1]})]
+
+
+def middle(values):
+    return sorted(values)[(len(values) - 1) // 2]
 
 
 def curve_errors(points, curve):
     errors = [abs(interpolate(points, b) / t - 1) for b, t in curve if b >= 65536]
     return median(errors), quantile(errors, 0.9), max(errors)
+
+
+def spot_law(tables, gpu, direction):
+    """(latency ns, bytes/ns) of the law latency + bytes / rate of least squared relative error through single sizes."""
+    table = tables.read('transfer_spot_measurements.csv')
+    rows = [(int(r['bytes']), int(r['bytes']) / float(r['gb_per_s'])) for r in table
+            if (r['gpu'], r['direction'], r['kind']) == (gpu, direction, 'pinned') and r['bytes']]
+    weights = [(1 / time, size / time) for size, time in rows]
+    matrix = [[sum(w[i] * w[j] for w in weights) for j in range(2)] for i in range(2)]
+    latency, inverse = solve(matrix, [sum(w[i] for w in weights) for i in range(2)])
+    return latency, 1 / inverse, len(rows)
 
 
 def scaled(points, factor):
@@ -480,15 +513,21 @@ def size_text(size):
     return f'{size} B'
 
 
-def print_curve(tables, system, link, locality, factor):
+def print_curve(tables, system, link, locality, factor=1.0, kind='pinned', indent='    '):
     for direction, key in (('H2D', 'host_to_device'), ('D2H', 'device_to_host')):
-        curve = published_curve(tables, system, link, direction, locality)
-        points = reduce_curve(curve, POINTS)
+        curve = published_curve(tables, system, link, direction, locality, kind)
+        points = reduce_curve(curve, KINDS[kind][1])
         errors = curve_errors(points, curve)
-        print(f'    {key}:  # error above 64 KiB: median {errors[0]:.3f}, 90 % {errors[1]:.3f}, max {errors[2]:.3f}')
-        print('      points:')
+        print(f'{indent}{key}:  # error above 64 KiB: median {errors[0]:.3f}, 90 % {errors[1]:.3f}, '
+              f'max {errors[2]:.3f}')
+        print(f'{indent}  points:')
         for size, time in scaled(points, factor):
-            print(f'        - [{size_text(size)}, {float(f"{time / 1000:.4g}"):.10g} us]')
+            print(f'{indent}    - [{size_text(size)}, {float(f"{time / 1000:.4g}"):.10g} us]')
+
+
+def print_memory(tables, kind, system, link, locality):
+    print(f'      - kind: {kind}')
+    print_curve(tables, system, link, locality, 1.0, kind, ' ' * 8)
 
 
 def print_laws(laws, rate):
@@ -532,13 +571,23 @@ def print_report(tables):
         best = fit(samples, CONVOLUTION_FIXED)
         print(f'  NeuSight forward 3x3, {"within 8 MiB" if limited else "no limit"}: {math.exp(shown.bias):.2f} '
               f'+- {shown.spread:.2f}, {shown.rows} rows; their own fit {best.flop:.2f} {best.bandwidth:.2f}')
-    print(f'\nTransfer curves of {POINTS} points, error above 64 KiB (median, 90 %, max)')
-    for system, link in (('DGX-1', 'PCIe3 x16'), ('AC922', 'NVLink2 x3')):
+    print('\nElement-wise kernels and soft-max, fraction of the bandwidth (tensors of 64 MiB or more; floor taken off)')
+    for chip, bandwidth in (('v100', V100_PCIE[1]), ('p100', P100[1]), ('a100', A100_BANDWIDTH)):
+        for op in ('relu', 'add', 'softmax'):
+            floor, fraction, spread, rows = element_wise(tables, op, chip, bandwidth)
+            print(f'  {chip} {op:8} {fraction:.3f} +- {spread:.3f}, floor {floor / 1000:.0f} us, {rows} rows')
+    print('\nCopies of few sizes: latency + bytes / rate')
+    for direction in ('H2D', 'D2H'):
+        latency, rate, rows = spot_law(tables, 'A100-PCIE-40GB', direction)
+        print(f'  A100-PCIE-40GB {direction} {latency / 1000:.1f} us, {rate:.1f} GB/s, {rows} sizes')
+    print('\nTransfer curves, error above 64 KiB (median, 90 %, max)')
+    for (system, link), kind in ((m, k) for m in MEASURED for k in KINDS):
         for locality in ('local', 'remote'):
             for direction in ('H2D', 'D2H'):
-                curve = published_curve(tables, system, link, direction, locality)
-                errors = curve_errors(reduce_curve(curve, POINTS), curve)
-                print(f'  {system:6} {link:11} {direction} {locality:7} ' + ' '.join(f'{e:.3f}' for e in errors))
+                curve = published_curve(tables, system, link, direction, locality, kind)
+                errors = curve_errors(reduce_curve(curve, KINDS[kind][1]), curve)
+                print(f'  {system:6} {link:11} {kind:16} {direction} {locality:7} '
+                      + ' '.join(f'{e:.3f}' for e in errors))
 
 
 def main(arguments):
@@ -551,6 +600,8 @@ def main(arguments):
         print_laws(all_laws(tables), float(arguments[2]))
     elif arguments[1] == '--curve' and len(arguments) in (5, 6):
         print_curve(tables, *arguments[2:5], float(arguments[5]) if len(arguments) == 6 else 1.0)
+    elif arguments[1] == '--memory' and len(arguments) == 6 and arguments[2] in KINDS:
+        print_memory(tables, *arguments[2:6])
     else:
         sys.exit(__doc__)
 

@@ -1,5 +1,6 @@
 #include "hw/machine.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -35,6 +36,21 @@ Nanos TransferCurve::Time(Bytes bytes) const {
   const double rate = static_cast<double>(to.time - from.time) / static_cast<double>(to.bytes - from.bytes);
   const double time = static_cast<double>(from.time) + rate * static_cast<double>(bytes - from.bytes);
   return static_cast<Nanos>(std::llround(std::fmin(time, kLongest)));
+}
+
+const std::vector<std::string>& OtherMemoryNames() {
+  static const std::vector<std::string> kNames = {"pageable", "managed_prefetch", "managed_touch"};
+  return kNames;
+}
+
+const char* OtherMemoryName(OtherMemory::Kind kind) {
+  return OtherMemoryNames().at(static_cast<std::size_t>(kind)).c_str();
+}
+
+const OtherMemory* Link::FindOtherMemory(OtherMemory::Kind kind) const {
+  const auto found = std::find_if(other_memory.begin(), other_memory.end(),
+                                  [kind](const OtherMemory& memory) { return memory.kind == kind; });
+  return found == other_memory.end() ? nullptr : &*found;
 }
 
 Bytes Device::UsableMemory() const {

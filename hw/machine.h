@@ -50,14 +50,33 @@ struct HostNode {
   bool operator==(const HostNode&) const = default;
 };
 
+// Host memory that is not pinned, and what moving it costs.
+struct OtherMemory {
+  enum class Kind : std::uint8_t {
+    kPageable,         // ordinary memory: the driver stages every copy
+    kManagedPrefetch,  // unified memory, moved by an explicit prefetch
+    kManagedTouch,     // unified memory, moved page by page as a processor on the other side touches it
+  };
+  Kind kind = Kind::kPageable;
+  std::array<TransferCurve, 2> curves;  // by Direction
+  std::string note;                     // what the curves do not hold
+  bool operator==(const OtherMemory&) const = default;
+};
+const std::vector<std::string>& OtherMemoryNames();  // by kind: "pageable", "managed_prefetch", "managed_touch"
+const char* OtherMemoryName(OtherMemory::Kind kind);
+
 struct Link {
   std::string name;
-  int host = 0;                         // index into Machine::hosts
-  int device = 0;                       // index into Machine::devices
-  std::array<TransferCurve, 2> curves;  // by Direction, pinned memory
+  int host = 0;                           // index into Machine::hosts
+  int device = 0;                         // index into Machine::devices
+  std::array<TransferCurve, 2> curves;    // by Direction, pinned memory
+  std::vector<OtherMemory> other_memory;  // what is known of it, each kind at most once
   // While copies run in both directions, each proceeds at this fraction of its rate alone; 1 = full duplex.
   double duplex_factor = 1.0;
   Source duplex_source;
+
+  // nullptr: nothing is known of this kind on this link.
+  const OtherMemory* FindOtherMemory(OtherMemory::Kind kind) const;
   bool operator==(const Link&) const = default;
 };
 
@@ -84,6 +103,38 @@ struct CostLaw {
   bool operator==(const CostLaw&) const = default;
 };
 
+// One fitted cost law: a form (model/kernel_form.h) with the parameters found for this device. Preferred to `laws`.
+struct KernelModel {
+  struct Parameter {
+    std::string name;
+    double value = 0;
+    bool operator==(const Parameter&) const = default;
+  };
+  std::string form;       // "winograd_nonfused"
+  std::string op, pass;   // "convolution", "forward"
+  std::string algorithm;  // the library's name for it; "" where there is no choice
+  std::string math = "fp32";
+  std::vector<Parameter> parameters;  // exactly those of the form, in its order
+  // Standard deviations of the logarithm of measured / predicted: what all launches of this model share on one device
+  // and software stack, and what each launch has of its own.
+  double shared_error = 0.1;
+  double own_error = 0.2;
+  double copy_slowdown = 1.0;  // as in CostLaw
+  // Range of the samples, in flops of the launch (bytes where it has next to no flops); 0, 0 = not known. An answer
+  // outside says so.
+  double least_work = 0, most_work = 0;
+  Source source;
+  bool operator==(const KernelModel&) const = default;
+};
+
+// What a measuring harness adds to every call that it times ("pytorch-2.1-events"): a call never seems to take less. No
+// part of a kernel's time; kept to compare predictions with samples of that harness.
+struct CallFloor {
+  std::string harness, op, pass;
+  Nanos floor = 0;
+  bool operator==(const CallFloor&) const = default;
+};
+
 struct Device {
   std::string name;
   Bytes total_memory = 0;
@@ -92,8 +143,15 @@ struct Device {
   double peak_flops = 0;        // fp32 operations per nanosecond
   double memory_bandwidth = 0;  // bytes per nanosecond
   int multiprocessors = 0;
+  Bytes l2_cache = 0;  // 0 = not known
   HostCosts host_costs;
   std::vector<CostLaw> laws;
+  std::string models_from;  // the profile whose first device taught the two below; "" = this one's own
+  std::vector<KernelModel> models;
+  std::vector<CallFloor> call_floors;
+  // Standard deviation of the logarithm that all kernel times share: what another driver, library version, clock or
+  // cooling does to one kernel it does to all. Measured profiles of the very machine have less.
+  double stack_error = 0.15;
   Source source;  // of the figures above
   Source memory_source;
 

@@ -7,17 +7,27 @@
 //   hosts (r)      list of {name (r), memory (r) > 0, pinned_limit = memory, source (r)}
 //   devices (r)    list of
 //     name (r)
-//     figures (r)     {peak (r) FLOP/s, memory_bandwidth (r) B/s, multiprocessors (r) [1..10000], source (r)}
+//     figures (r)     {peak (r) FLOP/s, memory_bandwidth (r) B/s, multiprocessors (r) [1..10000],
+//                      l2_cache, source (r)}
 //     memory (r)      {total (r) > 0, reserve (r) < total, pool_fraction (r) (0..1], source (r)}
 //     host_costs (r)  {kernel_launch, copy_submit, event_record, stream_wait, pool_alloc, pool_free, sync:
 //                      durations, all (r); source (r)}
 //     laws            list of {op (r), pass (r), window, flop_fraction (r) [0..5], bandwidth_fraction (r) [0..5],
 //                      fixed = 0 ns, workspace = 0 B, error = 0.3 [0..10], copy_slowdown = 1 [1..10], source (r)};
 //                      (op, pass, window) unique
+//     models_from     a profile (as same_as below): models and call floors of its first device, instead of own ones
+//     call_floors     list of {harness (r), op (r), pass, floor (r)}
+//     stack_error     = 0.15 [0..10]
+//     models          list of {form (r), op (r), pass (r), algorithm, math = fp32, parameters (r): map of numbers,
+//                      shared_error = 0.1 [0..10], own_error = 0.2 [0..10], copy_slowdown = 1 [1..10],
+//                      work: {least, most}, source (r)}; forms and their parameters: model/kernel_form.h
 //   links (r)      list of
 //     name (r), host (r), device (r)               the last two name entries above
 //     host_to_device (r), device_to_host (r)       {points (r): list of [size, time], error = 0.1 [0..10], source (r)};
 //                      at least two points, sizes increasing, times not decreasing, the last interval takes time
+//     other_memory                                 list of {kind (r): pageable | managed_prefetch | managed_touch, note,
+//                                                  host_to_device (r), device_to_host (r)}: the same for memory that is
+//                                                  not pinned; each kind at most once
 //     duplex (r)      {factor (r) [0.5..1], source (r)}
 //
 //   source         one of {measured: text}, {published: text}, {assumed: text}
@@ -64,6 +74,17 @@ std::string FindProfile(const std::string& name, const std::string& beside) {
   return "";
 }
 
+// Where `name`, under `key`, leads to; the mistake is reported when it leads nowhere or back.
+std::string FollowReference(MapReader& reader, std::string_view key, const std::string& name,
+                            const std::vector<std::string>& chain) {
+  const std::string path = FindProfile(name, fs::path(chain.back()).parent_path().string());
+  const bool cycle = std::find(chain.begin(), chain.end(), path) != chain.end();
+  reader.Check(!path.empty(), key, UnknownMachine(name));
+  reader.Check(path.empty() || !cycle, key,
+               fmt::format("profiles name each other in a circle: {} -> {}", fmt::join(chain, " -> "), path));
+  return path;
+}
+
 Machine ReadSecondName(MapReader& reader, Diagnostics& diagnostics, std::vector<std::string>& chain) {
   const std::string name = reader.RequiredString("name");
   const std::string other = reader.RequiredString("same_as");
@@ -71,11 +92,7 @@ Machine ReadSecondName(MapReader& reader, Diagnostics& diagnostics, std::vector<
   const std::string software = reader.StringOr("software", "");
   const std::vector<std::string> notes = reader.StringsOrNone("notes");
   reader.Finish();
-  const std::string path = FindProfile(other, fs::path(chain.back()).parent_path().string());
-  const bool cycle = std::find(chain.begin(), chain.end(), path) != chain.end();
-  reader.Check(!path.empty(), "same_as", UnknownMachine(other));
-  reader.Check(path.empty() || !cycle, "same_as",
-               fmt::format("profiles name each other in a circle: {} -> {}", fmt::join(chain, " -> "), path));
+  const std::string path = FollowReference(reader, "same_as", other, chain);
   diagnostics.ThrowIfAny();
 
   chain.push_back(path);
@@ -87,6 +104,23 @@ Machine ReadSecondName(MapReader& reader, Diagnostics& diagnostics, std::vector<
   return machine;
 }
 
+// Fetches the models of devices that name another profile for them.
+void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector<std::string> chain, Machine& machine) {
+  const Node& devices = *document.root.Find("devices");
+  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+    Device& device = machine.devices[i];
+    if (device.models_from.empty()) continue;
+    MapReader reader(devices.items[i], diagnostics, "device");
+    const std::string path = FollowReference(reader, "models_from", device.models_from, chain);
+    diagnostics.ThrowIfAny();
+    chain.push_back(path);
+    const Machine teacher = ReadProfile(LoadDocument(path), chain);
+    chain.pop_back();
+    device.models = teacher.devices.front().models;
+    device.call_floors = teacher.devices.front().call_floors;
+  }
+}
+
 Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
   Diagnostics diagnostics(document);
   MapReader reader(document.root, diagnostics, "machine profile");
@@ -94,6 +128,7 @@ Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
   Machine machine = ReadMachine(reader, diagnostics);
   reader.Finish();
   diagnostics.ThrowIfAny();
+  FetchModels(document, diagnostics, chain, machine);
   return machine;
 }
 

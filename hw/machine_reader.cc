@@ -6,10 +6,14 @@
 #include <set>
 #include <tuple>
 
+#include "hw/kernel_model_text.h"
+#include "hw/link_reader.h"
+#include "hw/profile_parts.h"
+#include "hw/source_text.h"
+
 namespace spillway {
 namespace {
 
-constexpr double kMostError = 10;
 constexpr double kMostFraction = 5;  // fast algorithms, counted by their direct operations, exceed the peak
 constexpr double kMostSlowdown = 10;
 constexpr const char* kNotPositive = "must be more than zero";
@@ -20,7 +24,7 @@ class ProfileReader {
   Machine Read(MapReader& reader);
 
  private:
-  Source ReadSource(MapReader& reader);
+  Source ReadSource(MapReader& reader) { return spillway::ReadSource(reader, diagnostics_); }
   HostNode ReadHost(const Node& node);
   Device ReadDevice(const Node& node);
   void ReadFigures(const Node& node, const std::string& owner, Device& device);
@@ -28,40 +32,7 @@ class ProfileReader {
   HostCosts ReadHostCosts(const Node& node, const std::string& owner);
   CostLaw ReadLaw(const Node& node, const std::string& owner);
   void CheckLaws(const Node& list, const std::vector<CostLaw>& laws);
-  Link ReadLink(const Node& node, const Machine& machine);
-  void ReadDuplex(const Node& node, const std::string& owner, Link& link);
-  TransferCurve ReadCurve(const Node& node, const std::string& what);
-  TransferCurve::Point ReadPoint(const Node& node);
-  void CheckPoints(const Node& list, const std::vector<TransferCurve::Point>& points);
-
   void CheckLinked(const Node* devices, const Machine& machine);
-
-  // Reads the items of `list` (none when it is nullptr) by one, at least `least` of them, each
-  // called `what` in messages.
-  template <typename T, typename ReadItem>
-  std::vector<T> ReadList(const Node* list, std::size_t least, const std::string& what, ReadItem read) {
-    std::vector<T> values;
-    if (list == nullptr) return values;
-    if (!list->IsSequence()) {
-      diagnostics_.Error(list->mark, fmt::format("expected a list, one entry for each {}", what));
-    } else if (list->items.size() < least) {
-      diagnostics_.Error(list->mark, fmt::format("expected at least {} {}{}", least, what, least == 1 ? "" : "s"));
-    }
-    for (const Node& item : list->items) values.push_back(read(item));
-    return values;
-  }
-
-  // Index of the thing named under `key`. Says nothing when `known` is empty: that was reported.
-  template <typename T>
-  int Endpoint(MapReader& reader, std::string_view key, const std::vector<T>& known) {
-    const std::string name = reader.RequiredString(key);
-    std::vector<std::string> names;
-    for (const T& candidate : known) names.push_back(candidate.name);
-    const auto found = std::find(names.begin(), names.end(), name);
-    reader.Check(known.empty() || found != names.end(), key,
-                 fmt::format("no {} is called '{}'{}", key, name, DidYouMean(name, names)));
-    return found == names.end() ? -1 : static_cast<int>(found - names.begin());
-  }
 
   template <typename T>
   void CheckNames(const Node* list, const std::vector<T>& values) {
@@ -75,31 +46,6 @@ class ProfileReader {
 
   Diagnostics& diagnostics_;
 };
-
-// "device 'gpu0'", or "device" while it has no name.
-std::string Called(const char* what, const Node& node) {
-  const Node* name = node.Find("name");
-  return name != nullptr && name->IsScalar() ? fmt::format("{} '{}'", what, name->scalar) : what;
-}
-
-Source ProfileReader::ReadSource(MapReader& reader) {
-  const Node* node = reader.Required("source");
-  if (node == nullptr) return {};
-  Source source;
-  MapReader kinds(*node, diagnostics_, "source");
-  int given = 0;
-  for (const Source::Kind kind : {Source::Kind::kMeasured, Source::Kind::kPublished, Source::Kind::kAssumed}) {
-    const std::string text = kinds.StringOr(SourceKindName(kind), "");
-    if (text.empty()) continue;
-    source = {kind, text};
-    ++given;
-  }
-  kinds.Finish();
-  if (given != 1 && node->IsMap()) {
-    diagnostics_.Error(node->mark, "source: expected exactly one of measured, published, assumed, with a text");
-  }
-  return source;
-}
 
 HostNode ProfileReader::ReadHost(const Node& node) {
   MapReader reader(node, diagnostics_, Called("host", node));
@@ -119,6 +65,7 @@ void ProfileReader::ReadFigures(const Node& node, const std::string& owner, Devi
   device.peak_flops = reader.RequiredFlopRate("peak");
   device.memory_bandwidth = reader.RequiredBandwidth("memory_bandwidth");
   device.multiprocessors = static_cast<int>(reader.RequiredInteger("multiprocessors", 1, 10000));
+  device.l2_cache = reader.BytesOr("l2_cache", 0);
   device.source = ReadSource(reader);
   reader.Finish();
   reader.Check(device.peak_flops > 0, "peak", kNotPositive);
@@ -191,73 +138,19 @@ Device ProfileReader::ReadDevice(const Node& node) {
   if (const Node* memory = reader.Required("memory")) ReadMemory(*memory, owner, device);
   if (const Node* costs = reader.Required("host_costs")) device.host_costs = ReadHostCosts(*costs, owner);
   if (const Node* laws = reader.Optional("laws")) {
-    device.laws = ReadList<CostLaw>(laws, 0, "law", [&](const Node& item) { return ReadLaw(item, owner); });
+    device.laws =
+        ReadList<CostLaw>(laws, 0, "law", diagnostics_, [&](const Node& item) { return ReadLaw(item, owner); });
     CheckLaws(*laws, device.laws);
   }
+  device.models_from = reader.StringOr("models_from", "");
+  device.call_floors = ReadList<CallFloor>(reader.Optional("call_floors"), 0, "call floor", diagnostics_,
+                                           [&](const Node& item) { return ReadCallFloor(item, diagnostics_, owner); });
+  device.stack_error = reader.NumberOr("stack_error", device.stack_error, 0, kMostError);
+  device.models = ReadList<KernelModel>(reader.Optional("models"), 0, "model", diagnostics_,
+                                        [&](const Node& item) { return ReadKernelModel(item, diagnostics_, owner); });
+  reader.Check(device.models_from.empty() || device.models.empty(), "models_from", "there are models of its own too");
   reader.Finish();
   return device;
-}
-
-TransferCurve::Point ProfileReader::ReadPoint(const Node& node) {
-  if (node.IsSequence() && node.items.size() == 2) {
-    const auto bytes = ParseBytes(node.items[0].scalar);
-    const auto time = ParseDuration(node.items[1].scalar);
-    if (bytes && time) return {*bytes, *time};
-  }
-  diagnostics_.Error(node.mark, "expected a point [size, time], such as [64 KiB, 15 us]");
-  return {-1, -1};
-}
-
-void ProfileReader::CheckPoints(const Node& list, const std::vector<TransferCurve::Point>& points) {
-  for (const TransferCurve::Point& point : points) {
-    if (point.bytes < 0) return;  // reported; the order of the others means little
-  }
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const Mark mark = list.items[i].mark;
-    if (points[i].bytes <= points[i - 1].bytes) diagnostics_.Error(mark, "points: sizes must increase");
-    if (points[i].time < points[i - 1].time) diagnostics_.Error(mark, "points: a larger copy cannot take less time");
-    if (i + 1 == points.size() && points[i].time == points[i - 1].time) {
-      diagnostics_.Error(mark, "points: the last interval gives the rate of larger copies and must take time");
-    }
-  }
-}
-
-TransferCurve ProfileReader::ReadCurve(const Node& node, const std::string& what) {
-  MapReader reader(node, diagnostics_, what);
-  TransferCurve curve;
-  const Node* points = reader.Required("points");
-  curve.points = ReadList<TransferCurve::Point>(points, 2, "point", [&](const Node& item) { return ReadPoint(item); });
-  if (points != nullptr) CheckPoints(*points, curve.points);
-  curve.error = reader.NumberOr("error", curve.error, 0, kMostError);
-  curve.source = ReadSource(reader);
-  reader.Finish();
-  return curve;
-}
-
-void ProfileReader::ReadDuplex(const Node& node, const std::string& owner, Link& link) {
-  MapReader reader(node, diagnostics_, "duplex of " + owner);
-  link.duplex_factor = reader.RequiredNumber("factor", 0.5, 1);
-  link.duplex_source = ReadSource(reader);
-  reader.Finish();
-}
-
-Link ProfileReader::ReadLink(const Node& node, const Machine& machine) {
-  const std::string owner = Called("link", node);
-  MapReader reader(node, diagnostics_, owner);
-  Link link;
-  link.name = reader.RequiredString("name");
-  link.host = Endpoint(reader, "host", machine.hosts);
-  link.device = Endpoint(reader, "device", machine.devices);
-  const auto curve = [&](const char* key, Direction direction) {
-    const Node* value = reader.Required(key);
-    if (value == nullptr) return;
-    link.curves[static_cast<std::size_t>(direction)] = ReadCurve(*value, fmt::format("{} of {}", key, owner));
-  };
-  curve("host_to_device", Direction::kHostToDevice);
-  curve("device_to_host", Direction::kDeviceToHost);
-  if (const Node* duplex = reader.Required("duplex")) ReadDuplex(*duplex, owner, link);
-  reader.Finish();
-  return link;
 }
 
 // Silent when a link leads nowhere: that was reported, and it may have been meant for the device.
@@ -282,9 +175,11 @@ Machine ProfileReader::Read(MapReader& reader) {
   const Node* const hosts = reader.Required("hosts");
   const Node* const devices = reader.Required("devices");
   const Node* const links = reader.Required("links");
-  machine.hosts = ReadList<HostNode>(hosts, 1, "host", [&](const Node& item) { return ReadHost(item); });
-  machine.devices = ReadList<Device>(devices, 1, "device", [&](const Node& item) { return ReadDevice(item); });
-  machine.links = ReadList<Link>(links, 1, "link", [&](const Node& item) { return ReadLink(item, machine); });
+  machine.hosts = ReadList<HostNode>(hosts, 1, "host", diagnostics_, [&](const Node& item) { return ReadHost(item); });
+  machine.devices =
+      ReadList<Device>(devices, 1, "device", diagnostics_, [&](const Node& item) { return ReadDevice(item); });
+  machine.links = ReadList<Link>(links, 1, "link", diagnostics_,
+                                 [&](const Node& item) { return ReadLink(item, machine, diagnostics_); });
   CheckNames(hosts, machine.hosts);
   CheckNames(devices, machine.devices);
   CheckNames(links, machine.links);

@@ -3,7 +3,9 @@
 
 #include <iterator>
 
+#include "hw/kernel_model_text.h"
 #include "hw/machine.h"
+#include "hw/source_text.h"
 
 namespace spillway {
 namespace {
@@ -13,27 +15,6 @@ using Text = fmt::memory_buffer;
 template <typename... Args>
 void Print(Text& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
-
-// Always quoted: a text from a user may look like anything in YAML.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      quoted += fmt::format("\\x{:02x}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
-std::string SourceText(const Source& source) {
-  return fmt::format("{{{}: {}}}", SourceKindName(source.kind), Quoted(source.text));
 }
 
 void PrintHosts(Text& out, const Machine& machine) {
@@ -79,7 +60,8 @@ void PrintDevice(Text& out, const Device& device) {
   Print(out, "  - name: {}\n    figures:\n", Quoted(device.name));
   Print(out, "      peak: {} GFLOP/s\n", device.peak_flops);
   Print(out, "      memory_bandwidth: {} GB/s\n", device.memory_bandwidth);
-  Print(out, "      multiprocessors: {}\n", device.multiprocessors);
+  Print(out, "      multiprocessors: {}\n      l2_cache: {}\n", device.multiprocessors,
+        FormatBytesExact(device.l2_cache));
   Print(out, "      source: {}\n    memory:\n", SourceText(device.source));
   Print(out, "      total: {}\n", FormatBytesExact(device.total_memory));
   Print(out, "      reserve: {}\n", FormatBytesExact(device.reserve));
@@ -87,22 +69,41 @@ void PrintDevice(Text& out, const Device& device) {
   Print(out, "      source: {}\n", SourceText(device.memory_source));
   PrintHostCosts(out, device.host_costs);
   PrintLaws(out, device.laws);
+  Print(out, "    stack_error: {}\n", device.stack_error);
+  if (!device.models_from.empty()) {
+    Print(out, "    models_from: {}\n", Quoted(device.models_from));
+    return;
+  }
+  Print(out, "    models:{}\n", device.models.empty() ? " []" : "");
+  for (const KernelModel& model : device.models) Print(out, "{}", KernelModelText(model));
+  Print(out, "    call_floors:{}\n", device.call_floors.empty() ? " []" : "");
+  for (const CallFloor& floor : device.call_floors) Print(out, "{}", CallFloorText(floor));
 }
 
-void PrintCurve(Text& out, const char* key, const TransferCurve& curve) {
-  Print(out, "    {}:\n      points:\n", key);
+void PrintCurve(Text& out, const std::string& indent, const char* key, const TransferCurve& curve) {
+  Print(out, "{}{}:\n{}  points:\n", indent, key, indent);
   for (const TransferCurve::Point& point : curve.points) {
-    Print(out, "        - [{}, {}]\n", FormatBytesExact(point.bytes), FormatDurationExact(point.time));
+    Print(out, "{}    - [{}, {}]\n", indent, FormatBytesExact(point.bytes), FormatDurationExact(point.time));
   }
-  Print(out, "      error: {}\n      source: {}\n", curve.error, SourceText(curve.source));
+  Print(out, "{}  error: {}\n{}  source: {}\n", indent, curve.error, indent, SourceText(curve.source));
+}
+
+void PrintCurves(Text& out, const std::string& indent, const std::array<TransferCurve, 2>& curves) {
+  PrintCurve(out, indent, "host_to_device", curves[static_cast<std::size_t>(Direction::kHostToDevice)]);
+  PrintCurve(out, indent, "device_to_host", curves[static_cast<std::size_t>(Direction::kDeviceToHost)]);
 }
 
 void PrintLink(Text& out, const Machine& machine, const Link& link) {
   Print(out, "  - name: {}\n", Quoted(link.name));
   Print(out, "    host: {}\n", Quoted(machine.hosts[static_cast<std::size_t>(link.host)].name));
   Print(out, "    device: {}\n", Quoted(machine.devices[static_cast<std::size_t>(link.device)].name));
-  PrintCurve(out, "host_to_device", link.curves[static_cast<std::size_t>(Direction::kHostToDevice)]);
-  PrintCurve(out, "device_to_host", link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)]);
+  PrintCurves(out, "    ", link.curves);
+  if (!link.other_memory.empty()) Print(out, "    other_memory:\n");
+  for (const OtherMemory& memory : link.other_memory) {
+    Print(out, "      - kind: {}\n", OtherMemoryName(memory.kind));
+    if (!memory.note.empty()) Print(out, "        note: {}\n", Quoted(memory.note));
+    PrintCurves(out, "        ", memory.curves);
+  }
   Print(out, "    duplex:\n      factor: {}\n      source: {}\n", link.duplex_factor, SourceText(link.duplex_source));
 }
 

@@ -1,113 +1,125 @@
 #include "model/cost_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
-#include <string_view>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "model/hash.h"
+#include "model/law_cost.h"
+#include "model/model_cost.h"
 
 namespace spillway {
 namespace {
 
-// What an answer without a law is worth, and the least error of a law used for another number format than fp32,
-// in which all laws were fitted.
-constexpr double kRooflineError = 0.5;
-constexpr double kOtherFormatError = 0.5;
 // A pitched copy costs the copy engine at least this much per row beyond the first. No measurement on a V100 was
 // found; the order of magnitude is one descriptor of a 2-D copy, rows of a page or more lose next to nothing.
 constexpr Nanos kPitchedRow = 10;
 constexpr double kPitchedError = 0.3;
 
-// "3x3", with the depth in front for a 3-D window ("3x3x3"). A window of one voxel is "1x1" whatever the data.
-class WindowName {
- public:
-  explicit WindowName(const OpShape& shape) {
-    const bool volume = shape.window[0] > 1 || (shape.in.d > 1 && (shape.window[1] > 1 || shape.window[2] > 1));
-    if (volume) Append(shape.window[0], 'x');
-    Append(shape.window[1], 'x');
-    Append(shape.window[2], '\0');
+// Bytes per nanosecond of large copies in the faster direction; 0 without a link.
+double LinkRate(const Machine& machine, int device) {
+  double rate = 0;
+  for (const Link& link : machine.links) {
+    if (link.device != device) continue;
+    for (const TransferCurve& curve : link.curves) {
+      const auto& a = curve.points[curve.points.size() - 2];
+      const auto& b = curve.points.back();
+      rate = std::max(rate, static_cast<double>(b.bytes - a.bytes) / static_cast<double>(b.time - a.time));
+    }
+    break;  // copies take the first link
   }
-  std::string_view text() const { return {text_.data(), size_}; }
+  return rate;
+}
 
- private:
-  void Append(std::int64_t value, char separator) {
-    char* const end = text_.data() + text_.size();
-    size_ = static_cast<std::size_t>(std::to_chars(text_.data() + size_, end, value).ptr - text_.data());
-    if (separator != '\0') text_[size_++] = separator;
-  }
-  std::array<char, 72> text_{};  // three 64-bit numbers and two separators
-  std::size_t size_ = 0;
+// While a copy runs it takes its share of the device memory's bandwidth, and a kernel slows down as far as it needs
+// that bandwidth itself. Assumed for models without a measured factor: no measurement was found.
+double ShareOfMemory(const Device& device, const Launch& launch, Nanos time, double link_rate) {
+  if (time <= 0) return 1;
+  const double used = CountWork(launch).bytes / static_cast<double>(time) / device.memory_bandwidth;
+  return 1 + std::min(1.0, used) * link_rate / device.memory_bandwidth;
+}
+
+struct Key {
+  Launch launch;
+  int device = 0;
+  bool operator==(const Key&) const = default;
 };
 
-// How close a law's window is to the launch: 0 = not usable, the larger the closer. Grouped convolution is a kernel
-// of its own: a law for its window without groups would be worse than the law for any window.
-int Closeness(const CostLaw& law, std::string_view window, bool grouped) {
-  if (law.window.empty()) return 1;
-  if (grouped) return law.window == "grouped" ? 2 : 0;
-  return law.window == window ? 2 : 0;
-}
-
-const CostLaw* ClosestLaw(const Device& device, const Launch& launch) {
-  const std::string_view op = OpKindName(launch.kind);
-  const std::string_view pass = PassName(launch.pass);
-  const WindowName window(launch.shape);
-  const bool grouped = launch.shape.groups > 1;
-  const CostLaw* best = nullptr;
-  int best_closeness = 0;
-  for (const CostLaw& law : device.laws) {
-    if (law.op != op || law.pass != pass) continue;
-    const int closeness = Closeness(law, window.text(), grouped);
-    if (closeness <= best_closeness) continue;
-    best = &law;
-    best_closeness = closeness;
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    Hasher hash(HashOfWork(key.launch));
+    hash.Add(static_cast<std::uint64_t>(key.launch.algorithm)).Add(static_cast<std::uint64_t>(key.launch.workspace));
+    return static_cast<std::size_t>(hash.Add(static_cast<std::uint64_t>(key.device)).Value());
   }
-  return best;
-}
-
-// Time of `amount` at `fraction` of `rate`; a fraction of 0 means that this resource does not bind.
-double TimeAt(double amount, double fraction, double rate) { return fraction > 0 ? amount / (fraction * rate) : 0.0; }
-
-Nanos Rounded(double time) { return std::max<Nanos>(0, std::llround(time)); }
-
-Cost ByRoofline(const Device& device, const Work& work) {
-  Cost cost;
-  cost.time = Rounded(std::max(work.flops / device.peak_flops, work.bytes / device.memory_bandwidth));
-  cost.source = Source::Kind::kAssumed;
-  cost.error = kRooflineError;
-  cost.how = "roofline";
-  return cost;
-}
-
-Cost ByLaw(const Device& device, const CostLaw& law, const Work& work) {
-  const double compute = TimeAt(work.flops, law.flop_fraction, device.peak_flops);
-  const double memory = TimeAt(work.bytes, law.bandwidth_fraction, device.memory_bandwidth);
-  Cost cost;
-  cost.time = law.fixed + Rounded(std::max(compute, memory));
-  cost.source = law.source.kind;
-  cost.error = law.error;
-  cost.how = "law";
-  cost.workspace = law.workspace;
-  cost.copy_slowdown = law.copy_slowdown;
-  return cost;
-}
+};
 
 }  // namespace
 
+// Answers already given. Planners ask for the same few hundred launches ten thousand times.
+class CostModel::Memo {
+ public:
+  template <typename Compute>
+  Cost Get(const Key& key, const Compute& compute) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto found = costs_.find(key); found != costs_.end()) return found->second;
+    }
+    const Cost cost = compute();
+    const std::unique_lock lock(mutex_);
+    return costs_.emplace(key, cost).first->second;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<Key, Cost, KeyHash> costs_;
+};
+
+class CostModel::Models {
+ public:
+  explicit Models(const Machine& machine) {
+    for (const Device& device : machine.devices) {
+      const int index = static_cast<int>(devices_.size());
+      devices_.push_back({.chip = ChipOf(device),
+                          .models = ResolveModels(device, machine.name),
+                          .link_rate = LinkRate(machine, index)});
+    }
+  }
+
+  Cost Answer(const Device& device, const Launch& launch, int index) const {
+    const OnDevice& on = devices_[static_cast<std::size_t>(index)];
+    std::optional<Cost> cost = CostByModels(on.models, on.chip, launch);
+    if (!cost) return CostByLaw(device, launch);
+    if (cost->copy_slowdown == 1) cost->copy_slowdown = ShareOfMemory(device, launch, cost->time, on.link_rate);
+    return *cost;
+  }
+
+ private:
+  struct OnDevice {
+    Chip chip;
+    std::vector<ResolvedModel> models;
+    double link_rate = 0;
+  };
+  std::vector<OnDevice> devices_;
+};
+
+CostModel::CostModel(const Machine& machine, const CostOptions& options)
+    : machine_(&machine),
+      options_(options),
+      models_(std::make_unique<const Models>(machine)),
+      memo_(std::make_unique<Memo>()) {}
+
+CostModel::~CostModel() = default;
+
 Cost CostModel::Kernel(const Launch& launch, int device) const {
   assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
-  const Device& on = machine_->devices[static_cast<std::size_t>(device)];
-  const Work work = CountWork(launch);
-  const CostLaw* const law = ClosestLaw(on, launch);
-  if (law == nullptr) return ByRoofline(on, work);
-  Cost cost = ByLaw(on, *law, work);
-  if (launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) {
-    // Smaller elements are in `work`; the rate of other arithmetic is not in any law and stays that of fp32.
-    cost.source = Source::Kind::kAssumed;
-    cost.error = std::max(cost.error, kOtherFormatError);
-  }
-  return cost;
+  Key key{launch, device};
+  if (launch.workspace == kUsualWorkspace) key.launch.workspace = options_.workspace_limit;
+  return memo_->Get(
+      key, [&] { return models_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device); });
 }
 
 Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t rows) const {
@@ -118,7 +130,9 @@ Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t 
   cost.time = std::max<Nanos>(0, curve.Time(bytes));
   cost.source = curve.source.kind;
   cost.error = curve.error;
+  cost.shared_error = curve.error;  // a curve that is off is off for every copy
   cost.how = "curve";
+  cost.group = Hasher(static_cast<std::uint64_t>(curve.points.back().time)).Value();
   if (rows > 1) {
     cost.time += kPitchedRow * (rows - 1);
     cost.source = Source::Kind::kAssumed;

@@ -1,55 +1,63 @@
 // From an operation to its time on a machine, with the origin of the answer and how sure it is.
 //
-// Never a bare number: every answer is a Cost. The present model is a roofline whose efficiencies are rows of the
-// machine profile (hw/machine.h, CostLaw); no row for an op means a plain roofline, marked `assumed`.
+// Never a bare number: every answer is a Cost. In this order:
+//   model     the fastest of the fitted kernel models of the profile (hw/machine.h, KernelModel) that can run the
+//             launch in the workspace granted
+//   law       a roofline with fitted fractions (CostLaw), for ops without a model
+//   roofline  the chip's figures alone, `assumed`
 #ifndef SPILLWAY_MODEL_COST_MODEL_H_
 #define SPILLWAY_MODEL_COST_MODEL_H_
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "hw/machine.h"
-#include "model/training_step.h"
+#include "model/launch.h"
 
 namespace spillway {
 
 struct Cost {
   Nanos time = 0;
   Source::Kind source = Source::Kind::kAssumed;
-  double error = 0;            // relative, one standard deviation
-  const char* how = "";        // "law", "roofline", "curve": static text
-  Bytes workspace = 0;         // what the op wants to run in that time
+  double error = 0;  // standard deviation of the logarithm of measured / predicted, all in all
+  // The part of it that all launches with the same `group` share (device, software stack, algorithm).
+  double shared_error = 0;
+  // Identity of the model, law or curve: equal models are wrong together, on whatever machine.
+  std::uint64_t group = 0;
+  const char* how = "";        // "model", "model beyond its data", "law", "roofline", "curve": static text
+  std::int32_t algorithm = 0;  // 1 + index into AlgorithmNames, 0 where there is no choice or none is known
+  // What the algorithm needs to run in that time. More than was granted only where nothing needs less.
+  Bytes workspace = 0;
   double copy_slowdown = 1.0;  // factor on the time while a copy runs
 };
 
-// What one kernel launch is, as far as its cost goes.
-struct Launch {
-  OpKind kind = OpKind::kCopy;
-  Pass pass = Pass::kForward;
-  OpShape shape;
-  DataType type = DataType::kFp32;
-  Layout layout = Layout::kNchw;
-  MathMode math = MathMode::kFp32;
-  std::int32_t algorithm = 0;  // 0 = the library's choice
-  Bytes workspace = 0;         // granted
-  bool accumulate = false;
-  bool operator==(const Launch&) const = default;
+struct CostOptions {
+  Bytes workspace_limit = StepOptions{}.workspace_limit;  // what kUsualWorkspace stands for
 };
-Launch LaunchOf(const Op& op);
 
-// Work of a launch, counted in one place for all machines (also fills Op::work).
-Work CountWork(const Launch& launch);
-
-// Owns nothing: `machine` must outlive it. Deterministic, thread-safe.
+// Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered.
+// Throws UserError if a kernel model of the profile names a form, parameter or op that this program does not know.
 class CostModel {
  public:
-  explicit CostModel(const Machine& machine) : machine_(&machine) {}
+  explicit CostModel(const Machine& machine, const CostOptions& options = {});
+  ~CostModel();
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+
   Cost Kernel(const Launch& launch, int device = 0) const;
   // `rows` > 1: a pitched copy of `rows` rows that are bytes / rows long each.
   Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
   const Machine& machine() const { return *machine_; }
+  const CostOptions& options() const { return options_; }
 
  private:
+  class Memo;
+  class Models;
   const Machine* machine_;
+  CostOptions options_;
+  std::unique_ptr<const Models> models_;
+  std::unique_ptr<Memo> memo_;
 };
 
 }  // namespace spillway

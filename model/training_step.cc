@@ -83,7 +83,9 @@ const std::vector<StepOptions>& StepOptionTable() {
        .inplace_relu = true,
        .inplace_add = true,
        .separate_accumulation = true,
-       .data_first = true},
+       .data_first = true,
+       // PyTorch's autotuner takes what the fastest algorithm wants as long as memory lasts; a bound is assumed.
+       .workspace_limit = kGiB},
   };
   return table;
 }

@@ -107,6 +107,8 @@ struct StepOptions {
   bool data_first = false;
   bool update_at_once = false;  // a parameter is updated right after its gradient is complete
   bool momentum = true;         // SGD keeps one vector per parameter
+  // Most scratch that the framework grants one convolution. Chainer 3 (cuda.get_max_workspace_size) and Caffe: 8 MiB.
+  Bytes workspace_limit = 8 * kMiB;
   bool inference = false;
 };
 const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch"

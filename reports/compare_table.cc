@@ -7,6 +7,7 @@
 
 #include "reports/result_table.h"
 #include "reports/text_table.h"
+#include "sim/uncertainty.h"
 
 namespace spillway {
 
@@ -51,6 +52,10 @@ std::string Verdict(const Pair& pair) {
   const ResultRow& faster = a_wins ? *pair.a : *pair.b;
   const ResultRow& slower = a_wins ? *pair.b : *pair.a;
   const double factor = static_cast<double>(slower.step_time) / static_cast<double>(faster.step_time);
+  const bool drawn = !faster.draws.empty() && faster.draws.size() == slower.draws.size();
+  if (drawn && CannotBeToldApart(faster.draws, slower.draws)) {
+    return fmt::format("cannot be told apart ({} by {:.2f}x)", faster.machine, factor);
+  }
   const std::string why = WhySlower(slower, faster);
   return fmt::format("{} by {:.2f}x{}", faster.machine, factor, why.empty() ? "" : ": the other " + why);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/text_table.h"
+#include "sim/uncertainty.h"
 
 namespace spillway {
 
@@ -40,11 +41,29 @@ std::string GapText(const ResultRow& row) {
   return Percent(row.BoundGap()) + (row.binding_bound.empty() ? "" : " " + row.binding_bound.substr(0, 1));
 }
 
-std::vector<std::string> FeasibleCells(const ResultRow& row, const ResultRow* reference, const TimeUnit& unit) {
+// The fastest row of the same network, machine, memory and batch.
+const ResultRow& BestBeside(const ResultRow& row, RowIterator begin, RowIterator end) {
+  const ResultRow* best = &row;
+  for (auto other = begin; other != end; ++other) {
+    if (other->feasible && other->batch == row.batch && other->step_time < best->step_time) best = &*other;
+  }
+  return *best;
+}
+
+// "best", "=" for a row that may as well be, given what the cost model knows, or "".
+const char* StandingText(const ResultRow& row, const ResultRow& best) {
+  if (&row == &best) return "best";
+  if (row.draws.empty() || row.draws.size() != best.draws.size()) return "";
+  return CannotBeToldApart(row.draws, best.draws) ? "=" : "";
+}
+
+std::vector<std::string> FeasibleCells(const ResultRow& row, const ResultRow* reference, const ResultRow& best,
+                                       const TimeUnit& unit) {
   return {std::to_string(row.batch),
           row.strategy,
           ShortNumber(row.SamplesPerSecond()),
           reference == nullptr || row.strategy.starts_with("in-core") ? "" : Percent(LossAgainst(*reference, row)),
+          StandingText(row, best),
           InUnit(row.step_time, unit),
           InUnit(row.step_time_low, unit) + "-" + InUnit(row.step_time_high, unit),
           GapText(row),
@@ -61,11 +80,11 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
   std::string text =
       fmt::format("{}: {} ({}) on {}, {} of device memory, times in {}\n", begin->scenario, begin->network,
                   begin->precision, begin->machine, FormatBytes(begin->memory_limit), unit.name);
-  TextTable table({"batch", "<strategy", "images/s", "loss", "step", "80 %", "gap", "peak GB", "k/s/r", "rec", "out",
-                   "in", "host"});
+  TextTable table({"batch", "<strategy", "images/s", "loss", "<", "step", "80 %", "gap", "peak GB", "k/s/r", "rec",
+                   "out", "in", "host"});
   for (auto row = begin; row != end; ++row) {
     if (row->feasible) {
-      table.Row(FeasibleCells(*row, InCoreReference(rows, *row), unit));
+      table.Row(FeasibleCells(*row, InCoreReference(rows, *row), BestBeside(*row, begin, end), unit));
     } else {
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
@@ -74,8 +93,10 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
 }
 
 constexpr const char* kLegend =
-    "loss: against the fastest in-core row of that network and machine; 80 %: interval from the cost model's errors\n"
-    "alone, without those of the modelled runtime; gap: above the lower bound under this cost model (c compute,\n"
+    "loss: against the fastest in-core row of that network and machine; best: the fastest at that batch, = cannot be\n"
+    "told apart from it (slower in fewer than 90 % of common draws of the cost model's errors); 80 %: interval from\n"
+    "those errors alone, without those of the modelled runtime; gap: above the lower bound under this cost model (c "
+    "compute,\n"
     "t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent recomputing; out, in,\n"
     "host: compute stalled on swap-out, on swap-in, on the host\n";
 

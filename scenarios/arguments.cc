@@ -73,12 +73,31 @@ void AddShow(CLI::App& app, Command& command) {
   app.add_option("--batch", command.batch, "batch size of the network")->check(CLI::Range(std::int64_t{1}, kMostBatch));
 }
 
+void AddEstimate(CLI::App& app, Command& command) {
+  app.add_option("OPS", command.files, "operations: CSV with the columns of a samples file")->required();
+  app.add_option("--machine", command.machine, "profile to ask")->required();
+  app.add_option("--workspace", command.workspace, "most scratch a call is granted, e.g. 8MiB (default: any)");
+  app.add_option("-o,--output", command.out, "file to write; standard output without");
+}
+
+void AddFit(CLI::App& app, Command& command) {
+  app.add_option("SAMPLES", command.files, "samples files")->required();
+  app.add_option("-o,--output", command.out, "profile to write")->required();
+  app.add_option("--base", command.base, "profile that tells what samples cannot: memory, host, links")->required();
+  app.add_option("--devices,--device", command.devices, "use the samples of this device, or of boards of one chip")
+      ->delimiter(',');
+  app.add_option("--carry", command.carry, "profile of a device whose models are the starting point");
+  app.add_option("--report", command.report, "write an accuracy report to this name, .md and .csv");
+}
+
 void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "run") AddRun(app, command);
   if (verb == "compare") AddCompare(app, command);
   if (verb == "plan") AddPlan(app, command);
   if (verb == "list") AddList(app, command);
   if (verb == "show") AddShow(app, command);
+  if (verb == "estimate") AddEstimate(app, command);
+  if (verb == "fit") AddFit(app, command);
 }
 
 std::vector<std::string> VerbNames() {

@@ -22,14 +22,18 @@ enum ExitCode {
 struct Command {
   std::string verb;
   std::string line;                // as typed, for run.json
-  std::vector<std::string> files;  // run, compare, plan
+  std::vector<std::string> files;  // run, compare, plan: scenarios; fit: samples; estimate: operations
   std::string topic;               // list, show: "machines", "network"
   std::string name;                // show
   std::string out;                 // run: folder; plan: file
   std::string format = "table";
   int jobs = 0;  // 0 = all cores
   bool check = false;
-  std::int64_t batch = 1;  // show
+  std::int64_t batch = 1;            // show
+  std::string machine;               // estimate
+  std::string workspace;             // estimate: limit
+  std::string base, carry, report;   // fit: profiles, and where the report goes, without ending
+  std::vector<std::string> devices;  // fit
   Overrides overrides;
 };
 
@@ -53,6 +57,8 @@ ExitCode CompareVerb(const Command& command, Console& console);
 ExitCode PlanVerb(const Command& command, Console& console);
 ExitCode ListVerb(const Command& command, Console& console);
 ExitCode ShowVerb(const Command& command, Console& console);
+ExitCode EstimateVerb(const Command& command, Console& console);
+ExitCode FitVerb(const Command& command, Console& console);
 
 // Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes.
 ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);

@@ -16,11 +16,16 @@ void MustBeAmong(const std::string& option, const std::string& name, const std::
                               fmt::join(names, ", ")));
 }
 
+// A machine that the scenario builds goes by its name there.
 void OverrideMachines(const std::vector<std::string>& machines, Scenario& scenario) {
+  std::vector<MachineChoice> chosen;
   for (const std::string& name : machines) {
-    if (!name.ends_with(".yaml")) MustBeAmong("--machines", name, ListMachines());
+    const auto& own = scenario.machines;
+    const auto found = std::find_if(own.begin(), own.end(), [&](const auto& m) { return m.Label() == name; });
+    if (found == own.end() && !name.ends_with(".yaml")) MustBeAmong("--machines", name, ListMachines());
+    chosen.push_back(found != own.end() ? *found : MachineChoice{.from = name});
   }
-  scenario.machines = machines;
+  scenario.machines = std::move(chosen);
 }
 
 void OverrideStrategies(const std::vector<std::string>& names, Scenario& scenario) {

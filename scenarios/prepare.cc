@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 namespace spillway {
@@ -49,16 +50,18 @@ std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std
 
 std::string RateText(double rate) { return fmt::format("{:g}GB/s", rate); }
 
-std::unique_ptr<PreparedMachine> PrepareMachine(const std::string& name, double link) {
+// `workspace`: what a call is granted; `said`: the scenario says so, and the label repeats it.
+std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, double link, Bytes workspace, bool said) {
   auto prepared = std::make_unique<PreparedMachine>();
-  prepared->machine = LoadMachine(name);
+  prepared->machine = WithConnection(LoadMachine(choice.from), choice);
   prepared->base = prepared->machine.name;
-  prepared->label = prepared->base;
+  prepared->label = choice.name.empty() ? prepared->base : choice.name;
   if (link > 0) {
     prepared->machine = WithLinkRate(std::move(prepared->machine), link);
     prepared->label += "+link=" + RateText(link);
   }
-  prepared->costs = std::make_unique<CostModel>(prepared->machine);
+  if (said) prepared->label += "+workspace=" + FormatBytesExact(workspace);
+  prepared->costs = std::make_unique<CostModel>(prepared->machine, CostOptions{.workspace_limit = workspace});
   return prepared;
 }
 
@@ -95,8 +98,12 @@ class Preparer {
       if (scenario_.options.size() > 1) run_.steps.back()->network += "+" + options;
       steps.push_back(run_.steps.size() - 1);
     }
-    for (const std::string& machine : scenario_.machines) {
-      for (const double link : scenario_.link) AddMachine(steps, MachineIndex(machine, link), machine);
+    for (const Bytes workspace : scenario_.workspace) {
+      workspace_said_ = workspace > 0;
+      workspace_ = workspace_said_ ? workspace : StepOptionsByName(options).workspace_limit;
+      for (const MachineChoice& machine : scenario_.machines) {
+        for (const double link : scenario_.link) AddMachine(steps, MachineIndex(machine, link), machine.Label());
+      }
     }
   }
 
@@ -124,7 +131,7 @@ class Preparer {
     point.strategy = &StrategyByName(choice.name);
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     if (!choice.planned_on.empty()) {
-      point.planned_on = MachineIndex(choice.planned_on, 0);
+      point.planned_on = MachineIndex({.from = choice.planned_on}, 0);
       point.planned_capacity = CapacityOf(run_.machines[point.planned_on]->machine, usable, cap);
     }
     Add(std::move(point));
@@ -176,9 +183,10 @@ class Preparer {
     run_.points.push_back(std::move(point));
   }
 
-  std::size_t MachineIndex(const std::string& name, double link) {
-    const auto [it, is_new] = machine_index_.try_emplace({name, link}, run_.machines.size());
-    if (is_new) run_.machines.push_back(PrepareMachine(name, link));
+  std::size_t MachineIndex(const MachineChoice& choice, double link) {
+    const auto [it, is_new] =
+        machine_index_.try_emplace({choice, link, workspace_, workspace_said_}, run_.machines.size());
+    if (is_new) run_.machines.push_back(PrepareMachine(choice, link, workspace_, workspace_said_));
     return it->second;
   }
 
@@ -218,7 +226,9 @@ class Preparer {
   const Scenario& scenario_;
   const Overrides& overrides_;
   PreparedRun& run_;
-  std::map<std::pair<std::string, double>, std::size_t> machine_index_;
+  std::map<std::tuple<MachineChoice, double, Bytes, bool>, std::size_t> machine_index_;
+  Bytes workspace_ = 0;  // of the points being added
+  bool workspace_said_ = false;
 };
 
 }  // namespace
@@ -233,6 +243,27 @@ Machine WithLinkRate(Machine machine, double bytes_per_nanosecond) {
       curve.points = {{1, latency}, {1 + kGB, latency + transfer}};
       curve.source = source;
     }
+  }
+  return machine;
+}
+
+Machine WithConnection(Machine machine, const MachineChoice& choice) {
+  if (!choice.host.empty()) {
+    const auto wanted = std::find_if(machine.links.begin(), machine.links.end(), [&](const Link& link) {
+      return link.device == 0 && machine.hosts[static_cast<std::size_t>(link.host)].name == choice.host;
+    });
+    assert(wanted != machine.links.end());
+    std::rotate(machine.links.begin(), wanted, std::next(wanted));
+    machine.notes.push_back(fmt::format("scenario: copies go to {} over {}", choice.host, machine.links[0].name));
+  }
+  if (choice.pageable) {
+    Link& link = *std::find_if(machine.links.begin(), machine.links.end(), [](const Link& l) { return l.device == 0; });
+    const OtherMemory* const pageable = link.FindOtherMemory(OtherMemory::Kind::kPageable);
+    assert(pageable != nullptr);
+    link.curves = pageable->curves;
+    HostNode& host = machine.hosts[static_cast<std::size_t>(link.host)];
+    host.pinned_limit = host.memory;  // no limit on what is not pinned
+    machine.notes.push_back("scenario: copies to and from pageable memory; pinned_limit lifted");
   }
   return machine;
 }

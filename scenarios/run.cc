@@ -11,8 +11,9 @@
 #include <optional>
 #include <thread>
 
-#include "reports/interval.h"
+#include "reports/cost_source.h"
 #include "sim/margin.h"
+#include "sim/uncertainty.h"
 
 namespace spillway {
 
@@ -48,8 +49,7 @@ std::vector<std::pair<std::string, Bytes>> NamedClasses(const std::vector<Bytes>
 
 void FillFigures(const Evaluation& e, const CostModel& costs, ResultRow& row) {
   row.step_time = e.step_time;
-  const std::vector<TimedError> parts = PartsOf(e, costs);
-  const Interval interval = EightyPercentInterval(e.step_time, RelativeSpread(kSharedStackError, parts, e.step_time));
+  const Interval interval = EightyPercentInterval(row.draws);
   row.step_time_low = interval.low;
   row.step_time_high = interval.high;
   row.lower_bound = e.bounds.Best();
@@ -85,6 +85,7 @@ void Compute(const PreparedRun& run, const Point& point, PointResult& result) {
   // What a file says about its search need not hold any more: it may have been edited.
   row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
   row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
+  row.draws = DrawStepTimes(evaluation, planned.plan, problem);
   FillFigures(evaluation, *problem.costs, row);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);

@@ -3,7 +3,10 @@
 //   name: ResNet-50 beyond 16 GB
 //   network: {zoo: resnet50, image: 224, batch: [128, 256]}    or {file: mine.yaml, batch: 32}, or a list of such maps
 //                                image: 448x224 is height x width; frames, classes: as wanted, else the usual
-//   machines: [v100-x86-pcie3, mine.yaml]                       shipped profiles, or files
+//   machines: [v100-x86-pcie3, mine.yaml]                       shipped profiles, or files; or one on other terms:
+//                                {name: far, from: v100-power9-nvlink2, host: socket1, host_memory: pageable}
+//                                host: the node of the host that is copied to and from, in place of the nearest
+//                                host_memory: pinned (the usual) or pageable
 //   strategies: [in-core, pooch, {strategy: pooch, planned_on: v100-power9-nvlink2}]
 //   options: chainer             how the framework unrolls a step (plain, chainer, torch); default plain
 //   runtime: arena               every strategy on this runtime instead of the modelled system's own; or one built from
@@ -11,6 +14,7 @@
 //   memory: 12 GiB               cap below the machine's usable memory
 //   usable_memory: [14 GB, 17 GB]  another device: in place of the machine's usable memory
 //   link: [8 GB/s, 16 GB/s]      another link: this rate in both directions, the profile's latency
+//   workspace: 64 MiB            most scratch a call of the library is granted; default: as the framework of `options`
 //   expect: [...]                see scenario_expect.cc
 //
 // A list anywhere is swept; all combinations are run. Paths are relative to the scenario's folder.
@@ -41,6 +45,15 @@ struct NetworkChoice {
 
 ZooOptions ZooOptionsOf(const NetworkChoice& choice, std::int64_t batch);
 
+struct MachineChoice {
+  std::string from{};     // a shipped profile, or a path
+  std::string name{};     // in results; "" = the profile's
+  std::string host{};     // "" = the nearest node
+  bool pageable = false;  // copies to and from memory that is not pinned
+  std::string Label() const { return name.empty() ? from : name; }
+  auto operator<=>(const MachineChoice&) const = default;
+};
+
 struct StrategyChoice {
   std::string name;
   std::string planned_on;  // a machine: the plan is made for it and then carried out on the point's
@@ -57,12 +70,12 @@ struct Scenario {
   std::string name;
   std::string file;  // as given by the user
   std::vector<NetworkChoice> networks;
-  std::vector<std::string> machines;
+  std::vector<MachineChoice> machines;
   std::vector<StrategyChoice> strategies;
   std::vector<std::string> options;     // at least one
   std::vector<RuntimeChoice> runtimes;  // at least one
   // At least one each; 0 = as the machine has it.
-  std::vector<Bytes> memory, usable_memory;
+  std::vector<Bytes> memory, usable_memory, workspace;
   std::vector<double> link;  // bytes per nanosecond
   std::vector<Expectation> expectations;
 };

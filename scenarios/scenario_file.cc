@@ -71,7 +71,7 @@ class ScenarioReader {
     s.file = document_.file;
     s.name = reader.RequiredString("name");
     ReadNetworks(reader, s);
-    for (const Node* item : ItemsOf(reader, "machines", true, errors_.own)) s.machines.push_back(ReadMachine(*item));
+    s.machines = ReadMachines(reader, document_.file, errors_);
     for (const Node* item : ItemsOf(reader, "strategies", true, errors_.own)) {
       s.strategies.push_back(ReadStrategy(*item));
     }
@@ -90,7 +90,7 @@ class ScenarioReader {
     for (const NetworkChoice& network : s.networks) batches += static_cast<double>(network.batch.size());
     double points = batches;
     for (const std::size_t size : {s.machines.size(), s.strategies.size(), s.options.size(), s.runtimes.size(),
-                                   s.memory.size(), s.usable_memory.size(), s.link.size()}) {
+                                   s.memory.size(), s.usable_memory.size(), s.workspace.size(), s.link.size()}) {
       points *= static_cast<double>(size);
     }
     if (points > kMostPoints) {
@@ -170,17 +170,8 @@ class ScenarioReader {
     choice.file = RelativeTo(document_.file, file);
     choice.batch = batch;
     choice.mark = MarkOf(node, "file");
-    LoadOther(choice.mark, choice.file, [&] { LoadNetwork(choice.file, Largest(choice.batch)); });
+    errors_.LoadOther(choice.mark, choice.file, [&] { LoadNetwork(choice.file, Largest(choice.batch)); });
     s.networks.push_back(std::move(choice));
-  }
-
-  std::string ReadMachine(const Node& item) {
-    if (item.IsScalar() && item.scalar.ends_with(".yaml")) {
-      const std::string path = RelativeTo(document_.file, item.scalar);
-      LoadOther(item.mark, path, [&] { LoadMachine(path); });
-      return path;
-    }
-    return ReadName(item, "machine", ListMachines(), "spillway list machines", errors_.own);
   }
 
   StrategyChoice ReadStrategy(const Node& item) {
@@ -195,7 +186,9 @@ class ScenarioReader {
     if (const Node* name = reader.Required("strategy")) {
       choice.name = ReadName(*name, "strategy", StrategyNames(), hint, errors_.own);
     }
-    if (const Node* machine = reader.Required("planned_on")) choice.planned_on = ReadMachine(*machine);
+    if (const Node* machine = reader.Required("planned_on")) {
+      choice.planned_on = ReadMachineName(*machine, document_.file, errors_);
+    }
     reader.Finish();
     return choice;
   }
@@ -212,6 +205,7 @@ class ScenarioReader {
     const auto bytes = [this](MapReader& r, std::string_view key) { return PositiveBytes(r, key, errors_.own); };
     s.memory = ReadAxis(reader, "memory", false, errors_.own, bytes);
     s.usable_memory = ReadAxis(reader, "usable_memory", false, errors_.own, bytes);
+    s.workspace = ReadAxis(reader, "workspace", false, errors_.own, bytes);
     s.link = ReadAxis(reader, "link", false, errors_.own, [this](MapReader& r, std::string_view key) {
       const double rate = r.RequiredBandwidth(key);
       const Node* node = r.Optional(key);
@@ -222,23 +216,8 @@ class ScenarioReader {
     });
     if (s.memory.empty()) s.memory.push_back(0);
     if (s.usable_memory.empty()) s.usable_memory.push_back(0);
+    if (s.workspace.empty()) s.workspace.push_back(0);
     if (s.link.empty()) s.link.push_back(0);
-  }
-
-  // Messages of a file that can be read carry that file's positions; that it cannot be found is said here.
-  template <typename Load>
-  void LoadOther(Mark mark, const std::string& path, Load load) {
-    if (!std::filesystem::is_regular_file(path)) {
-      return errors_.own.Error(mark, fmt::format("there is no file '{}'", path));
-    }
-    try {
-      load();
-    } catch (const UserError& error) {
-      for (const std::string& message : error.messages()) {
-        auto& others = errors_.other_files;
-        if (std::find(others.begin(), others.end(), message) == others.end()) others.push_back(message);
-      }
-    }
   }
 
   const Document& document_;
@@ -256,6 +235,20 @@ void ScenarioErrors::ThrowIfAny() const {
   }
   all.insert(all.end(), other_files.begin(), other_files.end());
   if (!all.empty()) throw UserError(std::move(all));
+}
+
+// Messages of a file that can be read carry that file's positions; that it cannot be found is said here.
+void ScenarioErrors::LoadOther(Mark mark, const std::string& path, const std::function<void()>& load) {
+  if (!std::filesystem::is_regular_file(path)) return own.Error(mark, fmt::format("there is no file '{}'", path));
+  try {
+    load();
+  } catch (const UserError& error) {
+    for (const std::string& message : error.messages()) {
+      if (std::find(other_files.begin(), other_files.end(), message) == other_files.end()) {
+        other_files.push_back(message);
+      }
+    }
+  }
 }
 
 std::string ReadName(const Node& item, const std::string& what, const std::vector<std::string>& names,

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_SCENARIOS_SCENARIO_READER_H_
 #define SPILLWAY_SCENARIOS_SCENARIO_READER_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace spillway {
 struct ScenarioErrors {
   explicit ScenarioErrors(const Document& document) : own(document) {}
   void ThrowIfAny() const;
+  // Has another file loaded, named at `mark`; keeps what is wrong with it. A mistake told before is not repeated.
+  void LoadOther(Mark mark, const std::string& path, const std::function<void()>& load);
   Diagnostics own;
   std::vector<std::string> other_files;
 };
@@ -22,8 +25,15 @@ struct ScenarioErrors {
 std::string ReadName(const Node& item, const std::string& what, const std::vector<std::string>& names,
                      const std::string& hint, Diagnostics& diagnostics);
 
+// Reads a machine's name, or its path as seen from the folder that `file` is in.
+std::string ReadMachineName(const Node& item, const std::string& file, ScenarioErrors& errors);
+
+// Reads `machines:`: names, paths, or maps {name, from, host, host_memory} that change what the one named by `from` is
+// connected to. The host must be one that a link leads to, and the link's curves for pageable memory known.
+std::vector<MachineChoice> ReadMachines(MapReader& reader, const std::string& file, ScenarioErrors& errors);
+
 // Reads `runtime:`: names of the table, or maps {name, from, copy_streams, memory, barrier, host_syncs, framework_time,
-// copy_chunk} that change some fields of the one named by `from`. The strategies' own when there is no such key.
+// copy_chunk, pool, blocking_copies} that change some fields of the one named by `from`. The strategies' own when there is no such key.
 std::vector<RuntimeChoice> ReadRuntimes(MapReader& reader, Diagnostics& diagnostics);
 
 // Reads `expect:`. Appends one Expectation per figure and, where `batch` is a list, per batch.

@@ -65,10 +65,13 @@ class Evaluator {
     return Layout(lowered.program);
   }
 
-  // A library refuses to run in less workspace than it asked for.
+  // A library refuses to run an algorithm in less workspace than it asks for; it picks another one where it may.
   bool WorkspacesSuffice() {
     for (const OpDecision& decision : plan_.ops) {
-      const Bytes wanted = problem_.costs->Kernel(LaunchOf(step_.ops[Index(decision.op)]), problem_.device).workspace;
+      Launch launch = LaunchOf(step_.ops[Index(decision.op)]);
+      launch.algorithm = decision.algorithm;
+      launch.workspace = decision.workspace;
+      const Bytes wanted = problem_.costs->Kernel(launch, problem_.device).workspace;
       if (decision.workspace >= wanted) continue;
       result_.reason = fmt::format("workspace: {} wants {} and is granted {}", Name(decision.op), FormatBytes(wanted),
                                    FormatBytes(decision.workspace));

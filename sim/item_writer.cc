@@ -7,7 +7,6 @@ namespace spillway {
 
 void ItemWriter::Reserve(std::size_t items) {
   program_.buffers.reserve(items / 2);
-  if (dry_) return;
   skeleton_.items.reserve(items);
   skeleton_.dependencies.reserve(items / 2);
   program_.operands.reserve(items);
@@ -15,14 +14,18 @@ void ItemWriter::Reserve(std::size_t items) {
   touched_.reserve(items / 2);
 }
 
-BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place) {
-  program_.buffers.push_back(
-      {.bytes = bytes, .tensor = tensor, .place = static_cast<std::int16_t>(place), .kind = kind});
-  if (!dry_) touched_.emplace_back();
-  return static_cast<BufferId>(program_.buffers.size() - 1);
+void ItemWriter::StartTrial() {
+  trial_ = true;
+  buffers_before_trial_ = program_.buffers.size();
+}
+
+void ItemWriter::EndTrial() {
+  trial_ = false;
+  program_.buffers.resize(buffers_before_trial_);
 }
 
 void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
+  if (trial_) return;
   if (!program_.arena && last_compute_free_ != kNone && skeleton_.items[last_compute_free_].stream != stream) {
     skeleton_.dependencies.push_back({last_compute_free_, next_item(), Cause::kMemory});
   }
@@ -30,18 +33,14 @@ void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
 }
 
 void ItemWriter::Free(BufferId buffer, StreamId stream) {
-  if (dry_) return;
+  if (trial_) return;
   Touch(buffer, Access::kWrite, stream);
   if (program_.streams[stream].kind == StreamKind::kCompute) last_compute_free_ = next_item();
   Write(Opcode::kFree, stream, buffer);
 }
 
-void ItemWriter::Operand(BufferId buffer, Access access) {
-  if (!dry_) program_.operands.push_back({buffer, access});
-}
-
 void ItemWriter::Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream) {
-  if (dry_) return;
+  if (trial_) return;
   const auto end = static_cast<std::uint32_t>(program_.operands.size());
   for (std::uint32_t k = first_operand_; k < end; ++k) {
     Touch(program_.operands[k].buffer, program_.operands[k].access, stream);
@@ -52,7 +51,7 @@ void ItemWriter::Kernel(OpId op, std::uint32_t launch, bool recomputation, Strea
 }
 
 void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
-  if (dry_) return;
+  if (trial_) return;
   Touch(copy.from, Access::kRead, stream);
   Touch(copy.to, Access::kWrite, stream);
   program_.copies.push_back(copy);
@@ -61,31 +60,8 @@ void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
 }
 
 void ItemWriter::HostSync(StreamId stream) {
-  if (dry_ || last_[stream] == kNone) return;
+  if (trial_ || last_[stream] == kNone) return;
   skeleton_.items.push_back({Opcode::kHostSync, stream, sync_cause_[stream], 0, last_[stream]});
-}
-
-void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg) {
-  last_[stream] = next_item();
-  skeleton_.items.push_back({opcode, stream, Cause::kNone, 0, arg});
-}
-
-void ItemWriter::Touch(BufferId buffer, Access access, StreamId stream) {
-  Touched& touched = touched_[buffer];
-  Follow(touched.write, stream);
-  if (access == Access::kRead) {
-    touched.read[stream] = next_item();
-    return;
-  }
-  for (std::uint32_t read : touched.read) Follow(read, stream);
-  touched.read.fill(kNone);
-  touched.write = next_item();
-}
-
-void ItemWriter::Follow(std::uint32_t before, StreamId stream) {
-  if (before == kNone || before == next_item()) return;
-  if (skeleton_.items[before].stream == stream) return;
-  skeleton_.dependencies.push_back({before, next_item(), CauseOf(before, stream)});
 }
 
 Cause ItemWriter::CauseOf(std::uint32_t before, StreamId stream) const {

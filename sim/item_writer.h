@@ -12,8 +12,7 @@ namespace spillway {
 class ItemWriter {
  public:
   // REQUIRES: program.streams is filled before the first item, with at most four streams.
-  // `dry`: buffers are numbered, nothing else is written.
-  ItemWriter(Program& program, bool dry) : program_(program), dry_(dry) {}
+  explicit ItemWriter(Program& program) : program_(program) {}
   void Reserve(std::size_t items);
 
   BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place);
@@ -27,6 +26,10 @@ class ItemWriter {
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
   // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.
   void HostSync(StreamId stream);
+
+  // In between, buffers are numbered and nothing else is written; then they are forgotten again.
+  void StartTrial();
+  void EndTrial();
 
   std::uint32_t next_item() const { return static_cast<std::uint32_t>(skeleton_.items.size()); }
   const Skeleton& skeleton() const { return skeleton_; }
@@ -45,7 +48,8 @@ class ItemWriter {
   Cause CauseOf(std::uint32_t before, StreamId stream) const;
 
   Program& program_;
-  bool dry_;
+  bool trial_ = false;
+  std::size_t buffers_before_trial_ = 0;
   Skeleton skeleton_;
   std::vector<Touched> touched_;
   std::uint32_t first_operand_ = 0;
@@ -53,6 +57,42 @@ class ItemWriter {
   std::array<Cause, kStreams> sync_cause_{Cause::kBarrier, Cause::kBarrier, Cause::kBarrier, Cause::kBarrier};
   std::uint32_t last_compute_free_ = kNone;
 };
+
+// Called several times for each op of a step, and mostly a few instructions.
+
+inline BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place) {
+  program_.buffers.push_back(
+      {.bytes = bytes, .tensor = tensor, .place = static_cast<std::int16_t>(place), .kind = kind});
+  if (!trial_) touched_.emplace_back();
+  return static_cast<BufferId>(program_.buffers.size() - 1);
+}
+
+inline void ItemWriter::Operand(BufferId buffer, Access access) {
+  if (!trial_) program_.operands.push_back({buffer, access});
+}
+
+inline void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg) {
+  last_[stream] = next_item();
+  skeleton_.items.push_back({opcode, stream, Cause::kNone, 0, arg});
+}
+
+inline void ItemWriter::Touch(BufferId buffer, Access access, StreamId stream) {
+  Touched& touched = touched_[buffer];
+  Follow(touched.write, stream);
+  if (access == Access::kRead) {
+    touched.read[stream] = next_item();
+    return;
+  }
+  for (const std::uint32_t read : touched.read) Follow(read, stream);
+  touched.read.fill(kNone);
+  touched.write = next_item();
+}
+
+inline void ItemWriter::Follow(std::uint32_t before, StreamId stream) {
+  if (before == kNone || before == next_item()) return;
+  if (skeleton_.items[before].stream == stream) return;
+  skeleton_.dependencies.push_back({before, next_item(), CauseOf(before, stream)});
+}
 
 }  // namespace spillway
 

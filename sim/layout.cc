@@ -10,55 +10,82 @@ namespace spillway {
 
 namespace {
 
+// Of every device buffer, in order of buffers.
 std::vector<Lifetime> Lifetimes(const Skeleton& skeleton, const std::vector<Buffer>& buffers) {
   std::vector<Lifetime> all(buffers.size());
-  for (std::uint32_t i = 0; i < skeleton.items.size(); ++i) {
+  for (std::size_t i = 0; i < skeleton.items.size(); ++i) {
     const Instruction& item = skeleton.items[i];
+    const auto at = static_cast<std::int32_t>(i);
     if (item.opcode == Opcode::kAlloc) {
-      all[item.arg] = {item.arg, buffers[item.arg].bytes, i, i + 1, item.stream, item.stream};
+      all[item.arg] = {item.arg, buffers[item.arg].bytes, at, at + 1, item.stream};
     } else if (item.opcode == Opcode::kFree) {
-      all[item.arg].last = i;
-      all[item.arg].free_stream = item.stream;
+      all[item.arg].last = at;
     }
   }
   std::erase_if(all, [](const Lifetime& life) { return life.buffer == kNoBuffer; });
   return all;
 }
 
-// The placement that needs fewest bytes; where there is more room than that, spread over it.
-Bytes Place(const std::vector<Lifetime>& lifetimes, Bytes capacity, Offsets& offsets) {
-  Bytes peak = PlaceCompactly(lifetimes, capacity, offsets);
-  if (capacity == 0 || peak > capacity) return peak;
-  SpreadByAge(lifetimes, capacity, offsets);
-  for (std::size_t k = 0; k < lifetimes.size(); ++k) peak = std::max(peak, offsets[k] + lifetimes[k].bytes);
-  return peak;
-}
+// Goes through the items once, in list order: writes the addresses down and lets each buffer follow whoever had its
+// addresses before it.
+class Reuse {
+ public:
+  // `spread`: where there is room, buffers that would wait go elsewhere.
+  Reuse(Program& program, const std::vector<Lifetime>& lifetimes, Placement& placement, Bytes size, bool spread)
+      : program_(program), placement_(placement), spread_(spread), allocs_left_(lifetimes.size()), frees_(size) {
+    lifetime_.resize(program.buffers.size());
+    for (std::uint32_t k = 0; k < lifetimes.size(); ++k) lifetime_[lifetimes[k].buffer] = k;
+  }
 
-// A buffer follows whoever had its addresses before it.
-void AddReuseDependencies(Skeleton& skeleton, const Program& program, Bytes size) {
-  LastFrees frees(size);
-  std::vector<Dependency> all;
-  all.reserve(skeleton.dependencies.size() + skeleton.items.size() / 4);
-  std::size_t next = 0;
-  for (std::uint32_t i = 0; i < skeleton.items.size(); ++i) {
-    for (; next < skeleton.dependencies.size() && skeleton.dependencies[next].after == i; ++next) {
-      all.push_back(skeleton.dependencies[next]);
+  void Run(Skeleton& skeleton) {
+    all_.reserve(skeleton.dependencies.size() + skeleton.items.size() / 4);
+    auto next = skeleton.dependencies.begin();
+    for (std::uint32_t i = 0; i < skeleton.items.size(); ++i) {
+      for (; next != skeleton.dependencies.end() && next->after == i; ++next) all_.push_back(*next);
+      const Instruction& item = skeleton.items[i];
+      if (item.opcode == Opcode::kAlloc) Alloc(i, item);
+      if (item.opcode == Opcode::kFree) Free(i, item);
     }
-    const Instruction& item = skeleton.items[i];
-    if (item.opcode != Opcode::kAlloc && item.opcode != Opcode::kFree) continue;
-    const Buffer& buffer = program.buffers[item.arg];
-    if (item.opcode == Opcode::kFree) {
-      frees.Set(buffer.offset, buffer.offset + buffer.bytes, i, item.stream);
-      continue;
-    }
-    const bool compute_waits = program.streams[item.stream].kind == StreamKind::kCompute;
-    frees.ForEach(buffer.offset, buffer.offset + buffer.bytes, [&](const LastFrees::Stretch& stretch) {
-      if (stretch.freed_by == LastFrees::kNobody || stretch.stream == item.stream) return;
-      all.push_back({stretch.freed_by, i, compute_waits ? Cause::kSwapOut : Cause::kMemory});
+    skeleton.dependencies = std::move(all_);
+  }
+
+  Bytes peak() const { return peak_; }
+
+ private:
+  void Alloc(std::uint32_t i, const Instruction& item) {
+    Buffer& buffer = program_.buffers[item.arg];
+    const std::uint32_t k = lifetime_[item.arg];
+    const bool may_wait = !spread_ || placement_.SpreadByAge(k, frees_);
+    buffer.offset = placement_.offset(k);
+    peak_ = std::max(peak_, buffer.offset + buffer.bytes);
+    --allocs_left_;
+    if (may_wait) Follow(i, item, buffer);
+  }
+
+  void Follow(std::uint32_t i, const Instruction& item, const Buffer& buffer) {
+    const bool compute_waits = program_.streams[item.stream].kind == StreamKind::kCompute;
+    const Cause cause = compute_waits ? Cause::kSwapOut : Cause::kMemory;
+    frees_.ForEach(buffer.offset, buffer.offset + buffer.bytes, [&](const LastFrees::Stretch& stretch) {
+      if (stretch.Delays(item.stream)) all_.push_back({stretch.freed_by, i, cause});
+      return true;
     });
   }
-  skeleton.dependencies = std::move(all);
-}
+
+  void Free(std::uint32_t i, const Instruction& item) {
+    if (allocs_left_ == 0) return;  // nobody follows
+    const Buffer& buffer = program_.buffers[item.arg];
+    frees_.Set(buffer.offset, buffer.offset + buffer.bytes, i, item.stream);
+  }
+
+  Program& program_;
+  Placement& placement_;
+  bool spread_;
+  std::size_t allocs_left_;
+  LastFrees frees_;
+  std::vector<std::uint32_t> lifetime_;  // by buffer
+  std::vector<Dependency> all_;
+  Bytes peak_ = 0;
+};
 
 }  // namespace
 
@@ -67,12 +94,13 @@ Bytes Layout(Program& program, Bytes capacity) {
   Skeleton skeleton = Strip(program);
   const std::vector<Lifetime> lifetimes = Lifetimes(skeleton, program.buffers);
   if (lifetimes.empty()) return 0;
-  Offsets offsets;
-  const Bytes peak = Place(lifetimes, capacity, offsets);
-  for (std::size_t k = 0; k < lifetimes.size(); ++k) program.buffers[lifetimes[k].buffer].offset = offsets[k];
-  AddReuseDependencies(skeleton, program, peak);
+  Placement placement(lifetimes, capacity);
+  const Bytes compact = placement.PlaceCompactly();
+  const bool spread = capacity > 0 && compact <= capacity;
+  Reuse reuse(program, lifetimes, placement, std::max(compact, capacity), spread);
+  reuse.Run(skeleton);
   Synchronise(skeleton, program);
-  return peak;
+  return std::max(compact, reuse.peak());
 }
 
 }  // namespace spillway

@@ -44,25 +44,34 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   return issue;
 }
 
-Lowered LowerIssuing(const std::vector<OpId>& issue, const Plan& plan, const StepTables& tables) {
-  LowerWalk walk(plan, tables, issue, false);
-  walk.Run();
-  return walk.TakeProgram();
+// The ops at which a swap-in may be wanted: from the first at which anything is brought back, by copy or recomputation,
+// to the last use of what is swapped. Empty: nothing is swapped.
+struct Range {
+  OpId first = 0, end = 0;
+};
+Range OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
+  Range range{tables.step->first_backward, 0};  // where layers begin to fetch what they saved
+  for (const GapDecision& gap : plan.gaps) {
+    const bool swap = gap.action == GapAction::kSwap;
+    range.first = std::min(range.first, swap ? gap.in_at : gap.before);
+    if (swap) range.end = std::max(range.end, tables.last_use[Index(gap.tensor)] + 1);
+  }
+  return range;
 }
 
 }  // namespace
 
 Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
-  const OpId never = static_cast<OpId>(tables.step->ops.size());
+  LowerWalk walk(plan, tables);
+  const Range swap_ins = OpsOfSwapIns(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) {
-    return LowerIssuing(PlannedIssueTimes(plan, never), plan, tables);
+    walk.IssueSwapInsAt(PlannedIssueTimes(plan, static_cast<OpId>(tables.step->ops.size())));
+  } else if (swap_ins.end > 0) {
+    walk.RunUntil(swap_ins.first);
+    walk.LookAhead(swap_ins.end);
+    walk.IssueSwapInsAt(IssueTimesWithin(live_limit, plan, tables, walk.live_at(), walk.needed_at()));
   }
-  const std::vector<OpId> late(plan.gaps.size(), never);
-  LowerWalk on_demand(plan, tables, late, true);
-  on_demand.Run();
-  const std::vector<OpId> issue =
-      IssueTimesWithin(live_limit, plan, tables, on_demand.live_at(), on_demand.needed_at());
-  return LowerIssuing(issue, plan, tables);
+  return walk.TakeProgram();
 }
 
 }  // namespace spillway

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_SIM_LOWER_H_
 #define SPILLWAY_SIM_LOWER_H_
 
+#include <span>
 #include <vector>
 
 #include "model/cost_model.h"
@@ -27,14 +28,33 @@ struct StepTables {
   std::vector<Bytes> bytes;           // by tensor, rounded
   std::vector<bool> persistent;       // by tensor: there before the step and after it
   std::vector<OpId> last_use;         // by tensor
+  std::vector<TensorId> inputs;       // those of class kInput
   std::vector<Launch> launches;       // distinct ones
   std::vector<std::uint32_t> launch;  // by op: row of `launches`, with the library's choice of algorithm
+  std::vector<LayerId> layer;         // by op
+
+  struct Touch {  // of a tensor by an op
+    TensorId tensor = kNoTensor;
+    Access access = Access::kRead;
+  };
+  // What `op` reads, in order, then what it only writes.
+  std::span<const Touch> Touches(OpId op) const {
+    const auto row = static_cast<std::size_t>(op);
+    return {touches_.data() + first_touch_[row], touches_.data() + first_touch_[row + 1]};
+  }
 
   // Bytes that must be on the device while `op` runs if everything else is moved out: its operands, its workspace and
   // the persistent tensors.
   Bytes WorkingSet(OpId op) const;
   // The op with the largest one.
   OpId LargestWorkingSet() const;
+
+ private:
+  void AddTouches(const Op& op);
+
+  // Side by side: lowering goes through the whole step, and TrainingStep's ops are far apart.
+  std::vector<Touch> touches_;
+  std::vector<std::uint32_t> first_touch_;  // by op, and the end
 };
 
 struct Lowered {

@@ -13,7 +13,7 @@ std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 bool LowerWalk::StartsLayerBackward(OpId op) const {
   if (op < step_.first_backward || op >= step_.first_update) return false;
-  return op == step_.first_backward || step_.ops[Index(op)].layer != step_.ops[Index(op - 1)].layer;
+  return op == step_.first_backward || tables_.layer[Index(op)] != tables_.layer[Index(op - 1)];
 }
 
 // Frameworks fetch what a layer saved before any op of its backward runs. Recomputing between those ops would need its
@@ -21,9 +21,10 @@ bool LowerWalk::StartsLayerBackward(OpId op) const {
 void LowerWalk::RecomputeForLayer(OpId first) {
   const OpId end = EndOfLayer(first);
   for (OpId op = first; op < end; ++op) {
-    for (const TensorId t : step_.ops[Index(op)].reads) {
+    for (const auto& [t, access] : tables_.Touches(op)) {
       const std::uint32_t gap = at_[Index(t)].gap;
-      if (gap != kNoGap && plan_.gaps[gap].action == GapAction::kRecompute) Materialise(t, first);
+      const bool dropped = gap != kNoGap && plan_.gaps[gap].action == GapAction::kRecompute;
+      if (dropped && access != Access::kWrite) Materialise(t, first);
     }
   }
 }
@@ -40,8 +41,8 @@ bool LowerWalk::Materialise(TensorId tensor, OpId op) {
 void LowerWalk::BringSources(TensorId tensor, OpId op) {
   for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
     if (writer > LastWriter(tensor, op)) break;
-    for (const TensorId t : step_.ops[Index(writer)].reads) {
-      if (t == tensor || at_[Index(t)].device != kNoBuffer) continue;
+    for (const auto& [t, access] : tables_.Touches(writer)) {
+      if (access == Access::kWrite || t == tensor || at_[Index(t)].device != kNoBuffer) continue;
       if (StaysFor(t, op)) {
         Materialise(t, op);
       } else if (NeedsRecompute(t)) {
@@ -85,18 +86,19 @@ bool LowerWalk::KeepsResult(TensorId tensor) const {
 }
 
 void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
-  const Op& o = step_.ops[Index(writer)];
+  const std::span<const Touch> touches = tables_.Touches(writer);
   std::vector<TensorId> passing;                 // here for this kernel only
   for (const bool transients : {false, true}) {  // a map may be a long way back
-    for (const TensorId t : o.reads) {
-      const bool transient = step_.tensors[Index(t)].use == TensorClass::kTransient;
-      if (t == tensor || transient != transients || at_[Index(t)].device != kNoBuffer) continue;
+    for (const auto& [t, access] : touches) {
+      if (access == Access::kWrite || t == tensor || at_[Index(t)].device != kNoBuffer) continue;
+      if ((step_.tensors[Index(t)].use == TensorClass::kTransient) != transients) continue;
       BringBack(t, op);
       if (!StaysFor(t, op)) passing.push_back(t);
     }
   }
-  for (const TensorId t : o.writes) {
-    if (t != tensor && at_[Index(t)].device == kNoBuffer && !StaysFor(t, op)) passing.push_back(t);
+  for (const auto& [t, access] : touches) {
+    if (access == Access::kRead || t == tensor) continue;
+    if (at_[Index(t)].device == kNoBuffer && !StaysFor(t, op)) passing.push_back(t);
   }
   Launch(writer, true);
   for (const TensorId t : passing) FreeOnDevice(t);
@@ -113,7 +115,7 @@ bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
 OpId LowerWalk::EndOfLayer(OpId op) const {
   const auto ops = static_cast<OpId>(step_.ops.size());
   OpId end = op + 1;
-  while (end < ops && end != step_.first_update && step_.ops[Index(end)].layer == step_.ops[Index(op)].layer) ++end;
+  while (end < ops && end != step_.first_update && tables_.layer[Index(end)] == tables_.layer[Index(op)]) ++end;
   return end;
 }
 

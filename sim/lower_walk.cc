@@ -11,10 +11,6 @@ constexpr StreamId kComputeStream = 0;
 
 std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
-  return std::find(list.begin(), list.end(), tensor) != list.end();
-}
-
 template <typename OpOf>
 std::vector<OpId> Each(const std::vector<GapDecision>& gaps, OpOf op_of) {
   std::vector<OpId> at;
@@ -43,33 +39,43 @@ std::span<const std::uint32_t> DecisionsAt::operator[](OpId op) const {
   return {order_.data() + first_[k], order_.data() + first_[k + 1]};
 }
 
-LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at, bool dry)
+LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
     : plan_(plan),
       tables_(tables),
       step_(*tables.step),
-      out_(lowered_.program, dry),
+      out_(lowered_.program),
       by_after_(Each(plan.gaps, [](const GapDecision& gap) { return gap.after; }), step_.ops.size()),
       by_out_(Each(plan.gaps,
                    [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
               step_.ops.size()),
-      by_issue_(issue_at, step_.ops.size()),
+      by_issue_({}, step_.ops.size()),
       launch_(tables.launch),
       at_(step_.tensors.size()),
       live_at_(step_.ops.size(), 0),
       needed_at_(plan.gaps.size(), kNoOp) {
-  Program& program = lowered_.program;
-  program.arena = plan.runtime.memory == MemoryModel::kArena;
-  program.launches = tables.launches;
-  for (const OpDecision& decision : plan.ops) {
-    spillway::Launch call = program.launches[launch_[Index(decision.op)]];
-    call.algorithm = decision.algorithm;
-    call.workspace = decision.workspace;
-    launch_[Index(decision.op)] = static_cast<std::uint32_t>(program.launches.size());
-    program.launches.push_back(call);
-  }
+  lowered_.program.arena = plan.runtime.memory == MemoryModel::kArena;
+  ChooseLaunches();
   MakeStreams();
   out_.Reserve(step_.ops.size() * 6);
-  for (std::size_t t = 0; t < at_.size(); ++t) at_[t].host_valid = step_.tensors[t].use == TensorClass::kInput;
+  for (const TensorId t : tables.inputs) at_[Index(t)].host_valid = true;
+  AllocatePersistent();
+  for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
+}
+
+void LowerWalk::ChooseLaunches() {
+  workspace_.reserve(tables_.launches.size() + plan_.ops.size());
+  for (const spillway::Launch& call : tables_.launches) workspace_.push_back(call.workspace);
+  std::vector<spillway::Launch>& launches = lowered_.program.launches;
+  launches = tables_.launches;
+  for (const OpDecision& decision : plan_.ops) {
+    std::uint32_t& row = launch_[Index(decision.op)];
+    spillway::Launch call = launches[row];
+    call.algorithm = decision.algorithm;
+    call.workspace = decision.workspace;
+    row = static_cast<std::uint32_t>(launches.size());
+    launches.push_back(call);
+    workspace_.push_back(decision.workspace);
+  }
 }
 
 void LowerWalk::MakeStreams() {
@@ -84,20 +90,36 @@ void LowerWalk::MakeStreams() {
   }
 }
 
-void LowerWalk::Run() {
-  AllocatePersistent();
-  for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
-  for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) RunOp(op);
-  FreePersistent();
+void LowerWalk::IssueSwapInsAt(const std::vector<OpId>& issue_at) {
+  by_issue_ = DecisionsAt(issue_at, step_.ops.size());
+}
+
+void LowerWalk::RunUntil(OpId end) {
+  for (; next_ < end; ++next_) RunOp(next_);
+}
+
+void LowerWalk::LookAhead(OpId end) {
+  const std::vector<Residence> at = at_;
+  const Bytes live = live_, list_peak = lowered_.list_peak;
+  const OpId next = next_, peak_op = lowered_.op;
+  out_.StartTrial();
+  RunUntil(end);
+  out_.EndTrial();
+  at_ = at;
+  live_ = live;
+  next_ = next;
+  lowered_.list_peak = list_peak;
+  lowered_.op = peak_op;
 }
 
 Lowered LowerWalk::TakeProgram() {
+  RunUntil(static_cast<OpId>(step_.ops.size()));
+  FreePersistent();
   Synchronise(out_.skeleton(), lowered_.program);
   return std::move(lowered_);
 }
 
 void LowerWalk::AllocatePersistent() {
-  now_ = 0;
   for (std::size_t t = 0; t < at_.size(); ++t) {
     if (!tables_.persistent[t]) continue;
     at_[t].device = NewOnDevice(tables_.bytes[t], static_cast<TensorId>(t), BufferKind::kTensor, kComputeStream);
@@ -115,8 +137,9 @@ void LowerWalk::RunOp(OpId op) {
   now_ = op;
   IssueSwapIns(op);
   if (StartsLayerBackward(op)) RecomputeForLayer(op);
-  const Op& o = step_.ops[Index(op)];
-  for (const TensorId t : o.reads) Materialise(t, op);
+  for (const Touch& touch : tables_.Touches(op)) {
+    if (touch.access != Access::kWrite) Materialise(touch.tensor, op);
+  }
   Launch(op, false);
   AfterOp(op);
   Barriers(op);
@@ -134,17 +157,18 @@ void LowerWalk::IssueSwapIns(OpId op) {
 
 // Allocates results and workspace, writes the kernel, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
-  const Op& o = step_.ops[Index(op)];
-  for (const TensorId t : o.writes) {
-    Residence& at = at_[Index(t)];
-    if (at.device == kNoBuffer) {
-      at.device = NewOnDevice(tables_.bytes[Index(t)], t, BufferKind::kTensor, kComputeStream);
+  for (const auto& [tensor, access] : tables_.Touches(op)) {
+    Residence& at = at_[Index(tensor)];
+    if (access != Access::kRead) {
+      if (at.device == kNoBuffer) {
+        at.device = NewOnDevice(tables_.bytes[Index(tensor)], tensor, BufferKind::kTensor, kComputeStream);
+      }
+      if (!recomputation) at.host_valid = false;
     }
-    if (!recomputation) at.host_valid = false;
+    out_.Operand(at.device, access);
   }
-  AddOperands(o);
   const std::uint32_t row = launch_[Index(op)];
-  const Bytes wanted = lowered_.program.launches[row].workspace;
+  const Bytes wanted = workspace_[row];
   BufferId workspace = kNoBuffer;
   if (wanted > 0) {
     workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
@@ -154,23 +178,12 @@ void LowerWalk::Launch(OpId op, bool recomputation) {
   if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
 }
 
-void LowerWalk::AddOperands(const Op& op) {
-  for (const TensorId t : op.reads) {
-    out_.Operand(at_[Index(t)].device, Contains(op.writes, t) ? Access::kReadWrite : Access::kRead);
-  }
-  for (const TensorId t : op.writes) {
-    if (!Contains(op.reads, t)) out_.Operand(at_[Index(t)].device, Access::kWrite);
-  }
-}
-
 void LowerWalk::AfterOp(OpId op) {
   for (const std::uint32_t g : by_out_[op]) {
     if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
   }
   for (const std::uint32_t g : by_after_[op]) OpenGap(g);
-  const Op& o = step_.ops[Index(op)];
-  for (const TensorId t : o.reads) LeaveOp(op, t);
-  for (const TensorId t : o.writes) LeaveOp(op, t);
+  for (const Touch& touch : tables_.Touches(op)) LeaveOp(op, touch.tensor);
 }
 
 // What becomes of an operand after the op, if no gap starts here.
@@ -198,7 +211,7 @@ void LowerWalk::OpenGap(std::uint32_t g) {
 void LowerWalk::Barriers(OpId op) {
   const bool last_of_phase = op + 1 == step_.first_backward;
   const bool last_of_layer = op + 1 == static_cast<OpId>(step_.ops.size()) ||
-                             step_.ops[Index(op)].layer != step_.ops[Index(op + 1)].layer || last_of_phase;
+                             tables_.layer[Index(op)] != tables_.layer[Index(op + 1)] || last_of_phase;
   const Runtime& runtime = plan_.runtime;
   const bool backward = op >= step_.first_backward && op < step_.first_update;
   const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;

@@ -24,20 +24,22 @@ class DecisionsAt {
 
 class LowerWalk {
  public:
+  LowerWalk(const Plan& plan, const StepTables& tables);
+
   // `issue_at[g]`: the op before which the swap-in of decision g is issued; beyond the last op = not before the tensor
-  // is needed.
-  // `dry`: only live_at() and needed_at() are wanted, no program.
-  LowerWalk(const Plan& plan, const StepTables& tables, const std::vector<OpId>& issue_at, bool dry);
+  // is needed, which is what holds until this is called.
+  void IssueSwapInsAt(const std::vector<OpId>& issue_at);
+  void RunUntil(OpId end);   // goes on with the ops before `end`
+  void LookAhead(OpId end);  // the same, but only live_at() and needed_at() remember it
+  Lowered TakeProgram();     // once; goes on to the end of the step
 
-  void Run();
-  Lowered TakeProgram();  // once, after Run()
-
-  // After Run(): most bytes live in list order while each op runs, and the op that first needed what decision g brings
-  // back (kNoOp: none did).
+  // Of the ops seen: most bytes live in list order while each op runs, and the op that first needed what decision g
+  // brings back (kNoOp: none did).
   const std::vector<Bytes>& live_at() const { return live_at_; }
   const std::vector<OpId>& needed_at() const { return needed_at_; }
 
  private:
+  using Touch = StepTables::Touch;
   static constexpr std::uint32_t kNoGap = 0xffffffffu;
   struct Residence {  // of one tensor
     BufferId device = kNoBuffer;
@@ -46,6 +48,7 @@ class LowerWalk {
     std::uint32_t gap = kNoGap;  // the decision whose gap it is in
     bool keeps_result = true;    // of the recomputation it came from
   };
+  void ChooseLaunches();
   void MakeStreams();
   void AllocatePersistent();
   void FreePersistent();
@@ -55,7 +58,6 @@ class LowerWalk {
   OpId EndOfLayer(OpId op) const;
   void RecomputeForLayer(OpId first);
   void Launch(OpId op, bool recomputation);
-  void AddOperands(const Op& op);
   void AfterOp(OpId op);
   void LeaveOp(OpId op, TensorId tensor);
   void OpenGap(std::uint32_t gap);
@@ -88,9 +90,11 @@ class LowerWalk {
   ItemWriter out_;
   DecisionsAt by_after_, by_out_, by_issue_;
   std::vector<std::uint32_t> launch_;  // by op, the plan's choices of algorithm applied
+  std::vector<Bytes> workspace_;       // by row of the launches
   std::vector<Residence> at_;          // by tensor
   Bytes live_ = 0;
-  OpId now_ = kNoOp;
+  OpId now_ = 0;
+  OpId next_ = 0;  // op
   StreamId out_stream_ = 1, in_stream_ = 1;
   std::vector<Bytes> live_at_;
   std::vector<OpId> needed_at_;

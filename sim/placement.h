@@ -1,4 +1,4 @@
-// Offline dynamic storage allocation: addresses for buffers whose lifetimes are known.
+// Offline dynamic storage allocation: addresses for buffers whose lifetimes are known. Internal to `layout`.
 //
 //   address
 //     ^   |-----kept map------------------------------|
@@ -9,57 +9,61 @@
 
 #include <vector>
 
-#include "sim/program.h"
+#include "sim/layout_arena.h"
+#include "sim/layout_frees.h"
 
 namespace spillway {
 
-struct Lifetime {  // of one buffer, in items: [first, last)
-  BufferId buffer = kNoBuffer;
-  Bytes bytes = 0;
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-  StreamId alloc_stream = 0;
-  StreamId free_stream = 0;
-};
-
-// By buffer of `lifetimes`. -1 nowhere.
-using Offsets = std::vector<Bytes>;
-
-// Who gave each stretch of memory back last.
-class LastFrees {
+// What is there (almost) throughout, parameters above all, lies side by side at the bottom and need not be looked at
+// again: a third of the buffers of a training step.
+class Bottom {
  public:
-  static constexpr std::uint32_t kNobody = 0xffffffffu;
-  struct Stretch {  // from the previous stretch's end to `end`
-    Bytes end;
-    std::uint32_t freed_by;  // item
-    StreamId stream;
-  };
-  explicit LastFrees(Bytes size) { stretches_.push_back({size, kNobody, 0}); }
-  void Set(Bytes begin, Bytes end, std::uint32_t item, StreamId stream);
-  // The stretches that meet [begin, end), in order of address.
-  template <typename Visit>
-  void ForEach(Bytes begin, Bytes end, Visit visit) const {
-    for (std::size_t s = Find(begin); s < stretches_.size(); ++s) {
-      visit(stretches_[s]);
-      if (stretches_[s].end >= end) return;
-    }
-  }
+  explicit Bottom(const std::vector<Lifetime>& lifetimes);
+  bool Holds(const Lifetime& life) const { return life.last - life.first > longest_; }
+  Bytes base() const { return base_; }
 
  private:
-  std::size_t Find(Bytes address) const;
-  void Split(Bytes address);
-  std::vector<Stretch> stretches_;
+  std::int32_t longest_;
+  Bytes base_ = 0;
 };
 
-// Each buffer at the lowest address free throughout its lifetime: largest first, then by size x duration. While that
-// goes beyond `capacity` (0 = take what comes), the largest buffer that ended above it is placed first in another round.
-// Returns the peak of the best placement seen.
-Bytes PlaceCompactly(const std::vector<Lifetime>& lifetimes, Bytes capacity, Offsets& offsets);
+class Placement {
+ public:
+  // `capacity` 0: as few bytes as possible.
+  Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity);
 
-// Takes a placement below `capacity` apart again: in list order, a buffer that would wait for a kernel or copy on
-// another stream moves to the place whose last user left longest ago. Everything else staying where it is, it always
-// has a place.
-void SpreadByAge(const std::vector<Lifetime>& lifetimes, Bytes capacity, Offsets& offsets);
+  // Each buffer at the lowest address free throughout its lifetime: largest first, then by size x duration. While that
+  // goes beyond `capacity`, the largest buffer that ended above it is placed first in another round. Keeps the best
+  // placement seen and returns its peak.
+  Bytes PlaceCompactly();
+
+  // Takes a placement below `capacity` apart again. Called for each buffer in order of allocation, with the frees
+  // before it: if the buffer would wait for a kernel or copy on another stream, it moves to the place whose last user
+  // left longest ago. Everything else staying where it is, it always has a place. Returns whether it has to wait even
+  // there.
+  bool SpreadByAge(std::uint32_t k, const LastFrees& frees);
+
+  Bytes offset(std::uint32_t k) const { return offsets_[k]; }  // of lifetimes[k]
+
+ private:
+  using Order = std::vector<std::uint32_t>;  // indices into the lifetimes
+  using Offsets = std::vector<Bytes>;        // by lifetime
+
+  Offsets AtTheBottom() const;
+  template <typename Key>
+  Order LargestFirst(Key key) const;
+  void TryRounds(Order order);
+  void Keep(Arena arena, Offsets offsets);
+  std::uint32_t LargestAboveCapacity(const Offsets& offsets) const;
+
+  const std::vector<Lifetime>& lifetimes_;
+  Bytes capacity_;
+  Bottom bottom_;
+  Offsets bottom_offsets_;
+  Bytes peak_;  // of the best placement seen, as are the next two
+  Arena arena_;
+  Offsets offsets_;
+};
 
 }  // namespace spillway
 

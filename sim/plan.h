@@ -61,6 +61,12 @@ enum class HostSyncs : std::uint8_t {
   kBackwardLayer,  // after the backward ops of each layer the host waits for them (PoocH)
 };
 
+// How the pool of a runtime with MemoryModel::kPool finds room.
+enum class PoolKind : std::uint8_t {
+  kBytes,      // any free bytes will do
+  kAddresses,  // they must lie together; where they do not, the pool is compacted (sim/pool.h)
+};
+
 constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
 constexpr Nanos kMostFrameworkTime = kSecond;
 constexpr Bytes kMostWorkspace = 1000 * kGB;
@@ -73,6 +79,8 @@ struct Runtime {
   HostSyncs host_syncs = HostSyncs::kNone;
   Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
   Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk
+  PoolKind pool = PoolKind::kBytes;
+  bool blocking_copies = false;  // the call of a copy returns when it is done, as with pageable memory
   bool operator==(const Runtime&) const = default;
 };
 

@@ -29,6 +29,10 @@ const std::vector<std::string>& HostSyncNames() {
   static const std::vector<std::string> kNames{"none", "backward_layer"};
   return kNames;
 }
+const std::vector<std::string>& PoolNames() {
+  static const std::vector<std::string> kNames{"bytes", "addresses"};
+  return kNames;
+}
 template <typename Enum>
 const std::string& NameIn(const std::vector<std::string>& names, Enum value) {
   return names[static_cast<std::size_t>(value)];
@@ -102,10 +106,12 @@ std::string Writer::Head(const Plan& plan) const {
   if (plan.evaluations != 0) out += fmt::format("evaluations: {}\n", plan.evaluations);
   const Runtime& runtime = plan.runtime;
   out += fmt::format(
-      "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: {}}}\n",
+      "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: "
+      "{}{}{}}}\n",
       runtime.copy_streams, NameIn(MemoryNames(), runtime.memory), NameIn(BarrierNames(), runtime.barrier),
       NameIn(HostSyncNames(), runtime.host_syncs), FormatDurationExact(runtime.framework_time),
-      FormatBytesExact(runtime.copy_chunk));
+      FormatBytesExact(runtime.copy_chunk), runtime.pool == PoolKind::kBytes ? "" : ", pool: addresses",
+      runtime.blocking_copies ? ", blocking_copies: true" : "");
   return out;
 }
 
@@ -316,6 +322,10 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
   reader.Check(
       r.copy_chunk == 0 || r.copy_chunk >= kLeastCopyChunk, "copy_chunk",
       fmt::format("expected 0 B (copies in one piece) or at least 64 KiB, found {}", FormatBytesExact(r.copy_chunk)));
+  r.pool = static_cast<PoolKind>(reader.ChoiceOr("pool", PoolNames(), static_cast<int>(r.pool)));
+  reader.Check(r.pool == PoolKind::kBytes || r.memory == MemoryModel::kPool, "pool",
+               "only for a runtime with memory: pool");
+  r.blocking_copies = reader.BoolOr("blocking_copies", r.blocking_copies);
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

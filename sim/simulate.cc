@@ -11,6 +11,26 @@ bool Conditions::Contention() const {
          std::any_of(copy_slowdown.begin(), copy_slowdown.end(), not_one);
 }
 
+namespace {
+
+// From the copy kernel of the cost model: what a copy of next to nothing takes, and the rate beyond that.
+CompactionCost CompactionCostOf(const CostModel& costs) {
+  constexpr std::int64_t kMany = 1 << 28;
+  const auto time = [&costs](std::int64_t elements) {
+    Launch launch;
+    launch.kind = OpKind::kCopy;
+    launch.shape.in = launch.shape.out = Shape{1, 1, 1, 1, elements};
+    return costs.Kernel(launch).time;
+  };
+  CompactionCost cost;
+  cost.per_copy = time(1);
+  const Nanos moving = time(1 + kMany) - cost.per_copy;
+  if (moving > 0) cost.rate = static_cast<double>(kMany * SizeOf(DataType::kFp32)) / static_cast<double>(moving);
+  return cost;
+}
+
+}  // namespace
+
 Conditions ConditionsOf(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity) {
   const Machine& machine = costs.machine();
   const HostCosts& host = machine.devices[0].host_costs;
@@ -28,6 +48,9 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
     cost(Opcode::kFree) = host.pool_free;
     conditions.pool_capacity = capacity;
   }
+  conditions.pool = runtime.pool;
+  if (runtime.pool == PoolKind::kAddresses) conditions.compaction = CompactionCostOf(costs);
+  conditions.blocking_copies = runtime.blocking_copies;
   for (const Link& link : machine.links) conditions.duplex_factor.push_back(link.duplex_factor);
   for (const Launch& launch : program.launches) {
     conditions.copy_slowdown.push_back(costs.Kernel(launch).copy_slowdown);
@@ -37,8 +60,9 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
 
 Simulated Simulate(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                    Scratch& scratch, Timeline* timeline) {
-  return conditions.Contention() ? SimulateEvents(program, durations, conditions, scratch, timeline)
-                                 : SimulateRelax(program, durations, conditions, scratch, timeline);
+  const bool relax = !conditions.Contention() && (program.arena || conditions.pool == PoolKind::kBytes);
+  return relax ? SimulateRelax(program, durations, conditions, scratch, timeline)
+               : SimulateEvents(program, durations, conditions, scratch, timeline);
 }
 
 std::vector<Nanos> ReplayDurations(const Program& program, const Timeline& timeline) {

@@ -3,7 +3,7 @@
 // Two engines give the same answer where both apply (tests/simulate_test.cc):
 //   relax   one pass over the instructions; durations are final. About 2 ns an instruction.
 //   events  kernels and copies that slow each other down; the clock advances from one end of an instruction to the
-//           next and the rates are set anew. Used when a factor of Conditions is not 1.
+//           next and the rates are set anew. Used when a factor of Conditions is not 1, and for pools with addresses.
 #ifndef SPILLWAY_SIM_SIMULATE_H_
 #define SPILLWAY_SIM_SIMULATE_H_
 
@@ -16,11 +16,20 @@
 
 namespace spillway {
 
+// What it takes to move live bytes within the device's memory.
+struct CompactionCost {
+  double rate = 0;     // bytes moved per nanosecond (each is read and written); 0 = moving takes no time
+  Nanos per_copy = 0;  // of one copy from device memory to device memory
+};
+
 // What the machine does beside the durations. The default is ideal: no host cost, no contention, unlimited memory.
 struct Conditions {
   // By Opcode, before the instruction is issued; of a kHostSync: after the wait, to wake up.
   std::array<Nanos, kOpcodes> host_cost{};
   Bytes pool_capacity = 0;            // Programs of a pool only; 0 = unlimited
+  PoolKind pool = PoolKind::kBytes;   // kAddresses: the event engine only
+  CompactionCost compaction;          // of a pool with addresses
+  bool blocking_copies = false;       // the host waits for every copy
   std::vector<double> duplex_factor;  // by link; empty or 1 = none
   std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
@@ -53,6 +62,8 @@ struct Simulated {
   Nanos makespan = 0;           // first issue to the last stream's end
   Bytes live_peak = 0;          // device 0, by the time its streams got there
   Bytes pool_peak = 0;          // pool: most bytes handed out at once, as the host sees it
+  int compactions = 0;          // pool with addresses
+  Bytes compacted_bytes = 0;    // moved by them
 };
 
 // Memory that the engines reuse; belongs to the caller, one per thread. Contents mean nothing between calls.

@@ -5,8 +5,10 @@
 // The host runs ahead: it issues until it has to wait for the device (a sync, a pool without room), and a stream takes
 // up an instruction when it gets there and the instruction's issue time has come.
 #include <cmath>
+#include <optional>
 
 #include "sim/engine_parts.h"
+#include "sim/pool.h"
 
 namespace spillway {
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr Nanos kNever = INT64_MAX;
 constexpr std::uint32_t kEndOfStream = 0xffffffffu;
+constexpr std::uint32_t kNoInstruction = 0xffffffffu;
 
 struct Lane {                         // one stream
   std::uint32_t head = kEndOfStream;  // next instruction to take up; kEndOfStream while none is issued
@@ -49,6 +52,8 @@ class Events {
     if (scratch.issued.size() < count) scratch.issued.resize(count);
     if (scratch.next.size() < count) scratch.next.resize(count);
     if (!program.arena) scratch.reached.assign(count, kNever);
+    const bool limited = !program.arena && conditions.pool_capacity > 0;
+    if (limited && conditions.pool == PoolKind::kAddresses) addresses_.emplace(conditions.pool_capacity);
     std::size_t devices = 1, links = 1;
     for (std::size_t s = 0; s < streams_; ++s) {
       lanes_[s].compute = program.streams[s].kind == StreamKind::kCompute;
@@ -87,13 +92,14 @@ class Events {
 
   bool Issue() {
     bool any = false;
-    for (; issued_ < program_.code.size(); ++issued_, any = true) {
+    for (; issued_ < program_.code.size() && awaited_ == kNoInstruction; ++issued_, any = true) {
       const Instruction in = program_.code[issued_];
       if (!paid_ && in.opcode != Opcode::kHostSync) host_ += CostOf(in.opcode);
       paid_ = true;  // even if it has to be tried again
       if (!HostGoesOn(in)) break;
       paid_ = false;
       if (in.opcode != Opcode::kHostSync) Append(in);
+      if (in.opcode == Opcode::kCopy && conditions_.blocking_copies) awaited_ = issued_;
     }
     return any;
   }
@@ -106,29 +112,55 @@ class Events {
       BlockHost(in.cause, scratch_.event_time[in.arg]);
       host_ += CostOf(Opcode::kHostSync);  // to wake up
     } else if (!program_.arena && in.opcode == Opcode::kAlloc) {
-      return PoolGives(program_.buffers[in.arg].bytes);
+      return PoolGives(in.arg);
     } else if (!program_.arena && in.opcode == Opcode::kFree) {
       PoolTakes(in);
     }
     return true;
   }
 
-  bool PoolGives(Bytes bytes) {
-    while (!pool_.Fits(bytes)) {
-      failed_ = !pool_.HasPending();
-      if (failed_) return false;
-      const Nanos reached = scratch_.reached[pool_.OldestPending()];
-      if (reached == kNever) return false;
-      BlockHost(Cause::kSwapOut, reached);
+  bool PoolGives(BufferId buffer) {
+    const Bytes bytes = program_.buffers[buffer].bytes;
+    while (!pool_.Fits(bytes) || (addresses_ && !addresses_->Fits(bytes))) {
+      if (!pool_.HasPending()) {
+        failed_ = !pool_.Fits(bytes);
+        if (failed_ || !Drained()) return false;
+        Compact();
+        break;
+      }
+      const std::uint32_t oldest = pool_.OldestPending();
+      if (scratch_.reached[oldest] == kNever) return false;
+      BlockHost(Cause::kSwapOut, scratch_.reached[oldest]);
       pool_.TakeOldest();
+      if (addresses_) addresses_->Free(program_.code[oldest].arg);
     }
     pool_.Allocate(bytes);
+    if (addresses_) addresses_->Allocate(buffer, bytes);
     return true;
+  }
+
+  // Whether the device has done all that was issued.
+  bool Drained() const {
+    return std::all_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(streams_),
+                       [](const Lane& lane) { return !lane.running && lane.head == kEndOfStream; });
+  }
+
+  // The host waits for the device, has the live blocks moved and waits for that, since nothing else can go on.
+  void Compact() {
+    BlockHost(Cause::kBarrier, now_);
+    host_ += CostOf(Opcode::kHostSync);
+    const AddressPool::Moves moves = addresses_->Compact();
+    const CompactionCost& cost = conditions_.compaction;
+    const double moving = cost.rate > 0 ? static_cast<double>(moves.bytes) / cost.rate : 0;
+    BlockHost(Cause::kBarrier, host_ + moves.copies * cost.per_copy + static_cast<Nanos>(std::llround(moving)));
+    ++compactions_;
+    compacted_bytes_ += moves.bytes;
   }
 
   void PoolTakes(Instruction in) {
     if (lanes_[in.stream].compute) {
       pool_.FreeNow(program_.buffers[in.arg].bytes);
+      if (addresses_) addresses_->Free(in.arg);
     } else {
       pool_.FreeLater(issued_, program_.buffers[in.arg].bytes);
     }
@@ -275,6 +307,10 @@ class Events {
       lane.idle_since = next;
       changed_ = true;
       CountCopy(static_cast<StreamId>(s), lane.current, -1);
+      if (lane.current == awaited_) {
+        awaited_ = kNoInstruction;
+        BlockHost(Cause::kBarrier, next);
+      }
       if constexpr (kTimeline) spans_.push_back({lane.current, lane.start, next});
     }
   }
@@ -292,6 +328,8 @@ class Events {
     result.makespan = std::max(now_, host_);
     result.live_peak = memory_.Finish(timeline_);
     result.pool_peak = pool_.peak();
+    result.compactions = compactions_;
+    result.compacted_bytes = compacted_bytes_;
     if constexpr (kTimeline) {
       std::sort(spans_.begin(), spans_.end(),
                 [](const Span& a, const Span& b) { return a.instruction < b.instruction; });
@@ -308,6 +346,7 @@ class Events {
   Timeline* timeline_;
   MemoryLog memory_;
   Pool pool_;
+  std::optional<AddressPool> addresses_;  // beside pool_, which counts
   StallAccount stalls_;
   std::size_t streams_;
   std::array<Lane, kMaxStreams> lanes_{};
@@ -318,6 +357,9 @@ class Events {
   Nanos now_ = 0;
   Nanos host_ = 0;
   std::uint32_t issued_ = 0;
+  std::uint32_t awaited_ = kNoInstruction;  // a copy that the host waits for
+  int compactions_ = 0;
+  Bytes compacted_bytes_ = 0;
   bool paid_ = false;
   bool changed_ = false;
   bool failed_ = false;

@@ -35,8 +35,11 @@ class Relax {
       host_ += issue_cost[static_cast<std::size_t>(in.opcode)];
       switch (in.opcode) {
         case Opcode::kKernel:
+          Work(i, in);
+          break;
         case Opcode::kCopy:
           Work(i, in);
+          if (conditions_.blocking_copies) BlockHost(Cause::kBarrier, ready_[in.stream]);
           break;
         case Opcode::kRecord:
           event_time[in.arg] = std::max(ready_[in.stream], host_);
@@ -150,6 +153,8 @@ class Relax {
 Simulated SimulateRelax(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                         Scratch& scratch, Timeline* timeline) {
   assert(durations.size() == program.code.size());
+  assert((program.arena || conditions.pool == PoolKind::kBytes) &&
+         "compaction waits for all streams: a matter of events");
   if (timeline != nullptr) return Relax<true>(program, durations, conditions, scratch, timeline).Run();
   return Relax<false>(program, durations, conditions, scratch, nullptr).Run();
 }

@@ -17,6 +17,10 @@ std::uint32_t RowOf(const Launch& launch, std::vector<Launch>& launches) {
   return static_cast<std::uint32_t>(launches.size() - 1);
 }
 
+bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
+  return std::find(list.begin(), list.end(), tensor) != list.end();
+}
+
 bool IsPersistent(const Tensor& tensor) {
   return tensor.use == TensorClass::kParameter || tensor.use == TensorClass::kOptimizerState;
 }
@@ -33,23 +37,31 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
   for (std::size_t t = 0; t < s.tensors.size(); ++t) {
     bytes.push_back(RoundToUnit(s.tensors[t].bytes));
     persistent.push_back(IsPersistent(s.tensors[t]));
+    if (s.tensors[t].use == TensorClass::kInput) inputs.push_back(static_cast<TensorId>(t));
     last_use.push_back(uses.of[t].empty() ? kNoOp : uses.of[t].back());
   }
   for (const Op& op : s.ops) {
     Launch call = LaunchOf(op);
     call.workspace = costs.Kernel(call, d).workspace;
     launch.push_back(RowOf(call, launches));
+    layer.push_back(op.layer);
+    AddTouches(op);
+  }
+  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
+}
+
+void StepTables::AddTouches(const Op& op) {
+  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
+  for (const TensorId t : op.reads)
+    touches_.push_back({t, Contains(op.writes, t) ? Access::kReadWrite : Access::kRead});
+  for (const TensorId t : op.writes) {
+    if (!Contains(op.reads, t)) touches_.push_back({t, Access::kWrite});
   }
 }
 
 Bytes StepTables::WorkingSet(OpId op) const {
-  const Op& o = step->ops[Index(op)];
   Bytes sum = launches[launch[Index(op)]].workspace;
-  for (TensorId t : o.reads) sum += persistent[Index(t)] ? 0 : bytes[Index(t)];
-  for (TensorId t : o.writes) {
-    const bool counted = std::find(o.reads.begin(), o.reads.end(), t) != o.reads.end();
-    sum += persistent[Index(t)] || counted ? 0 : bytes[Index(t)];
-  }
+  for (const Touch& touch : Touches(op)) sum += persistent[Index(touch.tensor)] ? 0 : bytes[Index(touch.tensor)];
   for (std::size_t t = 0; t < bytes.size(); ++t) sum += persistent[t] ? bytes[t] : 0;
   return sum;
 }

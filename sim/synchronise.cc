@@ -10,18 +10,18 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;
 constexpr std::size_t kMaxStreams = 16;
-// How many items of each stream are known to be done.
-using Clock = std::array<std::uint32_t, kMaxStreams>;
+constexpr std::size_t kFewStreams = 4;  // as all Programs of one device have: a clock of so many fits a register
 
+template <std::size_t kStreams>
 class Synchroniser {
  public:
+  // REQUIRES: program.streams.size() <= kStreams.
   Synchroniser(const Skeleton& skeleton, Program& program)
-      : items_(skeleton.items), program_(program), streams_(program.streams.size()) {
-    assert(streams_ <= kMaxStreams);
-    done_.resize(items_.size() * streams_);
-    position_.resize(items_.size());
-    event_.assign(items_.size(), kNone);
-  }
+      : items_(skeleton.items),
+        program_(program),
+        done_(items_.size()),
+        position_(items_.size()),
+        event_(items_.size(), kNone) {}
 
   void Run(const std::vector<Dependency>& dependencies) {
     waits_.reserve(dependencies.size());
@@ -35,41 +35,44 @@ class Synchroniser {
   }
 
  private:
+  // How many items of each stream are known to be done.
+  using Clock = std::array<std::uint32_t, kStreams>;
+
   void Visit(std::uint32_t i, const Dependency* first, const Dependency* last) {
     const Instruction& item = items_[i];
     if (item.opcode == Opcode::kHostSync) {
       event_[item.arg] = 0;  // numbered in Write()
-      Merge(host_, item.arg);
+      Merge(host_, done_[item.arg]);
+      told_.fill(false);
       return;
     }
     Clock& clock = clock_[item.stream];
-    for (std::size_t s = 0; s < streams_; ++s) clock[s] = std::max(clock[s], host_[s]);
-    while (const Dependency* strongest = Strongest(clock, first, last)) {
+    if (!told_[item.stream]) Merge(clock, host_);
+    told_[item.stream] = true;
+    while (const Dependency* strongest = Strongest(item.stream, first, last)) {
       waits_.push_back(*strongest);
       event_[strongest->before] = 0;
-      Merge(clock, strongest->before);
+      Merge(clock, done_[strongest->before]);
     }
     position_[i] = ++count_[item.stream];
-    clock[item.stream] = position_[i];
-    std::copy_n(clock.begin(), streams_, done_.begin() + static_cast<std::ptrdiff_t>(i * streams_));
+    done_[i] = clock;
+    done_[i][item.stream] = position_[i];
   }
 
-  // Of the dependencies that `clock` does not imply, one that no other of them implies.
-  const Dependency* Strongest(const Clock& clock, const Dependency* first, const Dependency* last) const {
+  // Of the dependencies that `stream` does not know to be kept, one that no other of them implies.
+  const Dependency* Strongest(StreamId stream, const Dependency* first, const Dependency* last) const {
     const Dependency* best = nullptr;
     for (const Dependency* d = first; d != last; ++d) {
-      if (Known(clock.data(), d->before)) continue;
-      if (best == nullptr || Known(&done_[d->before * streams_], best->before)) best = d;
+      if (items_[d->before].stream == stream || Known(clock_[stream], d->before)) continue;
+      if (best == nullptr || Known(done_[d->before], best->before)) best = d;
     }
     return best;
   }
 
-  bool Known(const std::uint32_t* clock, std::uint32_t item) const {
-    return clock[items_[item].stream] >= position_[item];
-  }
+  bool Known(const Clock& clock, std::uint32_t item) const { return clock[items_[item].stream] >= position_[item]; }
 
-  void Merge(Clock& clock, std::uint32_t item) const {
-    for (std::size_t s = 0; s < streams_; ++s) clock[s] = std::max(clock[s], done_[item * streams_ + s]);
+  static void Merge(Clock& clock, const Clock& other) {
+    for (std::size_t s = 0; s < kStreams; ++s) clock[s] = std::max(clock[s], other[s]);
   }
 
   void Write() {
@@ -96,11 +99,11 @@ class Synchroniser {
 
   const std::vector<Instruction>& items_;
   Program& program_;
-  std::size_t streams_;
-  std::array<Clock, kMaxStreams> clock_{};  // by stream
+  std::array<Clock, kStreams> clock_{};  // by stream: what it knows of the others
   Clock host_{};
+  std::array<bool, kStreams> told_{};  // by stream: whether it knows all that the host does
   Clock count_{};
-  std::vector<std::uint32_t> done_;      // items x streams: what is done when the item is
+  std::vector<Clock> done_;              // what is done when the item is
   std::vector<std::uint32_t> position_;  // of the item on its stream, from 1
   std::vector<std::uint32_t> event_;     // kNone: nobody waits for the item
   std::vector<Dependency> waits_;
@@ -109,7 +112,12 @@ class Synchroniser {
 }  // namespace
 
 void Synchronise(const Skeleton& skeleton, Program& program) {
-  Synchroniser(skeleton, program).Run(skeleton.dependencies);
+  assert(program.streams.size() <= kMaxStreams);
+  if (program.streams.size() <= kFewStreams) {
+    Synchroniser<kFewStreams>(skeleton, program).Run(skeleton.dependencies);
+  } else {
+    Synchroniser<kMaxStreams>(skeleton, program).Run(skeleton.dependencies);
+  }
 }
 
 Skeleton Strip(const Program& program) {

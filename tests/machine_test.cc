@@ -128,6 +128,65 @@ TEST_CASE("a profile is read") {
   REQUIRE(link.duplex_factor == 0.85);
 }
 
+// kSmall with this under `other_memory` of its link.
+std::string WithOtherMemory(const std::string& items) {
+  return With("    duplex:", "    other_memory:\n" + items + "    duplex:");
+}
+
+// An item of that list, beginning with `head`.
+std::string OtherMemoryItem(const std::string& head) {
+  return "      - " + head +
+         "\n        host_to_device: {points: [[1 KiB, 20 us], [1 MB, 400 us]], source: {assumed: p1}}\n"
+         "        device_to_host: {points: [[1 KiB, 30 us], [1 MB, 500 us]], error: 0.2, source: {assumed: p2}}\n";
+}
+
+TEST_CASE("other kinds of host memory have curves of their own, where they are known") {
+  const Machine machine =
+      ParseMachine(WithOtherMemory(OtherMemoryItem("kind: managed_touch\n        note: \"no: eviction\"") +
+                                   OtherMemoryItem("kind: pageable")),
+                   "small.yaml");
+  const Link& link = machine.links.at(0);
+  REQUIRE(link.other_memory.size() == 2);
+  const OtherMemory* const touch = link.FindOtherMemory(OtherMemory::Kind::kManagedTouch);
+  const OtherMemory* const pageable = link.FindOtherMemory(OtherMemory::Kind::kPageable);
+  CHECK(touch == &link.other_memory[0]);
+  CHECK(touch->note == "no: eviction");
+  REQUIRE(pageable == &link.other_memory[1]);
+  CHECK(pageable->note.empty());
+  CHECK(pageable->curves[0].points.at(1) == TransferCurve::Point{kMB, 400'000});
+  CHECK(pageable->curves[1].error == 0.2);
+  CHECK(link.FindOtherMemory(OtherMemory::Kind::kManagedPrefetch) == nullptr);
+  CHECK(link.curves[0].points.at(1) == TransferCurve::Point{kMB, 110'000});  // pinned memory as before
+  CHECK(ParseMachine(MachineToYaml(machine), "again.yaml") == machine);
+  CHECK(ParseMachine(kSmall, "small.yaml").links.at(0).other_memory.empty());
+}
+
+TEST_CASE("kinds of host memory have names") {
+  REQUIRE(OtherMemoryNames().size() == 3);
+  CHECK(std::string(OtherMemoryName(OtherMemory::Kind::kPageable)) == "pageable");
+  CHECK(std::string(OtherMemoryName(OtherMemory::Kind::kManagedPrefetch)) == "managed_prefetch");
+  CHECK(std::string(OtherMemoryName(OtherMemory::Kind::kManagedTouch)) == "managed_touch");
+}
+
+TEST_CASE("mistakes in other kinds of host memory are refused") {
+  const auto errors = [](const std::string& items) {
+    return ErrorOf([&] { ParseMachine(WithOtherMemory(items), "small.yaml"); });
+  };
+  CHECK_THAT(errors("      - {kind: pageable}\n"),
+             Catch::Contains("missing key 'device_to_host' in other_memory of link 'bus'"));
+  CHECK_THAT(errors("      - {host_to_devise: 1}\n"),
+             Catch::Contains("missing key 'kind'") && Catch::Contains("did you mean 'host_to_device'?"));
+  CHECK_THAT(errors("      - {kind: pageable, host_to_device: {points: [[1 MB, 1 us]]}}\n"),
+             Catch::Contains("expected at least 2 points"));
+  CHECK_THAT(errors(OtherMemoryItem("kind: pagable")),
+             Catch::Contains("small.yaml:33:15: error: kind:") && Catch::Contains("did you mean 'pageable'?"));
+  CHECK_THAT(errors(OtherMemoryItem("kind: pageable") + OtherMemoryItem("kind: pageable")),
+             Catch::Contains("small.yaml:36:15: error: a second entry for pageable memory"));
+  CHECK_THAT(errors("      3\n"), Catch::Contains("expected a list, one entry for each kind of memory"));
+  CHECK_THAT(ErrorOf([] { ParseMachine(With("    duplex:", "    pageable: {}\n    duplex:"), "small.yaml"); }),
+             Catch::Contains("unknown key 'pageable' in link 'bus'"));
+}
+
 TEST_CASE("usable memory is the pool's share in steps of 512 bytes") {
   Device device;
   device.total_memory = 11'000;
@@ -381,6 +440,31 @@ TEST_CASE("same_as mistakes are refused") {
   REQUIRE(Contains(error("more.yaml"), "more.yaml:3:1: error: unknown key 'devices' in machine profile"));
   REQUIRE(Contains(error("null.yaml"), "'same_as' in machine profile has no value"));
   REQUIRE(Contains(error("of_bad.yaml"), "bad.yaml:10:21: error: peak: '10' has no unit"));
+}
+
+TEST_CASE("a device may have the models of another profile") {
+  const std::string model =
+      "    models:\n"
+      "      - {form: linear, op: linear, pass: forward, parameters: {a: 1, b: 0.5}, source: {assumed: m}}\n"
+      "    call_floors: [{harness: h, op: linear, pass: forward, floor: 20 us}]\n";
+  const Folder folder;
+  const Home home(folder.path());
+  folder.Write("teacher.yaml", With("    laws:\n", model + "    laws:\n"));
+  folder.Write("student.yaml", With("    laws:\n", "    models_from: teacher\n    laws:\n"));
+  folder.Write("both.yaml", With("    laws:\n", "    models_from: teacher\n" + model + "    laws:\n"));
+  folder.Write("lost.yaml", With("    laws:\n", "    models_from: teacer\n    laws:\n"));
+  folder.Write("self.yaml", With("    laws:\n", "    models_from: self\n    laws:\n"));
+  const Machine teacher = LoadMachine("teacher");
+  const Machine student = LoadMachine("student");
+  REQUIRE(teacher.devices.at(0).models.size() == 1);
+  CHECK(student.devices.at(0).models == teacher.devices[0].models);
+  CHECK(student.devices[0].call_floors == teacher.devices[0].call_floors);
+  CHECK(student.devices[0].models_from == "teacher");
+  CHECK(ParseMachine(MachineToYaml(student), folder.File("again.yaml")) == student);
+  const auto error = [&](const char* name) { return ErrorOf([&] { LoadMachine(folder.File(name)); }); };
+  CHECK_THAT(error("both.yaml"), Catch::Contains("models_from: there are models of its own too"));
+  CHECK_THAT(error("lost.yaml"), Catch::Contains("did you mean 'teacher'?"));
+  CHECK_THAT(error("self.yaml"), Catch::Contains("profiles name each other in a circle"));
 }
 
 TEST_CASE("kinds of source have names") {

@@ -19,7 +19,9 @@ Plan FullPlan() {
                   .barrier = Barrier::kPhase,
                   .host_syncs = HostSyncs::kBackwardLayer,
                   .framework_time = 1500,
-                  .copy_chunk = 4 * kMiB};
+                  .copy_chunk = 4 * kMiB,
+                  .pool = PoolKind::kAddresses,
+                  .blocking_copies = true};
   plan.gaps = {
       {.tensor = 0, .after = kNoOp, .before = 0, .out_after = kNoOp, .in_at = 0, .reason = ""},
       {.tensor = 0, .after = 0, .before = 5, .out_after = kNoOp, .in_at = 4, .reason = "the host has it"},
@@ -177,6 +179,9 @@ TEST_CASE("figures out of bounds are said with what is expected") {
         "plan.yaml:3:23: error: copy_chunk: expected 0 B (copies in one piece) or at least 64 KiB, found 1 B");
   CHECK(Complaint("runtime: {framework_time: 2 s}\n") ==
         "plan.yaml:3:27: error: framework_time: expected at most 1 s per op, found 2 s");
+  CHECK(Complaint("runtime: {pool: addresses}\n") ==
+        "plan.yaml:3:17: error: pool: only for a runtime with memory: pool");
+  CHECK_THAT(Complaint("runtime: {memory: pool, pool: adresses}\n"), Catch::Contains("did you mean 'addresses'?"));
   CHECK_THAT(Complaint("runtime: {copy_streams: 3}\n"), Catch::Contains("a whole number from 1 to 2"));
   CHECK(Complaints("runtime: {copy_chunk: 64 KiB, framework_time: 1 s}\n").empty());
   CHECK(Complaint("ops:\n- {op: 'f1:forward', workspace: 2 TB}\n") ==

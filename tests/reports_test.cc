@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "reports/compare_table.h"
-#include "reports/interval.h"
 #include "reports/memory_csv.h"
 #include "reports/report_table.h"
 #include "reports/result_csv.h"
@@ -115,7 +114,7 @@ TEST_CASE("the table shows loss, gap and reasons") {
   CHECK(lines.at(0) == "demo: net (fp32) on box, 16.0 GB of device memory, times in s");
   CHECK(lines.at(3) == "  100  in-core   does not run: out_of_memory: needs 20.9 GB, \"too much\"");
   CHECK(lines.at(4) ==
-        "  100  pooch         50.0  22 %  2.00  1.62-2.38  25 % m     15.0  66/12/27  0.100  0.000  0.250     0");
+        "  100  pooch         50.0  22 %  best  2.00  1.62-2.38  25 % m     15.0  66/12/27  0.100  0.000  0.250     0");
   for (const std::string& line : lines) CHECK(DisplayWidth(line) <= 120);
 }
 
@@ -157,59 +156,24 @@ TEST_CASE("loss compares input elements, not samples") {
   CHECK(LossAgainst(reference, row) == Approx(0));
 }
 
-TEST_CASE("the spread of a step: shared errors stay, independent ones average out") {
-  // No parts: the shared error alone.
-  CHECK(RelativeSpread(0.15, {}, 100) == Approx(0.15));
-  // One part that is the whole step: sqrt(0.03^2 + 0.04^2) = 0.05.
-  const std::vector<TimedError> whole = {{100, 0.04}};
-  CHECK(RelativeSpread(0.03, whole, 100) == Approx(0.05));
-  // 100 equal parts of 1 % of the step with 50 % error each: 0.5 / sqrt(100) = 0.05.
-  const std::vector<TimedError> parts(100, TimedError{1, 0.5});
-  CHECK(RelativeSpread(0, parts, 100) == Approx(0.05));
-}
-
-// Launches of the given kinds, one kernel each.
-Program ProgramOf(std::vector<Launch> launches) {
-  Program program;
-  program.launches = std::move(launches);
-  for (std::size_t i = 0; i < program.launches.size(); ++i) {
-    Kernel kernel;
-    kernel.launch = static_cast<decltype(kernel.launch)>(i);
-    program.kernels.push_back(kernel);
-  }
-  return program;
-}
-
-Launch ReluOf(std::int64_t samples, Pass pass) {
-  Launch launch;
-  launch.kind = OpKind::kRelu;
-  launch.pass = pass;
-  launch.shape.in.n = launch.shape.out.n = samples;
-  return launch;
-}
-
-TEST_CASE("kernels of one law are one part: their errors add up") {
-  const Machine machine = LoadMachine("v100-x86-pcie3");
-  const CostModel costs(machine);
-  const Launch small = ReluOf(1 << 20, Pass::kForward), large = ReluOf(1 << 24, Pass::kForward);
-  const Launch backward = ReluOf(1 << 20, Pass::kBackwardData);
-  Evaluation evaluation;
-  evaluation.program = ProgramOf({small, large, backward});
-  const std::vector<TimedError> parts = PartsOf(evaluation, costs);
-  REQUIRE(parts.size() == 4);  // forward, backward, and the two copy directions
-  CHECK(parts[0].time == costs.Kernel(small).time + costs.Kernel(large).time);
-  CHECK(parts[0].error == Approx(costs.Kernel(small).error));  // the error of that law, as both have it
-  CHECK(parts[1].time == costs.Kernel(backward).time);
-  // Two kernels of 50 ns with 40 %: together 40 % of 100 ns; apart it would be 40 % / sqrt(2) = 28 %.
-  const std::vector<TimedError> together = {{100, 0.4}};
-  CHECK(RelativeSpread(0, together, 100) == Approx(0.4));
-}
-
-TEST_CASE("the 80 % interval") {
-  // 1000 ns, spread 0.25: 1.28 x 0.25 = 0.32.
-  CHECK(EightyPercentInterval(1000, 0.25).low == 680);
-  CHECK(EightyPercentInterval(1000, 0.25).high == 1320);
-  CHECK(EightyPercentInterval(1000, 2).low == 0);
+TEST_CASE("rows that the cost model cannot tell from the best are marked") {
+  ResultRow best = FeasibleRow(), close = FeasibleRow(), slow = FeasibleRow();
+  best.draws = {100, 110, 90, 105};
+  close.strategy = "swap-opt";
+  close.step_time = best.step_time + 1;
+  close.draws = {101, 109, 91, 104};  // faster in two of four draws
+  slow.strategy = "swap-all";
+  slow.step_time = 2 * best.step_time;
+  slow.draws = {200, 210, 190, 205};
+  const auto lines = Lines(ResultTable({{best, close, slow}, {}}));
+  const auto line_of = [&](const std::string& name) {
+    return *std::find_if(lines.begin(), lines.end(),
+                         [&](const std::string& l) { return Contains(l, " " + name + " "); });
+  };
+  CHECK(Contains(line_of("pooch"), " best "));
+  CHECK(Contains(line_of("swap-opt"), " = "));
+  CHECK(!Contains(line_of("swap-all"), " = "));
+  CHECK(!Contains(line_of("swap-all"), " best "));
 }
 
 TEST_CASE("why the slower machine is slower: the largest difference") {

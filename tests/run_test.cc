@@ -1,5 +1,6 @@
 // Running prepared points: order, exceptions, and what is said where nothing fits.
 #include "scenarios/run.h"
+#include "sim/uncertainty.h"
 
 #include <catch2/catch.hpp>
 #include <stdexcept>
@@ -55,13 +56,12 @@ TEST_CASE("a feasible row is complete") {
   CHECK(result.plan.strategy == "swap-all");
 }
 
-TEST_CASE("the interval is never narrower than the shared error") {
+TEST_CASE("the interval holds the prediction") {
   const PreparedRun run = Prepared();
   for (const ResultRow& row : RowsOf(run)) {
-    // 1.28 x 0.15 = 19.2 % on either side at least; rounding to whole nanoseconds.
-    const auto least = static_cast<Nanos>(0.192 * static_cast<double>(row.step_time)) - 1;
-    CHECK(row.step_time_high - row.step_time >= least);
-    CHECK(row.step_time - row.step_time_low >= least);
+    CHECK(row.step_time_low < row.step_time);
+    CHECK(row.step_time_high > row.step_time);
+    CHECK(EightyPercentInterval(row.draws) == Interval{row.step_time_low, row.step_time_high});
   }
 }
 

@@ -32,7 +32,7 @@ TEST_CASE("the least a scenario says") {
   REQUIRE(s.networks.size() == 1);
   CHECK(s.networks[0].zoo == "cifar-resnet20");
   CHECK(s.networks[0].batch == std::vector<std::int64_t>{4});
-  CHECK(s.machines == std::vector<std::string>{"unit"});
+  CHECK(s.machines == std::vector<MachineChoice>{{.from = "unit"}});
   CHECK(s.strategies.at(0).Label() == "in-core");
   CHECK(s.options == std::vector<std::string>{"plain"});
   CHECK(s.runtimes.at(0).name.empty());
@@ -121,7 +121,19 @@ TEST_CASE("bad input is refused with its place, the expectation and the nearest 
       {"name: d\nnetwork: 7\n", "network: expected a map"},
       {"machines: v100-x86-pcie\n",
        "s.yaml:1:11: error: unknown machine 'v100-x86-pcie'; did you mean 'v100-x86-pcie3'?"},
-      {"machines: [unit, {a: b}]\n", "s.yaml:1:18: error: machine: expected a name"},
+      {"machines: [unit, {a: b}]\n", "s.yaml:1:18: error: missing key 'name' in machine"},
+      {"machines: [unit, {a: b}]\n", "unknown key 'a' in machine"},
+      {"machines: {name: m, from: units}\n", "s.yaml:1:27: error: unknown machine 'units'; did you mean 'unit'?"},
+      {"machines: {name: m, from: gone.yaml}\n", "there is no file 'gone.yaml'"},
+      {"machines: {name: unit, from: unit}\n", "s.yaml:1:18: error: name: 'unit' is a shipped machine"},
+      {"machines: {name: m.yaml, from: unit}\n", "would be taken for a path"},
+      {"machines: [{name: m, from: unit}, {name: m, from: unit}]\n", "a second machine is called 'm'"},
+      {"machines: {name: m, from: unit, host: host1}\n",
+       "s.yaml:1:39: error: host: no link of unit leads to 'host1'; did you mean 'host0'? (one of host0)"},
+      {"machines: {name: m, from: unit, host_memory: pagable}\n", "did you mean 'pageable'?"},
+      {"machines: {name: m, from: unit, host_memory: pageable}\n",
+       "s.yaml:1:46: error: host_memory: unit has no curves for pageable memory on its link 'gpu0-host0'"},
+      {"machines: {name: m, from: unit, hosts: host0}\n", "unknown key 'hosts' in machine; did you mean 'host'?"},
       {"machines: []\n", "machines: the list is empty"},
       {"machines: gone.yaml\n", "there is no file 'gone.yaml'"},
       {"strategies: [pouch]\n", "s.yaml:1:14: error: unknown strategy 'pouch'; did you mean 'pooch'?"},
@@ -244,6 +256,41 @@ TEST_CASE("points come in order: machine, link, memory, batch, strategy") {
   CHECK(run.points[8].row.machine_base == "unit");
   CHECK(run.steps.size() == 2);  // shared between all points of a batch
   CHECK(run.machines.size() == 2);
+}
+
+TEST_CASE("a machine on other terms: another node of the host, other memory") {
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nstrategies: in-core\nmachines:\n"
+      "  - v100-power9-nvlink2-x3\n"
+      "  - {name: far, from: v100-power9-nvlink2-x3, host: socket1}\n"
+      "  - {name: paged, from: v100-power9-nvlink2-x3, host_memory: pageable}\n"
+      "  - {name: far-paged, from: v100-power9-nvlink2-x3, host: socket1, host_memory: pageable}\n";
+  const PreparedRun run = PrepareText(text);
+  REQUIRE(run.machines.size() == 4);
+  const Machine shipped = LoadMachine("v100-power9-nvlink2-x3");
+  CHECK(run.machines[0]->machine == shipped);
+  const Link& near = shipped.links.at(0);
+  const Link& far = shipped.links.at(1);
+  const Link* const wanted[] = {&near, &far, &near, &far};
+  for (std::size_t m = 0; m < 4; ++m) {
+    INFO(m);
+    const Machine& machine = run.machines[m]->machine;
+    const Link& link = machine.LinkOf(0);
+    CHECK(link.name == wanted[m]->name);
+    CHECK(link.host == wanted[m]->host);
+    CHECK(link.curves ==
+          (m < 2 ? wanted[m]->curves : wanted[m]->FindOtherMemory(OtherMemory::Kind::kPageable)->curves));
+    CHECK(machine.links.size() == 2);
+    CHECK(machine.notes.size() == shipped.notes.size() + (m == 0 ? 0 : m == 3 ? 2 : 1));
+    CHECK(run.machines[m]->costs->Copy(kGB, Direction::kDeviceToHost).time ==
+          link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)].Time(kGB));
+  }
+  CHECK(run.points.at(1).row.machine == "far");
+  CHECK(run.points.at(1).row.machine_base == "v100-power9-nvlink2-x3");
+  // By its name on the command line, too.
+  const PreparedRun one = PrepareText(text, {.machines = {"far-paged"}});
+  REQUIRE(one.machines.size() == 1);
+  CHECK(one.machines[0]->machine == run.machines[3]->machine);
 }
 
 TEST_CASE("the cap is the smaller of what is asked for and what there is") {

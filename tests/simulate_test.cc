@@ -197,6 +197,21 @@ TEST_CASE("a pool with room does not block, and one without any pending free fai
   }
 }
 
+TEST_CASE("a blocking copy holds the host until it is done") {
+  // host     |---Copy 20---|K 5|
+  Sketch sketch;
+  sketch.Copy(1, 20);
+  sketch.Kernel(5);
+  for (const Engine engine : kEngines) {
+    CHECK(RunSketch(engine, sketch, {}).makespan == 20);
+    Conditions conditions;
+    conditions.blocking_copies = true;
+    Timeline timeline;
+    CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 25);
+    CHECK(StallOf(timeline, Cause::kBarrier) == 20);
+  }
+}
+
 TEST_CASE("copies in both directions share the link") {
   // Alone 100 and 40. Together at half rate: the short one ends at 80, then the long one has 60 left: ends at 140.
   Sketch sketch;
@@ -305,6 +320,7 @@ TEST_CASE("both engines agree on random programs without contention") {
     Conditions conditions;
     if (round % 4 >= 2) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
     if (pool) conditions.pool_capacity = 12 + round % 20;
+    conditions.blocking_copies = round % 8 >= 4;
     Timeline relaxed, evented;
     const Simulated a = RunSketch(SimulateRelax, sketch, conditions, &relaxed);
     const Simulated b = RunSketch(SimulateEvents, sketch, conditions, &evented);
@@ -318,6 +334,30 @@ TEST_CASE("both engines agree on random programs without contention") {
   }
   CHECK(failed > 100);  // both outcomes were seen
   CHECK(failed < 3900);
+}
+
+TEST_CASE("addresses never make a pool faster, nor a step fail that runs without them") {
+  std::mt19937 random(3);
+  int compacted = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const Sketch sketch = RandomSketch(random, true);
+    Conditions conditions;
+    conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    conditions.pool_capacity = 12 + round % 20;
+    conditions.compaction = {.rate = 0.5, .per_copy = 7};
+    const Simulated bytes = RunSketch(SimulateEvents, sketch, conditions);
+    conditions.pool = PoolKind::kAddresses;
+    Timeline timeline;
+    const Simulated addresses = RunSketch(SimulateEvents, sketch, conditions, &timeline);
+    REQUIRE(bytes.completed == addresses.completed);
+    REQUIRE(bytes.failed_at == addresses.failed_at);
+    if (!bytes.completed) continue;
+    REQUIRE(addresses.makespan >= bytes.makespan);
+    REQUIRE((addresses.compactions > 0) == (addresses.compacted_bytes > 0));
+    REQUIRE(RunSketch(SimulateEvents, sketch, conditions).makespan == addresses.makespan);
+    compacted += addresses.compactions;
+  }
+  CHECK(compacted > 20);
 }
 
 TEST_CASE("scaling every time by k scales the makespan by k") {

@@ -81,6 +81,20 @@ TEST_CASE("one event for all who wait for an item") {
   CHECK(Synchronised(s.skeleton).events == 1);
 }
 
+TEST_CASE("six streams: one waits for the five others, and whoever waits for it knows them all") {
+  Sketch s;
+  std::vector<std::uint32_t> others;
+  for (StreamId stream = 1; stream < 6; ++stream) others.push_back(s.Item(stream));
+  const auto last = s.Item(0, others);
+  others.push_back(last);
+  s.Item(5, others);
+  Program program;
+  program.streams.resize(6);
+  Synchronise(s.skeleton, program);
+  CHECK(program.events == 6);                     // the five, and the one behind them
+  CHECK(program.code.size() == 7 + 6 + (5 + 1));  // items, events, waits
+}
+
 TEST_CASE("the cause goes with the wait") {
   Sketch s;
   const auto c = s.Item(kC);

@@ -1,0 +1,25 @@
+// Costs of single operations, many at once: a table of operations in, the same table with predictions out.
+#ifndef SPILLWAY_CALIBRATE_ESTIMATE_H_
+#define SPILLWAY_CALIBRATE_ESTIMATE_H_
+
+#include <string>
+
+#include "model/cost_model.h"
+
+namespace spillway {
+
+// `text` is CSV with the columns of a samples file (sample.h), results not needed; `file` is for messages. Every row
+// comes back as it was, with these columns added:
+//   predicted_us                  the call's kernels; with a `harness` that the profile knows, as that harness sees it
+//   predicted_algorithm           empty where there is no choice
+//   predicted_workspace_bytes
+//   how, source                   Cost::how; measured, published or assumed
+//   error                         relative, one standard deviation
+// A row with an `algorithm` is answered for that one, others for the fastest in `workspace_bytes` where the row grants
+// some, else in the cost model's limit. What the profile knows nothing about has an empty prediction and says so in
+// `how`. Throws UserError with all mistakes of the table.
+std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_ESTIMATE_H_

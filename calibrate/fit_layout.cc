@@ -1,0 +1,87 @@
+#include "calibrate/fit_layout.h"
+
+#include <array>
+#include <cmath>
+
+namespace spillway {
+namespace {
+
+// The longer of kernel and hidden time counts, with a rounded corner: both vary from call to call.
+constexpr double kSharpness = 6;
+// Priors of a harness' variables: an event or call costs microseconds, a framework's call some ten.
+struct HarnessPrior {
+  double log_value, spread, lower, upper;
+};
+const std::array<HarnessPrior, kHarnessVariables> kHarnessPriors = {{
+    {std::log(4e3), 1.0, std::log(100.0), std::log(1e7)},
+    {0, 0.5, -4, 4},
+    {std::log(2e4), 1.0, std::log(100.0), std::log(1e7)},
+    {0, 0.5, -4, 4},
+}};
+
+// From 1 at the first row to exp(log_growth) at the last.
+double Growth(double order, double log_growth) { return 1 + order * std::expm1(log_growth); }
+
+// Forms are fractions of the fp32 peak. Other arithmetic may be that much faster (tensor cores of Volta: 125 to 15.7
+// TFLOP/s, NVIDIA V100 data sheet), so rates may lie further from their priors.
+constexpr double kOtherMathFactor = 8, kOtherMathSpread = 1.5;
+
+LeastSquaresVariable VariableOf(const FormParameter& parameter, double prior, MathMode math) {
+  LeastSquaresVariable v;
+  const auto scaled = [&](double value) { return parameter.positive ? std::log(value) : value; };
+  v.start = v.prior = scaled(prior);
+  v.lower = scaled(parameter.lower);
+  v.upper = scaled(parameter.upper);
+  v.prior_spread = parameter.prior_spread;
+  if (math != MathMode::kFp32 && parameter.positive) {
+    v.lower -= std::log(kOtherMathFactor);
+    v.upper += std::log(kOtherMathFactor);
+    v.prior_spread = kOtherMathSpread;
+  }
+  return v;
+}
+
+}  // namespace
+
+FitLayout::FitLayout(const FitGroup& group) : group_(&group) {
+  for (const Candidate& candidate : group.candidates) {
+    first_.push_back(static_cast<int>(variables_.size()));
+    for (std::size_t p = 0; p < candidate.form->parameters.size(); ++p) {
+      variables_.push_back(VariableOf(candidate.form->parameters[p], candidate.prior[p], group.math));
+    }
+  }
+  harnesses_ = static_cast<int>(variables_.size());
+  for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
+    for (const HarnessPrior& p : kHarnessPriors) {
+      variables_.push_back({p.log_value, p.lower, p.upper, p.log_value, p.spread});
+    }
+  }
+}
+
+void FitLayout::Unpack(std::span<const double> x, int candidate, std::span<double> parameters) const {
+  const auto forms = group_->candidates[static_cast<std::size_t>(candidate)].form->parameters;
+  const auto first = static_cast<std::size_t>(First(candidate));
+  for (std::size_t p = 0; p < forms.size(); ++p) {
+    const double value = x[first + p];
+    parameters[p] = forms[p].positive ? std::exp(value) : value;
+  }
+}
+
+HarnessTime FitLayout::HarnessAt(std::span<const double> x, int harness, double order) const {
+  if (harness < 0) return {};
+  const auto first = static_cast<std::size_t>(Harness(harness));
+  const auto at = [&](std::size_t v) { return std::exp(x[first + v]) * Growth(order, x[first + v + 1]); };
+  return {at(0), at(2)};
+}
+
+Observed Observe(double log_kernel, const HarnessTime& harness) {
+  if (harness.added <= 0 && harness.hidden <= 0) return {log_kernel, 1, 0, 0};
+  const double kernel = std::exp(log_kernel);
+  const double beyond = harness.hidden > 0 ? kSharpness * (log_kernel - std::log(harness.hidden)) : 100;
+  const double share = 1 / (1 + std::exp(-beyond));
+  const double longer = beyond > 40 ? kernel : harness.hidden * std::exp(std::log1p(std::exp(beyond)) / kSharpness);
+  const double total = harness.added + longer;
+  return {std::log(total), share * longer / total, harness.added / total, (1 - share) * longer / total};
+}
+
+}  // namespace spillway

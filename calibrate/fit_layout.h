@@ -1,0 +1,51 @@
+// Where each parameter of a group stands among the variables of its fit, and on which scale.
+#ifndef SPILLWAY_CALIBRATE_FIT_LAYOUT_H_
+#define SPILLWAY_CALIBRATE_FIT_LAYOUT_H_
+
+#include <span>
+#include <vector>
+
+#include "calibrate/fit_group.h"
+#include "calibrate/least_squares.h"
+
+namespace spillway {
+
+// What a harness spends on one call, nanoseconds: before the kernel starts, and while it runs; a shorter kernel takes as
+// long as the latter.
+struct HarnessTime {
+  double added = 0, hidden = 0;
+};
+// Of a harness: log added at its first row, log of its growth to the last, and the same of hidden.
+constexpr int kHarnessVariables = 4;
+
+// Variables: every candidate's parameters in turn (positive ones as logarithms), then kHarnessVariables per harness.
+class FitLayout {
+ public:
+  explicit FitLayout(const FitGroup& group);
+  const std::vector<LeastSquaresVariable>& variables() const { return variables_; }
+  int First(int candidate) const { return first_[static_cast<std::size_t>(candidate)]; }
+  int Harness(int harness) const { return harnesses_ + kHarnessVariables * harness; }
+  // The candidate's parameters at x, as its form takes them.
+  void Unpack(std::span<const double> x, int candidate, std::span<double> parameters) const;
+  // Of a row that stands there (FitRow::order); nothing for harness -1.
+  HarnessTime HarnessAt(std::span<const double> x, int harness, double order) const;
+
+ private:
+  const FitGroup* group_;
+  std::vector<LeastSquaresVariable> variables_;
+  std::vector<int> first_;
+  int harnesses_ = 0;
+};
+
+// Logarithm of what a harness shows of a kernel: added + (kernel^p + hidden^p)^(1/p). The three shares are its
+// derivatives with respect to the logarithms of kernel, added and hidden; they sum to 1.
+struct Observed {
+  double log_time = 0;
+  double kernel = 1, added = 0, hidden = 0;
+};
+Observed Observe(double log_kernel, const HarnessTime& harness);
+inline Observed Observe(double log_kernel, double floor) { return Observe(log_kernel, HarnessTime{0, floor}); }
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_FIT_LAYOUT_H_

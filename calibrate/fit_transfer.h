@@ -1,0 +1,62 @@
+// From samples of copies to the transfer curves of each link, and what copies and kernels take from each other.
+//
+// Samples fall into links by host and by Sample::link; each kind of memory and direction is a curve of its own
+// (fit_curve.h). Where nothing was measured, or too little, the answer says `assumed` and why, and has a range.
+#ifndef SPILLWAY_CALIBRATE_FIT_TRANSFER_H_
+#define SPILLWAY_CALIBRATE_FIT_TRANSFER_H_
+
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit_curve.h"
+#include "calibrate/fit_slowdown.h"
+#include "calibrate/sample.h"
+#include "hw/machine.h"
+
+namespace spillway {
+
+struct FittedCurve {
+  TransferCurve curve;
+  int samples = 0, sizes = 0;
+  // |curve / measured - 1| at sizes of 64 KiB and more, each predicted without it; negative: too few sizes to tell.
+  double left_out_median = -1, left_out_p90 = -1;
+};
+
+struct FittedLink {
+  std::string device, host, link;  // as the samples have them
+  // By Sample::kind: "pinned", "pageable", "managed_prefetch", "managed_touch" (demand faults), "write_combined", ...;
+  // then by Direction. Not "pitched": `pitched_row` is what its rows cost on top of the pinned curve.
+  std::map<std::string, std::array<std::optional<FittedCurve>, 2>> kinds;
+  // Fraction of its rate alone at which a copy proceeds beside one in the other direction: per direction, and one for
+  // both (their mean), as Link::duplex_factor.
+  std::array<std::optional<RangedValue>, 2> duplex_by_direction;
+  RangedValue duplex;
+  RangedValue pitched_row;  // nanoseconds per row beyond the first
+  // Bytes per nanosecond of demand faults once managed memory exceeds the device's, so that every page that comes makes
+  // another one go. Derived, never measured: without eviction at best, twice the traffic at worst. Absent without a
+  // curve of "managed_touch".
+  std::optional<RangedValue> oversubscribed_rate;
+};
+
+struct TransferFit {
+  std::vector<FittedLink> links;          // by device, host and link
+  std::vector<FittedSlowdown> slowdowns;  // by device, op and pass; only what was measured
+  std::vector<std::string> warnings;      // what was weakened and why: one sentence each
+};
+
+// Uses samples of copies between host and device, and kernel samples that have a twin without contention; leaves the
+// rest aside. Contention of a copy is the other direction ("d2h" beside an h2d copy) or "none"; of a kernel, anything
+// but "none" is a copy. REQUIRES: finite times.
+TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions& options = {});
+
+// The pinned curves and the duplex factor of `fitted` in a link of a profile, and those of other memory where both
+// directions are known; the rest of `link` stays. False, and nothing changed: no pinned curve in one of the directions.
+bool SetCurves(const FittedLink& fitted, Link* link);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_FIT_TRANSFER_H_

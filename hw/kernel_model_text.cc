@@ -1,0 +1,91 @@
+#include "hw/kernel_model_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "hw/source_text.h"
+
+namespace spillway {
+namespace {
+
+constexpr double kMostError = 10;
+constexpr double kMostSlowdown = 10;
+constexpr double kMostWork = 1e21;
+constexpr double kMostParameter = 1e15;
+
+std::vector<KernelModel::Parameter> ReadParameters(const Node& node, Diagnostics& diagnostics,
+                                                   const std::string& owner) {
+  MapReader reader(node, diagnostics, "parameters of " + owner);
+  std::vector<KernelModel::Parameter> parameters;
+  for (const auto& entry : node.entries) {
+    parameters.push_back({entry.key, reader.RequiredNumber(entry.key, -kMostParameter, kMostParameter)});
+  }
+  reader.Finish();
+  return parameters;
+}
+
+void ReadWork(const Node& node, Diagnostics& diagnostics, KernelModel& model) {
+  MapReader reader(node, diagnostics, "work");
+  model.least_work = reader.RequiredNumber("least", 0, kMostWork);
+  model.most_work = reader.RequiredNumber("most", 0, kMostWork);
+  reader.Finish();
+  reader.Check(model.least_work <= model.most_work, "most", "must not be below least");
+}
+
+}  // namespace
+
+KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
+  MapReader reader(node, diagnostics, "model of " + owner);
+  KernelModel model;
+  model.form = reader.RequiredString("form");
+  model.op = reader.RequiredString("op");
+  model.pass = reader.RequiredString("pass");
+  model.algorithm = reader.StringOr("algorithm", "");
+  model.math = reader.StringOr("math", model.math);
+  if (const Node* parameters = reader.Required("parameters")) {
+    model.parameters = ReadParameters(*parameters, diagnostics, "model '" + model.form + "'");
+  }
+  model.shared_error = reader.NumberOr("shared_error", model.shared_error, 0, kMostError);
+  model.own_error = reader.NumberOr("own_error", model.own_error, 0, kMostError);
+  model.copy_slowdown = reader.NumberOr("copy_slowdown", model.copy_slowdown, 1, kMostSlowdown);
+  if (const Node* work = reader.Optional("work")) ReadWork(*work, diagnostics, model);
+  model.source = ReadSource(reader, diagnostics);
+  reader.Finish();
+  return model;
+}
+
+std::string KernelModelText(const KernelModel& model) {
+  fmt::memory_buffer out;
+  const auto add = [&out]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+  };
+  add("      - form: {}\n        op: {}\n        pass: {}\n", Quoted(model.form), Quoted(model.op), Quoted(model.pass));
+  if (!model.algorithm.empty()) add("        algorithm: {}\n", Quoted(model.algorithm));
+  add("        math: {}\n        parameters:\n", Quoted(model.math));
+  for (const KernelModel::Parameter& p : model.parameters) add("          {}: {}\n", p.name, p.value);
+  add("        shared_error: {}\n        own_error: {}\n        copy_slowdown: {}\n", model.shared_error,
+      model.own_error, model.copy_slowdown);
+  add("        work: {{least: {}, most: {}}}\n", model.least_work, model.most_work);
+  add("        source: {}\n", SourceText(model.source));
+  return fmt::to_string(out);
+}
+
+CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
+  MapReader reader(node, diagnostics, "call floor of " + owner);
+  CallFloor floor;
+  floor.harness = reader.RequiredString("harness");
+  floor.op = reader.RequiredString("op");
+  floor.pass = reader.StringOr("pass", "");
+  floor.floor = reader.RequiredDuration("floor");
+  reader.Finish();
+  return floor;
+}
+
+std::string CallFloorText(const CallFloor& floor) {
+  return fmt::format("      - {{harness: {}, op: {}, pass: {}, floor: {}}}\n", Quoted(floor.harness), Quoted(floor.op),
+                     Quoted(floor.pass), FormatDurationExact(floor.floor));
+}
+
+}  // namespace spillway

@@ -1,0 +1,35 @@
+// Names of the library's algorithms, in the order of cuDNN's enumerations (cudnnConvolutionFwdAlgo_t,
+// cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t).
+#include <array>
+
+#include "model/kernel_form.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::array<const char*, 8> kForward = {
+    "implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling", "winograd", "winograd_nonfused"};
+constexpr std::array<const char*, 6> kBackwardData = {"algo_0",     "algo_1",   "fft",
+                                                      "fft_tiling", "winograd", "winograd_nonfused"};
+constexpr std::array<const char*, 7> kBackwardFilter = {
+    "algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling"};
+
+}  // namespace
+
+std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass) {
+  if (kind != OpKind::kConvolution) return {};
+  if (pass == Pass::kForward) return kForward;
+  if (pass == Pass::kBackwardData) return kBackwardData;
+  if (pass == Pass::kBackwardFilter) return kBackwardFilter;
+  return {};
+}
+
+std::int32_t AlgorithmByName(OpKind kind, Pass pass, std::string_view name) {
+  const std::span<const char* const> names = AlgorithmNames(kind, pass);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (name == names[i]) return static_cast<std::int32_t>(i) + 1;
+  }
+  return 0;
+}
+
+}  // namespace spillway

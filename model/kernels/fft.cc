@@ -1,0 +1,106 @@
+// Convolution by one FFT per plane, all three passes.
+//
+//   transform   padded to a power of two of at least 16 points each way, for the image with its padding
+//   workspace   spectra before and after their transposition, of the operands or of the result, whichever is more; and a
+//               copy of the filter, in the filter pass of the incoming gradient
+//   time        fixed + planes and spectra at `bandwidth` + transforms at `transform_efficiency` + products
+//
+// Products run as one batch over all frequencies, but one call per frequency (`call` nanoseconds at least) where the
+// transform has 64 x 64 points or more, the depth is that of a hidden layer and the batch is not made of whole blocks of
+// 64: then a small product costs its launch. Inferred from times that are the number of frequencies times 6 to 7
+// microseconds, whatever the channels.
+// Tested by tests/kernel_forms_gemm_test.cc.
+#include <algorithm>
+#include <bit>
+
+#include "model/kernels/conv_launch.h"
+#include "model/kernels/forms.h"
+#include "model/kernels/gemm_core.h"
+#include "model/kernels/spectrum.h"
+
+namespace spillway {
+namespace {
+
+constexpr FormParameter kParameters[] = {
+    kSpectrumEfficiency,
+    kSpectrumDepth,
+    kSpectrumBandwidth,
+    {"transform_efficiency", "fraction of peak of the transforms, 2.5 N log2 N flops each", 0.4, 0.02, 5, true, 0.7},
+    {"call", "ns per frequency where each has a call of its own", 6700, 1500, 15000, true, 0.3},
+    {"fixed", "ns per call of the library", 15000, 3000, 5e4, true, 0.5},
+};
+enum : std::size_t { kTransformEfficiency = kSpectrumParameters, kCall, kFixed };
+
+constexpr std::int64_t kLeastSide = 16, kMostSide = 256;
+constexpr std::int64_t kLargeTransform = 64 * (64 / 2 + 1);  // frequencies
+constexpr std::int64_t kBatchBlock = 64;
+constexpr double kHiddenDepth = 16;
+
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  static constexpr const char* kNames[] = {"fft"};
+  const bool has = kind == OpKind::kConvolution &&
+                   (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter);
+  return std::span<const char* const>(kNames).first(has ? 1 : 0);
+}
+
+std::int64_t Side(std::int64_t size, std::int64_t pad) {
+  const auto padded = static_cast<std::uint64_t>(size + 2 * pad);
+  return std::max(kLeastSide, static_cast<std::int64_t>(std::bit_ceil(padded)));
+}
+
+PlaneTransform TransformOf(const OpShape& s) { return {Side(s.in.h, s.pad[1]), Side(s.in.w, s.pad[2])}; }
+
+// Limits as the cuDNN developer guide gives them.
+bool Applies(const Launch& launch) {
+  if (!FftApplies(launch) || Algorithms(launch.kind, launch.pass).empty()) return false;
+  const PlaneTransform t = TransformOf(launch.shape);
+  return launch.shape.stride[1] == 1 && launch.shape.stride[2] == 1 && t.side_h <= kMostSide && t.side_w <= kMostSide;
+}
+
+double CopiedBytes(const Launch& launch, const ConvLaunch& conv) {
+  return launch.pass == Pass::kBackwardFilter ? conv.out_bytes : conv.filter_bytes;
+}
+
+Bytes Workspace(const Launch& launch) {
+  const Planes planes = PlanesOf(launch, 1);
+  const std::int64_t result = launch.pass == Pass::kForward        ? planes.out
+                              : launch.pass == Pass::kBackwardData ? planes.in
+                                                                   : planes.filter;
+  const std::int64_t most = std::max(result, planes.All() - result);
+  return 2 * most * TransformOf(launch.shape).Spectrum() +
+         static_cast<Bytes>(CopiedBytes(launch, ConvLaunchOf(launch)));
+}
+
+bool CallPerFrequency(const Launch& launch, const PlaneTransform& transform, double depth) {
+  return launch.pass != Pass::kBackwardFilter && transform.Frequencies() >= kLargeTransform &&
+         launch.shape.in.n % kBatchBlock != 0 && depth >= kHiddenDepth;
+}
+
+double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+  const ConvLaunch conv = ConvLaunchOf(launch);
+  const PlaneTransform transform = TransformOf(launch.shape);
+  const auto frequencies = static_cast<double>(transform.Frequencies());
+  const auto planes = static_cast<double>(PlanesOf(launch, 1).All());
+  const double spectra = planes * static_cast<double>(transform.Spectrum());
+  const FrequencyProduct product = FrequencyProductOf(launch, 1);
+  double products = SpectrumProductTime(product, frequencies, spectra, chip, p);
+  if (CallPerFrequency(launch, transform, product.depth)) products = Overlap(products, frequencies * p[kCall]);
+  const double copied = launch.pass == Pass::kBackwardFilter ? 2 * conv.out_bytes : 0;
+  const double moved = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes + copied + spectra;
+  return p[kFixed] + moved / (chip.memory_bandwidth * p[kSpectrumBandwidthIndex]) +
+         planes * transform.Flops() / (chip.peak_flops * p[kTransformEfficiency]) + products;
+}
+
+}  // namespace
+
+KernelForm FftForm() {
+  return {.name = "fft",
+          .description = "transforms of whole planes around one complex product per frequency",
+          .parameters = kParameters,
+          .algorithms = Algorithms,
+          .applies = Applies,
+          .time = Time,
+          .workspace = Workspace};
+}
+
+}  // namespace spillway

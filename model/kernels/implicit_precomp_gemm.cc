@@ -1,0 +1,94 @@
+// Implicit GEMM with offsets computed beforehand: forward implicit_precomp_gemm, backward data algo_1, backward filter
+// algo_1 and algo_3. The matrix of input patches exists in shared memory only (S. Chetlur et al., "cuDNN: Efficient
+// Primitives for Deep Learning", 2014, section 3). Per group:
+//
+//   forward          rows = samples x output positions, columns = output channels, depth = input channels x window
+//   backward data    rows = samples x input positions, columns = input channels, depth = output channels x window.
+//                    Under a window that strides, positions fall into classes that see different elements of it: one
+//                    product per class, and `strided` is the share of the rate that is left to them. A 1x1 window
+//                    leaves one class, at `strided_pointwise`; the other positions are zero
+//   backward filter  rows = input channels x window, columns = output channels, depth = samples x output positions,
+//                    split among as many blocks as the output has rows: few channels still fill a chip when the
+//                    image is high, and 7x7 images make few blocks
+// Tested by tests/kernel_forms_conv_test.cc.
+#include "model/kernels/conv_launch.h"
+#include "model/kernels/forms.h"
+#include "model/kernels/gemm_core.h"
+
+namespace spillway {
+namespace {
+
+constexpr FormParameter kParameters[] = {
+    kGemmEfficiency,
+    kGemmTilePower,
+    kGemmPrologue,
+    kGemmFill,
+    kGemmQuantisation,
+    {"bandwidth", "fraction of memory bandwidth; every tensor moves once", 0.6, 0.1, 1.1, true, 0.3},
+    {"fixed", "ns per call: offsets, launches", 8000, 1000, 1e5, true, 0.7},
+    {"strided", "backward data: rate left to a window that strides", 0.45, 0.1, 1.2, true, 0.5},
+    {"strided_pointwise", "the same for a window of one element", 0.7, 0.1, 1.2, true, 0.4},
+};
+enum : std::size_t { kBandwidth = kGemmParameters, kFixed, kStrided, kStridedPointwise };
+
+// Rows are positions (backward filter: input channels x window), so wide tiles are for many channels.
+constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {128, 32}};
+constexpr GemmTile kFilterTiles[] = {{128, 128}, {128, 64}, {64, 64}, {128, 32}};
+
+constexpr const char* kForwardNames[] = {"implicit_precomp_gemm"};
+constexpr const char* kDataNames[] = {"algo_1"};
+constexpr const char* kFilterNames[] = {"algo_1", "algo_3"};
+
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  if (kind != OpKind::kConvolution) return {};
+  if (pass == Pass::kForward) return kForwardNames;
+  if (pass == Pass::kBackwardData) return kDataNames;
+  if (pass == Pass::kBackwardFilter) return kFilterNames;
+  return {};
+}
+
+double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, std::span<const double> p) {
+  const GemmLaw law = GemmLawOf(p);
+  TiledProduct product{.count = conv.groups};
+  switch (launch.pass) {
+    case Pass::kBackwardData: {
+      product = BackwardDataProduct(conv);
+      const double left = conv.strides == 1 ? 1.0 : p[conv.taps > 1 ? kStrided : kStridedPointwise];
+      return FastestTileTime(product, kTiles, chip, law) / left;
+    }
+    case Pass::kBackwardFilter:
+      product.rows = conv.c * conv.taps, product.columns = conv.k, product.depth = conv.n * conv.out_spatial;
+      product.split = static_cast<double>(launch.shape.out.d * launch.shape.out.h);
+      return FastestTileTime(product, kFilterTiles, chip, law);
+    default:
+      product.rows = conv.n * conv.out_spatial, product.columns = conv.k, product.depth = conv.c * conv.taps;
+      return FastestTileTime(product, kTiles, chip, law);
+  }
+}
+
+double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+  const ConvLaunch conv = ConvLaunchOf(launch);
+  const double bytes = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
+  return p[kFixed] + Overlap(GemmTime(launch, conv, chip, p), bytes / (chip.memory_bandwidth * p[kBandwidth]));
+}
+
+// One offset of 4 bytes per element of the depth; the backward kernels compute theirs.
+Bytes Workspace(const Launch& launch) {
+  if (launch.pass != Pass::kForward) return 0;
+  const OpShape& s = launch.shape;
+  return 4 * s.in.c / s.groups * s.window[0] * s.window[1] * s.window[2];
+}
+
+}  // namespace
+
+KernelForm ImplicitPrecompGemmForm() {
+  return {.name = "implicit_precomp_gemm",
+          .description = "implicit GEMM in tiles of 128 x 32 to 128, offsets precomputed",
+          .parameters = kParameters,
+          .algorithms = Algorithms,
+          .applies = IsConvolution,
+          .time = Time,
+          .workspace = Workspace};
+}
+
+}  // namespace spillway

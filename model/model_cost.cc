@@ -1,0 +1,162 @@
+#include "model/model_cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "hw/document.h"
+#include "model/hash.h"
+#include "model/names.h"
+
+namespace spillway {
+namespace {
+
+// Beyond its data a model's own error grows by this for every factor e: what the fits showed for batches 8 times beyond
+// and for networks left out is of this order.
+constexpr double kErrorPerFactorBeyond = 0.05;
+// Least error of a model used for other number formats than it was fitted to.
+constexpr double kOtherFormatError = 0.5;
+// L2 of a device whose profile does not say: of the smallest chips modelled.
+constexpr double kUsualL2 = 3.0 * kMiB;
+
+[[noreturn]] void Refuse(const std::string& machine, const Device& device, const std::string& what) {
+  throw UserError(fmt::format("machine '{}', device '{}': {}", machine, device.name, what));
+}
+
+std::vector<double> ParametersInOrder(const KernelModel& model, const KernelForm& form, const std::string& machine,
+                                      const Device& device) {
+  std::vector<double> values;
+  for (const FormParameter& wanted : form.parameters) {
+    const auto found = std::find_if(model.parameters.begin(), model.parameters.end(),
+                                    [&](const KernelModel::Parameter& p) { return p.name == wanted.name; });
+    if (found == model.parameters.end()) {
+      Refuse(machine, device,
+             fmt::format("model '{}' for {} {} lacks the parameter '{}' ({})", model.form, model.op, model.pass,
+                         wanted.name, wanted.meaning));
+    }
+    values.push_back(found->value);
+  }
+  if (model.parameters.size() != values.size()) {
+    Refuse(machine, device,
+           fmt::format("model '{}' for {} {} has parameters that the form does not know", model.form, model.op,
+                       model.pass));
+  }
+  return values;
+}
+
+const KernelForm& FormOf(const KernelModel& model, const std::string& machine, const Device& device) {
+  if (const KernelForm* form = FindKernelForm(model.form)) return *form;
+  std::vector<std::string> names;
+  for (const KernelForm& form : KernelForms()) names.emplace_back(form.name);
+  Refuse(machine, device, fmt::format("unknown kernel form '{}'{}", model.form, DidYouMean(model.form, names)));
+}
+
+std::uint64_t IdentityOf(const KernelModel& model) {
+  Hasher hash;
+  hash.Add(model.form).Add(model.op).Add(model.pass).Add(model.algorithm).Add(model.math);
+  for (const KernelModel::Parameter& p : model.parameters) hash.Add(std::bit_cast<std::uint64_t>(p.value));
+  return hash.Value();
+}
+
+double LogBeyond(const KernelModel& model, const Work& work) {
+  if (model.most_work <= 0) return 0;
+  const double amount = work.flops > work.bytes ? work.flops : work.bytes;
+  if (amount > model.most_work) return std::log(amount / model.most_work);
+  if (amount > 0 && amount < model.least_work) return std::log(model.least_work / amount);
+  return 0;
+}
+
+// A model fitted in fp32 answers for other formats too, if none was fitted to them, and says how little that is worth.
+bool Serves(const ResolvedModel& m, const Launch& launch) {
+  return m.kind == launch.kind && m.pass == launch.pass && (launch.algorithm == 0 || m.algorithm == launch.algorithm) &&
+         m.form->applies(launch);
+}
+
+Cost CostOf(const ResolvedModel& m, const Launch& launch, double time, Bytes workspace) {
+  const double beyond = LogBeyond(*m.model, CountWork(launch));
+  const double own = std::hypot(m.model->own_error, kErrorPerFactorBeyond * beyond);
+  Cost cost;
+  cost.time = std::max<Nanos>(0, std::llround(time));
+  cost.source = m.model->source.kind;
+  cost.shared_error = m.model->shared_error;
+  cost.error = std::hypot(m.model->shared_error, own);
+  cost.group = m.group;
+  cost.how = beyond > 0 ? "model beyond its data" : "model";
+  cost.algorithm = m.algorithm;
+  cost.workspace = workspace;
+  cost.copy_slowdown = m.model->copy_slowdown;
+  if (m.math != launch.math || launch.type != DataType::kFp32) {
+    cost.source = Source::Kind::kAssumed;
+    cost.error = std::max(cost.error, kOtherFormatError);
+  }
+  return cost;
+}
+
+// The models for the launch's arithmetic if there are any, else those for fp32.
+MathMode ArithmeticFor(const std::vector<ResolvedModel>& models, const Launch& launch) {
+  const bool known = std::any_of(models.begin(), models.end(),
+                                 [&](const ResolvedModel& m) { return m.math == launch.math && Serves(m, launch); });
+  return known ? launch.math : MathMode::kFp32;
+}
+
+struct Choice {
+  const ResolvedModel* model = nullptr;
+  double time = 0;
+  Bytes workspace = 0;
+};
+
+// Within the grant the faster one, otherwise the one that wants less.
+bool Better(const Choice& a, const Choice& b, Bytes granted) {
+  if (b.model == nullptr) return true;
+  const bool a_fits = a.workspace <= granted, b_fits = b.workspace <= granted;
+  if (a_fits != b_fits) return a_fits;
+  return a_fits ? a.time < b.time : a.workspace < b.workspace;
+}
+
+}  // namespace
+
+Chip ChipOf(const Device& device) {
+  return {.peak_flops = device.peak_flops,
+          .memory_bandwidth = device.memory_bandwidth,
+          .multiprocessors = static_cast<double>(device.multiprocessors),
+          .l2_bytes = device.l2_cache > 0 ? static_cast<double>(device.l2_cache) : kUsualL2};
+}
+
+std::vector<ResolvedModel> ResolveModels(const Device& device, const std::string& machine) {
+  std::vector<ResolvedModel> resolved;
+  for (const KernelModel& model : device.models) {
+    ResolvedModel m;
+    m.model = &model;
+    m.form = &FormOf(model, machine, device);
+    const auto kind = OpKindByName(model.op);
+    const auto pass = PassByName(model.pass);
+    const auto math = MathModeByName(model.math);
+    if (!kind) Refuse(machine, device, fmt::format("model '{}': unknown op '{}'", model.form, model.op));
+    if (!pass) Refuse(machine, device, fmt::format("model '{}': unknown pass '{}'", model.form, model.pass));
+    if (!math) Refuse(machine, device, fmt::format("model '{}': unknown math '{}'", model.form, model.math));
+    m.kind = *kind;
+    m.pass = *pass;
+    m.math = *math;
+    m.algorithm = AlgorithmByName(m.kind, m.pass, model.algorithm);
+    m.parameters = ParametersInOrder(model, *m.form, machine, device);
+    m.group = IdentityOf(model);
+    resolved.push_back(std::move(m));
+  }
+  return resolved;
+}
+
+std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch) {
+  const MathMode math = ArithmeticFor(models, launch);
+  Choice best;
+  for (const ResolvedModel& m : models) {
+    if (m.math != math || !Serves(m, launch)) continue;
+    const Choice choice{&m, m.form->time(launch, chip, m.parameters), m.form->workspace(launch)};
+    if (Better(choice, best, launch.workspace)) best = choice;
+  }
+  if (best.model == nullptr) return std::nullopt;
+  return CostOf(*best.model, launch, best.time, best.workspace);
+}
+
+}  // namespace spillway

@@ -1,0 +1,275 @@
+// The laws of memory-bound kernels, on a chip of 1 byte and 1 flop per nanosecond, so that times are bytes counted.
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/kernels/forms.h"
+
+namespace spillway {
+namespace {
+
+constexpr Chip kChip{.peak_flops = 1, .memory_bandwidth = 1, .multiprocessors = 2, .l2_bytes = 1};
+
+std::vector<KernelForm> MemoryForms() {
+  return {ElementwiseForm(), BatchNormForm(), PoolingForm(), LrnForm(), SoftmaxForm()};
+}
+
+// Start values with some replaced by name.
+std::vector<double> Parameters(const KernelForm& form, const std::vector<std::pair<std::string, double>>& replaced) {
+  std::vector<double> values;
+  for (const FormParameter& p : form.parameters) values.push_back(p.start);
+  for (const auto& [name, value] : replaced) {
+    bool found = false;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (form.parameters[i].name != name) continue;
+      values[i] = value;
+      found = true;
+    }
+    INFO(name);
+    REQUIRE(found);
+  }
+  return values;
+}
+
+double TimeOf(const KernelForm& form, const Launch& launch, const std::vector<std::pair<std::string, double>>& replaced,
+              const Chip& chip = kChip) {
+  REQUIRE(form.applies(launch));
+  return form.time(launch, chip, Parameters(form, replaced));
+}
+
+Launch Square(OpKind kind, Pass pass, const Shape& shape, std::int64_t operands = 1) {
+  return {.kind = kind, .pass = pass, .shape = {.in = shape, .out = shape, .operands = operands}};
+}
+
+// 2 samples of 10 channels of 5x5: 500 elements, 2000 bytes.
+constexpr Shape kSmall{.n = 2, .c = 10, .h = 5, .w = 5};
+const std::vector<std::pair<std::string, double>> kPlain{{"latency", 100}, {"bandwidth_fraction", 0.5}};
+
+TEST_CASE("Element-wise kernels pass once over each tensor at a fraction of the bandwidth") {
+  const KernelForm form = ElementwiseForm();
+  const auto time = [&](OpKind kind, Pass pass, std::int64_t operands = 1) {
+    return TimeOf(form, Square(kind, pass, kSmall, operands), kPlain);
+  };
+  CHECK(time(OpKind::kRelu, Pass::kForward) == Approx(100 + 2 * 2000 / 0.5));
+  CHECK(time(OpKind::kRelu, Pass::kBackward) == Approx(100 + 3 * 2000 / 0.5));
+  CHECK(time(OpKind::kAdd, Pass::kForward, 3) == Approx(100 + 4 * 2000 / 0.5));
+  CHECK(time(OpKind::kConcat, Pass::kForward, 2) == Approx(100 + 2 * 2000 / 0.5));
+  CHECK(time(OpKind::kCopy, Pass::kBackward) == Approx(100 + 2 * 2000 / 0.5));
+  CHECK(time(OpKind::kUpdate, Pass::kUpdate, 3) == Approx(100 + 5 * 2000 / 0.5));
+  // A mask of one byte per element: 500 more. A bias of one word per channel: 40 more.
+  CHECK(time(OpKind::kDropout, Pass::kForward) == Approx(100 + (2 * 2000 + 500) / 0.5));
+  CHECK(time(OpKind::kBias, Pass::kForward) == Approx(100 + (2 * 2000 + 40) / 0.5));
+  CHECK(time(OpKind::kBias, Pass::kBackwardBias) == Approx(100 + (2000 + 40) / 0.5));
+}
+
+TEST_CASE("What the L2 cache holds moves faster, down to nothing at its size") {
+  const KernelForm form = ElementwiseForm();
+  const Launch launch = Square(OpKind::kRelu, Pass::kForward, kSmall);  // touches 4000 bytes
+  const std::vector<std::pair<std::string, double>> p{{"latency", 1000}, {"bandwidth_fraction", 1}, {"cache_gain", 1}};
+  const auto with_cache = [&](double bytes) {
+    Chip chip = kChip;
+    chip.l2_bytes = bytes;
+    return TimeOf(form, launch, p, chip);
+  };
+  CHECK(with_cache(4000) == Approx(1000 + 4000));               // share 2 - 2 * 4000 / 4000 = 0
+  CHECK(with_cache(16000 / 3.0) == Approx(1000 + 4000 / 1.5));  // share 2 - 2 * 3 / 4 = 0.5
+  CHECK(with_cache(8000) == Approx(1000 + 2000));               // share 1: twice the rate
+  CHECK(with_cache(1e9) == Approx(1000 + 2000));
+}
+
+TEST_CASE("Batch norm reduces with one block per channel, in rounds of four blocks per multiprocessor") {
+  const KernelForm form = BatchNormForm();
+  // x of 4 samples, 10 channels, 6x6: 1440 elements, 5760 bytes, 576 a channel.
+  const Shape shape{.n = 4, .c = 10, .h = 6, .w = 6};
+  // Blocks so fast that the bandwidth binds, planes that cost next to nothing.
+  const std::vector<std::pair<std::string, double>> p{
+      {"latency", 0},      {"bandwidth_fraction", 1}, {"reduction_fraction", 0.75},
+      {"block_rate", 1e9}, {"block_latency", 7},      {"plane_cost", 1e-9}};
+  // Forward: statistics 5760 / 0.75, then x, y and four vectors of 10 words; 5 = ceil(10 / 2) blocks per multiprocessor.
+  CHECK(TimeOf(form, Square(OpKind::kBatchNorm, Pass::kForward, shape), p) ==
+        Approx(5760 / 0.75 + 5 * 7 + 2 * 5760 + 4 * 40));
+  // Backward: both sums read x and dy, then three tensors and five vectors.
+  CHECK(TimeOf(form, Square(OpKind::kBatchNorm, Pass::kBackward, shape), p) ==
+        Approx(2 * 5760 / 0.75 + 5 * 7 + 3 * 5760 + 5 * 40));
+}
+
+TEST_CASE("Few channels leave a chip idle in the reduction of batch norm") {
+  const KernelForm form = BatchNormForm();
+  const std::vector<std::pair<std::string, double>> p{
+      {"latency", 0},       {"bandwidth_fraction", 1}, {"reduction_fraction", 1},
+      {"block_rate", 0.01}, {"block_latency", 1e-9},   {"plane_cost", 1e-9}};
+  const auto reduction = [&](std::int64_t channels) {
+    const Shape shape{.n = 1, .c = channels, .h = 5, .w = 5};  // 100 bytes a channel
+    const double writing = static_cast<double>(channels) * (2 * 100 + 4 * 4);
+    return TimeOf(form, Square(OpKind::kBatchNorm, Pass::kForward, shape), p) - writing;
+  };
+  // A block needs 100 / 0.01 = 10000 ns alone; all of them 100 ns each by bandwidth. 8 blocks fit at once.
+  CHECK(reduction(1) == Approx(std::sqrt(10000.0 * 10000 + 100.0 * 100)));
+  CHECK(reduction(8) == Approx(std::sqrt(10000.0 * 10000 + 800.0 * 800)));
+  CHECK(reduction(9) == Approx(reduction(8) + reduction(1)));
+  CHECK(reduction(16) == Approx(2 * reduction(8)));
+}
+
+TEST_CASE("Batch norm with given statistics is one writing pass with its own cost of planes") {
+  const KernelForm form = BatchNormForm();
+  Launch launch = Square(OpKind::kBatchNorm, Pass::kForward, {.n = 10, .c = 10, .h = 5, .w = 5}, 0);
+  // Memory: x and y of 10000 bytes, four vectors of 40: 20160. Planes: 100 of c ns over 2 multiprocessors.
+  const auto time = [&](double plane) {
+    return TimeOf(form, launch,
+                  {{"latency", 5}, {"bandwidth_fraction", 1}, {"plane_cost", 1e9}, {"given_plane_cost", plane}});
+  };
+  CHECK(time(1e-9) == Approx(5 + 20160));
+  CHECK(time(2 * 151.2) == Approx(5 + 20160 * 1.25));  // 15120 beside 20160: 3, 4, 5
+}
+
+TEST_CASE("Pooling visits the elements of its windows beside moving its tensors") {
+  const KernelForm form = PoolingForm();
+  // 1 x 1 x 8 x 8 in, 4 x 4 out, 3x3 windows with stride 2: 64 and 16 elements, 256 + 64 bytes each way.
+  Launch launch{.kind = OpKind::kMaxPool,
+                .pass = Pass::kForward,
+                .shape = {.in = {.h = 8, .w = 8}, .out = {.h = 4, .w = 4}, .window = {1, 3, 3}, .stride = {1, 2, 2}}};
+  const auto time = [&](double visit_fraction, double growth) {
+    return TimeOf(form, launch,
+                  {{"latency", 5},
+                   {"bandwidth_fraction", 1},
+                   {"visit_fraction", visit_fraction},
+                   {"plane_cost", 0},
+                   {"growth", growth}});
+  };
+  CHECK(time(1e9, 1) == Approx(5 + 320));
+  CHECK(time(16 * 9 / 240.0, 1) == Approx(5 + 400));  // 144 visits in 240 ns beside 320: 3, 4, 5
+  CHECK(time(16 * 3 / 240.0, 0.5) == Approx(5 + 400));
+  launch.kind = OpKind::kAveragePool;
+  CHECK(time(16 * 9 / 240.0, 1) == Approx(5 + 400));
+  launch.pass = Pass::kBackward;  // (3 / 2)^2 windows cover each of the 64 elements of the input
+  CHECK(time(64 * 2.25 / 240.0, 1) == Approx(5 + 400));
+  launch.kind = OpKind::kMaxPool;  // x, y, dy, dx: 640 bytes
+  CHECK(time(64 * 2.25 / 480.0, 1) == Approx(5 + 800));
+  // 3 x 5 planes of 8x8: 15 times the bytes, 4800 for all; no visits to speak of, 15 c / 2 ns of planes.
+  launch.pass = Pass::kForward;
+  launch.shape.in.n = launch.shape.out.n = 3;
+  launch.shape.in.c = launch.shape.out.c = 5;
+  CHECK(
+      TimeOf(form, launch, {{"latency", 5}, {"bandwidth_fraction", 1}, {"visit_fraction", 1e9}, {"plane_cost", 480}}) ==
+      Approx(5 + 6000));  // 3600 beside 4800
+}
+
+TEST_CASE("Windows that leave gaps are found as easily as ones that touch") {
+  const KernelForm form = PoolingForm();
+  Launch launch{.kind = OpKind::kAveragePool,
+                .pass = Pass::kBackward,
+                .shape = {.in = {.h = 8, .w = 8}, .out = {.h = 2, .w = 2}, .window = {1, 2, 2}, .stride = {1, 4, 4}}};
+  const double gaps = TimeOf(form, launch, {{"plane_cost", 0}, {"growth", 1}});
+  launch.shape.stride = {1, 2, 2};
+  CHECK(TimeOf(form, launch, {{"plane_cost", 0}, {"growth", 1}}) == Approx(gaps));
+}
+
+TEST_CASE("LRN sums over its channels and raises to a power beside moving its tensors") {
+  const KernelForm form = LrnForm();
+  Launch launch = Square(OpKind::kLrn, Pass::kForward, kSmall);
+  launch.shape.window = {5, 1, 1};
+  // 4000 bytes at 1 byte/ns; 500 elements of 5 + 10 visits: 7500 visits in 3000 ns.
+  CHECK(
+      TimeOf(form, launch, {{"latency", 5}, {"bandwidth_fraction", 1}, {"visit_fraction", 2.5}, {"power_cost", 10}}) ==
+      Approx(5 + 5000));
+  launch.pass = Pass::kBackward;  // x, y, dy, dx
+  CHECK(
+      TimeOf(form, launch, {{"latency", 5}, {"bandwidth_fraction", 1}, {"visit_fraction", 1e9}, {"power_cost", 10}}) ==
+      Approx(5 + 8000));
+}
+
+TEST_CASE("Softmax sweeps rows again that a warp does not hold") {
+  const KernelForm form = SoftmaxForm();
+  const auto passes = [&](std::int64_t columns) {
+    const Launch launch = Square(OpKind::kSoftmaxLoss, Pass::kForward, {.n = 3, .c = columns});
+    const double once = 2.0 * 3 * 4 * static_cast<double>(columns);
+    return (TimeOf(form, launch, {{"latency", 5}, {"bandwidth_fraction", 1}, {"reread", 0.5}, {"rest", 0.25}}) - 5) /
+           once;
+  };
+  CHECK(passes(10) == Approx(1));
+  CHECK(passes(1024) == Approx(1));
+  CHECK(passes(1025) == Approx(1.75));
+  CHECK(passes(1028) == Approx(1.5));  // aligned
+  CHECK(passes(1279) == Approx(1.75));
+  CHECK(passes(1281) == Approx(1.5));  // more than a quarter beyond
+  CHECK(passes(2047) == Approx(1.5));
+  CHECK(passes(2049) == Approx(1.75));
+  CHECK(passes(5119) == Approx(1.75));
+  CHECK(passes(5121) == Approx(1.5));
+}
+
+std::vector<Launch> LaunchesOf(const KernelForm& form, const Shape& shape) {
+  std::vector<Launch> launches;
+  for (int kind = 0; kind <= static_cast<int>(OpKind::kUpdate); ++kind) {
+    for (int pass = 0; pass <= static_cast<int>(Pass::kUpdate); ++pass) {
+      Launch launch = Square(static_cast<OpKind>(kind), static_cast<Pass>(pass), shape, 2);
+      launch.shape.window = launch.shape.stride = {1, 1, 1};
+      if (form.applies(launch)) launches.push_back(launch);
+    }
+  }
+  return launches;
+}
+
+TEST_CASE("Every memory-bound op and pass has one form, and only the heavy ones have none") {
+  std::array<int, static_cast<std::size_t>(OpKind::kUpdate) + 1> passes{};
+  for (const KernelForm& form : MemoryForms()) {
+    for (const Launch& launch : LaunchesOf(form, kSmall)) {
+      ++passes[static_cast<std::size_t>(launch.kind)];
+      CHECK(form.algorithms(launch.kind, launch.pass).size() == 1);
+      CHECK(std::string(form.algorithms(launch.kind, launch.pass)[0]).empty());
+      CHECK(form.workspace(launch) == 0);
+    }
+    CHECK(form.algorithms(OpKind::kConvolution, Pass::kForward).empty());
+  }
+  for (std::size_t kind = 0; kind < passes.size(); ++kind) {
+    INFO(OpKindName(static_cast<OpKind>(kind)));
+    const bool heavy =
+        kind == static_cast<std::size_t>(OpKind::kConvolution) || kind == static_cast<std::size_t>(OpKind::kLinear);
+    CHECK(passes[kind] == (heavy ? 0 : kind == static_cast<std::size_t>(OpKind::kUpdate) ? 1 : 2));
+  }
+}
+
+TEST_CASE("Parameters of the memory forms start within their bounds and have names of their own") {
+  for (const KernelForm& form : MemoryForms()) {
+    for (std::size_t i = 0; i < form.parameters.size(); ++i) {
+      const FormParameter& p = form.parameters[i];
+      INFO(form.name << ' ' << p.name);
+      CHECK(p.lower > 0);
+      CHECK(p.lower < p.start);
+      CHECK(p.start < p.upper);
+      CHECK(p.prior_spread > 0);
+      for (std::size_t k = 0; k < i; ++k) CHECK(std::string(form.parameters[k].name) != p.name);
+    }
+  }
+}
+
+// A V100's figures: laws that are sane only on the unit chip would show here.
+TEST_CASE("More work takes longer, more bandwidth and smaller elements do not") {
+  const Chip chip{.peak_flops = 15700, .memory_bandwidth = 900, .multiprocessors = 80, .l2_bytes = 6 << 20};
+  Chip faster = chip;
+  faster.memory_bandwidth *= 2;
+  for (const KernelForm& form : MemoryForms()) {
+    const std::vector<double> p = Parameters(form, {});
+    for (const Launch& launch : LaunchesOf(form, {.n = 32, .c = 64, .h = 28, .w = 28})) {
+      INFO(form.name << ' ' << OpKindName(launch.kind) << ' ' << PassName(launch.pass));
+      const double time = form.time(launch, chip, p);
+      CHECK(time > CountWork(launch).bytes / 900);
+      CHECK(form.time(launch, faster, p) < time);
+      Launch other = launch;
+      other.shape.in.n = other.shape.out.n = 64;
+      CHECK(form.time(other, chip, p) > time);
+      other = launch;
+      other.type = DataType::kFp16;
+      CHECK(form.time(other, chip, p) < time);
+      other = launch;
+      other.accumulate = true;
+      CHECK(form.time(other, chip, p) >= time);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spillway

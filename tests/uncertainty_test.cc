@@ -1,0 +1,117 @@
+#include "sim/uncertainty.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "sim/margin.h"
+
+namespace spillway {
+namespace {
+
+// ReLUs and nothing else on the unit machine: n launches of different sizes, each with the errors given.
+struct Case {
+  Machine machine = LoadMachine("unit");
+  TrainingStep step;
+  Plan plan;
+
+  explicit Case(double stack, double law_error) {
+    Device& device = machine.devices[0];
+    device.stack_error = stack;
+    CostLaw law;
+    law.op = "relu";
+    law.pass = "forward";
+    law.bandwidth_fraction = 1;
+    law.error = law_error;
+    device.laws = {law};
+    device.host_costs = {};
+  }
+
+  Program Relus(int count) const {
+    Program program;
+    program.streams = {{0, StreamKind::kCompute}};
+    for (int i = 0; i < count; ++i) {
+      Launch launch;
+      launch.kind = OpKind::kRelu;
+      launch.shape.in.n = launch.shape.out.n = 1000 + i;
+      launch.workspace = 0;
+      program.launches.push_back(launch);
+      Kernel kernel;
+      kernel.launch = static_cast<std::uint32_t>(i);
+      program.kernels.push_back(kernel);
+      Instruction instruction;
+      instruction.arg = static_cast<std::uint32_t>(i);
+      program.code.push_back(instruction);
+    }
+    return program;
+  }
+
+  std::vector<Nanos> Draws(int count, int draws) const {
+    const CostModel costs(machine);
+    Problem problem;
+    problem.step = &step;
+    problem.costs = &costs;
+    Evaluation evaluation;
+    evaluation.feasible = true;
+    evaluation.program = Relus(count);
+    return DrawStepTimes(evaluation, plan, problem, {.draws = draws});
+  }
+};
+
+// Standard deviation of the logarithm.
+double Spread(const std::vector<Nanos>& times) {
+  double sum = 0, squares = 0;
+  for (const Nanos t : times) {
+    const double log = std::log(static_cast<double>(t));
+    sum += log;
+    squares += log * log;
+  }
+  const double n = static_cast<double>(times.size());
+  return std::sqrt(squares / n - sum / n * (sum / n));
+}
+
+TEST_CASE("without errors every draw is the prediction") {
+  const Case exact(0, 0);
+  // ReLU reads and writes 4 bytes an element at 1 byte/ns: 8000 + 8008 = 16008 ns.
+  CHECK(exact.Draws(2, 3) == std::vector<Nanos>{16008, 16008, 16008});
+}
+
+TEST_CASE("errors of a stack and of a law are shared: they do not average out over a hundred kernels") {
+  // 2000 draws estimate a standard deviation within 1.6 % (1 / sqrt(2 x 2000)); 6 % is nearly four of those.
+  CHECK(Spread(Case(0.2, 0).Draws(100, 2000)) == Approx(0.2).epsilon(0.06));
+  CHECK(Spread(Case(0, 0.3).Draws(100, 2000)) == Approx(0.3).epsilon(0.06));
+  CHECK(Spread(Case(0.3, 0.4).Draws(100, 2000)) == Approx(0.5).epsilon(0.06));
+}
+
+TEST_CASE("draws are common: the same deviates whatever the program") {
+  const Case stack(0.2, 0);
+  const std::vector<Nanos> one = stack.Draws(1, 16), two = stack.Draws(2, 16);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    // 8000 f against 16008 f, each kernel rounded to a nanosecond.
+    CHECK(static_cast<double>(two[i]) / static_cast<double>(one[i]) == Approx(2.001).epsilon(0.001));
+  }
+  CHECK(stack.Draws(2, 16) == two);
+}
+
+TEST_CASE("the interval: 10th to 90th percentile") {
+  std::vector<Nanos> draws;
+  for (Nanos i = 10; i >= 0; --i) draws.push_back(100 + i);
+  CHECK(EightyPercentInterval(draws) == Interval{101, 109});  // of 100 .. 110
+  CHECK(EightyPercentInterval({}) == Interval{0, 0});
+}
+
+TEST_CASE("told apart by paired draws, however wide each one is") {
+  // b is always one longer than a, while both range over a factor of three.
+  const std::vector<Nanos> a = {100, 200, 300, 150}, b = {101, 201, 301, 151};
+  CHECK(ShareFaster(a, b) == 1);
+  CHECK(!CannotBeToldApart(a, b));
+  CHECK(!CannotBeToldApart(b, a));
+  CHECK(ShareFaster(a, a) == 0.5);
+  CHECK(CannotBeToldApart(a, a));
+  const std::vector<Nanos> c = {101, 199, 301, 149};  // a is faster in two of four
+  CHECK(CannotBeToldApart(a, c));
+}
+
+}  // namespace
+}  // namespace spillway
