@@ -86,27 +86,43 @@ std::string HitTable(std::span<const Sample> samples, const FitResult& fit) {
   return counts.empty() ? "" : text + "\n";
 }
 
-double SpreadOf(const HeldOut& h) { return std::hypot(h.shared_error, h.own_error); }
+// How often the intervals of one operation held, and how far they reach up.
+struct Coverage {
+  int samples = 0, own = 0, all = 0;
+  double own_reach = 0, all_reach = 0;
+  void Add(double log_error, const HeldOut& h) {
+    const double own_half = kNormal80 * h.own_error;
+    const double all_half = kNormal80 * std::hypot(h.shared_error, h.own_error);
+    ++samples;
+    own += log_error <= own_half ? 1 : 0;
+    all += log_error <= all_half ? 1 : 0;
+    own_reach += std::expm1(own_half);
+    all_reach += std::expm1(all_half);
+  }
+  double Percent(double part) const { return 100 * part / samples; }
+};
 
 std::string IntervalTable(std::span<const Sample> samples, const FitResult& fit) {
-  std::map<std::string, Counts> counts;
-  std::map<std::string, double> width;
+  std::map<std::string, Coverage> operations;
+  Coverage sum;
   for (const HeldOut& h : fit.held_out) {
     const Sample& sample = samples[static_cast<std::size_t>(h.sample)];
-    const std::string operation = OperationOf(sample);
-    Counts& c = counts[operation];
-    ++c.all;
-    if (std::abs(std::log(h.predicted_us / sample.microseconds)) <= kNormal80 * SpreadOf(h)) ++c.hits;
-    width[operation] += std::expm1(kNormal80 * SpreadOf(h));
+    const double log_error = std::abs(std::log(h.predicted_us / sample.microseconds));
+    operations[OperationOf(sample)].Add(log_error, h);
+    sum.Add(log_error, h);
   }
   std::string text =
       "## Stated intervals\n\nShare of measured times, of layers not seen, within the 80 % interval of "
-      "the prediction, and how far that reaches up.\n\n| operation | samples | within, % | "
-      "mean reach, % |\n|---|--:|--:|--:|\n";
-  for (const auto& [operation, c] : counts) {
-    text +=
-        fmt::format("| {} | {} | {:.1f} | {:.1f} |\n", operation, c.all, c.Percent(), 100 * width[operation] / c.all);
-  }
+      "the prediction, and how far that reaches up. `own`: with a launch's own error, which is what differs "
+      "between layers on a software stack that the fit has seen, as all of these are; `all`: with the part that "
+      "launches share, for stacks that it has not.\n\n| operation | samples | own, % | reach, % | all, % | reach, % "
+      "|\n|---|--:|--:|--:|--:|--:|\n";
+  const auto add = [&text](const std::string& name, const Coverage& c) {
+    text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", name, c.samples, c.Percent(c.own),
+                        c.Percent(c.own_reach), c.Percent(c.all), c.Percent(c.all_reach));
+  };
+  for (const auto& [operation, coverage] : operations) add(operation, coverage);
+  if (sum.samples > 0) add("all", sum);
   return text + "\n";
 }
 

@@ -26,7 +26,8 @@ double AsObserved(double nanoseconds, const Sample& sample, const Device& device
   const std::string op = OpKindName(sample.launch.kind), pass = PassName(sample.launch.pass);
   for (const CallFloor& floor : device.call_floors) {
     if (floor.harness != sample.harness || floor.op != op || (!floor.pass.empty() && floor.pass != pass)) continue;
-    return std::exp(Observe(std::log(std::max(1.0, nanoseconds)), static_cast<double>(floor.floor)).log_time);
+    const HarnessTime harness{static_cast<double>(floor.added), static_cast<double>(floor.floor)};
+    return std::exp(Observe(std::log(std::max(1.0, nanoseconds)), harness).log_time);
   }
   return nanoseconds;
 }
@@ -41,6 +42,9 @@ Answer KernelAnswer(const Sample& sample, const CostModel& costs) {
   if (chosen > 0 && chosen <= names.size()) answer.algorithm = names[chosen - 1];
   if (launch.algorithm != 0 && cost.algorithm != launch.algorithm) {
     answer.why = "the profile has no model of this algorithm that can run the operation";
+    answer.cost.reset();
+  } else if (sample.workspace >= 0 && cost.workspace > sample.workspace) {
+    answer.why = fmt::format("workspace: {} B wanted, {} B granted", cost.workspace, sample.workspace);
     answer.cost.reset();
   }
   return answer;
@@ -77,8 +81,10 @@ void AppendCells(const CsvRow& row, fmt::memory_buffer& out) {
 
 }  // namespace
 
-std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs) {
+std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
+                        std::vector<std::string>* warnings) {
   const SampleSet operations = ParseOperations(text, file);
+  if (warnings != nullptr) warnings->insert(warnings->end(), operations.warnings.begin(), operations.warnings.end());
   Document document;
   document.file = file;
   document.text = text;

@@ -3,6 +3,7 @@
 #define SPILLWAY_CALIBRATE_ESTIMATE_H_
 
 #include <string>
+#include <vector>
 
 #include "model/cost_model.h"
 
@@ -14,11 +15,14 @@ namespace spillway {
 //   predicted_algorithm           empty where there is no choice
 //   predicted_workspace_bytes
 //   how, source                   Cost::how; measured, published or assumed
-//   error                         relative, one standard deviation
+//   error                         relative, one standard deviation, on a software stack that the profile knows; another
+//                                 driver or library adds Device::stack_error
 // A row with an `algorithm` is answered for that one, others for the fastest in `workspace_bytes` where the row grants
 // some, else in the cost model's limit. What the profile knows nothing about has an empty prediction and says so in
-// `how`. Throws UserError with all mistakes of the table.
-std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs);
+// `how`. Columns that are not of the format come back unread; `warnings` gets a sentence for each.
+// Throws UserError with all mistakes of the table.
+std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
+                        std::vector<std::string>* warnings = nullptr);
 
 }  // namespace spillway
 

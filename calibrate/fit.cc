@@ -59,9 +59,9 @@ void FitOneGroup(const FitGroup& group, std::span<const Sample> samples, const F
     }
   }
   for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
-    const auto& [first, last] = fit.harnesses[h];
+    const auto& [first, last, power] = fit.harnesses[h];
     result->floors.push_back({group.harnesses[h], OpKindName(group.kind), PassName(group.pass),
-                              MathModeName(group.math), first.hidden, last.hidden, first.added, last.added});
+                              MathModeName(group.math), first.hidden, last.hidden, first.added, last.added, power});
   }
 }
 

@@ -37,13 +37,15 @@ struct FitOptions {
 // What the harness of the samples spends on a call, not part of any model: shown is
 //   added + (kernel^6 + floor^6)^(1/6)
 // (Observe in fit_layout.h): `added` passes before the kernel starts (a framework looking its algorithm up), `floor`
-// while it runs. Both drift linearly from the first of the harness' samples to the last, in the order of the files:
-// PyTorch's look-up grows with all that it has run before.
+// while it runs. Both drift from the first of the harness' samples to the last, in the order of the files: PyTorch's
+// look-up grows with all that it has run before. At the place u, 0 to 1: floor = first + (last - first) u,
+// added = first + (last - first) u^added_power.
 struct HarnessFloor {
   std::string harness, op, pass;
   std::string math;
   double first_ns = 0, last_ns = 0;              // floor
   double first_added_ns = 0, last_added_ns = 0;  // added
+  double added_power = 1;
   bool operator==(const HarnessFloor&) const = default;
 };
 

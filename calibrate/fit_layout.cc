@@ -17,10 +17,8 @@ const std::array<HarnessPrior, kHarnessVariables> kHarnessPriors = {{
     {0, 0.5, -4, 4},
     {std::log(2e4), 1.0, std::log(100.0), std::log(1e7)},
     {0, 0.5, -4, 4},
+    {0, 0.3, -1, 1},
 }};
-
-// From 1 at the first row to exp(log_growth) at the last.
-double Growth(double order, double log_growth) { return 1 + order * std::expm1(log_growth); }
 
 // Forms are fractions of the fp32 peak. Other arithmetic may be that much faster (tensor cores of Volta: 125 to 15.7
 // TFLOP/s, NVIDIA V100 data sheet), so rates may lie further from their priors.
@@ -67,11 +65,15 @@ void FitLayout::Unpack(std::span<const double> x, int candidate, std::span<doubl
   }
 }
 
-HarnessTime FitLayout::HarnessAt(std::span<const double> x, int harness, double order) const {
+HarnessCurve FitLayout::Curve(std::span<const double> x, int harness) const {
   if (harness < 0) return {};
-  const auto first = static_cast<std::size_t>(Harness(harness));
-  const auto at = [&](std::size_t v) { return std::exp(x[first + v]) * Growth(order, x[first + v + 1]); };
-  return {at(0), at(2)};
+  const auto h = x.subspan(static_cast<std::size_t>(Harness(harness)), kHarnessVariables);
+  return {{std::exp(h[0]), std::exp(h[2])}, {std::exp(h[0] + h[1]), std::exp(h[2] + h[3])}, std::exp(h[4])};
+}
+
+HarnessTime HarnessCurve::At(double order) const {
+  const double part = order > 0 ? std::pow(order, power) : 0;
+  return {first.added + part * (last.added - first.added), first.hidden + order * (last.hidden - first.hidden)};
 }
 
 Observed Observe(double log_kernel, const HarnessTime& harness) {

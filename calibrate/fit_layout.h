@@ -15,8 +15,15 @@ namespace spillway {
 struct HarnessTime {
   double added = 0, hidden = 0;
 };
-// Of a harness: log added at its first row, log of its growth to the last, and the same of hidden.
-constexpr int kHarnessVariables = 4;
+// The same over a harness' rows, in their order: hidden grows linearly from the first to the last, added with a power
+// of the place (what a framework remembers of earlier calls slows the later ones, not quite in proportion).
+struct HarnessCurve {
+  HarnessTime first, last;
+  double power = 1;
+  HarnessTime At(double order) const;  // FitRow::order
+};
+// Variables of a harness: log added at the first row, log of its growth to the last, the same of hidden, log power.
+constexpr int kHarnessVariables = 5;
 
 // Variables: every candidate's parameters in turn (positive ones as logarithms), then kHarnessVariables per harness.
 class FitLayout {
@@ -27,8 +34,8 @@ class FitLayout {
   int Harness(int harness) const { return harnesses_ + kHarnessVariables * harness; }
   // The candidate's parameters at x, as its form takes them.
   void Unpack(std::span<const double> x, int candidate, std::span<double> parameters) const;
-  // Of a row that stands there (FitRow::order); nothing for harness -1.
-  HarnessTime HarnessAt(std::span<const double> x, int harness, double order) const;
+  // Nothing for harness -1.
+  HarnessCurve Curve(std::span<const double> x, int harness) const;
 
  private:
   const FitGroup* group_;

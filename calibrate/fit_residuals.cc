@@ -63,12 +63,12 @@ void GroupResiduals::Evaluate(std::span<const double> x, std::span<double> out) 
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const FitRow& row = *rows_[i];
     const double law = row.known >= 0 ? Law(row, row.known) : FastestLaw(row);
-    out[i] = row.log_time - Observe(law, layout_.HarnessAt(x, row.harness, row.order)).log_time;
+    out[i] = row.log_time - Observe(law, layout_.Curve(x, row.harness).At(row.order)).log_time;
   }
   for (std::size_t i = 0; i < one_sided_.size(); ++i) {
     const FitRow& row = *rows_[At(one_sided_[i].row)];
     const double seen =
-        Observe(Law(row, one_sided_[i].candidate), layout_.HarnessAt(x, row.harness, row.order)).log_time;
+        Observe(Law(row, one_sided_[i].candidate), layout_.Curve(x, row.harness).At(row.order)).log_time;
     out[rows_.size() + i] = std::max(0.0, row.log_time - seen);
   }
 }
@@ -95,17 +95,19 @@ void GroupResiduals::AddHarness(std::span<const double> x, const FitRow& row, co
                                 SparseRows* rows) const {
   if (row.harness < 0) return;
   const int first = layout_.Harness(row.harness);
-  const auto add = [&](int variable, double share) {
-    const double growth = x[At(variable + 1)], now = 1 + row.order * std::expm1(growth);
-    rows->Add(variable, -share);
-    rows->Add(variable + 1, -share * row.order * std::exp(growth) / now);
-  };
-  add(first, seen.added);
-  add(first + 2, seen.hidden);
+  const HarnessCurve curve = layout_.Curve(x, row.harness);
+  const HarnessTime now = curve.At(row.order);
+  const double part = row.order > 0 ? std::pow(row.order, curve.power) : 0;
+  const double bend = row.order > 0 ? curve.power * std::log(row.order) * part : 0;
+  rows->Add(first, -seen.added);
+  rows->Add(first + 1, -seen.added * curve.last.added * part / now.added);
+  rows->Add(first + 2, -seen.hidden);
+  rows->Add(first + 3, -seen.hidden * curve.last.hidden * row.order / now.hidden);
+  rows->Add(first + 4, -seen.added * (curve.last.added - curve.first.added) * bend / now.added);
 }
 
 void GroupResiduals::MainRow(std::span<const double> x, const FitRow& row, SparseRows* rows) const {
-  const HarnessTime floor = layout_.HarnessAt(x, row.harness, row.order);
+  const HarnessTime floor = layout_.Curve(x, row.harness).At(row.order);
   if (row.known >= 0) {
     const Observed seen = Observe(Law(row, row.known), floor);
     AddLaw(x, row, row.known, seen.kernel, rows);
@@ -130,7 +132,7 @@ void GroupResiduals::Jacobian(std::span<const double> x, SparseRows* rows) const
   }
   for (const Other& other : one_sided_) {
     const FitRow& row = *rows_[At(other.row)];
-    const Observed seen = Observe(Law(row, other.candidate), layout_.HarnessAt(x, row.harness, row.order));
+    const Observed seen = Observe(Law(row, other.candidate), layout_.Curve(x, row.harness).At(row.order));
     if (seen.log_time < row.log_time) {
       AddLaw(x, row, other.candidate, seen.kernel, rows);
       AddHarness(x, row, seen, rows);

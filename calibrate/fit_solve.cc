@@ -20,8 +20,7 @@ GroupFit ToFit(const FitGroup& group, const FitLayout& layout, const LeastSquare
     layout.Unpack(result.x, static_cast<int>(c), fit.parameters.back());
   }
   for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
-    const int harness = static_cast<int>(h);
-    fit.harnesses.push_back({layout.HarnessAt(result.x, harness, 0), layout.HarnessAt(result.x, harness, 1)});
+    fit.harnesses.push_back(layout.Curve(result.x, static_cast<int>(h)));
   }
   fit.scale = result.scale;
   fit.converged = result.converged;
@@ -73,7 +72,7 @@ GroupFit SolveGroup(const FitGroup& group, std::span<const int> rows) {
   problem.jacobian = [&](std::span<const double> x, SparseRows* rows_out) { residuals.Jacobian(x, rows_out); };
   LeastSquaresOptions options;
   options.scale_weight = 5;
-  options.tolerance = 1e-5;
+  options.tolerance = 5e-5;
   options.max_steps = 100;
   return ToFit(group, layout, SolveLeastSquares(problem, options));
 }
@@ -93,10 +92,7 @@ Prediction Fastest(const FitGroup& group, const GroupFit& fit, const FitRow& row
 
 double ObservedLog(const GroupFit& fit, const FitRow& row, double log_time) {
   if (row.harness < 0) return log_time;
-  const auto& [first, last] = fit.harnesses[At(row.harness)];
-  return Observe(log_time, {first.added + row.order * (last.added - first.added),
-                            first.hidden + row.order * (last.hidden - first.hidden)})
-      .log_time;
+  return Observe(log_time, fit.harnesses[At(row.harness)].At(row.order)).log_time;
 }
 
 Learnt LearntOf(const FitGroup& group, const GroupFit& fit, int candidate) {

@@ -19,14 +19,9 @@
 
 namespace spillway {
 
-// A harness at the first and the last of its rows; linear between.
-struct HarnessRange {
-  HarnessTime first, last;
-};
-
 struct GroupFit {
   std::vector<std::vector<double>> parameters;  // by candidate, in the form's order
-  std::vector<HarnessRange> harnesses;          // by harness
+  std::vector<HarnessCurve> harnesses;          // by harness
   double scale = 0;                             // of the residuals
   bool converged = false;
   // Cholesky factor of the precision of all variables after the data: candidates' parameters in order (logarithms of

@@ -184,9 +184,12 @@ void LaunchReader::CheckSize() {
     return static_cast<double>(s.n) * static_cast<double>(s.c) * static_cast<double>(s.d) * static_cast<double>(s.h) *
            static_cast<double>(s.w);
   };
-  double window = static_cast<double>(shape_.in.c) * static_cast<double>(shape_.out.c);
-  for (const std::int64_t size : shape_.window) window *= static_cast<double>(size);
-  if (std::max({elements(shape_.in), elements(shape_.out), window}) <= kMostElements) return;
+  double filter = 0;
+  if (kind() == OpKind::kConvolution || kind() == OpKind::kLinear) {
+    filter = static_cast<double>(shape_.in.c) * static_cast<double>(shape_.out.c);
+    for (const std::int64_t size : shape_.window) filter *= static_cast<double>(size);
+  }
+  if (std::max({elements(shape_.in), elements(shape_.out), filter}) <= kMostElements) return;
   row_.Error(Column::kN, "more than 2^53 elements in a tensor");
 }
 

@@ -3,7 +3,8 @@
 # shellcheck shell=sh disable=SC2034,SC2046,SC2086,SC2154
 
 build_packages="g++ cmake ninja-build pkg-config|pkgconf libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev
-  libboost-dev|libboost-graph-dev coinor-libclp-dev zlib1g-dev"  # zlib: clp.pc asks for it, its package does not
+  libboost-dev|libboost-graph-dev coinor-libclp-dev zlib1g-dev
+  libdnnl-dev"  # zlib: clp.pc asks for it, its package does not
 test_packages="catch2 libbenchmark-dev"
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}
 

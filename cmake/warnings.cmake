@@ -5,6 +5,8 @@ target_compile_options(spillway_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough)
 # gcc 12 sees overlapping copies in std::string's operator+ where there are none (gcc bug 105651).
 target_compile_options(spillway_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# Results must not depend on whether a processor can fuse a multiply and an add.
+target_compile_options(spillway_settings INTERFACE -ffp-contract=off)
 if(SPILLWAY_WERROR)
   target_compile_options(spillway_settings INTERFACE -Werror)
 endif()

@@ -63,8 +63,11 @@ std::string KernelModelText(const KernelModel& model) {
   };
   add("      - form: {}\n        op: {}\n        pass: {}\n", Quoted(model.form), Quoted(model.op), Quoted(model.pass));
   if (!model.algorithm.empty()) add("        algorithm: {}\n", Quoted(model.algorithm));
-  add("        math: {}\n        parameters:\n", Quoted(model.math));
-  for (const KernelModel::Parameter& p : model.parameters) add("          {}: {}\n", p.name, p.value);
+  add("        math: {}\n        parameters: {{", Quoted(model.math));
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    add("{}{}: {}", i == 0 ? "" : ", ", model.parameters[i].name, model.parameters[i].value);
+  }
+  add("}}\n");
   add("        shared_error: {}\n        own_error: {}\n        copy_slowdown: {}\n", model.shared_error,
       model.own_error, model.copy_slowdown);
   add("        work: {{least: {}, most: {}}}\n", model.least_work, model.most_work);
@@ -78,14 +81,16 @@ CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::s
   floor.harness = reader.RequiredString("harness");
   floor.op = reader.RequiredString("op");
   floor.pass = reader.StringOr("pass", "");
+  floor.added = reader.DurationOr("added", 0);
   floor.floor = reader.RequiredDuration("floor");
   reader.Finish();
   return floor;
 }
 
 std::string CallFloorText(const CallFloor& floor) {
-  return fmt::format("      - {{harness: {}, op: {}, pass: {}, floor: {}}}\n", Quoted(floor.harness), Quoted(floor.op),
-                     Quoted(floor.pass), FormatDurationExact(floor.floor));
+  return fmt::format("      - {{harness: {}, op: {}, pass: {}, added: {}, floor: {}}}\n", Quoted(floor.harness),
+                     Quoted(floor.op), Quoted(floor.pass), FormatDurationExact(floor.added),
+                     FormatDurationExact(floor.floor));
 }
 
 }  // namespace spillway

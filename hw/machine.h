@@ -127,11 +127,11 @@ struct KernelModel {
   bool operator==(const KernelModel&) const = default;
 };
 
-// What a measuring harness adds to every call that it times ("pytorch-2.1-events"): a call never seems to take less. No
-// part of a kernel's time; kept to compare predictions with samples of that harness.
+// What a measuring harness shows of a call beside the kernel ("pytorch-2.1-events"): time that it adds, and a floor
+// below which no call seems to go. No part of a kernel's time; kept to compare predictions with that harness' samples.
 struct CallFloor {
   std::string harness, op, pass;
-  Nanos floor = 0;
+  Nanos added = 0, floor = 0;
   bool operator==(const CallFloor&) const = default;
 };
 

@@ -16,7 +16,7 @@
 //                      fixed = 0 ns, workspace = 0 B, error = 0.3 [0..10], copy_slowdown = 1 [1..10], source (r)};
 //                      (op, pass, window) unique
 //     models_from     a profile (as same_as below): models and call floors of its first device, instead of own ones
-//     call_floors     list of {harness (r), op (r), pass, floor (r)}
+//     call_floors     list of {harness (r), op (r), pass, added = 0 ns, floor (r)}
 //     stack_error     = 0.15 [0..10]
 //     models          list of {form (r), op (r), pass (r), algorithm, math = fp32, parameters (r): map of numbers,
 //                      shared_error = 0.1 [0..10], own_error = 0.2 [0..10], copy_slowdown = 1 [1..10],
@@ -116,7 +116,17 @@ void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector
     chain.push_back(path);
     const Machine teacher = ReadProfile(LoadDocument(path), chain);
     chain.pop_back();
-    device.models = teacher.devices.front().models;
+    const Device& taught_by = teacher.devices.front();
+    reader.Check(taught_by.multiprocessors == device.multiprocessors, "models_from",
+                 fmt::format("{} has {} multiprocessors, this device {}: another chip", device.models_from,
+                             taught_by.multiprocessors, device.multiprocessors));
+    diagnostics.ThrowIfAny();
+    device.models = taught_by.models;
+    if (taught_by.peak_flops != device.peak_flops || taught_by.memory_bandwidth != device.memory_bandwidth) {
+      for (KernelModel& model : device.models) {
+        model.source = {Source::Kind::kAssumed, fmt::format("carried from {}: {}", teacher.name, model.source.text)};
+      }
+    }
     device.call_floors = teacher.devices.front().call_floors;
   }
 }

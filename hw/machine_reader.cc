@@ -149,6 +149,8 @@ Device ProfileReader::ReadDevice(const Node& node) {
   device.models = ReadList<KernelModel>(reader.Optional("models"), 0, "model", diagnostics_,
                                         [&](const Node& item) { return ReadKernelModel(item, diagnostics_, owner); });
   reader.Check(device.models_from.empty() || device.models.empty(), "models_from", "there are models of its own too");
+  reader.Check(device.models_from.empty() || device.call_floors.empty(), "models_from",
+               "there are call floors of its own too");
   reader.Finish();
   return device;
 }

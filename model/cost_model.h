@@ -20,7 +20,9 @@ namespace spillway {
 struct Cost {
   Nanos time = 0;
   Source::Kind source = Source::Kind::kAssumed;
-  double error = 0;  // standard deviation of the logarithm of measured / predicted, all in all
+  // Standard deviation of the logarithm of measured / predicted, but for what a whole software stack shares
+  // (Device::stack_error).
+  double error = 0;
   // The part of it that all launches with the same `group` share (device, software stack, algorithm).
   double shared_error = 0;
   // Identity of the model, law or curve: equal models are wrong together, on whatever machine.

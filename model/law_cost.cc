@@ -66,7 +66,9 @@ const CostLaw* ClosestLaw(const Device& device, const Launch& launch) {
 // Time of `amount` at `fraction` of `rate`; a fraction of 0 means that this resource does not bind.
 double TimeAt(double amount, double fraction, double rate) { return fraction > 0 ? amount / (fraction * rate) : 0.0; }
 
-Nanos Rounded(double time) { return std::max<Nanos>(0, std::llround(time)); }
+constexpr double kLongest = 1e15;  // ns, eleven days: what a profile's fractions may say at most
+
+Nanos Rounded(double time) { return std::llround(std::clamp(time, 0.0, kLongest)); }
 
 Cost ByRoofline(const Device& device, const Work& work) {
   Cost cost;

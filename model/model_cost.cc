@@ -18,11 +18,25 @@ namespace {
 constexpr double kErrorPerFactorBeyond = 0.05;
 // Least error of a model used for other number formats than it was fitted to.
 constexpr double kOtherFormatError = 0.5;
+// Grouped and 3-D convolutions: the forms' arithmetic, but no measurement of either was found.
+constexpr double kUnmeasuredError = 0.6;
+constexpr double kLongest = 1e15;  // ns, eleven days: what a profile's parameters may say at most
 // L2 of a device whose profile does not say: of the smallest chips modelled.
 constexpr double kUsualL2 = 3.0 * kMiB;
 
 [[noreturn]] void Refuse(const std::string& machine, const Device& device, const std::string& what) {
   throw UserError(fmt::format("machine '{}', device '{}': {}", machine, device.name, what));
+}
+
+void RefuseOthers(const KernelModel& model, const KernelForm& form, const std::string& machine, const Device& device) {
+  std::vector<std::string> names;
+  for (const FormParameter& known : form.parameters) names.emplace_back(known.name);
+  for (const KernelModel::Parameter& p : model.parameters) {
+    if (std::find(names.begin(), names.end(), p.name) != names.end()) continue;
+    Refuse(machine, device,
+           fmt::format("model '{}' for {} {}: the form has no parameter '{}'{}", model.form, model.op, model.pass,
+                       p.name, DidYouMean(p.name, names)));
+  }
 }
 
 std::vector<double> ParametersInOrder(const KernelModel& model, const KernelForm& form, const std::string& machine,
@@ -36,13 +50,15 @@ std::vector<double> ParametersInOrder(const KernelModel& model, const KernelForm
              fmt::format("model '{}' for {} {} lacks the parameter '{}' ({})", model.form, model.op, model.pass,
                          wanted.name, wanted.meaning));
     }
+    // Rates and times: a law would divide by zero or answer a time below it.
+    if (wanted.positive && found->value <= 0) {
+      Refuse(machine, device,
+             fmt::format("model '{}' for {} {}: parameter '{}' ({}) must be more than zero", model.form, model.op,
+                         model.pass, wanted.name, wanted.meaning));
+    }
     values.push_back(found->value);
   }
-  if (model.parameters.size() != values.size()) {
-    Refuse(machine, device,
-           fmt::format("model '{}' for {} {} has parameters that the form does not know", model.form, model.op,
-                       model.pass));
-  }
+  RefuseOthers(model, form, machine, device);
   return values;
 }
 
@@ -51,6 +67,29 @@ const KernelForm& FormOf(const KernelModel& model, const std::string& machine, c
   std::vector<std::string> names;
   for (const KernelForm& form : KernelForms()) names.emplace_back(form.name);
   Refuse(machine, device, fmt::format("unknown kernel form '{}'{}", model.form, DidYouMean(model.form, names)));
+}
+
+// The value that `find` gives for `name`; refused with the nearest of the names that the values up to `last` have.
+template <typename Value>
+Value Known(const char* what, const std::string& name, std::optional<Value> (*find)(std::string_view),
+            const char* (*name_of)(Value), Value last, const std::string& machine, const Device& device) {
+  if (const std::optional<Value> value = find(name)) return *value;
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
+  Refuse(machine, device, fmt::format("models: unknown {} '{}'{}", what, name, DidYouMean(name, names)));
+}
+
+// An algorithm that the form does not describe would never be chosen, or pass for one without a name.
+std::int32_t AlgorithmOf(const KernelModel& model, const ResolvedModel& m, const std::string& machine,
+                         const Device& device) {
+  const auto served = m.form->algorithms(m.kind, m.pass);
+  const std::vector<std::string> names(served.begin(), served.end());
+  if (std::find(names.begin(), names.end(), model.algorithm) == names.end()) {
+    Refuse(machine, device,
+           fmt::format("model '{}': the form has no algorithm '{}' for {} {}{}", model.form, model.algorithm, model.op,
+                       model.pass, DidYouMean(model.algorithm, names)));
+  }
+  return AlgorithmByName(m.kind, m.pass, model.algorithm);
 }
 
 std::uint64_t IdentityOf(const KernelModel& model) {
@@ -74,11 +113,21 @@ bool Serves(const ResolvedModel& m, const Launch& launch) {
          m.form->applies(launch);
 }
 
+bool IsUnmeasured(const Launch& launch) {
+  return launch.kind == OpKind::kConvolution && (launch.shape.groups > 1 || launch.shape.in.d > 1);
+}
+
+// Models for fp32 and tf32 are fitted to fp32 data, those for fp16 and bf16 to data of that format.
+bool FittedTo(MathMode math, const Launch& launch) {
+  const bool wide = math == MathMode::kFp32 || math == MathMode::kTf32;
+  return math == launch.math && wide == (launch.type == DataType::kFp32);
+}
+
 Cost CostOf(const ResolvedModel& m, const Launch& launch, double time, Bytes workspace) {
   const double beyond = LogBeyond(*m.model, CountWork(launch));
   const double own = std::hypot(m.model->own_error, kErrorPerFactorBeyond * beyond);
   Cost cost;
-  cost.time = std::max<Nanos>(0, std::llround(time));
+  cost.time = std::llround(std::clamp(time, 0.0, kLongest));
   cost.source = m.model->source.kind;
   cost.shared_error = m.model->shared_error;
   cost.error = std::hypot(m.model->shared_error, own);
@@ -87,9 +136,15 @@ Cost CostOf(const ResolvedModel& m, const Launch& launch, double time, Bytes wor
   cost.algorithm = m.algorithm;
   cost.workspace = workspace;
   cost.copy_slowdown = m.model->copy_slowdown;
-  if (m.math != launch.math || launch.type != DataType::kFp32) {
+  if (!FittedTo(m.math, launch)) {
     cost.source = Source::Kind::kAssumed;
     cost.error = std::max(cost.error, kOtherFormatError);
+  }
+  if (IsUnmeasured(launch)) {
+    cost.source = Source::Kind::kAssumed;
+    cost.error = std::max(cost.error, kUnmeasuredError);
+    cost.shared_error = cost.error;  // what is wrong about one of them is wrong about all
+    cost.how = "model beyond its data";
   }
   return cost;
 }
@@ -130,16 +185,10 @@ std::vector<ResolvedModel> ResolveModels(const Device& device, const std::string
     ResolvedModel m;
     m.model = &model;
     m.form = &FormOf(model, machine, device);
-    const auto kind = OpKindByName(model.op);
-    const auto pass = PassByName(model.pass);
-    const auto math = MathModeByName(model.math);
-    if (!kind) Refuse(machine, device, fmt::format("model '{}': unknown op '{}'", model.form, model.op));
-    if (!pass) Refuse(machine, device, fmt::format("model '{}': unknown pass '{}'", model.form, model.pass));
-    if (!math) Refuse(machine, device, fmt::format("model '{}': unknown math '{}'", model.form, model.math));
-    m.kind = *kind;
-    m.pass = *pass;
-    m.math = *math;
-    m.algorithm = AlgorithmByName(m.kind, m.pass, model.algorithm);
+    m.kind = Known("op", model.op, OpKindByName, OpKindName, OpKind::kUpdate, machine, device);
+    m.pass = Known("pass", model.pass, PassByName, PassName, Pass::kUpdate, machine, device);
+    m.math = Known("math", model.math, MathModeByName, MathModeName, MathMode::kBf16, machine, device);
+    m.algorithm = AlgorithmOf(model, m, machine, device);
     m.parameters = ParametersInOrder(model, *m.form, machine, device);
     m.group = IdentityOf(model);
     resolved.push_back(std::move(m));

@@ -87,6 +87,7 @@ void AddFit(CLI::App& app, Command& command) {
   app.add_option("--devices,--device", command.devices, "use the samples of this device, or of boards of one chip")
       ->delimiter(',');
   app.add_option("--carry", command.carry, "profile of a device whose models are the starting point");
+  app.add_option("--copies", command.copies, "host whose copies make the links' curves (column host of the samples)");
   app.add_option("--report", command.report, "write an accuracy report to this name, .md and .csv");
 }
 

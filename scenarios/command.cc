@@ -12,6 +12,7 @@ const std::vector<Verb>& Verbs() {
       {"plan", "write the best plan of one point as YAML", PlanVerb},
       {"list", "list machines, networks, strategies or reports", ListVerb},
       {"show", "describe a network, machine or strategy", ShowVerb},
+      {"fit", "fit a machine profile's kernel models to samples", FitVerb},
       {"estimate", "predict the cost of single operations: CSV in, CSV out", EstimateVerb},
   };
   return table;

@@ -34,6 +34,7 @@ struct Command {
   std::string workspace;             // estimate: limit
   std::string base, carry, report;   // fit: profiles, and where the report goes, without ending
   std::vector<std::string> devices;  // fit
+  std::string copies;                // fit: the host whose links the copies went over
   Overrides overrides;
 };
 

@@ -55,6 +55,7 @@ std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, dou
   auto prepared = std::make_unique<PreparedMachine>();
   prepared->machine = WithConnection(LoadMachine(choice.from), choice);
   prepared->base = prepared->machine.name;
+  prepared->from = choice.from;
   prepared->label = choice.name.empty() ? prepared->base : choice.name;
   if (link > 0) {
     prepared->machine = WithLinkRate(std::move(prepared->machine), link);
@@ -183,10 +184,22 @@ class Preparer {
     run_.points.push_back(std::move(point));
   }
 
+  // Rows are told apart by label: two files that give the same name would be one machine in every table.
+  void AddPrepared(std::unique_ptr<PreparedMachine> machine) {
+    for (const auto& other : run_.machines) {
+      if (other->label != machine->label || other->from == machine->from) continue;
+      throw UserError(
+          fmt::format("{}: {} and {} are both called '{}'; give one of them another name by {{name: ..., "
+                      "from: ...}}",
+                      scenario_.file, other->from, machine->from, machine->label));
+    }
+    run_.machines.push_back(std::move(machine));
+  }
+
   std::size_t MachineIndex(const MachineChoice& choice, double link) {
     const auto [it, is_new] =
         machine_index_.try_emplace({choice, link, workspace_, workspace_said_}, run_.machines.size());
-    if (is_new) run_.machines.push_back(PrepareMachine(choice, link, workspace_, workspace_said_));
+    if (is_new) AddPrepared(PrepareMachine(choice, link, workspace_, workspace_said_));
     return it->second;
   }
 

@@ -43,6 +43,7 @@ struct PreparedStep {
 struct PreparedMachine {
   std::string label;
   std::string base;
+  std::string from;  // as the scenario names it
   Machine machine;
   std::unique_ptr<CostModel> costs;
 };

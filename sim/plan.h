@@ -67,6 +67,9 @@ enum class PoolKind : std::uint8_t {
   kAddresses,  // they must lie together; where they do not, the pool is compacted (sim/pool.h)
 };
 
+// Copies whose call returns only when they are done, as with memory that is not pinned.
+enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
+
 constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
 constexpr Nanos kMostFrameworkTime = kSecond;
 constexpr Bytes kMostWorkspace = 1000 * kGB;
@@ -80,7 +83,7 @@ struct Runtime {
   Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
   Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk
   PoolKind pool = PoolKind::kBytes;
-  bool blocking_copies = false;  // the call of a copy returns when it is done, as with pageable memory
+  BlockingCopies blocking_copies = BlockingCopies::kNone;
   bool operator==(const Runtime&) const = default;
 };
 

@@ -21,6 +21,10 @@ const std::vector<std::string>& MemoryNames() {
   static const std::vector<std::string> kNames{"arena", "pool"};
   return kNames;
 }
+const std::vector<std::string>& BlockingNames() {
+  static const std::vector<std::string> kNames{"none", "swap_outs", "all"};
+  return kNames;
+}
 const std::vector<std::string>& BarrierNames() {
   static const std::vector<std::string> kNames{"none", "phase", "op"};
   return kNames;
@@ -111,7 +115,9 @@ std::string Writer::Head(const Plan& plan) const {
       runtime.copy_streams, NameIn(MemoryNames(), runtime.memory), NameIn(BarrierNames(), runtime.barrier),
       NameIn(HostSyncNames(), runtime.host_syncs), FormatDurationExact(runtime.framework_time),
       FormatBytesExact(runtime.copy_chunk), runtime.pool == PoolKind::kBytes ? "" : ", pool: addresses",
-      runtime.blocking_copies ? ", blocking_copies: true" : "");
+      runtime.blocking_copies == BlockingCopies::kNone
+          ? ""
+          : fmt::format(", blocking_copies: {}", NameIn(BlockingNames(), runtime.blocking_copies)));
   return out;
 }
 
@@ -325,7 +331,8 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
   r.pool = static_cast<PoolKind>(reader.ChoiceOr("pool", PoolNames(), static_cast<int>(r.pool)));
   reader.Check(r.pool == PoolKind::kBytes || r.memory == MemoryModel::kPool, "pool",
                "only for a runtime with memory: pool");
-  r.blocking_copies = reader.BoolOr("blocking_copies", r.blocking_copies);
+  r.blocking_copies = static_cast<BlockingCopies>(
+      reader.ChoiceOr("blocking_copies", BlockingNames(), static_cast<int>(r.blocking_copies)));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

@@ -16,7 +16,8 @@
 //  6. Pool: kAlloc is a host action. A kFree on the compute stream returns its bytes at once (the stream's order
 //     protects them, and a kAlloc on a copy stream is ordered behind it); a kFree on a copy stream returns them when
 //     the stream gets there. When the bytes do not suffice the host blocks on the oldest kFree not yet reached, and the
-//     step fails where there is none.
+//     step fails where there is none. A pool with addresses (PoolKind, sim/pool.h) also needs them to lie together: where
+//     they do not, the host waits for the device and the live bytes are moved.
 //  7. `lower` and `layout` emit no kWait that stream order and earlier events already imply.
 #ifndef SPILLWAY_SIM_PROGRAM_H_
 #define SPILLWAY_SIM_PROGRAM_H_

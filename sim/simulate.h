@@ -29,10 +29,14 @@ struct Conditions {
   Bytes pool_capacity = 0;            // Programs of a pool only; 0 = unlimited
   PoolKind pool = PoolKind::kBytes;   // kAddresses: the event engine only
   CompactionCost compaction;          // of a pool with addresses
-  bool blocking_copies = false;       // the host waits for every copy
+  BlockingCopies blocking_copies = BlockingCopies::kNone;
   std::vector<double> duplex_factor;  // by link; empty or 1 = none
   std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
+  bool Blocks(const Copy& copy) const {
+    return blocking_copies == BlockingCopies::kAll ||
+           (blocking_copies == BlockingCopies::kSwapOuts && copy.direction == Direction::kDeviceToHost);
+  }
 };
 Conditions ConditionsOf(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity);
 

@@ -99,7 +99,7 @@ class Events {
       if (!HostGoesOn(in)) break;
       paid_ = false;
       if (in.opcode != Opcode::kHostSync) Append(in);
-      if (in.opcode == Opcode::kCopy && conditions_.blocking_copies) awaited_ = issued_;
+      if (in.opcode == Opcode::kCopy && conditions_.Blocks(program_.copies[in.arg])) awaited_ = issued_;
     }
     return any;
   }

@@ -39,7 +39,7 @@ class Relax {
           break;
         case Opcode::kCopy:
           Work(i, in);
-          if (conditions_.blocking_copies) BlockHost(Cause::kBarrier, ready_[in.stream]);
+          if (conditions_.Blocks(program_.copies[in.arg])) BlockHost(Cause::kBarrier, ready_[in.stream]);
           break;
         case Opcode::kRecord:
           event_time[in.arg] = std::max(ready_[in.stream], host_);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "model/hash.h"
 #include "sim/lower.h"
 
 namespace spillway {
@@ -10,12 +11,24 @@ namespace {
 std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // Kernels are few distinct ones: ResNet-50's 53 convolutions have 20 shapes.
-std::uint32_t RowOf(const Launch& launch, std::vector<Launch>& launches) {
-  const auto found = std::find(launches.begin(), launches.end(), launch);
-  if (found != launches.end()) return static_cast<std::uint32_t>(found - launches.begin());
-  launches.push_back(launch);
-  return static_cast<std::uint32_t>(launches.size() - 1);
-}
+// The rows of the launch table, each launch once. Hashes are compared first: a launch is twenty times as long.
+class LaunchRows {
+ public:
+  explicit LaunchRows(std::vector<Launch>& launches) : launches_(launches) {}
+  std::uint32_t RowOf(const Launch& launch) {
+    const std::uint64_t hash = HashOfWork(launch);
+    for (std::size_t row = 0; row < hashes_.size(); ++row) {
+      if (hashes_[row] == hash && launches_[row] == launch) return static_cast<std::uint32_t>(row);
+    }
+    hashes_.push_back(hash);
+    launches_.push_back(launch);
+    return static_cast<std::uint32_t>(hashes_.size() - 1);
+  }
+
+ private:
+  std::vector<Launch>& launches_;
+  std::vector<std::uint64_t> hashes_;
+};
 
 bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
   return std::find(list.begin(), list.end(), tensor) != list.end();
@@ -40,10 +53,11 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
     if (s.tensors[t].use == TensorClass::kInput) inputs.push_back(static_cast<TensorId>(t));
     last_use.push_back(uses.of[t].empty() ? kNoOp : uses.of[t].back());
   }
+  LaunchRows rows(launches);
   for (const Op& op : s.ops) {
     Launch call = LaunchOf(op);
     call.workspace = costs.Kernel(call, d).workspace;
-    launch.push_back(RowOf(call, launches));
+    launch.push_back(rows.RowOf(call));
     layer.push_back(op.layer);
     AddTouches(op);
   }

@@ -12,6 +12,7 @@ namespace spillway {
 namespace {
 
 constexpr double kSureOrder = 0.9;
+constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
 
 double Uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
 
@@ -35,7 +36,9 @@ Errors ErrorsOf(const Cost& cost, double stack, std::uint64_t identity) {
 class Drawer {
  public:
   Drawer(const Program& program, const CostModel& costs) : program_(program), durations_(Durations(program, costs)) {
-    const double stack = costs.machine().devices[0].stack_error;
+    const Device& device = costs.machine().devices[0];
+    const double stack = device.stack_error;
+    stack_ = Hasher().Add("stack").Add(device.models_from.empty() ? costs.machine().name : device.models_from).Value();
     for (const Launch& launch : program.launches) {
       kernels_.push_back(ErrorsOf(costs.Kernel(launch), stack, HashOfWork(launch)));
     }
@@ -54,9 +57,9 @@ class Drawer {
   }
 
  private:
-  static void Factors(const std::vector<Errors>& errors, std::uint64_t seed, std::vector<double>& factors) {
+  void Factors(const std::vector<Errors>& errors, std::uint64_t seed, std::vector<double>& factors) const {
     factors.clear();
-    const double stack = Deviate(Hasher(seed).Add("stack").Value());
+    const double stack = Deviate(Hasher(seed).Add(stack_).Value());
     for (const Errors& e : errors) {
       const double shared = e.shared > 0 ? Deviate(Hasher(seed).Add("model").Add(e.group).Value()) : 0;
       const double own = e.own > 0 ? Deviate(Hasher(seed).Add("own").Add(e.identity).Value()) : 0;
@@ -70,10 +73,11 @@ class Drawer {
   }
 
   static Nanos Scaled(Nanos time, double factor) {
-    return static_cast<Nanos>(std::llround(static_cast<double>(time) * factor));
+    return std::llround(std::min(kLongest, static_cast<double>(time) * factor));
   }
 
   const Program& program_;
+  std::uint64_t stack_ = 0;  // machines that share their models share their stack
   std::vector<Nanos> durations_, drawn_;
   std::vector<Errors> kernels_, copies_;             // by launch, by copy
   std::vector<double> kernel_factor_, copy_factor_;  // the same, of the present draw

@@ -132,6 +132,31 @@ void BM_LowerBounds(benchmark::State& state) {
   }
 }
 
+// One cost answer that was given before, as a strategy asks for it.
+void BM_CostAnswer(benchmark::State& state) {
+  const Case c("resnet50", {.batch = 512});
+  std::vector<Launch> launches;
+  for (const Op& op : c.step.ops) launches.push_back(LaunchOf(op));
+  std::size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(c.costs.Kernel(launches[next]).time);
+    if (++next == launches.size()) next = 0;
+  }
+}
+
+// The same, asked for the first time: every algorithm's law is worked out.
+void BM_FirstCostAnswer(benchmark::State& state) {
+  Case c("resnet50", {.batch = 512});
+  Launch launch = LaunchOf(
+      *std::find_if(c.step.ops.begin(), c.step.ops.end(), [](const Op& op) { return op.shape.window[1] == 3; }));
+  for (auto _ : state) {
+    ++launch.workspace;  // never asked before
+    benchmark::DoNotOptimize(c.costs.Kernel(launch).time);
+  }
+}
+
+BENCHMARK(BM_CostAnswer)->Unit(benchmark::kNanosecond);
+BENCHMARK(BM_FirstCostAnswer)->Unit(benchmark::kNanosecond);
 BENCHMARK(BM_StepTables)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Lower)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Layout)->Unit(benchmark::kMillisecond);

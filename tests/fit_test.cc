@@ -95,7 +95,7 @@ TEST_CASE("what the harness adds is kept out of the kernel") {
   CHECK(fit.floors[0].harness == "framework");
   CHECK(fit.floors[0].op == "convolution");
   CHECK(fit.floors[0].first_added_ns == Approx(20000).epsilon(0.2));
-  CHECK(fit.floors[0].last_added_ns == Approx(80000).epsilon(0.1));
+  CHECK(fit.floors[0].last_added_ns == Approx(80000).epsilon(0.15));  // 39 samples against a prior without drift
   CHECK(ModelNamed(fit, "steady").parameters[0].value == Approx(0.7).epsilon(0.05));
   CHECK(ModelNamed(fit, "steady").parameters[1].value < 8000);
   CHECK(MedianError(fit, samples) < 0.05);

@@ -136,29 +136,58 @@ TEST_CASE("Implicit GEMM with precomputed offsets, by hand") {
   CHECK(form.time(launch, kMemory, p) == Approx(100 + 4 * (2048 + 8192 + 2304)));
   launch.accumulate = true;
   CHECK(form.time(launch, kMemory, p) == Approx(100 + 4 * (2048 + 2 * 8192 + 2304)));
+  // Every other position of a gradient under a 1x1 window of stride 2 is zero: all 8 x 256 are written once more.
+  CHECK(form.time(Conv(1, 8, 16, 32, 1, 2, Pass::kBackwardData), kMemory, p) ==
+        Approx(100 + 4 * (2 * 2048 + 32 * 64 + 256)));
 }
 
 TEST_CASE("Implicit GEMM without workspace, by hand") {
   const KernelForm form = ImplicitGemmForm();
-  const std::vector<double> p = Plain(form, {{"quarter", 0.5}, {"pointwise", 0.8}, {"row_gap", 4}, {"chunk", 32}});
+  const std::vector<double> p =
+      Plain(form, {{"quarter", 0.5}, {"pointwise", 0.8}, {"add_bandwidth", 0.25}, {"chunk", 32}});
   // 32 columns run at half the rate, as slow as 64 whole ones.
   CHECK(form.time(Conv(1, 8, 16, 32, 3), kArithmetic, p) == Approx(2 * 128 * 64 * 72 / 20.0));
   // In a kernel of its own for windows of one element, 128 columns at the full rate cost 2, 64 cost 1 / 0.8.
   CHECK(form.time(Conv(1, 8, 16, 32, 1), kArithmetic, p) == Approx(2 * 128 * 64 * 8 / 20.0 / 0.8));
-  // 16 rows of 16 + 4 positions make a depth of 320; 8 blocks, two on every multiprocessor, 40 elements each.
-  CHECK(form.time(Conv(1, 8, 16, 64, 3, 1, Pass::kBackwardFilter), kArithmetic, p) ==
-        Approx(2 * (2 * 128 * 64 * 40 / 20.0)));
+  // Depth 256 in parts of 32: 8 blocks, two on every multiprocessor.
+  const Launch filter = Conv(1, 8, 16, 64, 3, 1, Pass::kBackwardFilter);
+  CHECK(form.time(filter, kArithmetic, p) == Approx(2 * (2 * 128 * 64 * 32 / 20.0)));
+  // 16 images are 16 blocks, whole ones.
+  const Launch filters = Conv(16, 8, 16, 64, 3, 1, Pass::kBackwardFilter);
+  CHECK(form.time(filters, kArithmetic, p) == Approx(4 * (2 * 128 * 64 * 256 / 20.0)));
+  // Each of them adds to all 72 x 64 weights, at a quarter of the bandwidth; input, output and weights move besides.
+  CHECK(form.time(filters, kMemory, p) ==
+        Approx(4 * (16 * 72 * 64 / 0.25 + 16 * 8 * 256 + 16 * 64 * 256 + 72 * 64)).epsilon(1e-9));
+}
+
+TEST_CASE("Implicit GEMM that scatters the gradient of the input, by hand") {
+  const KernelForm form = ImplicitGemmForm();
+  const std::vector<double> p = Plain(form, {{"add_bandwidth", 0.25}});
+  const auto time = [&](const Chip& chip, std::int64_t n, std::int64_t c, std::int64_t side, std::int64_t stride) {
+    return form.time(Conv(n, c, side, 32, 3, stride, Pass::kBackwardData), chip, p);
+  };
+  const double block = 2 * 64 * 64 * 32 / 20.0;  // 64 positions, 64 of the channels x window, depth 32
+  // 256 positions x 72: 4 x 2 blocks, two rounds.
+  CHECK(time(kArithmetic, 1, 8, 16, 1) == Approx(2 * block));
+  // Stride 2 leaves 64 output positions and the same window to each: 1 x 2 blocks.
+  CHECK(time(kArithmetic, 1, 8, 16, 2) == Approx(block));
+  // One input channel is 9 columns: a seventh of a tile, not a thirty-second.
+  CHECK(time(kArithmetic, 1, 1, 16, 1) == Approx(block));
+  // 4 images of 7 x 7 take a tile each, 8 blocks; 4 of 4 x 4 share one, 2 blocks.
+  CHECK(time(kArithmetic, 4, 8, 7, 1) == Approx(2 * block));
+  CHECK(time(kArithmetic, 4, 8, 4, 1) == Approx(block));
+  // 64 positions x 72 additions at a quarter of the bandwidth; the gradient is cleared, read and written.
+  CHECK(time(kMemory, 1, 8, 16, 2) == Approx(4 * (64 * 72 / 0.25 + 3 * 8 * 256 + 32 * 64 + 72 * 32)).epsilon(1e-9));
 }
 
 TEST_CASE("Fused Winograd, by hand") {
   const KernelForm form = WinogradForm();
-  const std::vector<double> p = Plain(form, {{"packed", 0.8}});
+  const std::vector<double> p = Plain(form, {});
   const Chip single{.peak_flops = 20, .memory_bandwidth = 1e30, .multiprocessors = 1};
   // One block: 16 products of 32 x 32, depth 8. It covers 8 x 16 outputs, though 8 x 8 are there.
   const double block = 2 * 16 * 32 * 32 * 8 / 20.0;
   CHECK(form.time(Conv(1, 8, 8, 32, 3), single, p) == Approx(block));
-  // Two images share a block of 2 x 8 x 8; three cannot be paired.
-  CHECK(form.time(Conv(2, 8, 8, 32, 3), single, p) == Approx(block / 0.8));
+  // Images do not share blocks.
   CHECK(form.time(Conv(3, 8, 8, 32, 3), single, p) == Approx(3 * block));
   // 33 channels are two blocks; 16 input channels twice the depth; backward data swaps them.
   CHECK(form.time(Conv(1, 8, 8, 33, 3), single, p) == Approx(2 * block));
@@ -281,6 +310,26 @@ TEST_CASE("On a chip of twice the rates everything but the launches takes half t
     const std::vector<double> p = With(c.form, {{"fixed", 0}});
     CHECK(c.form.time(c.launch, {18600, 1464, 56}, p) ==
           Approx(0.5 * c.form.time(c.launch, {9300, 732, 56}, p)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("No layer of any size runs faster than the arithmetic it saves allows") {
+  // Parameters at the bounds that make a law fastest; large layers, so that edges and launches do not matter. 36 products
+  // for 16 outputs of 9 elements save a factor of 4, 169 for 81 of 25 save 11.98, 16 for 4 of 9 save 2.25.
+  const Chip chip{.peak_flops = 15700, .memory_bandwidth = 900, .multiprocessors = 80};
+  const std::set<std::string> costs = {"tile_power", "prologue", "fill", "fixed", "quantisation"};
+  for (const Case& c : Cases()) {
+    std::vector<double> p;
+    for (const FormParameter& q : c.form.parameters) p.push_back(costs.contains(q.name) ? q.lower : q.upper);
+    const std::int64_t window = c.launch.shape.window[1], stride = c.launch.shape.stride[1];
+    const Launch large = Conv(256, 1024, 36, 1024, window, stride, c.launch.pass);
+    const Shape& out = large.shape.out;
+    const double work =
+        2.0 * static_cast<double>(out.Elements() * large.shape.in.c * window * window) / chip.peak_flops;
+    const bool fused = std::string(c.form.name) == "winograd", apart = std::string(c.form.name) == "winograd_nonfused";
+    const double saving = fused ? 2.25 : apart ? (window == 3 ? 4.0 : 11.98) : 1.0;
+    INFO(c.form.name << " " << PassName(c.launch.pass) << " window " << window << " stride " << stride);
+    CHECK(c.form.time(large, chip, p) >= 0.98 * work / saving);
   }
 }
 

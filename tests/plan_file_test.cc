@@ -21,7 +21,7 @@ Plan FullPlan() {
                   .framework_time = 1500,
                   .copy_chunk = 4 * kMiB,
                   .pool = PoolKind::kAddresses,
-                  .blocking_copies = true};
+                  .blocking_copies = BlockingCopies::kSwapOuts};
   plan.gaps = {
       {.tensor = 0, .after = kNoOp, .before = 0, .out_after = kNoOp, .in_at = 0, .reason = ""},
       {.tensor = 0, .after = 0, .before = 5, .out_after = kNoOp, .in_at = 4, .reason = "the host has it"},

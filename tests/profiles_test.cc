@@ -61,8 +61,17 @@ TEST_CASE("every machine has the figures of its chip") {
 TEST_CASE("only the unit machine stands for no chip") { CHECK(ListMachines().size() == kChips.size() + 1); }
 
 TEST_CASE("a machine without kernel times of its own has those of its sibling") {
-  CHECK(LoadMachine("p100-power8-nvlink1").devices[0].models == LoadMachine("p100-x86-pcie3").devices[0].models);
-  CHECK(LoadMachine("v100-pcie-x86-pcie3").devices[0].models == LoadMachine("v100-x86-pcie3").devices[0].models);
+  CHECK(LoadMachine("v100-power9-nvlink2").devices[0].models == LoadMachine("v100-x86-pcie3").devices[0].models);
+  // A board with other clocks has the same laws, which nobody measured on it.
+  for (const auto& [board, sibling] :
+       {std::pair{"p100-power8-nvlink1", "p100-x86-pcie3"}, std::pair{"v100-pcie-x86-pcie3", "v100-x86-pcie3"}}) {
+    const Device pupil = LoadMachine(board).devices[0], teacher = LoadMachine(sibling).devices[0];
+    REQUIRE(pupil.models.size() == teacher.models.size());
+    for (std::size_t i = 0; i < pupil.models.size(); ++i) {
+      CHECK(pupil.models[i].parameters == teacher.models[i].parameters);
+      CHECK(pupil.models[i].source.kind == Source::Kind::kAssumed);
+    }
+  }
 }
 
 TEST_CASE("the V100 with the PCIe card differs from the other one by its peak alone") {
@@ -158,9 +167,9 @@ TEST_CASE("a convolution of ResNet-50 runs at a plausible rate") {
     INFO(PassName(pass));
     CHECK(teraflops > 8);   // implicit GEMM at half the peak
     CHECK(teraflops < 25);  // fused Winograd saves a factor of 2.25 at most, and not at the full peak
-    CHECK(std::string(cost.how) == "law");
+    CHECK(std::string(cost.how) == (machine.devices[0].models.empty() ? "law" : "model"));
     CHECK(cost.workspace <= 8 * kMiB);
-    CHECK(cost.error > 0.1);
+    CHECK(cost.error > 0.05);
   }
 }
 
@@ -192,32 +201,32 @@ TEST_CASE("a copy slows memory-bound kernels the more the faster the link") {
   const Launch relu = Square(OpKind::kRelu, Pass::kForward, 128, 256, 56);
   CHECK(CostModel(pcie).Kernel(relu).copy_slowdown < CostModel(three).Kernel(relu).copy_slowdown);
   Launch convolution = Square(OpKind::kConvolution, Pass::kForward, 128, 256, 56);
-  CHECK(CostModel(three).Kernel(convolution).copy_slowdown == 1.0);
+  CHECK(CostModel(three).Kernel(convolution).copy_slowdown < CostModel(three).Kernel(relu).copy_slowdown);
 }
 
-TEST_CASE("every op and pass of a training step has a law") {
+TEST_CASE("every op and pass of a training step has a law or a model") {
   const Machine machine = LoadMachine("v100-power9-nvlink2");
   const CostModel model(machine);
-  const auto how = [&](OpKind kind, Pass pass) {
-    return std::string(model.Kernel(Square(kind, pass, 32, 64, 28)).how);
+  const auto known = [&](OpKind kind, Pass pass) {
+    return std::string(model.Kernel(Square(kind, pass, 32, 64, 28)).how) != "roofline";
   };
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
-    CHECK(how(OpKind::kConvolution, pass) == "law");
-    CHECK(how(OpKind::kLinear, pass) == "law");
+    CHECK(known(OpKind::kConvolution, pass));
+    CHECK(known(OpKind::kLinear, pass));
   }
   for (const OpKind kind : {OpKind::kBatchNorm, OpKind::kRelu, OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kLrn,
                             OpKind::kDropout, OpKind::kConcat, OpKind::kSoftmaxLoss}) {
     INFO(OpKindName(kind));
-    CHECK(how(kind, Pass::kForward) == "law");
-    CHECK(how(kind, Pass::kBackward) == "law");
+    CHECK(known(kind, Pass::kForward));
+    CHECK(known(kind, Pass::kBackward));
   }
   for (const OpKind kind : {OpKind::kAdd, OpKind::kCopy}) {  // backward: gradients at a fork
-    CHECK(how(kind, Pass::kForward) == "law");
-    CHECK(how(kind, Pass::kBackward) == "law");
+    CHECK(known(kind, Pass::kForward));
+    CHECK(known(kind, Pass::kBackward));
   }
-  CHECK(how(OpKind::kBias, Pass::kForward) == "law");
-  CHECK(how(OpKind::kBias, Pass::kBackwardBias) == "law");
-  CHECK(how(OpKind::kUpdate, Pass::kUpdate) == "law");
+  CHECK(known(OpKind::kBias, Pass::kForward));
+  CHECK(known(OpKind::kBias, Pass::kBackwardBias));
+  CHECK(known(OpKind::kUpdate, Pass::kUpdate));
 }
 
 TEST_CASE("no number of a profile is without a source") {

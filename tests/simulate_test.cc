@@ -205,10 +205,24 @@ TEST_CASE("a blocking copy holds the host until it is done") {
   for (const Engine engine : kEngines) {
     CHECK(RunSketch(engine, sketch, {}).makespan == 20);
     Conditions conditions;
-    conditions.blocking_copies = true;
+    conditions.blocking_copies = BlockingCopies::kAll;
     Timeline timeline;
     CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 25);
     CHECK(StallOf(timeline, Cause::kBarrier) == 20);
+  }
+}
+
+TEST_CASE("only swap-outs may block") {
+  Conditions conditions;
+  conditions.blocking_copies = BlockingCopies::kSwapOuts;
+  for (const Engine engine : kEngines) {
+    Sketch sketch;
+    sketch.Copy(1, 20);
+    sketch.Kernel(5);
+    sketch.program.copies[0].direction = Direction::kHostToDevice;
+    CHECK(RunSketch(engine, sketch, conditions).makespan == 20);
+    sketch.program.copies[0].direction = Direction::kDeviceToHost;
+    CHECK(RunSketch(engine, sketch, conditions).makespan == 25);
   }
 }
 
@@ -320,7 +334,7 @@ TEST_CASE("both engines agree on random programs without contention") {
     Conditions conditions;
     if (round % 4 >= 2) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
     if (pool) conditions.pool_capacity = 12 + round % 20;
-    conditions.blocking_copies = round % 8 >= 4;
+    conditions.blocking_copies = static_cast<BlockingCopies>(round / 4 % 3);
     Timeline relaxed, evented;
     const Simulated a = RunSketch(SimulateRelax, sketch, conditions, &relaxed);
     const Simulated b = RunSketch(SimulateEvents, sketch, conditions, &evented);

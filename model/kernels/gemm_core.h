@@ -39,7 +39,7 @@ struct GemmLaw {
 
 // The first parameters of every form on this core, in the order of GemmLaw.
 constexpr FormParameter kGemmEfficiency{
-    "efficiency", "fraction of peak that tiles of 128 x 128 reach", 0.85, 0.2, 1.0, true, 0.25};
+    "efficiency", "fraction of peak that tiles of 128 x 128 reach", 0.85, 0.2, 0.96, true, 0.25};
 constexpr FormParameter kGemmTilePower{
     "tile_power", "how the rate grows with the harmonic size of the tile, h^tile_power", 0.15, 0.005, 3, true, 1.0};
 constexpr FormParameter kGemmPrologue{

@@ -26,8 +26,8 @@ constexpr FormParameter kParameters[] = {
     kGemmQuantisation,
     {"bandwidth", "fraction of memory bandwidth; every tensor moves once", 0.6, 0.1, 1.1, true, 0.3},
     {"fixed", "ns per call: offsets, launches", 8000, 1000, 1e5, true, 0.7},
-    {"strided", "backward data: rate left to a window that strides", 0.45, 0.1, 1.2, true, 0.5},
-    {"strided_pointwise", "the same for a window of one element", 0.7, 0.1, 1.2, true, 0.4},
+    {"strided", "backward data: rate left to a window that strides", 0.45, 0.1, 1, true, 0.5},
+    {"strided_pointwise", "the same for a window of one element", 0.7, 0.1, 1, true, 0.4},
 };
 enum : std::size_t { kBandwidth = kGemmParameters, kFixed, kStrided, kStridedPointwise };
 
@@ -69,7 +69,11 @@ double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, 
 double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const double bytes = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
-  return p[kFixed] + Overlap(GemmTime(launch, conv, chip, p), bytes / (chip.memory_bandwidth * p[kBandwidth]));
+  // Positions that no element of the window reaches are cleared beforehand.
+  const bool clears = launch.pass == Pass::kBackwardData && conv.taps < conv.strides;
+  const double bandwidth = chip.memory_bandwidth * p[kBandwidth];
+  return p[kFixed] + (clears ? conv.in_bytes / bandwidth : 0) +
+         Overlap(GemmTime(launch, conv, chip, p), bytes / bandwidth);
 }
 
 // One offset of 4 bytes per element of the depth; the backward kernels compute theirs.

@@ -1,0 +1,23 @@
+// Stands for the kernels where this program is built without oneDNN.
+#include "calibrate/cpu/kernels.h"
+
+namespace spillway {
+namespace {
+
+[[noreturn]] void Refuse() {
+  throw UserError(
+      "this program was built without oneDNN, which the CPU device computes with; install libdnnl-dev and build again");
+}
+
+}  // namespace
+
+struct CpuKernels::State {};
+
+bool HasCpuKernels() { return false; }
+std::span<const char* const> CpuAlgorithmNames() { return {}; }
+CpuKernels::CpuKernels(int) { Refuse(); }
+CpuKernels::~CpuKernels() = default;
+std::vector<CpuAlgorithm> CpuKernels::Algorithms(const CpuCall&) { Refuse(); }
+const CpuKernel& CpuKernels::Prepare(const CpuCall&) { Refuse(); }
+
+}  // namespace spillway

@@ -1,0 +1,52 @@
+// The kinds of kernels by file: one function each, listed by op kind in kernels.cc. Private to calibrate/cpu/.
+//
+// Makers throw dnnl::error where oneDNN refuses; CpuKernels turns that into a UserError that names the op.
+#ifndef SPILLWAY_CALIBRATE_CPU_MAKERS_H_
+#define SPILLWAY_CALIBRATE_CPU_MAKERS_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "calibrate/cpu/kernels.h"
+
+namespace spillway::cpu {
+
+using KernelPtr = std::unique_ptr<CpuKernel>;
+
+// launch.algorithm chooses; null if the library has no such algorithm for the shape.
+KernelPtr MakeConvolution(const CpuCall& call);
+std::vector<CpuAlgorithm> ConvolutionAlgorithms(const CpuCall& call);
+
+KernelPtr MakeLinear(const CpuCall& call);
+KernelPtr MakeBatchNorm(const CpuCall& call);
+KernelPtr MakeMaxPool(const CpuCall& call);
+KernelPtr MakeAveragePool(const CpuCall& call);
+KernelPtr MakeLrn(const CpuCall& call);
+KernelPtr MakeRelu(const CpuCall& call);
+KernelPtr MakeAdd(const CpuCall& call);
+KernelPtr MakeSoftmaxLoss(const CpuCall& call);
+KernelPtr MakeBias(const CpuCall& call);
+KernelPtr MakeConcat(const CpuCall& call);
+KernelPtr MakeDropout(const CpuCall& call);
+KernelPtr MakeCopy(const CpuCall& call);
+KernelPtr MakeUpdate(const CpuCall& call);
+
+// A kernel that is a loop over its buffers.
+class LoopKernel : public CpuKernel {
+ public:
+  using Body = std::function<void(const CpuArguments&)>;
+  explicit LoopKernel(Body body, Bytes workspace = 0) : body_(std::move(body)) { workspace_ = workspace; }
+  void Run(const CpuArguments& arguments) const override { body_(arguments); }
+
+ private:
+  Body body_;
+};
+
+inline const float* Read(const CpuArguments& a, std::size_t k) { return static_cast<const float*>(a.reads[k]); }
+inline float* Write(const CpuArguments& a, std::size_t k) { return static_cast<float*>(a.writes[k]); }
+
+}  // namespace spillway::cpu
+
+#endif  // SPILLWAY_CALIBRATE_CPU_MAKERS_H_
