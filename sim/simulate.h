@@ -26,9 +26,9 @@ struct CompactionCost {
 struct Conditions {
   // By Opcode, before the instruction is issued; of a kHostSync: after the wait, to wake up.
   std::array<Nanos, kOpcodes> host_cost{};
-  Bytes pool_capacity = 0;            // Programs of a pool only; 0 = unlimited
-  PoolKind pool = PoolKind::kBytes;   // kAddresses: the event engine only
-  CompactionCost compaction;          // of a pool with addresses
+  Bytes pool_capacity = 0;           // Programs of a pool only; 0 = unlimited
+  PoolKind pool = PoolKind::kBytes;  // kAddresses: the event engine only
+  CompactionCost compaction;         // of a pool with addresses
   BlockingCopies blocking_copies = BlockingCopies::kNone;
   std::vector<double> duplex_factor;  // by link; empty or 1 = none
   std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
