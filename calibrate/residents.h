@@ -19,7 +19,7 @@ namespace spillway {
 std::vector<Resident> FindResidents(const Program& program, const TrainingStep& step);
 
 // The whole buffer.
-Location LocationOf(const Program& program, BufferId buffer);
+Location LocationOf(const Program& program, BufferId id);
 
 }  // namespace spillway
 
