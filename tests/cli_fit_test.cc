@@ -9,23 +9,11 @@
 #include "hw/chips.h"
 #include "hw/machine.h"
 #include "model/kernel_form.h"
-#include "scenarios/command.h"
+#include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {
 namespace {
-
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-
-Outcome Spillway(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  Console console{out, err};
-  const int status = RunCommandLine(words, console);
-  return {status, out.str(), err.str()};
-}
 
 bool Exists(const std::string& path) { return std::filesystem::exists(path); }
 

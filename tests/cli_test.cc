@@ -3,23 +3,11 @@
 #include <sstream>
 
 #include "reports/result_csv.h"
-#include "scenarios/command.h"
+#include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {
 namespace {
-
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-
-Outcome Spillway(const std::vector<std::string>& words) {
-  std::ostringstream out, err;
-  Console console{out, err};
-  const int status = RunCommandLine(words, console);
-  return {status, out.str(), err.str()};
-}
 
 bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -120,6 +120,15 @@ std::string Refusal(const KernelModel& model) {
   return "no error";
 }
 
+TEST_CASE("parameters that make a kernel take for ever do not make it free") {
+  KernelModel relu = ReluModel();
+  for (KernelModel::Parameter& p : relu.parameters) {
+    if (p.name == "bandwidth_fraction") p.value = 1e-300;
+  }
+  const Machine machine = UnitWith({relu});
+  CHECK(CostModel(machine).Kernel(Relu(1000)).time == 1'000'000'000'000'000);  // the longest there is
+}
+
 }  // namespace
 
 TEST_CASE("a model's answer is its form's law, with what the profile says of it") {

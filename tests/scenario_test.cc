@@ -366,6 +366,17 @@ TEST_CASE("overrides are checked") {
   CHECK(message({}).empty());
 }
 
+TEST_CASE("two files with machines of one name are refused: no table could tell them apart") {
+  TemporaryFolder folder("twice");
+  const std::string copy = folder.Write("copy.yaml", MachineToYaml(LoadMachine("unit")));
+  const Scenario scenario = ReadScenario(ParseDocument(
+      "name: s\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: [unit, " + copy + "]\nstrategies: in-core\n",
+      "s.yaml"));
+  PreparedRun run;
+  CHECK_THROWS_WITH(Prepare(scenario, {}, run),
+                    Catch::Contains("are both called 'unit'") && Catch::Contains("name: ..."));
+}
+
 TEST_CASE("file names are safe") {
   CHECK(FileName("a/b c+d=8.5_x-Y") == "a-b-c-d-8.5_x-Y");
   CHECK(FileName("../..") == "..-..");

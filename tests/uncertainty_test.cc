@@ -94,6 +94,17 @@ TEST_CASE("draws are common: the same deviates whatever the program") {
   CHECK(stack.Draws(2, 16) == two);
 }
 
+TEST_CASE("machines of other models err on their own, machines of the same models together") {
+  Case a(0.2, 0), twin(0.2, 0), other(0.2, 0);
+  a.machine.name = "a";
+  twin.machine.name = "twin";
+  twin.machine.devices[0].models_from = "a";
+  other.machine.name = "other";
+  CHECK(twin.Draws(2, 16) == a.Draws(2, 16));
+  CHECK(CannotBeToldApart(a.Draws(2, 200), other.Draws(2, 200)));   // equal predictions, independent errors
+  CHECK(ShareFaster(a.Draws(2, 200), other.Draws(2, 200)) != 0.5);  // and not draw by draw the same
+}
+
 TEST_CASE("the interval: 10th to 90th percentile") {
   std::vector<Nanos> draws;
   for (Nanos i = 10; i >= 0; --i) draws.push_back(100 + i);
