@@ -59,10 +59,10 @@ Cells GatherCells(std::span<const Outcome> outcomes, std::span<const Sample> sam
 }
 
 std::string CellsCsv(const Cells& cells) {
-  std::string csv = "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias\n";
+  std::string csv = "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias,coverage,width\n";
   for (const auto& [key, methods] : cells) {
     for (const auto& [method, cell] : methods) {
-      csv += fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f}\n", Quoted(key.device), key.op, key.pass,
+      csv += fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},,\n", Quoted(key.device), key.op, key.pass,
                          key.math, Quoted(key.split), Quoted(key.subset), method, cell.log_ratios.size(),
                          cell.MedianError(), cell.Error90(), cell.Bias());
     }

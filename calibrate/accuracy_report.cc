@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "calibrate/accuracy_cells.h"
+#include "calibrate/accuracy_steps.h"
+#include "calibrate/accuracy_targets.h"
 #include "calibrate/baselines.h"
 
 namespace spillway {
@@ -126,7 +129,14 @@ std::string IntervalTable(std::span<const Sample> samples, const FitResult& fit)
   return text + "\n";
 }
 
-std::string WorstTable(std::span<const Sample> samples, const FitResult& fit) {
+// "v100.csv:17": files come from folders that are nobody's business.
+std::string PlaceOf(const Sample& sample, std::span<const std::string> files) {
+  const auto file = static_cast<std::size_t>(sample.file);
+  if (file >= files.size()) return fmt::format("line {}", sample.line);
+  return fmt::format("{}:{}", std::filesystem::path(files[file]).filename().string(), sample.line);
+}
+
+std::string WorstTable(std::span<const Sample> samples, const FitResult& fit, std::span<const std::string> files) {
   std::vector<HeldOut> worst = fit.held_out;
   const auto size = [&](const HeldOut& h) {
     return std::abs(std::log(h.predicted_us / samples[static_cast<std::size_t>(h.sample)].microseconds));
@@ -135,23 +145,29 @@ std::string WorstTable(std::span<const Sample> samples, const FitResult& fit) {
   worst.resize(std::min(worst.size(), kWorst));
   std::string text =
       "## The ten worst\n\n| operation | layer | batch | algorithm | measured, us | predicted, us | "
-      "line of the file |\n|---|---|--:|---|--:|--:|--:|\n";
+      "place |\n|---|---|--:|---|--:|--:|---|\n";
   for (const HeldOut& h : worst) {
     const Sample& s = samples[static_cast<std::size_t>(h.sample)];
-    text +=
-        fmt::format("| {} | {} | {} | {} | {:.4g} | {:.4g} | {} |\n", OperationOf(s), LayerKey(s), s.launch.shape.in.n,
-                    s.algorithm.empty() ? "best of all" : s.algorithm, s.microseconds, h.predicted_us, s.line);
+    text += fmt::format("| {} | {} | {} | {} | {:.4g} | {:.4g} | {} |\n", OperationOf(s), LayerKey(s),
+                        s.launch.shape.in.n, s.algorithm.empty() ? "best of all" : s.algorithm, s.microseconds,
+                        h.predicted_us, PlaceOf(s, files));
   }
   return text;
 }
 
 }  // namespace
 
-AccuracyReport ReportAccuracy(std::span<const Sample> samples, const FitOptions& options, const FitResult& fit) {
+AccuracyReport ReportAccuracy(std::span<const Sample> samples, const FitOptions& options, const FitResult& fit,
+                              std::span<const std::string> files) {
   const Cells cells = GatherCells(GatherOutcomes(samples, options, fit), samples);
-  const std::string text = "# Accuracy of the kernel models\n\n" + ErrorTables(cells) + "\n" + HitTable(samples, fit) +
-                           IntervalTable(samples, fit) + WorstTable(samples, fit);
-  return {text, CellsCsv(cells)};
+  std::vector<SummedStep> sums = NetworkSteps(samples, fit);
+  for (SummedStep& step : AllNetworks(sums)) sums.push_back(std::move(step));
+  for (SummedStep& step : RandomSteps(samples, fit)) sums.push_back(std::move(step));
+  const std::vector<StepSummary> steps = SummariseSteps(sums, options.stack_error);
+  const std::string text = "# Accuracy of the kernel models\n\n" + TargetsMarkdown(samples, fit) + ErrorTables(cells) +
+                           "\n" + HitTable(samples, fit) + IntervalTable(samples, fit) +
+                           StepsMarkdown(steps, options.stack_error) + WorstTable(samples, fit, files);
+  return {text, CellsCsv(cells) + StepsCsv(steps)};
 }
 
 }  // namespace spillway

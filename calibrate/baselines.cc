@@ -46,7 +46,8 @@ std::vector<double> PredictLaw(Law law, std::size_t parameters, const FitGroup& 
 double Log(double value) { return std::log(std::max(value, 1e-3)); }
 
 // What a regression without knowledge of kernels can be told of a row: the shape, the work, the product that a
-// convolution or a linear layer is, and what else our own fit knows (algorithm where given, harness and place in it).
+// convolution or a linear layer is, and what else our own fit knows (algorithm where given, harness and place in
+// it, software stack).
 std::vector<double> Features(const FitRow& row) {
   const OpShape& s = row.launch.shape;
   const Work work = CountWork(row.launch);
@@ -72,6 +73,7 @@ std::vector<double> Features(const FitRow& row) {
           d(s.operands),
           row.known >= 0 && !row.chosen ? row.known : -1.0,
           d(row.harness),
+          d(row.stack),
           row.order,
           d(static_cast<int>(row.launch.type)),
           d(row.launch.accumulate)};

@@ -349,18 +349,43 @@ def comm_scope(samples, folder):
                          f"GPU {row['gpu_id']}")
 
 
+# What nvbandwidth copies unless told otherwise, for rows that do not say: 64 MiB in v0.2, which the H800's notes are of,
+# 512 MiB since. Its rates hardly depend on it.
+SIZE_NOT_STATED = {"H800": 64 << 20}
+SIZE_USUAL = 512 << 20
+
+
+def spot_size(row):
+    if row["bytes"] or not row["tool"].startswith("nvbandwidth"):
+        return row["bytes"], ""
+    return SIZE_NOT_STATED.get(row["gpu"], SIZE_USUAL), "; size not stated, the tool's usual one"
+
+
+def spot_source(text):
+    """Files that were found without their repository are named by what they are: the last thing in brackets, or a title."""
+    title = re.search(r'titled "(.*?)"', text)
+    text = re.sub(r"; repository not given.*?(?=\))", "", text)
+    found = re.fullmatch(r"stored id \d+ \((.*)\)", text)
+    return title.group(1) if title else found.group(1) if found else text
+
+
+def link_name(text):
+    """As profiles name links: 'pcie4-x16'. What stands in brackets is a remark."""
+    return re.sub(r" \(.*", "", text).lower().replace(" ", "-")
+
+
 def spot_transfers(samples, folder):
     contention = {"single": "none", "while D2H runs": "d2h", "while H2D runs": "h2d"}
     for table, row in rows_of(folder, "transfer_spot_measurements.csv"):
-        direction, kind = row["direction"].lower(), COPY_KINDS.get(row["kind"])
-        if not row["bytes"] or kind is None or direction not in ("h2d", "d2h") or row["concurrency"] not in contention:
+        direction, kind, (size, remark) = row["direction"].lower(), COPY_KINDS.get(row["kind"]), spot_size(row)
+        if not size or kind is None or direction not in ("h2d", "d2h") or row["concurrency"] not in contention:
             skipped[table, "no size, or no single copy"] += 1
             continue
-        time = float(row["bytes"]) / float(row["gb_per_s"]) / 1000
-        note = "from a rate" + (f"; {row['note']}" if row["note"] else "")
-        samples.add(row["gpu"], host=row["system"], op="copy", bytes=row["bytes"], direction=direction, kind=kind,
-                    link=row["link"], contention=contention[row["concurrency"]], median_us=number(time),
-                    harness=row["tool"], source=row["source"], note=note)
+        time = float(size) / float(row["gb_per_s"]) / 1000
+        note = "from a rate" + remark + (f"; {row['note']}" if row["note"] else "")
+        samples.add(row["gpu"], host=row["system"], op="copy", bytes=size, direction=direction, kind=kind,
+                    link=link_name(row["link"]), contention=contention[row["concurrency"]], median_us=number(time),
+                    harness=row["tool"], source=spot_source(row["source"]), note=note)
 
 
 CONVERTERS = (neusight_conv, neusight_gemm, neusight_membound, deepbench_conv, deepbench_gemm, monet_conv, monet_ops,

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "calibrate/csv.h"
+#include "calibrate/estimate_doubts.h"
 #include "calibrate/fit_layout.h"
+#include "calibrate/fit_stacks.h"
 #include "calibrate/sample_file.h"
 
 namespace spillway {
@@ -21,21 +26,71 @@ struct Answer {
   std::string algorithm, why;
 };
 
+// Answers of the software stacks that the profile knows beside its reference: its models at their rates.
+class StackCosts {
+ public:
+  explicit StackCosts(const CostModel& reference) : reference_(reference) {}
+
+  // Of the stack that the sample names; of the reference where the profile does not know it.
+  Cost Kernel(const Sample& sample, const Launch& launch) {
+    const SoftwareStack* stack = Find(sample);
+    if (stack == nullptr) return reference_.Kernel(launch);
+    Cost cost = CostsOf(*stack).Kernel(launch);
+    const StackRate rate{0, 0, std::log(stack->special)};
+    cost.time = std::llround(static_cast<double>(cost.time) * SpecialFactor(launch, rate));
+    return cost;
+  }
+
+ private:
+  struct Entry {
+    Machine machine;
+    std::unique_ptr<CostModel> costs;
+  };
+
+  const SoftwareStack* Find(const Sample& sample) const {
+    const std::vector<SoftwareStack>& stacks = reference_.machine().devices[0].stacks;
+    const Launch& launch = sample.launch;
+    const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const SoftwareStack& s) {
+      return s.op == OpKindName(launch.kind) && s.pass == PassName(launch.pass) &&
+             s.math == MathModeName(launch.math) && s.name == StackName(sample);
+    });
+    return found == stacks.end() ? nullptr : &*found;
+  }
+
+  const CostModel& CostsOf(const SoftwareStack& stack) {
+    Entry& entry = entries_[&stack];
+    if (entry.costs == nullptr) {
+      entry.machine = reference_.machine();
+      Device& device = entry.machine.devices[0];
+      device.peak_flops *= stack.arithmetic;
+      device.memory_bandwidth *= stack.memory;
+      device.measured.clear();  // on the machine's own stack
+      entry.costs = std::make_unique<CostModel>(entry.machine, reference_.options());
+    }
+    return *entry.costs;
+  }
+
+  const CostModel& reference_;
+  std::map<const SoftwareStack*, Entry> entries_;
+};
+
 // What the harness shows of a kernel; the kernel's own time where the profile does not know the harness.
 double AsObserved(double nanoseconds, const Sample& sample, const Device& device) {
   const std::string op = OpKindName(sample.launch.kind), pass = PassName(sample.launch.pass);
+  const std::string math = MathModeName(sample.launch.math);
   for (const CallFloor& floor : device.call_floors) {
-    if (floor.harness != sample.harness || floor.op != op || (!floor.pass.empty() && floor.pass != pass)) continue;
+    if (floor.harness != sample.harness || floor.op != op) continue;
+    if ((!floor.pass.empty() && floor.pass != pass) || (!floor.math.empty() && floor.math != math)) continue;
     const HarnessTime harness{static_cast<double>(floor.added), static_cast<double>(floor.floor)};
     return std::exp(Observe(std::log(std::max(1.0, nanoseconds)), harness).log_time);
   }
   return nanoseconds;
 }
 
-Answer KernelAnswer(const Sample& sample, const CostModel& costs) {
+Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
   Launch launch = sample.launch;
   if (sample.workspace >= 0) launch.workspace = sample.workspace;
-  const Cost cost = costs.Kernel(launch);
+  const Cost cost = stacks.Kernel(sample, launch);
   const auto names = AlgorithmNames(launch.kind, launch.pass);
   const auto chosen = static_cast<std::size_t>(cost.algorithm);
   Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, costs.machine().devices[0]), "", ""};
@@ -62,8 +117,8 @@ Answer CopyAnswer(const Sample& sample, const CostModel& costs) {
   return {cost, static_cast<double>(cost.time), "", ""};
 }
 
-Answer AnswerTo(const Sample& sample, const CostModel& costs) {
-  if (sample.what == SampleKind::kKernel) return KernelAnswer(sample, costs);
+Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
+  if (sample.what == SampleKind::kKernel) return KernelAnswer(sample, costs, stacks);
   if (sample.what == SampleKind::kCopy) return CopyAnswer(sample, costs);
   return {std::nullopt, 0, "", fmt::format("no cost model for '{}'", sample.op)};
 }
@@ -84,20 +139,25 @@ void AppendCells(const CsvRow& row, fmt::memory_buffer& out) {
 std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
                         std::vector<std::string>* warnings) {
   const SampleSet operations = ParseOperations(text, file);
-  if (warnings != nullptr) warnings->insert(warnings->end(), operations.warnings.begin(), operations.warnings.end());
+  if (warnings != nullptr) {
+    warnings->insert(warnings->end(), operations.warnings.begin(), operations.warnings.end());
+    const std::vector<std::string> doubts = DoubtsAbout(operations.samples, file, costs.machine(), LoadChips());
+    warnings->insert(warnings->end(), doubts.begin(), doubts.end());
+  }
   Document document;
   document.file = file;
   document.text = text;
   Diagnostics diagnostics(document);
   const std::vector<CsvRow> rows = ParseCsv(document, diagnostics);
   diagnostics.ThrowIfAny();
+  StackCosts stacks(costs);
   fmt::memory_buffer out;
   auto next = operations.samples.begin();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     AppendCells(rows[i], out);
     const bool known = next != operations.samples.end() && next->line == rows[i][0].mark.line;
     const std::string added = i == 0  ? kAdded
-                              : known ? AnswerText(AnswerTo(*next, costs))
+                              : known ? AnswerText(AnswerTo(*next, costs, stacks))
                                       : AnswerText({std::nullopt, 0, "", "refused by its status"});
     fmt::format_to(std::back_inserter(out), "{}\n", added);
     if (known) ++next;

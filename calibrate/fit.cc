@@ -31,8 +31,18 @@ void AddHeldOut(const FitGroup& group, std::span<const RowPrediction> prediction
     if (!p.made) continue;
     const auto candidate = static_cast<std::size_t>(CandidateOf(row, p));
     result->held_out.push_back({row.sample, std::exp(p.log_time) / 1000, std::exp(p.log_known) / 1000,
+                                std::exp(p.log_time - p.offset) / 1000,
                                 group.candidates[static_cast<std::size_t>(p.candidate)].algorithm,
                                 models[candidate].shared_error, models[candidate].own_error});
+  }
+}
+
+void AddStacks(const FitGroup& group, const GroupFit& fit, FitResult* result) {
+  if (group.stacks.size() < 2) return;
+  for (std::size_t s = 0; s < group.stacks.size(); ++s) {
+    const StackRate& rate = fit.stacks[s];
+    result->stacks.push_back({group.stacks[s], OpKindName(group.kind), PassName(group.pass), MathModeName(group.math),
+                              std::exp(rate.arithmetic), std::exp(rate.memory), std::exp(rate.special)});
   }
 }
 
@@ -58,6 +68,7 @@ void FitOneGroup(const FitGroup& group, std::span<const Sample> samples, const F
                       NameOf(group.candidates[c])));
     }
   }
+  AddStacks(group, fit, result);
   for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
     const auto& [first, last, power] = fit.harnesses[h];
     result->floors.push_back({group.harnesses[h], OpKindName(group.kind), PassName(group.pass),

@@ -2,8 +2,9 @@
 //
 // All algorithms of one (op, pass, math) are fitted together, in the logarithm of the time (fit_solve.h says how), each
 // form's parameters drawn to the form's start values, or to what another device taught (`carried`). What a harness adds
-// to every call is found apart. Errors come from cross-validation: layers are predicted by fits that have not seen
-// them. Deterministic.
+// to every call is found apart, and so is how software stacks differ (fit_stacks.h): the models are those of the stack
+// with most layers, the newer of two alike, by op, pass and math. Errors come from cross-validation: layers are
+// predicted by fits that have not seen them. Deterministic.
 #ifndef SPILLWAY_CALIBRATE_FIT_H_
 #define SPILLWAY_CALIBRATE_FIT_H_
 
@@ -30,8 +31,10 @@ struct FitOptions {
   // pass and algorithm, and are taken over where there are no samples at all.
   std::vector<KernelModel> carried;
   std::string carried_from;
-  int folds = 5;                        // of the cross-validation; 0 = none, errors are then wide guesses
-  std::span<const KernelForm> forms{};  // empty = KernelForms()
+  double stack_error = 0.15;  // of the profile (hw/machine.h): for the report on steps
+  int folds = 5;              // of the cross-validation; 0 = none, errors are then wide guesses
+  // Those of the devices' platform. Empty = GPUs'.
+  std::span<const KernelForm> forms{};
 };
 
 // What the harness of the samples spends on a call, not part of any model: shown is
@@ -55,6 +58,7 @@ struct HeldOut {
   double predicted_us = 0;  // of the algorithm that was measured where it is known and not the autotuner's choice,
                             // else of the fastest; harness floor included
   double known_us = 0;      // of the measured algorithm where known, else as above
+  double reference_us = 0;  // as predicted_us, at the rates of the reference stack: what a profile's models say
   std::string algorithm;    // the one predicted to be fastest
   double shared_error = 0, own_error = 0;  // as that fit's model states them; of the whole fit
   bool operator==(const HeldOut&) const = default;
@@ -63,7 +67,9 @@ struct HeldOut {
 struct FitResult {
   std::vector<KernelModel> models;  // by op, pass, math, algorithm
   std::vector<HarnessFloor> floors;
-  std::vector<HeldOut> held_out;      // by sample; only those a model serves
+  std::vector<SoftwareStack>
+      stacks;                     // of each op, pass and math that several took samples of, the reference among them
+  std::vector<HeldOut> held_out;  // by sample; only those a model serves
   std::vector<std::string> warnings;  // what was weakened and why: one sentence each
 };
 

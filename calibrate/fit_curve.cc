@@ -16,6 +16,8 @@ constexpr double kUsualDeviation = 0.02;
 constexpr double kExact = 0.002;
 // Least time per byte beyond the last point, in mean times per byte up to it.
 constexpr double kLeastSlope = 0.5;
+// Nanoseconds of the smallest copy, where an extrapolation says less.
+constexpr double kLeastLatency = 1e3;
 
 struct Row {
   double bytes, nanos, weight;
@@ -153,6 +155,17 @@ Knots ChooseKnots(const std::vector<Row>& rows, int max_points) {
   return best;
 }
 
+// A first point for small copies: a copy takes no less than the first point's time otherwise.
+void AddLatency(std::vector<TransferCurve::Point>& points, const CurveFitOptions& options) {
+  const TransferCurve::Point first = points[0], second = points[1];
+  if (first.bytes <= options.judged_from) return;
+  const Bytes small = std::min<Bytes>(4 * kKiB, first.bytes / 2);
+  const double rate = static_cast<double>(second.time - first.time) / static_cast<double>(second.bytes - first.bytes);
+  const double extrapolated = static_cast<double>(first.time) - rate * static_cast<double>(first.bytes - small);
+  const double least = std::min(kLeastLatency, static_cast<double>(first.time) / 2);
+  points.insert(points.begin(), {small, std::llround(std::max(extrapolated, least))});
+}
+
 // Nearest times that do not decrease: runs that do are replaced by their mean (pool adjacent violators).
 void MakeMonotone(std::vector<double>& times) {
   struct Run {
@@ -191,13 +204,14 @@ std::vector<TransferCurve::Point> FitCurve(std::span<const TimedCopy> copies, co
   for (std::size_t i = 0; i <= last; ++i) {
     points.push_back({std::llround(knots.bytes[i]), std::max<Nanos>(1, std::llround(knots.nanos[i]))});
   }
+  AddLatency(points, options);
   return points;
 }
 
-std::vector<double> LeftOutErrors(std::span<const TimedCopy> copies, const CurveFitOptions& options) {
+std::vector<LeftOutCopy> PredictLeftOut(std::span<const TimedCopy> copies, const CurveFitOptions& options) {
   const std::vector<double> sizes = SizesOf(RowsOf(copies, options));
-  std::vector<double> errors;
-  if (sizes.size() < 4) return errors;
+  std::vector<LeftOutCopy> left_out;
+  if (sizes.size() < 4) return left_out;
   for (const double size : sizes) {
     const Bytes bytes = std::llround(size);
     if (bytes < options.judged_from) continue;
@@ -208,10 +222,10 @@ std::vector<double> LeftOutErrors(std::span<const TimedCopy> copies, const Curve
     TransferCurve curve;
     curve.points = FitCurve(others, options);
     for (const TimedCopy& copy : copies) {
-      if (copy.bytes == bytes) errors.push_back(std::abs(static_cast<double>(curve.Time(bytes)) / copy.nanos - 1));
+      if (copy.bytes == bytes) left_out.push_back({bytes, copy.nanos, static_cast<double>(curve.Time(bytes))});
     }
   }
-  return errors;
+  return left_out;
 }
 
 }  // namespace spillway

@@ -4,10 +4,12 @@
 // is the sum of squared relative errors, w (curve / measured - 1)^2, where w is 1 from `judged_from` on and small below
 // it, and less where a measurement says that it scattered. Points are found one by one: each new one where it helps
 // most, then every one moved where that helps more, until another point would not pay (Schwarz 1978) or there are
-// `max_points`. Their times follow by linear least squares, never decreasing with the size.
+// `max_points`. Their times follow by linear least squares, never decreasing with the size. Where no copy of at most
+// `judged_from` was measured, the line through the first two points goes on to small ones, with at least a microsecond.
 #ifndef SPILLWAY_CALIBRATE_FIT_CURVE_H_
 #define SPILLWAY_CALIBRATE_FIT_CURVE_H_
 
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -30,9 +32,15 @@ struct CurveFitOptions {
 // it. REQUIRES: two different sizes at least; all sizes and times positive.
 std::vector<TransferCurve::Point> FitCurve(std::span<const TimedCopy> copies, const CurveFitOptions& options = {});
 
-// |curve / measured - 1| of every copy of at least `judged_from`, each predicted by a fit to all other sizes; empty with
-// fewer than four sizes. The largest size among them is an extrapolation.
-std::vector<double> LeftOutErrors(std::span<const TimedCopy> copies, const CurveFitOptions& options = {});
+// A copy predicted by a fit to all other sizes.
+struct LeftOutCopy {
+  Bytes bytes = 0;
+  double nanos = 0, predicted = 0;
+  double Error() const { return std::abs(predicted / nanos - 1); }
+};
+
+// Every copy of at least `judged_from`, by size; empty with fewer than four sizes. The largest one is an extrapolation.
+std::vector<LeftOutCopy> PredictLeftOut(std::span<const TimedCopy> copies, const CurveFitOptions& options = {});
 
 }  // namespace spillway
 

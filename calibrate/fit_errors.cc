@@ -20,13 +20,14 @@ struct Stack {
   double Size() const { return weight * weight / squares; }  // as so many samples of equal weight
 };
 
-std::map<int, Stack> StacksOf(std::span<const ErrorSample> samples) {
+// `unseen`: as predicted without the offsets.
+std::map<int, Stack> StacksOf(std::span<const ErrorSample> samples, bool unseen) {
   std::map<int, Stack> stacks;
   for (const ErrorSample& s : samples) {
     Stack& stack = stacks[s.stack];
     stack.weight += s.weight;
     stack.squares += s.weight * s.weight;
-    stack.sum += s.weight * s.residual;
+    stack.sum += s.weight * (s.residual + (unseen ? s.offset : 0));
   }
   return stacks;
 }
@@ -70,7 +71,7 @@ double WeightedQuantile(std::vector<std::pair<double, double>> values, double qu
 
 ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError& prior) {
   if (samples.empty()) return prior;
-  const std::map<int, Stack> stacks = StacksOf(samples);
+  const std::map<int, Stack> stacks = StacksOf(samples, false);
   const double within = VarianceWithin(samples, stacks), between = VarianceBetween(stacks, within);
   std::vector<std::pair<double, double>> own;
   double size = 0;
@@ -82,7 +83,8 @@ ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError&
     own.emplace_back(std::abs(s.residual - shared), s.weight);
   }
   const double spread = std::max(WeightedQuantile(std::move(own), 0.8) / kNormal80, kLeastOwn);
-  return {Shrunk(std::sqrt(between), static_cast<double>(stacks.size()), kUsualShared, kPriorStacks),
+  const double unseen = VarianceBetween(StacksOf(samples, true), within);
+  return {Shrunk(std::sqrt(unseen), static_cast<double>(stacks.size()), kUsualShared, kPriorStacks),
           Shrunk(spread, size, prior.own, kPriorSamples)};
 }
 

@@ -11,6 +11,7 @@ struct ErrorSample {
   double residual = 0;  // log(measured / predicted), the prediction made without this layer
   double weight = 1;    // near copies count less
   int stack = 0;        // software stack and network: those of one may be off together
+  double offset = 0;    // what the fit adds to the logarithm of the prediction for knowing the stack
 };
 
 struct ModelError {
@@ -23,7 +24,7 @@ constexpr ModelError kUnknownError{0.2, 0.3};
 // Variance components by the method of moments (Searle, Casella and McCulloch, Variance Components, 1992, ch. 3), about
 // zero, since a common bias is an error too. `own` is set from the 80th percentile of what is left, so that 80 %
 // intervals hold 80 % although the tails are heavy. Few samples leave `own` near the prior's, few stacks leave `shared`
-// near what is usual; no samples at all: the prior.
+// near what is usual; no samples at all: the prior. `shared` is for a stack that the fit has not seen: without offsets.
 ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError& prior = kUnknownError);
 
 // The value that `quantile` of the weights are at or below. 0 for an empty list.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "hw/document.h"
@@ -84,7 +85,9 @@ FitRow RowOf(const Sample& sample, int index, const FitDevice& device, FitGroup*
   row.chosen = sample.best && row.known >= 0;
   if (row.runnable.empty()) return row;
   if (!sample.harness.empty()) row.harness = NumberOf(sample.harness, &group->harnesses);
-  row.stack = NumberOf(sample.harness + ", cuDNN " + sample.cudnn + ", " + sample.network, &group->stacks);
+  const std::string stack = StackName(sample);
+  row.stack = NumberOf(stack, &group->stacks);
+  row.origin = NumberOf(stack + ", " + sample.network, &group->origins);
   return row;
 }
 
@@ -99,20 +102,20 @@ void SetOrder(FitGroup* group) {
   }
 }
 
-// Rows of one layer, algorithm and stack are near copies: n of them count as sqrt(n). The stacks (a network, a
+// Rows of one layer, algorithm and origin are near copies: n of them count as sqrt(n). The origins (a network, a
 // publication) get a say beyond their numbers: the weight of all rows of the smaller is raised, at most by 4.
 void SetWeights(FitGroup* group) {
   constexpr double kMostRaise = 4;
   std::map<std::tuple<int, int, int>, double> copies;
-  for (const FitRow& row : group->rows) ++copies[{row.layer, row.known, row.stack}];
-  std::vector<double> total(group->stacks.size(), 0.0);
+  for (const FitRow& row : group->rows) ++copies[{row.layer, row.known, row.origin}];
+  std::vector<double> total(group->origins.size(), 0.0);
   for (FitRow& row : group->rows) {
-    row.weight = 1 / std::sqrt(copies[{row.layer, row.known, row.stack}]);
-    total[static_cast<std::size_t>(row.stack)] += row.weight;
+    row.weight = 1 / std::sqrt(copies[{row.layer, row.known, row.origin}]);
+    total[static_cast<std::size_t>(row.origin)] += row.weight;
   }
   const double most = total.empty() ? 1 : *std::max_element(total.begin(), total.end());
   for (FitRow& row : group->rows) {
-    row.weight *= std::min(kMostRaise, std::sqrt(most / total[static_cast<std::size_t>(row.stack)]));
+    row.weight *= std::min(kMostRaise, std::sqrt(most / total[static_cast<std::size_t>(row.origin)]));
   }
 }
 
@@ -123,6 +126,14 @@ void SetLayers(std::span<const Sample> samples, FitGroup* group) {
     row.layer = layers.emplace(key, static_cast<int>(layers.size())).first->second;
   }
   group->layers = static_cast<int>(layers.size());
+}
+
+void SetReference(FitGroup* group) {
+  std::vector<std::set<int>> layers(group->stacks.size());
+  for (const FitRow& row : group->rows) layers[static_cast<std::size_t>(row.stack)].insert(row.layer);
+  std::vector<int> counts;
+  for (const std::set<int>& l : layers) counts.push_back(static_cast<int>(l.size()));
+  group->reference = ReferenceStack(group->stacks, counts);
 }
 
 bool IsTimedKernel(const Sample& sample) {
@@ -151,7 +162,7 @@ Launch LaunchFor(const Launch& launch, const Candidate& c) {
 
 std::vector<Candidate> CandidatesFor(OpKind kind, Pass pass, MathMode math, const FitOptions& options) {
   std::vector<Candidate> candidates;
-  const std::span<const KernelForm> forms = options.forms.empty() ? std::span(KernelForms()) : options.forms;
+  const std::span<const KernelForm> forms = options.forms.empty() ? KernelForms(Platform::kGpu) : options.forms;
   for (const KernelForm& form : forms) {
     for (const std::string algorithm : form.algorithms(kind, pass)) {
       Candidate c{&form, algorithm, AlgorithmByName(kind, pass, algorithm), {}, nullptr};
@@ -195,6 +206,7 @@ std::vector<FitGroup> BuildGroups(std::span<const Sample> samples, const FitOpti
     SetOrder(&group);
     SetLayers(samples, &group);
     SetWeights(&group);
+    SetReference(&group);
     result.push_back(std::move(group));
   }
   return result;

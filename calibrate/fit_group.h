@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/fit.h"
+#include "calibrate/fit_stacks.h"
 
 namespace spillway {
 
@@ -31,7 +32,8 @@ struct FitRow {
   int harness = -1;           // index into FitGroup::harnesses; -1 = adds nothing
   double order = 0;           // 0..1: where it stands among the samples of its harness
   int layer = 0;              // numbered: equal for samples of one LayerKey
-  int stack = 0;              // numbered: harness, library version and network
+  int stack = 0;              // numbered: the software (fit_stacks.h)
+  int origin = 0;             // numbered: stack and network, which may be off together
   double weight = 1;
 };
 
@@ -41,7 +43,8 @@ struct FitGroup {
   MathMode math = MathMode::kFp32;
   std::vector<Candidate> candidates;
   std::vector<FitRow> rows;  // in the order of the samples
-  std::vector<std::string> harnesses, stacks;
+  std::vector<std::string> harnesses, stacks, origins;
+  int reference = 0;  // the stack whose rates are the models'
   int layers = 0;
   std::string Name() const;  // "convolution forward fp32"
 };

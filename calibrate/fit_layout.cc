@@ -24,6 +24,9 @@ const std::array<HarnessPrior, kHarnessVariables> kHarnessPriors = {{
 // TFLOP/s, NVIDIA V100 data sheet), so rates may lie further from their priors.
 constexpr double kOtherMathFactor = 8, kOtherMathSpread = 1.5;
 
+// Logarithm of the most that two stacks may differ by.
+constexpr double kMostRate = 3;
+
 LeastSquaresVariable VariableOf(const FormParameter& parameter, double prior, MathMode math) {
   LeastSquaresVariable v;
   const auto scaled = [&](double value) { return parameter.positive ? std::log(value) : value; };
@@ -54,6 +57,13 @@ FitLayout::FitLayout(const FitGroup& group) : group_(&group) {
       variables_.push_back({p.log_value, p.lower, p.upper, p.log_value, p.spread});
     }
   }
+  for (std::size_t s = 0; s < group.stacks.size(); ++s) {
+    const bool reference = static_cast<int>(s) == group.reference;
+    stacks_.push_back(reference ? -1 : static_cast<int>(variables_.size()));
+    for (int v = 0; v < kStackVariables && !reference; ++v) {
+      variables_.push_back({0, -kMostRate, kMostRate, 0, StackSpread(group.kind, group.math)});
+    }
+  }
 }
 
 void FitLayout::Unpack(std::span<const double> x, int candidate, std::span<double> parameters) const {
@@ -69,6 +79,13 @@ HarnessCurve FitLayout::Curve(std::span<const double> x, int harness) const {
   if (harness < 0) return {};
   const auto h = x.subspan(static_cast<std::size_t>(Harness(harness)), kHarnessVariables);
   return {{std::exp(h[0]), std::exp(h[2])}, {std::exp(h[0] + h[1]), std::exp(h[2] + h[3])}, std::exp(h[4])};
+}
+
+StackRate FitLayout::Rate(std::span<const double> x, int stack) const {
+  const int first = Stack(stack);
+  if (first < 0) return {};
+  const auto rate = x.subspan(static_cast<std::size_t>(first), kStackVariables);
+  return {rate[0], rate[1], rate[2]};
 }
 
 HarnessTime HarnessCurve::At(double order) const {

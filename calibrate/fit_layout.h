@@ -10,8 +10,8 @@
 
 namespace spillway {
 
-// What a harness spends on one call, nanoseconds: before the kernel starts, and while it runs; a shorter kernel takes as
-// long as the latter.
+// What a harness spends on one call, nanoseconds: before the kernel starts, and while it runs; a shorter kernel takes
+// as long as the latter.
 struct HarnessTime {
   double added = 0, hidden = 0;
 };
@@ -25,23 +25,28 @@ struct HarnessCurve {
 // Variables of a harness: log added at the first row, log of its growth to the last, the same of hidden, log power.
 constexpr int kHarnessVariables = 5;
 
-// Variables: every candidate's parameters in turn (positive ones as logarithms), then kHarnessVariables per harness.
+// Variables: every candidate's parameters in turn (positive ones as logarithms), then kHarnessVariables per harness,
+// then kStackVariables per stack other than the reference.
 class FitLayout {
  public:
   explicit FitLayout(const FitGroup& group);
   const std::vector<LeastSquaresVariable>& variables() const { return variables_; }
   int First(int candidate) const { return first_[static_cast<std::size_t>(candidate)]; }
   int Harness(int harness) const { return harnesses_ + kHarnessVariables * harness; }
+  // -1: the reference, which has no variables.
+  int Stack(int stack) const { return stacks_[static_cast<std::size_t>(stack)]; }
   // The candidate's parameters at x, as its form takes them.
   void Unpack(std::span<const double> x, int candidate, std::span<double> parameters) const;
   // Nothing for harness -1.
   HarnessCurve Curve(std::span<const double> x, int harness) const;
+  StackRate Rate(std::span<const double> x, int stack) const;
 
  private:
   const FitGroup* group_;
   std::vector<LeastSquaresVariable> variables_;
   std::vector<int> first_;
   int harnesses_ = 0;
+  std::vector<int> stacks_;
 };
 
 // Logarithm of what a harness shows of a kernel: added + (kernel^p + hidden^p)^(1/p). The three shares are its

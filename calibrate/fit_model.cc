@@ -70,8 +70,8 @@ double MedianError(std::span<const ErrorSample> errors) {
   return WeightedQuantile(std::move(sizes), 0.5);
 }
 
-Source SourceOf(const Candidate& candidate, const Evidence& evidence, double left, std::span<const ErrorSample> errors,
-                const FitOptions& options) {
+Source SourceOf(const FitGroup& group, const Candidate& candidate, const Evidence& evidence, double left,
+                std::span<const ErrorSample> errors, const FitOptions& options) {
   const bool own = evidence.samples > 0 && left < 1 - kLeastLearnt;
   std::string data = fmt::format("{} sample{} of {} layer{}", evidence.samples, evidence.samples == 1 ? "" : "s",
                                  evidence.layers.size(), evidence.layers.size() == 1 ? "" : "s");
@@ -79,6 +79,9 @@ Source SourceOf(const Candidate& candidate, const Evidence& evidence, double lef
     data += fmt::format(" ({}): {}", fmt::join(evidence.stacks, "; "), fmt::join(evidence.origins, "; "));
   }
   if (!errors.empty()) data += fmt::format("; median error on layers not seen {:.1f} %", 100 * MedianError(errors));
+  if (group.stacks.size() > 1 && evidence.samples > 0) {
+    data += "; rates of " + group.stacks[static_cast<std::size_t>(group.reference)];
+  }
   if (own) {
     if (candidate.carried != nullptr) data += "; prior carried from " + options.carried_from;
     return {evidence.published ? Source::Kind::kPublished : Source::Kind::kMeasured, "fitted to " + data};
@@ -127,7 +130,7 @@ GroupModels ModelsOf(const FitGroup& group, const GroupFit& fit, std::span<const
     model.own_error = error.own;
     model.least_work = evidence.least_work;
     model.most_work = evidence.most_work;
-    model.source = SourceOf(candidate, evidence, left, errors, options);
+    model.source = SourceOf(group, candidate, evidence, left, errors, options);
     result.models.push_back(std::move(model));
     result.known.push_back(evidence.samples > 0 || candidate.carried != nullptr || left < 1 - kLeastLearnt);
   }

@@ -16,14 +16,16 @@ std::size_t At(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-double LawLog(const FitGroup& group, const FitRow& row, int candidate, std::span<const double> parameters) {
+double LawLog(const FitGroup& group, const FitRow& row, const StackRate& rate, int candidate,
+              std::span<const double> parameters) {
   const Candidate& c = group.candidates[At(candidate)];
-  const double time = c.form->time(LaunchFor(row.launch, c), row.chip, parameters.first(c.form->parameters.size()));
+  const double time = SpecialFactor(row.launch, rate) * c.form->time(LaunchFor(row.launch, c), WithRate(row.chip, rate),
+                                                                     parameters.first(c.form->parameters.size()));
   return std::log(std::max(time, kShortest));
 }
 
 GroupResiduals::GroupResiduals(const FitGroup& group, const FitLayout& layout, std::span<const int> rows)
-    : group_(group), layout_(layout), parameters_(group.candidates.size()) {
+    : group_(group), layout_(layout), parameters_(group.candidates.size()), rates_(group.stacks.size()) {
   for (std::size_t c = 0; c < parameters_.size(); ++c)
     parameters_[c].resize(group.candidates[c].form->parameters.size());
   for (const int r : rows) {
@@ -46,10 +48,11 @@ std::vector<double> GroupResiduals::Weights() const {
 
 void GroupResiduals::UnpackAll(std::span<const double> x) const {
   for (std::size_t c = 0; c < parameters_.size(); ++c) layout_.Unpack(x, static_cast<int>(c), parameters_[c]);
+  for (std::size_t s = 0; s < rates_.size(); ++s) rates_[s] = layout_.Rate(x, static_cast<int>(s));
 }
 
 double GroupResiduals::Law(const FitRow& row, int candidate) const {
-  return LawLog(group_, row, candidate, parameters_[At(candidate)]);
+  return LawLog(group_, row, rates_[At(row.stack)], candidate, parameters_[At(candidate)]);
 }
 
 double GroupResiduals::FastestLaw(const FitRow& row) const {
@@ -73,12 +76,14 @@ void GroupResiduals::Evaluate(std::span<const double> x, std::span<double> out) 
   }
 }
 
-// Derivative of -log observed with respect to a candidate's parameters: minus `factor` times that of its law.
+// Derivative of -log observed with respect to a candidate's parameters and the stack's rates: minus `factor` times that
+// of its law.
 void GroupResiduals::AddLaw(std::span<const double> x, const FitRow& row, int candidate, double factor,
                             SparseRows* rows) const {
   const auto& form = *group_.candidates[At(candidate)].form;
   std::vector<double>& parameters = parameters_[At(candidate)];
   const double law = Law(row, candidate);
+  AddStack(row, candidate, law, factor, rows);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const int variable = layout_.First(candidate) + static_cast<int>(p);
     const double upper = layout_.variables()[At(variable)].upper;
@@ -88,6 +93,20 @@ void GroupResiduals::AddLaw(std::span<const double> x, const FitRow& row, int ca
     const double derivative = (Law(row, candidate) - law) / step;
     parameters[p] = before;
     if (derivative != 0) rows->Add(variable, -factor * derivative);
+  }
+}
+
+void GroupResiduals::AddStack(const FitRow& row, int candidate, double law, double factor, SparseRows* rows) const {
+  const int first = layout_.Stack(row.stack);
+  if (first < 0) return;
+  StackRate& rate = rates_[At(row.stack)];
+  double* const variables[kStackVariables] = {&rate.arithmetic, &rate.memory, &rate.special};
+  for (int v = 0; v < kStackVariables; ++v) {
+    const double before = *variables[v];
+    *variables[v] += kLawStep;
+    const double derivative = (Law(row, candidate) - law) / kLawStep;
+    *variables[v] = before;
+    if (derivative != 0) rows->Add(first + v, -factor * derivative);
   }
 }
 

@@ -10,8 +10,9 @@
 
 namespace spillway {
 
-// Logarithm of the nanoseconds that a candidate's law gives a row.
-double LawLog(const FitGroup& group, const FitRow& row, int candidate, std::span<const double> parameters);
+// Logarithm of the nanoseconds that a candidate's law gives a row on a stack of that rate.
+double LawLog(const FitGroup& group, const FitRow& row, const StackRate& rate, int candidate,
+              std::span<const double> parameters);
 // Step of a variable for derivatives of laws.
 constexpr double kLawStep = 1e-5;
 
@@ -34,6 +35,7 @@ class GroupResiduals {
   double Law(const FitRow& row, int candidate) const;
   double FastestLaw(const FitRow& row) const;
   void AddLaw(std::span<const double> x, const FitRow& row, int candidate, double factor, SparseRows* rows) const;
+  void AddStack(const FitRow& row, int candidate, double law, double factor, SparseRows* rows) const;
   void AddHarness(std::span<const double> x, const FitRow& row, const Observed& seen, SparseRows* rows) const;
   void MainRow(std::span<const double> x, const FitRow& row, SparseRows* rows) const;
 
@@ -42,6 +44,7 @@ class GroupResiduals {
   std::vector<const FitRow*> rows_;
   std::vector<Other> one_sided_;
   mutable std::vector<std::vector<double>> parameters_;  // by candidate, at the point last unpacked
+  mutable std::vector<StackRate> rates_;                 // by stack, likewise
 };
 
 }  // namespace spillway

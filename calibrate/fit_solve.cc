@@ -22,6 +22,8 @@ GroupFit ToFit(const FitGroup& group, const FitLayout& layout, const LeastSquare
   for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
     fit.harnesses.push_back(layout.Curve(result.x, static_cast<int>(h)));
   }
+  for (std::size_t s = 0; s < group.stacks.size(); ++s)
+    fit.stacks.push_back(layout.Rate(result.x, static_cast<int>(s)));
   fit.scale = result.scale;
   fit.converged = result.converged;
   fit.precision = result.precision;
@@ -31,12 +33,12 @@ GroupFit ToFit(const FitGroup& group, const FitLayout& layout, const LeastSquare
 // Derivatives of the logarithm of the law with respect to the candidate's variables.
 std::vector<double> Sensitivities(const FitGroup& group, const GroupFit& fit, const FitRow& row, int candidate) {
   std::vector<double> parameters = fit.parameters[At(candidate)], slopes(parameters.size());
-  const double law = LawLog(group, row, candidate, parameters);
+  const double law = LawLog(group, row, {}, candidate, parameters);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const double before = parameters[p];
     parameters[p] =
         group.candidates[At(candidate)].form->parameters[p].positive ? before * std::exp(kLawStep) : before + kLawStep;
-    slopes[p] = (LawLog(group, row, candidate, parameters) - law) / kLawStep;
+    slopes[p] = (LawLog(group, row, {}, candidate, parameters) - law) / kLawStep;
     parameters[p] = before;
   }
   return slopes;
@@ -78,7 +80,7 @@ GroupFit SolveGroup(const FitGroup& group, std::span<const int> rows) {
 }
 
 double LogTime(const FitGroup& group, const GroupFit& fit, const FitRow& row, int candidate) {
-  return LawLog(group, row, candidate, fit.parameters[At(candidate)]);
+  return LawLog(group, row, fit.stacks[At(row.stack)], candidate, fit.parameters[At(candidate)]);
 }
 
 Prediction Fastest(const FitGroup& group, const GroupFit& fit, const FitRow& row) {

@@ -22,10 +22,11 @@ namespace spillway {
 struct GroupFit {
   std::vector<std::vector<double>> parameters;  // by candidate, in the form's order
   std::vector<HarnessCurve> harnesses;          // by harness
+  std::vector<StackRate> stacks;                // by stack; none of the reference
   double scale = 0;                             // of the residuals
   bool converged = false;
   // Cholesky factor of the precision of all variables after the data: candidates' parameters in order (logarithms of
-  // the positive ones), then those of the harnesses (fit_layout.h).
+  // the positive ones), then those of the harnesses and the stacks (fit_layout.h).
   SquareMatrix precision{0};
 };
 
@@ -37,7 +38,7 @@ struct Prediction {
 // Fits the rows with these indices.
 GroupFit SolveGroup(const FitGroup& group, std::span<const int> rows);
 
-// Kernel alone. REQUIRES: the candidate can run the row.
+// Kernel alone, on the row's own stack. REQUIRES: the candidate can run the row.
 double LogTime(const FitGroup& group, const GroupFit& fit, const FitRow& row, int candidate);
 // The fastest of `row.runnable`, kernel alone.
 Prediction Fastest(const FitGroup& group, const GroupFit& fit, const FitRow& row);

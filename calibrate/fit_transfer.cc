@@ -19,6 +19,8 @@ constexpr double kUsualLatency = 10e3;                                        //
 constexpr Bytes kLarge = kMiB;
 // Least errors of a curve, by how many sizes it comes from.
 constexpr double kErrorOfFew = 0.1, kErrorOfTwo = 0.2, kErrorOfOne = 0.3, kLeastError = 0.02;
+constexpr double kErrorOfLarge = 0.15;  // of a single size that tells the rate
+constexpr Bytes kTellsRate = 16 * kMiB;
 constexpr int kFewSizes = 4;
 
 // (p90 - p10) / standard deviation of a normal distribution.
@@ -62,6 +64,9 @@ std::vector<TimedCopy> CopiesOf(const Samples& samples) {
   for (const Sample* sample : samples) {
     copies.push_back({sample->bytes, NanosOf(*sample), sample->spread / kSpreadOfNormal});
   }
+  std::sort(copies.begin(), copies.end(), [](const TimedCopy& a, const TimedCopy& b) {
+    return std::tie(a.bytes, a.nanos, a.deviation) < std::tie(b.bytes, b.nanos, b.deviation);
+  });
   return copies;
 }
 
@@ -79,8 +84,8 @@ std::vector<TransferCurve::Point> LineThrough(const TimedCopy& copy) {
   return {{first, std::llround(latency + rate * static_cast<double>(first))}, {copy.bytes, std::llround(copy.nanos)}};
 }
 
-double LeastErrorOf(int sizes) {
-  if (sizes == 1) return kErrorOfOne;
+double LeastErrorOf(int sizes, Bytes largest) {
+  if (sizes == 1) return largest < kTellsRate ? kErrorOfOne : kErrorOfLarge;
   if (sizes == 2) return kErrorOfTwo;
   return sizes <= kFewSizes ? kErrorOfFew : kLeastError;
 }
@@ -96,6 +101,12 @@ void WarnOfFew(const Samples& samples, int sizes, const CurveFitOptions& options
   } else if (sizes <= kFewSizes) {
     warnings->push_back(fmt::format("{}: {} sizes, little is known between them", name, sizes));
   }
+  const Sample* smallest = *std::min_element(samples.begin(), samples.end(),
+                                             [](const Sample* a, const Sample* b) { return a->bytes < b->bytes; });
+  if (sizes > 1 && smallest->bytes > options.judged_from) {
+    warnings->push_back(
+        fmt::format("{}: no size below {}, the latency is extrapolated", name, FormatBytesExact(smallest->bytes)));
+  }
   if (largest->bytes < std::max(kLarge, options.judged_from)) {
     warnings->push_back(fmt::format("{}: no size above {}, the rate of large copies is extrapolated", name,
                                     FormatBytesExact(largest->bytes)));
@@ -108,21 +119,25 @@ double Quantile(std::vector<double> values, double share) {
 }
 
 FittedCurve CurveOf(const Samples& samples, const CurveFitOptions& options, std::vector<std::string>* warnings) {
-  const std::vector<TimedCopy> copies = CopiesOf(samples);
+  std::vector<TimedCopy> copies = CopiesOf(samples);
   FittedCurve fitted;
   fitted.samples = static_cast<int>(samples.size());
   fitted.sizes = DifferentSizes(samples);
   fitted.curve.points = fitted.sizes == 1 ? LineThrough(copies.front()) : FitCurve(copies, options);
-  fitted.curve.error = LeastErrorOf(fitted.sizes);
-  const std::vector<double> errors = LeftOutErrors(copies, options);
-  if (!errors.empty()) {
-    fitted.left_out_median = Quantile(errors, 0.5);
-    fitted.left_out_p90 = Quantile(errors, 0.9);
-    fitted.curve.error = std::max(fitted.curve.error, Quantile(errors, 0.68));
-  }
+  fitted.curve.error = LeastErrorOf(fitted.sizes, copies.back().bytes);
   WarnOfFew(samples, fitted.sizes, options, warnings);
-  fitted.curve.source = SourceOf(
-      samples, fmt::format("{}; {} samples of {} sizes", NameOf(*samples.front()), fitted.samples, fitted.sizes));
+  std::string text = fmt::format("{}; {} sample{} of {} size{}", NameOf(*samples.front()), fitted.samples,
+                                 fitted.samples == 1 ? "" : "s", fitted.sizes, fitted.sizes == 1 ? "" : "s");
+  fitted.left_out = PredictLeftOut(copies, options);
+  if (!fitted.left_out.empty()) {
+    std::vector<double> errors;
+    for (const LeftOutCopy& copy : fitted.left_out) errors.push_back(copy.Error());
+    fitted.curve.error = std::max(fitted.curve.error, Quantile(errors, 0.68));
+    text += fmt::format(", left out in turn off by {:.1f} % (median) and {:.1f} % (90 %)", 100 * Quantile(errors, 0.5),
+                        100 * Quantile(errors, 0.9));
+  }
+  fitted.curve.source = SourceOf(samples, text);
+  fitted.copies = std::move(copies);
   return fitted;
 }
 
@@ -133,8 +148,7 @@ const FittedCurve* CurveFor(const FittedLink& link, const std::string& kind, Dir
   return curve ? &*curve : nullptr;
 }
 
-void FitCurves(const Samples& samples, const CurveFitOptions& options, FittedLink* link,
-               std::vector<std::string>* warnings) {
+void FitCurves(const Samples& samples, const CurveFitOptions& options, FittedLink* link) {
   std::map<std::pair<std::string, Direction>, Samples> groups;
   for (const Sample* sample : samples) {
     if (sample->contention == "none" && sample->kind != "pitched" && sample->row_bytes == 0) {
@@ -142,7 +156,7 @@ void FitCurves(const Samples& samples, const CurveFitOptions& options, FittedLin
     }
   }
   for (const auto& [key, group] : groups) {
-    link->kinds[key.first][static_cast<std::size_t>(key.second)] = CurveOf(group, options, warnings);
+    link->kinds[key.first][static_cast<std::size_t>(key.second)] = CurveOf(group, options, &link->warnings);
   }
 }
 
@@ -214,10 +228,33 @@ void FitPitchedRow(const Samples& samples, FittedLink* link) {
                        SourceOf(used, "pitched copies against contiguous pinned ones of the same bytes")};
 }
 
-// Bytes per nanosecond beyond the last point.
-double RateOf(const TransferCurve& curve) {
-  const TransferCurve::Point &a = curve.points[curve.points.size() - 2], &b = curve.points.back();
-  return static_cast<double>(b.bytes - a.bytes) / static_cast<double>(std::max<Nanos>(1, b.time - a.time));
+FittedLink FitLink(const LinkKey& key, const Samples& samples, const CurveFitOptions& options) {
+  FittedLink link;
+  std::tie(link.device, link.host, link.link) = key;
+  FitCurves(samples, options, &link);
+  FitDuplex(samples, &link);
+  FitPitchedRow(samples, &link);
+  DeriveOversubscribed(&link);
+  return link;
+}
+
+}  // namespace
+
+std::vector<std::string> TransferFit::Warnings() const {
+  std::vector<std::string> warnings;
+  for (const FittedLink& link : links) warnings.insert(warnings.end(), link.warnings.begin(), link.warnings.end());
+  return warnings;
+}
+
+TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions& options) {
+  std::map<LinkKey, Samples> groups;
+  for (const Sample& sample : samples) {
+    if (Serves(sample)) groups[{sample.device, sample.host, sample.link}].push_back(&sample);
+  }
+  TransferFit fit;
+  for (const auto& [key, group] : groups) fit.links.push_back(FitLink(key, group, options));
+  fit.slowdowns = FitSlowdowns(samples);
+  return fit;
 }
 
 // A page that comes in by a fault makes another one go out first: the times of both add up. At best those that go are
@@ -229,7 +266,7 @@ void DeriveOversubscribed(FittedLink* link) {
   for (const char* kind : {"managed_prefetch", "pinned"}) {
     if (out == nullptr) out = CurveFor(*link, kind, Direction::kDeviceToHost);
   }
-  const double arrival = RateOf(in->curve), departure = out == nullptr ? arrival : RateOf(out->curve);
+  const double arrival = in->curve.Rate(), departure = out == nullptr ? arrival : out->curve.Rate();
   const double both = 1 / (1 / arrival + 1 / departure);
   link->oversubscribed_rate = RangedValue{both,
                                           both / 2,
@@ -238,59 +275,6 @@ void DeriveOversubscribed(FittedLink* link) {
                                           {Source::Kind::kAssumed,
                                            "no eviction in the samples; every page that faults in takes the time of "
                                            "one that goes, half of that at worst, that of the fault alone at best"}};
-}
-
-FittedLink FitLink(const LinkKey& key, const Samples& samples, const CurveFitOptions& options,
-                   std::vector<std::string>* warnings) {
-  FittedLink link;
-  std::tie(link.device, link.host, link.link) = key;
-  FitCurves(samples, options, &link, warnings);
-  FitDuplex(samples, &link);
-  FitPitchedRow(samples, &link);
-  DeriveOversubscribed(&link);
-  return link;
-}
-
-void SetOtherMemory(OtherMemory::Kind kind, const std::array<TransferCurve, 2>& curves, Link* link) {
-  for (OtherMemory& memory : link->other_memory) {
-    if (memory.kind != kind) continue;
-    memory.curves = curves;
-    return;
-  }
-  link->other_memory.push_back({kind, curves, ""});
-}
-
-}  // namespace
-
-TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions& options) {
-  std::map<LinkKey, Samples> groups;
-  for (const Sample& sample : samples) {
-    if (Serves(sample)) groups[{sample.device, sample.host, sample.link}].push_back(&sample);
-  }
-  TransferFit fit;
-  for (const auto& [key, group] : groups) fit.links.push_back(FitLink(key, group, options, &fit.warnings));
-  fit.slowdowns = FitSlowdowns(samples);
-  return fit;
-}
-
-bool SetCurves(const FittedLink& fitted, Link* link) {
-  const auto both = [&](const char* kind) -> std::optional<std::array<TransferCurve, 2>> {
-    const FittedCurve* in = CurveFor(fitted, kind, Direction::kHostToDevice);
-    const FittedCurve* out = CurveFor(fitted, kind, Direction::kDeviceToHost);
-    if (in == nullptr || out == nullptr) return std::nullopt;
-    return std::array<TransferCurve, 2>{in->curve, out->curve};
-  };
-  const auto pinned = both("pinned");
-  if (!pinned) return false;
-  link->curves = *pinned;
-  for (std::size_t kind = 0; kind < OtherMemoryNames().size(); ++kind) {
-    if (const auto found = both(OtherMemoryNames()[kind].c_str())) {
-      SetOtherMemory(static_cast<OtherMemory::Kind>(kind), *found, link);
-    }
-  }
-  link->duplex_factor = fitted.duplex.value;
-  link->duplex_source = fitted.duplex.source;
-  return true;
 }
 
 }  // namespace spillway

@@ -22,8 +22,9 @@ namespace spillway {
 struct FittedCurve {
   TransferCurve curve;
   int samples = 0, sizes = 0;
-  // |curve / measured - 1| at sizes of 64 KiB and more, each predicted without it; negative: too few sizes to tell.
-  double left_out_median = -1, left_out_p90 = -1;
+  std::vector<TimedCopy> copies = {};  // what it was fitted to, by size
+  // Copies of 64 KiB and more, each size predicted without it; empty: too few sizes to tell.
+  std::vector<LeftOutCopy> left_out = {};
 };
 
 struct FittedLink {
@@ -40,12 +41,13 @@ struct FittedLink {
   // another one go. Derived, never measured: without eviction at best, twice the traffic at worst. Absent without a
   // curve of "managed_touch".
   std::optional<RangedValue> oversubscribed_rate;
+  std::vector<std::string> warnings;  // what was weakened and why: one sentence each
 };
 
 struct TransferFit {
-  std::vector<FittedLink> links;          // by device, host and link
-  std::vector<FittedSlowdown> slowdowns;  // by device, op and pass; only what was measured
-  std::vector<std::string> warnings;      // what was weakened and why: one sentence each
+  std::vector<FittedLink> links;              // by device, host and link
+  std::vector<FittedSlowdown> slowdowns;      // by device, op and pass; only what was measured
+  std::vector<std::string> Warnings() const;  // those of all links
 };
 
 // Uses samples of copies between host and device, and kernel samples that have a twin without contention; leaves the
@@ -53,9 +55,8 @@ struct TransferFit {
 // but "none" is a copy. REQUIRES: finite times.
 TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions& options = {});
 
-// The pinned curves and the duplex factor of `fitted` in a link of a profile, and those of other memory where both
-// directions are known; the rest of `link` stays. False, and nothing changed: no pinned curve in one of the directions.
-bool SetCurves(const FittedLink& fitted, Link* link);
+// Sets `oversubscribed_rate` from the curves.
+void DeriveOversubscribed(FittedLink* link);
 
 }  // namespace spillway
 

@@ -2,6 +2,17 @@
 
 namespace spillway {
 
+namespace {
+
+// As log_time, of the kernels of the reference stack.
+double TimeOnReference(const FitGroup& group, const GroupFit& fit, FitRow row) {
+  row.stack = group.reference;
+  const bool told = row.known >= 0 && !row.chosen;
+  return ObservedLog(fit, row, told ? LogTime(group, fit, row, row.known) : Fastest(group, fit, row).log_time);
+}
+
+}  // namespace
+
 RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRow& row) {
   RowPrediction result;
   const Prediction fastest = Fastest(group, fit, row);
@@ -10,6 +21,7 @@ RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRo
   result.log_time = ObservedLog(fit, row, fastest.log_time);
   result.log_known = row.known < 0 ? result.log_time : ObservedLog(fit, row, LogTime(group, fit, row, row.known));
   if (row.known >= 0 && !row.chosen) result.log_time = result.log_known;
+  result.offset = result.log_time - TimeOnReference(group, fit, row);
   return result;
 }
 
@@ -41,7 +53,7 @@ std::vector<ErrorSample> ErrorSamples(const FitGroup& group, std::span<const Row
   for (std::size_t r = 0; r < group.rows.size(); ++r) {
     const FitRow& row = group.rows[r];
     if (!predictions[r].made || (candidate >= 0 && CandidateOf(row, predictions[r]) != candidate)) continue;
-    samples.push_back({row.log_time - predictions[r].log_time, row.weight, row.stack});
+    samples.push_back({row.log_time - predictions[r].log_time, row.weight, row.origin, predictions[r].offset});
   }
   return samples;
 }

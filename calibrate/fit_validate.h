@@ -17,6 +17,7 @@ struct RowPrediction {
                          // fastest; harness floor included; of nanoseconds
   double log_known = 0;  // of the measured algorithm where known, else as above
   int candidate = -1;    // the fastest
+  double offset = 0;     // of log_time: for knowing the stack
 };
 RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRow& row);
 

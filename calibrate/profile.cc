@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 
 #include "model/kernel_form.h"
@@ -19,15 +18,8 @@ constexpr const char* kFitNote = "fit: ";
 // first + (last - first) / (p + 1).
 CallFloor FloorOf(const HarnessFloor& floor) {
   const double added = floor.first_added_ns + (floor.last_added_ns - floor.first_added_ns) / (floor.added_power + 1);
-  return {floor.harness, floor.op, floor.pass, std::llround(added), std::llround((floor.first_ns + floor.last_ns) / 2)};
-}
-
-// The fitted link of that host and locality; nullptr: none.
-const FittedLink* FindLink(const TransferFit& fit, const std::string& host, const std::string& locality) {
-  for (const FittedLink& link : fit.links) {
-    if (link.host == host && link.link == locality) return &link;
-  }
-  return nullptr;
+  const double time = (floor.first_ns + floor.last_ns) / 2;
+  return {floor.harness, floor.op, floor.pass, std::llround(added), std::llround(time), floor.math};
 }
 
 // No figure of a fit is known better than this.
@@ -40,6 +32,11 @@ KernelModel Rounded(KernelModel model) {
     *figure = FiveDigits(*figure);
   }
   return model;
+}
+
+SoftwareStack Rounded(SoftwareStack stack) {
+  for (double* factor : {&stack.arithmetic, &stack.memory, &stack.special}) *factor = FiveDigits(*factor);
+  return stack;
 }
 
 // Whether the model's algorithm runs every launch of its op and pass: the most awkward one, if it is a convolution.
@@ -68,31 +65,20 @@ bool IsServed(const CostLaw& law, const std::vector<KernelModel>& models) {
 
 }  // namespace
 
-std::vector<std::string> HostsOf(const TransferFit& fit) {
-  std::vector<std::string> hosts;
-  for (const FittedLink& link : fit.links) {
-    if (std::find(hosts.begin(), hosts.end(), link.host) == hosts.end()) hosts.push_back(link.host);
-  }
-  return hosts;
-}
-
-int SetLinks(const TransferFit& fit, const std::string& host, Machine* machine) {
-  int set = 0;
-  const char* const localities[] = {"local", "remote"};
-  for (std::size_t i = 0; i < std::size(localities) && i < machine->links.size(); ++i) {
-    const FittedLink* const fitted = FindLink(fit, host, localities[i]);
-    if (fitted != nullptr && SetCurves(*fitted, &machine->links[i])) ++set;
-  }
-  return set;
+void DropServedLaws(Machine* machine) {
+  Device& device = machine->devices.at(0);
+  std::erase_if(device.laws, [&](const CostLaw& law) { return IsServed(law, device.models); });
 }
 
 Machine ProfileFrom(Machine base, const FitResult& fit) {
   Device& device = base.devices.at(0);
   device.models.clear();
   for (const KernelModel& model : fit.models) device.models.push_back(Rounded(model));
-  std::erase_if(device.laws, [&](const CostLaw& law) { return IsServed(law, fit.models); });
+  DropServedLaws(&base);
   device.call_floors.clear();
   for (const HarnessFloor& floor : fit.floors) device.call_floors.push_back(FloorOf(floor));
+  device.stacks.clear();
+  for (const SoftwareStack& stack : fit.stacks) device.stacks.push_back(Rounded(stack));
   std::erase_if(base.notes, [](const std::string& note) { return note.starts_with(kFitNote); });
   for (const std::string& warning : fit.warnings) base.notes.push_back(kFitNote + warning);
   return base;

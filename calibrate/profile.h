@@ -2,11 +2,7 @@
 #ifndef SPILLWAY_CALIBRATE_PROFILE_H_
 #define SPILLWAY_CALIBRATE_PROFILE_H_
 
-#include <string>
-#include <vector>
-
 #include "calibrate/fit.h"
-#include "calibrate/fit_transfer.h"
 #include "hw/machine.h"
 
 namespace spillway {
@@ -17,11 +13,8 @@ namespace spillway {
 // profile.
 Machine ProfileFrom(Machine base, const FitResult& fit);
 
-// The hosts whose links were measured, in order.
-std::vector<std::string> HostsOf(const TransferFit& fit);
-// Puts the curves measured on `host` into the machine's links: "local" into the first, "remote" into the second. The
-// number of links set; one without samples of pinned memory in both directions stays as it was.
-int SetLinks(const TransferFit& fit, const std::string& host, Machine* machine);
+// Takes out the laws of the first device that no launch reaches, since its models serve them all.
+void DropServedLaws(Machine* machine);
 
 }  // namespace spillway
 

@@ -54,6 +54,7 @@ struct Sample {
   Bytes workspace = kUsualWorkspace;  // asked for; negative: not known
   std::string op;                     // as written
   std::string harness, source, network, note, date;
+  int rows = 1;            // of the files that it stands for: an operation that a network has often comes often
   int file = 0, line = 0;  // where it stands: index into the files read, line from 1
   bool operator==(const Sample&) const = default;
 };

@@ -229,6 +229,10 @@ SampleSet ParseSamples(std::string text, const std::string& file) {
   return set;
 }
 
+SampleSet ParseRows(std::string text, const std::string& file) {
+  return ParseOne(std::move(text), file, Purpose::kResults);
+}
+
 SampleSet ReadOperations(const std::string& path) {
   Document document = LoadCsvText(path);
   return ParseOne(std::move(document.text), path, Purpose::kOperations);

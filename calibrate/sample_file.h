@@ -25,6 +25,8 @@ struct SampleSet {
 // median; where they disagree by more than a quarter and more than their own spreads, a warning names both lines.
 SampleSet ReadSamples(std::span<const std::string> paths);
 SampleSet ParseSamples(std::string text, const std::string& file);
+// The same without merging: every row of a journal.
+SampleSet ParseRows(std::string text, const std::string& file);
 
 // Operations without results, to be estimated: neither device nor time is required, and nothing is merged.
 SampleSet ReadOperations(const std::string& path);
@@ -35,6 +37,10 @@ std::vector<std::string> Devices(const SampleSet& set);
 
 // All columns that some sample uses; reading it gives the same samples, `file` and `line` apart.
 std::string WriteSamples(std::span<const Sample> samples);
+
+// For files that grow row by row: the names of all columns, and one row under them; each ends with a line feed.
+std::string SampleHeader();
+std::string SampleLine(const Sample& sample);
 
 }  // namespace spillway
 

@@ -37,12 +37,13 @@ Sample Merged(const std::vector<Sample>& group) {
   Sample merged = group.front();
   std::vector<double> times;
   double low = group.front().microseconds, high = low;
-  merged.repetitions = 0;
+  merged.repetitions = merged.rows = 0;
   for (const Sample& sample : group) {
     times.push_back(sample.microseconds);
     low = std::min({low, sample.microseconds, sample.p10 > 0 ? sample.p10 : sample.microseconds});
     high = std::max({high, sample.microseconds, sample.p90});
     merged.repetitions += std::max(sample.repetitions, 1);
+    merged.rows += sample.rows;
     merged.workspace = std::max(merged.workspace, sample.workspace);
   }
   merged.microseconds = Median(std::move(times));

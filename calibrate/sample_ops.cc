@@ -96,7 +96,7 @@ const std::vector<std::string>& CopyDirections() {
 }
 
 const std::vector<std::string>& KernelKinds() {
-  static const std::vector<std::string> kinds = {"cold", "warm", "race"};
+  static const std::vector<std::string> kinds = {"cold", "warm", "race", "step"};
   return kinds;
 }
 

@@ -36,7 +36,7 @@ constexpr const char* kBest = "best";  // alone or before ":NAME"
 // What a copy between host and device, or on the device, can be.
 const std::vector<std::string>& CopyKinds();
 const std::vector<std::string>& CopyDirections();
-const std::vector<std::string>& KernelKinds();  // state of the data: "cold", "warm"; "race": timed while others ran
+const std::vector<std::string>& KernelKinds();  // state of the data: "cold", "warm", "step"; "race": others ran
 
 // fma stands for fp32: true fp32 products.
 const std::vector<std::string>& MathWords();

@@ -157,6 +157,15 @@ std::vector<std::size_t> UsedColumns(const std::vector<Cells>& rows) {
 
 }  // namespace
 
+std::string SampleHeader() { return Line({kColumnNames.begin(), kColumnNames.end()}); }
+
+std::string SampleLine(const Sample& sample) {
+  const Cells cells = CellsOf(sample);
+  std::vector<std::string> line;
+  for (std::size_t column = 0; column < kColumnNames.size(); ++column) line.push_back(cells.Get(column));
+  return Line(line);
+}
+
 std::string WriteSamples(std::span<const Sample> samples) {
   std::vector<Cells> rows;
   for (const Sample& sample : samples) rows.push_back(CellsOf(sample));

@@ -14,13 +14,14 @@ constexpr double kMostError = 10;
 constexpr double kMostSlowdown = 10;
 constexpr double kMostWork = 1e21;
 constexpr double kMostParameter = 1e15;
+constexpr double kMostFactor = 100;
 
 std::vector<KernelModel::Parameter> ReadParameters(const Node& node, Diagnostics& diagnostics,
                                                    const std::string& owner) {
   MapReader reader(node, diagnostics, "parameters of " + owner);
   std::vector<KernelModel::Parameter> parameters;
   for (const auto& entry : node.entries) {
-    parameters.push_back({entry.key, reader.RequiredNumber(entry.key, -kMostParameter, kMostParameter)});
+    parameters.push_back({entry.key, reader.RequiredNumber(entry.key, -kMostParameter, kMostParameter), entry.mark});
   }
   reader.Finish();
   return parameters;
@@ -52,6 +53,8 @@ KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const st
   model.copy_slowdown = reader.NumberOr("copy_slowdown", model.copy_slowdown, 1, kMostSlowdown);
   if (const Node* work = reader.Optional("work")) ReadWork(*work, diagnostics, model);
   model.source = ReadSource(reader, diagnostics);
+  model.places = {diagnostics.file(),         reader.MarkOf("form"), reader.MarkOf("op"),        reader.MarkOf("pass"),
+                  reader.MarkOf("algorithm"), reader.MarkOf("math"), reader.MarkOf("parameters")};
   reader.Finish();
   return model;
 }
@@ -81,6 +84,7 @@ CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::s
   floor.harness = reader.RequiredString("harness");
   floor.op = reader.RequiredString("op");
   floor.pass = reader.StringOr("pass", "");
+  floor.math = reader.StringOr("math", "");
   floor.added = reader.DurationOr("added", 0);
   floor.floor = reader.RequiredDuration("floor");
   reader.Finish();
@@ -88,9 +92,30 @@ CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::s
 }
 
 std::string CallFloorText(const CallFloor& floor) {
-  return fmt::format("      - {{harness: {}, op: {}, pass: {}, added: {}, floor: {}}}\n", Quoted(floor.harness),
-                     Quoted(floor.op), Quoted(floor.pass), FormatDurationExact(floor.added),
+  const std::string math = floor.math.empty() ? "" : fmt::format("math: {}, ", Quoted(floor.math));
+  return fmt::format("      - {{harness: {}, op: {}, pass: {}, {}added: {}, floor: {}}}\n", Quoted(floor.harness),
+                     Quoted(floor.op), Quoted(floor.pass), math, FormatDurationExact(floor.added),
                      FormatDurationExact(floor.floor));
+}
+
+SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
+  MapReader reader(node, diagnostics, "stack of " + owner);
+  SoftwareStack stack;
+  stack.name = reader.RequiredString("name");
+  stack.op = reader.RequiredString("op");
+  stack.pass = reader.RequiredString("pass");
+  stack.math = reader.StringOr("math", stack.math);
+  stack.arithmetic = reader.NumberOr("arithmetic", 1, 1 / kMostFactor, kMostFactor);
+  stack.memory = reader.NumberOr("memory", 1, 1 / kMostFactor, kMostFactor);
+  stack.special = reader.NumberOr("special", 1, 1 / kMostFactor, kMostFactor);
+  reader.Finish();
+  return stack;
+}
+
+std::string StackText(const SoftwareStack& stack) {
+  return fmt::format("      - {{name: {}, op: {}, pass: {}, math: {}, arithmetic: {}, memory: {}, special: {}}}\n",
+                     Quoted(stack.name), Quoted(stack.op), Quoted(stack.pass), Quoted(stack.math), stack.arithmetic,
+                     stack.memory, stack.special);
 }
 
 }  // namespace spillway

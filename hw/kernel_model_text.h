@@ -1,4 +1,4 @@
-// Fitted kernel models in profiles: reading and writing one entry of `models` or `call_floors`.
+// Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
 #ifndef SPILLWAY_HW_KERNEL_MODEL_TEXT_H_
 #define SPILLWAY_HW_KERNEL_MODEL_TEXT_H_
 
@@ -16,6 +16,9 @@ std::string KernelModelText(const KernelModel& model);
 
 CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::string& owner);
 std::string CallFloorText(const CallFloor& floor);
+
+SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::string& owner);
+std::string StackText(const SoftwareStack& stack);
 
 }  // namespace spillway
 

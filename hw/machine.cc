@@ -38,6 +38,12 @@ Nanos TransferCurve::Time(Bytes bytes) const {
   return static_cast<Nanos>(std::llround(std::fmin(time, kLongest)));
 }
 
+double TransferCurve::Rate() const {
+  assert(points.size() >= 2);
+  const Point &from = points[points.size() - 2], &to = points.back();
+  return static_cast<double>(to.bytes - from.bytes) / static_cast<double>(std::max<Nanos>(1, to.time - from.time));
+}
+
 const std::vector<std::string>& OtherMemoryNames() {
   static const std::vector<std::string> kNames = {"pageable", "managed_prefetch", "managed_touch"};
   return kNames;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hw/document.h"
 #include "hw/units.h"
 
 namespace spillway {
@@ -39,6 +40,7 @@ struct TransferCurve {
   double error = 0.1;         // relative error of an answer (one standard deviation)
   Source source;
   Nanos Time(Bytes bytes) const;
+  double Rate() const;  // bytes per nanosecond beyond the last point
   bool operator==(const TransferCurve&) const = default;
 };
 
@@ -108,7 +110,15 @@ struct KernelModel {
   struct Parameter {
     std::string name;
     double value = 0;
-    bool operator==(const Parameter&) const = default;
+    Mark mark = {};  // as in Places
+    bool operator==(const Parameter& other) const { return name == other.name && value == other.value; }
+  };
+  // Where a file says so, for complaints of those who know what a profile may name; no part of what it says. An empty
+  // `file`: a program made the model.
+  struct Places {
+    std::string file;
+    Mark form, op, pass, algorithm, math, parameters;
+    bool operator==(const Places&) const { return true; }
   };
   std::string form;       // "winograd_nonfused"
   std::string op, pass;   // "convolution", "forward"
@@ -124,15 +134,42 @@ struct KernelModel {
   // outside says so.
   double least_work = 0, most_work = 0;
   Source source;
+  Places places = {};
   bool operator==(const KernelModel&) const = default;
 };
 
 // What a measuring harness shows of a call beside the kernel ("pytorch-2.1-events"): time that it adds, and a floor
 // below which no call seems to go. No part of a kernel's time; kept to compare predictions with that harness' samples.
 struct CallFloor {
-  std::string harness, op, pass;
+  std::string harness, op, pass;  // "" for the pass: every one
   Nanos added = 0, floor = 0;
+  std::string math{};  // "fp32"; "" = every one
   bool operator==(const CallFloor&) const = default;
+};
+
+// How fast a software stack runs the kernels of one op, where the samples of a fit are of several: factors relative to
+// the reference stack, whose rates `models` have and whose own factors are 1. Kept to compare predictions with samples
+// of that stack. calibrate/fit_stacks.h says what the factors are and how stacks are named.
+struct SoftwareStack {
+  std::string name, op, pass;
+  std::string math = "fp32";
+  double arithmetic = 1, memory = 1, special = 1;
+  bool operator==(const SoftwareStack&) const = default;
+};
+
+// What one launch took on this very machine: the key of a launch as text (model/launch_text.h), and its time. Preferred
+// to `models`, which are for the launches nobody measured.
+struct MeasuredOp {
+  std::string op, pass;   // "convolution", "forward"
+  std::string shape;      // "32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1"
+  std::string algorithm;  // the library's name for it; "" where there is no choice
+  std::string math = "fp32", precision = "fp32", layout = "nchw";
+  bool accumulate = false;
+  Nanos time = 0;
+  double error = 0.02;         // relative, one standard deviation: how far the time strays from run to run
+  Bytes workspace = 0;         // what a plan has to grant for it; 0 for ops that are granted none
+  double copy_slowdown = 1.0;  // as in CostLaw; 1 = not measured, the model's holds
+  bool operator==(const MeasuredOp&) const = default;
 };
 
 struct Device {
@@ -146,9 +183,12 @@ struct Device {
   Bytes l2_cache = 0;  // 0 = not known
   HostCosts host_costs;
   std::vector<CostLaw> laws;
-  std::string models_from;  // the profile whose first device taught the two below; "" = this one's own
+  std::string models_from;  // the profile whose first device taught the three below; "" = this one's own
   std::vector<KernelModel> models;
   std::vector<CallFloor> call_floors;
+  std::vector<SoftwareStack> stacks;
+  std::vector<MeasuredOp> measured;  // no launch twice with one algorithm
+  Source measured_source{Source::Kind::kMeasured, "on this machine"};
   // Standard deviation of the logarithm that all kernel times share: what another driver, library version, clock or
   // cooling does to one kernel it does to all. Measured profiles of the very machine have less.
   double stack_error = 0.15;

@@ -2,7 +2,7 @@
 //
 // A profile is a map; hw/unit.yaml shows every key in use. (r) = required, [..] = range.
 //
-//   name (r), description, software (r)          text
+//   name (r), description (r), software (r)      text
 //   notes                                        list of texts
 //   hosts (r)      list of {name (r), memory (r) > 0, pinned_limit = memory, source (r)}
 //   devices (r)    list of
@@ -15,12 +15,18 @@
 //     laws            list of {op (r), pass (r), window, flop_fraction (r) [0..5], bandwidth_fraction (r) [0..5],
 //                      fixed = 0 ns, workspace = 0 B, error = 0.3 [0..10], copy_slowdown = 1 [1..10], source (r)};
 //                      (op, pass, window) unique
-//     models_from     a profile (as same_as below): models and call floors of its first device, instead of own ones
-//     call_floors     list of {harness (r), op (r), pass, added = 0 ns, floor (r)}
+//     models_from     a profile (as same_as below): models, call floors and stacks of its first device, not own ones
+//     call_floors     list of {harness (r), op (r), pass, math, added = 0 ns, floor (r)}
+//     stacks          list of {name (r), op (r), pass (r), math = fp32, arithmetic = 1, memory = 1, special = 1: all
+//                      [0.01..100]}
 //     stack_error     = 0.15 [0..10]
 //     models          list of {form (r), op (r), pass (r), algorithm, math = fp32, parameters (r): map of numbers,
 //                      shared_error = 0.1 [0..10], own_error = 0.2 [0..10], copy_slowdown = 1 [1..10],
 //                      work: {least, most}, source (r)}; forms and their parameters: model/kernel_form.h
+//     measured        {source (r), ops (r): list of texts, one for each launch measured on this very machine:
+//                      "OP PASS SHAPE, algorithm NAME, math fp32, precision fp32, layout nchw, accumulate yes,
+//                      time DURATION, error 0.02 [0..10], workspace SIZE, copy_slowdown 1 [1..10]", all but the time
+//                      optional after the first comma}; hw/measured_op_text.h; never taken over by models_from
 //   links (r)      list of
 //     name (r), host (r), device (r)               the last two name entries above
 //     host_to_device (r), device_to_host (r)       {points (r): list of [size, time], error = 0.1 [0..10], source (r)};
@@ -128,6 +134,7 @@ void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector
       }
     }
     device.call_floors = teacher.devices.front().call_floors;
+    device.stacks = teacher.devices.front().stacks;
   }
 }
 

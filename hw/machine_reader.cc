@@ -8,6 +8,7 @@
 
 #include "hw/kernel_model_text.h"
 #include "hw/link_reader.h"
+#include "hw/measured_op_text.h"
 #include "hw/profile_parts.h"
 #include "hw/source_text.h"
 
@@ -145,12 +146,16 @@ Device ProfileReader::ReadDevice(const Node& node) {
   device.models_from = reader.StringOr("models_from", "");
   device.call_floors = ReadList<CallFloor>(reader.Optional("call_floors"), 0, "call floor", diagnostics_,
                                            [&](const Node& item) { return ReadCallFloor(item, diagnostics_, owner); });
+  device.stacks = ReadList<SoftwareStack>(reader.Optional("stacks"), 0, "stack", diagnostics_,
+                                          [&](const Node& item) { return ReadStack(item, diagnostics_, owner); });
   device.stack_error = reader.NumberOr("stack_error", device.stack_error, 0, kMostError);
   device.models = ReadList<KernelModel>(reader.Optional("models"), 0, "model", diagnostics_,
                                         [&](const Node& item) { return ReadKernelModel(item, diagnostics_, owner); });
+  if (const Node* measured = reader.Optional("measured")) ReadMeasured(*measured, diagnostics_, owner, device);
   reader.Check(device.models_from.empty() || device.models.empty(), "models_from", "there are models of its own too");
   reader.Check(device.models_from.empty() || device.call_floors.empty(), "models_from",
                "there are call floors of its own too");
+  reader.Check(device.models_from.empty() || device.stacks.empty(), "models_from", "there are stacks of its own too");
   reader.Finish();
   return device;
 }

@@ -5,6 +5,7 @@
 
 #include "hw/kernel_model_text.h"
 #include "hw/machine.h"
+#include "hw/measured_op_text.h"
 #include "hw/source_text.h"
 
 namespace spillway {
@@ -70,6 +71,7 @@ void PrintDevice(Text& out, const Device& device) {
   PrintHostCosts(out, device.host_costs);
   PrintLaws(out, device.laws);
   Print(out, "    stack_error: {}\n", device.stack_error);
+  if (!device.measured.empty()) Print(out, "{}", MeasuredText(device));
   if (!device.models_from.empty()) {
     Print(out, "    models_from: {}\n", Quoted(device.models_from));
     return;
@@ -78,6 +80,9 @@ void PrintDevice(Text& out, const Device& device) {
   for (const KernelModel& model : device.models) Print(out, "{}", KernelModelText(model));
   Print(out, "    call_floors:{}\n", device.call_floors.empty() ? " []" : "");
   for (const CallFloor& floor : device.call_floors) Print(out, "{}", CallFloorText(floor));
+  if (device.stacks.empty()) return;
+  Print(out, "    stacks:\n");
+  for (const SoftwareStack& stack : device.stacks) Print(out, "{}", StackText(stack));
 }
 
 void PrintCurve(Text& out, const std::string& indent, const char* key, const TransferCurve& curve) {

@@ -1,5 +1,7 @@
-// Names of the library's algorithms, in the order of cuDNN's enumerations (cudnnConvolutionFwdAlgo_t,
-// cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t).
+// Names of the libraries' algorithms, one numbering for all of them: first those of cuDNN in the order of its
+// enumerations (cudnnConvolutionFwdAlgo_t, cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t), then those
+// of the CPU device that have no name yet: "direct", "winograd", "gemm" and "reference", in every pass. A number never
+// changes: it stands in plans and programs.
 #include <array>
 
 #include "model/kernel_form.h"
@@ -7,12 +9,13 @@
 namespace spillway {
 namespace {
 
-constexpr std::array<const char*, 8> kForward = {
-    "implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling", "winograd", "winograd_nonfused"};
-constexpr std::array<const char*, 6> kBackwardData = {"algo_0",     "algo_1",   "fft",
-                                                      "fft_tiling", "winograd", "winograd_nonfused"};
-constexpr std::array<const char*, 7> kBackwardFilter = {
-    "algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling"};
+constexpr std::array<const char*, 9> kForward = {
+    "implicit_gemm", "implicit_precomp_gemm", "gemm",     "direct", "fft", "fft_tiling",
+    "winograd",      "winograd_nonfused",     "reference"};
+constexpr std::array<const char*, 9> kBackwardData = {
+    "algo_0", "algo_1", "fft", "fft_tiling", "winograd", "winograd_nonfused", "direct", "gemm", "reference"};
+constexpr std::array<const char*, 10> kBackwardFilter = {
+    "algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling", "direct", "gemm", "reference"};
 
 }  // namespace
 

@@ -8,8 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hw/document.h"
 #include "model/hash.h"
 #include "model/law_cost.h"
+#include "model/measured_cost.h"
 #include "model/model_cost.h"
 
 namespace spillway {
@@ -25,11 +27,7 @@ double LinkRate(const Machine& machine, int device) {
   double rate = 0;
   for (const Link& link : machine.links) {
     if (link.device != device) continue;
-    for (const TransferCurve& curve : link.curves) {
-      const auto& a = curve.points[curve.points.size() - 2];
-      const auto& b = curve.points.back();
-      rate = std::max(rate, static_cast<double>(b.bytes - a.bytes) / static_cast<double>(b.time - a.time));
-    }
+    for (const TransferCurve& curve : link.curves) rate = std::max(rate, curve.Rate());
     break;  // copies take the first link
   }
   return rate;
@@ -78,21 +76,31 @@ class CostModel::Memo {
   std::unordered_map<Key, Cost, KeyHash> costs_;
 };
 
-class CostModel::Models {
+// What each device has to answer from.
+class CostModel::Answers {
  public:
-  explicit Models(const Machine& machine) {
-    for (const Device& device : machine.devices) {
-      const int index = static_cast<int>(devices_.size());
-      devices_.push_back({.chip = ChipOf(device),
-                          .models = ResolveModels(device, machine.name),
-                          .link_rate = LinkRate(machine, index)});
+  explicit Answers(const Machine& machine) {
+    std::vector<std::string> mistakes;
+    for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+      const Device& device = machine.devices[i];
+      try {
+        devices_.push_back({.chip = ChipOf(device),
+                            .models = ResolveModels(device, machine.name),
+                            .measured = MeasuredLaunches(device, machine.name),
+                            .link_rate = LinkRate(machine, static_cast<int>(i))});
+      } catch (const UserError& error) {
+        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+      }
     }
+    if (!mistakes.empty()) throw UserError(std::move(mistakes));
   }
 
   Cost Answer(const Device& device, const Launch& launch, int index) const {
     const OnDevice& on = devices_[static_cast<std::size_t>(index)];
-    std::optional<Cost> cost = CostByModels(on.models, on.chip, launch);
+    std::optional<Cost> cost = MeasuredOrModel(on, launch);
     if (!cost) return CostByLaw(device, launch);
+    const bool timed = cost->how == std::string_view("measured");
+    if (timed && cost->copy_slowdown == 1) cost->copy_slowdown = SlowdownByModel(on, launch, *cost);
     if (cost->copy_slowdown == 1) cost->copy_slowdown = ShareOfMemory(device, launch, cost->time, on.link_rate);
     return *cost;
   }
@@ -101,15 +109,36 @@ class CostModel::Models {
   struct OnDevice {
     Chip chip;
     std::vector<ResolvedModel> models;
+    MeasuredLaunches measured;
     double link_rate = 0;
   };
+
+  // An algorithm that was measured and wants more workspace than is granted cannot run, whatever its model says of it.
+  static std::optional<Cost> MeasuredOrModel(const OnDevice& on, const Launch& launch) {
+    const MeasuredLaunches::Choice measured = on.measured.Choose(launch);
+    if (measured.fits) return measured.cost;
+    const std::optional<Cost> model = CostByModels(on.models, on.chip, launch, measured.too_large);
+    if (!measured.cost || (model && model->workspace <= std::max(launch.workspace, measured.cost->workspace))) {
+      return model;
+    }
+    return measured.cost;
+  }
+
+  // A launch timed by itself slows down as its model says, where that was measured.
+  static double SlowdownByModel(const OnDevice& on, const Launch& launch, const Cost& cost) {
+    Launch chosen = launch;
+    chosen.algorithm = cost.algorithm;
+    const std::optional<Cost> model = CostByModels(on.models, on.chip, chosen);
+    return model ? model->copy_slowdown : 1;
+  }
+
   std::vector<OnDevice> devices_;
 };
 
 CostModel::CostModel(const Machine& machine, const CostOptions& options)
     : machine_(&machine),
       options_(options),
-      models_(std::make_unique<const Models>(machine)),
+      answers_(std::make_unique<const Answers>(machine)),
       memo_(std::make_unique<Memo>()) {}
 
 CostModel::~CostModel() = default;
@@ -119,7 +148,7 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
   Key key{launch, device};
   if (launch.workspace == kUsualWorkspace) key.launch.workspace = options_.workspace_limit;
   return memo_->Get(
-      key, [&] { return models_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device); });
+      key, [&] { return answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device); });
 }
 
 Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t rows) const {

@@ -1,6 +1,8 @@
 // From an operation to its time on a machine, with the origin of the answer and how sure it is.
 //
 // Never a bare number: every answer is a Cost. In this order:
+//   measured  the very launch was timed on this machine (hw/machine.h, MeasuredOp): the fastest of its algorithms that
+//             were timed and run in the workspace granted. Others are not compared: what was timed decides
 //   model     the fastest of the fitted kernel models of the profile (hw/machine.h, KernelModel) that can run the
 //             launch in the workspace granted
 //   law       a roofline with fitted fractions (CostLaw), for ops without a model
@@ -27,7 +29,7 @@ struct Cost {
   double shared_error = 0;
   // Identity of the model, law or curve: equal models are wrong together, on whatever machine.
   std::uint64_t group = 0;
-  const char* how = "";        // "model", "model beyond its data", "law", "roofline", "curve": static text
+  const char* how = "";        // "measured", "model", "model beyond its data", "law", "roofline", "curve": static
   std::int32_t algorithm = 0;  // 1 + index into AlgorithmNames, 0 where there is no choice or none is known
   // What the algorithm needs to run in that time. More than was granted only where nothing needs less.
   Bytes workspace = 0;
@@ -39,7 +41,8 @@ struct CostOptions {
 };
 
 // Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered.
-// Throws UserError if a kernel model of the profile names a form, parameter or op that this program does not know.
+// Throws UserError if a kernel model or a measured launch of the profile names a form, parameter, op or shape that this
+// program does not know.
 class CostModel {
  public:
   explicit CostModel(const Machine& machine, const CostOptions& options = {});
@@ -55,10 +58,10 @@ class CostModel {
 
  private:
   class Memo;
-  class Models;
+  class Answers;
   const Machine* machine_;
   CostOptions options_;
-  std::unique_ptr<const Models> models_;
+  std::unique_ptr<const Answers> answers_;
   std::unique_ptr<Memo> memo_;
 };
 

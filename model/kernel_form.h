@@ -5,10 +5,13 @@
 // efficiencies and latencies as fractions of the chip's figures wherever that makes sense, so that what was learnt on
 // one device carries to another through the physics. Fitting them is calibrate/fit.h's work.
 //
+// Forms of GPUs' libraries and forms of processors' are two families: a device is fitted with those of its own.
+//
 // To add a form: one file in model/kernels/, one declaration in model/kernels/forms.h, one line in kernel_forms.cc.
 #ifndef SPILLWAY_MODEL_KERNEL_FORM_H_
 #define SPILLWAY_MODEL_KERNEL_FORM_H_
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -37,6 +40,8 @@ struct FormParameter {
   double prior_spread = 0.5;  // of the logarithm (positive), or absolute: how far devices differ
 };
 
+enum class Platform : std::uint8_t { kGpu, kCpu };
+
 struct KernelForm {
   const char* name;  // "winograd_nonfused"
   const char* description;
@@ -51,12 +56,15 @@ struct KernelForm {
   double (*time)(const Launch&, const Chip&, std::span<const double> parameters);
   // Bytes of scratch the library asks for.
   Bytes (*workspace)(const Launch&);
+  Platform platform = Platform::kGpu;
 };
 
-const std::vector<KernelForm>& KernelForms();
+const std::vector<KernelForm>& KernelForms();  // of all platforms
+std::span<const KernelForm> KernelForms(Platform platform);
 const KernelForm* FindKernelForm(std::string_view name);  // nullptr: none
 
-// Algorithms of the library by pass: index + 1 is Launch::algorithm. Empty for ops without a choice.
+// Algorithms by pass, of all libraries: index + 1 is Launch::algorithm. Which of them a device has is for its models and
+// measurements to say. Empty for ops without a choice.
 std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass);
 // 0 for "" or an unknown name.
 std::int32_t AlgorithmByName(OpKind kind, Pass pass, std::string_view name);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/kernel_form.h"
 #include "model/kernels/forms.h"
 
@@ -18,8 +20,23 @@ const std::vector<KernelForm>& KernelForms() {
       PoolingForm(),
       LrnForm(),
       SoftmaxForm(),
+      // Of processors, behind those of GPUs.
+      CpuDirectForm(),
+      CpuWinogradForm(),
+      CpuGemmForm(),
+      CpuLinearForm(),
+      CpuStreamingForm(),
   };
   return kForms;
+}
+
+std::span<const KernelForm> KernelForms(Platform platform) {
+  const std::vector<KernelForm>& all = KernelForms();
+  const auto first_cpu =
+      std::find_if(all.begin(), all.end(), [](const KernelForm& form) { return form.platform == Platform::kCpu; });
+  const std::span<const KernelForm> forms(all);
+  const auto gpu = static_cast<std::size_t>(first_cpu - all.begin());
+  return platform == Platform::kGpu ? forms.first(gpu) : forms.subspan(gpu);
 }
 
 const KernelForm* FindKernelForm(std::string_view name) {

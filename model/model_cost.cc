@@ -1,14 +1,7 @@
 #include "model/model_cost.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
-
-#include "hw/document.h"
-#include "model/hash.h"
-#include "model/names.h"
 
 namespace spillway {
 namespace {
@@ -23,81 +16,6 @@ constexpr double kUnmeasuredError = 0.6;
 constexpr double kLongest = 1e15;  // ns, eleven days: what a profile's parameters may say at most
 // L2 of a device whose profile does not say: of the smallest chips modelled.
 constexpr double kUsualL2 = 3.0 * kMiB;
-
-[[noreturn]] void Refuse(const std::string& machine, const Device& device, const std::string& what) {
-  throw UserError(fmt::format("machine '{}', device '{}': {}", machine, device.name, what));
-}
-
-void RefuseOthers(const KernelModel& model, const KernelForm& form, const std::string& machine, const Device& device) {
-  std::vector<std::string> names;
-  for (const FormParameter& known : form.parameters) names.emplace_back(known.name);
-  for (const KernelModel::Parameter& p : model.parameters) {
-    if (std::find(names.begin(), names.end(), p.name) != names.end()) continue;
-    Refuse(machine, device,
-           fmt::format("model '{}' for {} {}: the form has no parameter '{}'{}", model.form, model.op, model.pass,
-                       p.name, DidYouMean(p.name, names)));
-  }
-}
-
-std::vector<double> ParametersInOrder(const KernelModel& model, const KernelForm& form, const std::string& machine,
-                                      const Device& device) {
-  std::vector<double> values;
-  for (const FormParameter& wanted : form.parameters) {
-    const auto found = std::find_if(model.parameters.begin(), model.parameters.end(),
-                                    [&](const KernelModel::Parameter& p) { return p.name == wanted.name; });
-    if (found == model.parameters.end()) {
-      Refuse(machine, device,
-             fmt::format("model '{}' for {} {} lacks the parameter '{}' ({})", model.form, model.op, model.pass,
-                         wanted.name, wanted.meaning));
-    }
-    // Rates and times: a law would divide by zero or answer a time below it.
-    if (wanted.positive && found->value <= 0) {
-      Refuse(machine, device,
-             fmt::format("model '{}' for {} {}: parameter '{}' ({}) must be more than zero", model.form, model.op,
-                         model.pass, wanted.name, wanted.meaning));
-    }
-    values.push_back(found->value);
-  }
-  RefuseOthers(model, form, machine, device);
-  return values;
-}
-
-const KernelForm& FormOf(const KernelModel& model, const std::string& machine, const Device& device) {
-  if (const KernelForm* form = FindKernelForm(model.form)) return *form;
-  std::vector<std::string> names;
-  for (const KernelForm& form : KernelForms()) names.emplace_back(form.name);
-  Refuse(machine, device, fmt::format("unknown kernel form '{}'{}", model.form, DidYouMean(model.form, names)));
-}
-
-// The value that `find` gives for `name`; refused with the nearest of the names that the values up to `last` have.
-template <typename Value>
-Value Known(const char* what, const std::string& name, std::optional<Value> (*find)(std::string_view),
-            const char* (*name_of)(Value), Value last, const std::string& machine, const Device& device) {
-  if (const std::optional<Value> value = find(name)) return *value;
-  std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
-  Refuse(machine, device, fmt::format("models: unknown {} '{}'{}", what, name, DidYouMean(name, names)));
-}
-
-// An algorithm that the form does not describe would never be chosen, or pass for one without a name.
-std::int32_t AlgorithmOf(const KernelModel& model, const ResolvedModel& m, const std::string& machine,
-                         const Device& device) {
-  const auto served = m.form->algorithms(m.kind, m.pass);
-  const std::vector<std::string> names(served.begin(), served.end());
-  if (std::find(names.begin(), names.end(), model.algorithm) == names.end()) {
-    Refuse(machine, device,
-           fmt::format("model '{}': the form has no algorithm '{}' for {} {}{}", model.form, model.algorithm, model.op,
-                       model.pass, DidYouMean(model.algorithm, names)));
-  }
-  return AlgorithmByName(m.kind, m.pass, model.algorithm);
-}
-
-std::uint64_t IdentityOf(const KernelModel& model) {
-  Hasher hash;
-  hash.Add(model.form).Add(model.op).Add(model.pass).Add(model.algorithm).Add(model.math);
-  for (const KernelModel::Parameter& p : model.parameters) hash.Add(std::bit_cast<std::uint64_t>(p.value));
-  return hash.Value();
-}
 
 double LogBeyond(const KernelModel& model, const Work& work) {
   if (model.most_work <= 0) return 0;
@@ -179,28 +97,20 @@ Chip ChipOf(const Device& device) {
           .l2_bytes = device.l2_cache > 0 ? static_cast<double>(device.l2_cache) : kUsualL2};
 }
 
-std::vector<ResolvedModel> ResolveModels(const Device& device, const std::string& machine) {
-  std::vector<ResolvedModel> resolved;
+Platform PlatformOf(const Device& device) {
   for (const KernelModel& model : device.models) {
-    ResolvedModel m;
-    m.model = &model;
-    m.form = &FormOf(model, machine, device);
-    m.kind = Known("op", model.op, OpKindByName, OpKindName, OpKind::kUpdate, machine, device);
-    m.pass = Known("pass", model.pass, PassByName, PassName, Pass::kUpdate, machine, device);
-    m.math = Known("math", model.math, MathModeByName, MathModeName, MathMode::kBf16, machine, device);
-    m.algorithm = AlgorithmOf(model, m, machine, device);
-    m.parameters = ParametersInOrder(model, *m.form, machine, device);
-    m.group = IdentityOf(model);
-    resolved.push_back(std::move(m));
+    if (const KernelForm* form = FindKernelForm(model.form)) return form->platform;
   }
-  return resolved;
+  return Platform::kGpu;
 }
 
-std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch) {
+std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch,
+                                 std::span<const std::int32_t> except) {
   const MathMode math = ArithmeticFor(models, launch);
   Choice best;
   for (const ResolvedModel& m : models) {
     if (m.math != math || !Serves(m, launch)) continue;
+    if (std::find(except.begin(), except.end(), m.algorithm) != except.end()) continue;
     const Choice choice{&m, m.form->time(launch, chip, m.parameters), m.form->workspace(launch)};
     if (Better(choice, best, launch.workspace)) best = choice;
   }

@@ -2,7 +2,9 @@
 #ifndef SPILLWAY_MODEL_MODEL_COST_H_
 #define SPILLWAY_MODEL_MODEL_COST_H_
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@
 namespace spillway {
 
 Chip ChipOf(const Device& device);
+// Whose forms its models have; of a device without models a GPU's.
+Platform PlatformOf(const Device& device);
 
 // A KernelModel with its form found and its parameters in the form's order.
 struct ResolvedModel {
@@ -25,12 +29,13 @@ struct ResolvedModel {
   std::vector<double> parameters;
 };
 
-// Throws UserError naming machine, device and the nearest known name.
+// Throws UserError with all mistakes: each with its place in the profile, machine, device and the nearest known name.
 std::vector<ResolvedModel> ResolveModels(const Device& device, const std::string& machine);
 
 // `launch.workspace` must be a number of bytes. nullopt: no model can run it (the laws answer then). Where every
-// algorithm wants more than is granted, the one that wants least.
-std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch);
+// algorithm wants more than is granted, the one that wants least. Algorithms of `except` are not considered.
+std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch,
+                                 std::span<const std::int32_t> except = {});
 
 }  // namespace spillway
 

@@ -21,7 +21,7 @@ constexpr const char* kExamples =
     "  spillway list machines\n"
     "  spillway show network resnet50 --batch 256\n"
     "\nExit status: 0 done; 1 an expectation failed under --check; 2 the input is wrong; 3 no strategy fits "
-    "somewhere.\n";
+    "somewhere; 130 calibrate was interrupted.\n";
 
 void AddFiles(CLI::App& app, Command& command) { app.add_option("FILE", command.files, "scenario files")->required(); }
 
@@ -82,13 +82,53 @@ void AddEstimate(CLI::App& app, Command& command) {
 
 void AddFit(CLI::App& app, Command& command) {
   app.add_option("SAMPLES", command.files, "samples files")->required();
-  app.add_option("-o,--output", command.out, "profile to write")->required();
-  app.add_option("--base", command.base, "profile that tells what samples cannot: memory, host, links")->required();
+  app.add_option("-o,--output", command.out, "profile to write");
+  app.add_option("--base", command.base, "profile that tells what samples cannot: memory, host, links");
   app.add_option("--devices,--device", command.devices, "use the samples of this device, or of boards of one chip")
       ->delimiter(',');
   app.add_option("--carry", command.carry, "profile of a device whose models are the starting point");
-  app.add_option("--copies", command.copies, "host whose copies make the links' curves (column host of the samples)");
-  app.add_option("--report", command.report, "write an accuracy report to this name, .md and .csv");
+  app.add_option("--copies", command.copies,
+                 "HOST or HOST@DEVICE whose copies make the links' curves (columns host and device of the samples)");
+  app.add_option("--copies-scale", command.copies_scale,
+                 "the near link is this many times as fast as the measured one (another number of lanes)")
+      ->check(CLI::Range(0.01, 100.0));
+  app.add_option("--duplex", command.duplex, "HOST or HOST@DEVICE whose copies in both directions at once count");
+  app.add_flag("--links-only", command.links_only, "leave the kernel models as they are");
+  app.add_option(
+      "--report", command.report,
+      "write an accuracy report to this name, .md and .csv; with --links-only, of the copies in the samples");
+}
+
+void AddCalibrate(CLI::App& app, Command& command) {
+  app.add_option("--device", command.device, "cpu")->required();
+  app.add_option("-o,--output", command.out, "profile to write; the journal goes beside it, as NAME.samples.csv")
+      ->required();
+  app.add_flag("--quick", command.quick, "within a minute: fewer repetitions, fewer shapes");
+  app.add_option("--budget", command.budget, "time to measure, e.g. 300s; what matters most comes first");
+  app.add_flag("--resume", command.resume, "go on with the journal of an earlier run; nothing is measured again");
+  app.add_option("--link-rate", command.link_rate,
+                 "rate of the link in each direction, e.g. \"2 GB/s\"; without it as fast as memory copies");
+  app.add_option("--networks", command.networks,
+                 "measure the launches of these first: NAME:BATCH, network.yaml:BATCH, or a scenario's")
+      ->delimiter(',');
+  app.add_flag("--no-grid", command.no_grid, "measure the launches of --networks only; models will not hold elsewhere");
+  app.add_option("--threads", command.threads, "threads of the compute library")->check(CLI::Range(1, 256));
+  app.add_option("--protocol", command.protocol,
+                 "state in which kernels find their operands: step (as in training, the default), cold or warm");
+}
+
+void AddValidate(CLI::App& app, Command& command) {
+  AddFiles(app, command);
+  app.add_option("--device", command.device, "what to run on: cpu");
+  app.add_option("--out", command.out, "folder for validation.csv and falsification.csv");
+  app.add_option("--format", command.format, "what goes to standard output")->check(CLI::IsMember({"table", "csv"}));
+  app.add_option("--steps", command.steps, "steps measured of each plan, at least")->check(CLI::Range(5, 10000));
+  app.add_option("--random", command.random_plans, "so many random plans per network, beside the strategies'")
+      ->check(CLI::Range(0, 10000));
+  app.add_option("--seed", command.seed, "of random plans, of the order of measuring, and of the numbers trained on");
+  AddJobs(app, command);
+  AddOverrides(app, command.overrides);
+  app.add_option("--plan", command.overrides.plan, "carry out this plan instead of the strategies");
 }
 
 void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
@@ -99,6 +139,8 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "show") AddShow(app, command);
   if (verb == "estimate") AddEstimate(app, command);
   if (verb == "fit") AddFit(app, command);
+  if (verb == "validate") AddValidate(app, command);
+  if (verb == "calibrate") AddCalibrate(app, command);
 }
 
 std::vector<std::string> VerbNames() {

@@ -12,7 +12,9 @@ const std::vector<Verb>& Verbs() {
       {"plan", "write the best plan of one point as YAML", PlanVerb},
       {"list", "list machines, networks, strategies or reports", ListVerb},
       {"show", "describe a network, machine or strategy", ShowVerb},
+      {"calibrate", "measure this machine and write its profile", CalibrateVerb},
       {"fit", "fit a machine profile's kernel models to samples", FitVerb},
+      {"validate", "carry a scenario out on this machine: predicted against measured", ValidateVerb},
       {"estimate", "predict the cost of single operations: CSV in, CSV out", EstimateVerb},
   };
   return table;

@@ -16,6 +16,7 @@ enum ExitCode {
   kExitExpectationFailed = 1,
   kExitWrongInput = 2,
   kExitNothingFits = 3,
+  kExitInterrupted = 130,   // calibrate: by Ctrl-C or SIGTERM; what was done is kept
   kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
 };
 
@@ -29,12 +30,22 @@ struct Command {
   std::string format = "table";
   int jobs = 0;  // 0 = all cores
   bool check = false;
-  std::int64_t batch = 1;            // show
-  std::string machine;               // estimate
-  std::string workspace;             // estimate: limit
-  std::string base, carry, report;   // fit: profiles, and where the report goes, without ending
-  std::vector<std::string> devices;  // fit
-  std::string copies;                // fit: the host whose links the copies went over
+  std::int64_t batch = 1;             // show
+  std::string machine;                // estimate
+  std::string workspace;              // estimate: limit
+  std::string base, carry, report;    // fit: profiles, and where the report goes, without ending
+  std::vector<std::string> devices;   // fit
+  std::string copies, duplex;         // fit: HOST or HOST@DEVICE whose copies make the links
+  double copies_scale = 1;            // fit: factor on the rates of the near link
+  bool links_only = false;            // fit
+  std::string device = "cpu";         // calibrate
+  std::string budget, link_rate;      // calibrate: as typed; "" = the usual
+  std::string protocol;               // calibrate: in which state kernels find their operands; "" = "step"
+  std::vector<std::string> networks;  // calibrate: whose launches come first
+  int threads = 1;                    // calibrate: of kernels
+  bool quick = false, resume = false, no_grid = false;  // calibrate
+  int steps = 20, random_plans = 0;                     // validate
+  std::uint64_t seed = 1;                               // validate
   Overrides overrides;
 };
 
@@ -60,6 +71,8 @@ ExitCode ListVerb(const Command& command, Console& console);
 ExitCode ShowVerb(const Command& command, Console& console);
 ExitCode EstimateVerb(const Command& command, Console& console);
 ExitCode FitVerb(const Command& command, Console& console);
+ExitCode ValidateVerb(const Command& command, Console& console);
+ExitCode CalibrateVerb(const Command& command, Console& console);
 
 // Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes.
 ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);

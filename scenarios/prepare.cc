@@ -35,8 +35,9 @@ Network BuildChoice(const NetworkChoice& choice, std::int64_t batch) {
 }
 
 std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std::string& options, std::int64_t batch) {
-  const Network network = BuildChoice(choice, batch);
   auto prepared = std::make_unique<PreparedStep>();
+  prepared->net = BuildChoice(choice, batch);
+  const Network& network = prepared->net;
   prepared->network_base = choice.zoo.empty() ? network.name : choice.zoo;
   prepared->network = choice.zoo.empty() ? network.name : ZooLabel(choice, network);
   const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
@@ -56,6 +57,9 @@ std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, dou
   prepared->machine = WithConnection(LoadMachine(choice.from), choice);
   prepared->base = prepared->machine.name;
   prepared->from = choice.from;
+  prepared->link_rate = link;
+  const Link& near = prepared->machine.LinkOf(0);
+  prepared->profile_rate = (near.curves[0].Rate() + near.curves[1].Rate()) / 2;
   prepared->label = choice.name.empty() ? prepared->base : choice.name;
   if (link > 0) {
     prepared->machine = WithLinkRate(std::move(prepared->machine), link);

@@ -36,14 +36,17 @@ struct PreparedStep {
   std::string network_base;  // name in the zoo or in the file
   std::string precision;
   std::int64_t sample_elements = 0;
-  TrainingStep step;
+  Network net;
+  TrainingStep step;  // of `net`
 };
 
 // A machine with what the scenario changes about it. Costs refer to the machine, so it does not move.
 struct PreparedMachine {
   std::string label;
   std::string base;
-  std::string from;  // as the scenario names it
+  std::string from;         // as the scenario names it
+  double link_rate = 0;     // as the scenario has it, bytes per nanosecond; 0 = the profile's
+  double profile_rate = 0;  // of large copies by the profile, mean of both directions
   Machine machine;
   std::unique_ptr<CostModel> costs;
 };

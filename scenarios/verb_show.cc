@@ -115,6 +115,7 @@ std::string DeviceText(const Device& d) {
 
 std::string ShowMachine(const Command& command) {
   const Machine machine = LoadMachine(command.name);
+  [[maybe_unused]] const CostModel costs(machine);  // refuses a profile that no run would accept
   std::string text = fmt::format("{}: {}\nsoftware: {}\n", machine.name, machine.description, machine.software);
   for (const std::string& note : machine.notes) text += fmt::format("note: {}\n", note);
   for (const Device& device : machine.devices) text += "\n" + DeviceText(device);

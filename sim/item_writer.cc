@@ -24,21 +24,6 @@ void ItemWriter::EndTrial() {
   program_.buffers.resize(buffers_before_trial_);
 }
 
-void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
-  if (trial_) return;
-  if (!program_.arena && last_compute_free_ != kNone && skeleton_.items[last_compute_free_].stream != stream) {
-    skeleton_.dependencies.push_back({last_compute_free_, next_item(), Cause::kMemory});
-  }
-  Write(Opcode::kAlloc, stream, buffer);
-}
-
-void ItemWriter::Free(BufferId buffer, StreamId stream) {
-  if (trial_) return;
-  Touch(buffer, Access::kWrite, stream);
-  if (program_.streams[stream].kind == StreamKind::kCompute) last_compute_free_ = next_item();
-  Write(Opcode::kFree, stream, buffer);
-}
-
 void ItemWriter::Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream) {
   if (trial_) return;
   const auto end = static_cast<std::uint32_t>(program_.operands.size());
@@ -62,6 +47,24 @@ void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
 void ItemWriter::HostSync(StreamId stream) {
   if (trial_ || last_[stream] == kNone) return;
   skeleton_.items.push_back({Opcode::kHostSync, stream, sync_cause_[stream], 0, last_[stream]});
+}
+
+// In a pool, where the compute stream gives bytes back at once.
+void ItemWriter::FollowFrees(StreamId stream) {
+  if (last_compute_free_ == kNone || skeleton_.items[last_compute_free_].stream == stream) return;
+  skeleton_.dependencies.push_back({last_compute_free_, next_item(), Cause::kMemory});
+}
+
+void ItemWriter::FollowAll(const Touched& touched, Access access, StreamId stream) {
+  Follow(touched.write, stream);
+  if (access == Access::kRead) return;
+  for (const std::uint32_t read : touched.read) Follow(read, stream);
+}
+
+void ItemWriter::Follow(std::uint32_t before, StreamId stream) {
+  if (before == kNone || before == next_item()) return;
+  if (skeleton_.items[before].stream == stream) return;
+  skeleton_.dependencies.push_back({before, next_item(), CauseOf(before, stream)});
 }
 
 Cause ItemWriter::CauseOf(std::uint32_t before, StreamId stream) const {

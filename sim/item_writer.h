@@ -40,10 +40,13 @@ class ItemWriter {
   struct Touched {  // the last accesses of one buffer, as items
     std::uint32_t write = kNone;
     std::array<std::uint32_t, kStreams> read{kNone, kNone, kNone, kNone};  // since that write, by stream
+    std::uint32_t streams = 0;                                             // one bit for each that ever did
   };
   void Write(Opcode opcode, StreamId stream, std::uint32_t arg);
   // Makes the next item of `stream` follow earlier accesses that `access` conflicts with, and notes it.
   void Touch(BufferId buffer, Access access, StreamId stream);
+  void FollowFrees(StreamId stream);
+  void FollowAll(const Touched& touched, Access access, StreamId stream);
   void Follow(std::uint32_t before, StreamId stream);
   Cause CauseOf(std::uint32_t before, StreamId stream) const;
 
@@ -76,22 +79,31 @@ inline void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg)
   skeleton_.items.push_back({opcode, stream, Cause::kNone, 0, arg});
 }
 
+// Most buffers are touched by one stream only: then there is nobody to follow.
 inline void ItemWriter::Touch(BufferId buffer, Access access, StreamId stream) {
   Touched& touched = touched_[buffer];
-  Follow(touched.write, stream);
+  const std::uint32_t own = 1u << stream;
+  if ((touched.streams & ~own) != 0) FollowAll(touched, access, stream);
+  touched.streams |= own;
   if (access == Access::kRead) {
     touched.read[stream] = next_item();
     return;
   }
-  for (const std::uint32_t read : touched.read) Follow(read, stream);
   touched.read.fill(kNone);
   touched.write = next_item();
 }
 
-inline void ItemWriter::Follow(std::uint32_t before, StreamId stream) {
-  if (before == kNone || before == next_item()) return;
-  if (skeleton_.items[before].stream == stream) return;
-  skeleton_.dependencies.push_back({before, next_item(), CauseOf(before, stream)});
+inline void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
+  if (trial_) return;
+  if (!program_.arena) FollowFrees(stream);
+  Write(Opcode::kAlloc, stream, buffer);
+}
+
+inline void ItemWriter::Free(BufferId buffer, StreamId stream) {
+  if (trial_) return;
+  Touch(buffer, Access::kWrite, stream);
+  if (program_.streams[stream].kind == StreamKind::kCompute) last_compute_free_ = next_item();
+  Write(Opcode::kFree, stream, buffer);
 }
 
 }  // namespace spillway

@@ -35,7 +35,8 @@ class Arena {
         peak_(base),
         first_((most + kChunk - 1) / kChunk * kChunk, kNever),
         last_(first_.size(), 0),
-        span_(first_.size()) {}
+        begin_(first_.size()),
+        end_(first_.size()) {}
 
   // Calls visit(begin, end) for each gap of `bytes` that is free throughout [first, last), in order of address, the
   // last one open-ended, until it returns true.
@@ -43,10 +44,12 @@ class Arena {
   void ForEachGap(const Lifetime& life, Visit visit) const {
     Bytes at = base_;
     for (std::size_t from = 0; from < count_; from += kChunk) {
+      const Bytes* const begin = &begin_[from];
+      const Bytes* const end = &end_[from];
       for (std::uint64_t meets = Meeting(from, life); meets != 0; meets &= meets - 1) {
-        const Span& other = span_[from + static_cast<std::size_t>(std::countr_zero(meets))];
-        if (other.begin - at >= life.bytes && visit(at, other.begin)) return;
-        at = std::max(at, other.end);
+        const int k = std::countr_zero(meets);
+        if (begin[k] - at >= life.bytes && visit(at, begin[k])) return;
+        at = std::max(at, end[k]);
       }
     }
     visit(at, std::numeric_limits<Bytes>::max());
@@ -65,18 +68,27 @@ class Arena {
     const std::size_t place = Find(at);
     Insert(first_, place, life.first);
     Insert(last_, place, life.last);
-    Insert(span_, place, {at, at + life.bytes});
+    Insert(begin_, place, at);
+    Insert(end_, place, at + life.bytes);
     ++count_;
     peak_ = std::max(peak_, at + life.bytes);
   }
 
-  void Take(const Lifetime& life, Bytes at) {
+  // Searches no longer see the buffer that lies at `at`; Drop() puts it down again. Returns its place in the columns.
+  std::size_t Lift(const Lifetime& life, Bytes at) {
     std::size_t place = Find(at);
     while (first_[place] != life.first || last_[place] != life.last) ++place;
-    --count_;
-    Erase(first_, place, kNever);
-    Erase(last_, place, 0);
-    Erase(span_, place, {});
+    first_[place] = kNever;
+    return place;
+  }
+  void Drop(std::size_t lifted, const Lifetime& life, Bytes at) {
+    const std::size_t found = Find(at);
+    const std::size_t place = found > lifted ? found - 1 : found;
+    Move(first_, lifted, place, life.first);
+    Move(last_, lifted, place, life.last);
+    Move(begin_, lifted, place, at);
+    Move(end_, lifted, place, at + life.bytes);
+    peak_ = std::max(peak_, at + life.bytes);
   }
 
   Bytes peak() const { return peak_; }
@@ -84,9 +96,6 @@ class Arena {
  private:
   static constexpr std::size_t kChunk = 64;
   static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();  // fills the columns up
-  struct Span {
-    Bytes begin = 0, end = 0;
-  };
 
   // One bit for each of the kChunk buffers at `from`: whether its lifetime meets `life`.
   std::uint64_t Meeting(std::size_t from, const Lifetime& life) const {
@@ -113,10 +122,8 @@ class Arena {
 
   // The first buffer that begins at `address` or above.
   std::size_t Find(Bytes address) const {
-    const auto end = span_.begin() + static_cast<std::ptrdiff_t>(count_);
-    const auto place = std::lower_bound(span_.begin(), end, address,
-                                        [](const Span& span, Bytes wanted) { return span.begin < wanted; });
-    return static_cast<std::size_t>(place - span_.begin());
+    const auto end = begin_.begin() + static_cast<std::ptrdiff_t>(count_);
+    return static_cast<std::size_t>(std::lower_bound(begin_.begin(), end, address) - begin_.begin());
   }
 
   template <typename Value>
@@ -125,16 +132,17 @@ class Arena {
     column[place] = value;
   }
   template <typename Value>
-  void Erase(std::vector<Value>& column, std::size_t place, Value filler) const {
-    std::copy(&column[place] + 1, column.data() + count_ + 1, &column[place]);
-    column[count_] = filler;
+  void Move(std::vector<Value>& column, std::size_t from, std::size_t to, Value value) const {
+    if (from < to) std::copy(&column[from] + 1, &column[to] + 1, &column[from]);
+    if (to < from) std::copy_backward(&column[to], &column[from], &column[from] + 1);
+    column[to] = value;
   }
 
   Bytes base_ = 0;
   Bytes peak_ = 0;
   std::size_t count_ = 0;
   std::vector<std::int32_t> first_, last_;  // lifetimes
-  std::vector<Span> span_;                  // addresses
+  std::vector<Bytes> begin_, end_;          // addresses
 };
 
 }  // namespace spillway

@@ -36,6 +36,7 @@ struct StepTables {
   struct Touch {  // of a tensor by an op
     TensorId tensor = kNoTensor;
     Access access = Access::kRead;
+    bool last = false;  // nobody uses it afterwards, nor does it outlive the step
   };
   // What `op` reads, in order, then what it only writes.
   std::span<const Touch> Touches(OpId op) const {
@@ -50,7 +51,7 @@ struct StepTables {
   OpId LargestWorkingSet() const;
 
  private:
-  void AddTouches(const Op& op);
+  void AddTouches(OpId op);
 
   // Side by side: lowering goes through the whole step, and TrainingStep's ops are far apart.
   std::vector<Touch> touches_;

@@ -21,19 +21,18 @@ bool LowerWalk::StartsLayerBackward(OpId op) const {
 void LowerWalk::RecomputeForLayer(OpId first) {
   const OpId end = EndOfLayer(first);
   for (OpId op = first; op < end; ++op) {
-    for (const auto& [t, access] : tables_.Touches(op)) {
-      const std::uint32_t gap = at_[Index(t)].gap;
+    for (const Touch& touch : tables_.Touches(op)) {
+      const std::uint32_t gap = at_[Index(touch.tensor)].gap;
       const bool dropped = gap != kNoGap && plan_.gaps[gap].action == GapAction::kRecompute;
-      if (dropped && access != Access::kWrite) Materialise(t, first);
+      if (dropped && touch.access != Access::kWrite) Materialise(touch.tensor, first);
     }
   }
 }
 
-bool LowerWalk::Materialise(TensorId tensor, OpId op) {
-  if (at_[Index(tensor)].device != kNoBuffer) return false;
+void LowerWalk::Materialise(TensorId tensor, OpId op) {
+  if (IsThere(tensor)) return;
   if (NeedsRecompute(tensor)) BringSources(tensor, op);
   BringBack(tensor, op);
-  return true;
 }
 
 // What stays comes first, as far back as need be, so that nothing that is here in passing waits beside the
@@ -41,8 +40,8 @@ bool LowerWalk::Materialise(TensorId tensor, OpId op) {
 void LowerWalk::BringSources(TensorId tensor, OpId op) {
   for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
     if (writer > LastWriter(tensor, op)) break;
-    for (const auto& [t, access] : tables_.Touches(writer)) {
-      if (access == Access::kWrite || t == tensor || at_[Index(t)].device != kNoBuffer) continue;
+    for (const auto& [t, access, last] : tables_.Touches(writer)) {
+      if (access == Access::kWrite || t == tensor || IsThere(t)) continue;
       if (StaysFor(t, op)) {
         Materialise(t, op);
       } else if (NeedsRecompute(t)) {
@@ -89,16 +88,16 @@ void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
   const std::span<const Touch> touches = tables_.Touches(writer);
   std::vector<TensorId> passing;                 // here for this kernel only
   for (const bool transients : {false, true}) {  // a map may be a long way back
-    for (const auto& [t, access] : touches) {
-      if (access == Access::kWrite || t == tensor || at_[Index(t)].device != kNoBuffer) continue;
+    for (const auto& [t, access, last] : touches) {
+      if (access == Access::kWrite || t == tensor || IsThere(t)) continue;
       if ((step_.tensors[Index(t)].use == TensorClass::kTransient) != transients) continue;
       BringBack(t, op);
       if (!StaysFor(t, op)) passing.push_back(t);
     }
   }
-  for (const auto& [t, access] : touches) {
+  for (const auto& [t, access, last] : touches) {
     if (access == Access::kRead || t == tensor) continue;
-    if (at_[Index(t)].device == kNoBuffer && !StaysFor(t, op)) passing.push_back(t);
+    if (!IsThere(t) && !StaysFor(t, op)) passing.push_back(t);
   }
   Launch(writer, true);
   for (const TensorId t : passing) FreeOnDevice(t);

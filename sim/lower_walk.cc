@@ -34,11 +34,6 @@ DecisionsAt::DecisionsAt(const std::vector<OpId>& at, std::size_t ops) : first_(
   for (std::uint32_t g = 0; g < at.size(); ++g) order_[next[slot(at[g])]++] = g;
 }
 
-std::span<const std::uint32_t> DecisionsAt::operator[](OpId op) const {
-  const std::size_t k = Index(op + 1);
-  return {order_.data() + first_[k], order_.data() + first_[k + 1]};
-}
-
 LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
     : plan_(plan),
       tables_(tables),
@@ -138,7 +133,7 @@ void LowerWalk::RunOp(OpId op) {
   IssueSwapIns(op);
   if (StartsLayerBackward(op)) RecomputeForLayer(op);
   for (const Touch& touch : tables_.Touches(op)) {
-    if (touch.access != Access::kWrite) Materialise(touch.tensor, op);
+    if (touch.access != Access::kWrite && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
   }
   Launch(op, false);
   AfterOp(op);
@@ -157,7 +152,7 @@ void LowerWalk::IssueSwapIns(OpId op) {
 
 // Allocates results and workspace, writes the kernel, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
-  for (const auto& [tensor, access] : tables_.Touches(op)) {
+  for (const auto& [tensor, access, last] : tables_.Touches(op)) {
     Residence& at = at_[Index(tensor)];
     if (access != Access::kRead) {
       if (at.device == kNoBuffer) {
@@ -183,14 +178,13 @@ void LowerWalk::AfterOp(OpId op) {
     if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
   }
   for (const std::uint32_t g : by_after_[op]) OpenGap(g);
-  for (const Touch& touch : tables_.Touches(op)) LeaveOp(op, touch.tensor);
+  for (const Touch& touch : tables_.Touches(op)) LeaveOp(touch);
 }
 
 // What becomes of an operand after the op, if no gap starts here.
-void LowerWalk::LeaveOp(OpId op, TensorId tensor) {
-  Residence& at = at_[Index(tensor)];
-  if (at.device == kNoBuffer || tables_.persistent[Index(tensor)]) return;
-  if (tables_.last_use[Index(tensor)] == op || !at.keeps_result) FreeOnDevice(tensor);
+void LowerWalk::LeaveOp(const Touch& touch) {
+  const Residence& at = at_[Index(touch.tensor)];
+  if (at.device != kNoBuffer && (touch.last || !at.keeps_result)) FreeOnDevice(touch.tensor);
 }
 
 void LowerWalk::OpenGap(std::uint32_t g) {
@@ -209,6 +203,7 @@ void LowerWalk::OpenGap(std::uint32_t g) {
 }
 
 void LowerWalk::Barriers(OpId op) {
+  if (plan_.runtime.barrier == Barrier::kNone && plan_.runtime.host_syncs == HostSyncs::kNone) return;
   const bool last_of_phase = op + 1 == step_.first_backward;
   const bool last_of_layer = op + 1 == static_cast<OpId>(step_.ops.size()) ||
                              tables_.layer[Index(op)] != tables_.layer[Index(op + 1)] || last_of_phase;

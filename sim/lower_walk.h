@@ -15,7 +15,10 @@ class DecisionsAt {
  public:
   // `at[g]` is the op of decision g; kNoOp stands for "before the first op".
   DecisionsAt(const std::vector<OpId>& at, std::size_t ops);
-  std::span<const std::uint32_t> operator[](OpId op) const;
+  std::span<const std::uint32_t> operator[](OpId op) const {
+    const auto slot = static_cast<std::size_t>(op + 1);
+    return {order_.data() + first_[slot], order_.data() + first_[slot + 1]};
+  }
 
  private:
   std::vector<std::uint32_t> first_;
@@ -44,9 +47,9 @@ class LowerWalk {
   struct Residence {  // of one tensor
     BufferId device = kNoBuffer;
     BufferId host = kNoBuffer;
-    bool host_valid = false;
     std::uint32_t gap = kNoGap;  // the decision whose gap it is in
-    bool keeps_result = true;    // of the recomputation it came from
+    bool host_valid = false;
+    bool keeps_result = true;  // of the recomputation it came from
   };
   void ChooseLaunches();
   void MakeStreams();
@@ -59,12 +62,13 @@ class LowerWalk {
   void RecomputeForLayer(OpId first);
   void Launch(OpId op, bool recomputation);
   void AfterOp(OpId op);
-  void LeaveOp(OpId op, TensorId tensor);
+  void LeaveOp(const Touch& touch);
   void OpenGap(std::uint32_t gap);
   void Barriers(OpId op);
 
-  // Puts `tensor` on the device, by copy or by recomputation, if it is not there. Returns whether it had to.
-  bool Materialise(TensorId tensor, OpId op);
+  bool IsThere(TensorId tensor) const { return at_[static_cast<std::size_t>(tensor)].device != kNoBuffer; }
+  // Puts `tensor` on the device, by copy or by recomputation, if it is not there.
+  void Materialise(TensorId tensor, OpId op);
   void BringSources(TensorId tensor, OpId op);
   void BringBack(TensorId tensor, OpId op);
   bool NeedsRecompute(TensorId tensor) const;  // rather than a copy

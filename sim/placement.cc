@@ -87,15 +87,20 @@ std::vector<Bytes> Placement::AtTheBottom() const {
 // Sorted with the key beside the index, ties by index.
 template <typename Key>
 Placement::Order Placement::LargestFirst(Key key) const {
-  std::vector<std::pair<double, std::uint32_t>> keyed;
+  struct Keyed {
+    double key;
+    std::uint32_t k;
+    bool operator<(const Keyed& other) const { return key > other.key || (key == other.key && k < other.k); }
+  };
+  std::vector<Keyed> keyed;
   keyed.reserve(lifetimes_.size());
   for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
-    if (!bottom_.Holds(lifetimes_[k])) keyed.emplace_back(-key(lifetimes_[k]), k);
+    if (!bottom_.Holds(lifetimes_[k])) keyed.push_back({key(lifetimes_[k]), k});
   }
   std::sort(keyed.begin(), keyed.end());
   Order order;
   order.reserve(keyed.size());
-  for (const auto& [negative, k] : keyed) order.push_back(k);
+  for (const Keyed& next : keyed) order.push_back(next.k);
   return order;
 }
 
@@ -142,10 +147,10 @@ bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
   if (bottom_.Holds(life)) return false;
   Oldest oldest(frees, life, capacity_);
   if (oldest.TryAt(offsets_[k])) return false;
-  arena_.Take(life, offsets_[k]);
+  const std::size_t lifted = arena_.Lift(life, offsets_[k]);
   arena_.ForEachGap(life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); });
   offsets_[k] = oldest.at();
-  arena_.Put(life, offsets_[k]);
+  arena_.Drop(lifted, life, offsets_[k]);
   return oldest.waits();
 }
 

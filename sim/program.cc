@@ -43,8 +43,11 @@ std::string ArgumentText(const Program& program, const Instruction& instruction,
       return KernelText(program, program.kernels[instruction.arg], step);
     case Opcode::kCopy: {
       const Copy& copy = program.copies[instruction.arg];
-      return fmt::format("{} -> {} {} B", BufferText(program, copy.from, step), BufferText(program, copy.to, step),
-                         copy.bytes);
+      const std::string piece = copy.offset > 0 ? fmt::format(" from byte {}", copy.offset) : "";
+      const std::string rows = copy.rows > 1 ? fmt::format(" in {} rows", copy.rows) : "";
+      const std::string link = copy.link > 0 ? fmt::format(" over link {}", copy.link) : "";
+      return fmt::format("{} -> {} {} B{}{}{}", BufferText(program, copy.from, step),
+                         BufferText(program, copy.to, step), copy.bytes, piece, rows, link);
     }
     case Opcode::kAlloc:
     case Opcode::kFree: {

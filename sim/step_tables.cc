@@ -59,17 +59,21 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
     call.workspace = costs.Kernel(call, d).workspace;
     launch.push_back(rows.RowOf(call));
     layer.push_back(op.layer);
-    AddTouches(op);
+    AddTouches(static_cast<OpId>(layer.size()) - 1);
   }
   first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
 }
 
-void StepTables::AddTouches(const Op& op) {
+void StepTables::AddTouches(OpId op) {
+  const auto add = [this, op](TensorId t, Access access) {
+    touches_.push_back({t, access, last_use[Index(t)] == op && !persistent[Index(t)]});
+  };
   first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
-  for (const TensorId t : op.reads)
-    touches_.push_back({t, Contains(op.writes, t) ? Access::kReadWrite : Access::kRead});
-  for (const TensorId t : op.writes) {
-    if (!Contains(op.reads, t)) touches_.push_back({t, Access::kWrite});
+  const std::vector<TensorId>& reads = step->ops[Index(op)].reads;
+  const std::vector<TensorId>& writes = step->ops[Index(op)].writes;
+  for (const TensorId t : reads) add(t, Contains(writes, t) ? Access::kReadWrite : Access::kRead);
+  for (const TensorId t : writes) {
+    if (!Contains(reads, t)) add(t, Access::kWrite);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <span>
 
 namespace spillway {
 
@@ -17,95 +18,124 @@ class Synchroniser {
  public:
   // REQUIRES: program.streams.size() <= kStreams.
   Synchroniser(const Skeleton& skeleton, Program& program)
-      : items_(skeleton.items),
-        program_(program),
-        done_(items_.size()),
-        position_(items_.size()),
-        event_(items_.size(), kNone) {}
+      : items_(skeleton.items), program_(program), event_(items_.size(), kNone) {}
 
   void Run(const std::vector<Dependency>& dependencies) {
     waits_.reserve(dependencies.size());
-    std::size_t next = 0;
-    for (std::uint32_t i = 0; i < items_.size(); ++i) {
-      const std::size_t first = next;
-      while (next < dependencies.size() && dependencies[next].after == i) ++next;
-      Visit(i, dependencies.data() + first, dependencies.data() + next);
+    std::uint32_t i = 0;
+    for (auto first = dependencies.begin(); first != dependencies.end();) {
+      const auto last =
+          std::find_if(first, dependencies.end(), [&](const Dependency& d) { return d.after != first->after; });
+      i = TellUntil(i, first->after);
+      Follow({first, last});
+      first = last;
     }
+    TellUntil(i, static_cast<std::uint32_t>(items_.size()));
     Write();
   }
 
  private:
-  // How many items of each stream are known to be done.
+  // How far each stream is known to have come: no item of it below this one is still to be done.
   using Clock = std::array<std::uint32_t, kStreams>;
+  struct Learnt {  // what a stream knows of the others from an item on
+    std::uint32_t from;
+    Clock clock;
+  };
 
-  void Visit(std::uint32_t i, const Dependency* first, const Dependency* last) {
-    const Instruction& item = items_[i];
-    if (item.opcode == Opcode::kHostSync) {
-      event_[item.arg] = 0;  // numbered in Write()
-      Merge(host_, done_[item.arg]);
-      told_.fill(false);
-      return;
-    }
-    Clock& clock = clock_[item.stream];
-    if (!told_[item.stream]) Merge(clock, host_);
-    told_[item.stream] = true;
-    while (const Dependency* strongest = Strongest(item.stream, first, last)) {
+  // Of one item: lets it wait for what its stream does not know to be done.
+  void Follow(std::span<const Dependency> dependencies) {
+    const std::uint32_t i = dependencies.front().after;
+    const StreamId stream = items_[i].stream;
+    Clock clock = Now(stream);
+    const std::size_t waits = waits_.size();
+    while (const Dependency* strongest = Strongest(clock, stream, dependencies)) {
       waits_.push_back(*strongest);
-      event_[strongest->before] = 0;
-      Merge(clock, done_[strongest->before]);
+      Record(strongest->before);
+      Merge(clock, Done(strongest->before));
     }
-    position_[i] = ++count_[item.stream];
-    done_[i] = clock;
-    done_[i][item.stream] = position_[i];
+    if (waits_.size() > waits) learnt_[stream].push_back({i, clock});
   }
 
-  // Of the dependencies that `stream` does not know to be kept, one that no other of them implies.
-  const Dependency* Strongest(StreamId stream, const Dependency* first, const Dependency* last) const {
+  // Goes through the items of [from, end) for host syncs. Returns `end`.
+  std::uint32_t TellUntil(std::uint32_t from, std::uint32_t end) {
+    const Instruction* const items = items_.data();
+    for (std::uint32_t i = from; i < end; ++i) {
+      if (items[i].opcode == Opcode::kHostSync) Tell(i);
+    }
+    return end;
+  }
+
+  // The host waits; whatever it issues afterwards knows what it does.
+  void Tell(std::uint32_t i) {
+    Record(items_[i].arg);
+    const Clock done = Done(items_[i].arg);
+    for (std::vector<Learnt>& learnt : learnt_) {
+      Clock clock = learnt.empty() ? Clock{} : learnt.back().clock;
+      Merge(clock, done);
+      learnt.push_back({i, clock});
+    }
+  }
+
+  // Of the dependencies that are not known to be kept, one that no other of them implies.
+  const Dependency* Strongest(const Clock& clock, StreamId stream, std::span<const Dependency> dependencies) const {
     const Dependency* best = nullptr;
-    for (const Dependency* d = first; d != last; ++d) {
-      if (items_[d->before].stream == stream || Known(clock_[stream], d->before)) continue;
-      if (best == nullptr || Known(done_[d->before], best->before)) best = d;
+    for (const Dependency& d : dependencies) {
+      if (items_[d.before].stream == stream || Known(clock, d.before)) continue;
+      if (best == nullptr || Known(Done(d.before), best->before)) best = &d;
     }
     return best;
   }
 
-  bool Known(const Clock& clock, std::uint32_t item) const { return clock[items_[item].stream] >= position_[item]; }
+  bool Known(const Clock& clock, std::uint32_t item) const { return clock[items_[item].stream] > item; }
+
+  Clock Now(StreamId stream) const { return learnt_[stream].empty() ? Clock{} : learnt_[stream].back().clock; }
+
+  // What is done when `item` is.
+  Clock Done(std::uint32_t item) const {
+    const StreamId stream = items_[item].stream;
+    const auto later = std::upper_bound(learnt_[stream].begin(), learnt_[stream].end(), item,
+                                        [](std::uint32_t at, const Learnt& learnt) { return at < learnt.from; });
+    Clock clock = later == learnt_[stream].begin() ? Clock{} : std::prev(later)->clock;
+    clock[stream] = item + 1;
+    return clock;
+  }
 
   static void Merge(Clock& clock, const Clock& other) {
     for (std::size_t s = 0; s < kStreams; ++s) clock[s] = std::max(clock[s], other[s]);
   }
 
+  void Record(std::uint32_t item) {
+    if (event_[item] != kNone) return;
+    event_[item] = 0;  // numbered in Write()
+    ++events_;
+  }
+
   void Write() {
-    std::vector<Instruction>& code = program_.code;
-    code.clear();
-    code.reserve(items_.size() + 2 * waits_.size() + 64);
-    std::uint32_t events = 0;
-    std::size_t next = 0;
+    program_.code.resize(items_.size() + waits_.size() + events_);
+    program_.events = 0;
+    Instruction* to = program_.code.data();
+    const Dependency* wait = waits_.data();
+    const Dependency* const last_wait = wait + waits_.size();
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
       const Instruction& item = items_[i];
-      for (; next < waits_.size() && waits_[next].after == i; ++next) {
-        code.push_back({Opcode::kWait, item.stream, waits_[next].cause, 0, event_[waits_[next].before]});
+      for (; wait != last_wait && wait->after == i; ++wait) {
+        *to++ = {Opcode::kWait, item.stream, wait->cause, 0, event_[wait->before]};
       }
-      code.push_back(item);
+      *to++ = item;
       if (item.opcode == Opcode::kHostSync) {
-        code.back().arg = event_[item.arg];
+        to[-1].arg = event_[item.arg];
       } else if (event_[i] != kNone) {
-        event_[i] = events++;
-        code.push_back({Opcode::kRecord, item.stream, Cause::kNone, 0, event_[i]});
+        event_[i] = program_.events++;
+        *to++ = {Opcode::kRecord, item.stream, Cause::kNone, 0, event_[i]};
       }
     }
-    program_.events = events;
   }
 
   const std::vector<Instruction>& items_;
   Program& program_;
-  std::array<Clock, kStreams> clock_{};  // by stream: what it knows of the others
-  Clock host_{};
-  std::array<bool, kStreams> told_{};  // by stream: whether it knows all that the host does
-  Clock count_{};
-  std::vector<Clock> done_;              // what is done when the item is
-  std::vector<std::uint32_t> position_;  // of the item on its stream, from 1
-  std::vector<std::uint32_t> event_;     // kNone: nobody waits for the item
+  std::array<std::vector<Learnt>, kStreams> learnt_;  // by stream, in order of items
+  std::vector<std::uint32_t> event_;                  // by item; kNone: nobody waits for it
+  std::size_t events_ = 0;
   std::vector<Dependency> waits_;
 };
 

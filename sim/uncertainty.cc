@@ -16,12 +16,6 @@ constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer
 
 double Uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
 
-// A standard normal deviate that depends on its key alone (Box and Muller).
-double Deviate(std::uint64_t key) {
-  const double radius = std::sqrt(-2 * std::log(Uniform(Hasher(key).Add(std::uint64_t{1}).Value())));
-  return radius * std::cos(2 * std::numbers::pi * Uniform(Hasher(key).Add(std::uint64_t{2}).Value()));
-}
-
 // What one launch or copy may err by, with the keys of the deviates.
 struct Errors {
   double stack = 0, shared = 0, own = 0;
@@ -59,10 +53,10 @@ class Drawer {
  private:
   void Factors(const std::vector<Errors>& errors, std::uint64_t seed, std::vector<double>& factors) const {
     factors.clear();
-    const double stack = Deviate(Hasher(seed).Add(stack_).Value());
+    const double stack = NormalDeviate(Hasher(seed).Add(stack_).Value());
     for (const Errors& e : errors) {
-      const double shared = e.shared > 0 ? Deviate(Hasher(seed).Add("model").Add(e.group).Value()) : 0;
-      const double own = e.own > 0 ? Deviate(Hasher(seed).Add("own").Add(e.identity).Value()) : 0;
+      const double shared = e.shared > 0 ? NormalDeviate(Hasher(seed).Add("model").Add(e.group).Value()) : 0;
+      const double own = e.own > 0 ? NormalDeviate(Hasher(seed).Add("own").Add(e.identity).Value()) : 0;
       factors.push_back(std::exp(stack * e.stack + shared * e.shared + own * e.own));
     }
   }
@@ -84,6 +78,12 @@ class Drawer {
 };
 
 }  // namespace
+
+// Box and Muller.
+double NormalDeviate(std::uint64_t key) {
+  const double radius = std::sqrt(-2 * std::log(Uniform(Hasher(key).Add(std::uint64_t{1}).Value())));
+  return radius * std::cos(2 * std::numbers::pi * Uniform(Hasher(key).Add(std::uint64_t{2}).Value()));
+}
 
 std::vector<Nanos> DrawStepTimes(const Evaluation& evaluation, const Plan& plan, const Problem& problem,
                                  const DrawOptions& options) {

@@ -32,6 +32,9 @@ struct DrawOptions {
 std::vector<Nanos> DrawStepTimes(const Evaluation& evaluation, const Plan& plan, const Problem& problem,
                                  const DrawOptions& options = {});
 
+// A standard normal deviate that depends on its key alone: the draws' source of chance.
+double NormalDeviate(std::uint64_t key);
+
 struct Interval {
   Nanos low = 0, high = 0;
   bool operator==(const Interval&) const = default;

@@ -44,7 +44,7 @@ TEST_CASE("cells hold medians, 90th percentiles and bias") {
   CHECK(all.MedianError() == Approx(0.5));  // 0.1 0.2 0.3 0.4 0.5 | 0.5 0.6 ...
   CHECK(all.Error90() == Approx(0.8));
   CHECK(all.Bias() == Approx(0.4));  // -0.5 0.1 0.2 0.3 0.4
-  CHECK(Has(CellsCsv(cells), "toy,convolution,forward,fp32,layer,all,ours,10,0.5000,0.8000,0.4000\n"));
+  CHECK(Has(CellsCsv(cells), "toy,convolution,forward,fp32,layer,all,ours,10,0.5000,0.8000,0.4000,,\n"));
 }
 
 TEST_CASE("size classes are by the measured time") {
@@ -63,13 +63,15 @@ TEST_CASE("a report compares ours with the baselines, layers not seen and beyond
   const std::vector<Sample> samples = Samples();
   const FitResult fit = Fit(samples, Options());
   const AccuracyReport report = ReportAccuracy(samples, Options(), fit);
-  for (const char* part : {"## Layers not seen", "## Beyond the data", "## Algorithm predicted to be the fastest",
-                           "## Stated intervals", "## The ten worst", "batch >= 64 from <= 8", "network second",
-                           "| all |", "| winograd |", "algorithm winograd"}) {
+  for (const char* part :
+       {"## Layers not seen", "## Beyond the data", "## Algorithm predicted to be the fastest", "## Stated intervals",
+        "## Steps", "## The ten worst", "| first, own |", "| line 0 |", "batch >= 64 from <= 8", "network second",
+        "| all |", "| winograd |", "algorithm winograd"}) {
     CAPTURE(part);
     CHECK(Has(report.markdown, part));
   }
-  CHECK(Has(report.csv, "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias\n"));
+  CHECK(
+      Has(report.csv, "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias,coverage,width\n"));
   for (const char* method : {",ours,", ",line,", ",roofline,", ",trees,"}) CHECK(Has(report.csv, method));
   const AccuracyReport again = ReportAccuracy(samples, Options(), fit);
   CHECK(report.markdown == again.markdown);

@@ -5,11 +5,10 @@
 #include "reports/result_csv.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Two batches, two strategies, quick to run.
 std::string Small(const std::string& more = "") {
@@ -226,6 +225,23 @@ TEST_CASE("list and show") {
   CHECK(Contains(machine.out, "host to device"));
   CHECK(Contains(machine.out, "[assumed: "));
   CHECK(Contains(Spillway({"show", "strategy", "pooch"}).out, "paper: "));
+}
+
+TEST_CASE("show refuses a profile that no run would accept") {
+  const TemporaryFolder folder("show-machine");
+  Machine machine = LoadMachine("unit");
+  KernelModel model;
+  model.form = "elementwize";
+  model.op = "relu";
+  model.pass = "forward";
+  model.source = {Source::Kind::kAssumed, "test"};
+  machine.devices[0].models = {model};
+  const std::string file = folder.Write("m.yaml", MachineToYaml(machine));
+  const Outcome outcome = Spillway({"show", "machine", file});
+  CHECK(outcome.status == 2);
+  CHECK(outcome.out.empty());
+  CHECK(Contains(outcome.err, file + ":"));
+  CHECK(Contains(outcome.err, "unknown kernel form 'elementwize'; did you mean 'elementwise'?"));
 }
 
 TEST_CASE("an output folder that cannot be made is refused before anything runs") {

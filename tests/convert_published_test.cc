@@ -1,6 +1,7 @@
 // calibrate/convert_published.py on small made-up tables: what it writes is a samples file.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <string>
 
 #include "calibrate/sample_file.h"
 #include "tests/temporary_folder.h"
@@ -113,6 +114,42 @@ TEST_CASE("transfers get their host, link and kind") {
   CHECK(set.samples[0].spread == Approx(2 * 1.2816 / 10).epsilon(1e-4));
   CHECK(set.samples[1].microseconds == 1000);  // 10 MB at 10 GB/s
   CHECK(set.samples[1].contention == "d2h");
+}
+
+TEST_CASE("a rate without a size is one of the tool's usual size, links are named as in profiles") {
+  if (!HasPython()) return;
+  const TemporaryFolder folder("convert-size");
+  folder.Write("transfer_spot_measurements.csv",
+               "system,gpu,link,kind,direction,bytes,gb_per_s,concurrency,tool,note,source\n"
+               "B,X,PCIe4 x8 (as PCIe3 x16),pinned,H2D,,10,single,nvbandwidth CE,,s\n"
+               "B,X,PCIe4 x16,pinned,H2D,,10,single,by hand,,s\n");
+  const SampleSet set = Converted(folder, "x.csv");
+  REQUIRE(set.samples.size() == 1);
+  CHECK(set.samples[0].bytes == 512 * kMiB);
+  CHECK(set.samples[0].microseconds == Approx(53687.1).epsilon(1e-5));  // 536870912 B at 10 B/ns
+  CHECK(set.samples[0].link == "pcie4-x8");
+  CHECK_THAT(set.samples[0].note, Catch::Contains("size not stated"));
+}
+
+TEST_CASE("a machine that is not fitted to published tables is refused before anything is converted or fitted") {
+  const TemporaryFolder folder("fit-published");
+  const auto run = [&](const std::string& arguments) {
+    const std::string script = std::string(SPILLWAY_SOURCE_DIR) + "/calibrate/fit_published.sh";
+    const std::string command =
+        "SPILLWAY=false bash '" + script + "' " + arguments + " 2> '" + folder.Path("log") + "'";
+    return WEXITSTATUS(std::system(command.c_str()));
+  };
+  const std::string tables = "'" + folder.Path("") + "'";
+  CHECK(run(tables + " h100-sxm v100") == 2);
+  CHECK_THAT(folder.Read("log"), Catch::StartsWith("v100 is none of the machines") && Catch::Contains("titanx"));
+  // Its kernels are its teacher's; its links are its own.
+  CHECK(run("--kernels " + tables + " v100-power9-nvlink2-x3") == 2);
+  CHECK_THAT(folder.Read("log"), Catch::StartsWith("v100-power9-nvlink2-x3 is none of the machines"));
+  for (const std::string& arguments : {std::string(), "'" + folder.Path("none") + "'", "--all " + tables}) {
+    INFO(arguments);
+    CHECK(run(arguments) == 2);
+    CHECK_THAT(folder.Read("log"), Catch::Contains("fit_published.sh [--kernels|--links] FOLDER"));
+  }
 }
 
 }  // namespace spillway

@@ -9,6 +9,8 @@
 #include <limits>
 #include <random>
 
+#include "tests/text.h"
+
 namespace spillway {
 namespace {
 
@@ -29,8 +31,6 @@ std::string ParseError(const std::string& text) {
     Diagnostics(document).ThrowIfAny();
   });
 }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("a document keeps values, order and positions") {
   const Document document = ParseDocument("b: 1\na:\n  - x\n  - {y: '~', z: ~, e: }\n", "f.yaml");

@@ -7,7 +7,7 @@
 
 #include "calibrate/csv.h"
 #include "hw/document.h"
-#include "model/kernel_form.h"
+#include "tests/kernel_models.h"
 
 using namespace spillway;
 
@@ -15,20 +15,7 @@ namespace {
 
 constexpr const char* kAdded = "predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error";
 
-KernelModel Model(const char* form, const char* op, const char* algorithm,
-                  const std::vector<KernelModel::Parameter>& given) {
-  KernelModel model;
-  model.form = form;
-  model.op = op;
-  model.pass = "forward";
-  model.algorithm = algorithm;
-  for (const FormParameter& p : FindKernelForm(form)->parameters) model.parameters.push_back({p.name, p.start});
-  for (const KernelModel::Parameter& p : given) {
-    const auto at = std::find_if(model.parameters.begin(), model.parameters.end(),
-                                 [&](const KernelModel::Parameter& q) { return q.name == p.name; });
-    REQUIRE(at != model.parameters.end());
-    at->value = p.value;
-  }
+KernelModel WithErrors(KernelModel model) {
   model.shared_error = 0.3;
   model.own_error = 0.4;
   model.source = {Source::Kind::kMeasured, "test"};
@@ -43,9 +30,10 @@ Machine UnitMachine() {
   device.peak_flops = 10000;
   device.multiprocessors = 80;
   device.l2_cache = kKiB;
-  device.models = {Model("elementwise", "relu", "", {{"latency", 1000}, {"bandwidth_fraction", 0.5}}),
-                   Model("implicit_gemm", "convolution", "implicit_gemm", {{"fixed", 9e9}}),
-                   Model("winograd_nonfused", "convolution", "winograd_nonfused", {{"fixed", 1e6}})};
+  device.models = {WithErrors(Model("elementwise", OpKind::kRelu, Pass::kForward, "",
+                                    {{"latency", 1000}, {"bandwidth_fraction", 0.5}})),
+                   WithErrors(ConvolutionModel("implicit_gemm", 9e9)),
+                   WithErrors(ConvolutionModel("winograd_nonfused", 1e6))};
   device.call_floors = {{"events", "relu", "forward", 1000, 17000}, {"calls", "convolution", "", 500'000'000, 1000}};
   return machine;
 }
@@ -120,6 +108,34 @@ TEST_CASE("a harness that the profile knows shows its own time too") {
   CHECK(Answer(columns, "relu,forward,10,1000,events") == "162.000,,0,model,measured,0.500");
   // 8 bytes, a little over 1000 ns: the floor hides it.
   CHECK(Answer(columns, "relu,forward,1,1,events") == "18.000,,0,model,measured,0.500");
+}
+
+TEST_CASE("a software stack that the profile knows has its own rates") {
+  Machine machine = UnitMachine();
+  machine.devices[0].stacks = {{"CUDA 9", "relu", "forward", "fp32", 1, 2, 1},
+                               {"CUDA 9", "linear", "forward", "fp32", 0.1, 0.1, 0.1},
+                               {"events, CUDA 8, cuDNN 6", "convolution", "forward", "fp32", 1, 1, 0.5}};
+  const CostModel costs(machine, {.workspace_limit = 8 * kMiB});
+  const auto answers = [&costs](const std::string& text) { return Lines(EstimateCsv(text, "ops.csv", costs)); };
+  const std::vector<std::string> relus =
+      answers("cuda,op,pass,n,c\n9,relu,forward,1,1000\n8,relu,forward,1,1000\n9,relu,backward,1,1000\n");
+  REQUIRE(relus.size() == 4);
+  // Twice the bandwidth: 1000 + 8,000 ns instead of 1000 + 16,000.
+  CHECK(relus[1] == "9,relu,forward,1,1000,9.000,,0,model,measured,0.500");
+  CHECK(relus[2] == "8,relu,forward,1,1000,17.000,,0,model,measured,0.500");
+  // Another pass has no rates.
+  CHECK(relus[3] == answers("cuda,op,pass,n,c\n,relu,backward,1,1000\n")[1].insert(0, "9"));
+
+  // Convolutions that stride take twice as long on that stack, others do not.
+  const std::string columns = "op,pass,n,c,h,w,k,r,pad,algorithm,stride,harness,cuda,cudnn\n";
+  const std::string row = "conv,forward,8,16,12,12,16,3,1,implicit_gemm,";
+  const auto time = [&](const std::string& rest) {
+    const std::string line = answers(columns + row + rest + "\n").at(1).substr((row + rest + ",").size());
+    return std::stod(line);
+  };
+  CHECK(time("2,events,8,6") == Approx(2 * time("2,,,")));
+  CHECK(time("1,events,8,6") == Approx(time("1,,,")));
+  CHECK(time("2,events,8,7") == Approx(time("2,,,")));
 }
 
 TEST_CASE("rows of other harnesses, ops and passes show the kernel alone") {
@@ -254,6 +270,52 @@ TEST_CASE("columns that are not read are named") {
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
              Catch::Contains("ops.csv:1:13: warning: column 'strid'") && Catch::Contains("did you mean 'stride'?"));
+}
+
+TEST_CASE("a floor for one kind of arithmetic is not taken for another") {
+  Machine machine = UnitMachine();
+  // The unit machine's ReLU over 1000 numbers takes 1000 + 8000 / 0.5 = 17,000 ns.
+  machine.devices[0].call_floors = {{"events", "relu", "forward", 3000, 0, "tf32"},
+                                    {"events", "relu", "forward", 2000, 0, "fp32"},
+                                    {"events", "relu", "forward", 9000, 0}};
+  const CostModel costs(machine);
+  const std::string text =
+      "op,pass,n,c,math,harness\nrelu,forward,1,1000,fma,events\nrelu,forward,1,1000,tf32,events\n"
+      "relu,forward,1,1000,fma,\n";
+  const std::vector<std::string> lines = Lines(EstimateCsv(text, "ops.csv", costs));
+  REQUIRE(lines.size() == 4);
+  CHECK_THAT(lines[1], Catch::Contains(",events,19.000,"));
+  CHECK_THAT(lines[2], Catch::Contains(",events,20.000,"));
+  CHECK_THAT(lines[3], Catch::Contains(",fma,,17.000,"));
+}
+
+TEST_CASE("a harness or a device that is not the profile's is named once") {
+  const Machine machine = UnitMachine();
+  const CostModel costs(machine);
+  std::vector<std::string> warnings;
+  const std::string text =
+      "device,op,pass,n,c,harness\n"
+      "gpu0,relu,forward,1,1000,events\n"
+      "V100-SXM2-16GB,relu,forward,1,1000,event\n"
+      "mine,relu,forward,1,1000,\n"
+      "mine,add,forward,1,1000,event\n";
+  EstimateCsv(text, "ops.csv", costs, &warnings);
+  REQUIRE(warnings.size() == 3);
+  CHECK(warnings[0] ==
+        "ops.csv:3: warning: the profile unit knows no harness 'event': times are the kernels' own; did you mean "
+        "'events'?");
+  CHECK(warnings[1] == "ops.csv:3: warning: the answers are for the device of unit, which is not a 'V100-SXM2-16GB'");
+  CHECK(warnings[2] == "ops.csv:4: warning: the answers are for the device of unit, which is not known to be a 'mine'");
+}
+
+TEST_CASE("samples of a chip that the profile is of raise no doubt") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  std::vector<std::string> warnings;
+  EstimateCsv("device,op,pass,n,c\nTesla V100-SXM2-16GB,relu,forward,1,1000\n", "ops.csv", costs, &warnings);
+  CHECK(warnings.empty());
+  EstimateCsv("device,op,pass,n,c\nV100-PCIE-16GB,relu,forward,1,1000\n", "ops.csv", costs, &warnings);
+  CHECK(warnings.size() == 1);
 }
 
 TEST_CASE("the table of operations that is shipped as an example is answered whole") {

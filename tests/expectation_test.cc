@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tests/result_rows.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -13,8 +14,6 @@ Expectation Expect(Measure measure, double low, double high) {
   e.source = "a paper";
   return e;
 }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("rows are selected by every field that is given") {
   const ResultRow row = FeasibleRow();

@@ -45,6 +45,12 @@ double LargestError(const Points& points, const std::vector<TimedCopy>& copies) 
   return largest;
 }
 
+std::vector<double> LeftOutErrors(const std::vector<TimedCopy>& copies, const CurveFitOptions& options = {}) {
+  std::vector<double> errors;
+  for (const LeftOutCopy& copy : PredictLeftOut(copies, options)) errors.push_back(copy.Error());
+  return errors;
+}
+
 void CheckShape(const Points& points) {
   REQUIRE(points.size() >= 2);
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -159,6 +165,20 @@ TEST_CASE("Times that fall with the size give a curve that does not") {
   const Points found = FitCurve(copies);
   CheckShape(found);
   CHECK(LargestError(found, copies) < 0.5);
+}
+
+TEST_CASE("Where no small copy was measured, the line through the first two goes on") {
+  // 5 us and 10 bytes per nanosecond, from 1 MiB on: 4 KiB take 5.4 us.
+  const std::vector<Bytes> sizes = Sizes(kMiB, 64 * kMiB);
+  std::vector<TimedCopy> copies;
+  for (const Bytes bytes : sizes) copies.push_back({bytes, 5000 + static_cast<double>(bytes) / 10, 0});
+  const TransferCurve found = CurveThrough(FitCurve(copies));
+  CHECK(found.points.front().bytes == 4 * kKiB);
+  CHECK(found.points.front().time == Approx(5410).epsilon(1e-3));
+  CHECK(found.Time(512 * kKiB) == Approx(5000 + 52429).epsilon(1e-3));
+  // A rate that falls with the size would leave less than nothing.
+  copies = {{kMiB, 50e3, 0}, {2 * kMiB, 150e3, 0}};
+  CHECK(FitCurve(copies).front().time == 1000);
 }
 
 TEST_CASE("Left-out errors are those of sizes that the fit has not seen") {

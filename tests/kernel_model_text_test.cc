@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <limits>
 
+#include "tests/profile_text.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -32,36 +34,6 @@ const std::string kModels = R"(    stack_error: 0.05
         work: {least: 1e6, most: 2.5e12}
         source: {measured: "driver 1"}
 )";
-
-// A device with `more` below its figures, in a machine called `name`.
-std::string Profile(const std::string& more, const std::string& name = "small") {
-  return "name: " + name + R"(
-description: a test machine
-software: none
-hosts: [{name: ram, memory: 100 GB, source: {assumed: test}}]
-devices:
-  - name: gpu
-    figures: {peak: 10 TFLOP/s, memory_bandwidth: 500 GB/s, multiprocessors: 80, l2_cache: 6 MiB,
-              source: {published: sheet}}
-    memory: {total: 16 GiB, reserve: 1 GiB, pool_fraction: 0.9, source: {assumed: test}}
-    host_costs: {kernel_launch: 5 us, copy_submit: 4 us, event_record: 1 us, stream_wait: 2 us, pool_alloc: 1 us,
-                 pool_free: 1 us, sync: 10 us, source: {assumed: test}}
-)" + more +
-         R"(links:
-  - name: bus
-    host: ram
-    device: gpu
-    host_to_device: {points: [[1 KiB, 10 us], [1 MB, 110 us]], source: {assumed: h2d}}
-    device_to_host: {points: [[1 KiB, 10 us], [1 MB, 110 us]], source: {assumed: d2h}}
-    duplex: {factor: 1, source: {assumed: d}}
-)";
-}
-
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
 
 std::vector<std::string> ErrorsOf(const std::string& profile) {
   try {
@@ -90,7 +62,7 @@ class Folder {
   }
   ~Folder() { unsetenv("SPILLWAY_HOME"); }
   void Write(const std::string& name, const std::string& more) const {
-    files_.Write("hw/" + name + ".yaml", Profile(more, name));
+    files_.Write("hw/" + name + ".yaml", ProfileText(more, name));
   }
   void WriteText(const std::string& name, const std::string& text) const { files_.Write("hw/" + name + ".yaml", text); }
 
@@ -101,7 +73,7 @@ class Folder {
 }  // namespace
 
 TEST_CASE("models, call floors, stack error and cache of a device are read") {
-  const Device device = ParseMachine(Profile(kModels), "small.yaml").devices.at(0);
+  const Device device = ParseMachine(ProfileText(kModels), "small.yaml").devices.at(0);
   CHECK(device.l2_cache == 6 * kMiB);
   CHECK(device.stack_error == 0.05);
   CHECK(device.models_from.empty());
@@ -124,7 +96,7 @@ TEST_CASE("models, call floors, stack error and cache of a device are read") {
 }
 
 TEST_CASE("what a model leaves out has the documented values") {
-  const Device device = ParseMachine(Profile(kModels), "small.yaml").devices.at(0);
+  const Device device = ParseMachine(ProfileText(kModels), "small.yaml").devices.at(0);
   CHECK(device.models.at(0) == KernelModel{"elementwise",
                                            "relu",
                                            "forward",
@@ -137,7 +109,7 @@ TEST_CASE("what a model leaves out has the documented values") {
                                            0,
                                            0,
                                            {Source::Kind::kPublished, "a table"}});
-  const Device bare = ParseMachine(Replaced(Profile(""), "l2_cache: 6 MiB,", ""), "small.yaml").devices.at(0);
+  const Device bare = ParseMachine(Replaced(ProfileText(""), "l2_cache: 6 MiB,", ""), "small.yaml").devices.at(0);
   CHECK(bare.models.empty());
   CHECK(bare.call_floors.empty());
   CHECK(bare.stack_error == 0.15);
@@ -145,7 +117,7 @@ TEST_CASE("what a model leaves out has the documented values") {
 }
 
 TEST_CASE("a printed model loads as the same one, whatever its numbers") {
-  Machine machine = ParseMachine(Profile(kModels), "small.yaml");
+  Machine machine = ParseMachine(ProfileText(kModels), "small.yaml");
   Device& device = machine.devices[0];
   device.l2_cache = 4718593;  // no multiple of anything
   device.stack_error = 1.0 / 3;
@@ -161,6 +133,8 @@ TEST_CASE("a printed model loads as the same one, whatever its numbers") {
   model.parameters.clear();
   device.models.push_back(model);
   device.call_floors.push_back({"a \"harness\": x", "add", "", 1, 1'000'000'007});
+  device.call_floors.push_back({"events", "linear", "forward", 1, 2, "tf32"});
+  device.stacks = {{"a, CUDA \"8\"", "linear", "forward", "fp32", 1.0 / 3, 3, 0.01}, {"b", "linear", "forward"}};
   const std::string text = MachineToYaml(machine);
   INFO(text);
   const Machine again = ParseMachine(text, "again.yaml");
@@ -199,7 +173,7 @@ TEST_CASE("every wrong figure of a model or call floor is refused, in its place"
       {"added: 12 us", "add: 12 us", "did you mean 'added'?"},
   };
   for (const Bad& c : cases) {
-    const std::vector<std::string> messages = ErrorsOf(Replaced(Profile(kModels), c.from, c.to));
+    const std::vector<std::string> messages = ErrorsOf(Replaced(ProfileText(kModels), c.from, c.to));
     INFO(c.to);
     std::string told;
     for (const std::string& message : messages) told += message + "\n";
@@ -208,7 +182,7 @@ TEST_CASE("every wrong figure of a model or call floor is refused, in its place"
 }
 
 TEST_CASE("all mistakes of all models are told at once") {
-  std::string text = Replaced(Profile(kModels), "own_error: 0.07", "own_error: 11");
+  std::string text = Replaced(ProfileText(kModels), "own_error: 0.07", "own_error: 11");
   text = Replaced(text, "latency: 2500", "latency: x");
   text = Replaced(text, "floor: 31500 ns", "floor: 31500");
   const std::vector<std::string> messages = ErrorsOf(text);
@@ -283,7 +257,7 @@ TEST_CASE("each device of a machine names its own teacher") {
   const Folder folder;
   folder.Write("teacher", kModels);
   folder.Write("other", Replaced(kModels, "latency: 2500", "latency: 9999"));
-  Machine machine = ParseMachine(Profile(""), "small.yaml");
+  Machine machine = ParseMachine(ProfileText(""), "small.yaml");
   machine.devices[0].models_from = "teacher";
   machine.devices.push_back(machine.devices[0]);
   machine.devices[1].name = "gpu2";

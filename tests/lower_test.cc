@@ -205,8 +205,8 @@ TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
   REQUIRE(pieces.size() == 9);  // the upload, out, in
   for (std::size_t k = 0; k < 9; ++k) CHECK(pieces[k] == tensor[k % 3]);
   const std::string text = Text(c, program);
-  CHECK(text.find("b2:m1 -> b4:m1:host 4 B; copy b2:m1 -> b4:m1:host 4 B; copy b2:m1 -> b4:m1:host 2 B; record") !=
-        std::string::npos);
+  CHECK(text.find("b2:m1 -> b4:m1:host 4 B; copy b2:m1 -> b4:m1:host 4 B from byte 4; "
+                  "copy b2:m1 -> b4:m1:host 2 B from byte 8; record") != std::string::npos);
 }
 
 // Units live while each op runs, with m1 swapped out after f2 and back when b1 needs it:

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "hw/document.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -22,8 +23,6 @@ std::string ErrorOf(const std::function<void()>& action) {
   }
   return "no error";
 }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // A small valid profile, the base of everything below.
 const std::string kSmall = R"(name: small

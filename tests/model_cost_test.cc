@@ -1,92 +1,15 @@
-// Costs by kernel models: which algorithm answers, what it says of itself, and which profiles are refused.
+// Costs by kernel models: which algorithm answers, and with which time.
 #include "model/model_cost.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
-#include <limits>
 #include <thread>
 
-#include "hw/document.h"
+#include "tests/kernel_models.h"
 
 using namespace spillway;
 
 namespace {
-
-constexpr Bytes kAnyWorkspace = std::numeric_limits<Bytes>::max();
-
-// A model with the form's start values, but for those given.
-KernelModel Model(const std::string& form, OpKind kind, Pass pass, const std::string& algorithm,
-                  const std::vector<KernelModel::Parameter>& given) {
-  const KernelForm* const found = FindKernelForm(form);
-  REQUIRE(found != nullptr);
-  KernelModel model;
-  model.form = form;
-  model.op = OpKindName(kind);
-  model.pass = PassName(pass);
-  model.algorithm = algorithm;
-  for (const FormParameter& p : found->parameters) model.parameters.push_back({p.name, p.start});
-  for (const KernelModel::Parameter& p : given) {
-    const auto at = std::find_if(model.parameters.begin(), model.parameters.end(),
-                                 [&](const KernelModel::Parameter& q) { return q.name == p.name; });
-    REQUIRE(at != model.parameters.end());
-    at->value = p.value;
-  }
-  model.source = {Source::Kind::kPublished, "test"};
-  return model;
-}
-
-// 1000 ns and the bytes at half the bandwidth; a cache that holds them doubles the rate.
-KernelModel ReluModel() {
-  return Model("elementwise", OpKind::kRelu, Pass::kForward, "",
-               {{"latency", 1000}, {"bandwidth_fraction", 0.5}, {"cache_gain", 1}});
-}
-
-// A convolution algorithm whose launches take `fixed` and, on the machine below, next to nothing beside it.
-KernelModel ConvolutionModel(const std::string& form, double fixed) {
-  return Model(form, OpKind::kConvolution, Pass::kForward, form, {{"fixed", fixed}});
-}
-
-// The unit machine with these models and a cache of 1 KiB.
-Machine UnitWith(const std::vector<KernelModel>& models) {
-  Machine machine = LoadMachine("unit");
-  machine.devices[0].models = models;
-  machine.devices[0].l2_cache = kKiB;
-  return machine;
-}
-
-// The same at the rates of a real device, where small convolutions take microseconds.
-Machine FastWith(const std::vector<KernelModel>& models) {
-  Machine machine = UnitWith(models);
-  machine.devices[0].peak_flops = 10000;
-  machine.devices[0].memory_bandwidth = 500;
-  machine.devices[0].multiprocessors = 80;
-  machine.devices[0].l2_cache = 4 * kMiB;
-  return machine;
-}
-
-// The less workspace, the slower: milliseconds apart.
-std::vector<KernelModel> FourAlgorithms() {
-  return {ConvolutionModel("implicit_gemm", 4e6), ConvolutionModel("implicit_precomp_gemm", 3e6),
-          ConvolutionModel("winograd_nonfused", 2e6), ConvolutionModel("fft", 1e6)};
-}
-
-Launch Relu(std::int64_t elements) {
-  Launch launch;
-  launch.kind = OpKind::kRelu;
-  launch.shape.in = launch.shape.out = Shape{1, 1, 1, 1, elements};
-  return launch;
-}
-
-Launch Convolution(std::int64_t window, Bytes workspace = kAnyWorkspace) {
-  Launch launch;
-  launch.kind = OpKind::kConvolution;
-  launch.shape.in = launch.shape.out = Shape{8, 16, 1, 12, 12};
-  launch.shape.window = {1, window, window};
-  launch.shape.pad = {0, window / 2, window / 2};
-  launch.workspace = workspace;
-  return launch;
-}
 
 std::int32_t Algorithm(const char* name) {
   const std::int32_t algorithm = AlgorithmByName(OpKind::kConvolution, Pass::kForward, name);
@@ -96,29 +19,13 @@ std::int32_t Algorithm(const char* name) {
 
 Bytes Needs(const char* form, const Launch& launch) { return FindKernelForm(form)->workspace(launch); }
 
-// What the model's form says, in whole nanoseconds.
-Nanos TimeOf(const Machine& machine, std::size_t model, const Launch& launch) {
-  const KernelModel& m = machine.devices[0].models.at(model);
-  std::vector<double> parameters;
-  for (const KernelModel::Parameter& p : m.parameters) parameters.push_back(p.value);
-  return std::llround(FindKernelForm(m.form)->time(launch, ChipOf(machine.devices[0]), parameters));
-}
-
 bool Same(const Cost& a, const Cost& b) {
   return a.time == b.time && a.source == b.source && a.error == b.error && a.shared_error == b.shared_error &&
          a.group == b.group && std::string(a.how) == b.how && a.algorithm == b.algorithm &&
          a.workspace == b.workspace && a.copy_slowdown == b.copy_slowdown;
 }
 
-std::string Refusal(const KernelModel& model) {
-  Machine machine = UnitWith({ReluModel(), model});
-  try {
-    const CostModel costs(machine);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
+}  // namespace
 
 TEST_CASE("parameters that make a kernel take for ever do not make it free") {
   KernelModel relu = ReluModel();
@@ -128,8 +35,6 @@ TEST_CASE("parameters that make a kernel take for ever do not make it free") {
   const Machine machine = UnitWith({relu});
   CHECK(CostModel(machine).Kernel(Relu(1000)).time == 1'000'000'000'000'000);  // the longest there is
 }
-
-}  // namespace
 
 TEST_CASE("a model's answer is its form's law, with what the profile says of it") {
   KernelModel model = ReluModel();
@@ -262,184 +167,6 @@ TEST_CASE("launches without a model fall back to laws, then to the roofline") {
   CHECK(std::string(roofline.how) == "roofline");
   CHECK(roofline.time == 12000);  // two inputs read, one written
   CHECK(roofline.source == Source::Kind::kAssumed);
-}
-
-TEST_CASE("beyond its data a model says so and is the less sure") {
-  KernelModel model = ReluModel();
-  model.shared_error = 0.1;
-  model.own_error = 0.2;
-  model.least_work = 8000;
-  model.most_work = 16000;
-  const Machine machine = UnitWith({model});
-  const CostModel costs(machine);
-  // 8000 B, 16,000 B: both ends are within.
-  for (const std::int64_t elements : {1000, 2000}) {
-    CHECK(std::string(costs.Kernel(Relu(elements)).how) == "model");
-    CHECK(costs.Kernel(Relu(elements)).error == Approx(std::sqrt(0.01 + 0.04)));
-  }
-  // 128,000 B, 8 times the most: ln 8 = 2.079, 0.05 of that = 0.104 beside the model's own 0.2.
-  const Cost above = costs.Kernel(Relu(16000));
-  CHECK(std::string(above.how) == "model beyond its data");
-  CHECK(above.error == Approx(std::sqrt(0.01 + 0.04 + 0.104 * 0.104)).epsilon(1e-3));
-  CHECK(above.shared_error == 0.1);
-  // 1000 B, an eighth of the least: as far on the other side.
-  CHECK(costs.Kernel(Relu(125)).error == Approx(above.error));
-  CHECK(std::string(costs.Kernel(Relu(125)).how) == "model beyond its data");
-  CHECK(costs.Kernel(Relu(160000)).error > above.error);
-  // Not known: never beyond.
-  model.least_work = model.most_work = 0;
-  const Machine silent = UnitWith({model});
-  CHECK(std::string(CostModel(silent).Kernel(Relu(16000)).how) == "model");
-}
-
-TEST_CASE("other arithmetic than the models': their times as an assumption") {
-  const Machine machine = UnitWith({ReluModel()});
-  const CostModel costs(machine);
-  for (const MathMode math : {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}) {
-    Launch launch = Relu(1000);
-    launch.math = math;
-    CHECK(costs.Kernel(launch).time == 17000);
-    CHECK(costs.Kernel(launch).source == Source::Kind::kAssumed);
-    CHECK(costs.Kernel(launch).error >= 0.5);
-  }
-  Launch half = Relu(1000);
-  half.type = DataType::kFp16;
-  CHECK(costs.Kernel(half).time == 1000 + 8000);  // half the bytes
-  CHECK(costs.Kernel(half).source == Source::Kind::kAssumed);
-  CHECK(costs.Kernel(half).error >= 0.5);
-}
-
-TEST_CASE("models for the launch's own arithmetic go first and are no assumption") {
-  KernelModel tensor = ReluModel(), half = ReluModel();
-  tensor.math = "tf32";
-  tensor.parameters[0].value = 5000;
-  half.math = "fp16";
-  half.parameters[0].value = 200;
-  const Machine machine = UnitWith({ReluModel(), tensor, half});
-  const CostModel costs(machine);
-  Launch launch = Relu(1000);
-  CHECK(costs.Kernel(launch).time == 17000);
-  launch.math = MathMode::kTf32;  // slower, and still the one that was asked for
-  CHECK(costs.Kernel(launch).time == 21000);
-  CHECK(costs.Kernel(launch).source == Source::Kind::kPublished);
-  CHECK(costs.Kernel(launch).error < 0.5);
-  launch.math = MathMode::kFp16;  // of fp32 data: not what it was fitted to
-  CHECK(costs.Kernel(launch).source == Source::Kind::kAssumed);
-  launch.type = DataType::kFp16;
-  CHECK(costs.Kernel(launch).time == 200 + 8000);
-  CHECK(costs.Kernel(launch).source == Source::Kind::kPublished);
-  CHECK(costs.Kernel(launch).error < 0.5);
-  launch.math = MathMode::kFp32;  // half-precision data in fp32 arithmetic
-  CHECK(costs.Kernel(launch).source == Source::Kind::kAssumed);
-}
-
-TEST_CASE("grouped and 3-D convolutions are assumptions, wrong together") {
-  const Machine machine = FastWith({ConvolutionModel("implicit_gemm", 1e6)});
-  const CostModel costs(machine);
-  Launch grouped = Convolution(3), volume = Convolution(3);
-  grouped.shape.groups = 2;
-  volume.shape.in.d = volume.shape.out.d = 4;
-  for (const Launch& launch : {grouped, volume}) {
-    const Cost cost = costs.Kernel(launch);
-    CHECK(cost.time == TimeOf(machine, 0, launch));
-    CHECK(cost.source == Source::Kind::kAssumed);
-    CHECK(cost.error >= 0.6);
-    CHECK(cost.shared_error == cost.error);
-    CHECK(std::string(cost.how) == "model beyond its data");
-  }
-  CHECK(costs.Kernel(Convolution(3)).source == Source::Kind::kPublished);
-  CHECK(costs.Kernel(Convolution(3)).error < 0.6);
-}
-
-TEST_CASE("what a copy takes from a kernel follows from its share of the memory and the link") {
-  KernelModel model = ReluModel();
-  Machine machine = UnitWith({model});
-  // 8000 B in 17,000 ns at 1 B/ns: 8/17 of the memory's rate. The link moves 1 B/ns, all of it.
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == Approx(1 + 8.0 / 17));
-  // Copies at 0.25 and 0.5 B/ns: the faster direction counts, at large sizes.
-  machine.links[0].curves[0].points = {{1, 10}, {1000, 1009}, {2000, 5009}};
-  machine.links[0].curves[1].points = {{1, 10}, {1000, 1009}, {2000, 3009}};
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == Approx(1 + 8.0 / 17 / 2));
-  std::swap(machine.links[0].curves[0], machine.links[0].curves[1]);
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == Approx(1 + 8.0 / 17 / 2));
-  // A memory four times as fast: 8000 B in 5000 ns are 0.4 of it, and the link an eighth.
-  machine.devices[0].memory_bandwidth = 4;
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == Approx(1 + 0.4 / 8));
-  // Only the first link of the device counts.
-  machine.links.push_back(LoadMachine("unit").links[0]);
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == Approx(1 + 0.4 / 8));
-}
-
-TEST_CASE("a kernel cannot use more than the memory has") {
-  KernelModel model = ReluModel();
-  model.parameters[0].value = 1e-9;
-  model.parameters[1].value = 2;  // twice the sheet's bandwidth
-  const Machine machine = UnitWith({model});
-  CHECK(CostModel(machine).Kernel(Relu(1000)).time == 4000);
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == Approx(2));
-}
-
-TEST_CASE("a measured slowdown is kept") {
-  KernelModel model = ReluModel();
-  model.copy_slowdown = 1.3;
-  const Machine machine = UnitWith({model});
-  CHECK(CostModel(machine).Kernel(Relu(1000)).copy_slowdown == 1.3);
-}
-
-TEST_CASE("equal models are wrong together on whatever machine, different ones apart") {
-  const Machine one = UnitWith({ReluModel()});
-  Machine other = FastWith({ConvolutionModel("implicit_gemm", 1e6), ReluModel()});
-  other.name = "other";
-  other.devices[0].models[1].own_error = 0.4;
-  other.devices[0].models[1].source.text = "another place";
-  const std::uint64_t group = CostModel(one).Kernel(Relu(1000)).group;
-  CHECK(group == CostModel(one).Kernel(Relu(77)).group);
-  CHECK(group == CostModel(other).Kernel(Relu(1000)).group);
-  CHECK(group != CostModel(other).Kernel(Convolution(3)).group);
-  other.devices[0].models[1].parameters[0].value += 1;
-  CHECK(group != CostModel(other).Kernel(Relu(1000)).group);
-}
-
-TEST_CASE("equal parameters of different algorithms are different models") {
-  const Machine machine =
-      FastWith({Model("implicit_precomp_gemm", OpKind::kConvolution, Pass::kBackwardFilter, "algo_1", {}),
-                Model("implicit_precomp_gemm", OpKind::kConvolution, Pass::kBackwardFilter, "algo_3", {})});
-  const std::vector<ResolvedModel> models = ResolveModels(machine.devices[0], machine.name);
-  REQUIRE(models.size() == 2);
-  CHECK(models[0].group != models[1].group);
-  CHECK(models[0].algorithm != models[1].algorithm);
-}
-
-TEST_CASE("what this program does not know of a model is refused with machine, device and nearest name") {
-  const auto refused = [](auto change) {
-    KernelModel model = ReluModel();
-    change(model);
-    return Refusal(model);
-  };
-  const auto at = Catch::Contains("machine 'unit', device 'gpu0': ");
-  CHECK_THAT(refused([](KernelModel& m) { m.form = "elementwize"; }),
-             at && Catch::Contains("unknown kernel form 'elementwize'; did you mean 'elementwise'?"));
-  CHECK_THAT(refused([](KernelModel& m) { m.op = "rely"; }),
-             at && Catch::Contains("unknown op 'rely'; did you mean 'relu'?"));
-  CHECK_THAT(refused([](KernelModel& m) { m.pass = "foward"; }),
-             at && Catch::Contains("unknown pass 'foward'; did you mean 'forward'?"));
-  CHECK_THAT(refused([](KernelModel& m) { m.math = "fp23"; }),
-             at && Catch::Contains("unknown math 'fp23'; did you mean 'fp32'?"));
-  CHECK_THAT(refused([](KernelModel& m) { m.parameters.erase(m.parameters.begin()); }),
-             at && Catch::Contains("lacks the parameter 'latency' (nanoseconds"));
-  CHECK_THAT(refused([](KernelModel& m) {
-               m.parameters.push_back({"latncy", 1});
-             }),
-             at && Catch::Contains("no parameter 'latncy'; did you mean 'latency'?"));
-  CHECK_THAT(refused([](KernelModel& m) { m.parameters[1].value = 0; }),
-             at && Catch::Contains("'bandwidth_fraction'") && Catch::Contains("must be more than zero"));
-  CHECK_THAT(refused([](KernelModel& m) { m.parameters[1].value = -0.5; }), Catch::Contains("more than zero"));
-  CHECK_THAT(refused([](KernelModel& m) { m.op = "convolution"; }),
-             at && Catch::Contains("the form has no algorithm '' for convolution forward"));
-  CHECK(refused([](KernelModel&) {}) == "no error");
-  KernelModel convolution = ConvolutionModel("winograd_nonfused", 1e6);
-  convolution.algorithm = "winograd_nonfusd";
-  CHECK_THAT(Refusal(convolution), at && Catch::Contains("did you mean 'winograd_nonfused'?"));
 }
 
 TEST_CASE("answers do not depend on what was asked before") {

@@ -43,31 +43,6 @@ Machine Base() {
 
 const std::vector<CostLaw>& LawsOf(const Machine& machine) { return machine.devices[0].laws; }
 
-TransferCurve Curve(Nanos last) {
-  return {{{1000, 1000}, {1'000'000, last}}, 0.07, {Source::Kind::kMeasured, "samples"}};
-}
-
-FittedLink Fitted(const std::string& host, const std::string& link, Nanos last) {
-  FittedLink fitted;
-  fitted.device = "gpu";
-  fitted.host = host;
-  fitted.link = link;
-  fitted.kinds["pinned"] = {FittedCurve{Curve(last)}, FittedCurve{Curve(last + 1)}};
-  fitted.duplex = {0.75, 0.7, 0.8, 4, {Source::Kind::kMeasured, "both ways"}};
-  return fitted;
-}
-
-// Two links: to the nearest host node and to another.
-Machine TwoLinks() {
-  Machine machine = LoadMachine("unit");
-  machine.hosts.push_back(machine.hosts[0]);
-  machine.hosts[1].name = "host1";
-  machine.links.push_back(machine.links[0]);
-  machine.links[1].name = "gpu0-host1";
-  machine.links[1].host = 1;
-  return machine;
-}
-
 // ReLUs of one device whose latency is 4000 ns and whose bandwidth is 80 % of the sheet's 900 B/ns.
 std::vector<Sample> ReluSamples() {
   std::vector<Sample> samples;
@@ -183,90 +158,20 @@ TEST_CASE("a harness' floor is the mean of its drift") {
                 {"events", "relu", "backward", "fp32", 14'000, 10'000, 1000, 4000, 0.5},
                 {"events", "add", "forward", "fp32", 10'000.4, 10'001, 1000, 4000, 1},
                 {"calls", "add", "forward", "fp32", 0, 0, 1000, 1000, 3}};
-  const std::vector<CallFloor> expected = {{"events", "relu", "forward", 2000, 12'000},
-                                           {"events", "relu", "backward", 3000, 12'000},
-                                           {"events", "add", "forward", 2500, 10'001},
-                                           {"calls", "add", "forward", 1000, 0}};
+  const std::vector<CallFloor> expected = {{"events", "relu", "forward", 2000, 12'000, "fp32"},
+                                           {"events", "relu", "backward", 3000, 12'000, "fp32"},
+                                           {"events", "add", "forward", 2500, 10'001, "fp32"},
+                                           {"calls", "add", "forward", 1000, 0, "fp32"}};
   CHECK(ProfileFrom(Base(), fit).devices[0].call_floors == expected);
 }
 
-TEST_CASE("hosts are listed once, in order") {
-  TransferFit fit;
-  fit.links = {Fitted("zeta", "local", 1), Fitted("zeta", "remote", 1), Fitted("alpha", "local", 1)};
-  CHECK(HostsOf(fit) == std::vector<std::string>{"zeta", "alpha"});
-  CHECK(HostsOf({}).empty());
-}
-
-TEST_CASE("local copies make the first link, remote ones the second") {
-  TransferFit fit;
-  fit.links = {Fitted("other", "local", 7000), Fitted("host", "remote", 300'000), Fitted("host", "local", 100'000)};
-  const Machine before = TwoLinks();
-  Machine machine = before;
-  CHECK(SetLinks(fit, "host", &machine) == 2);
-  CHECK(machine.links[0].curves[0] == Curve(100'000));
-  CHECK(machine.links[0].curves[1] == Curve(100'001));
-  CHECK(machine.links[1].curves[0] == Curve(300'000));
-  CHECK(machine.links[1].curves[1] == Curve(300'001));
-  for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(machine.links[i].duplex_factor == 0.75);
-    CHECK(machine.links[i].duplex_source.text == "both ways");
-    CHECK(machine.links[i].name == before.links[i].name);
-    CHECK(machine.links[i].host == before.links[i].host);
-  }
-}
-
-TEST_CASE("links without samples of their own stay as they were") {
-  TransferFit fit;
-  fit.links = {Fitted("host", "remote", 300'000)};
-  const Machine before = TwoLinks();
-  Machine machine = before;
-  CHECK(SetLinks(fit, "nowhere", &machine) == 0);
-  CHECK(machine == before);
-  CHECK(SetLinks(fit, "host", &machine) == 1);
-  CHECK(machine.links[0] == before.links[0]);
-  CHECK(machine.links[1].curves[0] == Curve(300'000));
-  // A machine with one link has no use for the second.
-  Machine one = LoadMachine("unit");
-  CHECK(SetLinks(fit, "host", &one) == 0);
-  CHECK(one == LoadMachine("unit"));
-}
-
-TEST_CASE("copies in one direction only make no link") {
-  TransferFit fit;
-  fit.links = {Fitted("host", "local", 100'000)};
-  fit.links[0].kinds["pinned"][1].reset();
-  Machine machine = TwoLinks();
-  CHECK(SetLinks(fit, "host", &machine) == 0);
-  CHECK(machine == TwoLinks());
-}
-
-TEST_CASE("links are set from samples of copies") {
-  std::vector<Sample> samples;
-  for (const char* link : {"local", "remote"}) {
-    for (const char* direction : {"h2d", "d2h"}) {
-      for (Bytes bytes = 1 << 12; bytes <= 1 << 28; bytes *= 4) {
-        Sample s;
-        s.what = SampleKind::kCopy;
-        s.device = "gpu";
-        s.host = "host";
-        s.link = link;
-        s.direction = direction;
-        s.kind = "pinned";
-        s.bytes = bytes;
-        // 10 us and 10 or 5 B/ns.
-        s.microseconds = 10 + static_cast<double>(bytes) / (link == std::string("local") ? 10e3 : 5e3);
-        samples.push_back(s);
-      }
-    }
-  }
-  Machine machine = TwoLinks();
-  REQUIRE(SetLinks(FitTransfers(samples), "host", &machine) == 2);
-  for (const TransferCurve& curve : machine.links[0].curves) {
-    CHECK(static_cast<double>(curve.Time(100'000'000)) == Approx(10'010'000).epsilon(0.02));
-  }
-  for (const TransferCurve& curve : machine.links[1].curves) {
-    CHECK(static_cast<double>(curve.Time(100'000'000)) == Approx(20'010'000).epsilon(0.02));
-  }
+TEST_CASE("laws that no launch reaches go, whoever taught the models") {
+  Machine machine = LoadMachine("unit");
+  machine.devices[0].models = {ReluModel(1)};
+  machine.devices[0].laws = {Law("relu", "forward", ""), Law("relu", "backward", "")};
+  DropServedLaws(&machine);
+  REQUIRE(LawsOf(machine).size() == 1);
+  CHECK(LawsOf(machine)[0].pass == "backward");
 }
 
 TEST_CASE("fitting the same samples again, from its own result too, gives the same profile") {

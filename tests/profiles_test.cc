@@ -58,7 +58,11 @@ TEST_CASE("every machine has the figures of its chip") {
   }
 }
 
-TEST_CASE("only the unit machine stands for no chip") { CHECK(ListMachines().size() == kChips.size() + 1); }
+TEST_CASE("only the unit machine stands for no chip") {
+  std::vector<std::string> names = ListMachines();
+  std::erase(names, "mine");  // of whoever calibrated in this tree
+  CHECK(names.size() == kChips.size() + 1);
+}
 
 TEST_CASE("a machine without kernel times of its own has those of its sibling") {
   CHECK(LoadMachine("v100-power9-nvlink2").devices[0].models == LoadMachine("v100-x86-pcie3").devices[0].models);
@@ -167,7 +171,7 @@ TEST_CASE("a convolution of ResNet-50 runs at a plausible rate") {
     INFO(PassName(pass));
     CHECK(teraflops > 8);   // implicit GEMM at half the peak
     CHECK(teraflops < 25);  // fused Winograd saves a factor of 2.25 at most, and not at the full peak
-    CHECK(std::string(cost.how) == (machine.devices[0].models.empty() ? "law" : "model"));
+    CHECK(std::string(cost.how).starts_with("model"));  // perhaps beyond its data
     CHECK(cost.workspace <= 8 * kMiB);
     CHECK(cost.error > 0.05);
   }

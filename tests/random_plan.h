@@ -7,27 +7,9 @@
 #include <utility>
 
 #include "sim/plan.h"
+#include "sim/random.h"
 
 namespace spillway {
-
-// xorshift64* (Marsaglia 2003, Vigna 2014): the same numbers everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed * 2685821657736338717u + 1) {}
-  std::uint32_t Below(std::uint32_t bound) {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return static_cast<std::uint32_t>((state_ * 2685821657736338717u >> 33) % bound);
-  }
-  // In [low, high].
-  OpId Between(OpId low, OpId high) {
-    return low + static_cast<OpId>(Below(static_cast<std::uint32_t>(high - low + 1)));
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 // The last op up to `until` that writes the tensor.
 inline OpId LastWriter(const TrainingStep& step, TensorId tensor, OpId until) {

@@ -9,6 +9,7 @@
 #include "reports/result_table.h"
 #include "reports/text_table.h"
 #include "tests/result_rows.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -22,8 +23,6 @@ std::vector<std::string> Lines(const std::string& text) {
   }
   return lines;
 }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("results.csv has the columns of the contract") {
   const auto lines = Lines(ResultCsv({}));

@@ -100,8 +100,27 @@ TEST_CASE("algorithms have the library's numbers") {
   CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardData, "winograd_nonfused") == 6);
   CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "algo_3") == 4);
   CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "fft_tiling") == 7);
-  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "gemm") == 0);
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "implicit_gemm") == 0);
   CHECK(AlgorithmByName(OpKind::kRelu, Pass::kForward, "gemm") == 0);
+}
+
+TEST_CASE("the CPU device's algorithms follow those of cuDNN, where these have not the name already") {
+  const auto number = [](Pass pass, const char* name) { return AlgorithmByName(OpKind::kConvolution, pass, name); };
+  // Forward, cuDNN's eight: gemm 3, direct 4, winograd 7. Backward: six and seven, of these only winograd.
+  CHECK(number(Pass::kForward, "direct") == 4);
+  CHECK(number(Pass::kForward, "winograd") == 7);
+  CHECK(number(Pass::kForward, "gemm") == 3);
+  CHECK(number(Pass::kForward, "reference") == 9);
+  CHECK(number(Pass::kBackwardData, "winograd") == 5);
+  CHECK(number(Pass::kBackwardData, "direct") == 7);
+  CHECK(number(Pass::kBackwardData, "gemm") == 8);
+  CHECK(number(Pass::kBackwardData, "reference") == 9);
+  CHECK(number(Pass::kBackwardFilter, "winograd") == 5);
+  CHECK(number(Pass::kBackwardFilter, "direct") == 8);
+  CHECK(number(Pass::kBackwardFilter, "gemm") == 9);
+  CHECK(number(Pass::kBackwardFilter, "reference") == 10);
+  const Sample sample = One(kConv, "X,conv,backward_data,direct,,,1,4,9,9,4,3,3,1,1,1,5");
+  CHECK((sample.algorithm == "direct" && sample.launch.algorithm == 7));
 }
 
 TEST_CASE("a file of the measuring kit is read as it is") {

@@ -5,6 +5,7 @@
 
 #include "scenarios/prepare.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -23,8 +24,6 @@ std::string ErrorsOf(const std::string& text) {
   }
   return "";
 }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("the least a scenario says") {
   const Scenario s = Parse(std::string(kHead) + kNetwork + kRest);

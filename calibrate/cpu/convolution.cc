@@ -1,4 +1,4 @@
-// Convolution by oneDNN. Its implementations fall into classes, which are the algorithms of this device:
+// Convolution by oneDNN. Its implementations fall into classes, which are the algorithms of this device by name:
 //   direct    generated code on blocked layouts: reordered copies of input, weights and output as workspace
 //   winograd  F(4x4, 3x3) (Lavin and Gray 2016, arXiv 1509.09308): the same and the transformed tiles
 //   gemm      matrix products on the plain layout: an unfolded image as workspace
@@ -10,22 +10,19 @@
 
 #include "calibrate/cpu/dnnl_kernel.h"
 #include "calibrate/cpu/makers.h"
+#include "model/kernel_form.h"
 
-namespace spillway {
-
+namespace spillway::cpu {
 namespace {
+
+// In the order in which algorithm 0 tries them.
+enum Class : std::size_t { kDirect, kWinograd, kGemm, kReference };
 constexpr std::array<const char*, 4> kNames = {"direct", "winograd", "gemm", "reference"};
-}  // namespace
 
-std::span<const char* const> CpuAlgorithmNames() { return kNames; }
-
-namespace cpu {
-namespace {
-
-enum Class : std::int32_t { kDirect = 1, kWinograd, kGemm, kReference };
+std::int32_t AlgorithmOf(Class type, Pass pass) { return AlgorithmByName(OpKind::kConvolution, pass, kNames[type]); }
 
 struct Candidate {
-  std::int32_t algorithm;
+  Class type;
   dnnl::primitive_desc primitive;
 };
 
@@ -46,7 +43,7 @@ Problem ProblemOf(const OpShape& s) {
   return problem;
 }
 
-std::int32_t ClassOf(const dnnl::primitive_desc& primitive) {
+Class ClassOf(const dnnl::primitive_desc& primitive) {
   const char* text = nullptr;
   dnnl_primitive_desc_query(primitive.get(), dnnl_query_impl_info_str, 0, &text);
   const std::string_view name = text == nullptr ? "" : text;
@@ -68,10 +65,10 @@ void Collect(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint, s
   dnnl::primitive_desc primitive(operation, &UserScratch(), Engine(), hint, true);
   if (!primitive) return;
   do {
-    const std::int32_t algorithm = ClassOf(primitive);
+    const Class type = ClassOf(primitive);
     const bool known =
-        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.algorithm == algorithm; });
-    if (!known) candidates.push_back({algorithm, Clone(primitive)});
+        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.type == type; });
+    if (!known) candidates.push_back({type, Clone(primitive)});
   } while (primitive.next_impl());
 }
 
@@ -101,8 +98,8 @@ std::vector<Candidate> Candidates(const CpuCall& call, const Problem& problem) {
   CollectPass(call.launch.pass, dnnl::algorithm::convolution_direct, problem, candidates);
   CollectPass(call.launch.pass, dnnl::algorithm::convolution_winograd, problem, candidates);
   std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.algorithm < b.algorithm; });
-  if (candidates.size() > 1 && candidates.back().algorithm == kReference) candidates.pop_back();
+            [](const Candidate& a, const Candidate& b) { return a.type < b.type; });
+  if (candidates.size() > 1 && candidates.back().type == kReference) candidates.pop_back();
   return candidates;
 }
 
@@ -124,7 +121,7 @@ std::vector<Binding> Bindings(Pass pass, const Problem& p) {
 KernelPtr MakeConvolution(const CpuCall& call) {
   const Problem problem = ProblemOf(call.launch.shape);
   for (const Candidate& candidate : Candidates(call, problem)) {
-    if (candidate.algorithm != call.launch.algorithm) continue;
+    if (AlgorithmOf(candidate.type, call.launch.pass) != call.launch.algorithm) continue;
     return std::make_unique<DnnlKernel>(candidate.primitive, Bindings(call.launch.pass, problem),
                                         call.launch.accumulate);
   }
@@ -136,10 +133,9 @@ std::vector<CpuAlgorithm> ConvolutionAlgorithms(const CpuCall& call) {
   std::vector<CpuAlgorithm> algorithms;
   for (const Candidate& candidate : Candidates(call, problem)) {
     const DnnlKernel kernel(candidate.primitive, Bindings(call.launch.pass, problem), call.launch.accumulate);
-    algorithms.push_back({candidate.algorithm, kernel.workspace(), kernel.implementation()});
+    algorithms.push_back({AlgorithmOf(candidate.type, call.launch.pass), kernel.workspace(), kernel.implementation()});
   }
   return algorithms;
 }
 
-}  // namespace cpu
-}  // namespace spillway
+}  // namespace spillway::cpu

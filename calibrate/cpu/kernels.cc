@@ -119,6 +119,11 @@ struct CpuKernels::State {
 };
 
 bool HasCpuKernels() { return true; }
+std::string CpuLibrary() {
+  const dnnl_version_t* const version = dnnl_version();
+  return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
 
 CpuKernels::CpuKernels(int threads) : state_(new State{.threads = threads, .entries = {}}) {
   if (threads < 1) throw UserError("the CPU device needs at least one thread, not " + std::to_string(threads));

@@ -30,6 +30,7 @@ namespace spillway {
 
 // Whether this program was built with oneDNN. Without it the constructor of CpuKernels throws a UserError.
 bool HasCpuKernels();
+std::string CpuLibrary();  // "oneDNN 2.6.3"; "" without it
 
 // One operand of an add, or of a concat: channels [first_channel, first_channel + channels) of the whole.
 struct CpuSlice {
@@ -85,9 +86,8 @@ class CpuKernel {
   std::string implementation_ = "loop";
 };
 
-// Launch::algorithm of this device is 1 + index into these, for convolutions; others have no choice.
-std::span<const char* const> CpuAlgorithmNames();  // "direct", "winograd", "gemm", "reference"
-
+// Convolutions have the algorithms "direct", "winograd", "gemm" and "reference" of AlgorithmNames
+// (model/kernel_form.h), numbered as there; others have no choice.
 struct CpuAlgorithm {
   std::int32_t algorithm = 0;  // as in Launch; 0 where there is no choice
   Bytes workspace = 0;

@@ -23,6 +23,13 @@ KernelForm PoolingForm();
 KernelForm LrnForm();
 KernelForm SoftmaxForm();
 
+// Of processors (Platform::kCpu), as calibrate/cpu/ runs oneDNN and loops of its own on plain NCHW buffers.
+KernelForm CpuDirectForm();     // convolution, all passes: generated code on blocked layouts
+KernelForm CpuWinogradForm();   // F(4x4, 3x3)
+KernelForm CpuGemmForm();       // unfolded image and matrix product
+KernelForm CpuLinearForm();     // all passes
+KernelForm CpuStreamingForm();  // everything that memory bounds
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_MODEL_KERNELS_FORMS_H_

@@ -1,0 +1,71 @@
+// What a calibration measures, and in which order: the most useful first, so that a run which ends early, by its budget
+// or by the user, leaves the best profile that its time could buy.
+//
+//   copies       curves of both directions, alone and together; sizes from small to large
+//   host         what host calls cost
+//   networks     the launches of the networks given, by how much of a step's work each kind of launch makes
+//   beside       a few launches of each op and pass while a copy runs
+//   grid         launches of many shapes (bench_grid.h), so that models hold for networks that nobody gave
+//   again        the same launches a second and third time: how far times drift within the hour
+//
+// A plan is data: no clock, no device. It holds each launch once a round, whatever number of networks have it.
+#ifndef SPILLWAY_CALIBRATE_BENCH_PLAN_H_
+#define SPILLWAY_CALIBRATE_BENCH_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/launch.h"
+#include "model/network.h"
+
+namespace spillway {
+
+// A network to take launches from, and its step.
+struct BenchNetwork {
+  std::string name;  // as samples have it: "cifar-vgg"; "grid"
+  Network network;
+  TrainingStep step;
+};
+
+enum class BenchGroup : std::uint8_t { kCopies, kHost, kNetworks, kBeside, kGrid, kAgain };
+const char* BenchGroupName(BenchGroup group);  // "copies", "host", "networks", "beside", "grid", "again"
+
+struct BenchItem {
+  enum class Kind : std::uint8_t { kKernel, kCopy, kHost };
+  Kind kind = Kind::kKernel;
+  BenchGroup group = BenchGroup::kNetworks;
+  int round = 1;                    // this is the n-th time that the same thing is measured
+  std::string contention = "none";  // what runs beside: "h2d", "d2h"
+  // Kernel: the op of a step, where sizes and contents of its operands are found.
+  std::shared_ptr<const BenchNetwork> from;
+  OpId op = kNoOp;
+  Launch launch;  // algorithm 0, kUsualWorkspace
+  // Copy.
+  Bytes bytes = 0;
+  std::string direction;  // "h2d", "d2h"
+  // Host: which call, "kernel_launch", ...; one of HostCallNames().
+  std::string call;
+};
+
+// What HostCosts are measured from, and two more that a profile has no place for: how long after an event is recorded a
+// stream goes on that slept until then, and what a stream costs to begin with.
+const std::vector<std::string>& HostCallNames();
+
+struct BenchPlanOptions {
+  bool quick = false;  // fewer sizes, fewer rounds
+};
+
+// Copies, host calls, then the launches of `networks`, then those of `grid`, then again. Deterministic.
+std::vector<BenchItem> MakeBenchPlan(const std::vector<std::shared_ptr<const BenchNetwork>>& networks,
+                                     const std::vector<std::shared_ptr<const BenchNetwork>>& grid,
+                                     const BenchPlanOptions& options);
+
+// Which share of the budget must not have passed for an item of that group to be started.
+double BudgetShare(BenchGroup group);
+
+std::shared_ptr<const BenchNetwork> MakeBenchNetwork(std::string name, Network network, const StepOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_BENCH_PLAN_H_

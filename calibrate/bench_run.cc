@@ -1,0 +1,264 @@
+#include "calibrate/bench_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "hw/document.h"
+#include "model/kernel_form.h"
+
+namespace spillway {
+namespace {
+
+// Rounds after the first look again at variants that are at most this much slower than the best.
+constexpr double kWorthAnotherLook = 1.15;
+constexpr const char* kOwnTimeNote = "own time";
+
+double Microseconds(double nanos) { return std::round(nanos) / 1000; }
+
+class Runner {
+ public:
+  Runner(std::span<const BenchItem> plan, BenchTarget& target, const Clock& clock, const BenchRunOptions& options,
+         BenchJournal& journal, BenchWatcher& watcher)
+      : items_(plan.begin(), plan.end()),
+        target_(target),
+        clock_(clock),
+        options_(options),
+        journal_(journal),
+        watcher_(watcher),
+        begin_(clock.Now()) {}
+  BenchReport Run();
+
+ private:
+  void RunGroup(std::size_t begin, std::size_t end);
+  void Carry(const BenchItem& item);
+  void CarryKernel(const BenchItem& item);
+  void CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants);
+  // False: the journal has it. What the device refuses is noted and nothing is thrown.
+  bool Take(const BenchItem& item, const BenchVariant& variant, double best);
+  void Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample);
+  bool Stopped();
+  bool LateFor(BenchGroup group) const;
+  Sample Bare(const BenchItem& item, const BenchVariant& variant) const;
+  double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
+  std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
+  bool IsNoisy(const BenchItem& item) const;
+  void RearrangeAgain(std::size_t begin);
+
+  std::vector<BenchItem> items_;
+  std::vector<BenchItem> late_;  // their groups had no time left
+  BenchTarget& target_;
+  const Clock& clock_;
+  const BenchRunOptions& options_;
+  BenchJournal& journal_;
+  BenchWatcher& watcher_;
+  Nanos begin_;
+  BenchReport report_;
+};
+
+Sample Runner::Bare(const BenchItem& item, const BenchVariant& variant) const {
+  Sample sample = target_.Identity();
+  sample.contention = item.contention;
+  if (item.kind == BenchItem::Kind::kKernel) {
+    sample.what = SampleKind::kKernel;
+    sample.launch = item.launch;
+    sample.launch.algorithm = variant.algorithm;
+    const auto names = AlgorithmNames(item.launch.kind, item.launch.pass);
+    if (variant.algorithm > 0) sample.algorithm = names[static_cast<std::size_t>(variant.algorithm) - 1];
+    return sample;
+  }
+  sample.kind = "";
+  if (item.kind == BenchItem::Kind::kHost) {
+    sample.op = "overhead";
+    sample.algorithm = item.call;
+    return sample;
+  }
+  sample.what = SampleKind::kCopy;
+  sample.kind = target_.CopyKind();
+  sample.link = "local";
+  sample.bytes = item.bytes;
+  sample.direction = item.direction;
+  return sample;
+}
+
+void FillResult(const LoopResult& result, Sample* sample) {
+  sample->microseconds = Microseconds(result.median);
+  // Of a time only what a host call costs may be nothing.
+  if (sample->what != SampleKind::kOther) sample->microseconds = std::max(sample->microseconds, 0.001);
+  sample->p10 = std::min(Microseconds(result.p10), sample->microseconds);
+  sample->p90 = std::max(Microseconds(result.p90), sample->microseconds);
+  // As a reader of the row finds it.
+  if (sample->p10 > 0 && sample->microseconds > 0) sample->spread = (sample->p90 - sample->p10) / sample->microseconds;
+  sample->repetitions = result.timings * result.runs;
+}
+
+std::vector<std::string> FlagsOf(const LoopResult& result) {
+  std::vector<std::string> flags;
+  if (result.cut_short) flags.emplace_back(kCutShortNote);
+  if (result.noisy && !result.cut_short) flags.emplace_back(kNoisyNote);
+  if (result.own_time) flags.emplace_back(kOwnTimeNote);
+  return flags;
+}
+
+void Runner::Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample) {
+  FillResult(result, &sample);
+  sample.note = RoundNote(item.round, FlagsOf(result));
+  sample.date = options_.date;
+  sample.workspace = variant.workspace;
+  if (item.from != nullptr) sample.network = item.from->name;
+  const double load = target_.Load();
+  journal_.Append(sample, load);
+  report_.least_load = report_.measured == 0 ? load : std::min(report_.least_load, load);
+  report_.most_load = std::max(report_.most_load, load);
+  ++report_.measured;
+  if (result.noisy && !result.cut_short) ++report_.noisy;
+}
+
+bool Runner::Take(const BenchItem& item, const BenchVariant& variant, double best) {
+  Sample sample = Bare(item, variant);
+  if (journal_.Has(sample, item.round)) return false;
+  LoopOptions loop = options_.loop;
+  if (best > 0) loop.hopeless = best * options_.hopeless;
+  LoopResult result;
+  try {
+    result = target_.Measure(item, variant, loop);
+  } catch (const UserError& error) {
+    report_.refused.emplace_back(error.what());
+    return true;
+  }
+  Keep(item, variant, result, std::move(sample));
+  return true;
+}
+
+double Runner::FirstTime(const BenchItem& item, const BenchVariant& variant) const {
+  BenchItem alone = item;
+  alone.contention = "none";
+  const Sample* const sample = journal_.Find(Bare(alone, variant), 1);
+  return sample == nullptr ? 0 : 1000 * sample->microseconds;
+}
+
+// The first round looks at all; later ones at the best and its rivals, copies beside them at the best alone.
+std::vector<BenchVariant> Runner::WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const {
+  if (item.round == 1 && item.contention == "none") return variants;
+  double best = 0;
+  for (const BenchVariant& variant : variants) {
+    const double time = FirstTime(item, variant);
+    if (time > 0 && (best == 0 || time < best)) best = time;
+  }
+  const double most = best * (item.group == BenchGroup::kBeside ? 1 : kWorthAnotherLook);
+  std::erase_if(variants, [&](const BenchVariant& variant) {
+    const double time = FirstTime(item, variant);
+    return time == 0 || time > most;
+  });
+  return variants;
+}
+
+void Runner::CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants) {
+  double best = 0;
+  bool any_new = false;
+  for (const BenchVariant& variant : variants) {
+    if (Stopped()) return;
+    any_new = Take(item, variant, best) || any_new;
+    const Sample* const sample = journal_.Find(Bare(item, variant), item.round);
+    const double time = sample == nullptr ? 0 : 1000 * sample->microseconds;
+    if (time > 0 && (best == 0 || time < best)) best = time;
+  }
+  if (!any_new) ++report_.known;
+}
+
+void Runner::CarryKernel(const BenchItem& item) {
+  std::vector<BenchVariant> variants;
+  try {
+    variants = target_.Variants(item);
+  } catch (const UserError& error) {
+    report_.refused.emplace_back(error.what());
+    return;
+  }
+  CarryVariants(item, WorthWhile(item, std::move(variants)));
+}
+
+void Runner::Carry(const BenchItem& item) {
+  if (item.kind == BenchItem::Kind::kKernel) return CarryKernel(item);
+  if (!Take(item, {}, 0)) ++report_.known;
+}
+
+bool Runner::Stopped() {
+  report_.stopped = report_.stopped || watcher_.Stop();
+  return report_.stopped;
+}
+
+bool Runner::LateFor(BenchGroup group) const {
+  const double spent = static_cast<double>(clock_.Now() - begin_);
+  return spent > BudgetShare(group) * static_cast<double>(options_.budget);
+}
+
+bool Runner::IsNoisy(const BenchItem& item) const {
+  const auto noisy = [&](const Sample& sample) {
+    if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) return false;
+    Launch launch = sample.launch;
+    launch.algorithm = item.launch.algorithm;
+    return launch == item.launch && HasFlag(sample, kNoisyNote);
+  };
+  return std::any_of(journal_.samples().begin(), journal_.samples().end(), noisy);
+}
+
+// The last group begins with launches that there was no time for before, those of the networks; then comes what was
+// noisy the first time, launches of the grid among it, which are not looked at again otherwise. What else was late comes
+// at the end.
+void Runner::RearrangeAgain(std::size_t begin) {
+  const int round = items_[begin].round;
+  std::vector<BenchItem> first, last;
+  for (const BenchItem& item : late_) (item.group == BenchGroup::kNetworks ? first : last).push_back(item);
+  for (std::size_t i = 0; i < begin; ++i) {
+    if (items_[i].group != BenchGroup::kGrid || !IsNoisy(items_[i])) continue;
+    first.push_back(items_[i]);
+    first.back().round = round;
+  }
+  report_.left_out -= static_cast<int>(late_.size());
+  for (std::vector<BenchItem>* items : {&first, &last}) {
+    for (BenchItem& item : *items) item.group = BenchGroup::kAgain;
+  }
+  std::stable_partition(items_.begin() + static_cast<std::ptrdiff_t>(begin), items_.end(),
+                        [&](const BenchItem& item) { return item.round == round && IsNoisy(item); });
+  items_.insert(items_.begin() + static_cast<std::ptrdiff_t>(begin), first.begin(), first.end());
+  items_.insert(items_.end(), last.begin(), last.end());
+}
+
+void Runner::RunGroup(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (Stopped()) {
+      report_.left_out += static_cast<int>(end - i);
+      return;
+    }
+    watcher_.Progress(items_[i], i, items_.size());
+    if (LateFor(items_[i].group)) {
+      ++report_.left_out;
+      late_.push_back(items_[i]);
+    } else {
+      Carry(items_[i]);
+    }
+  }
+  watcher_.GroupDone(items_[begin].group);
+}
+
+BenchReport Runner::Run() {
+  std::size_t begin = 0;
+  while (begin < items_.size()) {
+    const BenchGroup group = items_[begin].group;
+    if (group == BenchGroup::kAgain && !report_.stopped) RearrangeAgain(begin);
+    std::size_t end = begin;
+    while (end < items_.size() && items_[end].group == group) ++end;
+    RunGroup(begin, end);
+    begin = end;
+  }
+  return std::move(report_);
+}
+
+}  // namespace
+
+BenchReport RunBench(std::span<const BenchItem> plan, BenchTarget& target, const Clock& clock,
+                     const BenchRunOptions& options, BenchJournal& journal, BenchWatcher& watcher) {
+  return Runner(plan, target, clock, options, journal, watcher).Run();
+}
+
+}  // namespace spillway

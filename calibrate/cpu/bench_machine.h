@@ -1,0 +1,31 @@
+// What this machine says of itself: names and sizes for a profile, and how busy it is.
+#ifndef SPILLWAY_CALIBRATE_CPU_BENCH_MACHINE_H_
+#define SPILLWAY_CALIBRATE_CPU_BENCH_MACHINE_H_
+
+#include <string>
+
+#include "calibrate/clock.h"
+
+namespace spillway {
+
+struct HostFacts {
+  std::string processor;  // "AMD EPYC"; "processor" where the system does not say
+  int cores = 1;          // that this process may use
+  Bytes memory = 0;       // of the machine; 0 = the system does not say
+  Bytes l2_cache = 0;     // of one core; 0 = not known
+  Bytes l3_cache = 0;     // that one core can use; 0 = not known
+};
+HostFacts ReadHostFacts();
+
+// Runnable processes, as the one-minute average; 0 where the system does not say.
+double ReadLoad();
+
+// Counts while the calling thread runs.
+class ThreadClock : public Clock {
+ public:
+  Nanos Now() const override;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_CPU_BENCH_MACHINE_H_

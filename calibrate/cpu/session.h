@@ -1,0 +1,102 @@
+// One session of the CPU device, from Begin to End: memory, kernels, streams and events, all of it made beforehand.
+// Private to calibrate/cpu/.
+#ifndef SPILLWAY_CALIBRATE_CPU_SESSION_H_
+#define SPILLWAY_CALIBRATE_CPU_SESSION_H_
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/cpu/bound_kernels.h"
+#include "calibrate/cpu/device.h"
+#include "calibrate/cpu/link.h"
+#include "calibrate/cpu/pin.h"
+#include "calibrate/cpu/session_memory.h"
+#include "calibrate/cpu/stream.h"
+
+namespace spillway {
+
+class CpuSession {
+ public:
+  CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock, CpuKernels& kernels,
+             const Session& session);
+  ~CpuSession();  // waits for streams that still run
+
+  // As in ExecutionDevice.
+  void Write(const Location& at, std::span<const std::byte> bytes);
+  void Read(const Location& at, std::span<std::byte> bytes);
+  void BeginStep();
+  void Enqueue(const KernelCall& call);
+  void Enqueue(const CopyCall& call);
+  void Record(Issue issue, EventId event);
+  void Wait(Issue issue, EventId event);
+  void HostSync(Issue issue, EventId event);
+  void AllocOrFree(Opcode opcode, Issue issue, const Location& buffer);
+  void EndStep();
+  std::vector<Span> ReadSpans() const;
+  Bytes HighWater() { return memory_.HighWater(); }
+
+  // Leaves out what is not done yet and joins the streams' threads. Everything but results is over then.
+  void Stop() noexcept;
+  TrainingState& training() { return training_; }
+  const SessionMemory& memory() const { return memory_; }
+  std::string Pinning() const;
+
+ private:
+  // What an instruction is to do, written when it is issued.
+  struct Action {
+    Opcode opcode = Opcode::kKernel;
+    const KernelCall* kernel = nullptr;  // of the session; set once
+    Direction direction = Direction::kHostToDevice;
+    Location at, to;  // of copies; kAlloc and kFree: the buffer
+    Bytes offset = 0;
+    std::span<std::byte> from_bytes{}, to_bytes{};
+    std::uint64_t issued_in = 0;  // step
+  };
+
+  void StartStreams();
+  CpuStreamOptions StreamOptions(StreamId stream);
+  Action& NewAction(Opcode opcode, Issue issue);
+  CpuStream& StreamOf(Issue issue);
+  void Give(bool given, Issue issue) const;
+  void NeedEvent(Issue issue, EventId event, bool recorded) const;
+
+  // On the streams' threads.
+  void Perform(std::uint32_t instruction);
+  void RunKernel(const Action& action, std::uint32_t instruction);
+  void RunCopy(const Action& action, std::uint32_t instruction);
+  void CheckReads(const KernelCall& call) const;
+  void NeedWritten(const Location& at, Bytes bytes, std::uint32_t instruction) const;
+
+  // On the caller's.
+  void Await(CpuEvent& event, std::uint32_t instruction);
+  std::uint64_t Progress() const;
+  [[noreturn]] void Hang(std::uint32_t instruction) const;
+  void CheckResidents() const;
+
+  const CpuDeviceOptions& options_;
+  const Clock& clock_;
+  const Session session_;
+  const CoreChoice cores_;
+  const PinnedHere pinned_;
+  CpuLink link_;
+  TrainingState training_;
+  SessionMemory memory_;
+  BoundKernels kernels_;
+  std::mutex one_kernel_;                // kernels run one at a time, whatever the streams
+  std::vector<Action> actions_;          // by instruction
+  std::vector<CpuEvent> events_, ends_;  // by event; by stream
+  std::vector<char> recorded_;           // by event: Record was called
+  std::vector<Span> spans_;              // by instruction
+  std::uint64_t step_ = 0;               // steps begun
+  std::uint32_t records_ = 0;            // in this step
+  Nanos start_ = 0;                      // of this step
+  StreamFailure failure_;
+  std::vector<std::unique_ptr<CpuStream>> streams_;  // last: their threads use all of the above
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_CPU_SESSION_H_

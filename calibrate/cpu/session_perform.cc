@@ -1,0 +1,78 @@
+// What the streams of a session do, on their threads.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/cpu/canary.h"
+#include "calibrate/cpu/session.h"
+
+namespace spillway {
+
+void CpuSession::Perform(std::uint32_t instruction) {
+  const Action& action = actions_[instruction];
+  if (options_.before) options_.before({instruction, session_.program->code[instruction].stream});
+  switch (action.opcode) {
+    case Opcode::kKernel:
+      return RunKernel(action, instruction);
+    case Opcode::kCopy:
+      return RunCopy(action, instruction);
+    case Opcode::kAlloc:
+      if (!memory_.KeepsAtAlloc(action.at.buffer)) memory_.CheckEmpty(action.at, instruction);
+      return;
+    case Opcode::kFree:
+      if (!memory_.KeepsAtFree(action.at.buffer)) memory_.Empty(action.at, instruction);
+      return;
+    default:
+      return;
+  }
+}
+
+void CpuSession::RunKernel(const Action& action, std::uint32_t instruction) {
+  const std::lock_guard lock(one_kernel_);
+  if (session_.debug) CheckReads(*action.kernel);
+  const Nanos start = session_.instrumented ? clock_.Now() : 0;
+  kernels_.Run(instruction);
+  if (session_.instrumented) spans_[instruction] = {instruction, start - start_, clock_.Now() - start_};
+}
+
+void CpuSession::RunCopy(const Action& action, std::uint32_t instruction) {
+  if (session_.debug && session_.step != nullptr && action.at.tensor != kNoTensor) {
+    const Bytes whole = session_.step->tensors[static_cast<std::size_t>(action.at.tensor)].bytes;
+    NeedWritten(action.at, whole - action.offset, instruction);
+  }
+  const Nanos start = session_.instrumented ? clock_.Now() : 0;
+  link_.Copy(action.direction, action.to_bytes.data(), action.from_bytes.data(), action.at.bytes);
+  if (session_.instrumented) spans_[instruction] = {instruction, start - start_, clock_.Now() - start_};
+}
+
+void CpuSession::CheckReads(const KernelCall& call) const {
+  if (call.op == nullptr) return;
+  for (const OperandCall& operand : call.operands) {
+    const TensorId t = operand.at.tensor;
+    const std::vector<TensorId>& reads = call.op->reads;
+    const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor &&
+                      std::find(reads.begin(), reads.end(), t) != reads.end();
+    if (read)
+      NeedWritten(operand.at, session_.step->tensors[static_cast<std::size_t>(t)].bytes, call.issue.instruction);
+  }
+}
+
+void CpuSession::NeedWritten(const Location& at, Bytes bytes, std::uint32_t instruction) const {
+  if (!memory_.Unwritten(at, bytes, instruction)) return;
+  throw DeviceError(Fault::kContents, instruction,
+                    fmt::format("{} is read where it was never written or has been freed",
+                                session_.step->tensors[static_cast<std::size_t>(at.tensor)].name));
+}
+
+void CpuSession::CheckResidents() const {
+  for (const Resident& resident : session_.residents) {
+    const Tensor& tensor = session_.step->tensors[static_cast<std::size_t>(resident.tensor)];
+    if (tensor.use == TensorClass::kInput || !HoldsNan(memory_.At(resident.last, kNoInstruction))) continue;
+    throw DeviceError(Fault::kContents, kNoInstruction,
+                      fmt::format("{} holds NaN after the step: memory was read that holds nothing, or training "
+                                  "diverges",
+                                  tensor.name));
+  }
+}
+
+}  // namespace spillway

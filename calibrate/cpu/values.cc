@@ -1,0 +1,71 @@
+#include "calibrate/cpu/values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "model/hash.h"
+
+namespace spillway {
+
+namespace {
+
+// A sequence of its own for each pair.
+std::uint64_t Sequence(std::uint64_t a, std::uint64_t b) { return Hasher().Add(a).Add(b).Value(); }
+std::uint64_t Draw(std::uint64_t sequence, std::uint64_t index) { return Hasher(sequence).Add(index).Value(); }
+
+// Uniform in [-1, 1), in steps of 2^-23.
+float Uniform(std::uint64_t sequence, std::uint64_t index) {
+  return static_cast<float>(Draw(sequence, index) >> 40) * 0x1p-23f - 1.0f;
+}
+
+// Kinds of what is drawn, beside parameters.
+constexpr std::uint64_t kLabels = 1, kImages = 2, kClasses = 3;
+
+}  // namespace
+
+std::int32_t LabelOf(std::uint64_t seed, std::uint64_t iteration, std::uint64_t index, std::int64_t classes) {
+  const std::uint64_t sequence = Sequence(Sequence(seed, kLabels), iteration);
+  return static_cast<std::int32_t>(Draw(sequence, index) % static_cast<std::uint64_t>(classes));
+}
+
+TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed)
+    : step_(step), seed_(seed), results_(step.tensors.size()) {
+  for (const Op& op : step.ops) {
+    if (op.kind == OpKind::kSoftmaxLoss) classes_ = op.shape.in.c;
+  }
+}
+
+void TrainingValues::Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) {
+  const Tensor& wanted = step_.tensors[static_cast<std::size_t>(tensor)];
+  std::vector<float> values(bytes.size() / sizeof(float), 0.0f);
+  if (wanted.use == TensorClass::kInput) FillInput(iteration, wanted.shape, values);
+  if (wanted.use == TensorClass::kParameter) FillParameter(wanted, values);
+  std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), values.size() * sizeof(float));
+}
+
+void TrainingValues::FillInput(int iteration, const Shape& shape, std::span<float> values) const {
+  const std::uint64_t images = Sequence(Sequence(seed_, kImages), static_cast<std::uint64_t>(iteration));
+  const auto size = static_cast<std::size_t>(shape.Elements() / shape.n);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int32_t label = LabelOf(seed_, static_cast<std::uint64_t>(iteration), i / size, classes_);
+    const std::uint64_t picture = Sequence(Sequence(seed_, kClasses), static_cast<std::uint64_t>(label));
+    values[i] = 0.5f * Uniform(images, i) + 0.5f * Uniform(picture, i % size);
+  }
+}
+
+void TrainingValues::FillParameter(const Tensor& tensor, std::span<float> values) const {
+  if (tensor.name.ends_with(":scale")) std::fill(values.begin(), values.end(), 1.0f);
+  if (!tensor.name.ends_with(":weight")) return;
+  const std::uint64_t sequence = Hasher(seed_).Add(tensor.name).Value();
+  const double fan_in = static_cast<double>(tensor.shape.Elements() / tensor.shape.n);
+  const auto bound = static_cast<float>(std::sqrt(6 / fan_in));  // uniform of variance 2 / fan-in
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = bound * Uniform(sequence, i);
+}
+
+void TrainingValues::Take(TensorId tensor, std::span<const std::byte> bytes) {
+  results_[static_cast<std::size_t>(tensor)].assign(bytes.begin(), bytes.end());
+}
+
+}  // namespace spillway

@@ -1,0 +1,42 @@
+// Numbers to train with, all drawn from a seed: the same for the same seed, whatever the plan and the machine.
+#ifndef SPILLWAY_CALIBRATE_CPU_VALUES_H_
+#define SPILLWAY_CALIBRATE_CPU_VALUES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "calibrate/execute.h"
+
+namespace spillway {
+
+// The class of sample (and position) `index` of an iteration's batch, in [0, classes).
+std::int32_t LabelOf(std::uint64_t seed, std::uint64_t iteration, std::uint64_t index, std::int64_t classes);
+
+// Weights by He et al. (arXiv 1502.01852), uniform; scales 1; shifts, biases and momenta 0. Images are noise on a
+// picture of the sample's class, so that there is something to learn. Tensors are told by name: however a step orders
+// or shares them, they get the same numbers.
+class TrainingValues : public StepValues {
+ public:
+  // `step` must outlive this.
+  TrainingValues(const TrainingStep& step, std::uint64_t seed);
+
+  void Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) override;
+  void Take(TensorId tensor, std::span<const std::byte> bytes) override;
+
+  // What was taken, by tensor; empty for tensors that do not outlive the step.
+  const std::vector<std::byte>& Result(TensorId tensor) const { return results_[static_cast<std::size_t>(tensor)]; }
+
+ private:
+  void FillInput(int iteration, const Shape& shape, std::span<float> values) const;
+  void FillParameter(const Tensor& tensor, std::span<float> values) const;
+
+  const TrainingStep& step_;
+  std::uint64_t seed_;
+  std::int64_t classes_ = 1;
+  std::vector<std::vector<std::byte>> results_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_CPU_VALUES_H_

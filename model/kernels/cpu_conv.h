@@ -1,0 +1,58 @@
+// What the laws of convolutions on a processor share: operands reordered into blocked layouts, one algorithm each.
+#ifndef SPILLWAY_MODEL_KERNELS_CPU_CONV_H_
+#define SPILLWAY_MODEL_KERNELS_CPU_CONV_H_
+
+#include <span>
+
+#include "model/kernels/conv_launch.h"
+#include "model/kernels/cpu_cost.h"
+
+namespace spillway {
+
+// The algorithm's name, where the op and pass are a convolution's.
+inline std::span<const char* const> CpuConvAlgorithm(const char* const& name, OpKind kind, Pass pass) {
+  const bool serves = kind == OpKind::kConvolution &&
+                      (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter);
+  return std::span(&name, serves ? 1 : 0);
+}
+
+// An operand in the layout that the generated code wants.
+struct CpuOperand {
+  double plain = 0, blocked = 0;  // bytes as it lies in memory, and as the code wants it
+  bool slow = false;              // not in whole blocks of 16 x 16, which reorders move as such
+  double Moved() const { return plain == 0 || blocked == 0 ? 0 : plain + blocked; }
+};
+
+// Blocked layouts keep 16 channels together. Direct convolution forward keeps all of them together; images of up to
+// three channels stay as they are for the filter's gradient.
+struct CpuOperands {
+  CpuOperand in, out;
+  double filter = 0;  // bytes as the code wants it
+};
+CpuOperands CpuOperandsOf(const Launch& launch, bool all_together);
+
+constexpr FormParameter kCpuReorder{"reorder_bandwidth",
+                                    "fraction of the memory bandwidth of reorders, what they read and write",
+                                    0.27,
+                                    0.01,
+                                    4,
+                                    true,
+                                    0.35};
+constexpr FormParameter kCpuSlowReorder{
+    "slow_reorder", "how many times longer reorders without whole blocks take, less one", 0.5, 0.02, 10, true, 0.9};
+
+// Nanoseconds of the reorders of both. `memory.fraction` is kCpuReorder.
+double CpuReorderTime(const CpuOperands& operands, double slow_reorder, const Chip& chip, const CpuMemory& memory);
+
+// What the forms' workspaces hold, of one compute thread: reordered operands one after another, then scratch, as
+// oneDNN 2.6 with AVX-512 asks for it. Where that depends on what no launch tells (sizes of caches, blocks chosen), the
+// most of it: a kernel that is granted less than it wants refuses to run.
+//
+// Bytes rounded up to whole cache lines, as each part is.
+inline Bytes CacheLines(double bytes) { return (static_cast<Bytes>(bytes) + 63) / 64 * 64; }
+// Of the result, which kernels that cannot add to it themselves compute beside it first; 0 where it is not added to.
+inline Bytes ResultBeside(const Launch& launch) { return CacheLines(ConvLaunchOf(launch).accumulated_bytes); }
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_KERNELS_CPU_CONV_H_

@@ -1,0 +1,81 @@
+// Convolution as a matrix product on a processor, sample by sample on the plain layouts: the image is unfolded into a
+// matrix of window elements by output positions (im2col; a 1x1 window with stride 1 needs none), or the result folded
+// back.
+//
+//   forward          rows output channels, columns output positions, depth input channels x window
+//   backward data    rows input channels x window, columns output positions, depth output channels
+//   backward filter  rows output channels, columns input channels x window, depth output positions
+//   time = fixed + samples x (sample_cost + unfolding + product)
+//
+// Tested by tests/kernel_forms_cpu_test.cc.
+#include <algorithm>
+
+#include "model/kernels/cpu_conv.h"
+#include "model/kernels/cpu_product.h"
+#include "model/kernels/forms.h"
+
+namespace spillway {
+namespace {
+
+constexpr FormParameter kParameters[] = {
+    kCpuEfficiency,
+    kCpuShortRows,
+    kCpuShortColumns,
+    kCpuShortDepth,
+    kCpuFixed,
+    {"sample_cost", "nanoseconds per sample: starting a product", 250, 10, 1e5, true, 0.5},
+    {"unfold_cost", "nanoseconds per element of the unfolded matrix", 1.1, 0.005, 20, true, 0.5},
+    {"strided_cost", "the same with strides, more than without", 0.2, 0.002, 20, true, 1.0},
+    kCpuBandwidth,
+    kCpuCacheGain,
+    kCpuCacheShare,
+};
+enum : std::size_t { kFixed = kCpuProductParameters, kSample, kUnfold, kStrided, kBandwidth, kCacheGain, kCacheShare };
+
+constexpr const char* kName = "gemm";
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return CpuConvAlgorithm(kName, kind, pass); }
+bool Applies(const Launch& launch) { return IsConvolution(launch); }
+
+CpuProduct ProductOf(const Launch& launch, const ConvLaunch& conv) {
+  const double unfolded = conv.c * conv.taps;
+  if (launch.pass == Pass::kForward) return {conv.k, conv.out_spatial, unfolded};
+  if (launch.pass == Pass::kBackwardData) return {unfolded, conv.out_spatial, conv.k};
+  return {conv.k, unfolded, conv.out_spatial};
+}
+
+double Unfolded(const ConvLaunch& conv) {
+  return conv.taps == 1 && conv.strides == 1 ? 0 : conv.groups * conv.c * conv.taps * conv.out_spatial;
+}
+
+double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+  const ConvLaunch conv = ConvLaunchOf(launch);
+  const double sample = p[kSample] + Unfolded(conv) * (p[kUnfold] + (conv.strides > 1 ? p[kStrided] : 0)) +
+                        conv.groups * CpuProductTime(ProductOf(launch, conv), chip, p);
+  const double bytes = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
+  return p[kFixed] + conv.n * sample + CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]});
+}
+
+// Forward unfolds as much as its caches hold, but does not divide the few channels of images. Gradients of the filter are summed beside the result, in four copies.
+Bytes Workspace(const Launch& launch) {
+  constexpr double kMostForward = 2.0 * kMiB, kCopies = 4, kMore = 256;
+  const ConvLaunch conv = ConvLaunchOf(launch);
+  double scratch = 4 * Unfolded(conv);
+  if (launch.pass == Pass::kForward && conv.c >= kVector) scratch = std::min(scratch, kMostForward);
+  if (launch.pass == Pass::kBackwardFilter) scratch += kCopies * conv.filter_bytes;
+  return (scratch > 0 ? CacheLines(scratch + kMore) : 0) + ResultBeside(launch);
+}
+
+}  // namespace
+
+KernelForm CpuGemmForm() {
+  return {.name = "cpu_gemm",
+          .description = "unfolded image and matrix product, sample by sample",
+          .parameters = kParameters,
+          .algorithms = Algorithms,
+          .applies = Applies,
+          .time = Time,
+          .workspace = Workspace,
+          .platform = Platform::kCpu};
+}
+
+}  // namespace spillway

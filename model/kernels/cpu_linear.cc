@@ -1,0 +1,63 @@
+// Linear layers on a processor: one matrix product on the plain layouts.
+//
+// Rows are samples, columns outputs, the depth inputs, whichever of the three a pass computes. With few samples every
+// weight is used a few times only: reading them takes as long as the arithmetic.
+// Tested by tests/kernel_forms_cpu_test.cc.
+#include "model/kernels/cpu_product.h"
+#include "model/kernels/forms.h"
+#include "model/kernels/streaming.h"
+
+namespace spillway {
+namespace {
+
+constexpr FormParameter kParameters[] = {
+    kCpuEfficiency,
+    kCpuShortRows,
+    kCpuShortColumns,
+    kCpuShortDepth,
+    kCpuFixed,
+    kCpuBandwidth,
+    kCpuCacheGain,
+    kCpuCacheShare,
+    {"weight_cost", "nanoseconds per weight put in place, from about 16 samples on", 0.07, 0.002, 10, true, 1.5},
+};
+enum : std::size_t { kFixed = kCpuProductParameters, kBandwidth, kCacheGain, kCacheShare, kWeight };
+
+// A product of fewer samples reads the weights where they lie.
+constexpr double kFewSamples = 10;
+
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  return Nameless(kind == OpKind::kLinear &&
+                  (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter));
+}
+
+bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
+
+double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+  const OpShape& s = launch.shape;
+  const auto samples = static_cast<double>(s.in.n), outputs = static_cast<double>(s.out.c),
+             inputs = static_cast<double>(s.in.c * s.in.Spatial());
+  const CpuProduct product = launch.pass == Pass::kForward        ? CpuProduct{samples, outputs, inputs}
+                             : launch.pass == Pass::kBackwardData ? CpuProduct{samples, inputs, outputs}
+                                                                  : CpuProduct{outputs, inputs, samples};
+  const double bytes = CountWork(launch).bytes;
+  const double placed = outputs * inputs / (1 + std::pow(kFewSamples / samples, 4));
+  return p[kFixed] + placed * p[kWeight] +
+         Hidden(CpuProductTime(product, chip, p),
+                CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]}));
+}
+
+}  // namespace
+
+KernelForm CpuLinearForm() {
+  return {.name = "cpu_linear",
+          .description = "one matrix product, or the time to read the weights",
+          .parameters = kParameters,
+          .algorithms = Algorithms,
+          .applies = Applies,
+          .time = Time,
+          .workspace = NoWorkspace,
+          .platform = Platform::kCpu};
+}
+
+}  // namespace spillway

@@ -1,0 +1,92 @@
+// Everything that memory bounds, on a processor: kernels of oneDNN and plain loops that pass over their tensors.
+//
+//   time = fixed + planes x plane_cost + added elements x accumulate_cost
+//          + hidden(bytes / bandwidth, operations / (operation_rate x peak))
+//
+// A plane is one channel of one sample: loops start anew for each, and short ones never get going. Operations bind where
+// a loop does not become vector code: dropout's random numbers, the search for the maximum of a window, sums of few
+// neighbours. Where a gradient is added to another one, oneDNN computes it beside and adds it in a second pass.
+// Tested by tests/kernel_forms_cpu_test.cc.
+#include "model/kernels/cpu_cost.h"
+#include "model/kernels/forms.h"
+#include "model/kernels/streaming.h"
+
+namespace spillway {
+namespace {
+
+constexpr FormParameter kParameters[] = {
+    kCpuFixed,
+    kCpuBandwidth,
+    kCpuCacheGain,
+    kCpuCacheShare,
+    {"plane_cost", "nanoseconds per plane of a sample and channel", 1.5, 0.01, 3000, true, 1.4},
+    {"accumulate_cost", "nanoseconds per element that is added to what is there, beside the traffic", 0.2, 0.002, 20,
+     true, 1.5},
+    {"operation_rate", "fraction of peak at which other operations than products go", 0.03, 1e-4, 4, true, 2.5},
+};
+enum : std::size_t { kFixed, kBandwidth, kCacheGain, kCacheShare, kPlane, kAccumulate, kOperations };
+
+bool Serves(OpKind kind, Pass pass) {
+  switch (kind) {
+    case OpKind::kConvolution:
+    case OpKind::kLinear:
+      return false;
+    case OpKind::kBias:
+      return pass == Pass::kForward || pass == Pass::kBackwardBias;
+    case OpKind::kUpdate:
+      return pass == Pass::kUpdate;
+    default:
+      return ForwardOrBackward(pass);
+  }
+}
+
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return Nameless(Serves(kind, pass)); }
+bool Applies(const Launch& launch) { return Serves(launch.kind, launch.pass); }
+
+// The others run over all elements as one.
+bool SeesPlanes(OpKind kind) {
+  switch (kind) {
+    case OpKind::kRelu:
+    case OpKind::kAdd:
+    case OpKind::kCopy:
+    case OpKind::kDropout:
+    case OpKind::kUpdate:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Windows cost what they look at, in either direction, and an output as much as some comparisons.
+double Operations(const Launch& launch) {
+  const OpShape& s = launch.shape;
+  if (launch.kind == OpKind::kMaxPool || launch.kind == OpKind::kAveragePool) {
+    constexpr std::int64_t kPerOutput = 3;
+    return static_cast<double>(s.out.Elements() * (s.window[0] * s.window[1] * s.window[2] + kPerOutput));
+  }
+  return CountWork(launch).flops;
+}
+
+double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+  const double bytes = CountWork(launch).bytes;
+  const double traffic = CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]});
+  const auto planes = static_cast<double>(launch.shape.in.n * launch.shape.in.c);
+  const double added = launch.accumulate ? static_cast<double>(launch.shape.in.Elements()) * p[kAccumulate] : 0;
+  return p[kFixed] + added + (SeesPlanes(launch.kind) ? planes * p[kPlane] : 0) +
+         Hidden(traffic, Operations(launch) / (p[kOperations] * chip.peak_flops));
+}
+
+}  // namespace
+
+KernelForm CpuStreamingForm() {
+  return {.name = "cpu_streaming",
+          .description = "passes over the tensors at the rate of cache or memory, or of the arithmetic",
+          .parameters = kParameters,
+          .algorithms = Algorithms,
+          .applies = Applies,
+          .time = Time,
+          .workspace = NoWorkspace,
+          .platform = Platform::kCpu};
+}
+
+}  // namespace spillway

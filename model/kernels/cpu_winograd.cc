@@ -1,0 +1,99 @@
+// Winograd convolution F(4x4, 3x3) on a processor (Lavin and Gray 2016, arXiv 1509.09308): tiles of 6x6 inputs give 4x4
+// outputs by 36 products of channel matrices.
+//
+//   time = fixed + reorders of input and output + filter transform + tile transforms + products
+//
+// Tested by tests/kernel_forms_cpu_test.cc.
+#include "model/kernels/cpu_conv.h"
+#include "model/kernels/forms.h"
+
+namespace spillway {
+namespace {
+
+constexpr double kProducts = 36;
+constexpr std::int64_t kTile = 4;
+
+constexpr FormParameter kParameters[] = {
+    {"efficiency", "fraction of peak in the products", 0.53, 0.02, 2, true, 0.3},
+    {"short_depth", "summed channels (backward filter: tiles) for which products take twice the time", 5, 0.05, 500,
+     true, 0.8},
+    {"short_result", "channels of the result for which products take twice the time", 16, 0.05, 500, true, 0.6},
+    {"transform_bandwidth", "fraction of the memory bandwidth at which transformed tiles are written and read", 0.7,
+     0.02, 20, true, 0.4},
+    {"filter_transform", "nanoseconds per pair of channels", 40, 0.1, 5000, true, 2.0},
+    kCpuFixed,
+    kCpuReorder,
+    kCpuSlowReorder,
+    kCpuCacheGain,
+    kCpuCacheShare,
+};
+enum : std::size_t {
+  kEfficiency,
+  kShortDepth,
+  kShortResult,
+  kTransform,
+  kFilterTransform,
+  kFixed,
+  kReorder,
+  kSlowReorder,
+  kCacheGain,
+  kCacheShare
+};
+
+constexpr const char* kName = "winograd";
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return CpuConvAlgorithm(kName, kind, pass); }
+bool Applies(const Launch& launch) {
+  return IsConvolution(launch) && IsPlainWindow(launch, 3) && launch.shape.pad[1] <= 1 && launch.shape.pad[2] <= 1;
+}
+
+double Tiles(const Launch& launch) {
+  const Shape& result = launch.pass == Pass::kBackwardData ? launch.shape.in : launch.shape.out;
+  const auto along = [](std::int64_t size) { return (size + kTile - 1) / kTile; };
+  return static_cast<double>(result.n * along(result.h) * along(result.w));
+}
+
+double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+  const OpShape& s = launch.shape;
+  const double tiles = Tiles(launch), in = WholeVectors(s.in.c), out = WholeVectors(s.out.c);
+  const CpuMemory memory{p[kReorder], p[kCacheGain], p[kCacheShare]};
+  const double added = ConvLaunchOf(launch).accumulated_bytes;
+  const double reorders = CpuReorderTime(CpuOperandsOf(launch, false), p[kSlowReorder], chip, memory) +
+                          CpuTraffic(added, added, chip, memory);
+  const double depth = launch.pass == Pass::kForward ? in : launch.pass == Pass::kBackwardData ? out : tiles;
+  const double result = launch.pass == Pass::kBackwardData ? in : out;
+  const double products = 2 * kProducts * tiles * in * out / (p[kEfficiency] * chip.peak_flops) *
+                          (1 + p[kShortDepth] / depth) * (1 + p[kShortResult] / result);
+  const double transformed = 2 * 4 * kProducts * tiles * (in + out);
+  const double transforms =
+      CpuTraffic(transformed, transformed / 2, chip, {p[kTransform], p[kCacheGain], p[kCacheShare]});
+  return p[kFixed] + reorders + in * out * p[kFilterTransform] + transforms + products;
+}
+
+// Tiles of the whole batch at once; the library takes them in blocks where filters and a block fit its caches. Each
+// buffer may begin at a page of 2 MiB. Forward keeps the filter transformed, backward passes reordered.
+Bytes Workspace(const Launch& launch) {
+  constexpr double kWindow = 9, kPage = 2.0 * kMiB;
+  const bool forward = launch.pass == Pass::kForward, filter = launch.pass == Pass::kBackwardFilter;
+  const double in = WholeVectors(launch.shape.in.c), out = WholeVectors(launch.shape.out.c);
+  const CpuOperands operands = CpuOperandsOf(launch, false);
+  const double transformed = 4 * kProducts * (in * out + Tiles(launch) * (in + out)) + 3 * kPage;
+  const double gradients = filter ? 4 * (kProducts * in * out + out) + kPage : 0;
+  return CacheLines(4 * in * static_cast<double>(launch.shape.in.n * launch.shape.in.Spatial())) +
+         CacheLines(operands.out.blocked) + CacheLines(4 * (forward ? kProducts : kWindow) * in * out) +
+         CacheLines(transformed + gradients);
+}
+
+}  // namespace
+
+KernelForm CpuWinogradForm() {
+  return {.name = "cpu_winograd",
+          .description = "Winograd F(4x4, 3x3) on blocked layouts, operands reordered",
+          .parameters = kParameters,
+          .algorithms = Algorithms,
+          .applies = Applies,
+          .time = Time,
+          .workspace = Workspace,
+          .platform = Platform::kCpu};
+}
+
+}  // namespace spillway

@@ -1,0 +1,55 @@
+// Predicted against measured, for people and for scripts.
+//
+// validation.csv has one row per plan that was looked at:
+//
+//   network, batch, device, memory_limit_bytes
+//   link_rate              stated, bytes per second each way; 0 = not limited
+//   strategy               or "random N"
+//   predicted_s, measured_s   step time; measured is the median of the uninstrumented steps
+//   measured_spread        interquartile range of these steps over their median
+//   error                  predicted / measured - 1
+//   replay_error           the step simulated with its measured spans / the same step measured - 1
+//   predicted_peak_bytes, measured_peak_bytes       highest arena address; highest byte of the arena that changed
+//   predicted_device_bytes, measured_device_bytes   arena and the profile's reserve; growth of the process without host
+//                                                   buffers; empty where the system does not tell
+//   numerics               against the step in-core: bitwise, the largest relative difference, or skipped
+// and from here on columns that may grow in number:
+//   scenario, machine, kind (strategy or random), stratum, feasible, reason (why not feasible, or what failed)
+//   measured_low_s, measured_high_s                 95 % interval of the median, bootstrap over rounds and steps
+//   steps                                           measured
+//   kernel_error, seen_kernel_error, modelled_kernel_error   kernels: predicted / measured spans - 1, summed; those whose
+//                          very launch the profile has timed, and those that a model answers for
+//   isolated_error         kernels: predicted / measured by themselves - 1: the cost model
+//   context_error          kernels: measured by themselves / measured spans - 1: the step around them
+//   copy_error             copies: predicted / measured spans - 1, summed
+//   gap_share              of the step: the compute stream stood still although all it needed was there
+//   perturbation           step time with spans taken / without - 1
+//   seen_share             of the predicted kernel time: launches that the profile has timed
+//   predicted_host_bytes, measured_host_bytes       pinned: what the plan takes, what the device allocated
+//   in_rate, out_rate      of the link as measured, bytes per second, host to device and back
+//   duplex_factor          of the link as measured
+// Numbers that there are not are empty.
+#ifndef SPILLWAY_REPORTS_VALIDATION_H_
+#define SPILLWAY_REPORTS_VALIDATION_H_
+
+#include <string>
+
+#include "sim/validation.h"
+
+namespace spillway {
+
+std::string ValidationCsv(const ValidationSet& set);
+// One row per model: variant, median_error, worst_error, tau, full_closer, full_farther, sign_test_p, gain_low, gain_high,
+// verdict, scaled (1: with one factor per case for each model). gain: |its error| - |the full model's|.
+std::string FalsificationCsv(const ValidationSet& set);
+
+std::string NumericsText(const Numerics& numerics);  // "bitwise", "3.1e-07", "skipped"
+
+// A block per case with its rows.
+std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index);
+// Errors by group, order, choice, falsification, notes, and what the columns mean.
+std::string ValidationSummaryTable(const ValidationSet& set);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_VALIDATION_H_

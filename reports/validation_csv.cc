@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/result_csv.h"
+#include "reports/validation.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char* kColumns =
+    "network,batch,device,memory_limit_bytes,link_rate,strategy,predicted_s,measured_s,measured_spread,error,"
+    "replay_error,predicted_peak_bytes,measured_peak_bytes,predicted_device_bytes,measured_device_bytes,numerics,"
+    "scenario,machine,kind,stratum,feasible,reason,measured_low_s,measured_high_s,steps,kernel_error,"
+    "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
+    "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor\n";
+
+std::string Seconds(double nanos) { return nanos > 0 ? SecondsText(std::llround(nanos)) : ""; }
+std::string BytesOrNothing(Bytes bytes) { return bytes > 0 ? std::to_string(bytes) : ""; }
+std::string If(bool there, double value) { return there ? fmt::format("{:.6f}", value) : ""; }
+// Of a ratio that is 0 where nothing was measured.
+std::string LessOne(double ratio) { return If(ratio > 0, ratio - 1); }
+// Bytes per nanosecond in, bytes per second out.
+std::string Rate(double rate) { return fmt::format("{:.0f}", rate * 1e9); }
+
+std::string HouseColumns(const ValidationCase& c, const ValidationRow& r) {
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", CsvField(c.network), c.batch,
+                     CsvField(c.device), c.memory_limit, Rate(c.link.stated_rate), CsvField(r.strategy),
+                     Seconds(static_cast<double>(r.predicted)), Seconds(r.measured),
+                     If(r.Measured(), r.measured_spread), If(r.Measured(), r.Measured() ? r.Error() : 0),
+                     LessOne(r.split.replay), BytesOrNothing(r.predicted_peak), BytesOrNothing(r.measured_peak),
+                     BytesOrNothing(r.predicted_device), BytesOrNothing(r.measured_device), NumericsText(r.numerics));
+}
+
+std::string MoreColumns(const ValidationCase& c, const ValidationRow& r) {
+  std::size_t steps = 0;
+  for (const auto& round : r.step_times) steps += round.size();
+  const ErrorSplit& s = r.split;
+  const bool measured = r.Measured();
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", CsvField(c.scenario),
+                     CsvField(c.machine), r.random ? "random" : "strategy", CsvField(r.stratum), r.feasible ? 1 : 0,
+                     CsvField(r.reason), Seconds(r.measured_low), Seconds(r.measured_high), steps, LessOne(s.kernels),
+                     LessOne(s.seen), LessOne(s.modelled), LessOne(s.isolated), LessOne(s.context), LessOne(s.copies),
+                     If(measured, s.gaps), If(measured, s.perturbation), If(measured, s.seen_share),
+                     BytesOrNothing(r.predicted_host), BytesOrNothing(r.measured_host), Rate(c.link.in_rate),
+                     Rate(c.link.out_rate), fmt::format("{:.4f}", c.link.duplex_factor));
+}
+
+}  // namespace
+
+std::string ValidationCsv(const ValidationSet& set) {
+  std::string text = kColumns;
+  for (const ValidationRow& row : set.rows) {
+    const ValidationCase& place = set.cases[static_cast<std::size_t>(row.case_index)];
+    text += HouseColumns(place, row) + "," + MoreColumns(place, row) + "\n";
+  }
+  return text;
+}
+
+std::string FalsificationCsv(const ValidationSet& set) {
+  std::string text =
+      "variant,median_error,worst_error,tau,full_closer,full_farther,sign_test_p,gain_low,gain_high,verdict,scaled\n";
+  for (const auto* rows : {&set.falsification, &set.scaled_falsification}) {
+    for (const FalsificationRow& r : *rows) {
+      text += fmt::format("{},{:.6f},{:.6f},{:.4f},{},{},{:.6g},{:.6f},{:.6f},{},{}\n", CsvField(r.variant),
+                          r.median_error, r.worst_error, r.tau, r.closer, r.farther, r.p, r.gain_low, r.gain_high,
+                          CsvField(r.verdict), rows == &set.scaled_falsification ? 1 : 0);
+    }
+  }
+  return text;
+}
+
+}  // namespace spillway

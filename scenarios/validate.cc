@@ -1,0 +1,282 @@
+#include "scenarios/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "calibrate/validate_case.h"
+#include "calibrate/validate_link.h"
+#include "calibrate/validate_rivals.h"
+#include "calibrate/validate_summary.h"
+#include "sim/random_plans.h"
+
+namespace spillway {
+
+namespace {
+
+struct PlannedPoint {
+  const Point* point = nullptr;
+  PointResult result;
+};
+
+// Points of one step, machine and limit; they follow each other.
+struct Place {
+  std::size_t step = 0, machine = 0;
+  Bytes limit = 0;
+  std::vector<PlannedPoint> planned;
+  bool Holds(const Point& p) const { return p.step == step && p.machine == machine && p.row.memory_limit == limit; }
+};
+
+std::vector<Place> PlanAll(const PreparedRun& run, int jobs) {
+  std::vector<Place> places;
+  RunPoints(run, jobs, [&](const Point& point, PointResult& result) {
+    if (places.empty() || !places.back().Holds(point)) {
+      places.push_back({.step = point.step, .machine = point.machine, .limit = point.row.memory_limit, .planned = {}});
+    }
+    places.back().planned.push_back({&point, std::move(result)});
+  });
+  return places;
+}
+
+std::vector<ResultRow> RowsOf(const std::vector<Place>& places) {
+  std::vector<ResultRow> rows;
+  for (const Place& place : places) {
+    for (const PlannedPoint& planned : place.planned) rows.push_back(planned.result.row);
+  }
+  return rows;
+}
+
+// A plan that execute() can carry out needs an arena.
+void UseArenas(PreparedRun& run) {
+  for (Point& point : run.points) {
+    if (!point.use_runtime) point.runtime = RuntimeByName("arena");
+    point.use_runtime = true;
+    if (point.runtime.memory == MemoryModel::kArena) continue;
+    throw UserError(fmt::format(
+        "{}: its runtime has a pool of memory; only arenas can be validated: use runtime: arena", point.row.point));
+  }
+}
+
+// A link that the scenario does not limit runs at the rate that the profile was made with.
+double RateOf(const PreparedMachine& machine) {
+  return machine.link_rate > 0 ? machine.link_rate : machine.profile_rate;
+}
+
+class Validation {
+ public:
+  Validation(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options, const ValidateWatcher& watcher)
+      : run_(run), host_(host), options_(options), watcher_(watcher) {}
+
+  Validated Run() {
+    UseArenas(run_);
+    load_ = host_.load();
+    std::vector<Place> places = PlanAll(run_, options_.jobs);
+    result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
+    if (!result_.stuck.empty()) return std::move(result_);
+    MeasureLinks();
+    places = PlanAll(run_, options_.jobs);
+    std::vector<CaseSetup> setups;
+    for (Place& place : places) setups.push_back(SetUp(place, places));
+    watcher_.begin(SessionsOf(setups));
+    for (std::size_t k = 0; k < places.size(); ++k) RunPlace(places[k], setups[k]);
+    Conclude();
+    return std::move(result_);
+  }
+
+ private:
+  void MeasureLinks() {
+    for (auto& machine : run_.machines) {
+      const double rate = RateOf(*machine);
+      const OpenDevice open = host_.make(run_.steps.front()->net, rate);
+      const LinkCurves curves = MeasureLink(*open.device, *open.clock);
+      machine->machine = WithMeasuredLink(std::move(machine->machine), curves, rate, machine->profile_rate);
+      machine->costs = std::make_unique<CostModel>(machine->machine, machine->costs->options());
+      links_.push_back(curves.Summary(rate));
+    }
+  }
+
+  CaseSetup SetUp(Place& place, const std::vector<Place>& places) {
+    CaseSetup setup;
+    setup.step = &run_.steps[place.step]->step;
+    setup.costs = run_.machines[place.machine]->costs.get();
+    setup.capacity = place.limit;
+    for (const PlannedPoint& planned : place.planned) {
+      setup.contenders.push_back({.name = planned.point->row.strategy,
+                                  .stratum = "",
+                                  .random = false,
+                                  .plan = &planned.result.plan,
+                                  .evaluation = Judged(planned.result)});
+    }
+    AddRandomPlans(place, places, setup);
+    return setup;
+  }
+
+  // The evaluation, with the reason of a row that has none.
+  const Evaluation* Judged(const PointResult& result) {
+    if (result.row.feasible) return &result.evaluation;
+    evaluations_.emplace_back();
+    evaluations_.back().reason = result.row.reason;
+    return &evaluations_.back();
+  }
+
+  Problem ProblemOf(const CaseSetup& setup, const Runtime& runtime) const {
+    Problem problem;
+    problem.step = setup.step;
+    problem.costs = setup.costs;
+    problem.capacity = setup.capacity;
+    problem.use_runtime = true;
+    problem.runtime = runtime;
+    return problem;
+  }
+
+  void AddRandomPlans(const Place& place, const std::vector<Place>& places, CaseSetup& setup) {
+    const std::string& network = run_.steps[place.step]->network;
+    int sharing = 0, before = 0;  // places of this network
+    for (const Place& other : places) {
+      if (run_.steps[other.step]->network != network) continue;
+      before += &other < &place ? 1 : 0;
+      ++sharing;
+    }
+    const int plans = options_.random_plans * (before + 1) / sharing - options_.random_plans * before / sharing;
+    const Problem problem = ProblemOf(setup, place.planned.front().point->runtime);
+    const auto seed = options_.seed + static_cast<std::uint64_t>(before);
+    for (DrawnPlan& drawn : DrawPlans(problem, {.plans = plans, .seed = seed})) {
+      plans_.push_back(std::move(drawn.plan));
+      evaluations_.push_back(Evaluate(plans_.back(), problem));
+      setup.contenders.push_back({.name = fmt::format("random {}", setup.contenders.size() - place.planned.size() + 1),
+                                  .stratum = drawn.stratum.Text(),
+                                  .random = true,
+                                  .plan = &plans_.back(),
+                                  .evaluation = &evaluations_.back()});
+    }
+  }
+
+  CaseOptions OptionsOf() const {
+    return {.steps = options_.steps, .seed = options_.seed, .progress = watcher_.session};
+  }
+
+  std::size_t SessionsOf(const std::vector<CaseSetup>& setups) const {
+    std::size_t sessions = 0;
+    for (const CaseSetup& setup : setups) sessions += static_cast<std::size_t>(CaseSessions(setup, OptionsOf()));
+    return sessions;
+  }
+
+  void RunPlace(const Place& place, const CaseSetup& setup) {
+    const PreparedMachine& machine = *run_.machines[place.machine];
+    const OpenDevice open = host_.make(run_.steps[place.step]->net, RateOf(machine));
+    const Bench bench{.device = open.device.get(),
+                      .clock = open.clock,
+                      .memory = host_.memory,
+                      .losses = open.losses,
+                      .host_bytes = open.host_bytes};
+    CaseResult found = RunCase(setup, bench, OptionsOf());
+    const std::size_t index = result_.set.cases.size();
+    ValidationCase judged = CaseOf(place, found);
+    for (ValidationRow& row : found.rows) row.case_index = static_cast<int>(index);
+    JudgeCase(found.rows, options_.seed, judged);
+    PredictByAllModels(setup, found.rows);
+    for (const ValidationRow& row : found.rows) NoteFailures(judged, row);
+    for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, found.rows[k]);
+    if (index == 0 && !open.placement().empty()) result_.set.notes.push_back(open.placement());
+    for (std::string& note : found.notes) result_.set.notes.push_back(judged.network + ": " + std::move(note));
+    result_.set.cases.push_back(std::move(judged));
+    std::move(found.rows.begin(), found.rows.end(), std::back_inserter(result_.set.rows));
+    watcher_.case_done(result_.set, index);
+  }
+
+  ValidationCase CaseOf(const Place& place, const CaseResult& found) const {
+    const ResultRow& row = place.planned.front().point->row;
+    ValidationCase c;
+    c.scenario = row.scenario;
+    c.network = row.network;
+    c.network_base = row.network_base;
+    c.machine = row.machine;
+    c.device = run_.machines[place.machine]->machine.devices[0].name;
+    c.batch = row.batch;
+    c.memory_limit = place.limit;
+    c.link = links_[place.machine];
+    c.in_core = found.in_core;
+    c.in_core_predicted = found.in_core_predicted;
+    c.in_core_split = found.in_core_split;
+    return c;
+  }
+
+  void PredictByAllModels(const CaseSetup& setup, const std::vector<ValidationRow>& rows) {
+    const std::vector<StepModel>& models = StepModels();
+    if (models_.empty()) {
+      for (const StepModel& model : models) models_.push_back({model.name, model.description, {}});
+    }
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (!rows[k].Measured()) continue;
+      const Contender& contender = setup.contenders[k];
+      const Problem problem = ProblemOf(setup, contender.plan->runtime);
+      for (std::size_t m = 0; m < models.size(); ++m) {
+        const Nanos time = models[m].predict(*contender.evaluation, *contender.plan, problem);
+        models_[m].predicted.push_back(static_cast<double>(time));
+      }
+    }
+  }
+
+  void NoteFailures(const ValidationCase& place, const ValidationRow& row) {
+    const std::string where = fmt::format("{} at batch {} with {}, {}", place.network, place.batch,
+                                          FormatBytes(place.memory_limit), row.strategy);
+    if (row.failed) result_.failures.push_back(where + " failed: " + row.reason);
+    if (!row.feasible || row.failed) return;
+    if (row.measured_peak > row.predicted_peak) {
+      result_.failures.push_back(fmt::format("{}: byte {} of the arena was written; the highest address is {}", where,
+                                             row.measured_peak, row.predicted_peak));
+    }
+    if (row.measured_host > row.predicted_host) {
+      result_.failures.push_back(
+          fmt::format("{}: {} bytes of host buffers; {} were predicted", where, row.measured_host, row.predicted_host));
+    }
+    if (row.numerics.kind == Numerics::Kind::kDiffers) {
+      result_.failures.push_back(fmt::format("{}: computes something else than in-core training: {} differs by {:.2g}",
+                                             where, row.numerics.tensor, row.numerics.largest_difference));
+    }
+  }
+
+  void AddResult(ResultRow result, const ValidationRow& row) {
+    result.feasible = row.Measured();
+    if (row.failed) result.reason = row.reason;
+    result.step_time = static_cast<Nanos>(row.measured);
+    result_.results.push_back(std::move(result));
+  }
+
+  void Conclude() {
+    const double load = host_.load();
+    if (load >= 0) {
+      result_.set.notes.push_back(fmt::format(
+          "load of the machine {:.1f} at the start, {:.1f} at the end; what waits for a core is measured as "
+          "slower",
+          load_, load));
+    }
+    SummariseSet(result_.set);
+    result_.set.falsification = Falsify(result_.set, models_, options_.seed);
+    result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models_), options_.seed);
+  }
+
+  PreparedRun& run_;
+  const ValidateHost& host_;
+  const ValidateOptions& options_;
+  const ValidateWatcher& watcher_;
+  std::vector<MeasuredLink> links_;     // by machine
+  std::deque<Plan> plans_;              // random ones; addresses stay
+  std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
+  std::vector<ModelPredictions> models_;
+  double load_ = -1;  // at the start
+  Validated result_;
+};
+
+}  // namespace
+
+Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
+                      const ValidateWatcher& watcher) {
+  return Validation(run, host, options, watcher).Run();
+}
+
+}  // namespace spillway

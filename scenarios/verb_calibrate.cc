@@ -1,0 +1,288 @@
+// spillway calibrate: measures this machine and writes its profile, with the journal of what was measured beside it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+
+#include "calibrate/bench_grid.h"
+#include "calibrate/bench_profile.h"
+#include "calibrate/bench_run.h"
+#include "calibrate/cpu/bench_target.h"
+#include "calibrate/steady_clock.h"
+#include "scenarios/command.h"
+#include "scenarios/interrupts.h"
+#include "scenarios/output_folder.h"
+
+namespace spillway {
+namespace {
+
+namespace fs = std::filesystem;
+using Networks = std::vector<std::shared_ptr<const BenchNetwork>>;
+
+// A little less than a minute and five: the last fit and starting up take their time too.
+constexpr Nanos kQuickBudget = 52 * kSecond, kFullBudget = 280 * kSecond;
+constexpr int kFolds = 5;
+constexpr const char* kHeader =
+    "# Written by `spillway calibrate`; the samples that it comes from are in the journal beside it.\n"
+    "# Keys, units and ranges: head of hw/machine_file.cc.\n";
+// What `spillway validate` trains: small enough for a processor.
+constexpr const char* kResNet = "cifar-resnet20:32";
+constexpr const char* kVggFile = "cifar-vgg-narrow.yaml";
+constexpr const char* kVggBatch = ":16";
+
+std::string Today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm day{};
+  gmtime_r(&now, &day);
+  return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+// ---- what is asked for
+
+void CheckDevice(const std::string& device) {
+  if (device == "cpu") return;
+  if (device.starts_with("cuda")) {
+    throw UserError(fmt::format("--device {}: this build has no CUDA device; it has: cpu", device));
+  }
+  throw UserError(fmt::format("--device: unknown '{}'{}; this build has: cpu", device, DidYouMean(device, {"cpu"})));
+}
+
+Nanos BudgetOf(const Command& command) {
+  if (command.budget.empty()) return command.quick ? kQuickBudget : kFullBudget;
+  const auto budget = ParseDuration(command.budget);
+  if (!budget || *budget <= 0) {
+    throw UserError(fmt::format("--budget: expected a duration with a unit, as 300s, found '{}'", command.budget));
+  }
+  return *budget;
+}
+
+// On a quiet machine the target is reached long before the time is up; on a busy one it pays more to come back in
+// another round.
+LoopOptions LoopOf(const Command& command) {
+  LoopOptions loop;
+  loop.target = command.quick ? 0.05 : 0.03;
+  loop.least = command.quick ? 3 : 6;
+  loop.time_limit = (command.quick ? 40 : 80) * kMillisecond;
+  return loop;
+}
+
+double LinkRateOf(const Command& command) {
+  if (command.link_rate.empty()) return 0;
+  const auto rate = ParseBandwidth(command.link_rate);
+  if (!rate || *rate <= 0) {
+    throw UserError(
+        fmt::format("--link-rate: expected a rate with a unit, as \"2 GB/s\", found '{}'", command.link_rate));
+  }
+  return *rate;
+}
+
+BenchProtocol ProtocolOf(const Command& command) {
+  for (const BenchProtocol protocol : {BenchProtocol::kStep, BenchProtocol::kCold, BenchProtocol::kWarm}) {
+    if (command.protocol.empty() || command.protocol == BenchProtocolName(protocol)) return protocol;
+  }
+  throw UserError(fmt::format("--protocol: expected step, cold or warm, found '{}'", command.protocol));
+}
+
+fs::path JournalOf(const fs::path& profile) {
+  fs::path journal = profile;
+  return journal.replace_extension(".samples.csv");
+}
+
+void CheckOutput(const std::string& out) {
+  if (fs::path(out).extension() == ".yaml") return;
+  throw UserError(fmt::format("--output: a profile is a file that ends in .yaml, found '{}'", out));
+}
+
+// ---- networks
+
+void AddChoice(const NetworkChoice& choice, const std::string& options, Networks* networks) {
+  for (const std::int64_t batch : choice.batch) {
+    Network network = choice.file.empty() ? BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch))
+                                          : LoadNetwork(choice.file, batch);
+    std::string name = choice.file.empty() ? choice.zoo : network.name;
+    networks->push_back(MakeBenchNetwork(std::move(name), std::move(network), StepOptionsByName(options)));
+  }
+}
+
+void AddScenario(const std::string& file, Networks* networks) {
+  const Scenario scenario = LoadScenario(file);
+  for (const NetworkChoice& choice : scenario.networks) {
+    for (const std::string& options : scenario.options) AddChoice(choice, options, networks);
+  }
+}
+
+// "NAME", "NAME:BATCH", "network.yaml:BATCH" or "scenario.yaml".
+void AddNamed(const std::string& word, Networks* networks) {
+  constexpr std::int64_t kUsualBatch = 64;
+  const std::size_t colon = word.rfind(':');
+  NetworkChoice choice;
+  choice.batch = {kUsualBatch};
+  if (colon != std::string::npos) {
+    const auto batch = ParseInteger(word.substr(colon + 1));
+    if (!batch || *batch < 1 || *batch > kMostBatch) {
+      throw UserError(fmt::format("--networks: expected NAME:BATCH, found '{}'", word));
+    }
+    choice.batch = {*batch};
+  }
+  const std::string name = word.substr(0, colon);
+  const bool is_file = name.ends_with(".yaml");
+  if (is_file && LoadDocument(name).root.Find("layers") == nullptr) return AddScenario(name, networks);
+  (is_file ? choice.file : choice.zoo) = name;
+  AddChoice(choice, StepOptions{}.name, networks);
+}
+
+std::vector<std::string> UsualNetworks() {
+  const fs::path vgg = fs::path(MachineFolder()).parent_path() / "model" / "networks" / kVggFile;
+  return {kResNet, fs::exists(vgg) ? vgg.string() + kVggBatch : std::string("cifar-vgg") + kVggBatch};
+}
+
+Networks NetworksOf(const Command& command) {
+  const std::vector<std::string> words = command.networks.empty() ? UsualNetworks() : command.networks;
+  Networks networks;
+  std::vector<std::string> mistakes;
+  for (const std::string& word : words) {
+    try {
+      AddNamed(word, &networks);
+    } catch (const UserError& error) {
+      mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+    }
+  }
+  if (!mistakes.empty()) throw UserError(std::move(mistakes));
+  return networks;
+}
+
+// ---- the profile
+
+BenchFacts FactsOf(const Command& command, const CpuBenchTarget& target, const CpuBenchOptions& options,
+                   const std::string& date) {
+  const HostFacts& host = target.facts();
+  const Sample identity = target.Identity();
+  BenchFacts facts;
+  facts.name = fs::path(command.out).stem().string();
+  facts.device = "cpu0";
+  const std::string rate = options.link_rate > 0 ? fmt::format("limited to {:g} GB/s each way", options.link_rate)
+                                                 : "as fast as memcpy goes";
+  facts.description = fmt::format("{}, {} cores: computes on {} of them, copies on the others, {}", host.processor,
+                                  host.cores, options.threads, rate);
+  facts.software = identity.driver;
+  facts.measured = fmt::format("{}, {}, {}", host.processor, identity.driver, date);
+  facts.memory = host.memory;
+  facts.cache = host.l3_cache > 0 ? host.l3_cache : host.l2_cache;
+  facts.multiprocessors = options.threads;
+  facts.link_rate = options.link_rate;
+  return facts;
+}
+
+class ProfileWriter : public BenchWatcher {
+ public:
+  ProfileWriter(const Command& command, BenchFacts facts, const BenchJournal& journal, Nanos budget, const Clock& clock,
+                Interrupts& interrupts, Console& console)
+      : command_(command),
+        facts_(std::move(facts)),
+        journal_(journal),
+        budget_(budget),
+        clock_(clock),
+        begin_(clock.Now()),
+        interrupts_(interrupts),
+        console_(console) {}
+
+  bool Stop() override { return interrupts_.Came(); }
+  void Progress(const BenchItem& item, std::size_t done, std::size_t items) override;
+  void GroupDone(BenchGroup group) override;
+  void Write(const std::vector<std::string>& notes, int folds);
+  void ClearLine() {
+    if (console_.terminal) console_.err << "\r\x1b[K" << std::flush;
+  }
+
+ private:
+  const Command& command_;
+  BenchFacts facts_;
+  const BenchJournal& journal_;
+  Nanos budget_;
+  const Clock& clock_;
+  Nanos begin_;
+  Interrupts& interrupts_;
+  Console& console_;
+};
+
+void ProfileWriter::Progress(const BenchItem& item, std::size_t done, std::size_t items) {
+  if (!console_.terminal) return;
+  const Nanos left = std::max<Nanos>(0, budget_ - (clock_.Now() - begin_)) / kSecond;
+  console_.err << fmt::format("\r\x1b[Kcalibrate {} {}/{}, at most {}:{:02} left", BenchGroupName(item.group), done,
+                              items, left / 60, left % 60)
+               << std::flush;
+}
+
+void ProfileWriter::GroupDone(BenchGroup group) {
+  if (group != BenchGroup::kAgain)
+    Write({fmt::format("the calibration was cut off after '{}'", BenchGroupName(group))}, 0);
+}
+
+void ProfileWriter::Write(const std::vector<std::string>& notes, int folds) {
+  BenchFacts facts = facts_;
+  facts.notes = notes;
+  WriteFile(command_.out, kHeader + MachineToYaml(MachineOfBench(journal_.samples(), facts, folds)));
+}
+
+std::vector<std::string> NotesOf(const BenchReport& report, const BenchJournal& journal) {
+  std::vector<std::string> notes;
+  const auto noisy = std::count_if(journal.samples().begin(), journal.samples().end(),
+                                   [](const Sample& sample) { return HasFlag(sample, kNoisyNote); });
+  if (report.measured > 0) {
+    notes.push_back(
+        fmt::format("load of the machine {:.1f} to {:.1f} while it was measured", report.least_load, report.most_load));
+  }
+  if (report.stopped) notes.emplace_back("interrupted: what was not measured is predicted by models, or assumed");
+  if (report.left_out > 0) notes.push_back(fmt::format("the budget left out {} measurements", report.left_out));
+  if (noisy > 0) notes.push_back(fmt::format("{} of {} samples stayed noisy", noisy, journal.samples().size()));
+  if (!report.refused.empty()) {
+    notes.push_back(fmt::format("{} launches cannot run on this device; the first: {}", report.refused.size(),
+                                report.refused.front()));
+  }
+  return notes;
+}
+
+void Summarise(const Command& command, const BenchReport& report, const BenchJournal& journal, Console& console) {
+  console.err << fmt::format(
+      "{}: {} samples measured, {} of them noisy; {} were in the journal; {} left out for time\n", journal.path(),
+      report.measured, report.noisy, journal.resumed(), report.left_out);
+  for (const std::string& refused : report.refused) console.err << "not measured: " << refused << "\n";
+  console.err << fmt::format("{}: profile written{}\n", command.out,
+                             report.stopped ? "; interrupted: --resume goes on" : "");
+}
+
+}  // namespace
+
+ExitCode CalibrateVerb(const Command& command, Console& console) {
+  CheckDevice(command.device);
+  CheckOutput(command.out);
+  const Nanos budget = BudgetOf(command);
+  const CpuBenchOptions options{.link_rate = LinkRateOf(command),
+                                .threads = command.threads,
+                                .protocol = ProtocolOf(command),
+                                .version = Version()};
+  const std::vector<BenchItem> plan =
+      MakeBenchPlan(NetworksOf(command), command.no_grid ? Networks{} : BenchGrid(), {.quick = command.quick});
+  Interrupts interrupts;  // before there are threads
+  const SteadyClock clock;
+  CpuBenchTarget target(options, clock);
+  BenchJournal journal(JournalOf(command.out).string());
+  const std::string date = Today();
+  if (command.resume) {
+    journal.Resume(target.Identity());
+  } else {
+    journal.Create();
+  }
+  ProfileWriter writer(command, FactsOf(command, target, options, date), journal, budget, clock, interrupts, console);
+  if (!fs::exists(command.out)) writer.Write({"the calibration was cut off before anything was measured"}, 0);
+  const BenchRunOptions run{.budget = budget, .loop = LoopOf(command), .date = date};
+  const BenchReport report = RunBench(plan, target, clock, run, journal, writer);
+  writer.ClearLine();
+  writer.Write(NotesOf(report, journal), kFolds);
+  Summarise(command, report, journal, console);
+  return report.stopped ? kExitInterrupted : kExitDone;
+}
+
+}  // namespace spillway

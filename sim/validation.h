@@ -1,0 +1,122 @@
+// Predicted against measured: what validating a scenario on a real device finds out. Filled by calibrate/, shown by
+// reports/.
+//
+// A case is one network with its batch, one machine with its link rate, and one memory limit; its rows are the plans
+// that were carried out there, strategies' and random ones, and are compared with each other.
+#ifndef SPILLWAY_SIM_VALIDATION_H_
+#define SPILLWAY_SIM_VALIDATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/units.h"
+
+namespace spillway {
+
+// Where the error of a row comes from. predicted / measured is about the product of kernels, copies and replay, each
+// 1 where nothing is wrong. 0: nothing of the kind was measured.
+struct ErrorSplit {
+  double kernels = 0;       // predicted kernel times / measured spans, summed
+  double seen = 0;          // the same over kernels whose very launch was calibrated: what the step around them changes
+  double modelled = 0;      // over kernels whose time a model said
+  double isolated = 0;      // predicted / measured alone, over kernels that were
+  double context = 0;       // measured alone / measured spans, over the same
+  double copies = 0;        // predicted copy times / measured spans, summed
+  double replay = 0;        // the step simulated with the measured spans / the step measured with them
+  double gaps = 0;          // share of that step in which the compute stream stood still with all it needed there
+  double seen_share = 0;    // of the predicted kernel time
+  double perturbation = 0;  // instrumented / uninstrumented - 1
+};
+
+struct Numerics {
+  enum class Kind : std::uint8_t { kSkipped, kBitwise, kDiffers } kind = Kind::kSkipped;
+  double largest_difference = 0;  // relative to the largest magnitude of the tensor
+  std::string tensor;             // where
+};
+
+struct ValidationRow {
+  int case_index = 0;
+  std::string strategy;  // label; of a random plan "random 7"
+  std::string stratum;   // of a random plan
+  bool random = false;
+  bool feasible = false;
+  std::string reason;   // why not; or what failed while it ran
+  bool failed = false;  // it is feasible and did not run to its end
+
+  Nanos predicted = 0;
+  std::vector<std::vector<double>> step_times;  // nanoseconds, by round
+  double measured = 0;                          // their median
+  double measured_low = 0, measured_high = 0;   // 95 % interval of it
+  double measured_spread = 0;                   // interquartile range / median of the step times
+  ErrorSplit split;
+
+  Bytes predicted_peak = 0, measured_peak = 0;      // highest arena address; highest byte that changed
+  Bytes predicted_device = 0, measured_device = 0;  // arena and reserve; growth of the process but for host buffers
+  Bytes predicted_host = 0, measured_host = 0;      // pinned
+  Numerics numerics;
+
+  double Error() const { return static_cast<double>(predicted) / measured - 1; }  // REQUIRES: measured
+  bool Measured() const { return measured > 0; }
+};
+
+// The link as it was found at the start.
+struct MeasuredLink {
+  double stated_rate = 0;            // bytes per nanosecond; 0 = not limited
+  double in_rate = 0, out_rate = 0;  // of a large copy alone, host to device and back
+  Nanos in_latency = 0, out_latency = 0;
+  double duplex_factor = 1;
+};
+
+struct ValidationCase {
+  std::string scenario, network, network_base, machine, device;
+  std::int64_t batch = 0;
+  Bytes memory_limit = 0;
+  MeasuredLink link;
+  double in_core = 0;  // measured in an arena as large as it takes; 0 = not run
+  double in_core_predicted = 0;
+  ErrorSplit in_core_split;
+
+  // What the rows come to.
+  double tau = 0;          // Kendall's tau-b of predicted against measured, strategies and random plans together
+  std::int64_t pairs = 0;  // compared for it
+  std::string best_predicted, best_measured;  // strategies
+  double regret = 0;                          // measured time of the one predicted best / best measured - 1
+  double regret_low = 0, regret_high = 0;     // 95 % interval
+  bool best_or_noise = false;
+};
+
+// How a model of the step time does on all measured rows.
+struct FalsificationRow {
+  std::string variant, description;
+  double median_error = 0, worst_error = 0;  // of |predicted / measured - 1|
+  double tau = 0;
+  std::int64_t closer = 0, farther = 0;  // rows at which the full model's error is smaller, larger
+  double p = 1;                          // sign test
+  double gain_low = 0, gain_high = 0;    // |its error| - |the full model's|, mean: 95 % interval over networks' cases
+  std::string verdict;                   // a sentence
+};
+
+struct ErrorSummary {
+  std::string group;
+  int rows = 0;
+  double median_signed = 0, median_error = 0, worst_error = 0;
+};
+
+struct ValidationSet {
+  std::vector<ValidationCase> cases;
+  std::vector<ValidationRow> rows;  // in order of cases
+  std::vector<ErrorSummary> summaries;
+  std::vector<FalsificationRow> falsification;
+  // The same with one factor per case for each model, the median of measured / predicted there: what is left is how far
+  // it tells plans apart.
+  std::vector<FalsificationRow> scaled_falsification;
+  double tau = 0;                     // over pairs within cases
+  int best_or_noise = 0, judged = 0;  // cases
+  double median_replay = 0;           // of |replay - 1|
+  std::vector<std::string> notes;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_VALIDATION_H_

@@ -1,0 +1,128 @@
+// The journal of a calibration: what was written is found again, whatever ended the writing.
+#include <catch2/catch.hpp>
+
+#include "hw/document.h"
+#include "tests/bench_samples.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+namespace {
+
+std::string Refusal(BenchJournal& journal, const Sample& identity) {
+  try {
+    journal.Resume(identity);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Three rows of a journal.
+std::string WriteThree(const TemporaryFolder& folder) {
+  BenchJournal journal(folder.Path("a.samples.csv"));
+  journal.Create();
+  journal.Append(ReluSample(100, 1.25), 0.5);
+  journal.Append(ReluSample(100, 1.5, 2), 0.5);
+  journal.Append(CopySample(4096, "h2d", 3.0), 12.345);
+  return folder.Read("a.samples.csv");
+}
+
+}  // namespace
+
+TEST_CASE("rows are found by what they measure and by their round") {
+  const TemporaryFolder folder("journal");
+  WriteThree(folder);
+  BenchJournal journal(folder.Path("a.samples.csv"));
+  journal.Resume(MadeUpIdentity());
+  CHECK(journal.resumed() == 3);
+  CHECK(journal.Has(ReluSample(100, 9), 1));
+  CHECK(journal.Find(ReluSample(100, 9), 2)->microseconds == 1.5);
+  CHECK_FALSE(journal.Has(ReluSample(100, 9), 3));
+  CHECK_FALSE(journal.Has(ReluSample(101, 9), 1));
+  CHECK(journal.Has(CopySample(4096, "h2d", 9), 1));
+  CHECK_FALSE(journal.Has(CopySample(4096, "d2h", 9), 1));
+  CHECK_FALSE(journal.Has(CopySample(4096, "h2d", 9, "d2h"), 1));
+  // Which network a launch came from does not matter.
+  Sample elsewhere = ReluSample(100, 9);
+  elsewhere.network = "another";
+  CHECK(journal.Has(elsewhere, 1));
+}
+
+TEST_CASE("rows are whole lines at once, and the load is among them") {
+  const TemporaryFolder folder("journal");
+  const std::string text = WriteThree(folder);
+  CHECK(text.starts_with(JournalHeader()));
+  CHECK(JournalHeader().ends_with(",load\n"));
+  CHECK(text.ends_with(",12.35\n"));
+}
+
+TEST_CASE("a torn last line is dropped, wherever it was torn") {
+  const TemporaryFolder folder("journal");
+  const std::string whole = WriteThree(folder);
+  const std::size_t header = JournalHeader().size();
+  for (std::size_t size = 0; size <= whole.size(); size += 7) {
+    const std::string path = folder.Write("torn.samples.csv", whole.substr(0, size));
+    const std::string kept = size < header ? "" : whole.substr(0, whole.rfind('\n', size - 1) + 1);
+    BenchJournal journal(path);
+    journal.Resume(MadeUpIdentity());
+    const auto rows = size < header ? 0 : std::count(kept.begin(), kept.end(), '\n') - 1;
+    INFO(size);
+    CHECK(journal.resumed() == rows);
+    // What is measured next is a line of its own.
+    journal.Append(ReluSample(7, 1), 0);
+    BenchJournal again(path);
+    again.Resume(MadeUpIdentity());
+    CHECK(again.resumed() == rows + 1);
+    CHECK(again.Has(ReluSample(7, 1), 1));
+  }
+}
+
+TEST_CASE("a journal of something else is refused with what differs") {
+  const TemporaryFolder folder("journal");
+  WriteThree(folder);
+  Sample other = MadeUpIdentity();
+  other.driver = "test 1, link 4 GB/s";
+  BenchJournal journal(folder.Path("a.samples.csv"));
+  const std::string message = Refusal(journal, other);
+  CHECK(Contains(message, "a.samples.csv: error: the journal is of set-up 'test 1, link 2 GB/s'"));
+  CHECK(Contains(message, "this run of 'test 1, link 4 GB/s'"));
+  other = MadeUpIdentity();
+  other.device = "another";
+  CHECK(Contains(Refusal(journal, other), "device 'made-up'"));
+  folder.Write("b.samples.csv", "device,op,median_us\nmade-up,relu,1\n");
+  BenchJournal foreign(folder.Path("b.samples.csv"));
+  CHECK(Contains(Refusal(foreign, MadeUpIdentity()), "no journal that this version of spillway writes"));
+  CHECK(folder.Read("b.samples.csv") == "device,op,median_us\nmade-up,relu,1\n");
+}
+
+TEST_CASE("a new calibration does not touch an old journal") {
+  const TemporaryFolder folder("journal");
+  const std::string text = WriteThree(folder);
+  BenchJournal journal(folder.Path("a.samples.csv"));
+  CHECK_THROWS_WITH(journal.Create(), Catch::Contains("--resume continues it"));
+  CHECK(folder.Read("a.samples.csv") == text);
+}
+
+TEST_CASE("to resume what was never begun is to begin") {
+  const TemporaryFolder folder("journal");
+  BenchJournal journal(folder.Path("new/a.samples.csv"));
+  journal.Resume(MadeUpIdentity());
+  journal.Append(ReluSample(1, 1), 0);
+  CHECK(folder.Read("new/a.samples.csv").starts_with(JournalHeader()));
+}
+
+TEST_CASE("notes hold the round and flags") {
+  CHECK(RoundNote(3) == "round 3");
+  CHECK(RoundNote(2, {"noisy", "own time"}) == "round 2; noisy; own time");
+  Sample sample;
+  CHECK(RoundOf(sample) == 1);
+  sample.note = "round 12; noisy";
+  CHECK(RoundOf(sample) == 12);
+  CHECK(HasFlag(sample, "noisy"));
+  CHECK_FALSE(HasFlag(sample, "nois"));
+  CHECK_FALSE(HasFlag(sample, "round 12"));
+}
+
+}  // namespace spillway

@@ -1,0 +1,168 @@
+// spillway calibrate as a user meets it, and as whatever kills it leaves it. Timings decide nothing.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "calibrate/bench_journal.h"
+#include "calibrate/sample_file.h"
+#include "hw/machine.h"
+#include "sim/random.h"
+#include "tests/command_line.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+namespace {
+
+constexpr const char* kTiny =
+    "name: tiny\n"
+    "input: {channels: 3, image: 8}\n"
+    "layers:\n"
+    "  - {name: conv, kind: convolution, out: 8, window: 3, pad: 1, bias: true}\n"
+    "  - {name: relu, kind: relu}\n"
+    "  - {name: fc, kind: linear, out: 10}\n"
+    "  - {name: loss, kind: softmax_loss}\n";
+
+class Tiny {
+ public:
+  Tiny() : folder_("calibrate"), network_(folder_.Write("tiny.yaml", kTiny) + ":2") {}
+
+  std::vector<std::string> Words(const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {"calibrate", "--device",  "cpu",     "-o",          Profile(), "--networks",
+                                      network_,    "--no-grid", "--quick", "--link-rate", "8 GB/s"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::string Profile() const { return folder_.Path("mine.yaml"); }
+  std::string Journal() const { return folder_.Read("mine.samples.csv"); }
+  std::string JournalPath() const { return folder_.Path("mine.samples.csv"); }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::string network_;
+};
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Runs the command line in a process of its own and sends it a signal after a while; how it ended, as waitpid() says.
+int RunAndKill(const std::vector<std::string>& words, int signal, std::chrono::milliseconds after) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    for (const int caught : {SIGINT, SIGTERM}) std::signal(caught, SIG_DFL);  // the test runner's handlers print
+    int status = 99;
+    try {
+      status = Spillway(words).status;
+    } catch (...) {
+    }
+    _exit(status);
+  }
+  std::this_thread::sleep_for(after);
+  kill(child, signal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// Whole rows of the journal, each of another measurement.
+std::size_t CheckJournal(const std::string& text) {
+  const std::string whole = text.substr(0, text.rfind('\n') + 1);
+  if (whole.size() <= JournalHeader().size()) return 0;
+  std::set<std::pair<std::string, int>> keys;
+  const SampleSet set = ParseRows(whole, "mine.samples.csv");
+  for (const Sample& sample : set.samples) keys.emplace(BenchKey(sample), RoundOf(sample));
+  CHECK(keys.size() == set.samples.size());
+  return set.samples.size();
+}
+
+}  // namespace
+
+TEST_CASE("killed and interrupted twenty times: files stay valid, nothing is measured twice, the end is reached") {
+  const Tiny tiny;
+  Random random(11);
+  std::size_t rows = 0;
+  for (int kill_number = 0; kill_number < 20; ++kill_number) {
+    const int signals[] = {SIGKILL, SIGINT, SIGTERM};
+    const int signal = signals[random.Below(3)];
+    const int status = RunAndKill(tiny.Words({"--resume"}), signal, std::chrono::milliseconds(random.Below(250)));
+    INFO(kill_number << " signal " << signal << " status " << status);
+    // Before the handler is there a signal ends the process as usual; afterwards it leaves in good order.
+    const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == signal;
+    const bool left =
+        WIFEXITED(status) && (WEXITSTATUS(status) == kExitInterrupted || WEXITSTATUS(status) == kExitDone);
+    CHECK((killed || left));
+    if (std::filesystem::exists(tiny.Profile())) CHECK_NOTHROW(LoadMachine(tiny.Profile()));
+    if (!std::filesystem::exists(tiny.JournalPath())) continue;
+    const std::size_t now = CheckJournal(tiny.Journal());
+    CHECK(now >= rows);
+    rows = now;
+  }
+  const Outcome rest = Spillway(tiny.Words({"--resume"}));
+  CHECK(rest.status == kExitDone);
+  CHECK(Contains(rest.err, std::to_string(rows) + " were in the journal"));
+  const std::string journal = tiny.Journal();
+  CHECK(CheckJournal(journal) > rows);
+  const Machine machine = LoadMachine(tiny.Profile());
+  CHECK(machine.name == "mine");
+  CHECK(machine.devices[0].measured.size() > 5);
+  CHECK(machine.links[0].curves[0].source.kind == Source::Kind::kMeasured);
+  CHECK(machine.devices[0].host_costs.source.kind == Source::Kind::kMeasured);
+
+  // There is nothing left to do.
+  const Outcome again = Spillway(tiny.Words({"--resume"}));
+  CHECK(again.status == kExitDone);
+  CHECK(Contains(again.err, ": 0 samples measured"));
+  CHECK(tiny.Journal() == journal);
+  Machine same = LoadMachine(tiny.Profile());
+  same.notes = machine.notes;  // of the load
+  CHECK(same == machine);
+
+  // Without --resume, and as another set-up, the journal is left alone.
+  const Outcome anew = Spillway(tiny.Words({}));
+  CHECK(anew.status == kExitWrongInput);
+  CHECK(Contains(anew.err, "--resume continues it"));
+  const Outcome other = Spillway(tiny.Words({"--resume", "--protocol", "cold", "--threads", "2"}));
+  CHECK(other.status == kExitWrongInput);
+  CHECK(Contains(other.err, "set-up"));
+  CHECK(tiny.Journal() == journal);
+}
+
+TEST_CASE("a budget ends a calibration, and the profile says what is missing") {
+  const Tiny tiny;
+  const Outcome outcome = Spillway(tiny.Words({"--budget", "1 ms"}));
+  CHECK(outcome.status == kExitDone);
+  const Machine machine = LoadMachine(tiny.Profile());
+  REQUIRE_FALSE(machine.notes.empty());
+  CHECK(Contains(machine.notes.back(), "the budget left out"));
+  CHECK(machine.devices[0].source.kind == Source::Kind::kAssumed);
+}
+
+TEST_CASE("mistakes on the command line") {
+  const Tiny tiny;
+  const auto says = [&](std::vector<std::string> words, const std::string& expected) {
+    const Outcome outcome = Spillway(words);
+    INFO(outcome.err);
+    CHECK(outcome.status == kExitWrongInput);
+    CHECK(Contains(outcome.err, expected));
+    CHECK_FALSE(std::filesystem::exists(tiny.Profile()));
+    CHECK_FALSE(std::filesystem::exists(tiny.JournalPath()));
+  };
+  says({"calibrate", "--device", "cuda:0", "-o", tiny.Profile()}, "this build has no CUDA device");
+  says({"calibrate", "--device", "cpy", "-o", tiny.Profile()}, "did you mean 'cpu'?");
+  says({"calibrate", "--device", "cpu", "-o", tiny.folder().Path("mine")}, "ends in .yaml");
+  says({"calibrate", "--device", "cpu"}, "--output");
+  says(tiny.Words({"--budget", "300"}), "--budget: expected a duration with a unit");
+  says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--link-rate", "2"}, "--link-rate: expected a rate");
+  says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--protocol", "hot"}, "expected step, cold or warm");
+  says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--networks", "cifar-vg,cifar-resnet20:0"},
+       "did you mean 'cifar-vgg'");
+  says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--networks", "cifar-vgg:x"}, "expected NAME:BATCH");
+}
+
+}  // namespace spillway

@@ -1,0 +1,202 @@
+// spillway validate as a user meets it, on a device in virtual time: what is printed, written and returned.
+#include <catch2/catch.hpp>
+
+#include "scenarios/validate.h"
+#include "tests/command_line.h"
+#include "tests/scripted_device.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+namespace {
+
+// Kernels at a flop and copies at a byte per nanosecond, times what the scenario's devices take longer.
+struct Reality {
+  double kernels = 1, copies = 1;
+  Nanos latency = 100;
+  std::vector<Injection> injections{};
+  std::vector<double> rates{};  // of the devices made
+};
+
+ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostModel& costs) {
+  return [&reality, rate, &costs](const Program& program) {
+    std::vector<Nanos> times = Durations(program, costs);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Instruction& in = program.code[i];
+      double time = reality.kernels * static_cast<double>(times[i]);
+      if (in.opcode == Opcode::kCopy) {
+        time = reality.copies * static_cast<double>(program.copies[in.arg].bytes) / rate + 100;
+      }
+      times[i] = in.opcode == Opcode::kKernel || in.opcode == Opcode::kCopy ? static_cast<Nanos>(time) : 0;
+    }
+    return times;
+  };
+}
+
+class Folder {
+ public:
+  Folder() : folder_("validate") {
+    // The unit machine as a processor.
+    std::string text = MachineToYaml(LoadMachine("unit"));
+    for (auto at = text.find("gpu0"); at != std::string::npos; at = text.find("gpu0")) text.replace(at, 4, "cpu0");
+    folder_.Write("cpu.yaml", text);
+    machine_ = LoadMachine(folder_.Path("cpu.yaml"));
+  }
+  std::string Scenario(const std::string& more) const {
+    return folder_.Write("s.yaml",
+                         "name: small\nnetwork: {zoo: cifar-resnet20, batch: 2}\nmachines: cpu.yaml\n"
+                         "strategies: [in-core, swap-all, recompute-all]\n" +
+                             more);
+  }
+  Outcome Run(const std::string& more, const std::vector<std::string>& words = {}, Reality* reality = nullptr) const {
+    Reality usual;
+    if (reality == nullptr) reality = &usual;
+    const CostModel costs(machine_);
+    std::vector<std::unique_ptr<ScriptedDevice>> clocks;
+    ValidateHost host;
+    host.make = [&](const Network&, double rate) {
+      reality->rates.push_back(rate);
+      FakeOptions options;
+      options.injections = reality->injections;
+      auto device = std::make_unique<ScriptedDevice>(TimesOf(*reality, rate, costs), options);
+      OpenDevice open;
+      open.clock = device.get();
+      open.device = std::move(device);
+      return open;
+    };
+    std::vector<std::string> line = {"validate", Scenario(more), "--steps", "5"};
+    line.insert(line.end(), words.begin(), words.end());
+    const Arguments arguments = ParseArguments(line);
+    REQUIRE(arguments.command.has_value());
+    std::ostringstream out, err;
+    Console console{out, err};
+    const int status = ValidateWith(host, *arguments.command, console);
+    return {status, out.str(), err.str()};
+  }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+  Machine machine_;
+};
+
+constexpr const char* kLimit = "memory: 5 MB\nlink: 1 GB/s\n";
+
+std::size_t CountOf(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST_CASE("a device that is as predicted: nothing differs, status 0") {
+  const Folder f;
+  Reality reality;
+  const Outcome outcome = f.Run(kLimit, {"--out", f.folder().Path("out")}, &reality);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK(outcome.err.empty());
+  CHECK(reality.rates == std::vector<double>{1, 1});  // to measure the link, for the case
+  CHECK_THAT(outcome.out,
+             Catch::Contains("small: cifar-resnet20 at batch 2 on unit+link=1GB/s, 5.00 MB of device memory, "
+                             "link 1 GB/s (measured: in 1.00 out 1.00 GB/s, duplex 1.00)"));
+  CHECK_THAT(outcome.out, Catch::Contains("in-core        does not run: out_of_memory"));
+  CHECK_THAT(outcome.out, Catch::Contains("within its noise at 1 of 1 points"));
+  const std::string csv = f.folder().Read("out/validation.csv");
+  CHECK(CountOf(csv, "\n") == 4);
+  CHECK(CountOf(csv, ",bitwise,") == 2);
+  CHECK(CountOf(csv, ",0.000000,0.000000,") >= 2);  // error and replay_error
+  CHECK(CountOf(f.folder().Read("out/falsification.csv"), "\n") == 1 + 2 * 8);
+}
+
+TEST_CASE("random plans are drawn per network and shared out among its cases") {
+  const Folder f;
+  const Outcome outcome = f.Run("memory: [5 MB, 5500 kB]\nlink: 1 GB/s\n", {"--random", "7", "--format", "csv"});
+  INFO(outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK(CountOf(outcome.out, ",random,") == 7);
+  CHECK(CountOf(outcome.out, ",5000000,1000000000,random ") == 3);
+  CHECK(CountOf(outcome.out, ",5500000,1000000000,random ") == 4);
+  CHECK(CountOf(outcome.out, ",bitwise,") == 4 + 7);
+}
+
+TEST_CASE("every link rate is measured, and predicted with") {
+  const Folder f;
+  Reality reality;
+  reality.copies = 2;  // half of what is asked for comes out
+  const Outcome outcome = f.Run("memory: 5 MB\nlink: [1 GB/s, 4 GB/s]\n", {"--format", "csv"}, &reality);
+  CHECK(outcome.status == kExitDone);
+  CHECK(reality.rates == std::vector<double>{1, 4, 1, 4});
+  CHECK(CountOf(outcome.out, ",500000000,500000000,") == 3);
+  CHECK(CountOf(outcome.out, ",2000000000,2000000000,") == 3);
+  CHECK(CountOf(outcome.out, ",0.000000,0.000000,") >= 4);  // so there is no error left
+}
+
+TEST_CASE("without a rate the link runs at the profile's") {
+  const Folder f;
+  Reality reality;
+  CHECK(f.Run("memory: 5 MB\n", {}, &reality).status == kExitDone);
+  CHECK(reality.rates == std::vector<double>{1, 1});
+}
+
+TEST_CASE("below the working set nothing is run, status 3") {
+  const Folder f;
+  Reality reality;
+  const Outcome outcome = f.Run("memory: [5 MB, 500 kB]\nlink: 1 GB/s\n", {"--out", f.folder().Path("out")}, &reality);
+  CHECK(outcome.status == kExitNothingFits);
+  CHECK(reality.rates.empty());
+  CHECK(outcome.out.empty());
+  CHECK_THAT(outcome.err,
+             Catch::StartsWith("no strategy fits cifar-resnet20 at batch 2 on unit+link=1GB/s with 500 kB: op "));
+  CHECK_THAT(outcome.err, Catch::Contains("the smallest limit that would do is "));
+  CHECK_FALSE(std::filesystem::exists(f.folder().Path("out/validation.csv")));
+}
+
+TEST_CASE("a run that computes something else fails, status 1") {
+  const Folder f;
+  Reality reality;
+  reality.injections = {{Injection::What::kMemoryCorrupted, 300}};
+  const Outcome outcome = f.Run(kLimit, {"--out", f.folder().Path("out")}, &reality);
+  CHECK(outcome.status == kExitExpectationFailed);
+  CHECK_THAT(outcome.err, Catch::Contains("swap-all failed: contents: iteration 1: instruction"));
+  CHECK(CountOf(f.folder().Read("out/validation.csv"), "\n") == 4);
+}
+
+TEST_CASE("a stated expectation is judged by what was measured") {
+  const Folder f;
+  const auto expect = [](const char* value) {
+    return std::string(kLimit) + "expect:\n  - {strategy: recompute-all, samples_per_second: " + value +
+           ", within: 0.1, source: \"a test\"}\n";
+  };
+  const Outcome outcome = f.Run(expect("1e6"));
+  CHECK(outcome.status == kExitExpectationFailed);
+  CHECK_THAT(outcome.err, Catch::Contains("a test"));
+}
+
+TEST_CASE("a kernel that the library refuses and memory that is not there are the user's to know") {
+  const Folder f;
+  Reality reality;
+  reality.injections = {{Injection::What::kNoArena, 0}};
+  CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality), Catch::StartsWith("measuring the link: no arena of"));
+  // The link's Programs have no kernels.
+  reality.injections = {{Injection::What::kKernelRefused, 5}};
+  CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality), Catch::Contains("(refused)") && Catch::Contains(":forward"));
+}
+
+TEST_CASE("pools cannot be validated, nor profiles of other devices") {
+  const Folder f;
+  CHECK_THROWS_WITH(f.Run("memory: 5 MB\nruntime: pooch\n"), Catch::Contains("only arenas can be validated"));
+  CHECK_THROWS_WITH(f.Run(kLimit, {"--machine", "unit"}),
+                    Catch::StartsWith("unit+link=1GB/s: not a profile of this machine") &&
+                        Catch::Contains("\n  spillway calibrate --device cpu -o hw/mine.yaml\n"));
+}
+
+TEST_CASE("mistakes on the command line") {
+  CHECK(Spillway({"validate"}).status == kExitWrongInput);
+  const Outcome device = Spillway({"validate", "x.yaml", "--device", "cuda:0"});
+  CHECK(device.status == kExitWrongInput);
+  CHECK_THAT(device.err, Catch::StartsWith("--device: unknown device 'cuda:0'"));
+  CHECK(Spillway({"validate", "x.yaml", "--steps", "0"}).status == kExitWrongInput);
+  CHECK(Spillway({"validate", "x.yaml", "--random", "-1"}).status == kExitWrongInput);
+}
+
+}  // namespace
+}  // namespace spillway

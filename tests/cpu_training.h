@@ -1,0 +1,132 @@
+// Trains networks on the CPU device through Execute(), and tells whether two runs did the same.
+#ifndef SPILLWAY_TESTS_CPU_TRAINING_H_
+#define SPILLWAY_TESTS_CPU_TRAINING_H_
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/cpu/device.h"
+#include "calibrate/cpu/kernels.h"
+#include "calibrate/cpu/values.h"
+#include "calibrate/execute.h"
+#include "calibrate/steady_clock.h"
+#include "model/launch_text.h"
+#include "sim/evaluate.h"
+#include "sim/margin.h"
+
+namespace spillway {
+
+// A machine on which computing a network of this size takes about as long as moving it. Every convolution is granted the
+// workspace of the algorithm that wants least, and is known to be computed by it: there is something to gain by moving.
+inline Machine MachineFor(const Network& network, const TrainingStep& step) {
+  Machine machine = LoadMachine("unit");
+  Device& device = machine.devices[0];
+  device.peak_flops = 100;
+  device.memory_bandwidth = 10;
+  CpuKernels kernels;
+  std::set<std::string> known;
+  for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
+    CpuCall call = CallOf(network, step, op);
+    if (call.launch.kind != OpKind::kConvolution) continue;
+    const std::vector<CpuAlgorithm> all = kernels.Algorithms(call);
+    const CpuAlgorithm least = *std::min_element(
+        all.begin(), all.end(), [](const auto& a, const auto& b) { return a.workspace < b.workspace; });
+    call.launch.algorithm = least.algorithm;
+    MeasuredOp measured = MeasuredOpOf(call.launch);
+    if (!known.insert(measured.pass + measured.shape + (measured.accumulate ? "+" : "")).second) continue;
+    measured.time = static_cast<Nanos>(CountWork(call.launch).flops / device.peak_flops);
+    measured.workspace = least.workspace;
+    device.measured.push_back(measured);
+  }
+  return machine;
+}
+
+struct CpuCase {
+  Network network;
+  TrainingStep step;
+  Machine machine;
+  CostModel costs;
+  explicit CpuCase(Network n, const StepOptions& options = {})
+      : network(std::move(n)),
+        step(BuildTrainingStep(network, options)),
+        machine(MachineFor(network, step)),
+        costs(machine) {}
+  CpuCase(const CpuCase&) = delete;
+
+  Problem ProblemWithin(Bytes capacity) const {
+    Problem problem;
+    problem.step = &step;
+    problem.costs = &costs;
+    problem.capacity = capacity;
+    problem.use_runtime = true;
+    problem.runtime = RuntimeByName("arena");
+    problem.simulation_cap = 300;
+    return problem;
+  }
+  // Infeasible where the strategy finds no way.
+  Evaluation Of(const std::string& strategy, Bytes capacity) const {
+    const Problem problem = ProblemWithin(capacity);
+    const Planned planned = PlanWithMargin(StrategyByName(strategy), problem);
+    if (planned.feasible) return Evaluate(planned.plan, problem);
+    Evaluation none;
+    none.reason = planned.reason;
+    return none;
+  }
+  Evaluation InCore() const {
+    Evaluation evaluation = Of("in-core", 100 * kGB);
+    REQUIRE(evaluation.feasible);
+    return evaluation;
+  }
+};
+
+// What training leaves behind.
+struct Trained {
+  ExecuteResult result;
+  std::map<std::string, std::vector<std::byte>> tensors;  // by name
+  std::vector<double> losses;
+  std::map<LayerId, std::vector<float>> statistics;
+};
+
+inline Trained Train(const CpuCase& c, const Program& program, ExecuteOptions options = {},
+                     const CpuDeviceOptions& cpu = {}) {
+  const SteadyClock clock;
+  CpuDevice device(c.network, cpu, clock);
+  TrainingValues values(c.step, cpu.seed);
+  options.values = &values;
+  Trained trained;
+  trained.result = Execute(program, &c.step, device, clock, options);
+  for (std::size_t t = 0; t < c.step.tensors.size(); ++t) {
+    const std::vector<std::byte>& bytes = values.Result(static_cast<TensorId>(t));
+    if (!bytes.empty()) trained.tensors[c.step.tensors[t].name] = bytes;
+  }
+  trained.losses = device.losses();
+  trained.statistics = device.running_statistics();
+  return trained;
+}
+
+inline std::string Says(const Trained& trained) {
+  return trained.result.failure ? trained.result.failure->message : "";
+}
+
+// The first thing that differs in any bit; "" if nothing does.
+inline std::string Difference(const Trained& a, const Trained& b) {
+  if (a.losses.size() != b.losses.size()) return "number of losses";
+  for (std::size_t k = 0; k < a.losses.size(); ++k) {
+    if (a.losses[k] != b.losses[k]) return "loss of iteration " + std::to_string(k);
+  }
+  if (a.tensors.size() != b.tensors.size()) return "number of tensors";
+  for (const auto& [name, bytes] : a.tensors) {
+    const auto other = b.tensors.find(name);
+    if (other == b.tensors.end() || other->second != bytes) return name;
+  }
+  return a.statistics == b.statistics ? "" : "running statistics";
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TESTS_CPU_TRAINING_H_

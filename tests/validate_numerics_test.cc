@@ -1,0 +1,93 @@
+// Whether two runs computed the same.
+#include "calibrate/validate_numerics.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "calibrate/validate_memory.h"
+#include "tests/small_programs.h"
+
+namespace spillway {
+namespace {
+
+std::vector<std::byte> Bits(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+struct Run {
+  Run() : results{.tensors = std::vector<std::vector<std::byte>>(step.tensors.size()), .losses = {}} {}
+  Run& Set(TensorId tensor, const std::vector<float>& values) {
+    results.tensors[static_cast<std::size_t>(tensor)] = Bits(values);
+    return *this;
+  }
+  TrainingStep step = SmallStep::Build();
+  TrainingResults results;
+};
+
+Numerics Compare(const Run& actual, const Run& expected) {
+  return CompareResults(actual.step, actual.results, expected.results);
+}
+
+TEST_CASE("equal bits, NaN among them, are bitwise") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Numerics same = Compare(Run().Set(SmallStep::w, {1, nan}), Run().Set(SmallStep::w, {1, nan}));
+  CHECK(same.kind == Numerics::Kind::kBitwise);
+}
+
+TEST_CASE("differences are relative to the tensor's largest value") {
+  const Numerics found = Compare(Run().Set(SmallStep::w, {8, 1}).Set(SmallStep::m, {1, 0}),
+                                 Run().Set(SmallStep::w, {8, 2}).Set(SmallStep::m, {1, 0.0625F}));
+  CHECK(found.kind == Numerics::Kind::kDiffers);
+  CHECK(found.largest_difference == 0.125);  // of w; 0.0625 of m
+  CHECK(found.tensor == "w");
+  // 0 and -0 are equal numbers and different bits.
+  const Numerics zeros = Compare(Run().Set(SmallStep::w, {0.0F, 1}), Run().Set(SmallStep::w, {-0.0F, 1}));
+  CHECK(zeros.kind == Numerics::Kind::kDiffers);
+  CHECK(zeros.largest_difference == 0);
+}
+
+TEST_CASE("a number against none is infinitely different") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::isinf(Compare(Run().Set(SmallStep::w, {nan}), Run().Set(SmallStep::w, {1})).largest_difference));
+}
+
+TEST_CASE("losses count, and nothing to compare is skipped") {
+  Run a, b;
+  CHECK(Compare(a, b).kind == Numerics::Kind::kSkipped);
+  a.results.losses = b.results.losses = {2.5, 2};
+  CHECK(Compare(a, b).kind == Numerics::Kind::kBitwise);
+  b.results.losses = {2.5, 1.6};
+  const Numerics found = Compare(a, b);
+  CHECK(found.tensor == "the loss");
+  CHECK(found.largest_difference == Approx(0.4 / 2.5));
+  b.results.losses = {2.5};  // a device that tells fewer
+  CHECK(Compare(a, b).kind == Numerics::Kind::kSkipped);
+}
+
+TEST_CASE("what the system says of a process") {
+  const std::string status = "Name:\tx\nVmHWM:\t   1234 kB\nVmRSS:\t    99 kB\nVmEmpty:\n";
+  CHECK(StatusBytes(status, "VmHWM") == 1234 * 1024);
+  CHECK(StatusBytes(status, "VmRSS") == 99 * 1024);
+  CHECK(StatusBytes(status, "Vm") == -1);
+  CHECK(StatusBytes(status, "VmEmpty") == -1);
+  CHECK(StatusBytes("", "VmRSS") == -1);
+}
+
+TEST_CASE("memory that is touched shows") {
+  OwnProcessMemory memory;
+  const Bytes before = memory.Resident();
+  if (before < 0) return;  // no /proc
+  memory.StartPeak();
+  {
+    std::vector<char> block(static_cast<std::size_t>(32 * kMiB), 'x');
+    CHECK(block[12345] == 'x');
+  }
+  CHECK(memory.Peak() >= before + 31 * kMiB);
+}
+
+}  // namespace
+}  // namespace spillway

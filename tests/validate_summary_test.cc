@@ -1,0 +1,203 @@
+// What rows come to: small sets whose figures can be worked out by hand.
+#include "calibrate/validate_summary.h"
+
+#include <catch2/catch.hpp>
+
+namespace spillway {
+namespace {
+
+// Measured in rounds of one step each.
+ValidationRow Row(std::string strategy, Nanos predicted, std::vector<double> times, int case_index = 0) {
+  ValidationRow row;
+  row.case_index = case_index;
+  row.strategy = std::move(strategy);
+  row.feasible = true;
+  row.predicted = predicted;
+  for (const double time : times) row.step_times.push_back({time});
+  row.measured = times[times.size() / 2];  // of an odd number in order
+  return row;
+}
+
+ValidationRow RandomRow(Nanos predicted, std::vector<double> times, int case_index = 0) {
+  ValidationRow row = Row("random", predicted, std::move(times), case_index);
+  row.random = true;
+  return row;
+}
+
+TEST_CASE("the choice is the best one") {
+  const std::vector<ValidationRow> rows = {Row("a", 100, {99, 100, 101}), Row("b", 90, {94, 95, 96})};
+  ValidationCase place;
+  JudgeCase(rows, 1, place);
+  CHECK(place.best_predicted == "b");
+  CHECK(place.best_measured == "b");
+  CHECK(place.regret == 0);
+  CHECK(place.best_or_noise);
+  CHECK(place.tau == 1);
+  CHECK(place.pairs == 1);
+}
+
+TEST_CASE("the choice costs 10 %, in every round") {
+  const std::vector<ValidationRow> rows = {Row("a", 90, {108, 110, 112}), Row("b", 100, {98, 100, 102})};
+  ValidationCase place;
+  JudgeCase(rows, 1, place);
+  CHECK(place.best_predicted == "a");
+  CHECK(place.best_measured == "b");
+  CHECK(place.regret == Approx(0.1));
+  CHECK(place.regret_low > 0.05);
+  CHECK_FALSE(place.best_or_noise);
+  CHECK(place.tau == -1);
+}
+
+TEST_CASE("a difference that rounds do not agree on is noise") {
+  const std::vector<ValidationRow> rows = {Row("a", 90, {80, 101, 120}), Row("b", 100, {120, 100, 80})};
+  ValidationCase place;
+  JudgeCase(rows, 1, place);
+  CHECK(place.regret == Approx(0.01));
+  CHECK(place.best_or_noise);
+}
+
+TEST_CASE("random plans count for the order, not for the choice; rows without a measurement for neither") {
+  ValidationRow failed = Row("broken", 1, {1});
+  failed.measured = 0;
+  const std::vector<ValidationRow> rows = {Row("a", 100, {100, 100, 100}), RandomRow(50, {50, 50, 50}), failed,
+                                           RandomRow(200, {60, 60, 60})};
+  ValidationCase place;
+  JudgeCase(rows, 1, place);
+  CHECK(place.best_predicted == "a");
+  CHECK(place.best_measured == "a");
+  CHECK(place.pairs == 3);  // 100 200 50 predicted, 100 60 50 measured: one of three the wrong way round
+  CHECK(place.tau == Approx(1.0 / 3));
+  ValidationCase empty;
+  JudgeCase({}, 1, empty);
+  CHECK(empty.best_predicted.empty());
+  CHECK(empty.tau == 0);
+}
+
+TEST_CASE("errors by group") {
+  const ErrorSummary s = SummaryOf("x", {-0.1, 0.2, 0.05});
+  CHECK(s.rows == 3);
+  CHECK(s.median_signed == 0.05);
+  CHECK(s.median_error == 0.1);
+  CHECK(s.worst_error == 0.2);
+}
+
+ValidationSet TwoCases() {
+  ValidationSet set;
+  set.cases.resize(2);
+  set.cases[0].network = "seen";
+  set.cases[0].in_core_split.seen_share = 0.9;
+  set.cases[0].best_predicted = "a";
+  set.cases[0].best_or_noise = true;
+  set.cases[1].network = "left out";
+  set.cases[1].in_core_split.seen_share = 0.1;
+  set.cases[1].best_predicted = "a";
+  set.rows = {Row("a", 110, {100, 100, 100}), RandomRow(240, {200, 200, 200}), Row("a", 70, {100, 100, 100}, 1)};
+  set.rows[0].split.replay = 0.98;
+  set.rows[2].split.replay = 1.04;
+  return set;
+}
+
+TEST_CASE("a set is summed up by kind, network and whether calibration saw it") {
+  ValidationSet set = TwoCases();
+  SummariseSet(set);
+  std::vector<std::pair<std::string, double>> medians;
+  for (const ErrorSummary& s : set.summaries) medians.emplace_back(s.group, s.median_error);
+  REQUIRE(medians.size() == 6);
+  const std::vector<std::pair<std::string, double>> expected = {{"all strategies", 0.2},
+                                                                {"random plans", 0.2},
+                                                                {"strategies, seen", 0.1},
+                                                                {"strategies, left out", 0.3},
+                                                                {"strategies, networks seen in calibration", 0.1},
+                                                                {"strategies, networks left out of calibration", 0.3}};
+  for (std::size_t k = 0; k < 6; ++k) {
+    CHECK(medians[k].first == expected[k].first);
+    CHECK(medians[k].second == Approx(expected[k].second));
+  }
+  CHECK(set.summaries[0].median_signed == Approx(-0.1));  // of +0.1 and -0.3
+  CHECK(set.judged == 2);
+  CHECK(set.best_or_noise == 1);
+  CHECK(set.median_replay == Approx(0.03));
+  CHECK(set.tau == 1);  // one pair within a case
+}
+
+// Ten rows in five cases; the full model is exact, or off by `full`.
+ValidationSet TenRows(double full) {
+  ValidationSet set;
+  set.cases.resize(5);
+  for (int k = 0; k < 10; ++k) {
+    const double measured = 1000 + 100 * k;
+    set.rows.push_back(Row("s", static_cast<Nanos>(measured * (1 + full)), {measured, measured, measured}, k / 2));
+  }
+  return set;
+}
+
+ModelPredictions Off(const ValidationSet& set, const char* name, double error) {
+  ModelPredictions model{name, "", {}};
+  for (const ValidationRow& row : set.rows) model.predicted.push_back(row.measured * (1 + error));
+  return model;
+}
+
+TEST_CASE("a model that is always farther off is rejected, one that is nearer is said to be") {
+  const ValidationSet set = TenRows(0.1);
+  const std::vector<ModelPredictions> models = {Off(set, "full", 0.1), Off(set, "worse", -0.3),
+                                                Off(set, "better", 0.05)};
+  const std::vector<FalsificationRow> table = Falsify(set, models, 1);
+  REQUIRE(table.size() == 3);
+  CHECK(table[0].verdict.empty());
+  CHECK(table[0].median_error == Approx(0.1));
+  CHECK(table[0].tau == 1);
+  CHECK(table[1].median_error == Approx(0.3));
+  CHECK(table[1].closer == 10);
+  CHECK(table[1].farther == 0);
+  CHECK(table[1].p == Approx(2.0 / 1024));
+  CHECK(table[1].gain_low == Approx(0.2));
+  CHECK(table[1].verdict == "rejected");
+  CHECK(table[2].verdict == "closer to the data than the full model");
+}
+
+TEST_CASE("a model that is farther off at some points only cannot be rejected") {
+  const ValidationSet set = TenRows(0.1);
+  ModelPredictions mixed = Off(set, "mixed", 0.12);
+  for (std::size_t k = 0; k < 3; ++k) mixed.predicted[k] = set.rows[k].measured * 1.01;  // nearer
+  const std::vector<ModelPredictions> models = {Off(set, "full", 0.1), mixed, Off(set, "same", 0.1)};
+  const std::vector<FalsificationRow> table = Falsify(set, models, 1);
+  CHECK(table[1].closer == 7);
+  CHECK(table[1].farther == 3);
+  CHECK(table[1].verdict == "cannot be rejected");
+  CHECK(table[2].verdict == "predicts the same at every point: the data cannot tell");
+}
+
+TEST_CASE("nine small losses and a large gain: counting alone does not reject") {
+  const ValidationSet set = TenRows(0.1);
+  ModelPredictions model = Off(set, "m", 0.101);
+  model.predicted[0] = set.rows[0].measured;
+  const std::vector<FalsificationRow> table =
+      Falsify(set, std::vector<ModelPredictions>{Off(set, "full", 0.1), model}, 1);
+  CHECK(table[1].closer == 9);
+  CHECK(table[1].p < 0.05);
+  CHECK(table[1].gain_low < 0);
+  CHECK(table[1].verdict == "cannot be rejected");
+}
+
+TEST_CASE("one factor per case takes away what all rows of it have in common") {
+  ValidationSet set = TenRows(0.1);
+  for (ValidationRow& row : set.rows) row.measured *= 1 + row.case_index;  // each case on a slower machine
+  ModelPredictions full = Off(set, "full", 0), flat = Off(set, "flat", 0);
+  for (std::size_t k = 0; k < 10; ++k) {
+    full.predicted[k] = 1000 + 100 * static_cast<double>(k);  // right up to the machine's speed
+    flat.predicted[k] = 1000;
+  }
+  const std::vector<ModelPredictions> scaled = ScaledByCase(set, std::vector<ModelPredictions>{full, flat});
+  for (std::size_t k = 0; k < 10; ++k) CHECK(scaled[0].predicted[k] == Approx(set.rows[k].measured));
+  // Rows of 1000 and 1100 in the first case: their median in the middle.
+  CHECK(scaled[1].predicted[0] == Approx(1050));
+  CHECK(scaled[1].predicted[1] == Approx(1050));
+  CHECK(Falsify(set, scaled, 1)[1].verdict == "rejected");
+}
+
+TEST_CASE("without measured rows there is nothing to falsify") {
+  CHECK(Falsify({}, std::vector<ModelPredictions>{{"full", "", {}}}, 1).empty());
+}
+
+}  // namespace
+}  // namespace spillway
