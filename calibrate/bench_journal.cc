@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLoadColumn = "load";
 constexpr const char* kRound = "round ";
+constexpr const char* kLoad = "; load ";
 
 // Everything up to the last line feed.
 std::string WholeLines(const std::string& text) {
@@ -41,10 +41,16 @@ void CheckIdentity(const std::string& file, const Sample& there, const Sample& h
 
 }  // namespace
 
-std::string RoundNote(int round, const std::vector<std::string>& flags) {
+std::string BenchNote(int round, const std::vector<std::string>& flags, double load) {
   std::string note = kRound + std::to_string(round);
   for (const std::string& flag : flags) note += "; " + flag;
-  return note;
+  return note + fmt::format("{}{:.2f}", kLoad, load);
+}
+
+double LoadOf(const Sample& sample) {
+  const std::size_t at = sample.note.find(kLoad);
+  if (at == std::string::npos) return 0;
+  return ParseNumber(sample.note.substr(at + std::string_view(kLoad).size())).value_or(0);
 }
 
 int RoundOf(const Sample& sample) {
@@ -71,18 +77,12 @@ std::string BenchKey(const Sample& sample) {
   return SampleLine(bare);
 }
 
-std::string JournalHeader() {
-  std::string header = SampleHeader();
-  header.insert(header.size() - 1, std::string(",") + kLoadColumn);
-  return header;
-}
-
 void BenchJournal::Open(bool with_header) {
   if (path_.empty()) return;
   std::error_code ignored;
   fs::create_directories(fs::path(path_).parent_path(), ignored);
   file_.open(path_, std::ios::binary | std::ios::app);
-  if (with_header) file_ << JournalHeader() << std::flush;
+  if (with_header) file_ << SampleHeader() << std::flush;
   if (!file_) throw UserError(fmt::format("{}: error: the journal cannot be written", path_));
 }
 
@@ -105,7 +105,7 @@ void BenchJournal::Resume(const Sample& identity) {
     fs::resize_file(path_, 0);
     return Open(true);
   }
-  const std::string header = JournalHeader();
+  const std::string header = SampleHeader();
   if (!whole.starts_with(header)) {
     throw UserError(
         fmt::format("{}:1: error: no journal that this version of spillway writes; remove the file to "
@@ -133,11 +133,9 @@ void BenchJournal::Take(Sample sample) {
   samples_.push_back(std::move(sample));
 }
 
-void BenchJournal::Append(const Sample& sample, double load) {
+void BenchJournal::Append(const Sample& sample) {
   if (!path_.empty()) {
-    std::string line = SampleLine(sample);
-    line.insert(line.size() - 1, fmt::format(",{:.2f}", load));
-    file_ << line << std::flush;
+    file_ << SampleLine(sample) << std::flush;
     if (!file_) throw UserError(fmt::format("{}: error: the journal cannot be written", path_));
   }
   Take(sample);

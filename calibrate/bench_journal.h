@@ -2,9 +2,8 @@
 //
 // Whatever kills the process, all rows but perhaps the last one are whole; a torn last line is dropped when the journal
 // is read again. What is measured is told apart by everything in a row but its results and its network, and by its
-// round: the n-th time that the same thing was measured, at the beginning of `note` ("round 2; noisy").
-//
-// Beside the columns of a samples file there is `load`: runnable processes, as the one-minute average of the host.
+// round: the n-th time that the same thing was measured, at the beginning of `note`. Behind it stand flags and the load of
+// the host, runnable processes as its one-minute average: "round 2; noisy; load 1.25".
 #ifndef SPILLWAY_CALIBRATE_BENCH_JOURNAL_H_
 #define SPILLWAY_CALIBRATE_BENCH_JOURNAL_H_
 
@@ -20,8 +19,9 @@ namespace spillway {
 constexpr const char* kNoisyNote = "noisy";
 constexpr const char* kCutShortNote = "cut short";
 
-std::string RoundNote(int round, const std::vector<std::string>& flags = {});  // "round 2; noisy"
-int RoundOf(const Sample& sample);                                             // 1 where the note does not say
+std::string BenchNote(int round, const std::vector<std::string>& flags, double load);
+int RoundOf(const Sample& sample);    // 1 where the note does not say
+double LoadOf(const Sample& sample);  // 0 where the note does not say
 bool HasFlag(const Sample& sample, const std::string& flag);
 
 // What tells two measurements apart; results do not matter.
@@ -42,7 +42,7 @@ class BenchJournal {
   bool Has(const Sample& sample, int round) const { return Find(sample, round) != nullptr; }
   const Sample* Find(const Sample& sample, int round) const;  // nullptr: not measured yet
   // Adds a row and writes it at once. UserError when that fails.
-  void Append(const Sample& sample, double load);
+  void Append(const Sample& sample);
 
   const std::vector<Sample>& samples() const { return samples_; }
   int resumed() const { return resumed_; }  // rows that were there already
@@ -57,9 +57,6 @@ class BenchJournal {
   std::map<std::pair<std::string, int>, std::size_t> places_;
   int resumed_ = 0;
 };
-
-// The first line of a journal.
-std::string JournalHeader();
 
 }  // namespace spillway
 

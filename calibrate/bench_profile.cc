@@ -162,6 +162,19 @@ void SetModels(std::span<const BenchTime> times, const TransferFit& fit, const B
   }
 }
 
+void SetStackError(std::span<const Sample> rows, const BenchFacts& facts, Machine* machine) {
+  const double drift = SharedDrift(rows);
+  double error = drift > 0 ? std::max(drift, kLeastDrift) : kAssumedDrift;
+  if (WasBusy(rows, facts)) {
+    error = std::max(error, Device{}.stack_error);  // no better known than another machine's
+    machine->notes.push_back(
+        fmt::format("measured on a busy machine (load {:.1f}): a quiet one is faster, by a fifth or "
+                    "a third; calibrate again when it is",
+                    MedianLoad(rows)));
+  }
+  machine->devices[0].stack_error = FiveDigits(error);
+}
+
 }  // namespace
 
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds) {
@@ -183,8 +196,7 @@ Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, in
   SetLink(fit, facts, &machine);
   SetMeasured(times, fit, facts, &device);
   SetModels(times, fit, facts, folds, &machine);
-  const double drift = SharedDrift(rows);
-  machine.devices[0].stack_error = FiveDigits(drift > 0 ? std::max(drift, kLeastDrift) : kAssumedDrift);
+  SetStackError(rows, facts, &machine);
   return machine;
 }
 

@@ -22,6 +22,7 @@ struct BenchFacts {
   std::string description;  // of machine, link rate and threads
   std::string software;     // library and version, of this program too
   std::string measured;     // origin of every measured number: device, library, date
+  int cores = 0;            // 0 = not known
   Bytes memory = 0;
   Bytes cache = 0;          // the last one before memory
   int multiprocessors = 1;  // compute threads
@@ -42,6 +43,13 @@ std::vector<BenchTime> MergeRounds(std::span<const Sample> rows);
 // By how much the machine itself was faster or slower in other rounds: standard deviation of the logarithm that all
 // operations of a round share; 0 where there is one round only.
 double SharedDrift(std::span<const Sample> rows);
+
+// Median over the rows; 0 where none says it.
+double MedianLoad(std::span<const Sample> rows);
+
+// Whether others wanted a good part of the machine while it was measured: what they leave of caches, memory bandwidth and
+// shared cores changes by tens of percent from one moment to the next, which no repetition tells.
+bool WasBusy(std::span<const Sample> rows, const BenchFacts& facts);
 
 // Peak: the best rate of a convolution or product without a fast algorithm. Memory bandwidth: the best rate of an
 // operation that memory bounds and the cache cannot hold. 0 where no row tells.

@@ -19,6 +19,8 @@ constexpr double kSpreadOfNormal = 2.563;
 // A median of n timings strays about 1.25 / sqrt(n) times as much as one of them; timings share what disturbs them, so
 // that more than this many count as no more.
 constexpr double kMostCounted = 9;
+// So many times the cache must be moved before it does not matter what part of it was there.
+constexpr double kBeyondCache = 2;
 
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -102,6 +104,19 @@ double SharedDrift(std::span<const Sample> rows) {
   return count < 2 ? 0 : std::sqrt(std::max(0.0, squares - sum * sum / count) / (count - 1));
 }
 
+double MedianLoad(std::span<const Sample> rows) {
+  std::vector<double> loads;
+  for (const Sample& row : rows) {
+    if (LoadOf(row) > 0) loads.push_back(LoadOf(row));
+  }
+  return loads.empty() ? 0 : Median(std::move(loads));
+}
+
+bool WasBusy(std::span<const Sample> rows, const BenchFacts& facts) {
+  constexpr double kOwnLoad = 1, kGoodPart = 0.5;
+  return facts.cores > 0 && MedianLoad(rows) > kOwnLoad + kGoodPart * facts.cores;
+}
+
 MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache) {
   MeasuredChip chip;
   for (const BenchTime& time : times) {
@@ -111,7 +126,7 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache) {
     const double nanos = 1000 * sample.microseconds;
     const bool product = sample.launch.kind == OpKind::kConvolution || sample.launch.kind == OpKind::kLinear;
     if (product && sample.algorithm != "winograd") chip.peak_flops = std::max(chip.peak_flops, work.flops / nanos);
-    if (!product && work.bytes >= static_cast<double>(cache)) {
+    if (!product && work.bytes >= kBeyondCache * static_cast<double>(cache)) {
       chip.memory_bandwidth = std::max(chip.memory_bandwidth, work.bytes / nanos);
     }
   }

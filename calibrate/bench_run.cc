@@ -102,14 +102,11 @@ std::vector<std::string> FlagsOf(const LoopResult& result) {
 
 void Runner::Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample) {
   FillResult(result, &sample);
-  sample.note = RoundNote(item.round, FlagsOf(result));
+  sample.note = BenchNote(item.round, FlagsOf(result), target_.Load());
   sample.date = options_.date;
   sample.workspace = variant.workspace;
   if (item.from != nullptr) sample.network = item.from->name;
-  const double load = target_.Load();
-  journal_.Append(sample, load);
-  report_.least_load = report_.measured == 0 ? load : std::min(report_.least_load, load);
-  report_.most_load = std::max(report_.most_load, load);
+  journal_.Append(sample);
   ++report_.measured;
   if (result.noisy && !result.cut_short) ++report_.noisy;
 }

@@ -57,8 +57,7 @@ struct BenchReport {
   int left_out = 0;  // of the plan, for want of time
   int noisy = 0;     // of those measured
   bool stopped = false;
-  double least_load = 0, most_load = 0;  // of the host, while rows were added
-  std::vector<std::string> refused;      // launches that the device cannot run, and why
+  std::vector<std::string> refused;  // launches that the device cannot run, and why
 };
 
 // Throws what the target throws, UserErrors of single launches apart, and what the journal throws.

@@ -12,7 +12,7 @@ constexpr int kMostTold = 20;
 constexpr double kLongestTime = 1e12;  // microseconds: eleven days
 
 // What other programs of ours write beside the samples, read by nobody here.
-constexpr std::array kIgnoredColumns = {"deterministic", "heuristic_rank", "sm_clock_mhz", "load"};
+constexpr std::array kIgnoredColumns = {"deterministic", "heuristic_rank", "sm_clock_mhz"};
 
 std::vector<std::string> TextsOf(const CsvRow& row) {
   std::vector<std::string> texts;

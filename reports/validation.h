@@ -25,9 +25,10 @@
 //   gap_share              of the step: the compute stream stood still although all it needed was there
 //   perturbation           step time with spans taken / without - 1
 //   seen_share             of the predicted kernel time: launches that the profile has timed
-//   predicted_host_bytes, measured_host_bytes       pinned: what the plan takes, what the device allocated
+//   predicted_host_bytes, measured_host_bytes       pinned: what the plan takes; what the device allocated, in whole pages
 //   in_rate, out_rate      of the link as measured, bytes per second, host to device and back
 //   duplex_factor          of the link as measured
+//   measured_fastest_s     the fastest step: what the machine can do when nothing else runs
 // Numbers that there are not are empty.
 #ifndef SPILLWAY_REPORTS_VALIDATION_H_
 #define SPILLWAY_REPORTS_VALIDATION_H_

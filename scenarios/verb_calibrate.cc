@@ -168,6 +168,7 @@ BenchFacts FactsOf(const Command& command, const CpuBenchTarget& target, const C
                                   host.cores, options.threads, rate);
   facts.software = identity.driver;
   facts.measured = fmt::format("{}, {}, {}", host.processor, identity.driver, date);
+  facts.cores = host.cores;
   facts.memory = host.memory;
   facts.cache = host.l3_cache > 0 ? host.l3_cache : host.l2_cache;
   facts.multiprocessors = options.threads;
@@ -230,9 +231,8 @@ std::vector<std::string> NotesOf(const BenchReport& report, const BenchJournal& 
   std::vector<std::string> notes;
   const auto noisy = std::count_if(journal.samples().begin(), journal.samples().end(),
                                    [](const Sample& sample) { return HasFlag(sample, kNoisyNote); });
-  if (report.measured > 0) {
-    notes.push_back(
-        fmt::format("load of the machine {:.1f} to {:.1f} while it was measured", report.least_load, report.most_load));
+  if (const double load = MedianLoad(journal.samples()); load > 0) {
+    notes.push_back(fmt::format("load of the machine while it was measured: {:.1f} (median)", load));
   }
   if (report.stopped) notes.emplace_back("interrupted: what was not measured is predicted by models, or assumed");
   if (report.left_out > 0) notes.push_back(fmt::format("the budget left out {} measurements", report.left_out));
@@ -244,10 +244,16 @@ std::vector<std::string> NotesOf(const BenchReport& report, const BenchJournal& 
   return notes;
 }
 
-void Summarise(const Command& command, const BenchReport& report, const BenchJournal& journal, Console& console) {
+void Summarise(const Command& command, const BenchReport& report, const BenchFacts& facts, const BenchJournal& journal,
+               Console& console) {
   console.err << fmt::format(
       "{}: {} samples measured, {} of them noisy; {} were in the journal; {} left out for time\n", journal.path(),
       report.measured, report.noisy, journal.resumed(), report.left_out);
+  if (WasBusy(journal.samples(), facts)) {
+    console.err << fmt::format(
+        "warning: the machine is busy (load {:.1f} on {} cores); calibrate again when it is not\n",
+        MedianLoad(journal.samples()), facts.cores);
+  }
   for (const std::string& refused : report.refused) console.err << "not measured: " << refused << "\n";
   console.err << fmt::format("{}: profile written{}\n", command.out,
                              report.stopped ? "; interrupted: --resume goes on" : "");
@@ -275,13 +281,14 @@ ExitCode CalibrateVerb(const Command& command, Console& console) {
   } else {
     journal.Create();
   }
-  ProfileWriter writer(command, FactsOf(command, target, options, date), journal, budget, clock, interrupts, console);
+  const BenchFacts facts = FactsOf(command, target, options, date);
+  ProfileWriter writer(command, facts, journal, budget, clock, interrupts, console);
   if (!fs::exists(command.out)) writer.Write({"the calibration was cut off before anything was measured"}, 0);
   const BenchRunOptions run{.budget = budget, .loop = LoopOf(command), .date = date};
   const BenchReport report = RunBench(plan, target, clock, run, journal, writer);
   writer.ClearLine();
   writer.Write(NotesOf(report, journal), kFolds);
-  Summarise(command, report, journal, console);
+  Summarise(command, report, facts, journal, console);
   return report.stopped ? kExitInterrupted : kExitDone;
 }
 

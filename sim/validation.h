@@ -6,6 +6,7 @@
 #ifndef SPILLWAY_SIM_VALIDATION_H_
 #define SPILLWAY_SIM_VALIDATION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ struct ValidationRow {
   Bytes predicted_host = 0, measured_host = 0;      // pinned
   Numerics numerics;
 
+  double Fastest() const;                                                         // of the step times; 0 without any
   double Error() const { return static_cast<double>(predicted) / measured - 1; }  // REQUIRES: measured
   bool Measured() const { return measured > 0; }
 };
@@ -96,6 +98,14 @@ struct FalsificationRow {
   double gain_low = 0, gain_high = 0;    // |its error| - |the full model's|, mean: 95 % interval over networks' cases
   std::string verdict;                   // a sentence
 };
+
+inline double ValidationRow::Fastest() const {
+  double fastest = 0;
+  for (const std::vector<double>& round : step_times) {
+    for (const double time : round) fastest = fastest == 0 ? time : std::min(fastest, time);
+  }
+  return fastest;
+}
 
 struct ErrorSummary {
   std::string group;

@@ -1,6 +1,7 @@
 // The journal of a calibration: what was written is found again, whatever ended the writing.
 #include <catch2/catch.hpp>
 
+#include "calibrate/sample_file.h"
 #include "hw/document.h"
 #include "tests/bench_samples.h"
 #include "tests/temporary_folder.h"
@@ -23,9 +24,9 @@ bool Contains(const std::string& text, const std::string& part) { return text.fi
 std::string WriteThree(const TemporaryFolder& folder) {
   BenchJournal journal(folder.Path("a.samples.csv"));
   journal.Create();
-  journal.Append(ReluSample(100, 1.25), 0.5);
-  journal.Append(ReluSample(100, 1.5, 2), 0.5);
-  journal.Append(CopySample(4096, "h2d", 3.0), 12.345);
+  journal.Append(ReluSample(100, 1.25));
+  journal.Append(ReluSample(100, 1.5, 2));
+  journal.Append(CopySample(4096, "h2d", 3.0));
   return folder.Read("a.samples.csv");
 }
 
@@ -50,18 +51,10 @@ TEST_CASE("rows are found by what they measure and by their round") {
   CHECK(journal.Has(elsewhere, 1));
 }
 
-TEST_CASE("rows are whole lines at once, and the load is among them") {
-  const TemporaryFolder folder("journal");
-  const std::string text = WriteThree(folder);
-  CHECK(text.starts_with(JournalHeader()));
-  CHECK(JournalHeader().ends_with(",load\n"));
-  CHECK(text.ends_with(",12.35\n"));
-}
-
 TEST_CASE("a torn last line is dropped, wherever it was torn") {
   const TemporaryFolder folder("journal");
   const std::string whole = WriteThree(folder);
-  const std::size_t header = JournalHeader().size();
+  const std::size_t header = SampleHeader().size();
   for (std::size_t size = 0; size <= whole.size(); size += 7) {
     const std::string path = folder.Write("torn.samples.csv", whole.substr(0, size));
     const std::string kept = size < header ? "" : whole.substr(0, whole.rfind('\n', size - 1) + 1);
@@ -71,7 +64,7 @@ TEST_CASE("a torn last line is dropped, wherever it was torn") {
     INFO(size);
     CHECK(journal.resumed() == rows);
     // What is measured next is a line of its own.
-    journal.Append(ReluSample(7, 1), 0);
+    journal.Append(ReluSample(7, 1));
     BenchJournal again(path);
     again.Resume(MadeUpIdentity());
     CHECK(again.resumed() == rows + 1);
@@ -109,17 +102,19 @@ TEST_CASE("to resume what was never begun is to begin") {
   const TemporaryFolder folder("journal");
   BenchJournal journal(folder.Path("new/a.samples.csv"));
   journal.Resume(MadeUpIdentity());
-  journal.Append(ReluSample(1, 1), 0);
-  CHECK(folder.Read("new/a.samples.csv").starts_with(JournalHeader()));
+  journal.Append(ReluSample(1, 1));
+  CHECK(folder.Read("new/a.samples.csv").starts_with(SampleHeader()));
 }
 
-TEST_CASE("notes hold the round and flags") {
-  CHECK(RoundNote(3) == "round 3");
-  CHECK(RoundNote(2, {"noisy", "own time"}) == "round 2; noisy; own time");
+TEST_CASE("notes hold the round, flags and the load") {
+  CHECK(BenchNote(3, {}, 0) == "round 3; load 0.00");
+  CHECK(BenchNote(2, {"noisy", "own time"}, 1.234) == "round 2; noisy; own time; load 1.23");
   Sample sample;
   CHECK(RoundOf(sample) == 1);
-  sample.note = "round 12; noisy";
+  CHECK(LoadOf(sample) == 0);
+  sample.note = "round 12; noisy; load 3.50";
   CHECK(RoundOf(sample) == 12);
+  CHECK(LoadOf(sample) == 3.5);
   CHECK(HasFlag(sample, "noisy"));
   CHECK_FALSE(HasFlag(sample, "nois"));
   CHECK_FALSE(HasFlag(sample, "round 12"));

@@ -18,6 +18,7 @@ BenchFacts Facts() {
   facts.description = "a machine";
   facts.software = "test 1";
   facts.measured = "made-up, test 1, 2020-01-01";
+  facts.cores = 2;
   facts.memory = 8 * kGiB;
   facts.cache = 32 * kMiB;
   facts.link_rate = 2;
@@ -145,7 +146,7 @@ TEST_CASE("the chip's figures are the best rates found") {
 
 TEST_CASE("rounds: the median of the good ones") {
   Sample noisy = ReluSample(100, 50);
-  noisy.note = RoundNote(1, {kNoisyNote});
+  noisy.note = BenchNote(1, {kNoisyNote}, 0.5);
   const std::vector<Sample> rows = {noisy, ReluSample(100, 10, 2), ReluSample(100, 12, 3), ReluSample(100, 11, 4)};
   const std::vector<BenchTime> times = MergeRounds(rows);
   REQUIRE(times.size() == 1);
@@ -171,6 +172,21 @@ TEST_CASE("drift: what all operations of a round share") {
   std::vector<Sample> one = Relus();
   one.push_back(ReluSample(1000, 90, 3));
   CHECK(SharedDrift(one) == 0);
+}
+
+TEST_CASE("a busy machine is known no better than another one") {
+  // Two cores and a process of ours: more than 2 is busy.
+  for (const double load : {1.9, 2.1}) {
+    std::vector<Sample> rows = Relus();
+    for (const Sample& row : Relus(1.001, 3)) rows.push_back(row);
+    for (Sample& row : rows) row.note = BenchNote(RoundOf(row), {}, load);
+    const Machine machine = MachineOfBench(rows, Facts(), 0);
+    CHECK(MedianLoad(rows) == load);
+    CHECK(machine.devices[0].stack_error == (load > 2 ? 0.15 : 0.01));
+    const bool told = std::any_of(machine.notes.begin(), machine.notes.end(),
+                                  [](const std::string& note) { return note.find("busy") != std::string::npos; });
+    CHECK(told == (load > 2));
+  }
 }
 
 TEST_CASE("kernels beside copies give the slowdown of models and measured launches") {

@@ -25,7 +25,7 @@ inline Sample ReluSample(std::int64_t channels, double microseconds, int round =
   sample.launch.shape.in = sample.launch.shape.out = {.n = 1, .c = channels};
   sample.microseconds = sample.p10 = sample.p90 = microseconds;
   sample.repetitions = 10;
-  sample.note = RoundNote(round);
+  sample.note = BenchNote(round, {}, 0.5);
   return sample;
 }
 
@@ -39,7 +39,7 @@ inline Sample CopySample(Bytes bytes, const std::string& direction, double micro
   sample.direction = direction;
   sample.contention = contention;
   sample.microseconds = sample.p10 = sample.p90 = microseconds;
-  sample.note = RoundNote(1);
+  sample.note = BenchNote(1, {}, 0.5);
   return sample;
 }
 

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
@@ -73,7 +74,7 @@ int RunAndKill(const std::vector<std::string>& words, int signal, std::chrono::m
 // Whole rows of the journal, each of another measurement.
 std::size_t CheckJournal(const std::string& text) {
   const std::string whole = text.substr(0, text.rfind('\n') + 1);
-  if (whole.size() <= JournalHeader().size()) return 0;
+  if (whole.size() <= SampleHeader().size()) return 0;
   std::set<std::pair<std::string, int>> keys;
   const SampleSet set = ParseRows(whole, "mine.samples.csv");
   for (const Sample& sample : set.samples) keys.emplace(BenchKey(sample), RoundOf(sample));
@@ -138,8 +139,8 @@ TEST_CASE("a budget ends a calibration, and the profile says what is missing") {
   const Outcome outcome = Spillway(tiny.Words({"--budget", "1 ms"}));
   CHECK(outcome.status == kExitDone);
   const Machine machine = LoadMachine(tiny.Profile());
-  REQUIRE_FALSE(machine.notes.empty());
-  CHECK(Contains(machine.notes.back(), "the budget left out"));
+  const auto says_it = [](const std::string& note) { return Contains(note, "the budget left out"); };
+  CHECK(std::count_if(machine.notes.begin(), machine.notes.end(), says_it) == 1);
   CHECK(machine.devices[0].source.kind == Source::Kind::kAssumed);
 }
 

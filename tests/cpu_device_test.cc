@@ -317,21 +317,27 @@ TEST_CASE("a kernel that fails is named, and the device can be used again") {
 TEST_CASE("a stream that stands still is hung, not waited for for ever") {
   Case c;
   const SwapProgram s(true);
-  CpuEvent gate;
-  CpuDevice device(c.network,
-                   {.patience = 30 * kMillisecond,
-                    .before = [&](Issue issue) { return issue.stream == kCompute ? void(gate.Wait({})) : void(); }},
-                   kClock);
+  CpuEvent gate, reached;
+  const auto before = [&](Issue issue) {
+    if (issue.stream != kCompute) return;
+    reached.Fire();
+    gate.Wait({});
+  };
+  CpuDevice device(c.network, {.patience = 30 * kMillisecond, .before = before}, kClock);
+  const auto is_sync = [&](std::uint32_t i) { return s.program.code[i].opcode == Opcode::kHostSync; };
   for (const bool at_end : {false, true}) {
     gate.Reset();
+    reached.Reset();
     HandSession hand(s.program, &c.step, device);
     hand.Begin();
     device.BeginStep();
+    std::uint32_t next = 0;
+    for (; next < s.program.code.size() && (at_end || !is_sync(next)); ++next) {
+      if (!is_sync(next)) hand.Give(next);
+    }
+    reached.Wait({});  // f: everything before it is done, everything behind it waits
     try {
-      for (std::uint32_t i = 0; i < s.program.code.size(); ++i) {
-        if (!at_end || s.program.code[i].opcode != Opcode::kHostSync) hand.Give(i);
-      }
-      device.EndStep();
+      at_end ? device.EndStep() : hand.Give(next);
       FAIL("it is not hung");
     } catch (const DeviceError& error) {
       CHECK(error.fault() == Fault::kHung);

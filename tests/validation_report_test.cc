@@ -92,19 +92,19 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
         "replay_error,predicted_peak_bytes,measured_peak_bytes,predicted_device_bytes,measured_device_bytes,numerics,"
         "scenario,machine,kind,stratum,feasible,reason,measured_low_s,measured_high_s,steps,kernel_error,"
         "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
-        "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor");
+        "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s");
   CHECK(
       lines[2] ==
       "net,32,cpu0,24000000,2000000000,swap-all,0.110000000,0.100000000,0.050000,0.100000,-0.030000,23999488,23999400,"
       "24000000,25000000,bitwise,\"small, with a comma\",mine+link=2GB/s,strategy,,1,,0.099000000,0.110000000,3,"
-      "0.200000,,,0.250000,-0.040000,-0.500000,0.010000,0.000000,0.000000,30000000,29000000,1900000000,1800000000,0."
-      "9500");
+      "0.200000,,,0.250000,-0.040000,-0.500000,0.010000,0.000000,0.000000,30000000,29000000,1900000000,1800000000,"
+      "0.9500,0.100000000");
 }
 
 TEST_CASE("a row that was not measured has empty numbers and a reason") {
   CHECK(Lines(ValidationCsv(Example()))[1] ==
         "net,32,cpu0,24000000,2000000000,in-core,,,,,,,,,,skipped,\"small, with a comma\",mine+link=2GB/s,strategy,,0,"
-        "out_of_memory: the plan needs 53 MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500");
+        "out_of_memory: the plan needs 53 MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,");
 }
 
 TEST_CASE("random plans say so, with what they were drawn for") {

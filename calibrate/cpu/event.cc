@@ -1,7 +1,6 @@
 #include "calibrate/cpu/event.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,8 +12,6 @@
 
 namespace spillway {
 
-namespace {
-
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
@@ -22,8 +19,6 @@ void Pause() {
   asm volatile("yield");
 #endif
 }
-
-}  // namespace
 
 void SleepWhile(std::atomic<std::uint32_t>& word, std::uint32_t value, Nanos timeout) {
   static_assert(sizeof(word) == sizeof(std::uint32_t));
@@ -41,10 +36,6 @@ bool SpinUntil(Spin spin, bool (*done)(const void*), const void* context) {
   for (int k = 0; k < spin.pauses; ++k) {
     if (done(context)) return true;
     Pause();
-  }
-  for (int k = 0; k < spin.yields; ++k) {
-    if (done(context)) return true;
-    sched_yield();
   }
   return done(context);
 }

@@ -9,15 +9,16 @@
 
 namespace spillway {
 
-// How long a thread watches before it sleeps. A pause is some 30 ns, a yield half a microsecond if nobody else wants the core.
-// Watching answers in well under a microsecond, waking up takes some 5 to 50 us. A thread with a core of its own may
-// watch for long; threads that share one yield it.
+// How long a thread watches before it sleeps. A pause is some 30 ns. Watching answers in half a microsecond, waking up takes
+// some 5 to 50 us. A thread with a core of its own may watch for long; threads that share one had better sleep soon, and
+// not yield: on a busy machine that costs a whole time slice, while a sleeper is let in at once.
 struct Spin {
   int pauses = 0;
-  int yields = 0;
 };
-constexpr Spin kSpinAlone{.pauses = 5000, .yields = 0};
-constexpr Spin kSpinShared{.pauses = 20, .yields = 10};
+constexpr Spin kSpinAlone{.pauses = 5000};
+constexpr Spin kSpinShared{.pauses = 50};
+
+void Pause();  // a moment for a thread that watches
 
 constexpr Nanos kForEver = -1;
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "calibrate/cpu/event.h"
+
 namespace spillway {
 
 namespace {
@@ -14,8 +16,8 @@ namespace {
 // Small enough to fit a core's cache and to let copies of the other direction in between, large enough that the clock
 // is read seldom.
 constexpr Bytes kChunk = 256 * kKiB;
-// Sleeping ends late by some 25 to 60 us. Less is not worth sleeping, and the last moments of a copy are watched.
-constexpr Nanos kOversleep = 80 * kMicrosecond;
+// Sleeping ends late by some 25 to 60 us on virtual machines. Less is not worth sleeping, and the last moments of a copy are watched.
+constexpr Nanos kOversleep = 60 * kMicrosecond;
 
 }  // namespace
 
@@ -39,6 +41,7 @@ CpuLink::CpuLink(double rate, const Clock& clock, Sleep sleep)
 
 void CpuLink::Copy(Direction direction, void* to, const void* from, Bytes bytes) {
   const Nanos end = rate_ > 0 ? buckets_[static_cast<std::size_t>(direction)].Take(bytes, clock_.Now()) : 0;
+  ++awake_;
   for (Bytes done = 0; done < bytes;) {
     const Bytes chunk = std::min(kChunk, bytes - done);
     std::memcpy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, static_cast<std::size_t>(chunk));
@@ -46,16 +49,26 @@ void CpuLink::Copy(Direction direction, void* to, const void* from, Bytes bytes)
     if (rate_ > 0) SleepUntil(end - static_cast<Nanos>(static_cast<double>(bytes - done) / rate_) - kOversleep);
   }
   if (rate_ > 0) WatchUntil(end);
+  --awake_;
 }
 
 // Gives up the core if that is worth while; comes back early rather than late.
-void CpuLink::SleepUntil(Nanos time) const {
+void CpuLink::SleepUntil(Nanos time) {
   const Nanos left = time - clock_.Now();
-  if (left > 0) sleep_(left);
+  if (left <= 0) return;
+  --awake_;
+  sleep_(left);
+  ++awake_;
 }
 
 void CpuLink::WatchUntil(Nanos time) const {
-  while (clock_.Now() < time) sched_yield();
+  while (clock_.Now() < time) {
+    if (awake_.load(std::memory_order_relaxed) > 1) {
+      sched_yield();
+    } else {
+      Pause();
+    }
+  }
 }
 
 }  // namespace spillway

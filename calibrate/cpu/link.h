@@ -4,6 +4,7 @@
 #define SPILLWAY_CALIBRATE_CPU_LINK_H_
 
 #include <array>
+#include <atomic>
 #include <functional>
 
 #include "calibrate/clock.h"
@@ -39,21 +40,23 @@ class CpuLink {
   // Returns when the bytes are there and their time has passed: bytes / rate after the call, or after the end of the
   // last copy in this direction if that is later. Never less, so that times of copies in a row add up.
   //
-  // Copies in chunks, each when its time has come; a thread that was kept waiting catches up. It sleeps where it can
-  // and watches the clock only for the last few microseconds, as copies of both directions and the issuing thread may
-  // share a core. One thread per direction at a time.
+  // Copies in chunks, each when its time has come; a thread that was kept waiting catches up. It sleeps where it can and
+  // watches the clock only for the last few microseconds, as copies of both directions and the issuing thread may share a
+  // core; it yields the core while it watches only if a copy of the other direction wants it (Spin tells why). One
+  // thread per direction at a time.
   void Copy(Direction direction, void* to, const void* from, Bytes bytes);
 
   double rate() const { return rate_; }
 
  private:
-  void SleepUntil(Nanos time) const;
+  void SleepUntil(Nanos time);
   void WatchUntil(Nanos time) const;
 
   double rate_;
   const Clock& clock_;
   Sleep sleep_;
   std::array<TokenBucket, 2> buckets_;  // by Direction
+  std::atomic<int> awake_{0};           // copies under way whose threads do not sleep
 };
 
 }  // namespace spillway
