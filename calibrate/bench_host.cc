@@ -4,6 +4,7 @@
 
 #include "calibrate/bench_plan.h"
 #include "calibrate/execute.h"
+#include "calibrate/statistics.h"
 
 namespace spillway {
 namespace {
@@ -69,33 +70,20 @@ class Writer {
 
 }  // namespace
 
-LoopResult ResultOfTimes(std::vector<double> nanos) {
-  LoopResult result;
-  if (nanos.empty()) return result;
-  std::sort(nanos.begin(), nanos.end());
-  result.median = SortedQuantile(nanos, 0.5);
-  result.p10 = SortedQuantile(nanos, 0.1);
-  result.p90 = SortedQuantile(nanos, 0.9);
-  result.half_width = MedianHalfWidth(nanos);
-  result.timings = static_cast<int>(nanos.size());
-  return result;
-}
-
 Program HostCallProgram(int rounds) {
   Writer writer;
   for (int round = 0; round < rounds; ++round) writer.Round();
   return writer.Finish();
 }
 
-TimedDevice::TimedDevice(ExecutionDevice& device, const Clock& clock) : device_(device), clock_(clock) {
+TimedDevice::TimedDevice(ExecutionDevice& device, const Clock& clock) : ForwardingDevice(device), clock_(clock) {
   constexpr int kReadings = 100;
   std::vector<double> apart;
   for (int k = 0; k < kReadings; ++k) {
     const Nanos first = clock.Now();
     apart.push_back(static_cast<double>(clock.Now() - first));
   }
-  std::sort(apart.begin(), apart.end());
-  reading_ = SortedQuantile(apart, 0.5);
+  reading_ = Median(std::move(apart));
 }
 
 template <typename Call>

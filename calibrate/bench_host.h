@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/bench_loop.h"
-#include "calibrate/device.h"
+#include "calibrate/forwarding_device.h"
 
 namespace spillway {
 
@@ -21,25 +21,18 @@ Program HostCallProgram(int rounds);
 // Passes every call on and keeps how long it took, by the names of HostCallNames(). What reading the clock costs is
 // taken off. "sync" is the time from the end of the last span of a step until the host goes on, so that it needs an
 // instrumented session.
-class TimedDevice : public ExecutionDevice {
+class TimedDevice : public ForwardingDevice {
  public:
   TimedDevice(ExecutionDevice& device, const Clock& clock);
 
   void Begin(const Session& session) override;
-  void End() noexcept override { device_.End(); }
-  void Write(const Location& at, std::span<const std::byte> bytes) override { device_.Write(at, bytes); }
-  void Read(const Location& at, std::span<std::byte> bytes) override { device_.Read(at, bytes); }
   void BeginStep() override;
   void Enqueue(const KernelCall& call) override;
   void Enqueue(const CopyCall& call) override;
   void Record(Issue issue, EventId event) override;
   void Wait(Issue issue, EventId event) override;
   void HostSync(Issue issue, EventId event) override;
-  void Alloc(Issue issue, const Location& buffer) override { device_.Alloc(issue, buffer); }
-  void Free(Issue issue, const Location& buffer) override { device_.Free(issue, buffer); }
   void EndStep() override;
-  std::vector<Span> ReadSpans() override { return device_.ReadSpans(); }
-  Bytes HighWater() override { return device_.HighWater(); }
 
   // Nanoseconds of each call so far.
   const std::map<std::string, std::vector<double>>& times() const { return times_; }
@@ -47,16 +40,12 @@ class TimedDevice : public ExecutionDevice {
  private:
   template <typename Call>
   void Time(const char* name, const Call& call);
-  ExecutionDevice& device_;
   const Clock& clock_;
   double reading_ = 0;  // what two readings of the clock are apart
   Nanos step_begin_ = 0, synced_ = 0;
   bool instrumented_ = false;
   std::map<std::string, std::vector<double>> times_;
 };
-
-// What a number of single measurements come to.
-LoopResult ResultOfTimes(std::vector<double> nanos);
 
 // By the names of HostCallNames(), of which it measures the first five. Throws what Execute() throws; DeviceError if the device failed.
 std::map<std::string, LoopResult> MeasureHostCalls(ExecutionDevice& device, const Clock& clock, int steps, int rounds);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "calibrate/csv.h"
 #include "calibrate/sample_file.h"
@@ -31,11 +33,26 @@ void CheckSame(const std::string& file, const char* what, const std::string& the
                   file, what, there, here));
 }
 
+// With the reason that the system gave, where it gave one.
+[[noreturn]] void CannotWrite(const std::string& path) {
+  const std::string why = errno == 0 ? "" : ": " + std::system_category().message(errno);
+  throw UserError(fmt::format("{}: error: the journal cannot be written{}", path, why));
+}
+
+void CutTo(const std::string& path, std::uintmax_t bytes) {
+  std::error_code error;
+  fs::resize_file(path, bytes, error);
+  if (!error) return;
+  throw UserError(fmt::format("{}: error: the journal's torn last line cannot be cut off: {}", path, error.message()));
+}
+
 void CheckIdentity(const std::string& file, const Sample& there, const Sample& here) {
   std::vector<std::string> messages;
   CheckSame(file, "device", there.device, here.device, &messages);
   CheckSame(file, "host", there.host, here.host, &messages);
   CheckSame(file, "set-up", there.driver, here.driver, &messages);
+  CheckSame(file, "CUDA", there.cuda, here.cuda, &messages);
+  CheckSame(file, "cuDNN", there.cudnn, here.cudnn, &messages);
   if (!messages.empty()) throw UserError(std::move(messages));
 }
 
@@ -73,6 +90,7 @@ std::string BenchKey(const Sample& sample) {
   bare.microseconds = bare.p10 = bare.p90 = bare.spread = bare.host_microseconds = 0;
   bare.repetitions = 0;
   bare.workspace = kUsualWorkspace;
+  bare.deterministic = bare.heuristic_rank = bare.sm_clock_mhz = -1;
   bare.network = bare.source = bare.note = bare.date = "";
   return SampleLine(bare);
 }
@@ -81,13 +99,16 @@ void BenchJournal::Open(bool with_header) {
   if (path_.empty()) return;
   std::error_code ignored;
   fs::create_directories(fs::path(path_).parent_path(), ignored);
+  errno = 0;
   file_.open(path_, std::ios::binary | std::ios::app);
   if (with_header) file_ << SampleHeader() << std::flush;
-  if (!file_) throw UserError(fmt::format("{}: error: the journal cannot be written", path_));
+  if (!file_) CannotWrite(path_);
 }
 
+// What a path leads nowhere for, its length among it, the attempt to open it tells.
 void BenchJournal::Create() {
-  if (!path_.empty() && fs::exists(path_)) {
+  std::error_code ignored;
+  if (!path_.empty() && fs::exists(path_, ignored)) {
     throw UserError(fmt::format(
         "{}: error: there is a journal of an earlier calibration; --resume continues it, or remove the file "
         "to measure anew",
@@ -102,7 +123,7 @@ void BenchJournal::Resume(const Sample& identity) {
   const std::string text = LoadCsvText(path_).text;
   const std::string whole = WholeLines(text);
   if (whole.empty()) {  // killed before the first line was complete
-    fs::resize_file(path_, 0);
+    CutTo(path_, 0);
     return Open(true);
   }
   const std::string header = SampleHeader();
@@ -119,7 +140,7 @@ void BenchJournal::Resume(const Sample& identity) {
     }
   }
   resumed_ = static_cast<int>(samples_.size());
-  if (whole.size() < text.size()) fs::resize_file(path_, whole.size());
+  if (whole.size() < text.size()) CutTo(path_, whole.size());
   Open(false);
 }
 
@@ -135,8 +156,9 @@ void BenchJournal::Take(Sample sample) {
 
 void BenchJournal::Append(const Sample& sample) {
   if (!path_.empty()) {
+    errno = 0;
     file_ << SampleLine(sample) << std::flush;
-    if (!file_) throw UserError(fmt::format("{}: error: the journal cannot be written", path_));
+    if (!file_) CannotWrite(path_);
   }
   Take(sample);
 }

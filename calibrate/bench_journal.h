@@ -18,6 +18,7 @@ namespace spillway {
 
 constexpr const char* kNoisyNote = "noisy";
 constexpr const char* kCutShortNote = "cut short";
+constexpr const char* kThrottledNote = "throttled";  // the device held its clocks back meanwhile
 
 std::string BenchNote(int round, const std::vector<std::string>& flags, double load);
 int RoundOf(const Sample& sample);    // 1 where the note does not say
@@ -33,10 +34,10 @@ class BenchJournal {
   explicit BenchJournal(std::string path) : path_(std::move(path)) {}
 
   // Reads what an earlier run left and cuts a torn last line off; without a file nothing happens. `identity`: device,
-  // host and driver of the rows that this run would write; any other is a UserError that says what differs, as is a
-  // file with other columns.
+  // host, driver, CUDA and cuDNN of the rows that this run would write; any other is a UserError that says what differs, as is a
+  // file with other columns, or one that cannot be read, cut or written.
   void Resume(const Sample& identity);
-  // The file must not exist: UserError.
+  // UserError if the file exists, or cannot be written.
   void Create();
 
   bool Has(const Sample& sample, int round) const { return Find(sample, round) != nullptr; }

@@ -21,7 +21,7 @@ struct Timing {
 class Loop {
  public:
   Loop(BenchSubject& subject, const BenchClocks& clocks, const LoopOptions& options)
-      : subject_(subject), clocks_(clocks), options_(options), begin_(clocks.wall->Now()) {}
+      : subject_(subject), clocks_(clocks), options_(options), begin_(Limit().Now()) {}
   LoopResult Measure();
 
  private:
@@ -29,6 +29,7 @@ class Loop {
   Timing WarmUp();
   int RunsFor(const Timing& warm) const;
   bool TimeIsUp() const;
+  const Clock& Limit() const { return clocks_.limit != nullptr ? *clocks_.limit : *clocks_.wall; }
   int Quiet() const { return static_cast<int>(quiet_.size()); }
   // The values to judge by so far: quiet ones once there are enough of them.
   std::vector<double> Values(bool* own_time) const;
@@ -64,7 +65,7 @@ Timing Loop::WarmUp() {
 
 bool Loop::TimeIsUp() const {
   const bool few = static_cast<int>(all_.size()) < options_.least;
-  return clocks_.wall->Now() - begin_ >= options_.time_limit * (few ? kPatience : 1);
+  return Limit().Now() - begin_ >= options_.time_limit * (few ? kPatience : 1);
 }
 
 int Loop::RunsFor(const Timing& warm) const {
@@ -75,25 +76,13 @@ int Loop::RunsFor(const Timing& warm) const {
 
 std::vector<double> Loop::Values(bool* own_time) const {
   *own_time = Quiet() < options_.least && Quiet() < static_cast<int>(all_.size());
-  std::vector<double> values = *own_time ? all_ : quiet_;
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-LoopResult ResultOf(const std::vector<double>& sorted) {
-  LoopResult result;
-  result.median = SortedQuantile(sorted, 0.5);
-  result.p10 = SortedQuantile(sorted, 0.1);
-  result.p90 = SortedQuantile(sorted, 0.9);
-  result.half_width = MedianHalfWidth(sorted);
-  result.timings = static_cast<int>(sorted.size());
-  return result;
+  return *own_time ? all_ : quiet_;
 }
 
 LoopResult Loop::Measure() {
   const Timing warm = WarmUp();
   if (options_.hopeless > 0 && warm.own > options_.hopeless) {
-    LoopResult result = ResultOf({warm.own});
+    LoopResult result = ResultOfTimes({warm.own});
     result.cut_short = true;
     return result;
   }
@@ -104,7 +93,7 @@ LoopResult Loop::Measure() {
     all_.push_back(timing.disturbed ? timing.own : timing.wall);
     if (!timing.disturbed) quiet_.push_back(timing.wall);
     bool own_time = false;
-    result = ResultOf(Values(&own_time));
+    result = ResultOfTimes(Values(&own_time));
     result.own_time = own_time;
     // Of disturbed timings it takes more to be sure.
     const int least = own_time ? kMoreWhenDisturbed * options_.least : options_.least;
@@ -129,6 +118,18 @@ double MedianHalfWidth(const std::vector<double>& sorted) {
   const std::size_t low = rank > 0 ? static_cast<std::size_t>(rank) : 0;
   const double median = SortedQuantile(sorted, 0.5);
   return std::max(median - sorted[low], sorted[sorted.size() - 1 - low] - median) / std::max(median, 1e-9);
+}
+
+LoopResult ResultOfTimes(std::vector<double> nanos) {
+  LoopResult result;
+  if (nanos.empty()) return result;
+  std::sort(nanos.begin(), nanos.end());
+  result.median = SortedQuantile(nanos, 0.5);
+  result.p10 = SortedQuantile(nanos, 0.1);
+  result.p90 = SortedQuantile(nanos, 0.9);
+  result.half_width = MedianHalfWidth(nanos);
+  result.timings = static_cast<int>(nanos.size());
+  return result;
 }
 
 LoopResult MeasureLoop(BenchSubject& subject, const BenchClocks& clocks, const LoopOptions& options) {

@@ -30,6 +30,9 @@ class BenchSubject {
 struct BenchClocks {
   const Clock* wall = nullptr;
   const Clock* own = nullptr;  // counts while the calling thread runs; nullptr: the subject sleeps or has none
+  // What the loop's own limits count by; nullptr: `wall`. For subjects that are timed by a device's clock, which stands
+  // still between timings.
+  const Clock* limit = nullptr;
 };
 
 struct LoopOptions {
@@ -55,7 +58,13 @@ struct LoopResult {
   bool noisy = false;                   // stopped before the target was reached
   bool own_time = false;                // disturbed timings are in, by the thread's own time
   bool cut_short = false;               // hopeless
+  // Of the device, by those who measure one that says it.
+  bool throttled = false;  // its clocks were held back
+  int sm_clock_mhz = -1;
 };
+
+// What single measurements, in nanoseconds, come to; all zero for none.
+LoopResult ResultOfTimes(std::vector<double> nanos);
 
 LoopResult MeasureLoop(BenchSubject& subject, const BenchClocks& clocks, const LoopOptions& options);
 

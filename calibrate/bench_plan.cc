@@ -75,33 +75,60 @@ void LaunchCollector::Add(const std::shared_ptr<const BenchNetwork>& network, Be
   }
 }
 
-void AddCopies(const BenchPlanOptions& options, std::vector<BenchItem>* plan) {
-  const Bytes factor = options.quick ? 16 : 4;
+void AddCopy(const BenchCopies& copies, Bytes bytes, Bytes row, bool both, std::vector<BenchItem>* plan) {
+  for (const std::string& direction : copies.directions) {
+    BenchItem item;
+    item.kind = BenchItem::Kind::kCopy;
+    item.group = BenchGroup::kCopies;
+    item.bytes = row > 0 ? bytes / row * row : bytes;
+    item.row_bytes = row;
+    item.pitch_bytes = 2 * row;
+    item.direction = direction;
+    item.memory = copies.memory;
+    if (both) item.contention = direction == "h2d" ? "d2h" : "h2d";
+    plan->push_back(item);
+  }
+}
+
+void AddCopies(const BenchCopies& copies, bool quick, std::vector<BenchItem>* plan) {
+  const Bytes factor = quick ? 4 * copies.factor : copies.factor;
+  const std::vector<Bytes> rows = copies.row_bytes.empty() ? std::vector<Bytes>{0} : copies.row_bytes;
   for (const bool both : {false, true}) {
-    for (Bytes bytes = 4 * kKiB; bytes <= 64 * kMiB; bytes *= factor) {
-      for (const char* direction : {"h2d", "d2h"}) {
-        // Latency is no matter of the link: only copies that it bounds tell what two directions leave each other.
-        if (both && bytes < kMiB) continue;
-        BenchItem item;
-        item.kind = BenchItem::Kind::kCopy;
-        item.group = BenchGroup::kCopies;
-        item.bytes = bytes;
-        item.direction = direction;
-        if (both) item.contention = item.direction == "h2d" ? "d2h" : "h2d";
-        plan->push_back(item);
-      }
+    if (both && !copies.both) continue;
+    for (Bytes bytes = copies.least; bytes <= copies.most; bytes *= factor) {
+      // Latency is no matter of the link: only copies that it bounds tell what two directions leave each other.
+      if (both && bytes < kMiB) continue;
+      for (const Bytes row : rows) AddCopy(copies, bytes, row, both, plan);
     }
   }
 }
 
-void AddHostCalls(std::vector<BenchItem>* plan) {
-  for (const std::string& call : HostCallNames()) {
+void AddHostCalls(const std::vector<std::string>& calls, std::vector<BenchItem>* plan) {
+  for (const std::string& call : calls) {
     BenchItem item;
     item.kind = BenchItem::Kind::kHost;
     item.group = BenchGroup::kHost;
     item.call = call;
     plan->push_back(item);
   }
+}
+
+bool HasMath(const Launch& launch) {
+  const bool product = launch.kind == OpKind::kConvolution || launch.kind == OpKind::kLinear;
+  return product && launch.type == DataType::kFp32;
+}
+
+// All in the first, then those that products make in each of the others.
+std::vector<Distinct> InMaths(const std::vector<Distinct>& launches, const std::vector<MathMode>& maths) {
+  std::vector<Distinct> all;
+  for (const MathMode math : maths) {
+    for (Distinct launch : launches) {
+      if (math != maths.front() && !HasMath(launch.item.launch)) continue;
+      if (HasMath(launch.item.launch)) launch.item.launch.math = math;
+      all.push_back(std::move(launch));
+    }
+  }
+  return all;
 }
 
 // Of each op and pass the launch that moves most bytes: alone once more, so that both times are of the same minute, and
@@ -153,19 +180,20 @@ const std::vector<std::string>& HostCallNames() {
 
 std::vector<BenchItem> MakeBenchPlan(const Networks& networks, const Networks& grid, const BenchPlanOptions& options) {
   std::vector<BenchItem> plan;
-  AddCopies(options, &plan);
-  AddHostCalls(&plan);
+  for (const BenchCopies& copies : options.copies) AddCopies(copies, options.quick, &plan);
+  AddHostCalls(options.host_calls, &plan);
   LaunchCollector collector;
   for (const auto& network : networks) collector.Add(network, BenchGroup::kNetworks);
   std::vector<Distinct> wanted = collector.launches();
   std::stable_sort(wanted.begin(), wanted.end(),
                    [](const Distinct& a, const Distinct& b) { return a.share > b.share; });
+  wanted = InMaths(wanted, options.maths);
   for (const Distinct& launch : wanted) plan.push_back(launch.item);
   for (const auto& network : grid) collector.Add(network, BenchGroup::kGrid);
   AddBeside(wanted.empty() ? collector.launches() : wanted, &plan);
-  for (const Distinct& launch : collector.launches()) {
-    if (launch.item.group == BenchGroup::kGrid) plan.push_back(launch.item);
-  }
+  std::vector<Distinct> others = collector.launches();
+  std::erase_if(others, [](const Distinct& launch) { return launch.item.group != BenchGroup::kGrid; });
+  for (const Distinct& launch : InMaths(others, options.maths)) plan.push_back(launch.item);
   AddAgain(wanted, options, &plan);
   return plan;
 }

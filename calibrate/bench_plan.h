@@ -43,7 +43,9 @@ struct BenchItem {
   Launch launch;  // algorithm 0, kUsualWorkspace
   // Copy.
   Bytes bytes = 0;
-  std::string direction;  // "h2d", "d2h"
+  std::string direction;                 // "h2d", "d2h", "d2d"
+  std::string memory;                    // Sample::kind; "": the target's usual, CopyKind()
+  Bytes row_bytes = 0, pitch_bytes = 0;  // of a pitched copy
   // Host: which call, "kernel_launch", ...; one of HostCallNames().
   std::string call;
 };
@@ -52,8 +54,22 @@ struct BenchItem {
 // stream goes on that slept until then, and what a stream costs to begin with.
 const std::vector<std::string>& HostCallNames();
 
+// Copies of one kind of memory: sizes from `least` to `most`, each `factor` times the one before.
+struct BenchCopies {
+  std::string memory;  // as BenchItem has it
+  Bytes least = 4 * kKiB, most = 64 * kMiB, factor = 4;
+  bool both = true;  // also beside the other direction, from a MiB on
+  std::vector<std::string> directions = {"h2d", "d2h"};
+  std::vector<Bytes> row_bytes = {};  // of pitched ones: rows of these sizes, as far apart again
+};
+
 struct BenchPlanOptions {
-  bool quick = false;  // fewer sizes, fewer rounds
+  bool quick = false;  // fewer sizes (at sixteen times the last one), fewer rounds
+  std::vector<BenchCopies> copies = {BenchCopies{}};
+  std::vector<std::string> host_calls = HostCallNames();
+  // In which convolutions and products of fp32 are made, each a row of its own: all launches in the first one, then
+  // those in the next.
+  std::vector<MathMode> maths = {MathMode::kFp32};
 };
 
 // Copies, host calls, then the launches of `networks`, then those of `grid`, then again. Deterministic.

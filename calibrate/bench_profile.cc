@@ -35,8 +35,10 @@ double FiveDigits(double value) { return value == 0 ? 0 : std::stod(fmt::format(
 
 void SetFigures(std::span<const BenchTime> times, const BenchFacts& facts, Device* device) {
   const MeasuredChip chip = ChipOfSamples(times, facts.cache);
-  device->peak_flops = FiveDigits(chip.peak_flops > 0 ? chip.peak_flops : kAssumedPeak);
-  device->memory_bandwidth = FiveDigits(chip.memory_bandwidth > 0 ? chip.memory_bandwidth : kAssumedBandwidth);
+  const double peak = facts.peak_flops > 0 ? facts.peak_flops : kAssumedPeak;
+  const double bandwidth = facts.memory_bandwidth > 0 ? facts.memory_bandwidth : kAssumedBandwidth;
+  device->peak_flops = FiveDigits(chip.peak_flops > 0 ? chip.peak_flops : peak);
+  device->memory_bandwidth = FiveDigits(chip.memory_bandwidth > 0 ? chip.memory_bandwidth : bandwidth);
   device->multiprocessors = facts.multiprocessors;
   device->l2_cache = facts.cache;
   const bool both = chip.peak_flops > 0 && chip.memory_bandwidth > 0;
@@ -49,9 +51,14 @@ void SetFigures(std::span<const BenchTime> times, const BenchFacts& facts, Devic
 void SetMemory(const BenchFacts& facts, Machine* machine) {
   const Source source{Source::Kind::kMeasured,
                       "memory of the machine as the system states it; device and host share it"};
-  machine->devices[0].total_memory = facts.memory;
-  machine->devices[0].memory_source = source;
   machine->hosts.push_back({.name = "host0", .memory = facts.memory, .pinned_limit = facts.memory, .source = source});
+  Device& device = machine->devices[0];
+  device.total_memory = facts.device_memory > 0 ? facts.device_memory : facts.memory;
+  device.reserve = facts.reserve;
+  device.memory_source = source;
+  if (facts.device_memory == 0) return;
+  device.memory_source.text = "as the device states it; what was taken of it once the libraries were loaded";
+  machine->hosts[0].source.text = "memory of the machine as the system states it; all of it may be pinned";
 }
 
 // The line of a link at the rate that was asked for.
@@ -76,6 +83,22 @@ const FittedCurve* CurveOf(const TransferFit& fit, Direction direction) {
   return nullptr;
 }
 
+// Kinds of memory of which both directions were measured.
+void SetOtherMemory(const FittedLink& fitted, const BenchFacts& facts, Link* link) {
+  for (std::size_t kind = 0; kind < OtherMemoryNames().size(); ++kind) {
+    const auto found = fitted.kinds.find(OtherMemoryNames()[kind]);
+    if (found == fitted.kinds.end() || !found->second[0] || !found->second[1]) continue;
+    OtherMemory memory{.kind = static_cast<OtherMemory::Kind>(kind), .curves = {}, .note = ""};
+    for (std::size_t way = 0; way < memory.curves.size(); ++way) {
+      const FittedCurve& curve = *found->second[way];
+      memory.curves[way] = curve.curve;
+      memory.curves[way].error = FiveDigits(curve.curve.error);
+      memory.curves[way].source = Measured(facts, fmt::format("{} copies of {} sizes", curve.samples, curve.sizes));
+    }
+    link->other_memory.push_back(std::move(memory));
+  }
+}
+
 void SetLink(const TransferFit& fit, const BenchFacts& facts, Machine* machine) {
   Link link;
   link.name = facts.device + "-host0";
@@ -87,10 +110,20 @@ void SetLink(const TransferFit& fit, const BenchFacts& facts, Machine* machine) 
     curve.error = FiveDigits(curve.error);
     curve.source = Measured(facts, fmt::format("{} copies of {} sizes", fitted->samples, fitted->sizes));
   }
+  for (const FittedLink& fitted : fit.links) SetOtherMemory(fitted, facts, &link);
   const bool measured = !fit.links.empty() && fit.links.front().duplex.samples > 0;
   link.duplex_factor = measured ? FiveDigits(std::clamp(fit.links.front().duplex.value, kLeastDuplex, 1.0)) : 1.0;
   link.duplex_source = measured ? Measured(facts, "copies beside one in the other direction") : NotYet();
   machine->links.push_back(std::move(link));
+}
+
+bool SetCall(std::span<const BenchTime> times, const std::string& name, Nanos* cost) {
+  for (const BenchTime& time : times) {
+    if (time.sample.what != SampleKind::kOther || time.sample.algorithm != name) continue;
+    *cost = std::llround(1000 * time.sample.microseconds);
+    return true;
+  }
+  return false;
 }
 
 void SetHostCosts(std::span<const BenchTime> times, const BenchFacts& facts, HostCosts* costs) {
@@ -102,12 +135,11 @@ void SetHostCosts(std::span<const BenchTime> times, const BenchFacts& facts, Hos
   std::size_t found = 0;
   for (const auto& [name, cost] : calls) {
     *cost = kAssumedCall;
-    for (const BenchTime& time : times) {
-      if (time.sample.what != SampleKind::kOther || time.sample.algorithm != name) continue;
-      *cost = std::llround(1000 * time.sample.microseconds);
-      ++found;
-    }
+    found += SetCall(times, name, cost) ? 1 : 0;
   }
+  // Where a device has a pool; an arena needs none.
+  SetCall(times, "pool_alloc", &costs->pool_alloc);
+  SetCall(times, "pool_free", &costs->pool_free);
   costs->source = found == std::size(calls)
                       ? Measured(facts,
                                  "medians of the calls of a program that computes nothing; allocation in an arena "
@@ -149,7 +181,7 @@ void SetModels(std::span<const BenchTime> times, const TransferFit& fit, const B
   Device& device = machine->devices[0];
   FitOptions options;
   options.folds = folds;
-  options.forms = KernelForms(Platform::kCpu);
+  options.forms = KernelForms(facts.platform);
   options.devices = {{samples.front().device,
                       {.peak_flops = device.peak_flops,
                        .memory_bandwidth = device.memory_bandwidth,

@@ -12,21 +12,27 @@
 #include "calibrate/fit.h"
 #include "calibrate/sample.h"
 #include "hw/machine.h"
+#include "model/kernel_form.h"
 
 namespace spillway {
 
 // What no sample tells.
 struct BenchFacts {
-  std::string name;         // of the profile
-  std::string device;       // as it will be called: "cpu0"
-  std::string description;  // of machine, link rate and threads
-  std::string software;     // library and version, of this program too
-  std::string measured;     // origin of every measured number: device, library, date
-  int cores = 0;            // 0 = not known
-  Bytes memory = 0;
+  std::string name;                    // of the profile
+  std::string device;                  // as it will be called: "cpu0"
+  std::string description;             // of machine, link rate and threads
+  std::string software;                // library and version, of this program too
+  std::string measured;                // origin of every measured number: device, library, date
+  Platform platform = Platform::kCpu;  // whose forms the models have
+  int cores = 0;                       // 0 = not known, or it does not matter how busy they are
+  Bytes memory = 0;                    // of the host
+  // Of a device with memory of its own, and what context and libraries take of it; 0 = device and host share theirs.
+  Bytes device_memory = 0, reserve = 0;
   Bytes cache = 0;          // the last one before memory
   int multiprocessors = 1;  // compute threads
-  double link_rate = 0;     // bytes per nanosecond that was asked for; 0 = unlimited
+  // Assumed until they are measured, in operations and bytes per nanosecond; 0 = those of a processor of today.
+  double peak_flops = 0, memory_bandwidth = 0;
+  double link_rate = 0;  // bytes per nanosecond that was asked for; 0 = unlimited
   std::vector<std::string> notes;
 };
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "calibrate/bench_journal.h"
-#include "calibrate/bench_loop.h"
 #include "calibrate/bench_profile.h"
+#include "calibrate/statistics.h"
 
 namespace spillway {
 namespace {
@@ -22,12 +22,9 @@ constexpr double kMostCounted = 9;
 // So many times the cache must be moved before it does not matter what part of it was there.
 constexpr double kBeyondCache = 2;
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return SortedQuantile(values, 0.5);
+bool Usable(const Sample& row) {
+  return !HasFlag(row, kNoisyNote) && !HasFlag(row, kCutShortNote) && !HasFlag(row, kThrottledNote);
 }
-
-bool Usable(const Sample& row) { return !HasFlag(row, kNoisyNote) && !HasFlag(row, kCutShortNote); }
 
 double OwnError(const Sample& row) {
   const double deviation = row.spread / kSpreadOfNormal;
@@ -125,7 +122,9 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache) {
     const Work work = CountWork(sample.launch);
     const double nanos = 1000 * sample.microseconds;
     const bool product = sample.launch.kind == OpKind::kConvolution || sample.launch.kind == OpKind::kLinear;
-    if (product && sample.algorithm != "winograd") chip.peak_flops = std::max(chip.peak_flops, work.flops / nanos);
+    const bool plain = !sample.algorithm.starts_with("winograd") && !sample.algorithm.starts_with("fft");
+    if (product && plain && sample.launch.math == MathMode::kFp32)
+      chip.peak_flops = std::max(chip.peak_flops, work.flops / nanos);
     if (!product && work.bytes >= kBeyondCache * static_cast<double>(cache)) {
       chip.memory_bandwidth = std::max(chip.memory_bandwidth, work.bytes / nanos);
     }

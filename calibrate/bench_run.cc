@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "calibrate/bench_guard.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
 
@@ -34,10 +35,14 @@ class Runner {
   void Carry(const BenchItem& item);
   void CarryKernel(const BenchItem& item);
   void CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants);
+  std::vector<BenchVariant> VariantsOf(const BenchItem& item);
+  std::optional<LoopResult> Measured(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   // False: the journal has it. What the device refuses is noted and nothing is thrown.
   bool Take(const BenchItem& item, const BenchVariant& variant, double best);
   void Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample);
   bool Stopped();
+  bool InJournal(const BenchItem& item) const;
+  bool Known(const BenchItem& item);
   bool LateFor(BenchGroup group) const;
   Sample Bare(const BenchItem& item, const BenchVariant& variant) const;
   double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
@@ -74,9 +79,11 @@ Sample Runner::Bare(const BenchItem& item, const BenchVariant& variant) const {
     return sample;
   }
   sample.what = SampleKind::kCopy;
-  sample.kind = target_.CopyKind();
+  sample.kind = item.memory.empty() ? target_.CopyKind() : item.memory;
   sample.link = "local";
   sample.bytes = item.bytes;
+  sample.row_bytes = item.row_bytes;
+  sample.pitch_bytes = item.pitch_bytes;
   sample.direction = item.direction;
   return sample;
 }
@@ -97,6 +104,7 @@ std::vector<std::string> FlagsOf(const LoopResult& result) {
   if (result.cut_short) flags.emplace_back(kCutShortNote);
   if (result.noisy && !result.cut_short) flags.emplace_back(kNoisyNote);
   if (result.own_time) flags.emplace_back(kOwnTimeNote);
+  if (result.throttled) flags.emplace_back(kThrottledNote);
   return flags;
 }
 
@@ -105,6 +113,9 @@ void Runner::Keep(const BenchItem& item, const BenchVariant& variant, const Loop
   sample.note = BenchNote(item.round, FlagsOf(result), target_.Load());
   sample.date = options_.date;
   sample.workspace = variant.workspace;
+  sample.deterministic = variant.deterministic;
+  sample.heuristic_rank = variant.rank;
+  sample.sm_clock_mhz = result.sm_clock_mhz;
   if (item.from != nullptr) sample.network = item.from->name;
   journal_.Append(sample);
   ++report_.measured;
@@ -116,14 +127,8 @@ bool Runner::Take(const BenchItem& item, const BenchVariant& variant, double bes
   if (journal_.Has(sample, item.round)) return false;
   LoopOptions loop = options_.loop;
   if (best > 0) loop.hopeless = best * options_.hopeless;
-  LoopResult result;
-  try {
-    result = target_.Measure(item, variant, loop);
-  } catch (const UserError& error) {
-    report_.refused.emplace_back(error.what());
-    return true;
-  }
-  Keep(item, variant, result, std::move(sample));
+  std::optional<LoopResult> result = GuardBench(item, [&] { return Measured(item, variant, loop); });
+  if (result) Keep(item, variant, *result, std::move(sample));
   return true;
 }
 
@@ -154,7 +159,10 @@ void Runner::CarryVariants(const BenchItem& item, const std::vector<BenchVariant
   double best = 0;
   bool any_new = false;
   for (const BenchVariant& variant : variants) {
-    if (Stopped()) return;
+    if (Stopped()) {
+      ++report_.left_out;  // what is missing of it
+      return;
+    }
     any_new = Take(item, variant, best) || any_new;
     const Sample* const sample = journal_.Find(Bare(item, variant), item.round);
     const double time = sample == nullptr ? 0 : 1000 * sample->microseconds;
@@ -164,14 +172,29 @@ void Runner::CarryVariants(const BenchItem& item, const std::vector<BenchVariant
 }
 
 void Runner::CarryKernel(const BenchItem& item) {
-  std::vector<BenchVariant> variants;
+  const std::vector<BenchVariant> variants = GuardBench(item, [&] { return VariantsOf(item); });
+  if (!variants.empty()) CarryVariants(item, WorthWhile(item, variants));
+}
+
+// Empty: the device cannot run the launch, which is noted.
+std::vector<BenchVariant> Runner::VariantsOf(const BenchItem& item) {
   try {
-    variants = target_.Variants(item);
+    return target_.Variants(item);
   } catch (const UserError& error) {
     report_.refused.emplace_back(error.what());
-    return;
   }
-  CarryVariants(item, WorthWhile(item, std::move(variants)));
+  return {};
+}
+
+// nullopt: the device refuses it, which is noted.
+std::optional<LoopResult> Runner::Measured(const BenchItem& item, const BenchVariant& variant,
+                                           const LoopOptions& options) {
+  try {
+    return target_.Measure(item, variant, options);
+  } catch (const UserError& error) {
+    report_.refused.emplace_back(error.what());
+  }
+  return std::nullopt;
 }
 
 void Runner::Carry(const BenchItem& item) {
@@ -194,7 +217,7 @@ bool Runner::IsNoisy(const BenchItem& item) const {
     if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) return false;
     Launch launch = sample.launch;
     launch.algorithm = item.launch.algorithm;
-    return launch == item.launch && HasFlag(sample, kNoisyNote);
+    return launch == item.launch && (HasFlag(sample, kNoisyNote) || HasFlag(sample, kThrottledNote));
   };
   return std::any_of(journal_.samples().begin(), journal_.samples().end(), noisy);
 }
@@ -221,20 +244,44 @@ void Runner::RearrangeAgain(std::size_t begin) {
   items_.insert(items_.end(), last.begin(), last.end());
 }
 
+// Whether there is a row of it, by any algorithm.
+bool Runner::InJournal(const BenchItem& item) const {
+  const bool kernel = item.kind == BenchItem::Kind::kKernel;
+  const std::size_t algorithms = kernel ? AlgorithmNames(item.launch.kind, item.launch.pass).size() : 0;
+  for (std::size_t algorithm = 0; algorithm <= algorithms; ++algorithm) {
+    if (journal_.Has(Bare(item, {.algorithm = static_cast<std::int32_t>(algorithm)}), item.round)) return true;
+  }
+  return false;
+}
+
+// Whether nothing of it is left to measure. A run that was killed may have left rows of some algorithms only; which ones
+// there are costs the library a while, and is asked for only then.
+bool Runner::Known(const BenchItem& item) {
+  if (!InJournal(item)) return false;
+  if (item.kind != BenchItem::Kind::kKernel) return true;
+  const std::vector<BenchVariant> variants = WorthWhile(item, GuardBench(item, [&] { return VariantsOf(item); }));
+  return std::all_of(variants.begin(), variants.end(),
+                     [&](const BenchVariant& v) { return journal_.Has(Bare(item, v), item.round); });
+}
+
 void Runner::RunGroup(std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
+    const BenchItem& item = items_[i];
     if (Stopped()) {
-      report_.left_out += static_cast<int>(end - i);
-      return;
+      ++(InJournal(item) ? report_.known : report_.left_out);
+      continue;
     }
-    watcher_.Progress(items_[i], i, items_.size());
-    if (LateFor(items_[i].group)) {
-      ++report_.left_out;
-      late_.push_back(items_[i]);
+    watcher_.Progress(item, i, items_.size());
+    if (!LateFor(item.group)) {
+      Carry(item);
+    } else if (Known(item)) {
+      ++report_.known;
     } else {
-      Carry(items_[i]);
+      ++report_.left_out;
+      late_.push_back(item);
     }
   }
+  if (report_.stopped) return;
   watcher_.GroupDone(items_[begin].group);
 }
 

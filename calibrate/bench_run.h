@@ -20,6 +20,7 @@ namespace spillway {
 struct BenchVariant {
   std::int32_t algorithm = 0;  // as in Launch
   Bytes workspace = kUsualWorkspace;
+  int deterministic = -1, rank = -1;  // as in Sample
 };
 
 // A device that can be measured.
@@ -53,14 +54,15 @@ struct BenchRunOptions {
 
 struct BenchReport {
   int measured = 0;  // rows that this run added
-  int known = 0;     // of the plan, that the journal had
-  int left_out = 0;  // of the plan, for want of time
+  int known = 0;     // of the plan, that the journal had, whether or not there was time left
+  int left_out = 0;  // of the plan, for want of time or stopped before; not in the journal either
   int noisy = 0;     // of those measured
   bool stopped = false;
   std::vector<std::string> refused;  // launches that the device cannot run, and why
 };
 
-// Throws what the target throws, UserErrors of single launches apart, and what the journal throws.
+// Throws UserError: the device or the system failed at something (what and why is said; the journal keeps what was
+// measured before), and what the journal throws. What the target refuses by a UserError is noted in the report.
 BenchReport RunBench(std::span<const BenchItem> plan, BenchTarget& target, const Clock& clock,
                      const BenchRunOptions& options, BenchJournal& journal, BenchWatcher& watcher);
 

@@ -103,7 +103,9 @@ void SetOrder(FitGroup* group) {
 }
 
 // Rows of one layer, algorithm and origin are near copies: n of them count as sqrt(n). The origins (a network, a
-// publication) get a say beyond their numbers: the weight of all rows of the smaller is raised, at most by 4.
+// publication) get a say beyond their numbers: the weight of all rows of the smaller is raised, at most by 4. How far a
+// row's own timings spread does not count: forms miss by more. Weighted by 1 / (0.1^2 + own error^2), five calibrations
+// of a processor were predicted held out with median errors that changed by -0.2 to +0.5 percentage points.
 void SetWeights(FitGroup* group) {
   constexpr double kMostRaise = 4;
   std::map<std::tuple<int, int, int>, double> copies;

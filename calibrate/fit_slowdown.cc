@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "calibrate/statistics.h"
+
 namespace spillway {
 namespace {
 
@@ -12,12 +14,6 @@ bool Timed(const Sample& sample) { return sample.what == SampleKind::kKernel && 
 
 bool Twins(const Sample& a, const Sample& b) {
   return a.device == b.device && a.host == b.host && a.harness == b.harness && a.kind == b.kind && a.launch == b.launch;
-}
-
-double Median(std::vector<double> values) {
-  const std::size_t middle = values.size() / 2;
-  std::sort(values.begin(), values.end());
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 }  // namespace

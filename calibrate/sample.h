@@ -12,7 +12,8 @@
 //              operands, out_d, out_h, out_w, accumulate       from height
 //   transfer   bytes, row_bytes, pitch_bytes, direction, kind, link
 //   state      contention, kind                                "none", or what ran beside
-//   result     median_us, p10_us, p90_us, samples, host_us, workspace_bytes, workspace_limit, status
+//   result     median_us, p10_us, p90_us, samples, host_us, workspace_bytes, workspace_limit, status,
+//              deterministic, heuristic_rank, sm_clock_mhz
 //   origin     harness, source, network, note, date
 //
 // `algorithm`: a name of AlgorithmNames; or "best": the fastest of all, which one is not known; or "best:NAME": NAME,
@@ -52,7 +53,10 @@ struct Sample {
   double host_microseconds = 0;       // of the issuing call; 0 = not known
   int repetitions = 0;                // 0 = not known
   Bytes workspace = kUsualWorkspace;  // asked for; negative: not known
-  std::string op;                     // as written
+  // What the library says of an algorithm: whether it gives the same bits each time (0, 1), its place in the library's own
+  // order, 0 being its first choice; and the clock at which it was measured. -1: not known.
+  int deterministic = -1, heuristic_rank = -1, sm_clock_mhz = -1;
+  std::string op;  // as written
   std::string harness, source, network, note, date;
   int rows = 1;            // of the files that it stands for: an operation that a network has often comes often
   int file = 0, line = 0;  // where it stands: index into the files read, line from 1

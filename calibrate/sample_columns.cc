@@ -11,9 +11,6 @@ namespace {
 constexpr int kMostTold = 20;
 constexpr double kLongestTime = 1e12;  // microseconds: eleven days
 
-// What other programs of ours write beside the samples, read by nobody here.
-constexpr std::array kIgnoredColumns = {"deterministic", "heuristic_rank", "sm_clock_mhz"};
-
 std::vector<std::string> TextsOf(const CsvRow& row) {
   std::vector<std::string> texts;
   for (const CsvCell& cell : row) texts.push_back(cell.text);
@@ -66,7 +63,6 @@ void ColumnMap::Place(const CsvRow& header, std::size_t at, SampleErrors& errors
   const CsvCell& cell = header[at];
   const auto known = std::find(kColumnNames.begin(), kColumnNames.end(), cell.text);
   if (known == kColumnNames.end()) {
-    if (std::find(kIgnoredColumns.begin(), kIgnoredColumns.end(), cell.text) != kIgnoredColumns.end()) return;
     const std::vector<std::string> names(kColumnNames.begin(), kColumnNames.end());
     warnings.push_back(fmt::format("{}:{}:{}: warning: column '{}' is not one of the format and not read{}",
                                    errors.file(), cell.mark.line, cell.mark.column, cell.text,

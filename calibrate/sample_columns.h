@@ -21,6 +21,7 @@ enum class Column : std::uint8_t {
   kOutD, kOutH, kOutW, kAccumulate,
   kBytes, kRowBytes, kPitchBytes, kDirection, kKind, kLink, kContention,
   kMedian, kP10, kP90, kSamples, kHostTime, kWorkspace, kWorkspaceLimit, kStatus,
+  kDeterministic, kHeuristicRank, kSmClock,
   kHarness, kSource, kNetwork, kNote, kDate,
 };
 // In the order of Column, which is also the order in which they are written.
@@ -31,6 +32,7 @@ inline constexpr std::array kColumnNames = {
   "operands", "out_d", "out_h", "out_w", "accumulate",
   "bytes", "row_bytes", "pitch_bytes", "direction", "kind", "link", "contention",
   "median_us", "p10_us", "p90_us", "samples", "host_us", "workspace_bytes", "workspace_limit", "status",
+  "deterministic", "heuristic_rank", "sm_clock_mhz",
   "harness", "source", "network", "note", "date",
 };
 // clang-format on

@@ -38,6 +38,7 @@ class SampleReader {
   void ReadBytes();
   void ReadResult();
   void ReadSpread();
+  void ReadLibraryWord();
   Bytes Size(Column column) { return row_.Integer(column, 0, 1, kMostBytes); }
 
   SampleRow& row_;
@@ -120,6 +121,13 @@ void SampleReader::ReadSpread() {
   sample_.spread = (sample_.p90 - sample_.p10) / sample_.microseconds;
 }
 
+void SampleReader::ReadLibraryWord() {
+  constexpr std::int64_t kMostRank = 1000, kMostMegahertz = 100'000;
+  sample_.deterministic = static_cast<int>(row_.Integer(Column::kDeterministic, -1, 0, 1));
+  sample_.heuristic_rank = static_cast<int>(row_.Integer(Column::kHeuristicRank, -1, 0, kMostRank));
+  sample_.sm_clock_mhz = static_cast<int>(row_.Integer(Column::kSmClock, -1, 0, kMostMegahertz));
+}
+
 void SampleReader::ReadResult() {
   const bool measured = purpose_ == Purpose::kResults && sample_.what != SampleKind::kOther;
   if (measured) row_.Require("a sample", {Column::kDevice, Column::kMedian});
@@ -136,6 +144,7 @@ Sample SampleReader::Read() {
   ReadOp();
   ReadBytes();
   sample_.workspace = row_.Integer(Column::kWorkspace, kUsualWorkspace, 0, kMostBytes);
+  ReadLibraryWord();
   if (Refusal().empty()) ReadResult();
   return std::move(sample_);
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "calibrate/statistics.h"
+
 namespace spillway {
 namespace {
 
@@ -18,18 +20,13 @@ std::string Identity(Sample sample) {
   sample.microseconds = sample.p10 = sample.p90 = sample.spread = sample.host_microseconds = 0;
   sample.repetitions = 0;
   sample.workspace = kUsualWorkspace;
+  sample.deterministic = sample.heuristic_rank = sample.sm_clock_mhz = -1;
   sample.source = sample.note = sample.date = "";
   return WriteSamples({&sample, 1});
 }
 
 std::string Place(const SampleSet& set, const Sample& sample) {
   return fmt::format("{}:{}", set.files[static_cast<std::size_t>(sample.file)], sample.line);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 // REQUIRES: at least two, in file order.

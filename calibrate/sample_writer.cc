@@ -107,6 +107,9 @@ void PutResult(const Sample& sample, Cells& cells) {
   cells.SetUnless(Column::kSamples, sample.repetitions, 0);
   cells.SetTime(Column::kHostTime, sample.host_microseconds);
   if (sample.workspace >= 0) cells.Set(Column::kWorkspace, sample.workspace);
+  cells.SetUnless(Column::kDeterministic, sample.deterministic, -1);
+  cells.SetUnless(Column::kHeuristicRank, sample.heuristic_rank, -1);
+  cells.SetUnless(Column::kSmClock, sample.sm_clock_mhz, -1);
 }
 
 void PutOrigin(const Sample& sample, Cells& cells) {

@@ -37,6 +37,13 @@ double Quantile(std::vector<double> values, double share) {
   return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
 }
 
+double Median(std::vector<double> values) {
+  assert(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
 std::vector<double> Flat(const Rounds& rounds) {
   std::vector<double> all;
   for (const std::vector<double>& round : rounds) all.insert(all.end(), round.begin(), round.end());

@@ -10,7 +10,8 @@ namespace spillway {
 
 // Linear between the order statistics, x[0] at share 0 and x[n-1] at share 1. REQUIRES: values, 0 <= share <= 1.
 double Quantile(std::vector<double> values, double share);
-inline double Median(std::vector<double> values) { return Quantile(std::move(values), 0.5); }
+// The middle value, or the mean of the two in the middle. REQUIRES: values.
+double Median(std::vector<double> values);
 
 // Measurements in the rounds in which they were taken: what happens to a machine lasts longer than one step, so
 // measurements of one round resemble each other and count for less than as many of different rounds.

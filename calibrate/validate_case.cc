@@ -28,7 +28,7 @@ struct Training {
   TrainingResults results;
   Bytes high_water = 0;
   Bytes host_bytes = -1;
-  Bytes device_bytes = -1;  // growth of the process, but for host buffers
+  Bytes device_bytes = -1;  // what the session takes of the process, but for host buffers and the guard
   std::optional<Failure> failure;
 };
 
@@ -102,38 +102,33 @@ class CaseRun {
 
   Training TrainOnce(const Entry& entry) {
     TrainingValues values(*setup_.step, options_.seed);
-    const Bytes before = StartPeak();
+    std::optional<SessionMemoryWatch> watch;
+    if (bench_.memory != nullptr) watch.emplace(*bench_.device, *bench_.memory);
     ExecuteResult run = Execute(
-        entry.program, setup_.step, *bench_.device, *bench_.clock,
+        entry.program, setup_.step, watch ? static_cast<ExecutionDevice&>(*watch) : *bench_.device, *bench_.clock,
         {.arena_bytes = entry.arena + kGuard, .iterations = kTrainingIterations, .debug = true, .values = &values});
     Training training;
     training.failure = std::move(run.failure);
-    if (training.failure) Refuse(entry, *training.failure);
+    if (training.failure) CheckMemory(entry, *training.failure);
     training.high_water = run.high_water;
     training.host_bytes = bench_.host_bytes();
-    training.device_bytes = DeviceBytes(before, entry.program);
+    const Bytes host = training.host_bytes >= 0 ? training.host_bytes : entry.program.HostBytes();
+    const Bytes growth = watch ? watch->Growth() : -1;
+    if (growth >= 0) training.device_bytes = std::max<Bytes>(0, growth - host - kGuard);
+    if (const Bytes own = bench_.device_bytes(); own >= 0) training.device_bytes = std::max<Bytes>(0, own - kGuard);
     training.results = ResultsOf(*setup_.step, values, bench_.losses());
     return training;
   }
 
-  Bytes StartPeak() const {
-    if (bench_.memory == nullptr) return -1;
-    bench_.memory->StartPeak();
-    return bench_.memory->Resident();
-  }
-  Bytes DeviceBytes(Bytes before, const Program& program) const {
-    const Bytes peak = before >= 0 ? bench_.memory->Peak() : -1;
-    return peak >= 0 ? std::max<Bytes>(0, peak - before - program.HostBytes()) : -1;
-  }
-
-  // What no other run of this scenario would survive either.
-  static void Refuse(const Entry& entry, const Failure& failure) {
-    if (failure.fault != Fault::kRefused && failure.fault != Fault::kNoMemory) return;
+  // No other plan within this limit would run either. In-core takes more, and may be left out.
+  static void CheckMemory(const Entry& entry, const Failure& failure) {
+    if (failure.fault != Fault::kNoMemory || entry.row == nullptr) return;
     throw UserError(fmt::format("{}: {} ({})", entry.name, failure.message, FaultName(failure.fault)));
   }
 
   static void FailRow(ValidationRow& row, const Failure& failure) {
     row.failed = true;
+    row.refused = failure.fault == Fault::kRefused;
     row.reason = fmt::format("{}: {}", FaultName(failure.fault), failure.message);
   }
 
@@ -166,7 +161,7 @@ class CaseRun {
   }
 
   void Take(const Entry& entry, const Measurement& measurement) {
-    if (measurement.failure) Refuse(entry, *measurement.failure);
+    if (measurement.failure) CheckMemory(entry, *measurement.failure);
     if (entry.row == nullptr) {
       if (measurement.failure) return;
       result_.in_core = Median(Flat(measurement.step_times));

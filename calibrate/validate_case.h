@@ -44,6 +44,8 @@ struct Bench {
   // Of the last session: losses by iteration, and bytes of host buffers (-1: the device does not tell).
   std::function<std::vector<double>()> losses = [] { return std::vector<double>{}; };
   std::function<Bytes()> host_bytes = [] { return Bytes{-1}; };
+  // Of a device with memory of its own: bytes of it in use at most, by whomever; -1: it shares the process's.
+  std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
 };
 
 struct CaseOptions {
@@ -60,8 +62,8 @@ struct CaseResult {
   std::vector<std::string> notes;
 };
 
-// Throws UserError where the library refuses a kernel or there is not enough memory; both name the plan. Any other
-// failure is the row's.
+// Throws UserError, with the plan's name, where there is not enough memory for a contender. Any other failure is the
+// row's, a kernel that the library refuses among them; one of in-core is a note.
 CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options);
 
 }  // namespace spillway

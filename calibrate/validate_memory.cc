@@ -1,5 +1,8 @@
 #include "calibrate/validate_memory.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -18,10 +21,32 @@ Bytes OwnStatusBytes(std::string_view key) {
 
 }  // namespace
 
-Bytes OwnProcessMemory::Resident() { return OwnStatusBytes("VmRSS"); }
-Bytes OwnProcessMemory::Peak() { return OwnStatusBytes("VmHWM"); }
-// "5": sets the high-water mark back to what is resident now.
-void OwnProcessMemory::StartPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+Bytes OwnProcessMemory::Resident() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return OwnStatusBytes("VmRSS");
+}
+
+Bytes OwnProcessMemory::Peak() { return told_ ? OwnStatusBytes("VmHWM") : Resident(); }
+
+void OwnProcessMemory::StartPeak() {
+  const Bytes resident = Resident();
+  std::ofstream("/proc/self/clear_refs") << "5";  // sets the high-water mark back to what is resident now
+  told_ = OwnStatusBytes("VmHWM") <= resident + kMiB;
+}
+
+void SessionMemoryWatch::BeginStep() {
+  memory_.StartPeak();
+  device_.BeginStep();
+}
+
+void SessionMemoryWatch::EndStep() {
+  device_.EndStep();
+  most_ = std::max(most_, memory_.Peak());
+}
+
+Bytes SessionMemoryWatch::Growth() const { return before_ < 0 || most_ < 0 ? -1 : std::max<Bytes>(0, most_ - before_); }
 
 Bytes StatusBytes(std::string_view status, std::string_view key) {
   for (std::size_t begin = 0; begin < status.size();) {

@@ -177,7 +177,12 @@ std::vector<std::string> ListMachines() {
 
 std::string MachineFolder() {
   const char* const home = std::getenv("SPILLWAY_HOME");
-  return std::string(home != nullptr && *home != '\0' ? home : SPILLWAY_SOURCE_DIR) + "/hw";
+  if (home != nullptr && *home != '\0') return std::string(home) + "/hw";
+#ifdef SPILLWAY_PORTABLE
+  return fs::read_symlink("/proc/self/exe").replace_filename("hw").string();
+#else
+  return SPILLWAY_SOURCE_DIR "/hw";
+#endif
 }
 
 }  // namespace spillway

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <mutex>
 #include <shared_mutex>
@@ -39,6 +40,13 @@ double ShareOfMemory(const Device& device, const Launch& launch, Nanos time, dou
   if (time <= 0) return 1;
   const double used = CountWork(launch).bytes / static_cast<double>(time) / device.memory_bandwidth;
   return 1 + std::min(1.0, used) * link_rate / device.memory_bandwidth;
+}
+
+// The kernel, then idling: copies slow down the kernel alone.
+Cost Slowed(Cost cost, double factor) {
+  cost.time = std::llround(static_cast<double>(cost.time) * factor);
+  cost.copy_slowdown = 1 + (cost.copy_slowdown - 1) / factor;
+  return cost;
 }
 
 struct Key {
@@ -147,8 +155,10 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
   assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
   Key key{launch, device};
   if (launch.workspace == kUsualWorkspace) key.launch.workspace = options_.workspace_limit;
-  return memo_->Get(
-      key, [&] { return answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device); });
+  return memo_->Get(key, [&] {
+    const Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device);
+    return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
+  });
 }
 
 Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t rows) const {

@@ -38,19 +38,22 @@ struct Cost {
 
 struct CostOptions {
   Bytes workspace_limit = StepOptions{}.workspace_limit;  // what kUsualWorkspace stands for
+  // Every kernel takes this many times as long as on the machine, by idling after it, at least 1: what copies add to a
+  // kernel stays the same in nanoseconds. Another machine's balance on this one (`emulate` of a scenario).
+  double compute_slowdown = 1;
 };
 
 // Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered.
 // Throws UserError if a kernel model or a measured launch of the profile names a form, parameter, op or shape that this
-// program does not know.
+// program does not know. A subclass may know better about kernels (calibrate/device_costs.h).
 class CostModel {
  public:
   explicit CostModel(const Machine& machine, const CostOptions& options = {});
-  ~CostModel();
+  virtual ~CostModel();
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
 
-  Cost Kernel(const Launch& launch, int device = 0) const;
+  virtual Cost Kernel(const Launch& launch, int device = 0) const;
   // `rows` > 1: a pitched copy of `rows` rows that are bytes / rows long each.
   Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
   const Machine& machine() const { return *machine_; }

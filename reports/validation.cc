@@ -134,7 +134,8 @@ std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index
     if (row.Measured()) {
       table.Row(Cells(place, row));
     } else {
-      table.RowThenText({row.strategy}, (row.feasible ? "failed: " : "does not run: ") + row.reason);
+      const char* const what = row.refused ? "not run: " : row.feasible ? "failed: " : "does not run: ";
+      table.RowThenText({row.strategy}, what + row.reason);
     }
   }
   return text + table.Text() + InCoreText(place) + ChoiceText(place);

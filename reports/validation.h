@@ -10,8 +10,9 @@
 //   error                  predicted / measured - 1
 //   replay_error           the step simulated with its measured spans / the same step measured - 1
 //   predicted_peak_bytes, measured_peak_bytes       highest arena address; highest byte of the arena that changed
-//   predicted_device_bytes, measured_device_bytes   arena and the profile's reserve; growth of the process without host
-//                                                   buffers; empty where the system does not tell
+//   predicted_device_bytes, measured_device_bytes   arena and the profile's reserve; what was in use of a device's own
+//                                                   memory, else growth of the process without host buffers; empty
+//                                                   where the system does not tell
 //   numerics               against the step in-core: bitwise, the largest relative difference, or skipped
 // and from here on columns that may grow in number:
 //   scenario, machine, kind (strategy or random), stratum, feasible, reason (why not feasible, or what failed)

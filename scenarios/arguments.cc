@@ -100,10 +100,10 @@ void AddFit(CLI::App& app, Command& command) {
 }
 
 void AddCalibrate(CLI::App& app, Command& command) {
-  app.add_option("--device", command.device, "cpu")->required();
+  app.add_option("--device", command.device, "cpu, or cuda:0 and so on")->required();
   app.add_option("-o,--output", command.out, "profile to write; the journal goes beside it, as NAME.samples.csv")
       ->required();
-  app.add_flag("--quick", command.quick, "within a minute: fewer repetitions, fewer shapes");
+  app.add_flag("--quick", command.quick, "within a minute: fewer repetitions, fewer shapes and sizes");
   app.add_option("--budget", command.budget, "time to measure, e.g. 300s; what matters most comes first");
   app.add_flag("--resume", command.resume, "go on with the journal of an earlier run; nothing is measured again");
   app.add_option("--link-rate", command.link_rate,
@@ -119,7 +119,7 @@ void AddCalibrate(CLI::App& app, Command& command) {
 
 void AddValidate(CLI::App& app, Command& command) {
   AddFiles(app, command);
-  app.add_option("--device", command.device, "what to run on: cpu");
+  app.add_option("--device", command.device, "what to run on: cpu, or cuda:0 and so on");
   app.add_option("--out", command.out, "folder for validation.csv and falsification.csv");
   app.add_option("--format", command.format, "what goes to standard output")->check(CLI::IsMember({"table", "csv"}));
   app.add_option("--steps", command.steps, "steps measured of each plan, at least")->check(CLI::Range(5, 10000));

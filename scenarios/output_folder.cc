@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 
@@ -20,23 +21,23 @@ namespace {
 void MakeFolder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder)) {
-    CannotWrite(folder, error ? error.message() : "it exists and is no folder");
-  }
+  if (error) CannotWrite(folder, error.message());
+  if (!std::filesystem::is_directory(folder, error)) CannotWrite(folder, "it exists and is no folder");
 }
 
 void WriteFile(const std::filesystem::path& path, const std::string& text) {
   if (path.has_parent_path()) MakeFolder(path.parent_path());
-  if (std::filesystem::is_directory(path)) CannotWrite(path, "it is a folder");
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) CannotWrite(path, "it is a folder");
   std::filesystem::path temporary = path;
   temporary += ".part";
   {
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+    if (!stream) CannotWrite(path, std::system_category().message(errno));
     stream << text;
     stream.close();
     if (!stream) CannotWrite(path, "the disk is full, or permission is missing");
   }
-  std::error_code error;
   std::filesystem::rename(temporary, path, error);
   if (error) CannotWrite(path, error.message());
 }

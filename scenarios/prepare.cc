@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <map>
+
+#include "model/measured_cost.h"
 
 namespace spillway {
 
@@ -51,22 +54,49 @@ std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std
 
 std::string RateText(double rate) { return fmt::format("{:g}GB/s", rate); }
 
-// `workspace`: what a call is granted; `said`: the scenario says so, and the label repeats it.
-std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, double link, Bytes workspace, bool said) {
+void Emulate(const Emulation& emulation, const std::string& file, PreparedMachine* prepared) {
+  prepared->emulation = emulation;
+  prepared->emulated_at = fmt::format("{}:{}:{}", file, emulation.mark.line, emulation.mark.column);
+  if (!emulation.Any()) return;
+  prepared->label += "+emulate=" + emulation.Label();
+  if (emulation.link_rate == 0) return;
+  for (const TransferCurve& curve : prepared->machine.LinkOf(0).curves) {
+    if (emulation.link_rate <= curve.Rate()) continue;
+    throw UserError(fmt::format("{}: error: emulate: link_rate: {} is more than the {} of {}'s own link",
+                                prepared->emulated_at, RateText(emulation.link_rate), RateText(curve.Rate()),
+                                prepared->base));
+  }
+  prepared->machine = WithPacedLink(std::move(prepared->machine), emulation.link_rate);
+}
+
+// What else is said of a machine.
+struct Terms {
+  double link = 0;
+  Emulation emulation;
+  std::string file;     // of the scenario
+  Bytes workspace = 0;  // what a call is granted
+  bool said = false;    // the scenario says so, and the label repeats it
+};
+
+std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, const Terms& terms) {
   auto prepared = std::make_unique<PreparedMachine>();
-  prepared->machine = WithConnection(LoadMachine(choice.from), choice);
+  Machine profile = LoadMachine(choice.from);
+  CheckMeasured(profile, choice.from);
+  prepared->machine = WithConnection(std::move(profile), choice);
   prepared->base = prepared->machine.name;
   prepared->from = choice.from;
-  prepared->link_rate = link;
+  prepared->link_rate = terms.link;
   const Link& near = prepared->machine.LinkOf(0);
   prepared->profile_rate = (near.curves[0].Rate() + near.curves[1].Rate()) / 2;
   prepared->label = choice.name.empty() ? prepared->base : choice.name;
-  if (link > 0) {
-    prepared->machine = WithLinkRate(std::move(prepared->machine), link);
-    prepared->label += "+link=" + RateText(link);
+  if (terms.link > 0) {
+    prepared->machine = WithLinkRate(std::move(prepared->machine), terms.link);
+    prepared->label += "+link=" + RateText(terms.link);
   }
-  if (said) prepared->label += "+workspace=" + FormatBytesExact(workspace);
-  prepared->costs = std::make_unique<CostModel>(prepared->machine, CostOptions{.workspace_limit = workspace});
+  Emulate(terms.emulation, terms.file, prepared.get());
+  if (terms.said) prepared->label += "+workspace=" + FormatBytesExact(terms.workspace);
+  const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
+  prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
   return prepared;
 }
 
@@ -107,7 +137,11 @@ class Preparer {
       workspace_said_ = workspace > 0;
       workspace_ = workspace_said_ ? workspace : StepOptionsByName(options).workspace_limit;
       for (const MachineChoice& machine : scenario_.machines) {
-        for (const double link : scenario_.link) AddMachine(steps, MachineIndex(machine, link), machine.Label());
+        for (const double link : scenario_.link) {
+          for (const Emulation& emulation : scenario_.emulate) {
+            AddMachine(steps, MachineIndex(machine, link, emulation), machine.Label());
+          }
+        }
       }
     }
   }
@@ -136,7 +170,7 @@ class Preparer {
     point.strategy = &StrategyByName(choice.name);
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     if (!choice.planned_on.empty()) {
-      point.planned_on = MachineIndex({.from = choice.planned_on}, 0);
+      point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
       point.planned_capacity = CapacityOf(run_.machines[point.planned_on]->machine, usable, cap);
     }
     Add(std::move(point));
@@ -200,10 +234,10 @@ class Preparer {
     run_.machines.push_back(std::move(machine));
   }
 
-  std::size_t MachineIndex(const MachineChoice& choice, double link) {
-    const auto [it, is_new] =
-        machine_index_.try_emplace({choice, link, workspace_, workspace_said_}, run_.machines.size());
-    if (is_new) AddPrepared(PrepareMachine(choice, link, workspace_, workspace_said_));
+  std::size_t MachineIndex(const MachineChoice& choice, double link, const Emulation& emulation) {
+    const auto [it, is_new] = machine_index_.try_emplace({choice, link, emulation.Label(), workspace_, workspace_said_},
+                                                         run_.machines.size());
+    if (is_new) AddPrepared(PrepareMachine(choice, {link, emulation, scenario_.file, workspace_, workspace_said_}));
     return it->second;
   }
 
@@ -243,7 +277,7 @@ class Preparer {
   const Scenario& scenario_;
   const Overrides& overrides_;
   PreparedRun& run_;
-  std::map<std::tuple<MachineChoice, double, Bytes, bool>, std::size_t> machine_index_;
+  std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool>, std::size_t> machine_index_;
   Bytes workspace_ = 0;  // of the points being added
   bool workspace_said_ = false;
 };
@@ -258,6 +292,24 @@ Machine WithLinkRate(Machine machine, double bytes_per_nanosecond) {
       const Nanos latency = curve.points.front().time;
       const auto transfer = static_cast<Nanos>(static_cast<double>(kGB) / bytes_per_nanosecond);
       curve.points = {{1, latency}, {1 + kGB, latency + transfer}};
+      curve.source = source;
+    }
+  }
+  return machine;
+}
+
+Machine WithPacedLink(Machine machine, double bytes_per_nanosecond) {
+  const Source source{Source::Kind::kAssumed,
+                      fmt::format("scenario: paced to {} in each direction", RateText(bytes_per_nanosecond))};
+  for (Link& link : machine.links) {
+    for (TransferCurve& curve : link.curves) {
+      const Nanos latency = curve.points.front().time;
+      const Bytes far = curve.points.back().bytes + kGB;
+      curve.points.push_back({far, curve.Time(far)});
+      for (TransferCurve::Point& point : curve.points) {
+        const Nanos paced = latency + std::llround(static_cast<double>(point.bytes) / bytes_per_nanosecond);
+        point.time = std::max(point.time, paced);
+      }
       curve.source = source;
     }
   }

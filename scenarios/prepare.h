@@ -46,6 +46,8 @@ struct PreparedMachine {
   std::string base;
   std::string from;         // as the scenario names it
   double link_rate = 0;     // as the scenario has it, bytes per nanosecond; 0 = the profile's
+  Emulation emulation;      // the machine below has its link, the costs its kernels
+  std::string emulated_at;  // its place, "file:line:column"
   double profile_rate = 0;  // of large copies by the profile, mean of both directions
   Machine machine;
   std::unique_ptr<CostModel> costs;
@@ -67,7 +69,8 @@ struct Point {
 struct PreparedRun {
   std::vector<std::unique_ptr<PreparedStep>> steps;
   std::vector<std::unique_ptr<PreparedMachine>> machines;
-  std::vector<Point> points;  // network, machine, link, memory, batch, runtime, strategy: the last changes fastest
+  std::vector<Point>
+      points;  // network, machine, link, emulation, memory, batch, runtime, strategy: the last changes fastest
   std::vector<Expectation> expectations;
   std::set<std::string> names;  // ResultRow::point of all points
 };
@@ -78,6 +81,10 @@ void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& 
 
 // The machine with one rate for both directions of every link, latencies kept; marked as assumed.
 Machine WithLinkRate(Machine machine, double bytes_per_nanosecond);
+
+// The machine with copies paced to that rate, on every link: its own times where they are longer. REQUIRES: no link is
+// slower.
+Machine WithPacedLink(Machine machine, double bytes_per_nanosecond);
 
 // The machine as `choice` wants it: the link to its host comes first, its curves those of the memory asked for.
 // REQUIRES: a choice that ReadMachines found nothing wrong with, or one of no more than a name.

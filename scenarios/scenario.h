@@ -14,6 +14,10 @@
 //   memory: 12 GiB               cap below the machine's usable memory
 //   usable_memory: [14 GB, 17 GB]  another device: in place of the machine's usable memory
 //   link: [8 GB/s, 16 GB/s]      another link: this rate in both directions, the profile's latency
+//   emulate: {compute_slowdown: 5, link_rate: 8 GB/s}
+//                                another machine's balance on this one: every kernel takes so many times as long, by
+//                                idling after it; copies are paced to the rate, below the machine's own. One or both;
+//                                as-is: neither. `validate` carries it out on devices that can
 //   workspace: 64 MiB            most scratch a call of the library is granted; default: as the framework of `options`
 //   expect: [...]                see scenario_expect.cc
 //
@@ -66,6 +70,15 @@ struct RuntimeChoice {
   Runtime runtime;
 };
 
+// Another machine's balance of computing and copying on this one.
+struct Emulation {
+  double compute_slowdown = 1;  // at least 1: every kernel takes this many times as long
+  double link_rate = 0;         // bytes per nanosecond of a copy in each direction, at most; 0 = as the link is
+  Mark mark{};                  // where it stands, in the scenario's file
+  bool Any() const { return compute_slowdown > 1 || link_rate > 0; }
+  std::string Label() const;  // "5x,8GB/s"
+};
+
 struct Scenario {
   std::string name;
   std::string file;  // as given by the user
@@ -76,7 +89,8 @@ struct Scenario {
   std::vector<RuntimeChoice> runtimes;  // at least one
   // At least one each; 0 = as the machine has it.
   std::vector<Bytes> memory, usable_memory, workspace;
-  std::vector<double> link;  // bytes per nanosecond
+  std::vector<double> link;        // bytes per nanosecond
+  std::vector<Emulation> emulate;  // at least one
   std::vector<Expectation> expectations;
 };
 

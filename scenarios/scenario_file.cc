@@ -78,6 +78,8 @@ class ScenarioReader {
     s.options = ReadOptions(reader);
     s.runtimes = ReadRuntimes(reader, errors_.own);
     ReadFigures(reader, s);
+    s.emulate = ReadEmulations(reader, errors_.own);
+    CheckOneRate(s);
     ReadExpectations(reader, s.name, errors_.own, s.expectations);
     reader.Finish();
     CheckSize(s);
@@ -89,13 +91,22 @@ class ScenarioReader {
     double batches = 0;
     for (const NetworkChoice& network : s.networks) batches += static_cast<double>(network.batch.size());
     double points = batches;
-    for (const std::size_t size : {s.machines.size(), s.strategies.size(), s.options.size(), s.runtimes.size(),
-                                   s.memory.size(), s.usable_memory.size(), s.workspace.size(), s.link.size()}) {
+    for (const std::size_t size :
+         {s.machines.size(), s.strategies.size(), s.options.size(), s.runtimes.size(), s.memory.size(),
+          s.usable_memory.size(), s.workspace.size(), s.link.size(), s.emulate.size()}) {
       points *= static_cast<double>(size);
     }
     if (points > kMostPoints) {
       errors_.own.Error(
           {}, fmt::format("the lists multiply to {:.0f} points; at most {:.0f} are run", points, kMostPoints));
+    }
+  }
+
+  void CheckOneRate(const Scenario& s) {
+    if (s.link == std::vector<double>{0}) return;
+    for (const Emulation& emulation : s.emulate) {
+      if (emulation.link_rate == 0) continue;
+      errors_.own.Error(emulation.mark, "emulate: link_rate and link: are the same link; give one of them");
     }
   }
 

@@ -36,6 +36,9 @@ std::vector<MachineChoice> ReadMachines(MapReader& reader, const std::string& fi
 // copy_chunk, pool, blocking_copies} that change some fields of the one named by `from`. The strategies' own when there is no such key.
 std::vector<RuntimeChoice> ReadRuntimes(MapReader& reader, Diagnostics& diagnostics);
 
+// Reads `emulate:`: maps {compute_slowdown, link_rate}, or as-is. One that emulates nothing when there is no such key.
+std::vector<Emulation> ReadEmulations(MapReader& reader, Diagnostics& diagnostics);
+
 // Reads `expect:`. Appends one Expectation per figure and, where `batch` is a list, per batch.
 void ReadExpectations(MapReader& reader, const std::string& scenario, Diagnostics& diagnostics,
                       std::vector<Expectation>& expectations);

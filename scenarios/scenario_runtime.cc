@@ -1,4 +1,4 @@
-// Reading `machines:` and `runtime:` of a scenario: what is shipped, by name, or something built from it.
+// Reading `machines:`, `runtime:` and `emulate:` of a scenario: what is shipped, by name, or something built from it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,7 +83,50 @@ RuntimeChoice ReadChanged(const Node& node, Diagnostics& diagnostics) {
   return choice;
 }
 
+// ---- emulation
+
+constexpr double kMostSlowdown = 1000;
+
+Emulation ReadEmulation(const Node& node, Diagnostics& diagnostics) {
+  Emulation emulation;
+  emulation.mark = node.mark;
+  if (node.IsScalar() && node.scalar == "as-is") return emulation;
+  MapReader reader(node, diagnostics, "emulate");
+  if (reader.Optional("compute_slowdown") != nullptr) {
+    emulation.compute_slowdown = reader.RequiredNumber("compute_slowdown", 1, kMostSlowdown);
+  }
+  if (const Node* rate = reader.Optional("link_rate")) {
+    emulation.link_rate = reader.RequiredBandwidth("link_rate");
+    if (emulation.link_rate <= 0 && ParseBandwidth(rate->scalar)) {
+      diagnostics.Error(rate->mark, "link_rate: must be more than zero");
+    }
+  }
+  reader.Finish();
+  if (node.IsMap() && node.entries.empty()) {
+    diagnostics.Error(node.mark, "emulate: give compute_slowdown, link_rate or both, or as-is");
+  }
+  return emulation;
+}
+
 }  // namespace
+
+std::string Emulation::Label() const {
+  std::string label = compute_slowdown > 1 ? fmt::format("{:g}x", compute_slowdown) : "";
+  if (link_rate > 0) label += fmt::format("{}{:g}GB/s", label.empty() ? "" : ",", link_rate);
+  return label;
+}
+
+std::vector<Emulation> ReadEmulations(MapReader& reader, Diagnostics& diagnostics) {
+  std::vector<Emulation> emulations;
+  std::set<std::string> labels;
+  for (const Node* item : ItemsOf(reader, "emulate", false, diagnostics)) {
+    emulations.push_back(ReadEmulation(*item, diagnostics));
+    if (labels.insert(emulations.back().Label()).second) continue;
+    diagnostics.Error(item->mark, fmt::format("emulate: '{}' is listed twice", emulations.back().Label()));
+  }
+  if (emulations.empty()) emulations.push_back({});
+  return emulations;
+}
 
 std::string ReadMachineName(const Node& item, const std::string& file, ScenarioErrors& errors) {
   if (item.IsScalar() && item.scalar.ends_with(".yaml")) {

@@ -61,9 +61,12 @@ void UseArenas(PreparedRun& run) {
   }
 }
 
-// A link that the scenario does not limit runs at the rate that the profile was made with.
-double RateOf(const PreparedMachine& machine) {
-  return machine.link_rate > 0 ? machine.link_rate : machine.profile_rate;
+void CheckEmulation(const PreparedMachine& machine, const ValidateHost& host) {
+  if (machine.emulation.compute_slowdown == 1 || host.slows_compute) return;
+  throw UserError(
+      fmt::format("{}: error: emulate: compute_slowdown: the device of {} cannot slow its kernels down; "
+                  "link_rate alone it can do",
+                  machine.emulated_at, machine.label));
 }
 
 class Validation {
@@ -73,7 +76,12 @@ class Validation {
 
   Validated Run() {
     UseArenas(run_);
+    for (const auto& machine : run_.machines) {
+      CheckEmulation(*machine, host_);
+      host_.check(machine->machine);
+    }
     load_ = host_.load();
+    AskDevices();
     std::vector<Place> places = PlanAll(run_, options_.jobs);
     result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
     if (!result_.stuck.empty()) return std::move(result_);
@@ -88,13 +96,44 @@ class Validation {
   }
 
  private:
+  double RateOf(const PreparedMachine& machine) const {
+    if (machine.emulation.link_rate > 0) return machine.emulation.link_rate;
+    if (machine.link_rate > 0) return machine.link_rate;
+    return host_.paces_as_profile ? machine.profile_rate : 0;
+  }
+  DeviceTerms TermsOf(const PreparedMachine& machine) const {
+    return {.link_rate = RateOf(machine), .compute_slowdown = machine.emulation.compute_slowdown};
+  }
+
+  // Machines of one profile are one device.
+  void AskDevices() {
+    if (!host_.algorithms) return;
+    for (const auto& machine : run_.machines) {
+      const auto [offers, is_new] = offers_.try_emplace(machine->from);
+      if (is_new) {
+        const AskDevice ask = host_.algorithms(machine->machine);
+        for (const auto& step : run_.steps) offers->second.Ask(step->step, ask);
+      }
+      auto costs = std::make_unique<DeviceCosts>(machine->machine, machine->costs->options(), offers->second);
+      if (is_new) result_.set.notes.push_back(machine->base + ": the device wants " + costs->Difference().Text());
+      machine->costs = std::move(costs);
+    }
+  }
+
+  std::unique_ptr<CostModel> CostsOf(const PreparedMachine& machine) const {
+    const CostOptions options = machine.costs->options();
+    const auto offers = offers_.find(machine.from);
+    if (offers == offers_.end()) return std::make_unique<CostModel>(machine.machine, options);
+    return std::make_unique<DeviceCosts>(machine.machine, options, offers->second);
+  }
+
   void MeasureLinks() {
     for (auto& machine : run_.machines) {
       const double rate = RateOf(*machine);
-      const OpenDevice open = host_.make(run_.steps.front()->net, rate);
+      const OpenDevice open = host_.make(run_.steps.front()->net, machine->machine, TermsOf(*machine));
       const LinkCurves curves = MeasureLink(*open.device, *open.clock);
       machine->machine = WithMeasuredLink(std::move(machine->machine), curves, rate, machine->profile_rate);
-      machine->costs = std::make_unique<CostModel>(machine->machine, machine->costs->options());
+      machine->costs = CostsOf(*machine);
       links_.push_back(curves.Summary(rate));
     }
   }
@@ -167,12 +206,13 @@ class Validation {
 
   void RunPlace(const Place& place, const CaseSetup& setup) {
     const PreparedMachine& machine = *run_.machines[place.machine];
-    const OpenDevice open = host_.make(run_.steps[place.step]->net, RateOf(machine));
+    const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, TermsOf(machine));
     const Bench bench{.device = open.device.get(),
                       .clock = open.clock,
                       .memory = host_.memory,
                       .losses = open.losses,
-                      .host_bytes = open.host_bytes};
+                      .host_bytes = open.host_bytes,
+                      .device_bytes = open.device_bytes};
     CaseResult found = RunCase(setup, bench, OptionsOf());
     const std::size_t index = result_.set.cases.size();
     ValidationCase judged = CaseOf(place, found);
@@ -224,7 +264,9 @@ class Validation {
   void NoteFailures(const ValidationCase& place, const ValidationRow& row) {
     const std::string where = fmt::format("{} at batch {} with {}, {}", place.network, place.batch,
                                           FormatBytes(place.memory_limit), row.strategy);
-    if (row.failed) result_.failures.push_back(where + " failed: " + row.reason);
+    if (row.failed) {
+      result_.failures.push_back(fmt::format("{} {}: {}", where, row.refused ? "not run" : "failed", row.reason));
+    }
     if (!row.feasible || row.failed) return;
     if (row.measured_peak > row.predicted_peak) {
       result_.failures.push_back(fmt::format("{}: byte {} of the arena was written; the highest address is {}", where,
@@ -260,9 +302,10 @@ class Validation {
   const ValidateHost& host_;
   const ValidateOptions& options_;
   const ValidateWatcher& watcher_;
-  std::vector<MeasuredLink> links_;     // by machine
-  std::deque<Plan> plans_;              // random ones; addresses stay
-  std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
+  std::map<std::string, DeviceOffers> offers_;  // by profile; empty: no device can be asked
+  std::vector<MeasuredLink> links_;             // by machine
+  std::deque<Plan> plans_;                      // random ones; addresses stay
+  std::deque<Evaluation> evaluations_;          // theirs, and those of rows without one
   std::vector<ModelPredictions> models_;
   double load_ = -1;  // at the start
   Validated result_;

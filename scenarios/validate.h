@@ -1,8 +1,10 @@
 // Carries out a scenario's points on a real device and compares: `spillway validate` without the device.
 //
-// Order of things: everything is planned once under the profile's link, which shows whether every place has a strategy
-// that fits; then the link is measured at each rate the scenario states, everything is planned again under the curves
-// found, random plans are drawn, and the cases are run one by one.
+// Order of things: the device is asked which algorithms it offers for the steps' convolutions, and with which
+// workspaces (calibrate/device_costs.h), so that no plan grants less than it takes; everything is planned once under
+// the profile's link, which shows whether every place has a strategy that fits; then the link is measured at each rate
+// the scenario states, everything is planned again under the curves found, random plans are drawn, and the cases are
+// run one by one.
 //
 // Tested by validate_scenario_test and cli_validate_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_H_
@@ -15,6 +17,7 @@
 
 #include "calibrate/clock.h"
 #include "calibrate/device.h"
+#include "calibrate/device_costs.h"
 #include "calibrate/validate_memory.h"
 #include "scenarios/command.h"
 #include "scenarios/run.h"
@@ -29,13 +32,31 @@ struct OpenDevice {
   std::function<std::vector<double>()> losses = [] { return std::vector<double>{}; };
   std::function<Bytes()> host_bytes = [] { return Bytes{-1}; };
   std::function<std::string()> placement = [] { return std::string(); };
+  // Of a device with memory of its own: bytes in use at most in the last session, by whomever; -1: it has none.
+  std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
 };
-// For a network, with a link of so many bytes per nanosecond each way (0 = not limited).
-using DeviceMaker = std::function<OpenDevice(const Network& network, double link_rate)>;
+// What a device is to do other than it would by itself.
+struct DeviceTerms {
+  double link_rate = 0;         // bytes per nanosecond each way at most; 0 = not limited
+  double compute_slowdown = 1;  // every kernel takes so many times as long
+};
+// For a network, as the profile says that its device computes.
+using DeviceMaker = std::function<OpenDevice(const Network& network, const Machine& profile, const DeviceTerms& terms)>;
 
 // The machine that the device is in.
 struct ValidateHost {
   DeviceMaker make;
+  // Which profiles are of it: the beginning of their devices' names; the shipped one that the user's own takes the place
+  // of; and the user's own, a file in hw/.
+  std::string devices = "cpu", example = "cpu-example", usual_profile = "mine.yaml";
+  // A link that nobody limits runs at the rate that the profile was measured at, by pacing; false: as fast as it goes.
+  bool paces_as_profile = true;
+  bool slows_compute = false;  // DeviceTerms::compute_slowdown can be had
+  // Asked about every profile before anything runs. Throws UserError where this machine cannot be what it says.
+  std::function<void(const Machine& profile)> check = [](const Machine&) {};
+  // What the device offers, computing as the profile says. Called, and asked, on the caller's thread before anything is
+  // planned. Empty: the profile's own workspaces and algorithms are believed.
+  std::function<AskDevice(const Machine& profile)> algorithms{};
   ProcessMemory* memory = nullptr;                     // nullptr: process memory is not looked at
   std::function<double()> load = [] { return -1.0; };  // average number of threads that want a core; < 0: unknown
 };
@@ -61,8 +82,10 @@ struct ValidateWatcher {
   std::function<void(const ValidationSet& set, std::size_t case_index)> case_done = [](const auto&, std::size_t) {};
 };
 
-// Changes `run`: runtimes become arenas where none is stated, machines get the links measured. Throws UserError: a
-// runtime with a pool, a library that refuses a kernel, too little memory on this machine.
+// Changes `run`: runtimes become arenas where none is stated, machines get the links measured and the costs of what
+// the device offers. Throws UserError: a runtime with a pool, a profile of another machine than this, an op that the
+// library cannot compute or a plan's algorithm that it does not offer, too little memory on this machine. A plan that
+// the library refuses all the same is a row that says so, and a failure.
 Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
                       const ValidateWatcher& watcher);
 

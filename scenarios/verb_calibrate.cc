@@ -5,13 +5,13 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <system_error>
 
-#include "calibrate/bench_grid.h"
 #include "calibrate/bench_profile.h"
 #include "calibrate/bench_run.h"
-#include "calibrate/cpu/bench_target.h"
 #include "calibrate/steady_clock.h"
 #include "scenarios/command.h"
+#include "scenarios/devices.h"
 #include "scenarios/interrupts.h"
 #include "scenarios/output_folder.h"
 
@@ -19,7 +19,6 @@ namespace spillway {
 namespace {
 
 namespace fs = std::filesystem;
-using Networks = std::vector<std::shared_ptr<const BenchNetwork>>;
 
 // A little less than a minute and five: the last fit and starting up take their time too.
 constexpr Nanos kQuickBudget = 52 * kSecond, kFullBudget = 280 * kSecond;
@@ -27,10 +26,6 @@ constexpr int kFolds = 5;
 constexpr const char* kHeader =
     "# Written by `spillway calibrate`; the samples that it comes from are in the journal beside it.\n"
     "# Keys, units and ranges: head of hw/machine_file.cc.\n";
-// What `spillway validate` trains: small enough for a processor.
-constexpr const char* kResNet = "cifar-resnet20:32";
-constexpr const char* kVggFile = "cifar-vgg-narrow.yaml";
-constexpr const char* kVggBatch = ":16";
 
 std::string Today() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -40,14 +35,6 @@ std::string Today() {
 }
 
 // ---- what is asked for
-
-void CheckDevice(const std::string& device) {
-  if (device == "cpu") return;
-  if (device.starts_with("cuda")) {
-    throw UserError(fmt::format("--device {}: this build has no CUDA device; it has: cpu", device));
-  }
-  throw UserError(fmt::format("--device: unknown '{}'{}; this build has: cpu", device, DidYouMean(device, {"cpu"})));
-}
 
 Nanos BudgetOf(const Command& command) {
   if (command.budget.empty()) return command.quick ? kQuickBudget : kFullBudget;
@@ -95,86 +82,7 @@ void CheckOutput(const std::string& out) {
   throw UserError(fmt::format("--output: a profile is a file that ends in .yaml, found '{}'", out));
 }
 
-// ---- networks
-
-void AddChoice(const NetworkChoice& choice, const std::string& options, Networks* networks) {
-  for (const std::int64_t batch : choice.batch) {
-    Network network = choice.file.empty() ? BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch))
-                                          : LoadNetwork(choice.file, batch);
-    std::string name = choice.file.empty() ? choice.zoo : network.name;
-    networks->push_back(MakeBenchNetwork(std::move(name), std::move(network), StepOptionsByName(options)));
-  }
-}
-
-void AddScenario(const std::string& file, Networks* networks) {
-  const Scenario scenario = LoadScenario(file);
-  for (const NetworkChoice& choice : scenario.networks) {
-    for (const std::string& options : scenario.options) AddChoice(choice, options, networks);
-  }
-}
-
-// "NAME", "NAME:BATCH", "network.yaml:BATCH" or "scenario.yaml".
-void AddNamed(const std::string& word, Networks* networks) {
-  constexpr std::int64_t kUsualBatch = 64;
-  const std::size_t colon = word.rfind(':');
-  NetworkChoice choice;
-  choice.batch = {kUsualBatch};
-  if (colon != std::string::npos) {
-    const auto batch = ParseInteger(word.substr(colon + 1));
-    if (!batch || *batch < 1 || *batch > kMostBatch) {
-      throw UserError(fmt::format("--networks: expected NAME:BATCH, found '{}'", word));
-    }
-    choice.batch = {*batch};
-  }
-  const std::string name = word.substr(0, colon);
-  const bool is_file = name.ends_with(".yaml");
-  if (is_file && LoadDocument(name).root.Find("layers") == nullptr) return AddScenario(name, networks);
-  (is_file ? choice.file : choice.zoo) = name;
-  AddChoice(choice, StepOptions{}.name, networks);
-}
-
-std::vector<std::string> UsualNetworks() {
-  const fs::path vgg = fs::path(MachineFolder()).parent_path() / "model" / "networks" / kVggFile;
-  return {kResNet, fs::exists(vgg) ? vgg.string() + kVggBatch : std::string("cifar-vgg") + kVggBatch};
-}
-
-Networks NetworksOf(const Command& command) {
-  const std::vector<std::string> words = command.networks.empty() ? UsualNetworks() : command.networks;
-  Networks networks;
-  std::vector<std::string> mistakes;
-  for (const std::string& word : words) {
-    try {
-      AddNamed(word, &networks);
-    } catch (const UserError& error) {
-      mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
-    }
-  }
-  if (!mistakes.empty()) throw UserError(std::move(mistakes));
-  return networks;
-}
-
 // ---- the profile
-
-BenchFacts FactsOf(const Command& command, const CpuBenchTarget& target, const CpuBenchOptions& options,
-                   const std::string& date) {
-  const HostFacts& host = target.facts();
-  const Sample identity = target.Identity();
-  BenchFacts facts;
-  facts.name = fs::path(command.out).stem().string();
-  facts.device = "cpu0";
-  const std::string rate = options.link_rate > 0 ? fmt::format("limited to {:g} GB/s each way", options.link_rate)
-                                                 : "as fast as memcpy goes";
-  facts.description = fmt::format("{}, {} cores: computes on {} of them, copies on the others, {}", host.processor,
-                                  host.cores, options.threads, rate);
-  facts.software = identity.driver;
-  facts.measured = fmt::format("{}, {}, {}", host.processor, identity.driver, date);
-  facts.cores = host.cores;
-  facts.memory = host.memory;
-  facts.cache = host.l3_cache > 0 ? host.l3_cache : host.l2_cache;
-  facts.multiprocessors = options.threads;
-  facts.link_rate = options.link_rate;
-  return facts;
-}
 
 class ProfileWriter : public BenchWatcher {
  public:
@@ -259,37 +167,53 @@ void Summarise(const Command& command, const BenchReport& report, const BenchFac
                              report.stopped ? "; interrupted: --resume goes on" : "");
 }
 
+CalibrateRequest RequestOf(const Command& command, const std::string& date) {
+  CalibrateRequest request;
+  request.device = DeviceByName(command.device).index;
+  request.networks = command.networks;
+  request.protocol = ProtocolOf(command);
+  request.link_rate = LinkRateOf(command);
+  request.threads = command.threads;
+  request.quick = command.quick;
+  request.no_grid = command.no_grid;
+  request.date = date;
+  return request;
+}
+
+void OpenJournal(const Command& command, const Sample& identity, BenchJournal* journal) {
+  if (command.resume) {
+    journal->Resume(identity);
+  } else {
+    journal->Create();
+  }
+}
+
 }  // namespace
 
-ExitCode CalibrateVerb(const Command& command, Console& console) {
-  CheckDevice(command.device);
+ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, const Clock& clock, Console& console) {
   CheckOutput(command.out);
   const Nanos budget = BudgetOf(command);
-  const CpuBenchOptions options{.link_rate = LinkRateOf(command),
-                                .threads = command.threads,
-                                .protocol = ProtocolOf(command),
-                                .version = Version()};
-  const std::vector<BenchItem> plan =
-      MakeBenchPlan(NetworksOf(command), command.no_grid ? Networks{} : BenchGrid(), {.quick = command.quick});
-  Interrupts interrupts;  // before there are threads
-  const SteadyClock clock;
-  CpuBenchTarget target(options, clock);
-  BenchJournal journal(JournalOf(command.out).string());
   const std::string date = Today();
-  if (command.resume) {
-    journal.Resume(target.Identity());
-  } else {
-    journal.Create();
-  }
-  const BenchFacts facts = FactsOf(command, target, options, date);
-  ProfileWriter writer(command, facts, journal, budget, clock, interrupts, console);
-  if (!fs::exists(command.out)) writer.Write({"the calibration was cut off before anything was measured"}, 0);
+  const CalibrateRequest request = RequestOf(command, date);
+  Interrupts interrupts;  // before there are threads
+  CalibrateSetup setup = open(request, clock);
+  setup.facts.name = fs::path(command.out).stem().string();
+  BenchJournal journal(JournalOf(command.out).string());
+  OpenJournal(command, setup.target->Identity(), &journal);
+  ProfileWriter writer(command, setup.facts, journal, budget, clock, interrupts, console);
+  std::error_code ignored;
+  if (!fs::exists(command.out, ignored)) writer.Write({"the calibration was cut off before anything was measured"}, 0);
   const BenchRunOptions run{.budget = budget, .loop = LoopOf(command), .date = date};
-  const BenchReport report = RunBench(plan, target, clock, run, journal, writer);
+  const BenchReport report = RunBench(setup.plan, *setup.target, clock, run, journal, writer);
   writer.ClearLine();
   writer.Write(NotesOf(report, journal), kFolds);
-  Summarise(command, report, facts, journal, console);
+  Summarise(command, report, setup.facts, journal, console);
   return report.stopped ? kExitInterrupted : kExitDone;
+}
+
+ExitCode CalibrateVerb(const Command& command, Console& console) {
+  const SteadyClock clock;
+  return CalibrateWith(DeviceByName(command.device).kind->calibrate, command, clock, console);
 }
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 
 #include "calibrate/csv.h"
 #include "calibrate/estimate.h"
+#include "model/measured_cost.h"
 #include "scenarios/command.h"
 #include "scenarios/output_folder.h"
 
@@ -34,6 +35,7 @@ void Append(const std::string& table, const std::string& file, const std::string
 
 ExitCode EstimateVerb(const Command& command, Console& console) {
   const Machine machine = LoadMachine(command.machine);
+  CheckMeasured(machine, command.machine);
   const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(command)});
   std::string text;
   std::vector<std::string> warnings;

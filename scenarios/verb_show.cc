@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/measured_cost.h"
 #include "reports/result_table.h"
 #include "reports/text_table.h"
 #include "scenarios/command.h"
@@ -115,6 +116,7 @@ std::string DeviceText(const Device& d) {
 
 std::string ShowMachine(const Command& command) {
   const Machine machine = LoadMachine(command.name);
+  CheckMeasured(machine, command.name);
   [[maybe_unused]] const CostModel costs(machine);  // refuses a profile that no run would accept
   std::string text = fmt::format("{}: {}\nsoftware: {}\n", machine.name, machine.description, machine.software);
   for (const std::string& note : machine.notes) text += fmt::format("note: {}\n", note);

@@ -2,15 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
-#include "calibrate/cpu/device.h"
-#include "calibrate/cpu/kernels.h"
 #include "calibrate/steady_clock.h"
 #include "reports/validation.h"
 #include "scenarios/command.h"
+#include "scenarios/devices.h"
 #include "scenarios/output_folder.h"
 #include "scenarios/validate.h"
 
@@ -20,43 +18,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void MustBeKnown(const std::string& device) {
-  if (device == "cpu" || device == "cpu:0") return;
-  throw UserError(fmt::format("--device: unknown device '{}'{} (one of cpu)", device, DidYouMean(device, {"cpu"})));
-}
-
-constexpr const char* kExample = "cpu-example";  // hw/examples: made up
-constexpr const char* kUsualProfile = "mine.yaml";
-
 // What calibrate writes unless told otherwise.
-std::string UsualProfile() {
+std::string UsualProfile(const std::string& file) {
   for (const fs::path& folder : {fs::path("hw"), fs::path(MachineFolder())}) {
-    if (fs::exists(folder / kUsualProfile)) return (folder / kUsualProfile).string();
+    std::error_code ignored;
+    if (fs::exists(folder / file, ignored)) return (folder / file).string();
   }
   return "";
 }
 
-[[noreturn]] void NeedProfile(const std::string& machine) {
+[[noreturn]] void NeedProfile(const ValidateHost& host, const std::string& device, const std::string& machine) {
   throw UserError(
       fmt::format("{}: not a profile of this machine, which validating needs. Make one by\n"
-                  "  spillway calibrate --device cpu -o hw/mine.yaml\n"
+                  "  spillway calibrate --device {} -o hw/{}\n"
                   "and type the same command again, or name another one by --machine",
-                  machine));
+                  machine, device, host.usual_profile));
 }
 
 // Predictions for another device say nothing about this one. The shipped scenarios name an example: the user's own
 // profile takes its place.
-PreparedRun PrepareValidation(const Command& command) {
+PreparedRun PrepareValidation(const ValidateHost& host, const Command& command) {
   PreparedRun run = PrepareCommand(command);
-  const auto is_example = [](const auto& machine) { return machine->base == kExample; };
+  const auto is_example = [&](const auto& machine) { return machine->base == host.example; };
   if (std::any_of(run.machines.begin(), run.machines.end(), is_example)) {
     Command own = command;
-    own.overrides.machines = {UsualProfile()};
-    if (own.overrides.machines[0].empty()) NeedProfile(run.machines.front()->label);
+    own.overrides.machines = {UsualProfile(host.usual_profile)};
+    if (own.overrides.machines[0].empty()) NeedProfile(host, command.device, run.machines.front()->label);
     run = PrepareCommand(own);
   }
   for (const auto& machine : run.machines) {
-    if (!machine->machine.devices[0].name.starts_with("cpu")) NeedProfile(machine->label);
+    if (!machine->machine.devices[0].name.starts_with(host.devices)) NeedProfile(host, command.device, machine->label);
   }
   return run;
 }
@@ -75,16 +66,10 @@ bool Report(const PreparedRun& run, const Validated& validated, Console& console
   return validated.failures.empty() && !gate_failed;
 }
 
-// Over the last minute.
-double LoadAverage() {
-  double load = -1;
-  return getloadavg(&load, 1) == 1 ? load : -1;
-}
-
 }  // namespace
 
 ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console) {
-  PreparedRun run = PrepareValidation(command);
+  PreparedRun run = PrepareValidation(host, command);
   if (!command.out.empty()) MakeFolder(command.out);
   const bool table = command.format == "table";
   std::optional<Progress> progress;
@@ -108,23 +93,11 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
 }
 
 ExitCode ValidateVerb(const Command& command, Console& console) {
-  MustBeKnown(command.device);
-  if (!HasCpuKernels()) throw UserError("validate: this program was built without oneDNN, which the CPU device needs");
+  const DeviceChoice choice = DeviceByName(command.device);
   const SteadyClock clock;
   OwnProcessMemory memory;
-  ValidateHost host;
+  ValidateHost host = choice.kind->validate(choice.index, command.seed, clock);
   host.memory = &memory;
-  host.load = LoadAverage;
-  host.make = [&](const Network& network, double link_rate) {
-    const CpuDeviceOptions options{.link_rate = link_rate, .seed = command.seed};
-    auto device = std::make_unique<CpuDevice>(network, options, clock);
-    const CpuDevice* const cpu = device.get();
-    return OpenDevice{.device = std::move(device),
-                      .clock = &clock,
-                      .losses = [cpu] { return cpu->losses(); },
-                      .host_bytes = [cpu] { return cpu->host_bytes(); },
-                      .placement = [cpu] { return cpu->pinning(); }};
-  };
   return ValidateWith(host, command, console);
 }
 

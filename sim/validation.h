@@ -42,8 +42,9 @@ struct ValidationRow {
   std::string stratum;   // of a random plan
   bool random = false;
   bool feasible = false;
-  std::string reason;   // why not; or what failed while it ran
-  bool failed = false;  // it is feasible and did not run to its end
+  std::string reason;    // why not; or what failed while it ran
+  bool failed = false;   // it is feasible and did not run to its end
+  bool refused = false;  // failed before it began: the library does not compute one of its kernels
 
   Nanos predicted = 0;
   std::vector<std::vector<double>> step_times;  // nanoseconds, by round

@@ -1,10 +1,15 @@
 // The journal of a calibration: what was written is found again, whatever ended the writing.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "calibrate/sample_file.h"
 #include "hw/document.h"
 #include "tests/bench_samples.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -17,8 +22,6 @@ std::string Refusal(BenchJournal& journal, const Sample& identity) {
   }
   return "";
 }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Three rows of a journal.
 std::string WriteThree(const TemporaryFolder& folder) {
@@ -96,6 +99,33 @@ TEST_CASE("a new calibration does not touch an old journal") {
   BenchJournal journal(folder.Path("a.samples.csv"));
   CHECK_THROWS_WITH(journal.Create(), Catch::Contains("--resume continues it"));
   CHECK(folder.Read("a.samples.csv") == text);
+}
+
+TEST_CASE("a path that leads nowhere is the user's error, with the path and the reason") {
+  const TemporaryFolder folder("journal");
+  const std::string name(300, 'n');  // longer than file systems take
+  const std::string path = folder.Path(name + ".samples.csv");
+  BenchJournal created(path);
+  CHECK_THROWS_AS(created.Create(), UserError);
+  CHECK_THROWS_WITH(created.Create(),
+                    Catch::Contains(name) && Catch::Contains("cannot be written: File name too long"));
+  BenchJournal resumed(path);
+  CHECK(Contains(Refusal(resumed, MadeUpIdentity()), "cannot be written: File name too long"));
+}
+
+TEST_CASE("a torn line that the system does not let go is the user's error") {
+  const TemporaryFolder folder("journal");
+  const std::string torn = WriteThree(folder) + "made-up,2 co";
+  // A file in memory that may not become shorter: nobody may cut it, root neither.
+  const int file = memfd_create("journal", MFD_ALLOW_SEALING);
+  REQUIRE(file >= 0);
+  REQUIRE(write(file, torn.data(), torn.size()) == static_cast<ssize_t>(torn.size()));
+  REQUIRE(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  BenchJournal journal(path);
+  CHECK(Refusal(journal, MadeUpIdentity()) ==
+        path + ": error: the journal's torn last line cannot be cut off: Operation not permitted");
+  close(file);
 }
 
 TEST_CASE("to resume what was never begun is to begin") {

@@ -2,10 +2,14 @@
 #include "calibrate/bench_run.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <map>
+#include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "calibrate/bench_grid.h"
+#include "calibrate/device.h"
 #include "calibrate/sample_file.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
@@ -33,6 +37,7 @@ class MadeUpDevice : public BenchTarget, public Clock {
   }
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override {
     if (lives-- == 0) throw Killed();
+    if (fails && item.call == "event_record") fails();
     now += kSecond;
     ++measured;
     hopeless.push_back(options.hopeless);
@@ -53,6 +58,7 @@ class MadeUpDevice : public BenchTarget, public Clock {
   double gemm = 2e6;
   OpKind refused = OpKind::kCopy, noisy = OpKind::kCopy;
   std::vector<double> hopeless;
+  std::function<void()> fails{};  // throws what measuring a host call ends with
 };
 
 class StopAfter : public BenchWatcher {
@@ -187,6 +193,87 @@ TEST_CASE("the budget is shared among the groups") {
   CHECK(journal.samples().back().contention == "none");
   CHECK(watcher.done == std::vector<BenchGroup>{BenchGroup::kCopies, BenchGroup::kHost, BenchGroup::kNetworks,
                                                 BenchGroup::kBeside, BenchGroup::kAgain});
+}
+
+TEST_CASE("what the journal has is not left out, however late it is") {
+  const std::vector<BenchItem> plan = TinyPlan();
+  MadeUpDevice device;
+  BenchJournal whole("");
+  RunIt(plan, device, whole);
+  // A journal of everything but the copies: the first one takes longer than the whole budget.
+  BenchJournal journal("");
+  for (const Sample& sample : whole.samples()) {
+    if (sample.what != SampleKind::kCopy) journal.Append(sample);
+  }
+  const auto copies = static_cast<int>(std::count_if(
+      plan.begin(), plan.end(), [](const BenchItem& item) { return item.kind == BenchItem::Kind::kCopy; }));
+  REQUIRE(copies > 1);
+  MadeUpDevice again;
+  StopAfter watcher(kNever);
+  const BenchReport report =
+      RunBench(plan, again, again, {.budget = kSecond / 2, .loop = {}, .date = ""}, journal, watcher);
+  CHECK(again.measured == 1);
+  CHECK(report.left_out == copies - 1);
+  CHECK(report.known == static_cast<int>(plan.size()) - copies);
+}
+
+TEST_CASE("a launch of which a killed run left one algorithm is late, and measured when there is time after all") {
+  const std::vector<BenchItem> plan = TinyPlan();
+  MadeUpDevice device;
+  BenchJournal whole("");
+  RunIt(plan, device, whole);
+  BenchJournal journal("");
+  Sample missing;
+  for (const Sample& sample : whole.samples()) {
+    const bool gone = missing.algorithm.empty() && sample.algorithm == "gemm" && sample.contention == "none";
+    if (gone) missing = sample;
+    if (!gone) journal.Append(sample);
+  }
+  REQUIRE(missing.algorithm == "gemm");
+  MadeUpDevice again;
+  again.now = 0;
+  StopAfter watcher(kNever);
+  const BenchReport none = RunBench(plan, again, again, {.budget = -1, .loop = {}, .date = ""}, journal, watcher);
+  CHECK(none.left_out == 1);
+  CHECK(again.measured == 0);
+  const BenchReport rest = RunIt(plan, again, journal);
+  CHECK(rest.left_out == 0);
+  CHECK(again.measured == 1);
+  CHECK(Counted(journal) == Counted(whole));
+}
+
+TEST_CASE("what is stopped counts as left out unless the journal has it") {
+  const std::vector<BenchItem> plan = TinyPlan();
+  MadeUpDevice device;
+  BenchJournal journal("");
+  RunIt(plan, device, journal);
+  const BenchReport report = RunIt(plan, device, journal, 3);
+  CHECK(report.stopped);
+  CHECK(report.left_out == 0);
+  CHECK(report.known == static_cast<int>(plan.size()));
+}
+
+TEST_CASE("a device or a system that fails is told as the user's error, and the journal keeps what there is") {
+  const std::pair<std::function<void()>, std::string> failures[] = {
+      {[] { throw DeviceError(Fault::kFailed, kNoInstruction, "no thread for stream 1"); }, "no thread for stream 1"},
+      {[] { throw std::bad_alloc(); }, "there is not enough memory"},
+      {[] { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "thread"); },
+       "thread: "},
+  };
+  for (const auto& [fails, why] : failures) {
+    MadeUpDevice device;
+    device.fails = fails;
+    BenchJournal journal("");
+    std::string message;
+    try {
+      RunIt(TinyPlan(), device, journal);
+    } catch (const UserError& error) {
+      message = error.what();
+    }
+    CHECK(message.starts_with("host call event_record cannot be measured on this device: " + why));
+    CHECK(static_cast<int>(journal.samples().size()) == device.measured);
+    CHECK(device.measured > 0);
+  }
 }
 
 TEST_CASE("what was late is measured when there is time after all") {

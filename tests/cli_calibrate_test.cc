@@ -11,11 +11,13 @@
 #include <thread>
 
 #include "calibrate/bench_journal.h"
+#include "calibrate/cpu/pin.h"
 #include "calibrate/sample_file.h"
 #include "hw/machine.h"
 #include "sim/random.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -48,8 +50,6 @@ class Tiny {
   TemporaryFolder folder_;
   std::string network_;
 };
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Runs the command line in a process of its own and sends it a signal after a while; how it ended, as waitpid() says.
 int RunAndKill(const std::vector<std::string>& words, int signal, std::chrono::milliseconds after) {
@@ -88,27 +88,30 @@ TEST_CASE("killed and interrupted twenty times: files stay valid, nothing is mea
   const Tiny tiny;
   Random random(11);
   std::size_t rows = 0;
+  int cut = 0;  // runs that did not reach the end
   for (int kill_number = 0; kill_number < 20; ++kill_number) {
     const int signals[] = {SIGKILL, SIGINT, SIGTERM};
     const int signal = signals[random.Below(3)];
-    const int status = RunAndKill(tiny.Words({"--resume"}), signal, std::chrono::milliseconds(random.Below(250)));
+    const int status = RunAndKill(tiny.Words({"--resume"}), signal, std::chrono::milliseconds(random.Below(100)));
     INFO(kill_number << " signal " << signal << " status " << status);
     // Before the handler is there a signal ends the process as usual; afterwards it leaves in good order.
     const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == signal;
     const bool left =
         WIFEXITED(status) && (WEXITSTATUS(status) == kExitInterrupted || WEXITSTATUS(status) == kExitDone);
     CHECK((killed || left));
+    cut += killed || WEXITSTATUS(status) == kExitInterrupted ? 1 : 0;
     if (std::filesystem::exists(tiny.Profile())) CHECK_NOTHROW(LoadMachine(tiny.Profile()));
     if (!std::filesystem::exists(tiny.JournalPath())) continue;
     const std::size_t now = CheckJournal(tiny.Journal());
     CHECK(now >= rows);
     rows = now;
   }
+  CHECK(cut >= 15);  // or there was nothing to be torn
   const Outcome rest = Spillway(tiny.Words({"--resume"}));
   CHECK(rest.status == kExitDone);
   CHECK(Contains(rest.err, std::to_string(rows) + " were in the journal"));
   const std::string journal = tiny.Journal();
-  CHECK(CheckJournal(journal) > rows);
+  CHECK(CheckJournal(journal) >= rows);
   const Machine machine = LoadMachine(tiny.Profile());
   CHECK(machine.name == "mine");
   CHECK(machine.devices[0].measured.size() > 5);
@@ -130,7 +133,7 @@ TEST_CASE("killed and interrupted twenty times: files stay valid, nothing is mea
   CHECK(Contains(anew.err, "--resume continues it"));
   const Outcome other = Spillway(tiny.Words({"--resume", "--protocol", "cold", "--threads", "2"}));
   CHECK(other.status == kExitWrongInput);
-  CHECK(Contains(other.err, "set-up"));
+  CHECK(Contains(other.err, AllowedCores().size() > 1 ? "set-up" : "--threads: computes on 2 threads"));
   CHECK(tiny.Journal() == journal);
 }
 
@@ -154,11 +157,14 @@ TEST_CASE("mistakes on the command line") {
     CHECK_FALSE(std::filesystem::exists(tiny.Profile()));
     CHECK_FALSE(std::filesystem::exists(tiny.JournalPath()));
   };
-  says({"calibrate", "--device", "cuda:0", "-o", tiny.Profile()}, "this build has no CUDA device");
+  says({"calibrate", "--device", "cuda:1000", "-o", tiny.Profile()}, "CUDA");  // no machine has so many
+  says({"calibrate", "--device", "cuda:one", "-o", tiny.Profile()}, "expected a device such as cuda:0");
   says({"calibrate", "--device", "cpy", "-o", tiny.Profile()}, "did you mean 'cpu'?");
   says({"calibrate", "--device", "cpu", "-o", tiny.folder().Path("mine")}, "ends in .yaml");
   says({"calibrate", "--device", "cpu"}, "--output");
   says(tiny.Words({"--budget", "300"}), "--budget: expected a duration with a unit");
+  says({"calibrate", "--device", "cpu", "-o", tiny.folder().Path(std::string(300, 'n') + ".yaml")},
+       "nnn.samples.csv: error: the journal cannot be written: File name too long");
   says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--link-rate", "2"}, "--link-rate: expected a rate");
   says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--protocol", "hot"}, "expected step, cold or warm");
   says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--networks", "cifar-vg,cifar-resnet20:0"},

@@ -251,6 +251,9 @@ TEST_CASE("an output folder that cannot be made is refused before anything runs"
   CHECK(outcome.status == 2);
   CHECK(outcome.out.empty());
   CHECK(Contains(outcome.err, "cannot write"));
+  const Outcome endless = Spillway({"run", file, "--out", folder.Path(std::string(300, 'n'))});
+  CHECK(endless.status == 2);
+  CHECK(Contains(endless.err, "nnn': File name too long"));
 }
 
 }  // namespace

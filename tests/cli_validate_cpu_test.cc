@@ -1,8 +1,14 @@
 // spillway validate for real, on this machine's processor: that plans keep to their memory and compute what in-core
 // training computes. Times are measured and decide nothing here.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "calibrate/cpu/pin.h"
 #include "hw/machine.h"
+#include "hw/measured_op_text.h"
+#include "model/kernel_form.h"
+#include "model/launch_text.h"
+#include "model/network.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 
@@ -10,10 +16,11 @@ namespace spillway {
 namespace {
 
 // A processor of a flop and a byte per nanosecond, convolutions granted `workspace`.
-std::string Profile(const std::string& workspace) {
+std::string Profile(const std::string& workspace, int threads) {
   Machine machine = LoadMachine("unit");
   machine.name = "tiny";
   machine.devices[0].name = "cpu0";
+  machine.devices[0].multiprocessors = threads;
   for (const char* pass : {"forward", "backward_data", "backward_filter"}) {
     CostLaw law;
     law.op = "convolution";
@@ -28,15 +35,15 @@ std::string Profile(const std::string& workspace) {
 
 class Folder {
  public:
-  explicit Folder(const std::string& workspace) : folder_("validate-cpu") {
-    folder_.Write("tiny.yaml", Profile(workspace));
+  explicit Folder(const std::string& workspace, int threads = 1) : folder_("validate-cpu") {
+    folder_.Write("tiny.yaml", Profile(workspace, threads));
   }
   Outcome Run(const std::string& network, const std::string& memory, const std::vector<std::string>& words = {}) const {
     const std::string scenario =
         folder_.Write("s.yaml", "name: real\nnetwork: {zoo: " + network + "}\nmachines: tiny.yaml\nmemory: " + memory +
                                     "\nlink: 4 GB/s\nstrategies: [in-core, swap-all, recompute-all]\n");
-    std::vector<std::string> line = {"validate", scenario, "--device",          "cpu",      "--steps",
-                                     "5",        "--out",  folder_.Path("out"), "--format", "csv"};
+    std::vector<std::string> line = {"validate", scenario, "--device", "cpu",
+                                     "--steps",  "5",      "--out",    folder_.Path("out")};
     line.insert(line.end(), words.begin(), words.end());
     return Spillway(line);
   }
@@ -54,7 +61,7 @@ std::size_t CountOf(const std::string& text, const std::string& what) {
 
 TEST_CASE("a residual network out of core: bit for bit what in-core training computes, within its memory") {
   const Folder f("4 MiB");
-  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "11 MB", {"--random", "2"});
+  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "8 MB", {"--random", "2", "--format", "csv"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);  // no byte beyond the highest address, nothing that differs
   CHECK(CountOf(outcome.out, ",bitwise,") == 2 + 2);
@@ -64,18 +71,65 @@ TEST_CASE("a residual network out of core: bit for bit what in-core training com
 
 TEST_CASE("dropout, pooling and normalisation across channels out of core") {
   const Folder f("4 MiB");
-  const Outcome outcome = f.Run("cifar-vgg, batch: 4", "35 MB", {"--strategies", "swap-all,pooch"});
+  const Outcome outcome = f.Run("cifar-vgg, batch: 4", "35 MB", {"--strategies", "swap-all,pooch", "--format", "csv"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);
   CHECK(CountOf(outcome.out, ",bitwise,") == 2);
 }
 
-TEST_CASE("a workspace that no algorithm can do with: the op is named, nothing crashes") {
+TEST_CASE("a profile whose workspaces no algorithm can do with: plans grant what the library asks for") {
   const Folder f("512 B");
-  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "11 MB");
+  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "8 MB", {"--random", "2"});
   INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.out, Catch::Contains("note: tiny: the device wants another workspace than modelled for "));
+  CHECK(CountOf(outcome.out, "bitwise") == 2 + 2);
+}
+
+TEST_CASE("a measured algorithm and workspaces that are not the library's: it is asked and the plans run") {
+  const Network network = BuildZooNetwork("cifar-resnet20", {.batch = 4});
+  Machine machine = LoadMachine("unit");
+  machine.name = "tiny";
+  machine.devices[0].name = "cpu0";
+  for (const Op& op : BuildTrainingStep(network).ops) {
+    if (op.kind != OpKind::kConvolution) continue;
+    Launch launch = LaunchOf(op);
+    const bool strided = launch.shape.stride[1] > 1;  // oneDNN has no Winograd for these
+    launch.algorithm = AlgorithmByName(op.kind, op.pass, strided ? "winograd" : "direct");
+    MeasuredOp measured = MeasuredOpOf(launch);
+    measured.time = 100'000;
+    measured.workspace = 64;
+    const auto same = [&](const MeasuredOp& other) { return MeasuredKey(other) == MeasuredKey(measured); };
+    auto& all = machine.devices[0].measured;
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(measured);
+  }
+  machine.devices[0].measured_source = {Source::Kind::kMeasured, "a test"};
+  const Folder f("0 B");
+  f.folder().Write("tiny.yaml", MachineToYaml(machine));
+  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "8 MB");
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.out, Catch::Contains("others the modelled algorithm is not offered"));
+}
+
+TEST_CASE("kernels compute on as many threads as the profile was measured with") {
+  const std::vector<int> cores = AllowedCores();
+  const int all = static_cast<int>(cores.size());
+  // All of them, so that copies and the host share them with kernels; with one core that is so anyway.
+  const Folder f("4 MiB", all);
+  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "11 MB", {"--strategies", "swap-all"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.out, Catch::Contains("everything on " + CoresText(cores)));
+}
+
+TEST_CASE("a profile of more threads than there are cores is refused before anything runs") {
+  const int cores = static_cast<int>(AllowedCores().size());
+  const Folder f("4 MiB", cores + 1);
+  const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "11 MB");
   CHECK(outcome.status == kExitWrongInput);
-  CHECK_THAT(outcome.err, Catch::Contains("(refused)") && Catch::Contains(":forward"));
+  CHECK_THAT(outcome.err, Catch::StartsWith("tiny: computes on " + std::to_string(cores + 1) + " threads, but"));
+  CHECK(outcome.out.empty());
 }
 
 TEST_CASE("below the working set nothing runs") {

@@ -1,6 +1,7 @@
 // spillway validate as a user meets it, on a device in virtual time: what is printed, written and returned.
 #include <catch2/catch.hpp>
 
+#include "model/kernel_form.h"
 #include "scenarios/validate.h"
 #include "tests/command_line.h"
 #include "tests/scripted_device.h"
@@ -47,13 +48,16 @@ class Folder {
                          "strategies: [in-core, swap-all, recompute-all]\n" +
                              more);
   }
-  Outcome Run(const std::string& more, const std::vector<std::string>& words = {}, Reality* reality = nullptr) const {
+  Outcome Run(const std::string& more, const std::vector<std::string>& words = {}, Reality* reality = nullptr,
+              const AskDevice& ask = {}) const {
     Reality usual;
     if (reality == nullptr) reality = &usual;
     const CostModel costs(machine_);
     std::vector<std::unique_ptr<ScriptedDevice>> clocks;
     ValidateHost host;
-    host.make = [&](const Network&, double rate) {
+    if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
+    host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {
+      const double rate = terms.link_rate;
       reality->rates.push_back(rate);
       FakeOptions options;
       options.injections = reality->injections;
@@ -171,14 +175,54 @@ TEST_CASE("a stated expectation is judged by what was measured") {
   CHECK_THAT(outcome.err, Catch::Contains("a test"));
 }
 
-TEST_CASE("a kernel that the library refuses and memory that is not there are the user's to know") {
+TEST_CASE("memory that is not there is the user's to know") {
   const Folder f;
   Reality reality;
   reality.injections = {{Injection::What::kNoArena, 0}};
   CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality), Catch::StartsWith("measuring the link: no arena of"));
-  // The link's Programs have no kernels.
-  reality.injections = {{Injection::What::kKernelRefused, 5}};
-  CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality), Catch::Contains("(refused)") && Catch::Contains(":forward"));
+}
+
+TEST_CASE("plans that the library refuses are rows that say so; other cases go on, status 1") {
+  const Folder f;
+  Reality reality;
+  // The link's Programs have no kernels; only recomputation has more than the step has ops.
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("cifar-resnet20", {.batch = 2}));
+  const auto first_beyond = static_cast<std::uint32_t>(step.ops.size());
+  reality.injections = {{Injection::What::kKernelRefused, first_beyond}};
+  const Outcome outcome = f.Run("memory: [5 MB, 5500 kB]\nlink: 1 GB/s\n", {"--out", f.folder().Path("out")}, &reality);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitExpectationFailed);
+  CHECK(CountOf(outcome.out, "recompute-all  not run: refused: ") == 2);
+  CHECK(CountOf(outcome.err, "recompute-all not run: refused: ") == 2);
+  CHECK(CountOf(f.folder().Read("out/validation.csv"), ",bitwise,") == 2);  // swap-all at both limits
+}
+
+TEST_CASE("plans grant the workspaces that the device wants, once it was asked") {
+  const Folder f;
+  Reality reality;
+  int asked = 0;
+  const auto algorithm = [&](const Launch& launch) {
+    ++asked;
+    const auto direct = AlgorithmByName(launch.kind, launch.pass, "direct");
+    return std::vector<OfferedAlgorithm>{{direct, launch.pass == Pass::kForward ? Bytes{4096} : Bytes{0}}};
+  };
+  const Outcome outcome = f.Run("memory: 5 MB\nlink: [1 GB/s, 2 GB/s]\n", {}, &reality, algorithm);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  // The profile knows of no workspace. Once for both links: both are of one profile.
+  CHECK(asked > 0);
+  const std::string all = std::to_string(asked);
+  CHECK_THAT(outcome.out, Catch::Contains("note: unit: the device wants another workspace than modelled for"));
+  CHECK_THAT(outcome.out, Catch::Contains(" of " + all + " convolutions, by at most 4.10 kB\n"));
+}
+
+TEST_CASE("an op that the device does not compute ends the validation before anything runs") {
+  const Folder f;
+  Reality reality;
+  const auto nothing = [](const Launch&) { return std::vector<OfferedAlgorithm>{}; };
+  CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality, nothing),
+                    Catch::StartsWith("conv1:forward: the device offers no algorithm for convolution forward"));
+  CHECK(reality.rates.empty());
 }
 
 TEST_CASE("pools cannot be validated, nor profiles of other devices") {
@@ -191,9 +235,12 @@ TEST_CASE("pools cannot be validated, nor profiles of other devices") {
 
 TEST_CASE("mistakes on the command line") {
   CHECK(Spillway({"validate"}).status == kExitWrongInput);
-  const Outcome device = Spillway({"validate", "x.yaml", "--device", "cuda:0"});
+  const Outcome device = Spillway({"validate", "x.yaml", "--device", "cud:0"});
   CHECK(device.status == kExitWrongInput);
-  CHECK_THAT(device.err, Catch::StartsWith("--device: unknown device 'cuda:0'"));
+  CHECK_THAT(device.err, Catch::StartsWith("--device: unknown device 'cud:0'; did you mean 'cuda'?"));
+  const Outcome gpu = Spillway({"validate", "x.yaml", "--device", "cuda:1000"});  // no machine has so many
+  CHECK(gpu.status == kExitWrongInput);
+  CHECK_THAT(gpu.err, Catch::Contains("CUDA"));
   CHECK(Spillway({"validate", "x.yaml", "--steps", "0"}).status == kExitWrongInput);
   CHECK(Spillway({"validate", "x.yaml", "--random", "-1"}).status == kExitWrongInput);
 }

@@ -54,7 +54,7 @@ std::array<std::size_t, 3> Sizes(const OpShape& s, Pass pass) {
 
 // The number of algorithms compared.
 int CompareWorkspaces(CpuKernels& kernels, const OpShape& shape, Pass pass, bool accumulate) {
-  const CpuCall call = Call(OpKind::kConvolution, pass, shape, accumulate);
+  const OpCall call = Call(OpKind::kConvolution, pass, shape, accumulate);
   int compared = 0;
   for (const CpuAlgorithm& algorithm : kernels.Algorithms(call)) {
     const auto names = AlgorithmNames(OpKind::kConvolution, pass);
@@ -79,7 +79,7 @@ TEST_CASE("convolution: every pass and algorithm computes what loops compute") {
     const auto [first, second, result] = Sizes(test.shape, pass);
     const Values a = RandomValues(first, 1), b = RandomValues(second, 2), before = RandomValues(result, 3);
     for (const bool accumulate : {false, true}) {
-      CpuCall call = Call(OpKind::kConvolution, pass, test.shape, accumulate);
+      OpCall call = Call(OpKind::kConvolution, pass, test.shape, accumulate);
       const Values expected = ConvolutionReference(test.shape, pass, a, b, accumulate ? before : Values(result, 0.0f));
       const std::vector<CpuAlgorithm> algorithms = kernels.Algorithms(call);
       REQUIRE(!algorithms.empty());
@@ -99,7 +99,7 @@ TEST_CASE("convolution: every pass and algorithm computes what loops compute") {
 
 TEST_CASE("convolution: algorithms are told apart, and workspace is what they need") {
   CpuKernels kernels;
-  CpuCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
+  OpCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
   const std::vector<CpuAlgorithm> algorithms = kernels.Algorithms(call);
   const auto names = AlgorithmNames(OpKind::kConvolution, Pass::kForward);
   std::set<std::string> found;
@@ -137,7 +137,7 @@ TEST_CASE("convolution: the forms of cost models never ask for less workspace th
 
 TEST_CASE("convolution: algorithm 0 is the first one that fits") {
   CpuKernels kernels;
-  CpuCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
+  OpCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
   const std::vector<CpuAlgorithm> algorithms = kernels.Algorithms(call);
   CHECK(kernels.Prepare(call).implementation() == algorithms[0].implementation);
   for (const CpuAlgorithm& algorithm : algorithms) {
@@ -150,7 +150,7 @@ TEST_CASE("convolution: algorithm 0 is the first one that fits") {
 
 TEST_CASE("equal calls share a kernel") {
   CpuKernels kernels;
-  const CpuCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[1].shape);
+  const OpCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[1].shape);
   const CpuKernel& kernel = kernels.Prepare(call);
   CHECK(&kernels.Prepare(call) == &kernel);
   CHECK(&kernels.Prepare(Call(OpKind::kConvolution, Pass::kForward, Cases()[2].shape)) != &kernel);
@@ -159,7 +159,7 @@ TEST_CASE("equal calls share a kernel") {
 
 TEST_CASE("what cannot be computed is refused by name") {
   CpuKernels kernels;
-  CpuCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
+  OpCall call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
   call.launch.shape.out.h = 4;  // not what window and stride make of 9
   CHECK_THROWS_WITH(kernels.Prepare(call), Catch::Contains("oneDNN refuses convolution forward 2x16x9x9 to 2x32x4x9"));
   call = Call(OpKind::kConvolution, Pass::kForward, Cases()[0].shape);
@@ -181,7 +181,7 @@ TEST_CASE("linear: every pass computes what loops compute") {
     const Values a = RandomValues(first, 1), b = RandomValues(second, 2), before = RandomValues(result, 3);
     for (const bool accumulate : {false, true}) {
       INFO(PassName(pass) << ' ' << accumulate);
-      const CpuCall call = Call(OpKind::kLinear, pass, shape, accumulate);
+      const OpCall call = Call(OpKind::kLinear, pass, shape, accumulate);
       const Values start = accumulate ? before : Values(result, 0.0f);
       CHECK(Difference(Result(kernels, call, {a, b}, before), ConvolutionReference(flat, pass, a, b, start)) < 1e-5);
     }
@@ -193,7 +193,7 @@ TEST_CASE("two threads compute what one does") {
   const OpShape shape = Cases()[0].shape;
   for (const Pass pass : kPasses) {
     const auto [first, second, result] = Sizes(shape, pass);
-    const CpuCall call = Call(OpKind::kConvolution, pass, shape);
+    const OpCall call = Call(OpKind::kConvolution, pass, shape);
     const std::vector<Values> reads{RandomValues(first, 1), RandomValues(second, 2)};
     const Values zero(result, 0.0f);
     CHECK(Difference(Result(two, call, reads, zero), Result(one, call, reads, zero)) < 1e-4);

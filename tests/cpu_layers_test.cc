@@ -48,8 +48,8 @@ Values PoolReference(const OpShape& s, bool maximum, const Values& x) {
 
 // Checks backward(reads) against differences of forward, and that accumulation adds to what is there.
 template <typename Forward>
-void CheckBackward(CpuKernels& kernels, CpuCall call, const std::vector<Values>& reads, Forward forward,
-                   const Values& x, const Values& dy, float step, const CpuArguments& arguments = {}) {
+void CheckBackward(CpuKernels& kernels, OpCall call, const std::vector<Values>& reads, Forward forward, const Values& x,
+                   const Values& dy, float step, const CpuArguments& arguments = {}) {
   const Values expected = NumericGradient(forward, x, dy, step);
   const Values before = RandomValues(x.size(), 99);
   const Values got = Result(kernels, call, reads, before, arguments);
@@ -67,7 +67,7 @@ TEST_CASE("max pooling") {
   const OpShape& s = GENERATE(from_range(Pools()));
   Values x(Count(s.in));  // all different by more than the step
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % x.size()) / 16.0f;
-  const CpuCall call = Call(OpKind::kMaxPool, Pass::kForward, s);
+  const OpCall call = Call(OpKind::kMaxPool, Pass::kForward, s);
   const auto forward = [&](const Values& in) { return Result(kernels, call, {in}, Values(Count(s.out))); };
   const Values y = forward(x), dy = RandomValues(s.out, 2);
   CHECK(y == PoolReference(s, true, x));
@@ -77,7 +77,7 @@ TEST_CASE("max pooling") {
 TEST_CASE("max pooling: the first of equal elements gets the gradient") {
   CpuKernels kernels;
   const OpShape s = Pool({1, 1, 1, 2, 2}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}, {1, 1, 1});
-  const CpuCall call = Call(OpKind::kMaxPool, Pass::kBackward, s);
+  const OpCall call = Call(OpKind::kMaxPool, Pass::kBackward, s);
   CHECK(Result(kernels, call, {{1, 3, 3, 3}, {3}, {5}}, Values(4)) == Values{0, 5, 0, 0});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("average pooling") {
   CpuKernels kernels;
   const OpShape& s = GENERATE(from_range(Pools()));
   const Values x = RandomValues(s.in, 1), dy = RandomValues(s.out, 2);
-  const CpuCall call = Call(OpKind::kAveragePool, Pass::kForward, s);
+  const OpCall call = Call(OpKind::kAveragePool, Pass::kForward, s);
   const auto forward = [&](const Values& in) { return Result(kernels, call, {in}, Values(Count(s.out))); };
   CHECK(Difference(forward(x), PoolReference(s, false, x)) < 1e-6);
   CheckBackward(kernels, Call(OpKind::kAveragePool, Pass::kBackward, s), {dy}, forward, x, dy, 0.5f);
@@ -95,7 +95,7 @@ TEST_CASE("ReLU, in place too") {
   CpuKernels kernels;
   const OpShape s = Same(GENERATE(kFlat, kDeep));
   const Values x = RandomValues(s.in, 1), dy = RandomValues(s.in, 2);
-  const CpuCall forward = Call(OpKind::kRelu, Pass::kForward, s), backward = Call(OpKind::kRelu, Pass::kBackward, s);
+  const OpCall forward = Call(OpKind::kRelu, Pass::kForward, s), backward = Call(OpKind::kRelu, Pass::kBackward, s);
   Values expected = x, gradient = dy;
   for (std::size_t i = 0; i < x.size(); ++i) {
     expected[i] = std::max(x[i], 0.0f);
@@ -104,7 +104,7 @@ TEST_CASE("ReLU, in place too") {
   const Values y = Result(kernels, forward, {x}, Values(x.size(), NAN));
   CHECK(y == expected);
   CHECK(Result(kernels, backward, {y, dy}, Values(x.size(), NAN)) == gradient);
-  CpuCall adding = backward;
+  OpCall adding = backward;
   adding.launch.accumulate = true;
   CHECK(Result(kernels, adding, {y, dy}, Values(x.size(), 0.0f)) == gradient);
 
@@ -179,7 +179,7 @@ TEST_CASE("batch norm: backward") {
   const std::size_t channels = static_cast<std::size_t>(shape.c);
   const Values x = RandomValues(shape, 1), scale = RandomValues(channels, 2), shift = RandomValues(channels, 3);
   const Values dy = RandomValues(shape, 4);
-  const CpuCall call = Call(OpKind::kBatchNorm, Pass::kForward, Same(shape));
+  const OpCall call = Call(OpKind::kBatchNorm, Pass::kForward, Same(shape));
   std::vector<Values> saved;
   const auto forward = [&](const Values& in, const Values& by, const Values& to) {
     saved = {Values(in.size()), Values(channels), Values(channels)};
@@ -188,7 +188,7 @@ TEST_CASE("batch norm: backward") {
   };
   forward(x, scale, shift);
   const std::vector<Values> reads{x, dy, scale, saved[1], saved[2]};
-  CpuCall backward = Call(OpKind::kBatchNorm, Pass::kBackward, Same(shape));
+  OpCall backward = Call(OpKind::kBatchNorm, Pass::kBackward, Same(shape));
   const Values before = RandomValues(shape, 5);
   std::vector<Values> writes{before, Values(channels), Values(channels)};
   RunCall(kernels, backward, reads, writes);
@@ -230,7 +230,7 @@ TEST_CASE("local response normalisation") {
     }
     expected[i] = static_cast<float>(x[i] * std::pow(2 + 1e-4 * sum, -0.75));
   }
-  const CpuCall call = Call(OpKind::kLrn, Pass::kForward, s);
+  const OpCall call = Call(OpKind::kLrn, Pass::kForward, s);
   const auto forward = [&](const Values& in) { return Result(kernels, call, {in}, Values(in.size())); };
   const Values y = forward(x), dy = RandomValues(s.in, 2);
   CHECK(Difference(y, expected) < 1e-5);
@@ -244,7 +244,7 @@ TEST_CASE("softmax and its loss") {
   const std::size_t positions = static_cast<std::size_t>(s.in.n * s.in.Spatial());
   std::vector<std::int32_t> labels;
   for (std::size_t i = 0; i < positions; ++i) labels.push_back(static_cast<std::int32_t>(i * 3) % 5);
-  const CpuCall call = Call(OpKind::kSoftmaxLoss, Pass::kForward, s);
+  const OpCall call = Call(OpKind::kSoftmaxLoss, Pass::kForward, s);
   // A "result" of one element, so that the gradient is that of the loss.
   const auto loss = [&](const Values& in) {
     return Values{static_cast<float>(CrossEntropy(s.in, Result(kernels, call, {in}, Values(in.size())), labels))};
@@ -269,7 +269,7 @@ TEST_CASE("bias, in place") {
   kernels.Prepare(Call(OpKind::kBias, Pass::kForward, s)).Run({.reads = reads, .writes = {reads.data(), 1}});
   CHECK(x == Values{11, 12, 23, 24, 15, 16, 27, 28});
   // 1 + 2 + 5 + 6 = 14 and 3 + 4 + 7 + 8 = 22
-  const CpuCall backward = Call(OpKind::kBias, Pass::kBackwardBias, s);
+  const OpCall backward = Call(OpKind::kBias, Pass::kBackwardBias, s);
   CHECK(Result(kernels, backward, {{1, 2, 3, 4, 5, 6, 7, 8}}, Values(2)) == Values{14, 22});
   const OpShape large = Same({3, 2, 1, 5, 7});  // 35 elements a plane: not a multiple of the lanes
   CHECK(Result(kernels, Call(OpKind::kBias, Pass::kBackwardBias, large), {Values(Count(large.in), 1)}, Values(2)) ==

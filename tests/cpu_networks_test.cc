@@ -4,36 +4,10 @@
 
 #include "model/network_builder.h"
 #include "tests/cpu_step_runner.h"
+#include "tests/training_networks.h"
 
 namespace spillway {
 namespace {
-
-// Every layer kind, forks, tensors used twice; inputs of a concat that want no gradient or have parts of it already.
-Network Everything() {
-  NetworkBuilder b("everything", {.n = 4, .c = 3, .h = 12, .w = 12});
-  const LayerId raw = b.AveragePool("raw", kNetworkInput, Square(0, 2, 2));  // needs no gradient
-  const LayerId stem = b.ConvolutionRelu("stem", kNetworkInput, Square(8, 3, 2, 1));
-  const LayerId left = b.Relu("left_relu", b.Lrn("left", stem));
-  const LayerId right = b.ConvolutionNormRelu("right", stem, Square(8, 3, 1, 1));
-  const LayerId twice = b.AddUp("twice", {left, left});
-  const LayerId sum = b.AddUp("sum", {twice, right, stem});
-  const LayerId all = b.Concat("all", {right, raw, sum, left, left});
-  const LayerId late = b.AddUp("late", {b.Convolution("mix", all, Square(8, 1)), right});
-  const LayerId pooled = b.MaxPool("pool", late, Square(0, 3, 2));
-  const LayerId dropped = b.Dropout("drop", b.Relu("relu", pooled), 0.3);
-  return b.Loss(b.Linear("fc", b.AveragePool("average", dropped, Square(0, 2)), 4));
-}
-
-Network Deep() {
-  NetworkBuilder b("deep", {.n = 2, .c = 2, .d = 4, .h = 6, .w = 6});
-  const LayerAttributes cube{.out_channels = 4, .window = {3, 3, 3}, .pad = {1, 1, 1}};
-  LayerAttributes grouped = cube;
-  grouped.groups = 2;
-  const LayerAttributes half{.window = {2, 2, 2}, .stride = {2, 2, 2}};
-  LayerId x = b.ConvolutionNormRelu("conv1", kNetworkInput, cube);
-  x = b.ConvolutionNormRelu("conv2", b.MaxPool("pool", x, half), grouped);
-  return b.Loss(b.Linear("fc", b.GlobalAveragePool("average", x), 3));
-}
 
 struct Case {
   const char* name;
@@ -104,12 +78,12 @@ TEST_CASE("the network of everything has the ops that are easy to get wrong") {
     return CallOf(network, step, static_cast<OpId>(found - step.ops.begin()));
   };
   // Channels: right 8, raw 3, sum 8, left 8, left 8.
-  CHECK(call("all:forward").slices == std::vector<CpuSlice>{{0, 0, 8}, {1, 8, 3}, {2, 11, 8}, {3, 19, 8}, {3, 27, 8}});
-  CHECK(call("all:backward").slices == std::vector<CpuSlice>{{0, 11, 8}, {1, 19, 8}});  // sum, left
-  CHECK(call("all:backward0").slices == std::vector<CpuSlice>{{0, 0, 8}});              // right: read by `late` too
-  CHECK(call("all:backward4").slices == std::vector<CpuSlice>{{0, 27, 8}});             // left once more
+  CHECK(call("all:forward").slices == std::vector<OpSlice>{{0, 0, 8}, {1, 8, 3}, {2, 11, 8}, {3, 19, 8}, {3, 27, 8}});
+  CHECK(call("all:backward").slices == std::vector<OpSlice>{{0, 11, 8}, {1, 19, 8}});  // sum, left
+  CHECK(call("all:backward0").slices == std::vector<OpSlice>{{0, 0, 8}});              // right: read by `late` too
+  CHECK(call("all:backward4").slices == std::vector<OpSlice>{{0, 27, 8}});             // left once more
   CHECK(call("all:backward").channels == 35);
-  CHECK(call("twice:forward").slices == std::vector<CpuSlice>{{.operand = 0}, {.operand = 0}});
+  CHECK(call("twice:forward").slices == std::vector<OpSlice>{{.operand = 0}, {.operand = 0}});
   CHECK(call("drop:forward").dropout_rate == 0.3);
 }
 

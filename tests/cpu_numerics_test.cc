@@ -9,78 +9,16 @@
 #include <ctime>
 
 #include "calibrate/cpu/event.h"
-#include "model/network_builder.h"
 #include "sim/layout.h"
 #include "sim/lower.h"
 #include "tests/cpu_training.h"
 #include "tests/random_plan.h"
+#include "tests/small_networks.h"
 
 namespace spillway {
 namespace {
 
 constexpr int kIterations = 3;
-
-// Every layer kind and what is hard about them, after GoogLeNet's modules: forks, concats, maps used twice, batch norm
-// and dropout in the middle.
-Network Modules() {
-  NetworkBuilder b("modules", {.n = 8, .c = 3, .h = 16, .w = 16});
-  LayerId x = b.Lrn("stem_norm", b.ConvolutionRelu("stem", kNetworkInput, Square(8, 3, 1, 1)));
-  for (const char* name : {"a", "b"}) {
-    const std::string module = name;
-    const LayerId one = b.ConvolutionNormRelu(module + "_1x1", x, Square(8, 1));
-    const LayerId three =
-        b.ConvolutionNormRelu(module + "_3x3", b.Dropout(module + "_drop", one, 0.25), Square(8, 3, 1, 1));
-    const LayerId pooled =
-        b.Convolution(module + "_proj", b.MaxPool(module + "_pool", x, Square(0, 3, 1, 1)), Square(8, 1));
-    x = b.AddUp(module + "_sum",
-                {b.Concat(module, {one, three, pooled}), b.ConvolutionRelu(module + "_skip", x, Square(24, 1))});
-  }
-  return b.Loss(b.Linear("fc", b.Dropout("drop", b.AveragePool("average", x, Square(0, 4, 4)), 0.5), 10));
-}
-
-Network ResNet() { return BuildZooNetwork("cifar-resnet20", {.batch = 8, .image = 16}); }
-
-// After VGG, without the parameters that most of it consists of.
-Network Vgg() {
-  NetworkBuilder b("vgg-like", {.n = 8, .c = 3, .h = 16, .w = 16});
-  LayerId x = kNetworkInput;
-  for (const char* block : {"1", "2", "3"}) {
-    const std::string name = block;
-    for (const char* layer : {"_1", "_2", "_3", "_4"})
-      x = b.ConvolutionRelu("conv" + name + layer, x, Square(16, 3, 1, 1));
-    x = b.MaxPool("pool" + name, x, Square(0, 2, 2));
-  }
-  x = b.Dropout("drop", b.Relu("relu4", b.Linear("fc4", x, 64)), 0.5);
-  return b.Loss(b.Linear("fc5", x, 10));
-}
-
-// After AlexNet, with LRN behind layers that do not need most of the memory by themselves.
-Network AlexNet() {
-  NetworkBuilder b("alexnet-like", {.n = 8, .c = 3, .h = 16, .w = 16});
-  LayerId x = b.MaxPool("pool1", b.ConvolutionRelu("conv1", kNetworkInput, Square(16, 5, 1, 2)), Square(0, 3, 2));
-  x = b.Lrn("norm2", b.ConvolutionRelu("conv2", x, Square(48, 3, 1, 1)));
-  x = b.ConvolutionRelu("conv3", x, Square(48, 3, 1, 1));
-  x = b.Lrn("norm4", b.ConvolutionRelu("conv4", x, Square(48, 3, 1, 1)));
-  x = b.Dropout("drop6", b.Relu("relu6", b.Linear("fc6", b.MaxPool("pool5", x, Square(0, 3, 2)), 32)), 0.5);
-  return b.Loss(b.Linear("fc7", b.Dropout("drop7", b.Relu("relu7", b.Linear("fc7a", x, 32)), 0.5), 10));
-}
-
-struct Entry {
-  const char* name;
-  Network (*build)();
-  const char* options;  // of the step
-};
-const std::vector<Entry> kNetworks = {
-    {"resnet", ResNet, "chainer"}, {"vgg", Vgg, "torch"}, {"alexnet", AlexNet, "plain"}, {"modules", Modules, "plain"}};
-
-// The strategy within the least share of the in-core peak that it can do with.
-Evaluation Tight(const CpuCase& c, const std::string& strategy, Bytes in_core) {
-  for (const int percent : {60, 70, 80, 90, 95}) {
-    Evaluation evaluation = c.Of(strategy, in_core * percent / 100);
-    if (evaluation.feasible) return evaluation;
-  }
-  return {};
-}
 
 bool Repeats(const CpuCase& c, const Program& program, OpKind kind) {
   return std::any_of(program.kernels.begin(), program.kernels.end(), [&](const Kernel& kernel) {
@@ -128,7 +66,7 @@ class PlainTraining {
  private:
   void RunOp(int iteration, OpId id) {
     const Op& op = c_.step.ops[static_cast<std::size_t>(id)];
-    CpuCall call = CallOf(c_.network, c_.step, id);
+    OpCall call = CallOf(c_.network, c_.step, id);
     call.launch = launches_[static_cast<std::size_t>(id)];
     const CpuKernel& kernel = kernels_.Prepare(call);
     std::vector<void*> reads, writes;
@@ -162,7 +100,7 @@ class PlainTraining {
 };
 
 TEST_CASE("in core, the device computes the step op by op") {
-  const Entry& entry = GENERATE(from_range(kNetworks));
+  const SmallNetwork& entry = GENERATE(from_range(kNetworks));
   INFO(entry.name);
   const CpuCase c(entry.build(), StepOptionsByName(entry.options));
   const Evaluation in_core = c.InCore();
@@ -209,8 +147,8 @@ TEST_CASE("the same seed gives the same bits, another one does not") {
 
 // ---- out of core ----------------------------------------------------------------------------------------------------
 
-TEST_CASE("every strategy trains as in core") {
-  const Entry& entry = GENERATE(from_range(kNetworks));
+TEST_CASE("every strategy trains as in core", "[long]") {
+  const SmallNetwork& entry = GENERATE(from_range(kNetworks));
   const CpuCase c(entry.build(), StepOptionsByName(entry.options));
   const Evaluation in_core = c.InCore();
   const Trained reference = Train(c, in_core.program, {.iterations = kIterations});
@@ -239,7 +177,7 @@ TEST_CASE("random plans train as in core, on all runtimes that execute") {
                               {.barrier = Barrier::kOp},
                               {.barrier = Barrier::kPhase, .host_syncs = HostSyncs::kBackwardLayer}};
   bool norms = false, dropouts = false;
-  for (const Entry& entry : kNetworks) {
+  for (const SmallNetwork& entry : kNetworks) {
     const CpuCase c(entry.build(), StepOptionsByName(entry.options));
     const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
     const StepTables tables(c.step, c.costs);
@@ -360,7 +298,7 @@ bool IsFoundOut(const CpuCase& c, const Trained& reference, const Program& broke
   return false;
 }
 
-TEST_CASE("a Program that lacks a wait is found out") {
+TEST_CASE("a Program that lacks a wait is found out", "[long]") {
   if (!kRacesAllowed) return;
   const CpuCase c(Modules());
   const Evaluation in_core = c.InCore();

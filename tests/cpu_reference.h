@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "calibrate/cpu/kernels.h"
+#include "calibrate/training_state.h"
 
 namespace spillway {
 
@@ -48,14 +49,14 @@ inline double Difference(const Values& got, const Values& expected) {
 }
 
 // Memory at a multiple of 64 bytes, all NaN, with a guard behind it.
-class Scratch {
+class GuardedMemory {
  public:
-  explicit Scratch(Bytes bytes) : bytes_(static_cast<std::size_t>(bytes)), memory_(Allocate(bytes_ + kGuard)) {
+  explicit GuardedMemory(Bytes bytes) : bytes_(static_cast<std::size_t>(bytes)), memory_(Allocate(bytes_ + kGuard)) {
     std::memset(memory_, 0xff, bytes_ + kGuard);
   }
-  ~Scratch() { ::operator delete (memory_, std::align_val_t{64}); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  ~GuardedMemory() { ::operator delete (memory_, std::align_val_t{64}); }
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
   void* data() const { return memory_; }
   bool GuardIntact() const {
     const auto untouched = [](unsigned char byte) { return byte == 0xff; };
@@ -72,10 +73,10 @@ class Scratch {
 
 // Runs a call; `writes` comes in with what the buffers hold before. The workspace is exactly as large as asked for and
 // holds NaN. `arguments` carries what is neither read, written nor scratch.
-inline void RunCall(CpuKernels& kernels, const CpuCall& call, std::vector<Values> reads, std::vector<Values>& writes,
+inline void RunCall(CpuKernels& kernels, const OpCall& call, std::vector<Values> reads, std::vector<Values>& writes,
                     CpuArguments arguments = {}) {
   const CpuKernel& kernel = kernels.Prepare(call);
-  const Scratch scratch(kernel.workspace());
+  const GuardedMemory scratch(kernel.workspace());
   std::vector<void*> from, to;
   for (Values& values : reads) from.push_back(values.data());
   for (Values& values : writes) to.push_back(values.data());
@@ -87,7 +88,7 @@ inline void RunCall(CpuKernels& kernels, const CpuCall& call, std::vector<Values
 }
 
 // The same for ops with one result, which holds `before` at first.
-inline Values Result(CpuKernels& kernels, const CpuCall& call, std::vector<Values> reads, Values before,
+inline Values Result(CpuKernels& kernels, const OpCall& call, std::vector<Values> reads, Values before,
                      const CpuArguments& arguments = {}) {
   std::vector<Values> writes{std::move(before)};
   RunCall(kernels, call, std::move(reads), writes, arguments);
@@ -145,7 +146,7 @@ inline Values ConvolutionReference(const OpShape& s, Pass pass, const Values& a,
   return result;
 }
 
-inline CpuCall Call(OpKind kind, Pass pass, const OpShape& shape, bool accumulate = false) {
+inline OpCall Call(OpKind kind, Pass pass, const OpShape& shape, bool accumulate = false) {
   return CallOf(Launch{.kind = kind, .pass = pass, .shape = shape, .accumulate = accumulate});
 }
 

@@ -19,12 +19,12 @@ class StepRunner {
  public:
   StepRunner(Network network, const StepOptions& options)
       : network_(std::move(network)), step_(BuildTrainingStep(network_, options)) {
-    for (const Tensor& tensor : step_.tensors) buffers_.push_back(std::make_unique<Scratch>(tensor.bytes));
+    for (const Tensor& tensor : step_.tensors) buffers_.push_back(std::make_unique<GuardedMemory>(tensor.bytes));
     for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) {
       kernels_used_.push_back(&kernels_.Prepare(CallOf(network_, step_, op)));
       workspace_ = std::max(workspace_, kernels_used_.back()->workspace());
     }
-    scratch_ = std::make_unique<Scratch>(workspace_);
+    scratch_ = std::make_unique<GuardedMemory>(workspace_);
     running_.resize(step_.layer_names.size());
     FillTensors();
   }
@@ -117,9 +117,9 @@ class StepRunner {
   TrainingStep step_;
   CpuKernels kernels_;
   std::vector<const CpuKernel*> kernels_used_;  // by op
-  std::vector<std::unique_ptr<Scratch>> buffers_;
+  std::vector<std::unique_ptr<GuardedMemory>> buffers_;
   Bytes workspace_ = 0;
-  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<GuardedMemory> scratch_;
   std::vector<std::int32_t> labels_;
   std::vector<Values> running_;  // by layer
 };

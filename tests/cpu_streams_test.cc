@@ -15,7 +15,7 @@ OpShape Same(const Shape& shape, std::int64_t operands = 1) {
 TEST_CASE("add") {
   CpuKernels kernels;
   const Shape pair{.n = 1, .c = 2};
-  CpuCall call = Call(OpKind::kAdd, Pass::kForward, Same(pair, 3));
+  OpCall call = Call(OpKind::kAdd, Pass::kForward, Same(pair, 3));
   CHECK(Result(kernels, call, {{1, 2}, {10, 20}, {100, 200}}, Values(2)) == Values{111, 222});
   call.slices = {{.operand = 1}, {.operand = 1}, {.operand = 0}};  // b + b + a
   CHECK(Result(kernels, call, {{1, 2}, {10, 20}}, Values(2)) == Values{21, 42});
@@ -29,7 +29,7 @@ TEST_CASE("add") {
 
 TEST_CASE("add to a gradient") {
   CpuKernels kernels;
-  const CpuCall call = Call(OpKind::kAdd, Pass::kBackward, Same({.n = 1, .c = 2}), true);
+  const OpCall call = Call(OpKind::kAdd, Pass::kBackward, Same({.n = 1, .c = 2}), true);
   Values part{1, 2}, sum{10, 20};
   const std::array<void*, 2> reads{part.data(), sum.data()};
   kernels.Prepare(call).Run({.reads = reads, .writes = {reads.data() + 1, 1}});
@@ -39,7 +39,7 @@ TEST_CASE("add to a gradient") {
 TEST_CASE("concat, and the slices of its gradient") {
   CpuKernels kernels;
   // Two images of two pixels; one channel and two channels.
-  CpuCall call{
+  OpCall call{
       .launch = {.kind = OpKind::kConcat, .shape = {.in = {2, 1, 1, 1, 2}, .out = {2, 3, 1, 1, 2}, .operands = 2}},
       .slices = {{0, 0, 1}, {1, 1, 2}},
       .channels = 3};
@@ -59,7 +59,7 @@ TEST_CASE("dropout: a mask of the stated rate, repeated by its number") {
   CpuKernels kernels;
   const Shape shape{.n = 10, .c = 1000};
   const Values x(Count(shape), 1.0f);
-  CpuCall call = Call(OpKind::kDropout, Pass::kForward, Same(shape));
+  OpCall call = Call(OpKind::kDropout, Pass::kForward, Same(shape));
   call.dropout_rate = 0.2;
   const auto run = [&](std::uint64_t stream) {
     std::vector<Values> writes{Values(x.size()), Values(x.size() / 4)};  // a byte of mask an element
@@ -80,7 +80,7 @@ TEST_CASE("dropout: a mask of the stated rate, repeated by its number") {
   CHECK(std::memcmp(again[1].data(), first[1].data(), x.size()) == 0);
   CHECK(other[0] != first[0]);
 
-  CpuCall backward = call;
+  OpCall backward = call;
   backward.launch.pass = Pass::kBackward;
   CHECK(Result(kernels, backward, {first[1], x}, Values(x.size())) == first[0]);  // of ones: the factors again
   backward.launch.accumulate = true;
@@ -118,7 +118,7 @@ TEST_CASE("update: SGD with and without momentum") {
 
 TEST_CASE("copy") {
   CpuKernels kernels;
-  const CpuCall call = Call(OpKind::kCopy, Pass::kBackward, Same({.n = 1, .c = 3}));
+  const OpCall call = Call(OpKind::kCopy, Pass::kBackward, Same({.n = 1, .c = 3}));
   CHECK(Result(kernels, call, {{1, 2, 3}}, Values(3)) == Values{1, 2, 3});
 }
 

@@ -5,6 +5,7 @@
 
 #include "calibrate/cpu/pin.h"
 #include "calibrate/cpu/stream.h"
+#include "hw/document.h"
 
 namespace spillway {
 namespace {
@@ -156,6 +157,10 @@ TEST_CASE("cores are shared out") {
   CHECK(choose({0, 1}, 1, 0) == std::make_tuple(Cores{0}, Cores{1}, false));
   CHECK(choose({0, 1, 2, 3}, 1, -1, 3) == std::make_tuple(Cores{2}, Cores{3}, false));
   CHECK(choose({0, 1, 2, 3}, 1, 1, 2) == std::make_tuple(Cores{1}, Cores{2}, false));
+  // The compute core is one of several.
+  CHECK(choose({0, 1, 2, 3}, 2, 0) == std::make_tuple(Cores{0, 3}, Cores{1, 2}, false));
+  CHECK(choose({0, 1, 2, 3}, 2, 1, 3) == std::make_tuple(Cores{1, 2}, Cores{3}, false));
+  CHECK(choose({0, 1}, 1, 0, 0) == std::make_tuple(Cores{0}, Cores{0}, true));
   CHECK(choose({3}, 1) == std::make_tuple(Cores{3}, Cores{3}, true));
   CHECK(choose({0, 1}, 2) == std::make_tuple(Cores{0, 1}, Cores{0, 1}, true));
   CHECK(choose({0, 1}, 1, 8, 9) == std::make_tuple(Cores{1}, Cores{0}, false));  // cores that are not ours
@@ -163,6 +168,16 @@ TEST_CASE("cores are shared out") {
   CHECK(CoresText(Cores{1}) == "core 1");
   CHECK(CoresText(Cores{2, 3}) == "cores 2, 3");
   CHECK(CoresText(Cores{}) == "any core");
+}
+
+TEST_CASE("more threads than cores are refused") {
+  const int cores = static_cast<int>(AllowedCores().size());
+  REQUIRE(cores > 0);
+  CHECK_NOTHROW(NeedCores(cores, "mine"));
+  CHECK_THROWS_AS(NeedCores(cores + 1, "mine"), UserError);
+  CHECK_THROWS_WITH(NeedCores(cores + 1, "mine"), "mine: computes on " + std::to_string(cores + 1) +
+                                                      " threads, but this process may use " + std::to_string(cores) +
+                                                      (cores == 1 ? " core" : " cores") + " of this machine");
 }
 
 TEST_CASE("a stream runs on its core, and the owner comes back to where it was") {

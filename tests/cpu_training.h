@@ -31,7 +31,7 @@ inline Machine MachineFor(const Network& network, const TrainingStep& step) {
   CpuKernels kernels;
   std::set<std::string> known;
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
-    CpuCall call = CallOf(network, step, op);
+    OpCall call = CallOf(network, step, op);
     if (call.launch.kind != OpKind::kConvolution) continue;
     const std::vector<CpuAlgorithm> all = kernels.Algorithms(call);
     const CpuAlgorithm least = *std::min_element(
@@ -83,6 +83,15 @@ struct CpuCase {
     return evaluation;
   }
 };
+
+// The strategy within the least share of the in-core peak that it can do with.
+inline Evaluation Tight(const CpuCase& c, const std::string& strategy, Bytes in_core) {
+  for (const int percent : {60, 70, 80, 90, 95}) {
+    Evaluation evaluation = c.Of(strategy, in_core * percent / 100);
+    if (evaluation.feasible) return evaluation;
+  }
+  return {};
+}
 
 // What training leaves behind.
 struct Trained {

@@ -90,6 +90,23 @@ TEST_CASE("every source file keeps to its layer") {
   }
 }
 
+TEST_CASE("every source file includes its own header first, so that the header is known to stand alone") {
+  const std::regex include("^\\s*#\\s*include\\s*[\"<]([^\">]*)[\">].*");
+  int pairs = 0;
+  for (const std::string& file : SourceFiles()) {
+    const fs::path header = fs::path(file).replace_extension(".h");
+    if (!EndsWith(file, ".cc") || !fs::exists(fs::path(SPILLWAY_SOURCE_DIR) / header)) continue;
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    std::string line;
+    std::smatch match;
+    while (std::getline(stream, line) && !std::regex_match(line, match, include)) continue;
+    INFO(file);
+    CHECK(match[1] == header.string());
+    ++pairs;
+  }
+  CHECK(pairs > 50);
+}
+
 TEST_CASE("includes against the layers are found") {
   CHECK(Violation("hw/machine.cc", "#include \"model/tensor.h\"") == "hw/ may not include model/");
   CHECK(Violation("reports/table.cc", "#include \"scenarios/scenario.h\"") == "reports/ may not include scenarios/");

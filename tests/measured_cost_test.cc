@@ -1,12 +1,14 @@
 // Which of a profile's answers holds where launches were timed on the very machine.
 #include "model/measured_cost.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "hw/document.h"
 #include "model/kernel_form.h"
 #include "model/launch_text.h"
+#include "tests/temporary_folder.h"
 
 namespace spillway {
 namespace {
@@ -207,6 +209,55 @@ TEST_CASE("a measured launch that this program cannot read is refused with machi
   op.algorithm = "gemm";
   op.shape = "8x16";
   CHECK_THAT(Refusal(op), Catch::Contains("wrong shape '8x16'"));
+}
+
+TEST_CASE("all measured launches that this program cannot read are told, not the first one only") {
+  std::vector<MeasuredOp> ops = TwoAlgorithms();
+  ops[0].algorithm = "gem";
+  ops[1].op = "convolutoin";
+  ops.push_back(Measured(Convolution(), "winograd", 1, 0));
+  const Machine machine = With(ops);
+  try {
+    const CostModel costs(machine);
+    FAIL("nothing was thrown");
+  } catch (const UserError& error) {
+    REQUIRE(error.messages().size() == 2);
+    CHECK_THAT(error.messages()[0], Catch::Contains("unknown algorithm 'gem'"));
+    CHECK_THAT(error.messages()[1], Catch::Contains("unknown op 'convolutoin'"));
+  }
+}
+
+TEST_CASE("measured launches of a file are refused with file, line and column of each") {
+  std::vector<MeasuredOp> ops = TwoAlgorithms();
+  ops[0].algorithm = "gem";
+  ops[1].op = "convolutoin";
+  ops.push_back(Measured(Convolution(), "winograd", 1, 0));
+  Machine machine = With({});
+  machine.devices[0].name = "first";
+  machine.devices.push_back(With(ops).devices[0]);
+  machine.links.push_back(machine.links[0]);
+  machine.links[1].device = 1;
+  machine.links[1].name = "second";
+  const TemporaryFolder folder("measured");
+  const std::string text = MachineToYaml(machine);
+  const std::string path = folder.Write("mine.yaml", text);
+  const auto line_of = [&](const std::string& part) {
+    return std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(text.find(part)), '\n'));
+  };
+  try {
+    CheckMeasured(LoadMachine(path), path);
+    FAIL("nothing was thrown");
+  } catch (const UserError& error) {
+    REQUIRE(error.messages().size() == 2);
+    CHECK_THAT(error.messages()[0], Catch::StartsWith(path + ":" + line_of("algorithm gem,") +
+                                                      ":11: error: measured 'convolution forward") &&
+                                        Catch::Contains("did you mean 'gemm'?"));
+    CHECK_THAT(error.messages()[1], Catch::StartsWith(path + ":" + line_of("convolutoin") + ":11: error: measured"));
+  }
+  // What is right passes; a file that only names another one leaves it to the cost model.
+  CHECK_NOTHROW(CheckMeasured(LoadMachine("unit"), "unit"));
+  const std::string second = folder.Write("second.yaml", "name: second\nsame_as: mine\n");
+  CHECK_NOTHROW(CheckMeasured(LoadMachine(second), second));
 }
 
 TEST_CASE("a printed and loaded profile answers the same") {

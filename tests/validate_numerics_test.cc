@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "calibrate/validate_memory.h"
 #include "tests/small_programs.h"
 
 namespace spillway {
@@ -66,27 +65,6 @@ TEST_CASE("losses count, and nothing to compare is skipped") {
   CHECK(found.largest_difference == Approx(0.4 / 2.5));
   b.results.losses = {2.5};  // a device that tells fewer
   CHECK(Compare(a, b).kind == Numerics::Kind::kSkipped);
-}
-
-TEST_CASE("what the system says of a process") {
-  const std::string status = "Name:\tx\nVmHWM:\t   1234 kB\nVmRSS:\t    99 kB\nVmEmpty:\n";
-  CHECK(StatusBytes(status, "VmHWM") == 1234 * 1024);
-  CHECK(StatusBytes(status, "VmRSS") == 99 * 1024);
-  CHECK(StatusBytes(status, "Vm") == -1);
-  CHECK(StatusBytes(status, "VmEmpty") == -1);
-  CHECK(StatusBytes("", "VmRSS") == -1);
-}
-
-TEST_CASE("memory that is touched shows") {
-  OwnProcessMemory memory;
-  const Bytes before = memory.Resident();
-  if (before < 0) return;  // no /proc
-  memory.StartPeak();
-  {
-    std::vector<char> block(static_cast<std::size_t>(32 * kMiB), 'x');
-    CHECK(block[12345] == 'x');
-  }
-  CHECK(memory.Peak() >= before + 31 * kMiB);
 }
 
 }  // namespace

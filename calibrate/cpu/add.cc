@@ -9,7 +9,7 @@ namespace {
 
 class Add : public CpuKernel {
  public:
-  explicit Add(const CpuCall& call)
+  explicit Add(const OpCall& call)
       : slices_(call.slices), accumulate_(call.launch.accumulate), elements_(call.launch.shape.in.Elements()) {
     const Desc data = Dense({elements_});
     const dnnl::binary::desc operation(dnnl::algorithm::binary_add, data, data, data);
@@ -36,7 +36,7 @@ class Add : public CpuKernel {
   }
 
  private:
-  std::vector<CpuSlice> slices_;
+  std::vector<OpSlice> slices_;
   bool accumulate_;
   std::int64_t elements_;
   std::unique_ptr<DnnlKernel> sum_;
@@ -44,6 +44,6 @@ class Add : public CpuKernel {
 
 }  // namespace
 
-KernelPtr MakeAdd(const CpuCall& call) { return std::make_unique<Add>(call); }
+KernelPtr MakeAdd(const OpCall& call) { return std::make_unique<Add>(call); }
 
 }  // namespace spillway::cpu

@@ -58,7 +58,7 @@ class Inference : public DnnlKernel {
 
 // Forward reads {input, scale, shift} and writes {result, mean, variance}.
 // Backward reads {input, gradient, scale, mean, variance} and writes {input's gradient where wanted, scale's, shift's}.
-KernelPtr MakeBatchNorm(const CpuCall& call) {
+KernelPtr MakeBatchNorm(const OpCall& call) {
   const Shape& shape = call.launch.shape.in;
   const Desc data = Dense(DimsOf(shape, false)), vector = Dense({shape.c});
   if (call.launch.pass == Pass::kForward && call.launch.shape.operands == 0) {

@@ -22,27 +22,7 @@ void WriteAgain(std::byte* at, Bytes bytes) {
   }
 }
 
-// What a backward pass reads and random numbers would spoil.
-bool NeedsForward(const Op& op) {
-  if (op.pass != Pass::kBackward) return false;
-  return op.kind == OpKind::kMaxPool || op.kind == OpKind::kDropout || op.kind == OpKind::kBatchNorm ||
-         op.kind == OpKind::kLrn || op.kind == OpKind::kSoftmaxLoss;
-}
-
-OpId ForwardOf(const TrainingStep& step, const Op& op) {
-  for (OpId id = 0; id < static_cast<OpId>(step.ops.size()); ++id) {
-    const Op& other = step.ops[static_cast<std::size_t>(id)];
-    if (other.layer == op.layer && other.kind == op.kind && other.pass == Pass::kForward) return id;
-  }
-  return kNoOp;
-}
-
 }  // namespace
-
-const char* BenchProtocolName(BenchProtocol protocol) {
-  constexpr std::array kNames = {"step", "cold", "warm"};
-  return kNames[static_cast<std::size_t>(protocol)];
-}
 
 KernelSubject::KernelSubject(const BenchNetwork& network, OpId op, std::int32_t algorithm, BenchProtocol protocol,
                              CpuKernels& kernels, BenchMemory& memory)
@@ -51,7 +31,7 @@ KernelSubject::KernelSubject(const BenchNetwork& network, OpId op, std::int32_t 
       node_(network.step.ops[static_cast<std::size_t>(op)]),
       kernels_(kernels),
       memory_(memory) {
-  CpuCall call = CallOf(network.network, network.step, op);
+  OpCall call = CallOf(network.network, network.step, op);
   call.launch.algorithm = algorithm;
   call.launch.workspace = kUsualWorkspace;
   kernel_ = &kernels.Prepare(call);

@@ -19,14 +19,12 @@
 #include <vector>
 
 #include "calibrate/bench_loop.h"
+#include "calibrate/bench_operands.h"
 #include "calibrate/bench_plan.h"
 #include "calibrate/cpu/host_memory.h"
 #include "calibrate/cpu/kernels.h"
 
 namespace spillway {
-
-enum class BenchProtocol : std::uint8_t { kStep, kCold, kWarm };
-const char* BenchProtocolName(BenchProtocol protocol);  // "step", "cold", "warm"; Sample::kind
 
 // Memory that the measured kernels share.
 class BenchMemory {
@@ -56,18 +54,6 @@ class BenchMemory {
   std::vector<float> dense_, sparse_;
   std::uint64_t sum_ = 0;  // what Touch read, so that it is not optimised away
 };
-
-// Operands of an op in one set, and which of them its step leaves fresh. Pure, for tests.
-struct BenchOperand {
-  TensorId tensor = kNoTensor;
-  Bytes bytes = 0, offset = 0;
-  Bytes since = 0;      // bytes that other ops touched since this one was; more than `reach`: not counted further
-  bool fresh = false;   // `since` is at most `reach`
-  bool sparse = false;  // behind a ReLU
-};
-// In the order of Op::reads, then what only Op::writes names. The step is one of many: what its last ops touch is fresh
-// for its first ones.
-std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes reach);
 
 class KernelSubject : public BenchSubject {
  public:

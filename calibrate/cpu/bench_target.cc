@@ -53,7 +53,7 @@ Sample CpuBenchTarget::Identity() const {
 std::vector<BenchVariant> CpuBenchTarget::Variants(const BenchItem& item) {
   const auto [found, is_new] = variants_.try_emplace({item.from.get(), item.op});
   if (!is_new) return found->second;
-  const CpuCall call = CallOf(item.from->network, item.from->step, item.op);
+  const OpCall call = CallOf(item.from->network, item.from->step, item.op);
   for (const CpuAlgorithm& algorithm : kernels_.Algorithms(call)) {
     found->second.push_back({algorithm.algorithm, algorithm.workspace});
   }

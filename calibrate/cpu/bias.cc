@@ -42,7 +42,7 @@ void Backward(const Shape& shape, bool accumulate, const CpuArguments& a) {
 }  // namespace
 
 // Forward reads {result so far, bias} and writes {result}; backward reads {gradient}.
-KernelPtr MakeBias(const CpuCall& call) {
+KernelPtr MakeBias(const OpCall& call) {
   const Shape shape = call.launch.shape.out;
   if (call.launch.pass == Pass::kForward) {
     return std::make_unique<LoopKernel>([shape](const CpuArguments& a) { Forward(shape, a); });

@@ -17,13 +17,13 @@ void CopyOrAdd(const float* from, float* to, std::int64_t count, bool add) {
 }  // namespace
 
 // Backward reads {gradient of the whole}.
-KernelPtr MakeConcat(const CpuCall& call) {
+KernelPtr MakeConcat(const OpCall& call) {
   const Shape out = call.launch.shape.out;
   const bool forward = call.launch.pass == Pass::kForward;
   const bool accumulate = call.launch.accumulate;
   const std::int64_t channels = call.channels;
   return std::make_unique<LoopKernel>([=, slices = call.slices](const CpuArguments& a) {
-    for (const CpuSlice& slice : slices) {
+    for (const OpSlice& slice : slices) {
       const std::int64_t count = slice.channels * out.Spatial();
       for (std::int64_t n = 0; n < out.n; ++n) {
         const std::int64_t whole = (n * channels + slice.first_channel) * out.Spatial();

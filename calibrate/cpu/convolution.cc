@@ -93,7 +93,7 @@ void CollectPass(Pass pass, dnnl::algorithm method, const Problem& p, std::vecto
   }
 }
 
-std::vector<Candidate> Candidates(const CpuCall& call, const Problem& problem) {
+std::vector<Candidate> Candidates(const OpCall& call, const Problem& problem) {
   std::vector<Candidate> candidates;
   CollectPass(call.launch.pass, dnnl::algorithm::convolution_direct, problem, candidates);
   CollectPass(call.launch.pass, dnnl::algorithm::convolution_winograd, problem, candidates);
@@ -118,7 +118,7 @@ std::vector<Binding> Bindings(Pass pass, const Problem& p) {
 
 }  // namespace
 
-KernelPtr MakeConvolution(const CpuCall& call) {
+KernelPtr MakeConvolution(const OpCall& call) {
   const Problem problem = ProblemOf(call.launch.shape);
   for (const Candidate& candidate : Candidates(call, problem)) {
     if (AlgorithmOf(candidate.type, call.launch.pass) != call.launch.algorithm) continue;
@@ -128,7 +128,7 @@ KernelPtr MakeConvolution(const CpuCall& call) {
   return nullptr;
 }
 
-std::vector<CpuAlgorithm> ConvolutionAlgorithms(const CpuCall& call) {
+std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call) {
   const Problem problem = ProblemOf(call.launch.shape);
   std::vector<CpuAlgorithm> algorithms;
   for (const Candidate& candidate : Candidates(call, problem)) {

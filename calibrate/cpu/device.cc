@@ -13,7 +13,7 @@ CpuDevice::CpuDevice(const Network& network, CpuDeviceOptions options, const Clo
     : network_(network),
       options_(std::move(options)),
       clock_(clock),
-      kernels_(std::make_unique<CpuKernels>(options_.threads)) {
+      kernels_(std::make_shared<CpuKernels>(options_.threads)) {
   if (!(options_.link_rate >= 0)) throw UserError("a link's rate cannot be negative");
 }
 
@@ -24,7 +24,8 @@ void CpuDevice::Begin(const Session& session) {
   losses_.clear();
   statistics_.clear();
   try {
-    session_ = std::make_unique<CpuSession>(network_, options_, clock_, *kernels_, session);
+    if (kernels_ == nullptr) kernels_ = std::make_shared<CpuKernels>(options_.threads);
+    session_ = std::make_shared<CpuSession>(network_, options_, clock_, kernels_, session);
   } catch (const std::bad_alloc&) {
     throw DeviceError(Fault::kNoMemory, kNoInstruction, "no memory for the session");
   }
@@ -35,8 +36,12 @@ void CpuDevice::Begin(const Session& session) {
 
 void CpuDevice::End() noexcept {
   if (session_ == nullptr) return;
-  session_->Stop();
-  statistics_ = session_->training().TakeStatistics();
+  if (session_->Stop()) {
+    statistics_ = session_->training().TakeStatistics();
+  } else {
+    session_->Abandon(session_);
+    kernels_ = nullptr;  // one of them may be running, and runs one at a time
+  }
   session_ = nullptr;
 }
 

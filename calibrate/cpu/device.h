@@ -23,6 +23,11 @@
 //
 // Errors: as calibrate/device.h says. kHung: no stream got anywhere for `patience`; waits for events cannot go round in
 // circles, as each event's Record has to be issued before a Wait.
+//
+// End waits for a kernel or copy that still runs no longer than `patience` either: nothing can stop a thread that is in
+// a library. It leaves the thread behind then, with the memory and the kernels of its session, all of which goes when,
+// and if, the thread comes back. What the caller gave (Program, network, clock) is not touched any more. The device can
+// be used again, and has a core less as long as the thread runs.
 #ifndef SPILLWAY_CALIBRATE_CPU_DEVICE_H_
 #define SPILLWAY_CALIBRATE_CPU_DEVICE_H_
 
@@ -48,7 +53,7 @@ struct CpuDeviceOptions {
   std::uint64_t seed = 1;                 // of labels and dropout
   float learning_rate = 0.01f;
   float momentum = 0.9f;
-  Nanos patience = 120 * kSecond;  // how long nothing may happen before the device counts as hung
+  Nanos patience = 120 * kSecond;  // how long nothing may happen before the device counts as hung, or is left behind
   Bytes available_memory = -1;     // of this machine, for tests; -1 = what the system says
   // For tests: called before each kernel and copy (debug sessions: each Alloc and Free too) on its stream's thread. What
   // it throws is that instruction's failure; if it takes long, the instruction does.
@@ -94,8 +99,8 @@ class CpuDevice : public ExecutionDevice {
   const Network& network_;
   CpuDeviceOptions options_;
   const Clock& clock_;
-  std::unique_ptr<CpuKernels> kernels_;  // kept from session to session: making them takes long
-  std::unique_ptr<CpuSession> session_;  // between Begin and End
+  std::shared_ptr<CpuKernels> kernels_;  // kept from session to session: making them takes long
+  std::shared_ptr<CpuSession> session_;  // between Begin and End
   std::vector<double> losses_;
   std::map<LayerId, std::vector<float>> statistics_;
   Bytes host_bytes_ = 0, library_bytes_ = 0;

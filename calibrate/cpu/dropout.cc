@@ -1,17 +1,10 @@
 // Dropout. Whether an element stays is a hash of its index and the stream's number: recomputing repeats the mask
-// without keeping a generator's state. The hash is the finaliser of SplitMix64 (Steele et al., OOPSLA 2014).
+// without keeping a generator's state.
 #include "calibrate/cpu/makers.h"
+#include "calibrate/split_mix.h"
 
-namespace spillway {
-namespace cpu {
+namespace spillway::cpu {
 namespace {
-
-std::uint64_t Mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
 
 void Forward(const CpuArguments& a, std::int64_t elements, double rate) {
   // An element goes if the upper half of its hash is below this.
@@ -21,7 +14,7 @@ void Forward(const CpuArguments& a, std::int64_t elements, double rate) {
   float* y = Write(a, 0);
   std::uint8_t* mask = static_cast<std::uint8_t*>(a.writes[1]);
   for (std::int64_t i = 0; i < elements; ++i) {
-    const std::uint64_t hash = Mix(a.random_stream + kGolden * static_cast<std::uint64_t>(i + 1));
+    const std::uint64_t hash = SplitMix(a.random_stream + kGolden * static_cast<std::uint64_t>(i + 1));
     mask[i] = (hash >> 32) >= bound ? 1 : 0;
     y[i] = mask[i] != 0 ? x[i] * scale : 0.0f;
   }
@@ -41,7 +34,7 @@ void Backward(const CpuArguments& a, std::int64_t elements, double rate, bool ac
 }  // namespace
 
 // Forward writes {result, mask}; backward reads {mask, gradient}.
-KernelPtr MakeDropout(const CpuCall& call) {
+KernelPtr MakeDropout(const OpCall& call) {
   const std::int64_t elements = call.launch.shape.in.Elements();
   const double rate = call.dropout_rate;
   if (call.launch.pass == Pass::kForward) {
@@ -51,11 +44,4 @@ KernelPtr MakeDropout(const CpuCall& call) {
   return std::make_unique<LoopKernel>([=](const CpuArguments& a) { Backward(a, elements, rate, accumulate); });
 }
 
-}  // namespace cpu
-
-std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId layer) {
-  const std::uint64_t mixed = cpu::Mix(cpu::Mix(seed + cpu::kGolden) + cpu::kGolden * (iteration + 1));
-  return cpu::Mix(mixed + cpu::kGolden * (static_cast<std::uint64_t>(layer) + 1));
-}
-
-}  // namespace spillway
+}  // namespace spillway::cpu

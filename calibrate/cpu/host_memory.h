@@ -3,13 +3,16 @@
 #define SPILLWAY_CALIBRATE_CPU_HOST_MEMORY_H_
 
 #include <cstddef>
+#include <string>
 
 #include "hw/units.h"
 
 namespace spillway {
 
-// What can be had without swapping and without going over the control group's limit; -1 if the system does not say.
-Bytes AvailableMemory();
+// What can be had without swapping and without going over the limit of any control group that this process is in (cgroup
+// v1 and v2, the groups around its own included), less what they use already but for what the system can take back from
+// them; -1 if the system does not say. `root`: where /proc and /sys are, for tests.
+Bytes AvailableMemory(const std::string& root = "");
 
 // Zeros, page-aligned, every page touched: using it causes no page fault. In huge pages where the system has them.
 class MappedMemory {

@@ -14,7 +14,7 @@ namespace {
 
 struct Row {
   OpKind kind;
-  cpu::KernelPtr (*make)(const CpuCall&);
+  cpu::KernelPtr (*make)(const OpCall&);
 };
 constexpr std::array<Row, 14> kRows = {{
     {OpKind::kConvolution, cpu::MakeConvolution},
@@ -72,8 +72,8 @@ bool Fits(const CpuAlgorithm& algorithm, const Launch& launch) {
 }
 
 // The call with algorithm 0 replaced by the first one that fits.
-CpuCall Chosen(const CpuCall& call, const std::vector<CpuAlgorithm>& algorithms) {
-  CpuCall chosen = call;
+OpCall Chosen(const OpCall& call, const std::vector<CpuAlgorithm>& algorithms) {
+  OpCall chosen = call;
   for (const CpuAlgorithm& a : algorithms) {
     const bool wanted = call.launch.algorithm == 0 || call.launch.algorithm == a.algorithm;
     if (!wanted || !Fits(a, call.launch)) continue;
@@ -83,7 +83,7 @@ CpuCall Chosen(const CpuCall& call, const std::vector<CpuAlgorithm>& algorithms)
   Refuse(call.launch, algorithms);
 }
 
-cpu::KernelPtr Make(const CpuCall& call) {
+cpu::KernelPtr Make(const OpCall& call) {
   for (const Row& row : kRows) {
     if (row.kind == call.launch.kind) return row.make(call);
   }
@@ -111,7 +111,7 @@ class Threaded : public CpuKernel {
 
 struct CpuKernels::State {
   struct Entry {
-    CpuCall call;
+    OpCall call;
     std::unique_ptr<CpuKernel> kernel;
   };
   int threads;
@@ -130,7 +130,7 @@ CpuKernels::CpuKernels(int threads) : state_(new State{.threads = threads, .entr
 }
 CpuKernels::~CpuKernels() = default;
 
-std::vector<CpuAlgorithm> CpuKernels::Algorithms(const CpuCall& call) {
+std::vector<CpuAlgorithm> CpuKernels::Algorithms(const OpCall& call) {
   CheckFormat(call.launch);
   omp_set_num_threads(state_->threads);  // scratch depends on it
   return Guarded(call.launch, [&]() -> std::vector<CpuAlgorithm> {
@@ -140,13 +140,13 @@ std::vector<CpuAlgorithm> CpuKernels::Algorithms(const CpuCall& call) {
   });
 }
 
-const CpuKernel& CpuKernels::Prepare(const CpuCall& call) {
+const CpuKernel& CpuKernels::Prepare(const OpCall& call) {
   for (const State::Entry& entry : state_->entries) {
     if (entry.call == call) return *entry.kernel;
   }
   CheckFormat(call.launch);
   const bool choice = call.launch.kind == OpKind::kConvolution;
-  const CpuCall chosen = choice ? Chosen(call, Algorithms(call)) : call;
+  const OpCall chosen = choice ? Chosen(call, Algorithms(call)) : call;
   omp_set_num_threads(state_->threads);
   cpu::KernelPtr kernel = Guarded(call.launch, [&] { return Make(chosen); });
   state_->entries.push_back({call, std::make_unique<Threaded>(std::move(kernel), state_->threads)});

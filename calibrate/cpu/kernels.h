@@ -23,8 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "model/launch.h"
-#include "model/network.h"
+#include "calibrate/op_call.h"
 
 namespace spillway {
 
@@ -32,34 +31,12 @@ namespace spillway {
 bool HasCpuKernels();
 std::string CpuLibrary();  // "oneDNN 2.6.3"; "" without it
 
-// One operand of an add, or of a concat: channels [first_channel, first_channel + channels) of the whole.
-struct CpuSlice {
-  std::size_t operand = 0;  // index into the op's reads; concat backward: into its writes
-  std::int64_t first_channel = 0;
-  std::int64_t channels = 0;
-  bool operator==(const CpuSlice&) const = default;
-};
-
-// A launch and what a Launch leaves out because costs do not depend on it.
-struct CpuCall {
-  Launch launch{};
-  std::vector<CpuSlice> slices{};  // add, concat; an operand used twice is listed twice
-  std::int64_t channels = 0;       // concat: of the whole; a backward op may write the gradients of some inputs only
-  double dropout_rate = 0.5;
-  bool input_gradient = true;  // batch norm backward: false where only the gradients of scale and shift are wanted
-  bool operator==(const CpuCall&) const = default;
-};
-// For measuring a launch by itself: add and concat get equal operands, a buffer each.
-CpuCall CallOf(const Launch& launch);
-// REQUIRES: `step` was built from `network`.
-CpuCall CallOf(const Network& network, const TrainingStep& step, OpId id);
-
 // What one run works on. Numbers of elements are those of the op's tensors.
 struct CpuArguments {
   std::span<void* const> reads{};  // in the order of Op::reads; reads and writes may share buffers as the op's lists do
   std::span<void* const> writes{};         // in the order of Op::writes
   void* workspace = nullptr;               // CpuKernel::workspace() bytes at a multiple of 64; contents do not matter
-  std::uint64_t random_stream = 0;         // dropout forward: the same number gives the same mask, see RandomStream
+  std::uint64_t random_stream = 0;         // dropout forward: the same number gives the same mask, see training_state.h
   std::span<const std::int32_t> labels{};  // softmax loss backward: class per sample and position, batch outermost
   float learning_rate = 0.01f;             // update
   float momentum = 0.9f;                   // update
@@ -67,11 +44,6 @@ struct CpuArguments {
   // recomputation passes none. Inference reads them.
   std::span<float> running_statistics{};
 };
-// A number of its own for each iteration and dropout layer, the same for a recomputation.
-std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId layer);
-
-// Mean of -log(probability of the label); what training minimises. Sums in double.
-double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels);
 
 class CpuKernel {
  public:
@@ -105,14 +77,14 @@ class CpuKernels {
 
   // The algorithms that exist for this shape, in the order in which algorithm 0 tries them; launch.algorithm and
   // launch.workspace do not matter. "reference" (very slow, no workspace) is only listed where there is nothing else.
-  std::vector<CpuAlgorithm> Algorithms(const CpuCall& call);
+  std::vector<CpuAlgorithm> Algorithms(const OpCall& call);
 
   // The kernel for a call; equal calls share one, which lives as long as this. Algorithm 0 takes the first one of
   // Algorithms() that fits the workspace granted (kUsualWorkspace: any). Throws a UserError that names op and shape
   // where the library refuses the shape, has no such algorithm or needs more workspace than granted.
   // Only convolutions are granted a workspace by plans: the small scratch of other ops (workspace()) counts as the
   // library's own, and launch.workspace is ignored for them.
-  const CpuKernel& Prepare(const CpuCall& call);
+  const CpuKernel& Prepare(const OpCall& call);
 
  private:
   struct State;

@@ -17,9 +17,7 @@ bool HasCpuKernels() { return false; }
 std::string CpuLibrary() { return ""; }
 CpuKernels::CpuKernels(int) { Refuse(); }
 CpuKernels::~CpuKernels() = default;
-std::vector<CpuAlgorithm> CpuKernels::Algorithms(const CpuCall&) { Refuse(); }
-const CpuKernel& CpuKernels::Prepare(const CpuCall&) { Refuse(); }
-std::uint64_t RandomStream(std::uint64_t, std::uint64_t, LayerId) { Refuse(); }
-double CrossEntropy(const Shape&, std::span<const float>, std::span<const std::int32_t>) { Refuse(); }
+std::vector<CpuAlgorithm> CpuKernels::Algorithms(const OpCall&) { Refuse(); }
+const CpuKernel& CpuKernels::Prepare(const OpCall&) { Refuse(); }
 
 }  // namespace spillway

@@ -5,7 +5,7 @@
 namespace spillway::cpu {
 
 // Reads as a convolution does.
-KernelPtr MakeLinear(const CpuCall& call) {
+KernelPtr MakeLinear(const OpCall& call) {
   const OpShape& s = call.launch.shape;
   const std::int64_t features = s.in.c * s.in.Spatial();
   const Desc in = Dense({s.in.n, features}), weight = Dense({s.out.c, features}), out = Dense({s.out.n, s.out.c});

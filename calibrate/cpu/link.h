@@ -44,7 +44,9 @@ class CpuLink {
   // watches the clock only for the last few microseconds, as copies of both directions and the issuing thread may share a
   // core; it yields the core while it watches only if a copy of the other direction wants it (Spin tells why). One
   // thread per direction at a time.
-  void Copy(Direction direction, void* to, const void* from, Bytes bytes);
+  //
+  // Where `cancelled` becomes true meanwhile the rest is left out, at the next chunk.
+  void Copy(Direction direction, void* to, const void* from, Bytes bytes, const std::atomic<bool>* cancelled = nullptr);
 
   double rate() const { return rate_; }
 

@@ -58,7 +58,7 @@ void BackwardBlock(const Block& b, const Pointers& p, bool accumulate, float* sc
   });
 }
 
-KernelPtr Backward(const CpuCall& call) {
+KernelPtr Backward(const OpCall& call) {
   const Shape& shape = call.launch.shape.in;
   const std::int64_t reach = (call.launch.shape.window[0] - 1) / 2;  // as oneDNN has it, for even sizes too
   const Bytes workspace = 3 * shape.c * kBlock * static_cast<Bytes>(sizeof(float));
@@ -79,7 +79,7 @@ KernelPtr Backward(const CpuCall& call) {
 }  // namespace
 
 // Backward reads {input, result, gradient}.
-KernelPtr MakeLrn(const CpuCall& call) {
+KernelPtr MakeLrn(const OpCall& call) {
   if (call.launch.pass != Pass::kForward) return Backward(call);
   const Desc data = Dense(DimsOf(call.launch.shape.in, false));
   const std::int64_t size = call.launch.shape.window[0];

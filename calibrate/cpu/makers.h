@@ -16,22 +16,22 @@ namespace spillway::cpu {
 using KernelPtr = std::unique_ptr<CpuKernel>;
 
 // launch.algorithm chooses; null if the library has no such algorithm for the shape.
-KernelPtr MakeConvolution(const CpuCall& call);
-std::vector<CpuAlgorithm> ConvolutionAlgorithms(const CpuCall& call);
+KernelPtr MakeConvolution(const OpCall& call);
+std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call);
 
-KernelPtr MakeLinear(const CpuCall& call);
-KernelPtr MakeBatchNorm(const CpuCall& call);
-KernelPtr MakeMaxPool(const CpuCall& call);
-KernelPtr MakeAveragePool(const CpuCall& call);
-KernelPtr MakeLrn(const CpuCall& call);
-KernelPtr MakeRelu(const CpuCall& call);
-KernelPtr MakeAdd(const CpuCall& call);
-KernelPtr MakeSoftmaxLoss(const CpuCall& call);
-KernelPtr MakeBias(const CpuCall& call);
-KernelPtr MakeConcat(const CpuCall& call);
-KernelPtr MakeDropout(const CpuCall& call);
-KernelPtr MakeCopy(const CpuCall& call);
-KernelPtr MakeUpdate(const CpuCall& call);
+KernelPtr MakeLinear(const OpCall& call);
+KernelPtr MakeBatchNorm(const OpCall& call);
+KernelPtr MakeMaxPool(const OpCall& call);
+KernelPtr MakeAveragePool(const OpCall& call);
+KernelPtr MakeLrn(const OpCall& call);
+KernelPtr MakeRelu(const OpCall& call);
+KernelPtr MakeAdd(const OpCall& call);
+KernelPtr MakeSoftmaxLoss(const OpCall& call);
+KernelPtr MakeBias(const OpCall& call);
+KernelPtr MakeConcat(const OpCall& call);
+KernelPtr MakeDropout(const OpCall& call);
+KernelPtr MakeCopy(const OpCall& call);
+KernelPtr MakeUpdate(const OpCall& call);
 
 // A kernel that is a loop over its buffers.
 class LoopKernel : public CpuKernel {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "hw/document.h"
+
 namespace spillway {
 
 namespace {
@@ -42,10 +44,11 @@ void WakePunctually() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 CoreChoice ChooseCores(const std::vector<int>& allowed, int threads, int compute_core, int copy_core) {
   CoreChoice choice;
+  if (Has(allowed, compute_core)) choice.compute = {compute_core};
   for (auto core = allowed.rbegin(); core != allowed.rend(); ++core) {
-    if (static_cast<int>(choice.compute.size()) < threads && *core != copy_core) choice.compute.push_back(*core);
+    const bool free = *core != copy_core && *core != compute_core;
+    if (static_cast<int>(choice.compute.size()) < threads && free) choice.compute.push_back(*core);
   }
-  if (Has(allowed, compute_core) && threads == 1) choice.compute = {compute_core};
   if (static_cast<int>(choice.compute.size()) < threads) choice.compute = allowed;
   std::sort(choice.compute.begin(), choice.compute.end());
   for (const int core : allowed) {
@@ -56,6 +59,13 @@ CoreChoice ChooseCores(const std::vector<int>& allowed, int threads, int compute
   choice.shared =
       std::any_of(choice.others.begin(), choice.others.end(), [&](int core) { return Has(choice.compute, core); });
   return choice;
+}
+
+void NeedCores(int threads, const std::string& what) {
+  const int cores = static_cast<int>(AllowedCores().size());
+  if (cores == 0 || threads <= cores) return;  // 0: the system does not say
+  throw UserError(fmt::format("{}: computes on {} threads, but this process may use {} core{} of this machine", what,
+                              threads, cores, cores == 1 ? "" : "s"));
 }
 
 std::string CoresText(std::span<const int> cores) {

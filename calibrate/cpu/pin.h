@@ -26,8 +26,13 @@ struct CoreChoice {
   bool operator==(const CoreChoice&) const = default;
 };
 // Kernels get the last `threads` cores, as interrupts prefer the first ones; everything else gets the rest. With too
-// few cores all share all. A wish that is not -1 is met if it is among `allowed`.
+// few cores all share all. A wish that is not -1 is met if it is among `allowed`: the compute core is then one of those
+// of kernels, however many they are, and copies have theirs alone.
 CoreChoice ChooseCores(const std::vector<int>& allowed, int threads, int compute_core = -1, int copy_core = -1);
+
+// Throws UserError, whose message begins with `what`, if so many compute threads want more cores than this process may
+// use: they would take turns, which no profile describes.
+void NeedCores(int threads, const std::string& what);
 
 std::string CoresText(std::span<const int> cores);  // "core 1", "cores 2, 3", "any core"
 

@@ -79,7 +79,7 @@ void MaxPlaneBackward(const OpShape& s, const float* x, const float* y, const fl
 }  // namespace
 
 // Backward reads {input, result, gradient}.
-KernelPtr MakeMaxPool(const CpuCall& call) {
+KernelPtr MakeMaxPool(const OpCall& call) {
   const OpShape& s = call.launch.shape;
   if (call.launch.pass == Pass::kForward) {
     const Problem p = ProblemOf(s);
@@ -98,7 +98,7 @@ KernelPtr MakeMaxPool(const CpuCall& call) {
   });
 }
 
-KernelPtr MakeAveragePool(const CpuCall& call) {
+KernelPtr MakeAveragePool(const OpCall& call) {
   const Problem p = ProblemOf(call.launch.shape);
   const auto method = dnnl::algorithm::pooling_avg_include_padding;
   const dnnl::primitive_desc forward = Forward(p, dnnl::prop_kind::forward_training, method);

@@ -5,7 +5,7 @@
 namespace spillway::cpu {
 
 // Backward reads {result, gradient}.
-KernelPtr MakeRelu(const CpuCall& call) {
+KernelPtr MakeRelu(const OpCall& call) {
   const std::int64_t elements = call.launch.shape.in.Elements();
   if (call.launch.pass != Pass::kForward && call.launch.accumulate) {
     // oneDNN could not add to the gradient without a copy of it.

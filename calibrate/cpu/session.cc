@@ -11,36 +11,23 @@
 
 namespace spillway {
 
-namespace {
-
-[[noreturn]] void Broken(std::uint32_t instruction, const std::string& what) {
-  throw DeviceError(Fault::kContract, instruction, what);
-}
-
-// Which streams may run it.
-bool RunsOn(StreamKind kind, Direction direction) {
-  if (kind == StreamKind::kCopy) return true;
-  const bool in = direction == Direction::kHostToDevice;
-  return kind == (in ? StreamKind::kHostToDevice : StreamKind::kDeviceToHost);
-}
-
-}  // namespace
-
-CpuSession::CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock, CpuKernels& kernels,
-                       const Session& session)
+CpuSession::CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock,
+                       std::shared_ptr<CpuKernels> kernels, const Session& session)
     : options_(options),
       clock_(clock),
+      gated_clock_(clock, gate_),
       session_(session),
       cores_(ChooseCores(AllowedCores(), options.threads, options.compute_core, options.copy_core)),
-      pinned_(cores_.others),
-      link_(options.link_rate, clock),
+      pinned_(std::in_place, cores_.others),
+      library_(std::move(kernels)),
+      link_(options.link_rate, gated_clock_),
       training_({.seed = options.seed, .learning_rate = options.learning_rate, .momentum = options.momentum}),
+      order_(*session.program),
       memory_(session_, options.available_memory),
-      kernels_(network, session_, kernels, memory_, training_),
+      kernels_(network, session_, *library_, memory_, training_),
       actions_(session.program->code.size()),
       events_(session.program->events),
       ends_(session.program->streams.size()),
-      recorded_(session.program->events, 0),
       spans_(session.program->code.size()) {
   for (const KernelCall& call : session.kernels) actions_[call.issue.instruction].kernel = &call;
   StartStreams();
@@ -69,17 +56,28 @@ CpuStreamOptions CpuSession::StreamOptions(StreamId stream) {
           .failure = &failure_};
 }
 
-CpuSession::~CpuSession() { Stop(); }
-
-void CpuSession::Stop() noexcept {
-  if (streams_.empty()) return;
+bool CpuSession::Stop() noexcept {
   failure_.Set(Fault::kFailed, kNoInstruction, "the session is over");
-  streams_.clear();
+  std::erase_if(streams_, [](const auto& stream) { return stream->Finish(0); });  // all are told
+  const Nanos end = clock_.Now() + options_.patience;
+  std::erase_if(streams_, [&](const auto& stream) {
+    while (!stream->Finish(std::max<Nanos>(0, end - clock_.Now()))) {
+      if (clock_.Now() >= end) return false;
+    }
+    return true;
+  });
+  pinned_.reset();
+  return streams_.empty();
+}
+
+void CpuSession::Abandon(const std::shared_ptr<CpuSession>& self) noexcept {
+  gate_.Close();
+  for (const auto& stream : streams_) stream->Abandon(self);
 }
 
 std::string CpuSession::Pinning() const {
   const bool all = std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->pinned(); });
-  if (!pinned_.pinned() || !all) return "not pinned: the system does not allow it";
+  if (!pinned_ || !pinned_->pinned() || !all) return "not pinned: the system does not allow it";
   if (cores_.shared) return "everything on " + CoresText(cores_.others);
   return "compute on " + CoresText(cores_.compute) + ", copies and host on " + CoresText(cores_.others);
 }
@@ -105,49 +103,39 @@ void CpuSession::BeginStep() {
   training_.StartIteration(step_++);
   for (CpuEvent& event : events_) event.Reset();
   for (CpuEvent& event : ends_) event.Reset();
-  std::fill(recorded_.begin(), recorded_.end(), 0);
-  records_ = 0;
+  order_.BeginStep();
   for (Span& span : spans_) span.end = -1;
   if (session_.debug) memory_.StartStep();
   start_ = clock_.Now();
 }
 
 CpuSession::Action& CpuSession::NewAction(Opcode opcode, Issue issue) {
-  failure_.Check();
-  if (issue.instruction >= actions_.size()) Broken(issue.instruction, "there is no such instruction");
   Action& action = actions_[issue.instruction];
-  if (action.issued_in == step_) Broken(issue.instruction, "it is issued a second time");
-  action.issued_in = step_;
   action.opcode = opcode;
+  action.stream = issue.stream;
   return action;
 }
 
-CpuStream& CpuSession::StreamOf(Issue issue) {
-  if (issue.stream < streams_.size()) return *streams_[issue.stream];
-  Broken(issue.instruction, fmt::format("there is no stream {}", issue.stream));
-}
-
 void CpuSession::Give(bool given, Issue issue) const {
-  if (!given) Broken(issue.instruction, fmt::format("stream {} is given more than the Program has", issue.stream));
+  if (given) return;
+  throw DeviceError(Fault::kContract, issue.instruction,
+                    fmt::format("stream {} is given more than the Program has", issue.stream));
 }
 
 void CpuSession::Enqueue(const KernelCall& call) {
   const Issue issue = call.issue;
-  CpuStream& stream = StreamOf(issue);
-  if (session_.program->streams[issue.stream].kind != StreamKind::kCompute) {
-    Broken(issue.instruction, "a kernel on a copy stream");
+  failure_.Check();
+  order_.GiveKernel(issue);
+  if (NewAction(Opcode::kKernel, issue).kernel == nullptr) {
+    throw DeviceError(Fault::kContract, issue.instruction, "a kernel that Begin was not told of");
   }
-  const Action& action = NewAction(Opcode::kKernel, issue);
-  if (action.kernel == nullptr) Broken(issue.instruction, "a kernel that Begin was not told of");
-  Give(stream.Call(issue.instruction), issue);
+  Give(streams_[issue.stream]->Call(issue.instruction), issue);
 }
 
 void CpuSession::Enqueue(const CopyCall& call) {
   const Issue issue = call.issue;
-  CpuStream& stream = StreamOf(issue);
-  if (!RunsOn(session_.program->streams[issue.stream].kind, call.copy->direction)) {
-    Broken(issue.instruction, "the stream does not copy in this direction");
-  }
+  failure_.Check();
+  order_.GiveCopy(issue, call.copy->direction);
   Action& action = NewAction(Opcode::kCopy, issue);
   action.direction = call.copy->direction;
   action.at = call.from;
@@ -155,39 +143,32 @@ void CpuSession::Enqueue(const CopyCall& call) {
   action.offset = call.copy->offset;
   action.from_bytes = memory_.At(call.from, issue.instruction);
   action.to_bytes = memory_.At(call.to, issue.instruction);
-  Give(stream.Call(issue.instruction), issue);
+  Give(streams_[issue.stream]->Call(issue.instruction), issue);
 }
 
 void CpuSession::AllocOrFree(Opcode opcode, Issue issue, const Location& buffer) {
-  CpuStream& stream = StreamOf(issue);
-  Action& action = NewAction(opcode, issue);
-  memory_.At(buffer, issue.instruction);
-  action.at = buffer;
-  Give(stream.Call(issue.instruction), issue);
-}
-
-void CpuSession::NeedEvent(Issue issue, EventId event, bool recorded) const {
   failure_.Check();
-  if (event >= events_.size()) Broken(issue.instruction, fmt::format("there is no event {}", event));
-  if ((recorded_[event] != 0) == recorded) return;
-  Broken(issue.instruction,
-         fmt::format("event {} {}", event, recorded ? "is not recorded before" : "is recorded a second time"));
+  order_.Give(issue);
+  memory_.At(buffer, issue.instruction);
+  NewAction(opcode, issue).at = buffer;
+  Give(streams_[issue.stream]->Call(issue.instruction), issue);
 }
 
 void CpuSession::Record(Issue issue, EventId event) {
-  NeedEvent(issue, event, false);
-  recorded_[event] = 1;
-  ++records_;
-  Give(StreamOf(issue).Record(issue.instruction, events_[event]), issue);
+  failure_.Check();
+  order_.Record(issue, event);
+  Give(streams_[issue.stream]->Record(issue.instruction, events_[event]), issue);
 }
 
 void CpuSession::Wait(Issue issue, EventId event) {
-  NeedEvent(issue, event, true);
-  Give(StreamOf(issue).Wait(issue.instruction, events_[event]), issue);
+  failure_.Check();
+  order_.Wait(issue, event);
+  Give(streams_[issue.stream]->Wait(issue.instruction, events_[event]), issue);
 }
 
 void CpuSession::HostSync(Issue issue, EventId event) {
-  NeedEvent(issue, event, true);
+  failure_.Check();
+  order_.HostSync(issue, event);
   Await(events_[event], issue.instruction);
   failure_.Check();
 }
@@ -198,10 +179,7 @@ void CpuSession::EndStep() {
   }
   for (CpuEvent& end : ends_) Await(end, kNoInstruction);
   failure_.Check();
-  if (records_ != events_.size()) {
-    const auto never = std::find(recorded_.begin(), recorded_.end(), 0) - recorded_.begin();
-    Broken(kNoInstruction, fmt::format("event {} is never recorded", never));
-  }
+  order_.EndStep();
   if (!session_.debug) return;
   memory_.CheckEnd();
   CheckResidents();

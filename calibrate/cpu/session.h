@@ -5,24 +5,27 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "calibrate/cpu/bound_kernels.h"
+#include "calibrate/cpu/caller_gate.h"
 #include "calibrate/cpu/device.h"
 #include "calibrate/cpu/link.h"
 #include "calibrate/cpu/pin.h"
 #include "calibrate/cpu/session_memory.h"
 #include "calibrate/cpu/stream.h"
+#include "calibrate/session_order.h"
 
 namespace spillway {
 
 class CpuSession {
  public:
-  CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock, CpuKernels& kernels,
-             const Session& session);
-  ~CpuSession();  // waits for streams that still run
+  // Keeps `kernels`; the network, the clock and what `session` points to must outlive Stop() and Abandon().
+  CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock,
+             std::shared_ptr<CpuKernels> kernels, const Session& session);
 
   // As in ExecutionDevice.
   void Write(const Location& at, std::span<const std::byte> bytes);
@@ -38,8 +41,12 @@ class CpuSession {
   std::vector<Span> ReadSpans() const;
   Bytes HighWater() { return memory_.HighWater(); }
 
-  // Leaves out what is not done yet and joins the streams' threads. Everything but results is over then.
-  void Stop() noexcept;
+  // Leaves out what is not done yet and waits for what runs, up to the options' patience. True: everything but results
+  // is over. False: a stream hangs, and only Abandon() may be called.
+  bool Stop() noexcept;
+  // Leaves threads that hang to themselves, with their part in `self`, the owner of this session. The caller lets go of
+  // its own part then.
+  void Abandon(const std::shared_ptr<CpuSession>& self) noexcept;
   TrainingState& training() { return training_; }
   const SessionMemory& memory() const { return memory_; }
   std::string Pinning() const;
@@ -48,26 +55,25 @@ class CpuSession {
   // What an instruction is to do, written when it is issued.
   struct Action {
     Opcode opcode = Opcode::kKernel;
+    StreamId stream = 0;
     const KernelCall* kernel = nullptr;  // of the session; set once
     Direction direction = Direction::kHostToDevice;
     Location at, to;  // of copies; kAlloc and kFree: the buffer
     Bytes offset = 0;
     std::span<std::byte> from_bytes{}, to_bytes{};
-    std::uint64_t issued_in = 0;  // step
   };
 
   void StartStreams();
   CpuStreamOptions StreamOptions(StreamId stream);
   Action& NewAction(Opcode opcode, Issue issue);
-  CpuStream& StreamOf(Issue issue);
   void Give(bool given, Issue issue) const;
-  void NeedEvent(Issue issue, EventId event, bool recorded) const;
 
   // On the streams' threads.
   void Perform(std::uint32_t instruction);
   void RunKernel(const Action& action, std::uint32_t instruction);
   void RunCopy(const Action& action, std::uint32_t instruction);
-  void CheckReads(const KernelCall& call) const;
+  void CheckSource(const Action& action, std::uint32_t instruction);
+  void CheckReads(const Action& action);
   void NeedWritten(const Location& at, Bytes bytes, std::uint32_t instruction) const;
 
   // On the caller's.
@@ -76,22 +82,24 @@ class CpuSession {
   [[noreturn]] void Hang(std::uint32_t instruction) const;
   void CheckResidents() const;
 
-  const CpuDeviceOptions& options_;
-  const Clock& clock_;
-  const Session session_;
+  const CpuDeviceOptions options_;
+  const Clock& clock_;  // for the caller's thread
+  CallerGate gate_;
+  const GatedClock gated_clock_;
+  const Session session_;  // what it points to is the caller's
   const CoreChoice cores_;
-  const PinnedHere pinned_;
+  std::optional<PinnedHere> pinned_;  // until Stop()
+  const std::shared_ptr<CpuKernels> library_;
   CpuLink link_;
   TrainingState training_;
+  SessionOrder order_;
   SessionMemory memory_;
   BoundKernels kernels_;
   std::mutex one_kernel_;                // kernels run one at a time, whatever the streams
   std::vector<Action> actions_;          // by instruction
   std::vector<CpuEvent> events_, ends_;  // by event; by stream
-  std::vector<char> recorded_;           // by event: Record was called
   std::vector<Span> spans_;              // by instruction
   std::uint64_t step_ = 0;               // steps begun
-  std::uint32_t records_ = 0;            // in this step
   Nanos start_ = 0;                      // of this step
   StreamFailure failure_;
   std::vector<std::unique_ptr<CpuStream>> streams_;  // last: their threads use all of the above

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <span>
-#include <vector>
 
 #include "calibrate/cpu/host_memory.h"
 #include "calibrate/device.h"
+#include "calibrate/session_layout.h"
 
 namespace spillway {
 
@@ -39,21 +39,17 @@ class SessionMemory {
   void CheckEnd() const;
   Bytes HighWater();
 
-  bool KeepsAtAlloc(BufferId buffer) const { return keep_at_alloc_[buffer]; }
-  bool KeepsAtFree(BufferId buffer) const { return keep_at_free_[buffer]; }
+  const SessionLayout& layout() const { return layout_; }
 
  private:
   void NeedRoom(Bytes library) const;
   void NoteHighest(Bytes end);
   void EmptyArena(Bytes begin, Bytes end);
-  void PlaceHostBuffers();
 
   const Session& session_;
+  const SessionLayout layout_;
   Bytes available_;
   MappedMemory arena_, host_, library_;
-  Bytes host_total_ = 0;
-  std::vector<Bytes> host_offset_;                  // by buffer
-  std::vector<bool> keep_at_alloc_, keep_at_free_;  // by buffer: those of residents
   std::atomic<Bytes> highest_{0};
 };
 

@@ -1,17 +1,13 @@
 // Softmax by oneDNN, the gradient of cross-entropy behind it by a loop: (probability - 1 at the label) / labels.
-#include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <limits>
 
 #include "calibrate/cpu/dnnl_kernel.h"
 #include "calibrate/cpu/makers.h"
 
-namespace spillway {
-namespace cpu {
+namespace spillway::cpu {
 
 // Forward reads {input} and writes {probabilities}; backward reads {probabilities}.
-KernelPtr MakeSoftmaxLoss(const CpuCall& call) {
+KernelPtr MakeSoftmaxLoss(const OpCall& call) {
   const Shape shape = call.launch.shape.in;
   if (call.launch.pass == Pass::kForward) {
     const Desc data = shape.Spatial() == 1 ? Dense({shape.n, shape.c}) : Dense({shape.n, shape.c, shape.Spatial()});
@@ -34,18 +30,4 @@ KernelPtr MakeSoftmaxLoss(const CpuCall& call) {
   });
 }
 
-}  // namespace cpu
-
-double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels) {
-  const std::int64_t positions = shape.Spatial();
-  assert(probabilities.size() == static_cast<std::size_t>(shape.Elements()));
-  assert(labels.size() == static_cast<std::size_t>(shape.n * positions));
-  double sum = 0;
-  for (std::int64_t i = 0; i < shape.n * positions; ++i) {
-    const std::int64_t at = (i / positions * shape.c + labels[static_cast<std::size_t>(i)]) * positions + i % positions;
-    sum -= std::log(std::max(probabilities[static_cast<std::size_t>(at)], std::numeric_limits<float>::min()));
-  }
-  return sum / static_cast<double>(shape.n * positions);
-}
-
-}  // namespace spillway
+}  // namespace spillway::cpu

@@ -25,13 +25,40 @@ CpuStream::CpuStream(CpuStreamOptions options, Perform perform)
     : options_(std::move(options)),
       perform_(std::move(perform)),
       items_(std::bit_ceil(options_.capacity + 1)),  // one more to stop it
-      thread_([this] { Run(); }) {
+      thread_([this] {
+        Run();
+        const std::shared_ptr<const void> keep = Leave();  // gone with it may be this stream: nothing comes behind
+      }) {
   ready_.Wait(kSpinShared);
 }
 
-CpuStream::~CpuStream() {
-  Publish({Item::Kind::kStop, kNoInstruction, nullptr});
+CpuStream::~CpuStream() { Finish(); }
+
+bool CpuStream::Finish(Nanos patience) {
+  if (!thread_.joinable()) return true;
+  if (!stopping_) Publish({Item::Kind::kStop, kNoInstruction, nullptr});
+  stopping_ = true;
+  if (patience != kForEver && !over_.Wait(kSpinShared, patience)) return false;
   thread_.join();
+  return true;
+}
+
+void CpuStream::Abandon(std::shared_ptr<const void> keep) noexcept {
+  {
+    const std::lock_guard lock(leaving_);
+    if (!left_) {
+      keep_ = std::move(keep);
+      return thread_.detach();
+    }
+  }
+  thread_.join();  // it came back meanwhile
+}
+
+std::shared_ptr<const void> CpuStream::Leave() {
+  const std::lock_guard lock(leaving_);
+  left_ = true;
+  over_.Fire();
+  return std::move(keep_);
 }
 
 bool CpuStream::Give(const Item& item) {

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -27,6 +28,7 @@ class StreamFailure {
  public:
   void Set(Fault fault, std::uint32_t instruction, const std::string& what);
   bool any() const { return any_.load(std::memory_order_acquire); }
+  const std::atomic<bool>& flag() const { return any_; }
   // Throws it, if there is one.
   void Check() const {
     if (any()) Throw();
@@ -56,7 +58,7 @@ class CpuStream {
 
   // Returns when the thread runs. Throws std::system_error if the system has no thread to give.
   CpuStream(CpuStreamOptions options, Perform perform);
-  ~CpuStream();  // waits until everything is done
+  ~CpuStream();  // waits until everything is done, unless it was abandoned
   CpuStream(const CpuStream&) = delete;
   CpuStream& operator=(const CpuStream&) = delete;
 
@@ -64,6 +66,13 @@ class CpuStream {
   bool Call(std::uint32_t instruction) { return Give({Item::Kind::kCall, instruction, nullptr}); }
   bool Record(std::uint32_t instruction, CpuEvent& event) { return Give({Item::Kind::kRecord, instruction, &event}); }
   bool Wait(std::uint32_t instruction, CpuEvent& event) { return Give({Item::Kind::kWait, instruction, &event}); }
+
+  // Gives nothing more and waits for about `patience` until everything is done. True: it is, and the thread is gone.
+  bool Finish(Nanos patience = kForEver);
+  // After a Finish() in vain: the thread is left to itself, whenever it may come back. Until it does it holds on to
+  // `keep`, which must own this stream and all that the thread may still touch; the last one to let go of it may be the
+  // thread.
+  void Abandon(std::shared_ptr<const void> keep) noexcept;
 
   bool pinned() const { return pinned_; }
   // Things done so far, of 2^32.
@@ -87,6 +96,7 @@ class CpuStream {
   bool Give(const Item& item);
   void Publish(const Item& item);
   void Run();
+  std::shared_ptr<const void> Leave();
   std::uint32_t AwaitMore(std::uint32_t taken);  // until more than `taken` are given; how many
   void Do(const Item& item);
   void DoCall(std::uint32_t instruction);
@@ -98,9 +108,13 @@ class CpuStream {
   std::uint32_t count_ = 0;              // given, as the owner knows it
   std::atomic<std::uint32_t> given_{0};  // 2 x their number, + 1 while the thread sleeps until there are more
   std::atomic<std::uint32_t> done_{0};
-  CpuEvent ready_;
-  bool pinned_ = false;  // written before ready_
-  std::thread thread_;   // last: it uses all of the above
+  CpuEvent ready_, over_;
+  bool pinned_ = false;    // written before ready_
+  bool stopping_ = false;  // the owner's
+  std::mutex leaving_;     // of the next two
+  bool left_ = false;      // the thread has nothing more to do
+  std::shared_ptr<const void> keep_;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace spillway

@@ -6,7 +6,7 @@
 namespace spillway::cpu {
 
 // Reads {gradient, parameter, velocity if there is momentum} and writes {parameter, velocity}.
-KernelPtr MakeUpdate(const CpuCall& call) {
+KernelPtr MakeUpdate(const OpCall& call) {
   const std::int64_t elements = call.launch.shape.in.Elements();
   if (call.launch.shape.operands < 3) {
     return std::make_unique<LoopKernel>([elements](const CpuArguments& a) {
@@ -26,7 +26,7 @@ KernelPtr MakeUpdate(const CpuCall& call) {
   });
 }
 
-KernelPtr MakeCopy(const CpuCall& call) {
+KernelPtr MakeCopy(const OpCall& call) {
   const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(call.launch.shape.in.Elements());
   return std::make_unique<LoopKernel>([bytes](const CpuArguments& a) { std::memcpy(Write(a, 0), Read(a, 0), bytes); });
 }

@@ -19,15 +19,10 @@ float Uniform(std::uint64_t sequence, std::uint64_t index) {
   return static_cast<float>(Draw(sequence, index) >> 40) * 0x1p-23f - 1.0f;
 }
 
-// Kinds of what is drawn, beside parameters.
-constexpr std::uint64_t kLabels = 1, kImages = 2, kClasses = 3;
+// Kinds of what is drawn, beside parameters and labels (1, training_state.cc).
+constexpr std::uint64_t kImages = 2, kClasses = 3;
 
 }  // namespace
-
-std::int32_t LabelOf(std::uint64_t seed, std::uint64_t iteration, std::uint64_t index, std::int64_t classes) {
-  const std::uint64_t sequence = Sequence(Sequence(seed, kLabels), iteration);
-  return static_cast<std::int32_t>(Draw(sequence, index) % static_cast<std::uint64_t>(classes));
-}
 
 TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed)
     : step_(step), seed_(seed), results_(step.tensors.size()) {

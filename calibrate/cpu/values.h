@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "calibrate/execute.h"
+#include "calibrate/training_state.h"
 
 namespace spillway {
-
-// The class of sample (and position) `index` of an iteration's batch, in [0, classes).
-std::int32_t LabelOf(std::uint64_t seed, std::uint64_t iteration, std::uint64_t index, std::int64_t classes);
 
 // Weights by He et al. (arXiv 1502.01852), uniform; scales 1; shifts, biases and momenta 0. Images are noise on a
 // picture of the sample's class, so that there is something to learn. Tensors are told by name: however a step orders

@@ -1,8 +1,9 @@
 // From ops to calls: what a Launch leaves out is looked up in network and step.
+#include "calibrate/op_call.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "calibrate/cpu/kernels.h"
 #include "model/layer_kind.h"
 
 namespace spillway {
@@ -28,13 +29,13 @@ std::vector<std::size_t> OperandOfInput(const Layer& layer, const Op& op) {
     if (found == distinct.end()) distinct.push_back(input);
   }
   if (distinct.size() != op.reads.size()) {
-    throw UserError("op " + op.name + ": the CPU device cannot tell which of its inputs are the same tensor");
+    throw UserError("op " + op.name + ": a device cannot tell which of its inputs are the same tensor");
   }
   return operands;
 }
 
-std::vector<CpuSlice> AllInputs(const Network& network, const Layer& layer) {
-  std::vector<CpuSlice> slices;
+std::vector<OpSlice> AllInputs(const Network& network, const Layer& layer) {
+  std::vector<OpSlice> slices;
   std::int64_t channel = 0;
   for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
     slices.push_back({.operand = k, .first_channel = channel, .channels = network.InputShape(layer, k).c});
@@ -45,16 +46,16 @@ std::vector<CpuSlice> AllInputs(const Network& network, const Layer& layer) {
 
 // A concat's backward is one op for the first contributions to gradients, "concat:backward", and one op for each
 // input k that has contributions already, "concat:backward<k>".
-std::vector<CpuSlice> ConcatBackwardSlices(const Network& network, const TrainingStep& step, const Op& op) {
+std::vector<OpSlice> ConcatBackwardSlices(const Network& network, const TrainingStep& step, const Op& op) {
   const Layer& layer = network.layers[Index(op.layer)];
   const std::string whole = layer.name + ":" + PassName(Pass::kBackward);
-  std::vector<CpuSlice> slices = AllInputs(network, layer);
+  std::vector<OpSlice> slices = AllInputs(network, layer);
   if (op.name != whole) {
-    CpuSlice slice = slices[std::stoul(op.name.substr(whole.size()))];
+    OpSlice slice = slices[std::stoul(op.name.substr(whole.size()))];
     slice.operand = 0;
     return {slice};
   }
-  const auto elsewhere = [&](const CpuSlice& slice) {
+  const auto elsewhere = [&](const OpSlice& slice) {
     const std::string name = whole + std::to_string(slice.operand);
     return !Wants(network, layer.inputs[slice.operand]) ||
            std::any_of(step.ops.begin(), step.ops.end(), [&](const Op& other) { return other.name == name; });
@@ -65,18 +66,18 @@ std::vector<CpuSlice> ConcatBackwardSlices(const Network& network, const Trainin
 }
 
 // An add of gradients adds its first read to the result, or sums its reads: one read is both operands then.
-std::vector<CpuSlice> GradientSum(const Op& op) {
+std::vector<OpSlice> GradientSum(const Op& op) {
   if (op.accumulate) return {{.operand = 0}};
   return {{.operand = 0}, {.operand = op.reads.size() - 1}};
 }
 
-std::vector<CpuSlice> SlicesOf(const Network& network, const TrainingStep& step, const Op& op) {
+std::vector<OpSlice> SlicesOf(const Network& network, const TrainingStep& step, const Op& op) {
   const bool forward = op.pass == Pass::kForward;
   if (op.kind == OpKind::kAdd && !forward) return GradientSum(op);
   if (op.kind == OpKind::kConcat && !forward) return ConcatBackwardSlices(network, step, op);
   if (op.kind != OpKind::kAdd && op.kind != OpKind::kConcat) return {};
   const Layer& layer = network.layers[Index(op.layer)];
-  std::vector<CpuSlice> slices = AllInputs(network, layer);
+  std::vector<OpSlice> slices = AllInputs(network, layer);
   const std::vector<std::size_t> operands = OperandOfInput(layer, op);
   for (std::size_t k = 0; k < slices.size(); ++k) {
     slices[k].operand = operands[k];
@@ -87,8 +88,8 @@ std::vector<CpuSlice> SlicesOf(const Network& network, const TrainingStep& step,
 
 }  // namespace
 
-CpuCall CallOf(const Launch& launch) {
-  CpuCall call{.launch = launch, .slices = {}};
+OpCall CallOf(const Launch& launch) {
+  OpCall call{.launch = launch, .slices = {}};
   const bool add = launch.kind == OpKind::kAdd, concat = launch.kind == OpKind::kConcat;
   if (!add && !concat) return call;
   const std::int64_t operands = std::max<std::int64_t>(launch.shape.operands, 1);
@@ -102,9 +103,9 @@ CpuCall CallOf(const Launch& launch) {
   return call;
 }
 
-CpuCall CallOf(const Network& network, const TrainingStep& step, OpId id) {
+OpCall CallOf(const Network& network, const TrainingStep& step, OpId id) {
   const Op& op = step.ops[Index(id)];
-  CpuCall call{.launch = LaunchOf(op), .slices = SlicesOf(network, step, op)};
+  OpCall call{.launch = LaunchOf(op), .slices = SlicesOf(network, step, op)};
   const Layer& layer = network.layers[Index(op.layer)];
   if (op.kind == OpKind::kConcat) call.channels = layer.shape.c;
   if (op.kind == OpKind::kDropout) call.dropout_rate = layer.attributes.rate;

@@ -1,7 +1,8 @@
-// Which operands of an op its step leaves fresh, and what they hold.
-#include <algorithm>
+#include "calibrate/bench_operands.h"
 
-#include "calibrate/cpu/bench_kernel.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace spillway {
 namespace {
@@ -52,7 +53,22 @@ bool IsSparse(const TrainingStep& step, OpId op, TensorId tensor) {
   return false;
 }
 
+// No power of two, so that neighbouring tensors do not hold the same numbers at the same distance.
+constexpr std::size_t kRandomNumbers = 262'139;
+
+std::uint64_t NextRandom(std::uint64_t* state) {  // SplitMix64
+  std::uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 }  // namespace
+
+const char* BenchProtocolName(BenchProtocol protocol) {
+  constexpr std::array kNames = {"step", "cold", "warm"};
+  return kNames[static_cast<std::size_t>(protocol)];
+}
 
 std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes reach) {
   constexpr Bytes kAlignment = 512;  // as in an arena
@@ -67,6 +83,34 @@ std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes
     operands.push_back(operand);
   }
   return operands;
+}
+
+bool NeedsForward(const Op& op) {
+  if (op.pass != Pass::kBackward) return false;
+  return op.kind == OpKind::kMaxPool || op.kind == OpKind::kDropout || op.kind == OpKind::kBatchNorm ||
+         op.kind == OpKind::kLrn || op.kind == OpKind::kSoftmaxLoss;
+}
+
+OpId ForwardOf(const TrainingStep& step, const Op& op) {
+  for (OpId id = 0; id < static_cast<OpId>(step.ops.size()); ++id) {
+    const Op& other = step.ops[static_cast<std::size_t>(id)];
+    if (other.layer == op.layer && other.kind == op.kind && other.pass == Pass::kForward) return id;
+  }
+  return kNoOp;
+}
+
+// Sums of uniform numbers are normal enough.
+std::vector<float> BenchNumbers(bool sparse) {
+  std::vector<float> numbers(kRandomNumbers);
+  std::uint64_t state = 1;
+  for (float& number : numbers) {
+    float sum = 0;
+    const std::uint64_t bits = NextRandom(&state);
+    for (int k = 0; k < 4; ++k) sum += static_cast<float>((bits >> (16 * k)) & 0xffff) / 65536.0f - 0.5f;
+    number = sum * std::sqrt(3.0f);
+    if (sparse) number = std::max(number, 0.0f);
+  }
+  return numbers;
 }
 
 }  // namespace spillway

@@ -1,0 +1,80 @@
+// Kernels of the CUDA device as they are measured: on operands in the state in which a training step leaves them.
+//
+// The states are those of the CPU device (calibrate/cpu/bench_kernel.h): a ring of operand sets larger than the L2
+// cache, so that each run finds its set in memory; with kStep those operands that the op finds fresh in its step are
+// then written once more, not timed, from a copy of their contents. Workspace is shared by all sets, as ops share it in
+// an arena.
+#ifndef SPILLWAY_CALIBRATE_CUDA_BENCH_KERNEL_H_
+#define SPILLWAY_CALIBRATE_CUDA_BENCH_KERNEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "calibrate/bench_loop.h"
+#include "calibrate/bench_operands.h"
+#include "calibrate/bench_plan.h"
+#include "calibrate/cuda/bench_beside.h"
+#include "calibrate/cuda/bench_memory.h"
+#include "calibrate/cuda/bench_timer.h"
+
+namespace spillway {
+
+// The call that measures `launch`, an algorithm and a math of one of the network's ops.
+OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch);
+
+class CudaKernelSubject : public BenchSubject {
+ public:
+  // All must outlive it; one subject at a time may use the memory. DeviceError: the library refuses the launch.
+  // UserError: the operands do not fit.
+  CudaKernelSubject(const BenchNetwork& network, OpId op, const Launch& launch, BenchProtocol protocol,
+                    CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer);
+
+  // Copies that run while the kernel does; nullptr: none. Timings that they do not outlast are taken again. UserError
+  // from Run(): not even the most of them do.
+  void SetBeside(CudaCopiesBeside* beside) { beside_ = beside; }
+  void Prepare(int runs) override;
+  void Run(int runs) override;
+  int most_runs() const { return most_runs_; }  // of one timing
+
+ private:
+  struct Place {
+    Bytes offset = 0;
+    bool saved = false;
+  };
+  void LayOut();
+  void FillSets();
+  void MakeSaved(std::byte* set, int number);
+  void KeepFreshOnes();
+  void MakeLabels();
+  void Freshen(std::byte* set);
+  void RunOn(std::byte* set);
+  double TryRun(int runs, bool hold);
+  std::byte* SetAt(int k) const { return ring_ + static_cast<Bytes>(k) * set_bytes_; }
+
+  const BenchNetwork& network_;
+  OpId op_;
+  const Op& node_;
+  BenchProtocol protocol_;
+  CudaCalls& calls_;
+  CudaBenchMemory& memory_;
+  CudaTimer& timer_;
+  CudaCopiesBeside* beside_ = nullptr;
+  std::unique_ptr<CudaKernel> kernel_;
+  std::vector<BenchOperand> operands_;
+  std::vector<Bytes> fresh_;           // operands that are written again: offsets in `kept_`, -1 for others
+  std::vector<Bytes> reads_, writes_;  // offsets in a set
+  std::vector<void*> read_, written_;  // of one run
+  Bytes set_bytes_ = 0;
+  std::byte* ring_ = nullptr;
+  std::byte* kept_ = nullptr;
+  void* workspace_ = nullptr;
+  void* labels_ = nullptr;
+  void* statistics_ = nullptr;
+  int sets_ = 1, next_ = 0, most_runs_ = 1;
+  std::uint64_t stream_number_ = 0;  // another mask each time, as in training
+  bool loaded_ = false;              // it ran once
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_CUDA_BENCH_KERNEL_H_

@@ -1,0 +1,27 @@
+// What a calibration of a GPU measures (calibrate/bench_plan.h), the most useful first: copies; the launches of
+// ResNet-50 in fp32, every algorithm; the same in TF32; then layers of other networks and batches.
+#ifndef SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_
+#define SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/bench_plan.h"
+
+namespace spillway {
+
+// Pinned copies from 256 B to 1 GiB in both directions and together; ordinary memory; rows that lie apart; prefetched
+// memory; copies on the device; the calls of CudaHostCallNames(); fp32 and TF32 apart.
+BenchPlanOptions CudaPlanOptions(bool quick);
+
+// "resnet50:64": first unless the user names others.
+std::vector<std::string> CudaUsualNetworks();
+
+// AlexNet, VGG-16 and ResNet-50 at several batches, then chains of layers as speech, text and face recognition have
+// them: long and flat images, windows that are not square, few channels, large batches.
+std::vector<std::shared_ptr<const BenchNetwork>> CudaBenchGrid();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_

@@ -1,0 +1,113 @@
+#include "calibrate/cuda/device.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "calibrate/cuda/session.h"
+
+namespace spillway {
+
+CudaDevice::CudaDevice(const Network& network, CudaDeviceOptions options, CudaCalls& calls, const Clock& clock)
+    : network_(network),
+      options_(options),
+      calls_(calls),
+      clock_(clock),
+      pool_(calls),
+      kernels_(std::make_unique<CudaKernelCache>(calls)) {
+  const CudaEmulation& emulate = options_.emulate;
+  if (!(emulate.link_rate >= 0) || std::isinf(emulate.link_rate)) throw UserError("a link's rate cannot be negative");
+  if (!(emulate.compute_slowdown >= 1) || std::isinf(emulate.compute_slowdown)) {
+    throw UserError("kernels can be made slower, not faster: a slowdown is at least 1");
+  }
+  NoteMemory();
+  memory_.before = memory_.highest;
+}
+
+CudaDevice::~CudaDevice() { End(); }
+
+void CudaDevice::NoteMemory() {
+  const CudaMemory memory = calls_.Memory();
+  memory_.total = memory.total;
+  memory_.highest = std::max(memory_.highest, memory.total - memory.free);
+}
+
+void CudaDevice::Begin(const Session& session) {
+  assert(session_ == nullptr && "Begin without End");
+  losses_.clear();
+  loss_pending_ = false;
+  statistics_.clear();
+  memory_.highest = -1;
+  if (options_.emulate.link_rate > 0 && !pieces_) pieces_ = MeasurePieces(calls_);
+  if (options_.emulate.compute_slowdown > 1 && !spin_gap_) spin_gap_ = MeasureSpinGap(calls_);
+  session_ = std::make_unique<CudaSession>(*this, session);
+  host_bytes_ = session_->memory().host_bytes();
+  library_bytes_ = session_->memory().library_bytes();
+  NoteMemory();
+}
+
+// Nothing that goes wrong here has anybody to be told to: losses and statistics are missing then.
+void CudaDevice::End() noexcept {
+  if (session_ == nullptr) return;
+  try {
+    NoteMemory();
+    if (!session_->failed()) {
+      Settle();
+      statistics_ = session_->TakeStatistics();
+    }
+  } catch (const std::exception&) {  // they are missing then
+  }
+  loss_pending_ = false;
+  session_ = nullptr;
+}
+
+void CudaDevice::Forget() noexcept {
+  assert(session_ == nullptr && "between sessions only");
+  pool_.Release();
+  kernels_ = std::make_unique<CudaKernelCache>(calls_);
+}
+
+CudaSession& CudaDevice::Open() {
+  assert(session_ != nullptr && "after Begin only");
+  return *session_;
+}
+
+// The loss of the last step is read when somebody wants it, so that no step is longer for it.
+void CudaDevice::Settle() {
+  if (!loss_pending_) return;
+  loss_pending_ = false;
+  losses_.back() = Open().ReadLoss();
+}
+
+const std::vector<double>& CudaDevice::losses() {
+  Settle();
+  return losses_;
+}
+
+void CudaDevice::Write(const Location& at, std::span<const std::byte> bytes) { Open().Write(at, bytes); }
+void CudaDevice::Read(const Location& at, std::span<std::byte> bytes) { Open().Read(at, bytes); }
+
+void CudaDevice::BeginStep() {
+  Settle();
+  losses_.push_back(std::numeric_limits<double>::quiet_NaN());
+  Open().BeginStep();
+}
+
+void CudaDevice::Enqueue(const KernelCall& call) { Open().Enqueue(call); }
+void CudaDevice::Enqueue(const CopyCall& call) { Open().Enqueue(call); }
+void CudaDevice::Record(Issue issue, EventId event) { Open().Record(issue, event); }
+void CudaDevice::Wait(Issue issue, EventId event) { Open().Wait(issue, event); }
+void CudaDevice::HostSync(Issue issue, EventId event) { Open().HostSync(issue, event); }
+void CudaDevice::Alloc(Issue issue, const Location& buffer) { Open().Alloc(issue, buffer); }
+void CudaDevice::Free(Issue issue, const Location& buffer) { Open().Free(issue, buffer); }
+
+void CudaDevice::EndStep() {
+  Open().EndStep();
+  loss_pending_ = true;
+}
+
+std::vector<Span> CudaDevice::ReadSpans() { return Open().ReadSpans(); }
+Bytes CudaDevice::HighWater() { return Open().HighWater(); }
+
+}  // namespace spillway

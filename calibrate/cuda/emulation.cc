@@ -1,0 +1,134 @@
+#include "calibrate/cuda/emulation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "calibrate/cuda/bench_timer.h"
+#include "calibrate/cuda/owned.h"
+#include "calibrate/statistics.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr int kRepeats = 8;      // in a row, of one timing
+constexpr double kProbe = 2000;  // ns of spins that are only there to be measured
+constexpr int kRuns = 4;         // of the rehearsal; the first one warms up
+constexpr std::size_t kGroup =
+    32;  // kernels behind one hold, in all fewer than CudaTimer::kMostHeld calls and launches
+
+// However a measurement ends, nothing runs behind its end.
+class Settled {
+ public:
+  Settled(CudaCalls& calls, CudaTimer& timer) : calls_(calls), timer_(timer) {}
+  ~Settled() {
+    timer_.Release();
+    try {
+      calls_.Synchronize(timer_.stream());
+    } catch (const std::exception&) {  // whoever caused it has been told
+    }
+  }
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+
+ private:
+  CudaCalls& calls_;
+  CudaTimer& timer_;
+};
+
+// Whatever runs for the first time does so without a hold: CUDA loads a kernel when it is first launched, and may wait for
+// the device to be idle, which a held stream never is (CUDA programming guide, lazy loading).
+
+// What the calls of `give` take on the timer's stream, from one end to the other: the second time.
+double TimeOf(CudaTimer& timer, const std::function<void()>& give) {
+  double time = 0;
+  for (const bool first : {true, false}) {
+    if (!first) timer.Hold();
+    timer.Start();
+    give();
+    timer.Stop();
+    time = timer.Finish();
+  }
+  return time;
+}
+
+PieceTime MeasurePiece(CudaCalls& calls, CudaTimer& timer, std::byte* device, std::byte* host, Direction direction) {
+  const bool in = direction == Direction::kHostToDevice;
+  const auto measure = [&](Bytes bytes) {
+    const double time = TimeOf(timer, [&] {
+      for (int k = 0; k < kRepeats; ++k) {
+        calls.Copy(in ? device : host, in ? host : device, bytes, direction, timer.stream());
+        calls.Spin(kProbe, timer.stream());
+      }
+    });
+    return time / kRepeats - kProbe;
+  };
+  constexpr Bytes kSmall = kPacedPiece / 64;
+  const double small = measure(kSmall), large = measure(kPacedPiece);
+  PieceTime time;
+  time.per_byte = std::max(0.0, (large - small) / static_cast<double>(kPacedPiece - kSmall));
+  time.latency = std::max(0.0, large - time.per_byte * static_cast<double>(kPacedPiece));
+  return time;
+}
+
+// One run of kernels [begin, end). What a pair of events with nothing between them takes is taken off.
+void RunGroup(CudaTimer& timer, std::size_t begin, std::size_t end,
+              const std::function<void(std::size_t, CudaStream*)>& run, bool hold, std::vector<double>& times) {
+  if (hold) timer.Hold();
+  timer.Start();
+  timer.Stop();
+  for (std::size_t k = begin; k < end; ++k) {
+    timer.Start();
+    run(k, timer.stream());
+    timer.Stop();
+  }
+  timer.Finish();
+  const double nothing = timer.times()[0];
+  for (std::size_t k = begin; k < end; ++k) times[k] = std::max(0.0, timer.times()[k - begin + 1] - nothing);
+}
+
+}  // namespace
+
+LinkTimes MeasurePieces(CudaCalls& calls) {
+  const OwnedDeviceMemory device = NewDeviceMemory(calls, kPacedPiece);
+  const OwnedPinnedMemory host = NewPinnedMemory(calls, kPacedPiece);
+  std::memset(host.get(), 0, static_cast<std::size_t>(kPacedPiece));
+  CudaTimer timer(calls);
+  const Settled settled(calls, timer);
+  LinkTimes times;
+  for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+    times[static_cast<std::size_t>(direction)] = MeasurePiece(calls, timer, device.get(), host.get(), direction);
+  }
+  return times;
+}
+
+double MeasureSpinGap(CudaCalls& calls) {
+  CudaTimer timer(calls);
+  const Settled settled(calls, timer);
+  const double time = TimeOf(timer, [&] {
+    for (int k = 0; k < kRepeats; ++k) calls.Spin(kProbe, timer.stream());
+  });
+  return std::max(0.0, time / kRepeats - kProbe);
+}
+
+std::vector<double> RehearseKernels(CudaCalls& calls, std::size_t count,
+                                    const std::function<void(std::size_t k, CudaStream* stream)>& run) {
+  std::vector<std::vector<double>> runs(kRuns, std::vector<double>(count));
+  CudaTimer timer(calls);
+  const Settled settled(calls, timer);
+  for (std::vector<double>& times : runs) {
+    for (std::size_t begin = 0; begin < count; begin += kGroup) {
+      RunGroup(timer, begin, std::min(count, begin + kGroup), run, &times != runs.data(), times);
+    }
+  }
+  std::vector<double> medians;
+  for (std::size_t k = 0; k < count; ++k) {
+    std::vector<double> of_kernel;
+    for (std::size_t r = 1; r < runs.size(); ++r) of_kernel.push_back(runs[r][k]);
+    medians.push_back(Median(std::move(of_kernel)));
+  }
+  return medians;
+}
+
+}  // namespace spillway

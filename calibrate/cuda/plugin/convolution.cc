@@ -1,0 +1,219 @@
+// Convolution by cuDNN's legacy interface. Its three enumerations of algorithms are the first names of
+// AlgorithmNames (model/kernel_form.h), one later: 0 there stands for the library's choice.
+#include <algorithm>
+
+#include "calibrate/cuda/plugin/descriptors.h"
+#include "calibrate/cuda/plugin/kernel.h"
+#include "model/kernel_form.h"
+
+namespace spillway::cuda {
+namespace {
+
+struct Problem {
+  TensorDescriptor in, out;
+  FilterDescriptor weight;
+  ConvolutionDescriptor convolution;
+
+  explicit Problem(const OpCall& call);
+};
+
+// True fp32, or as the library's default: products rounded to TF32 where the device can.
+cudnnMathType_t MathOf(MathMode mode) { return mode == MathMode::kTf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH; }
+
+Problem::Problem(const OpCall& call) {
+  const OpShape& s = call.launch.shape;
+  const bool deep = s.in.d != 1 || s.out.d != 1 || s.window[0] != 1;
+  SetDense(in, SizesOf(s.in, deep));
+  SetDense(out, SizesOf(s.out, deep));
+  std::vector<int> filter = Spatial(s.window, deep);
+  const std::vector<int> pad = Spatial(s.pad, deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
+  filter.insert(filter.begin(), {IntOf(s.out.c), IntOf(s.in.c / s.groups)});
+  SPILLWAY_CHECK(cudnnSetFilterNdDescriptor(weight.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+                                            static_cast<int>(filter.size()), filter.data()));
+  SPILLWAY_CHECK(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(pad.size()), pad.data(),
+                                                 stride.data(), dilation.data(), CUDNN_CROSS_CORRELATION,
+                                                 CUDNN_DATA_FLOAT));
+  SPILLWAY_CHECK(cudnnSetConvolutionGroupCount(convolution.get(), IntOf(s.groups)));
+  SPILLWAY_CHECK(cudnnSetConvolutionMathType(convolution.get(), MathOf(call.launch.math)));
+}
+
+// What the passes differ in. `kVaries`: algorithms that NVIDIA lists as not deterministic.
+struct ForwardPass {
+  using Algorithm = cudnnConvolutionFwdAlgo_t;
+  using Answer = cudnnConvolutionFwdAlgoPerf_t;
+  static constexpr Pass kPass = Pass::kForward;
+  static constexpr int kCount = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+  static constexpr std::array<int, 0> kVaries{};
+
+  static cudnnStatus_t Workspace(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, std::size_t* bytes) {
+    return cudnnGetConvolutionForwardWorkspaceSize(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
+                                                   algorithm, bytes);
+  }
+  static cudnnStatus_t Answers(cudnnHandle_t handle, const Problem& p, int most, int* count, Answer* answers) {
+    return cudnnGetConvolutionForwardAlgorithm_v7(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
+                                                  most, count, answers);
+  }
+  // Reads {input, weight}.
+  static void Run(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, const CudaArguments& a,
+                  std::size_t workspace, const float* beta) {
+    SPILLWAY_CHECK(cudnnConvolutionForward(handle, &kOne, p.in.get(), Read(a, 0), p.weight.get(), Read(a, 1),
+                                           p.convolution.get(), algorithm, a.workspace, workspace, beta, p.out.get(),
+                                           Write(a, 0)));
+  }
+};
+
+struct DataPass {
+  using Algorithm = cudnnConvolutionBwdDataAlgo_t;
+  using Answer = cudnnConvolutionBwdDataAlgoPerf_t;
+  static constexpr Pass kPass = Pass::kBackwardData;
+  static constexpr int kCount = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
+  static constexpr std::array kVaries{static_cast<int>(CUDNN_CONVOLUTION_BWD_DATA_ALGO_0)};
+
+  static cudnnStatus_t Workspace(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, std::size_t* bytes) {
+    return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, p.weight.get(), p.out.get(), p.convolution.get(),
+                                                        p.in.get(), algorithm, bytes);
+  }
+  static cudnnStatus_t Answers(cudnnHandle_t handle, const Problem& p, int most, int* count, Answer* answers) {
+    return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, p.weight.get(), p.out.get(), p.convolution.get(),
+                                                       p.in.get(), most, count, answers);
+  }
+  // Reads {weight, gradient}.
+  static void Run(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, const CudaArguments& a,
+                  std::size_t workspace, const float* beta) {
+    SPILLWAY_CHECK(cudnnConvolutionBackwardData(handle, &kOne, p.weight.get(), Read(a, 0), p.out.get(), Read(a, 1),
+                                                p.convolution.get(), algorithm, a.workspace, workspace, beta,
+                                                p.in.get(), Write(a, 0)));
+  }
+};
+
+struct FilterPass {
+  using Algorithm = cudnnConvolutionBwdFilterAlgo_t;
+  using Answer = cudnnConvolutionBwdFilterAlgoPerf_t;
+  static constexpr Pass kPass = Pass::kBackwardFilter;
+  static constexpr int kCount = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
+  static constexpr std::array kVaries{static_cast<int>(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0),
+                                      static_cast<int>(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3)};
+
+  static cudnnStatus_t Workspace(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, std::size_t* bytes) {
+    return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, p.in.get(), p.out.get(), p.convolution.get(),
+                                                          p.weight.get(), algorithm, bytes);
+  }
+  static cudnnStatus_t Answers(cudnnHandle_t handle, const Problem& p, int most, int* count, Answer* answers) {
+    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, p.in.get(), p.out.get(), p.convolution.get(),
+                                                         p.weight.get(), most, count, answers);
+  }
+  // Reads {input, gradient}.
+  static void Run(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, const CudaArguments& a,
+                  std::size_t workspace, const float* beta) {
+    SPILLWAY_CHECK(cudnnConvolutionBackwardFilter(handle, &kOne, p.in.get(), Read(a, 0), p.out.get(), Read(a, 1),
+                                                  p.convolution.get(), algorithm, a.workspace, workspace, beta,
+                                                  p.weight.get(), Write(a, 0)));
+  }
+};
+
+// The library's own opinion of its algorithms.
+template <typename P>
+std::vector<typename P::Answer> Answers(const Libraries& libraries, const Problem& problem) {
+  std::vector<typename P::Answer> answers(2 * static_cast<std::size_t>(P::kCount));  // some are listed by math mode
+  int count = 0;
+  const cudnnStatus_t status =
+      P::Answers(libraries.cudnn(), problem, static_cast<int>(answers.size()), &count, answers.data());
+  answers.resize(status == CUDNN_STATUS_SUCCESS ? static_cast<std::size_t>(count) : 0);
+  return answers;
+}
+
+// Algorithms in the order of their numbers. One that the library ranks as impossible is left out even if it names a
+// workspace for it.
+template <typename P>
+std::vector<CudaAlgorithm> Algorithms(const Libraries& libraries, const Problem& problem) {
+  const std::vector<typename P::Answer> answers = Answers<P>(libraries, problem);
+  std::vector<CudaAlgorithm> algorithms;
+  for (int number = 0; number < P::kCount; ++number) {
+    const auto algorithm = static_cast<typename P::Algorithm>(number);
+    std::size_t bytes = 0;
+    if (P::Workspace(libraries.cudnn(), problem, algorithm, &bytes) != CUDNN_STATUS_SUCCESS) continue;
+    const bool varies = std::find(P::kVaries.begin(), P::kVaries.end(), number) != P::kVaries.end();
+    CudaAlgorithm found{.algorithm = number + 1, .workspace = static_cast<Bytes>(bytes), .deterministic = !varies};
+    const auto listed = [&](const auto& answer) { return answer.algo == algorithm; };
+    const auto possible = [&](const auto& answer) { return listed(answer) && answer.status == CUDNN_STATUS_SUCCESS; };
+    const auto answer = std::find_if(answers.begin(), answers.end(), possible);
+    if (answer == answers.end() && std::any_of(answers.begin(), answers.end(), listed)) continue;
+    if (answer != answers.end()) {
+      found.rank = static_cast<int>(answer - answers.begin());
+      found.deterministic = answer->determinism == CUDNN_DETERMINISTIC;
+    }
+    algorithms.push_back(found);
+  }
+  return algorithms;
+}
+
+std::string NameOf(Pass pass, std::int32_t algorithm) {
+  const std::span<const char* const> names = AlgorithmNames(OpKind::kConvolution, pass);
+  const std::size_t index = static_cast<std::size_t>(algorithm) - 1;
+  return index < names.size() ? names[index] : "algorithm " + std::to_string(algorithm);
+}
+
+[[noreturn]] void RefuseAll(const Launch& launch, const std::vector<CudaAlgorithm>& algorithms) {
+  std::string text = "no convolution";
+  if (launch.algorithm != 0) text += " by " + NameOf(launch.pass, launch.algorithm);
+  if (launch.workspace != kUsualWorkspace) text += " in " + std::to_string(launch.workspace) + " bytes of workspace";
+  text += algorithms.empty() ? "; cuDNN offers none for this shape" : "; cuDNN offers";
+  for (const CudaAlgorithm& a : algorithms) {
+    text += (&a == algorithms.data() ? " " : ", ") + NameOf(launch.pass, a.algorithm) + " (" +
+            std::to_string(a.workspace) + " bytes)";
+  }
+  Refuse(text);
+}
+
+// The algorithm asked for, else the best-ranked one that fits; those without a rank come last.
+CudaAlgorithm Choose(const Launch& launch, const std::vector<CudaAlgorithm>& algorithms) {
+  const CudaAlgorithm* chosen = nullptr;
+  const auto place = [](const CudaAlgorithm& a) { return static_cast<unsigned>(a.rank); };  // -1 is the largest
+  for (const CudaAlgorithm& a : algorithms) {
+    const bool wanted = launch.algorithm == 0 || launch.algorithm == a.algorithm;
+    if (!wanted || (launch.workspace != kUsualWorkspace && a.workspace > launch.workspace)) continue;
+    if (chosen == nullptr || place(a) < place(*chosen)) chosen = &a;
+  }
+  if (chosen == nullptr) RefuseAll(launch, algorithms);
+  return *chosen;
+}
+
+template <typename P>
+class Convolution : public Kernel {
+ public:
+  Convolution(const LibrariesPtr& libraries, const OpCall& call)
+      : Kernel(libraries, ""), problem_(call), beta_(BetaOf(call.launch.accumulate)) {
+    const CudaAlgorithm chosen = Choose(call.launch, Algorithms<P>(*libraries, problem_));
+    algorithm_ = static_cast<typename P::Algorithm>(chosen.algorithm - 1);
+    workspace_ = chosen.workspace;
+    implementation_ = NameOf(P::kPass, chosen.algorithm);
+    if (call.launch.math == MathMode::kTf32) implementation_ += ", tf32";
+  }
+
+ protected:
+  void Launch(const CudaArguments& arguments) const override {
+    P::Run(libraries().cudnn(), problem_, algorithm_, arguments, static_cast<std::size_t>(workspace_), beta_);
+  }
+
+ private:
+  Problem problem_;
+  const float* beta_;
+  typename P::Algorithm algorithm_{};
+};
+
+}  // namespace
+
+KernelPtr MakeConvolution(const LibrariesPtr& libraries, const OpCall& call) {
+  if (call.launch.pass == Pass::kForward) return std::make_unique<Convolution<ForwardPass>>(libraries, call);
+  if (call.launch.pass == Pass::kBackwardData) return std::make_unique<Convolution<DataPass>>(libraries, call);
+  return std::make_unique<Convolution<FilterPass>>(libraries, call);
+}
+
+std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call) {
+  const Problem problem(call);
+  if (call.launch.pass == Pass::kForward) return Algorithms<ForwardPass>(*libraries, problem);
+  if (call.launch.pass == Pass::kBackwardData) return Algorithms<DataPass>(*libraries, problem);
+  return Algorithms<FilterPass>(*libraries, problem);
+}
+
+}  // namespace spillway::cuda

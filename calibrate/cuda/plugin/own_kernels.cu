@@ -1,0 +1,60 @@
+#include "calibrate/cuda/plugin/own_kernels.h"
+
+namespace spillway::cuda {
+namespace {
+
+__global__ void SpinKernel(unsigned long long nanoseconds) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - begin < nanoseconds);
+}
+
+__global__ void HoldKernel(const volatile int* flag) {
+  while (*flag == 0) {
+#if __CUDA_ARCH__ >= 700
+    __nanosleep(200);
+#endif
+  }
+}
+
+template <typename Body>
+__global__ void ElementsKernel(Body body) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < body.elements;
+       i += step) {
+    body(i);
+  }
+}
+
+// Blocks enough to fill any device of today; each thread walks over what is left.
+constexpr std::int64_t kThreads = 256, kMostBlocks = 4096;
+
+template <typename Body>
+cudaError_t Elements(const Body& body, cudaStream_t stream) {
+  if (body.elements == 0) return cudaSuccess;
+  const std::int64_t blocks = (body.elements + kThreads - 1) / kThreads;
+  ElementsKernel<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0, stream>>>(body);
+  return cudaPeekAtLastError();
+}
+
+}  // namespace
+
+bool HasOwnKernels() { return true; }
+
+cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream) {
+  SpinKernel<<<1, 1, 0, stream>>>(nanoseconds);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t LaunchHold(const volatile int* flag, cudaStream_t stream) {
+  HoldKernel<<<1, 1, 0, stream>>>(flag);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t LaunchElements(const DropoutForward& body, cudaStream_t stream) { return Elements(body, stream); }
+cudaError_t LaunchElements(const DropoutBackward& body, cudaStream_t stream) { return Elements(body, stream); }
+cudaError_t LaunchElements(const MomentumUpdate& body, cudaStream_t stream) { return Elements(body, stream); }
+
+}  // namespace spillway::cuda

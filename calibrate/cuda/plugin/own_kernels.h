@@ -1,0 +1,28 @@
+// Kernels that no library has, in own_kernels.cu; without nvcc own_kernels_absent.cc takes their place.
+// Private to calibrate/cuda/plugin/; C++17, as element.h.
+#ifndef SPILLWAY_CALIBRATE_CUDA_PLUGIN_OWN_KERNELS_H_
+#define SPILLWAY_CALIBRATE_CUDA_PLUGIN_OWN_KERNELS_H_
+#if __has_include(<cuda_runtime_api.h>)
+
+#include <cuda_runtime_api.h>
+
+#include "calibrate/cuda/plugin/element.h"
+
+namespace spillway::cuda {
+
+// Without nvcc: dropout and update give cudaErrorNotSupported, the other two keep the stream waiting for the host.
+bool HasOwnKernels();
+
+// Keeps one thread busy until the device's timer, which ticks every 32 ns to 1 us by model, has moved on so far.
+cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream);
+// Waits until *flag, in pinned memory, is not 0.
+cudaError_t LaunchHold(const volatile int* flag, cudaStream_t stream);
+
+cudaError_t LaunchElements(const DropoutForward& body, cudaStream_t stream);
+cudaError_t LaunchElements(const DropoutBackward& body, cudaStream_t stream);
+cudaError_t LaunchElements(const MomentumUpdate& body, cudaStream_t stream);
+
+}  // namespace spillway::cuda
+
+#endif
+#endif  // SPILLWAY_CALIBRATE_CUDA_PLUGIN_OWN_KERNELS_H_

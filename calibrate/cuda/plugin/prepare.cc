@@ -1,0 +1,77 @@
+// Which kernel computes which op.
+#include <array>
+
+#include "calibrate/cuda/plugin/runtime_calls.h"
+
+namespace spillway::cuda {
+namespace {
+
+struct Row {
+  OpKind kind;
+  KernelPtr (*make)(const LibrariesPtr&, const OpCall&);
+};
+constexpr std::array<Row, 14> kRows = {{
+    {OpKind::kConvolution, MakeConvolution},
+    {OpKind::kBias, MakeBias},
+    {OpKind::kBatchNorm, MakeBatchNorm},
+    {OpKind::kRelu, MakeRelu},
+    {OpKind::kMaxPool, MakeMaxPool},
+    {OpKind::kAveragePool, MakeAveragePool},
+    {OpKind::kLrn, MakeLrn},
+    {OpKind::kDropout, MakeDropout},
+    {OpKind::kConcat, MakeConcat},
+    {OpKind::kAdd, MakeAdd},
+    {OpKind::kLinear, MakeLinear},
+    {OpKind::kSoftmaxLoss, MakeSoftmaxLoss},
+    {OpKind::kCopy, MakeCopy},
+    {OpKind::kUpdate, MakeUpdate},
+}};
+
+void CheckFormat(const Launch& launch) {
+  const bool math = launch.math == MathMode::kFp32 || launch.math == MathMode::kTf32;
+  if (launch.type == DataType::kFp32 && launch.layout == Layout::kNchw && math) return;
+  Refuse("the CUDA device computes on fp32 NCHW tensors, in fp32 or TF32 arithmetic");
+}
+
+// Calls `function`; errors get the op's name in front.
+template <typename Function>
+auto Named(const std::string& text, Function function) {
+  try {
+    return function();
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.fault(), error.instruction(), text + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+const LibrariesPtr& RuntimeCalls::Handles() {
+  if (libraries_ == nullptr) {
+    libraries_ = std::make_shared<Libraries>(Attribute(cudaDevAttrComputeCapabilityMajor));
+  }
+  return libraries_;
+}
+
+std::vector<CudaAlgorithm> RuntimeCalls::Algorithms(const OpCall& call) {
+  return Named(host_.launch_text(call.launch), [&]() -> std::vector<CudaAlgorithm> {
+    CheckFormat(call.launch);
+    if (call.launch.kind != OpKind::kConvolution) return {};
+    return ConvolutionAlgorithms(Handles(), call);
+  });
+}
+
+std::unique_ptr<CudaKernel> RuntimeCalls::Prepare(const OpCall& call) {
+  const std::string text = host_.launch_text(call.launch);
+  return Named(text, [&]() -> std::unique_ptr<CudaKernel> {
+    CheckFormat(call.launch);
+    for (const Row& row : kRows) {
+      if (row.kind != call.launch.kind) continue;
+      KernelPtr kernel = row.make(Handles(), call);
+      kernel->set_text(text);
+      return kernel;
+    }
+    Refuse("not an op that the CUDA device computes");
+  });
+}
+
+}  // namespace spillway::cuda

@@ -1,0 +1,303 @@
+#include "calibrate/cuda/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include "calibrate/cpu/canary.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr Bytes kStaging = 4 * kMiB;  // at least; what goes back and forth between steps goes through it
+
+}  // namespace
+
+template <typename Call>
+auto CudaSession::Guarded(std::uint32_t instruction, const Call& call) {
+  try {
+    return call();
+  } catch (const DeviceError& error) {
+    failed_ = true;
+    hung_ = hung_ || error.fault() == Fault::kHung;
+    watch_.Blame(error, instruction, served_.get());
+  }
+}
+
+// ---- from Begin to End --------------------------------------------------------------------------------------------------
+
+CudaSession::CudaSession(CudaDevice& device, const Session& session)
+    : device_(device),
+      calls_(device.calls_),
+      session_(session),
+      training_({.seed = device.options_.seed,
+                 .learning_rate = device.options_.learning_rate,
+                 .momentum = device.options_.momentum}),
+      order_(*session.program),
+      memory_(calls_, session_, device.pool_),
+      kernels_(device.network_, session_, calls_, *device.kernels_, memory_, training_),
+      watch_(calls_, device.clock_, device.options_.patience, session.program->streams.size(),
+             session.program->code.size(), session.debug),
+      service_(NewStream(calls_)),
+      served_(NewEvent(calls_, false)),
+      start_(NewEvent(calls_, true)),
+      ran_(session.program->code.size(), 0),
+      looked_(session.program->buffers.size(), false) {
+  memory_.ReserveHost(std::max(kStaging, kernels_.staging_bytes()));
+  for (std::size_t s = 0; s < session.program->streams.size(); ++s) streams_.push_back(NewStream(calls_));
+  MakeEvents();
+  if (device.spin_gap_) kernels_.Slow(device.options_.emulate.compute_slowdown, *device.spin_gap_);
+  try {
+    FillAtBegin();
+  } catch (...) {
+    Quiet();
+    throw;
+  }
+}
+
+void CudaSession::MakeEvents() {
+  const Program& program = *session_.program;
+  for (EventId e = 0; e < program.events; ++e) events_.push_back(NewEvent(calls_, false));
+  for (std::size_t s = 0; s < streams_.size(); ++s) ends_.push_back(NewEvent(calls_, false));
+  around_.resize(program.code.size());
+  if (!session_.debug && !session_.instrumented) return;
+  for (std::size_t i = 0; i < around_.size(); ++i) {
+    const Opcode opcode = program.code[i].opcode;
+    if (opcode != Opcode::kKernel && opcode != Opcode::kCopy) continue;
+    if (session_.instrumented) around_[i].before = NewEvent(calls_, true);
+    around_[i].behind = NewEvent(calls_, session_.instrumented);
+  }
+}
+
+void CudaSession::FillAtBegin() {
+  Guarded(kNoInstruction, [&] {
+    if (session_.arena_bytes > 0) {
+      const Location all{.buffer = 0, .offset = 0, .bytes = session_.arena_bytes};
+      calls_.Fill(memory_.At(all, kNoInstruction), session_.debug ? kCudaEmpty : 0, session_.arena_bytes,
+                  service_.get());
+    }
+    WaitForService();
+    kernels_.UploadStatistics(service_.get(), [this] { WaitForService(); });
+  });
+}
+
+CudaSession::~CudaSession() { Quiet(); }
+
+void CudaSession::Quiet() noexcept {
+  if (hung_) return;  // waiting once was enough
+  for (std::size_t s = 0; s <= streams_.size(); ++s) {
+    CudaStream* const stream = s < streams_.size() ? streams_[s].get() : service_.get();
+    try {
+      calls_.Record(served_.get(), stream);
+      watch_.Await(served_.get(), kNoInstruction);
+    } catch (const DeviceError& error) {
+      if (error.fault() == Fault::kHung) return;
+    }
+  }
+}
+
+void CudaSession::WaitForService() {
+  calls_.Record(served_.get(), service_.get());
+  watch_.Await(served_.get(), kNoInstruction);
+}
+
+// ---- contents -----------------------------------------------------------------------------------------------------------
+
+void CudaSession::Write(const Location& at, std::span<const std::byte> bytes) {
+  std::byte* const place = memory_.At(at, kNoInstruction);
+  assert(at.bytes == static_cast<Bytes>(bytes.size()));
+  if (bytes.empty()) return;
+  if (at.kind == BufferKind::kHost) {
+    std::memcpy(place, bytes.data(), bytes.size());
+    return;
+  }
+  Guarded(kNoInstruction, [&] { memory_.Upload(place, bytes, service_.get(), [this] { WaitForService(); }); });
+}
+
+void CudaSession::Read(const Location& at, std::span<std::byte> bytes) {
+  const std::byte* const place = memory_.At(at, kNoInstruction);
+  assert(at.bytes == static_cast<Bytes>(bytes.size()));
+  if (bytes.empty()) return;
+  if (at.kind == BufferKind::kHost) {
+    std::memcpy(bytes.data(), place, bytes.size());
+    return;
+  }
+  Guarded(kNoInstruction, [&] { memory_.Download(bytes, place, service_.get(), [this] { WaitForService(); }); });
+}
+
+double CudaSession::ReadLoss() {
+  return Guarded(kNoInstruction, [&] { return kernels_.ReadLoss(service_.get(), [this] { WaitForService(); }); });
+}
+
+std::map<LayerId, std::vector<float>> CudaSession::TakeStatistics() {
+  Guarded(kNoInstruction, [&] { kernels_.DownloadStatistics(service_.get(), [this] { WaitForService(); }); });
+  return training_.TakeStatistics();
+}
+
+// ---- steps --------------------------------------------------------------------------------------------------------------
+
+void CudaSession::BeginStep() {
+  order_.BeginStep();
+  watch_.BeginStep();
+  std::fill(ran_.begin(), ran_.end(), 0);
+  training_.StartIteration(step_++);
+  Guarded(kNoInstruction, [&] {
+    const auto wait = [this] { WaitForService(); };
+    kernels_.UploadLabels(service_.get(), wait);
+    if (session_.debug) {
+      for (const SessionLayout::Range& range : memory_.layout().EmptyInArena()) {
+        memory_.LookFor(range.begin, range.end, service_.get(), wait);
+        memory_.Empty(range.begin, range.end, service_.get());
+      }
+      memory_.EmptyHost();
+    }
+    calls_.Record(start_.get(), service_.get());
+    WaitForService();
+  });
+}
+
+template <typename Call>
+void CudaSession::Carry(Issue issue, const Call& call) {
+  const Around& around = around_[issue.instruction];
+  Guarded(issue.instruction, [&] {
+    if (around.before != nullptr) calls_.Record(around.before.get(), StreamOf(issue));
+    watch_.NoteWork(issue);
+    call();
+    if (around.behind == nullptr) return;
+    calls_.Record(around.behind.get(), StreamOf(issue));
+    watch_.NoteMark(issue, around.behind.get());
+  });
+  ran_[issue.instruction] = 1;
+}
+
+void CudaSession::Enqueue(const KernelCall& call) {
+  order_.GiveKernel(call.issue);
+  if (!kernels_.Has(call.issue.instruction)) {
+    throw DeviceError(Fault::kContract, call.issue.instruction, "a kernel that Begin was not told of");
+  }
+  Carry(call.issue, [&] { kernels_.Run(call.issue.instruction, StreamOf(call.issue)); });
+}
+
+void CudaSession::Enqueue(const CopyCall& call) {
+  order_.GiveCopy(call.issue, call.copy->direction);
+  Copies(call);
+}
+
+void CudaSession::Copies(const CopyCall& call) {
+  std::byte* const to = memory_.At(call.to, call.issue.instruction);
+  const std::byte* const from = memory_.At(call.from, call.issue.instruction);
+  if (call.from.bytes == 0) return;
+  Carry(call.issue, [&] {
+    if (device_.pieces_) return Paced(call, to, from);
+    calls_.Copy(to, from, call.from.bytes, call.copy->direction, StreamOf(call.issue));
+  });
+}
+
+void CudaSession::Paced(const CopyCall& call, std::byte* to, const std::byte* from) {
+  const Direction direction = call.copy->direction;
+  const PieceTime& piece = (*device_.pieces_)[static_cast<std::size_t>(direction)];
+  for (Bytes done = 0; done < call.from.bytes;) {
+    const Bytes bytes = std::min(kPacedPiece, call.from.bytes - done);
+    calls_.Copy(to + done, from + done, bytes, direction, StreamOf(call.issue));
+    const double rest = static_cast<double>(bytes) / device_.options_.emulate.link_rate - piece.Of(bytes);
+    if (rest > 0) calls_.Spin(rest, StreamOf(call.issue));
+    done += bytes;
+  }
+}
+
+void CudaSession::Record(Issue issue, EventId event) {
+  order_.Record(issue, event);
+  Guarded(issue.instruction, [&] { calls_.Record(events_[event].get(), StreamOf(issue)); });
+  watch_.NoteMark(issue, events_[event].get());
+}
+
+void CudaSession::Wait(Issue issue, EventId event) {
+  order_.Wait(issue, event);
+  Guarded(issue.instruction, [&] { calls_.Wait(StreamOf(issue), events_[event].get()); });
+  watch_.NoteWait(issue, events_[event].get());
+}
+
+void CudaSession::HostSync(Issue issue, EventId event) {
+  order_.HostSync(issue, event);
+  Guarded(issue.instruction, [&] { watch_.Await(events_[event].get(), issue.instruction); });
+}
+
+void CudaSession::Alloc(Issue issue, const Location& buffer) {
+  order_.Give(issue);
+  memory_.At(buffer, issue.instruction);
+}
+
+void CudaSession::Free(Issue issue, const Location& buffer) {
+  order_.Give(issue);
+  memory_.At(buffer, issue.instruction);
+  if (memory_.layout().KeepsAtFree(buffer.buffer)) return;
+  Guarded(issue.instruction, [&] {
+    Look(issue, buffer);
+    memory_.Empty(buffer.offset, buffer.offset + buffer.bytes, StreamOf(issue));
+  });
+}
+
+// Before its contents are gone. Once is enough: every step writes the same bytes.
+void CudaSession::Look(Issue issue, const Location& buffer) {
+  if (looked_[buffer.buffer]) return;
+  looked_[buffer.buffer] = true;
+  const Bytes end = buffer.offset + buffer.bytes;
+  if (!memory_.MayRaise(end)) return;
+  calls_.Record(served_.get(), StreamOf(issue));
+  watch_.Await(served_.get(), issue.instruction);
+  memory_.LookFor(buffer.offset, end, service_.get(), [this] { WaitForService(); });
+}
+
+void CudaSession::EndStep() {
+  Guarded(kNoInstruction, [&] {
+    for (StreamId s = 0; s < streams_.size(); ++s) calls_.Record(ends_[s].get(), streams_[s].get());
+    for (StreamId s = 0; s < streams_.size(); ++s) {
+      watch_.NoteMark({kNoInstruction, s}, ends_[s].get());
+    }
+    for (const OwnedCudaEvent& end : ends_) watch_.Await(end.get(), kNoInstruction);
+  });
+  order_.EndStep();
+  if (session_.debug) CheckResidents();
+}
+
+void CudaSession::CheckResidents() {
+  for (const Resident& resident : session_.residents) {
+    const Tensor& tensor = session_.step->tensors[static_cast<std::size_t>(resident.tensor)];
+    if (tensor.use == TensorClass::kInput) continue;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(resident.last.bytes));
+    Read(resident.last, bytes);
+    if (!HoldsNan(bytes)) continue;
+    throw DeviceError(Fault::kContents, kNoInstruction,
+                      fmt::format("{} holds NaN after the step: memory was read that holds nothing, or training "
+                                  "diverges",
+                                  tensor.name));
+  }
+}
+
+// ---- after a step -------------------------------------------------------------------------------------------------------
+
+std::vector<Span> CudaSession::ReadSpans() {
+  std::vector<Span> spans;
+  if (!session_.instrumented) return spans;
+  Guarded(kNoInstruction, [&] {
+    for (std::uint32_t i = 0; i < around_.size(); ++i) {
+      if (ran_[i] == 0 || around_[i].before == nullptr) continue;
+      const double start = calls_.Elapsed(start_.get(), around_[i].before.get());
+      const double end = calls_.Elapsed(start_.get(), around_[i].behind.get());
+      spans.push_back({i, std::llround(start), std::llround(end)});
+    }
+  });
+  return spans;
+}
+
+Bytes CudaSession::HighWater() {
+  Guarded(kNoInstruction,
+          [&] { memory_.LookFor(0, session_.arena_bytes, service_.get(), [this] { WaitForService(); }); });
+  return memory_.highest();
+}
+
+}  // namespace spillway

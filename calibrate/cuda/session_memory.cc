@@ -1,0 +1,129 @@
+#include "calibrate/cuda/session_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace spillway {
+
+namespace {
+
+constexpr Bytes kStagingAlignment = 4 * kKiB;
+
+// What was asked for, what the library says of it, and how much there is.
+[[noreturn]] void NoMemory(CudaCalls& calls, const DeviceError& error, const std::string& wanted, bool device) {
+  if (error.fault() != Fault::kNoMemory) throw error;
+  std::string there;
+  if (device) {
+    const CudaMemory memory = calls.Memory();
+    there = fmt::format(" ({} of the device's {} are free)", FormatBytes(memory.free), FormatBytes(memory.total));
+  }
+  throw DeviceError(Fault::kNoMemory, kNoInstruction, fmt::format("no room for {}{}: {}", wanted, there, error.what()));
+}
+
+}  // namespace
+
+std::byte* PinnedPool::Get(Bytes bytes) {
+  if (bytes <= bytes_) return memory_.get();
+  Release();
+  memory_ = NewPinnedMemory(calls_, bytes);
+  bytes_ = bytes;
+  return memory_.get();
+}
+
+void PinnedPool::Release() noexcept {
+  memory_.reset();
+  bytes_ = 0;
+}
+
+CudaSessionMemory::CudaSessionMemory(CudaCalls& calls, const Session& session, PinnedPool& pool)
+    : calls_(calls),
+      layout_(session),
+      pool_(pool),
+      arena_(nullptr, CudaFree{&calls}),
+      library_(nullptr, CudaFree{&calls}) {
+  try {
+    arena_ = NewDeviceMemory(calls, session.arena_bytes);
+  } catch (const DeviceError& error) {
+    NoMemory(calls, error, "an arena of " + FormatBytes(session.arena_bytes), true);
+  }
+}
+
+void CudaSessionMemory::ReserveLibrary(Bytes bytes) {
+  try {
+    library_ = NewDeviceMemory(calls_, bytes);
+  } catch (const DeviceError& error) {
+    NoMemory(calls_, error, fmt::format("{} beside the arena", FormatBytes(bytes)), true);
+  }
+  library_bytes_ = bytes;
+}
+
+void CudaSessionMemory::ReserveHost(Bytes staging) {
+  try {
+    host_ = pool_.Get(layout_.host_bytes() + staging + kStagingAlignment);
+  } catch (const DeviceError& error) {
+    NoMemory(calls_, error,
+             fmt::format("host buffers of {} in pinned memory", FormatBytes(layout_.host_bytes() + staging)), false);
+  }
+  staging_ = host_ + layout_.host_bytes();
+  staging_bytes_ = staging;
+}
+
+std::byte* CudaSessionMemory::At(const Location& at, std::uint32_t instruction) const {
+  const Bytes offset = layout_.OffsetOf(at, instruction);
+  return (at.kind == BufferKind::kHost ? host_ : arena_.get()) + offset;
+}
+
+void CudaSessionMemory::Upload(std::byte* to, std::span<const std::byte> from, CudaStream* stream,
+                               const Wait& wait) const {
+  for (std::size_t done = 0; done < from.size();) {
+    const std::size_t piece = std::min(from.size() - done, staging().size());
+    std::memcpy(staging_, from.data() + done, piece);
+    calls_.Copy(to + done, staging_, static_cast<Bytes>(piece), Direction::kHostToDevice, stream);
+    wait();
+    done += piece;
+  }
+}
+
+void CudaSessionMemory::Download(std::span<std::byte> to, const std::byte* from, CudaStream* stream,
+                                 const Wait& wait) const {
+  for (std::size_t done = 0; done < to.size();) {
+    const std::size_t piece = std::min(to.size() - done, staging().size());
+    calls_.Copy(staging_, from + done, static_cast<Bytes>(piece), Direction::kDeviceToHost, stream);
+    wait();
+    std::memcpy(to.data() + done, staging_, piece);
+    done += piece;
+  }
+}
+
+// ---- debug sessions ---------------------------------------------------------------------------------------------------
+
+void CudaSessionMemory::Empty(Bytes begin, Bytes end, CudaStream* stream) const {
+  if (end > begin) calls_.Fill(arena_.get() + begin, kCudaEmpty, end - begin, stream);
+}
+
+void CudaSessionMemory::EmptyHost() const {
+  for (const SessionLayout::Range& range : layout_.EmptyOnHost()) {
+    std::memset(host_ + range.begin, kCudaEmpty, static_cast<std::size_t>(range.end - range.begin));
+  }
+}
+
+// From the end down, a piece at a time, until something is found.
+void CudaSessionMemory::LookFor(Bytes begin, Bytes end, CudaStream* stream, const Wait& wait) {
+  begin = std::max(begin, highest_);
+  while (end > begin) {
+    const Bytes from = std::max(begin, end - staging_bytes_);
+    calls_.Copy(staging_, arena_.get() + from, end - from, Direction::kDeviceToHost, stream);
+    wait();
+    Bytes last = end - from;
+    while (last > 0 && staging_[last - 1] == std::byte{kCudaEmpty}) --last;
+    if (last > 0) {
+      highest_ = from + last;
+      return;
+    }
+    end = from;
+  }
+}
+
+}  // namespace spillway

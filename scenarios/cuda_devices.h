@@ -1,0 +1,18 @@
+// The CUDA device for the verbs, over any CudaCalls: tests give a stand-in.
+#ifndef SPILLWAY_SCENARIOS_CUDA_DEVICES_H_
+#define SPILLWAY_SCENARIOS_CUDA_DEVICES_H_
+
+#include <memory>
+
+#include "calibrate/cuda/bench_target.h"
+#include "scenarios/devices.h"
+
+namespace spillway {
+
+ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t seed, const Clock& clock);
+CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
+                               const CalibrateRequest& request, const Clock& clock);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_CUDA_DEVICES_H_

@@ -1,0 +1,115 @@
+// The CUDA device for the verbs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/cpu/bench_machine.h"
+#include "calibrate/cuda/bench_plan.h"
+#include "calibrate/cuda/bench_target.h"
+#include "calibrate/cuda/device.h"
+#include "calibrate/cuda/load.h"
+#include "scenarios/bench_networks.h"
+#include "scenarios/cuda_devices.h"
+#include "scenarios/devices.h"
+
+namespace spillway {
+namespace {
+
+constexpr const char* kExample = "h100-sxm";  // what the shipped scenarios are predicted for
+constexpr const char* kUsualProfile = "gpu.yaml";
+
+std::string PlaceOf(const CudaProperties& properties) {
+  return fmt::format("on {}, driver {}, CUDA {}, cuDNN {}", properties.name, properties.driver, properties.runtime,
+                     properties.cudnn);
+}
+
+// What the device fails at before anything runs on it is told as the user's error.
+template <typename Function>
+auto Told(const Function& function) {
+  try {
+    return function();
+  } catch (const DeviceError& error) {
+    throw UserError(error.what());
+  }
+}
+
+// By the library's own order of preference, those without a place in it last.
+std::vector<OfferedAlgorithm> OfferedBy(CudaCalls& calls, const Launch& launch) {
+  std::vector<CudaAlgorithm> algorithms;
+  try {
+    algorithms = calls.Algorithms(CallOf(launch));
+  } catch (const DeviceError& error) {
+    throw UserError(
+        fmt::format("asking the device for its algorithms: {} ({})", error.what(), FaultName(error.fault())));
+  }
+  std::stable_sort(algorithms.begin(), algorithms.end(), [](const CudaAlgorithm& a, const CudaAlgorithm& b) {
+    return static_cast<unsigned>(a.rank) < static_cast<unsigned>(b.rank);  // -1 is the largest
+  });
+  std::vector<OfferedAlgorithm> offered;
+  for (const CudaAlgorithm& algorithm : algorithms) offered.push_back({algorithm.algorithm, algorithm.workspace});
+  return offered;
+}
+
+// A GPU's link and threads are what they are.
+void RefuseWhatItHasNot(const CalibrateRequest& request) {
+  if (request.link_rate > 0) {
+    throw UserError(
+        "--link-rate: a GPU's link is measured as it is; `emulate: {link_rate: ...}` of a scenario slows it down");
+  }
+  if (request.threads != 1) throw UserError("--threads: for the CPU device only");
+}
+
+}  // namespace
+
+CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
+                               const CalibrateRequest& request, const Clock& clock) {
+  CalibrateSetup setup;
+  setup.plan = MakeBenchPlan(BenchNetworksOf(request.networks.empty() ? CudaUsualNetworks() : request.networks),
+                             request.no_grid ? BenchNetworks{} : CudaBenchGrid(), CudaPlanOptions(request.quick));
+  auto target = Told([&] { return std::make_unique<CudaBenchTarget>(options, std::move(calls), clock); });
+  setup.facts = target->Facts(request.date);
+  setup.target = std::move(target);
+  return setup;
+}
+
+CalibrateSetup CalibrateCuda(const CalibrateRequest& request, const Clock& clock) {
+  RefuseWhatItHasNot(request);
+  CudaBenchOptions options;
+  options.device = request.device;
+  options.protocol = request.protocol;
+  options.version = Version();
+  return CalibrateCudaBy(MakeCudaCalls(request.device), options, request, clock);
+}
+
+ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t seed, const Clock& clock) {
+  ValidateHost host;
+  host.devices = "cuda";
+  host.example = kExample;
+  host.usual_profile = kUsualProfile;
+  host.paces_as_profile = false;
+  host.slows_compute = true;
+  host.load = ReadLoad;
+  host.algorithms = [calls](const Machine&) -> AskDevice {
+    return [calls](const Launch& launch) { return OfferedBy(*calls, launch); };
+  };
+  host.make = [calls, seed, &clock](const Network& network, const Machine&, const DeviceTerms& terms) {
+    CudaDeviceOptions options;
+    options.seed = seed;
+    options.emulate = {.compute_slowdown = terms.compute_slowdown, .link_rate = terms.link_rate};
+    auto device = Told([&] { return std::make_unique<CudaDevice>(network, options, *calls, clock); });
+    CudaDevice* const cuda = device.get();
+    return OpenDevice{.device = std::move(device),
+                      .clock = &clock,
+                      .losses = [cuda] { return cuda->losses(); },
+                      .host_bytes = [cuda] { return cuda->host_bytes(); },
+                      .placement = [calls] { return PlaceOf(calls->Properties()); },
+                      .device_bytes = [cuda] { return cuda->memory().highest; }};
+  };
+  return host;
+}
+
+ValidateHost ValidateOnCuda(int device, std::uint64_t seed, const Clock& clock) {
+  return ValidateOnCudaBy(MakeCudaCalls(device), seed, clock);
+}
+
+}  // namespace spillway

@@ -1,0 +1,67 @@
+// The devices that `calibrate` measures and `validate` runs on: one line of a table each.
+//
+// To add one: a file that opens it, device_NAME.cc, and a line in devices.cc.
+#ifndef SPILLWAY_SCENARIOS_DEVICES_H_
+#define SPILLWAY_SCENARIOS_DEVICES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/bench_operands.h"
+#include "calibrate/bench_profile.h"
+#include "calibrate/bench_run.h"
+#include "scenarios/command.h"
+#include "scenarios/validate.h"
+
+namespace spillway {
+
+// A device opened for measuring.
+struct CalibrateSetup {
+  std::unique_ptr<BenchTarget> target;
+  std::vector<BenchItem> plan;
+  BenchFacts facts;  // all but the name of the profile
+};
+
+// What of the command line is the same for all devices.
+struct CalibrateRequest {
+  int device = 0;                     // the number behind the colon
+  std::vector<std::string> networks;  // as typed; empty: the device's usual
+  BenchProtocol protocol = BenchProtocol::kStep;
+  double link_rate = 0;  // bytes per nanosecond; 0 = as fast as it goes
+  int threads = 1;
+  bool quick = false, no_grid = false;
+  std::string date;
+};
+
+struct DeviceKind {
+  const char* name;  // "cpu", "cuda"
+  const char* description;
+  // Both throw a UserError that says what is missing where this program or machine has no such device. `clock` outlives
+  // what they give.
+  CalibrateSetup (*calibrate)(const CalibrateRequest& request, const Clock& clock);
+  ValidateHost (*validate)(int device, std::uint64_t seed, const Clock& clock);
+};
+const std::vector<DeviceKind>& DeviceKinds();
+
+// "cpu", "cpu:0", "cuda:1".
+struct DeviceChoice {
+  const DeviceKind* kind = nullptr;
+  int index = 0;
+};
+// Throws UserError with the nearest name.
+DeviceChoice DeviceByName(const std::string& name);
+
+// Devices by their own files.
+CalibrateSetup CalibrateCpu(const CalibrateRequest& request, const Clock& clock);
+ValidateHost ValidateOnCpu(int device, std::uint64_t seed, const Clock& clock);
+CalibrateSetup CalibrateCuda(const CalibrateRequest& request, const Clock& clock);
+ValidateHost ValidateOnCuda(int device, std::uint64_t seed, const Clock& clock);
+
+// The verbs with a device of the caller's choice.
+using CalibrateOpener = std::function<CalibrateSetup(const CalibrateRequest& request, const Clock& clock)>;
+ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, const Clock& clock, Console& console);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_DEVICES_H_

@@ -1,0 +1,45 @@
+// The plugin's own kernels, element by element on the host.
+#include "calibrate/cuda/plugin/own_kernels.h"
+
+#include "tests/cuda_fake_c/fake.h"
+
+namespace spillway::cuda {
+namespace {
+
+std::size_t Bytes(std::int64_t elements, std::size_t size) { return static_cast<std::size_t>(elements) * size; }
+
+template <typename Body>
+cudaError_t Each(const Body& body, bool fits) {
+  if (!fits) return cudaErrorIllegalAddress;
+  for (std::int64_t i = 0; i < body.elements; ++i) body(i);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+bool HasOwnKernels() { return cuda_fake::TheState().has_own_kernels; }
+cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t) {
+  cuda_fake::Log("spin " + std::to_string(nanoseconds));
+  return cudaSuccess;
+}
+cudaError_t LaunchHold(const volatile int* flag, cudaStream_t) {
+  return *flag != 0 ? cudaSuccess : cudaErrorLaunchTimeout;
+}
+
+cudaError_t LaunchElements(const DropoutForward& b, cudaStream_t) {
+  using cuda_fake::OnDevice;
+  return Each(b, OnDevice(b.x, Bytes(b.elements, 4)) && OnDevice(b.y, Bytes(b.elements, 4)) &&
+                     OnDevice(b.mask, Bytes(b.elements, 1)));
+}
+cudaError_t LaunchElements(const DropoutBackward& b, cudaStream_t) {
+  using cuda_fake::OnDevice;
+  return Each(b, OnDevice(b.dy, Bytes(b.elements, 4)) && OnDevice(b.dx, Bytes(b.elements, 4)) &&
+                     OnDevice(b.mask, Bytes(b.elements, 1)));
+}
+cudaError_t LaunchElements(const MomentumUpdate& b, cudaStream_t) {
+  using cuda_fake::OnDevice;
+  return Each(b, OnDevice(b.gradient, Bytes(b.elements, 4)) && OnDevice(b.parameter, Bytes(b.elements, 4)) &&
+                     (b.velocity == nullptr || OnDevice(b.velocity, Bytes(b.elements, 4))));
+}
+
+}  // namespace spillway::cuda

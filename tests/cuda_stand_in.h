@@ -1,0 +1,200 @@
+// CUDA on this machine's memory, for tests of what is written against CudaCalls: no GPU, no CUDA.
+//
+// Streams are queues that are carried out in time order on a virtual clock. The host's time goes on by `call_cost` with
+// each call that gives work to a stream, by `poll_cost` with each IsDone that is false, and by however long it waits.
+// Nothing contends: what things take is stated in the options. Kernels are computed by CpuKernels where this program has them.
+//
+// Everything that calls do is recorded, misuse too (violations()): memory used after it was freed or outside of what
+// was allocated, memory freed while streams still work, things given back twice, kernels launched for the first time while a stream is
+// held (CUDA loads them then, which may wait for the stream).
+//
+//   CudaStandIn cuda({.copy_rate = {10, 10}});
+//   CudaDevice device(network, {}, cuda, cuda);           // it is the clock as well
+//   ... CHECK(cuda.leaks() == ""); CHECK(cuda.violations().empty());
+#ifndef SPILLWAY_TESTS_CUDA_STAND_IN_H_
+#define SPILLWAY_TESTS_CUDA_STAND_IN_H_
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibrate/clock.h"
+#include "calibrate/cpu/kernels.h"
+#include "calibrate/cuda/calls.h"
+#include "calibrate/device.h"
+
+namespace spillway {
+
+// What goes wrong, once: with the `nth` of its kind (from 0) since the stand-in was made.
+struct StandInFault {
+  enum class What {
+    kNone,
+    kMalloc,           // no device memory is left
+    kMallocHost,       // no pinned memory is left
+    kMakeStream,       // the call fails
+    kMakeEvent,        // the call fails
+    kPrepare,          // the library refuses the kernel
+    kRecord,           // the call fails
+    kWait,             // the call fails
+    kCopyCall,         // the call fails; nothing is copied
+    kLaunch,           // the call fails; nothing runs
+    kCopyFails,        // while it runs: the device cannot be used any more
+    kKernelFails,      // while it runs: the device cannot be used any more
+    kKernelHangs,      // it never ends
+    kEventNeverFires,  // the stream never gets past the record
+    kLost,             // with the nth call of all that can fail, the device cannot be used any more
+  };
+  What what = What::kNone;
+  std::uint32_t nth = 0;
+};
+
+struct StandInOptions {
+  std::function<double(const OpCall&)> kernel_time{};  // nanoseconds; empty: 1000 for every kernel
+  double copy_latency = 0;                             // ns of each copy between host and device
+  std::array<double, 2> copy_rate{10, 10};             // by Direction: bytes per ns
+  double device_rate = 0;                              // of copies and fills on the device; 0: they take no time
+  double spin_gap = 0;                                 // ns that a Spin takes beyond what it is told
+  double call_cost = 0;                                // ns of the host
+  double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
+  Bytes memory = kGiB, pinned = kGiB;  // how much there is
+  Bytes context_bytes = 0;             // of device memory that is never free
+  Bytes library_bytes = 0;             // taken for good by the first Prepare
+  // Not 0: kernels and copies take random times up to 20 us instead of their own: another order that streams and events
+  // allow.
+  std::uint64_t shuffle_seed = 0;
+  bool compute = true;  // false: kernels only take time, but for OpKind::kCopy without slices, which copies
+  StandInFault fault{};
+  CudaProperties properties{};  // name "": "stand-in"
+};
+
+class StandInKernel;
+
+class CudaStandIn : public CudaCalls, public Clock {
+ public:
+  explicit CudaStandIn(StandInOptions options = {});
+  ~CudaStandIn() override;
+
+  // ---- what tests ask ---------------------------------------------------------------------------------------------
+
+  // What streams did, in the order in which it ended.
+  enum class Work { kKernel, kCopy, kOnDevice, kSpin, kHold };
+  struct Done {
+    Work work = Work::kKernel;
+    int stream = 0;  // in the order of MakeStream, from 0
+    double start = 0, end = 0;
+    std::string kernel{};  // what Prepare was told: Text(call)
+    std::vector<const void*> reads{}, writes{};
+    const void* to = nullptr;  // of copies and fills
+    const void* from = nullptr;
+    Bytes bytes = 0;
+    Direction direction = Direction::kHostToDevice;
+  };
+  const std::vector<Done>& done() const { return done_; }
+  void ForgetDone() { done_.clear(); }
+  static std::string Text(const OpCall& call);
+
+  // How often each kind of what a StandInFault can hit was there; kLost: all calls that can fail.
+  std::uint32_t count(StandInFault::What what) const { return counts_[static_cast<std::size_t>(what)]; }
+  // "" if everything was given back, else what was not: "2 streams, 1 allocation".
+  std::string leaks() const;
+  const std::vector<std::string>& violations() const { return violations_; }
+  struct Allocation {
+    Bytes bytes = 0;
+    bool device = false;
+    std::unique_ptr<std::byte[]> owned{};
+    std::byte* data = nullptr;
+  };
+  const std::map<const std::byte*, Allocation>& allocations() const { return allocations_; }
+  Nanos Now() const override { return static_cast<Nanos>(now_); }
+  void Sleep(double nanoseconds) { now_ += nanoseconds; }
+
+  // ---- CudaCalls ----------------------------------------------------------------------------------------------------
+
+  CudaProperties Properties() override;
+  CudaMemory Memory() override;
+  CudaClocks Clocks() override { return {}; }
+  void* Malloc(Bytes bytes) override;
+  void Free(void* memory) noexcept override;
+  void* MallocHost(Bytes bytes) override;
+  void FreeHost(void* memory) noexcept override;
+  void* MallocManaged(Bytes bytes) override { return Malloc(bytes); }
+  void PrefetchManaged(void* memory, Bytes bytes, bool to_device, CudaStream* stream) override;
+  void* MallocAsync(Bytes bytes, CudaStream* stream) override;
+  void FreeAsync(void* memory, CudaStream* stream) override;
+  CudaStream* MakeStream() override;
+  void Destroy(CudaStream* stream) noexcept override;
+  CudaEvent* MakeEvent(bool timed) override;
+  void Destroy(CudaEvent* event) noexcept override;
+  void Record(CudaEvent* event, CudaStream* stream) override;
+  void Wait(CudaStream* stream, CudaEvent* event) override;
+  bool IsDone(CudaEvent* event) override;
+  // Throw std::logic_error where a real device would wait for ever.
+  void Synchronize(CudaEvent* event) override;
+  void Synchronize(CudaStream* stream) override;
+  void SynchronizeDevice() override;
+  double Elapsed(CudaEvent* from, CudaEvent* to) override;
+  void Copy(void* to, const void* from, Bytes bytes, Direction direction, CudaStream* stream) override;
+  void CopyRows(void* to, Bytes to_pitch, const void* from, Bytes from_pitch, Bytes row_bytes, std::int64_t rows,
+                Direction direction, CudaStream* stream) override;
+  void CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) override;
+  void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) override;
+  void Spin(double nanoseconds, CudaStream* stream) override;
+  void HoldUntil(const volatile int* flag, CudaStream* stream) override;
+  // Those of CpuKernels; without them, or without `compute`, algorithms 1 and 2 with a workspace of 0 and 1 MiB.
+  std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;
+  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;
+
+  struct Item;  // private to the stand-in's files
+
+ private:
+  friend class StandInKernel;
+
+  // The engine (cuda_stand_in_engine.cc).
+  void Give(CudaStream* stream, Item item);
+  void Run(double until);
+  CudaStream* NextToEnd(double& end);
+  bool EndOf(const CudaStream& stream, double& end) const;
+  void CarryOut(CudaStream& stream, double end);
+  void RunUntilDone(const std::function<bool()>& done);
+  bool Idle() const;
+
+  void Enter(StandInFault::What what, const char* expression);
+  bool Hits(StandInFault::What what);
+  void CheckAlive(const char* expression) const;
+  void Violated(const std::string& what) { violations_.push_back(what); }
+  bool Holds(const void* at, Bytes bytes, bool device) const;
+  const Allocation* Find(const void* at) const;
+  Bytes FreeBytes() const;
+  std::shared_ptr<CudaEvent> Known(CudaEvent* event);
+  bool Broken() const;
+  void Load(const std::string& kernel);
+  void* Allocate(Bytes bytes, bool device);
+  void Release(void* memory, bool device) noexcept;
+  double CopyTime(Bytes bytes, Direction direction) const;
+  double Shuffled(double time);
+  void RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments);
+
+  StandInOptions options_;
+  std::unique_ptr<CpuKernels> kernels_;
+  double now_ = 0;
+  std::vector<std::unique_ptr<CudaStream>> streams_;  // destroyed ones are nullptr
+  std::map<CudaEvent*, std::shared_ptr<CudaEvent>> events_;
+  std::map<const std::byte*, Allocation> allocations_;
+  Bytes device_bytes_ = 0, pinned_bytes_ = 0, library_bytes_ = 0;
+  int live_kernels_ = 0;
+  std::set<std::string> loaded_;
+  std::array<std::uint32_t, 16> counts_{};
+  std::uint64_t drawn_ = 0;
+  std::string lost_;  // why the device cannot be used any more
+  std::vector<Done> done_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TESTS_CUDA_STAND_IN_H_

@@ -1,0 +1,206 @@
+// What the stand-in's streams are given to do: copies, fills, kernels.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/cuda_stand_in_parts.h"
+
+namespace spillway {
+
+namespace {
+
+using What = StandInFault::What;
+
+// Classes, batch outermost, of one-hot rows.
+std::vector<std::int32_t> ClassesOf(const Shape& shape, const float* one_hot) {
+  const std::int64_t positions = shape.Spatial();
+  std::vector<std::int32_t> classes(static_cast<std::size_t>(shape.n * positions), -1);
+  for (std::int64_t i = 0; i < shape.Elements(); ++i) {
+    const std::int64_t n = i / (shape.c * positions), c = i / positions % shape.c;
+    if (one_hot[i] != 0)
+      classes[static_cast<std::size_t>(n * positions + i % positions)] = static_cast<std::int32_t>(c);
+  }
+  return classes;
+}
+
+}  // namespace
+
+// ---- copies -----------------------------------------------------------------------------------------------------------
+
+double CudaStandIn::CopyTime(Bytes bytes, Direction direction) const {
+  return options_.copy_latency + static_cast<double>(bytes) / options_.copy_rate[static_cast<std::size_t>(direction)];
+}
+
+void CudaStandIn::Copy(void* to, const void* from, Bytes bytes, Direction direction, CudaStream* stream) {
+  CopyRows(to, bytes, from, bytes, bytes, 1, direction, stream);
+}
+
+void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes from_pitch, Bytes row_bytes,
+                           std::int64_t rows, Direction direction, CudaStream* stream) {
+  Enter(What::kCopyCall, "cudaMemcpyAsync(to, from, bytes, kind, stream)");
+  const bool in = direction == Direction::kHostToDevice;
+  const auto copy = [=, this] {
+    const Bytes to_end = to_pitch * (rows - 1) + row_bytes, from_end = from_pitch * (rows - 1) + row_bytes;
+    if (!Holds(in ? to : from, in ? to_end : from_end, true)) {
+      return Violated("a copy touches device memory that is not there");
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                  static_cast<std::size_t>(row_bytes));
+    }
+  };
+  const Bytes bytes = row_bytes * rows;
+  Item item{.duration = Shuffled(CopyTime(bytes, direction)), .effect = copy, .reported = true};
+  item.done = {.work = Work::kCopy, .to = to, .from = from, .bytes = bytes, .direction = direction};
+  if (Hits(What::kCopyFails)) item.fails = "a copy failed on the device";
+  Give(stream, std::move(item));
+  const void* const host = in ? from : to;
+  if (!Holds(host, 1, false)) Synchronize(stream);  // pageable
+}
+
+void CudaStandIn::CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) {
+  Enter(What::kNone, "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)");
+  Item item{.duration = options_.device_rate > 0 ? static_cast<double>(bytes) / options_.device_rate : 0,
+            .effect =
+                [=, this] {
+                  if (!Holds(to, bytes, true) || !Holds(from, bytes, true)) {
+                    return Violated("a copy on the device touches memory that is not there");
+                  }
+                  std::memmove(to, from, static_cast<std::size_t>(bytes));
+                },
+            .reported = true};
+  item.done = {.work = Work::kOnDevice, .to = to, .from = from, .bytes = bytes};
+  Give(stream, std::move(item));
+}
+
+void CudaStandIn::Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) {
+  Enter(What::kNone, "cudaMemsetAsync(at, value, bytes, stream)");
+  Item item{.duration = options_.device_rate > 0 ? static_cast<double>(bytes) / options_.device_rate : 0,
+            .effect =
+                [=, this] {
+                  if (!Holds(at, bytes, true)) return Violated("a fill touches memory that is not there");
+                  std::memset(at, value, static_cast<std::size_t>(bytes));
+                },
+            .reported = true};
+  item.done = {.work = Work::kOnDevice, .to = at, .bytes = bytes};
+  Give(stream, std::move(item));
+}
+
+void CudaStandIn::Spin(double nanoseconds, CudaStream* stream) {
+  Enter(What::kNone, "spin<<<1, 1, 0, stream>>>(nanoseconds)");
+  Load("spin");
+  Item item{.duration = nanoseconds + options_.spin_gap, .reported = true};
+  item.done.work = Work::kSpin;
+  Give(stream, std::move(item));
+}
+
+void CudaStandIn::HoldUntil(const volatile int* flag, CudaStream* stream) {
+  Enter(What::kNone, "hold<<<1, 1, 0, stream>>>(flag)");
+  if (!Holds(const_cast<const int*>(flag), sizeof(int), false))
+    Violated("a stream is held by a flag that is not pinned");
+  Item item{.kind = Item::Kind::kHold, .flag = flag, .reported = true};
+  item.done.work = Work::kHold;
+  Give(stream, std::move(item));
+}
+
+// ---- kernels ----------------------------------------------------------------------------------------------------------
+
+StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel)
+    : owner_(owner), call_(call), kernel_(kernel) {
+  workspace_ = kernel != nullptr ? kernel->workspace() : 0;
+  implementation_ = kernel != nullptr ? kernel->implementation() : "stand-in";
+  ++owner_.live_kernels_;
+}
+StandInKernel::~StandInKernel() { --owner_.live_kernels_; }
+
+void StandInKernel::Run(CudaStream* stream, const CudaArguments& arguments) {
+  owner_.RunKernel(*this, stream, arguments);
+}
+
+void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<void*>& writes,
+                            const CudaArguments& arguments) const {
+  const Shape& shape = call_.launch.shape.in;
+  if (kernel_ == nullptr) {
+    const bool copies = call_.launch.kind == OpKind::kCopy && !reads.empty() && !writes.empty();
+    if (copies) std::memmove(writes[0], reads[0], static_cast<std::size_t>(shape.Elements()) * sizeof(float));
+    return;
+  }
+  const std::vector<std::int32_t> labels = arguments.labels == nullptr
+                                               ? std::vector<std::int32_t>{}
+                                               : ClassesOf(shape, static_cast<const float*>(arguments.labels));
+  CpuArguments cpu{.reads = reads,
+                   .writes = writes,
+                   .workspace = arguments.workspace,
+                   .random_stream = arguments.random_stream,
+                   .labels = labels,
+                   .learning_rate = arguments.learning_rate,
+                   .momentum = arguments.momentum};
+  if (arguments.running_statistics != nullptr) {
+    cpu.running_statistics = {static_cast<float*>(arguments.running_statistics), static_cast<std::size_t>(2 * shape.c)};
+  }
+  kernel_->Run(cpu);
+}
+
+void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments) {
+  Enter(What::kLaunch, "kernel.Run(stream, arguments)");
+  Load(Text(kernel.call()));
+  const std::vector<void*> reads(arguments.reads.begin(), arguments.reads.end());
+  const std::vector<void*> writes(arguments.writes.begin(), arguments.writes.end());
+  const auto compute = [this, &kernel, reads, writes, arguments] {
+    std::vector<const void*> touched(reads.begin(), reads.end());
+    touched.insert(touched.end(), writes.begin(), writes.end());
+    for (const void* more : {arguments.labels, static_cast<const void*>(arguments.workspace),
+                             static_cast<const void*>(arguments.running_statistics)}) {
+      if (more != nullptr) touched.push_back(more);
+    }
+    const bool there = std::all_of(touched.begin(), touched.end(), [&](const void* at) { return Holds(at, 1, true); });
+    if (!there) return Violated("a kernel touches memory that is not there: " + Text(kernel.call()));
+    kernel.Compute(reads, writes, arguments);
+  };
+  const double time = options_.kernel_time ? options_.kernel_time(kernel.call()) : 1000;
+  Item item{.duration = Shuffled(time),
+            .never_ends = Hits(What::kKernelHangs),
+            .fails = Hits(What::kKernelFails) ? "a kernel failed on the device" : "",
+            .effect = compute,
+            .reported = true};
+  item.done = {.work = Work::kKernel, .kernel = Text(kernel.call())};
+  item.done.reads.assign(reads.begin(), reads.end());
+  item.done.writes.assign(writes.begin(), writes.end());
+  Give(stream, std::move(item));
+}
+
+void CudaStandIn::Load(const std::string& kernel) {
+  if (!loaded_.insert(kernel).second) return;
+  for (const auto& stream : streams_) {
+    if (stream == nullptr) continue;
+    for (const Item& item : stream->queue) {
+      if (item.kind == Item::Kind::kHold && *item.flag == 0)
+        Violated("first launched while a stream is held: " + kernel);
+    }
+  }
+}
+
+std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
+  Enter(What::kNone, "cudnnGetConvolutionForwardAlgorithm_v7(...)");
+  if (kernels_ == nullptr) return {{.algorithm = 1, .rank = 0}, {.algorithm = 2, .workspace = kMiB, .rank = 1}};
+  std::vector<CudaAlgorithm> algorithms;
+  for (const CpuAlgorithm& known : kernels_->Algorithms(call)) {
+    const int rank = static_cast<int>(algorithms.size());
+    algorithms.push_back({.algorithm = known.algorithm, .workspace = known.workspace, .rank = rank});
+  }
+  return algorithms;
+}
+
+std::unique_ptr<CudaKernel> CudaStandIn::Prepare(const OpCall& call) {
+  Enter(What::kPrepare, "cudnnSetConvolution2dDescriptor(...)");
+  library_bytes_ = options_.library_bytes;
+  if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr);
+  try {
+    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(call));
+  } catch (const UserError& error) {
+    throw DeviceError(Fault::kRefused, kNoInstruction, error.what());
+  }
+}
+
+}  // namespace spillway

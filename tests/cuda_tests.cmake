@@ -1,0 +1,45 @@
+# Tests of the CUDA plugin and of how it is found.
+
+# Libraries that are no plugins of this program: one needs a library that is nowhere, one is something else, one is old.
+add_library(cuda_nowhere SHARED cuda_plugins/nowhere.cc)
+set_target_properties(cuda_nowhere PROPERTIES OUTPUT_NAME spillway_nowhere
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/nowhere)
+add_library(cuda_broken_plugin MODULE cuda_plugins/broken.cc)
+target_link_libraries(cuda_broken_plugin PRIVATE cuda_nowhere)
+set_target_properties(cuda_broken_plugin PROPERTIES SKIP_BUILD_RPATH ON)
+add_library(cuda_foreign_library MODULE cuda_plugins/foreign.cc)
+add_library(cuda_old_plugin MODULE cuda_plugins/old.cc)
+foreach(library cuda_nowhere cuda_broken_plugin cuda_foreign_library cuda_old_plugin)
+  target_link_libraries(${library} PRIVATE spillway_settings)
+endforeach()
+
+spillway_test(cuda_load_test spillway_calibrate)
+add_dependencies(cuda_load_test cuda_broken_plugin cuda_foreign_library cuda_old_plugin)
+target_compile_definitions(cuda_load_test PRIVATE
+  SPILLWAY_TEST_BROKEN_PLUGIN="$<TARGET_FILE:cuda_broken_plugin>"
+  SPILLWAY_TEST_FOREIGN_LIBRARY="$<TARGET_FILE:cuda_foreign_library>"
+  SPILLWAY_TEST_OLD_PLUGIN="$<TARGET_FILE:cuda_old_plugin>")
+
+if(SPILLWAY_HAS_CUDA)
+  add_dependencies(cuda_load_test spillway_cuda)
+  target_compile_definitions(cuda_load_test PRIVATE SPILLWAY_EXPECT_CUDA_PLUGIN)
+endif()
+if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
+  # The plugin's own objects against a fake of the C libraries.
+  spillway_test(cuda_plugin_test spillway_calibrate)
+  target_sources(cuda_plugin_test PRIVATE $<TARGET_OBJECTS:spillway_cuda_objects>
+    cuda_fake_c/convolution.cc
+    cuda_fake_c/cublas.cc
+    cuda_fake_c/descriptors.cc
+    cuda_fake_c/layers.cc
+    cuda_fake_c/own_kernels.cc
+    cuda_fake_c/runtime.cc)
+  target_include_directories(cuda_plugin_test SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
+
+  # The real ones on a real GPU; one test, which is skipped where there is none.
+  add_executable(cuda_gpu_test cuda_gpu_test.cc)
+  target_link_libraries(cuda_gpu_test PRIVATE catch_main spillway_calibrate)
+  add_dependencies(cuda_gpu_test spillway_cuda)
+  add_test(NAME cuda_gpu_test COMMAND cuda_gpu_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cuda_gpu_test PROPERTIES LABELS gpu SKIP_REGULAR_EXPRESSION "gpu test skipped")
+endif()
