@@ -15,7 +15,7 @@ double Quantile(const std::vector<double>& log_ratios, double quantile, bool abs
   return WeightedQuantile(std::move(values), quantile);
 }
 
-std::vector<std::string> SubsetsOf(const Outcome& outcome, const Sample& sample) {
+std::vector<std::string> SubsetsOf(const HeldOutOutcome& outcome, const Sample& sample) {
   std::vector<std::string> subsets = {"all"};
   if (outcome.split != "layer") return subsets;
   subsets.push_back(SizeClass(sample));
@@ -41,9 +41,9 @@ std::string SizeClass(const Sample& sample) {
   return sample.microseconds < 10000 ? "1 to 10 ms" : "from 10 ms";
 }
 
-Cells GatherCells(std::span<const Outcome> outcomes, std::span<const Sample> samples) {
+Cells GatherCells(std::span<const HeldOutOutcome> outcomes, std::span<const Sample> samples) {
   Cells cells;
-  for (const Outcome& outcome : outcomes) {
+  for (const HeldOutOutcome& outcome : outcomes) {
     const Sample& sample = samples[static_cast<std::size_t>(outcome.sample)];
     for (const std::string& subset : SubsetsOf(outcome, sample)) {
       const CellKey key{sample.device,

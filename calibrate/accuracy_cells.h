@@ -14,7 +14,7 @@ namespace spillway {
 
 struct CellKey {
   std::string device, op, pass, math;
-  std::string split;   // as in Outcome
+  std::string split;   // as in HeldOutOutcome
   std::string subset;  // "all", "algorithm winograd", "harness deepbench", "below 0.1 ms", ...
   auto operator<=>(const CellKey&) const = default;
 };
@@ -28,7 +28,7 @@ struct Cell {
 
 // By key, then by method. Subsets other than "all" only for the cross-validation by layer.
 using Cells = std::map<CellKey, std::map<std::string, Cell>>;
-Cells GatherCells(std::span<const Outcome> outcomes, std::span<const Sample> samples);
+Cells GatherCells(std::span<const HeldOutOutcome> outcomes, std::span<const Sample> samples);
 
 // "below 0.1 ms", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms": by the measured time.
 std::string SizeClass(const Sample& sample);

@@ -8,7 +8,8 @@
 namespace spillway {
 namespace {
 
-void AddBaselines(const FitGroup& group, const Split& split, const std::string& name, std::vector<Outcome>* outcomes) {
+void AddBaselines(const FitGroup& group, const Split& split, const std::string& name,
+                  std::vector<HeldOutOutcome>* outcomes) {
   for (const Baseline baseline : kBaselines) {
     const std::vector<double> predicted = PredictBaseline(baseline, group, split);
     for (std::size_t i = 0; i < split.test.size(); ++i) {
@@ -18,7 +19,7 @@ void AddBaselines(const FitGroup& group, const Split& split, const std::string& 
   }
 }
 
-void AddOurs(const FitGroup& group, const Split& split, std::vector<Outcome>* outcomes) {
+void AddOurs(const FitGroup& group, const Split& split, std::vector<HeldOutOutcome>* outcomes) {
   const GroupFit fit = SolveGroup(group, split.train);
   for (const int r : split.test) {
     const FitRow& row = group.rows[static_cast<std::size_t>(r)];
@@ -28,10 +29,11 @@ void AddOurs(const FitGroup& group, const Split& split, std::vector<Outcome>* ou
 
 }  // namespace
 
-double Outcome::Error() const { return std::abs(std::expm1(log_ratio)); }
+double HeldOutOutcome::Error() const { return std::abs(std::expm1(log_ratio)); }
 
-std::vector<Outcome> GatherOutcomes(std::span<const Sample> samples, const FitOptions& options, const FitResult& fit) {
-  std::vector<Outcome> outcomes;
+std::vector<HeldOutOutcome> GatherOutcomes(std::span<const Sample> samples, const FitOptions& options,
+                                           const FitResult& fit) {
+  std::vector<HeldOutOutcome> outcomes;
   for (const HeldOut& h : fit.held_out) {
     const double measured = samples[static_cast<std::size_t>(h.sample)].microseconds;
     outcomes.push_back({h.sample, "layer", "ours", std::log(h.predicted_us / measured)});

@@ -10,7 +10,7 @@
 
 namespace spillway {
 
-struct Outcome {
+struct HeldOutOutcome {
   int sample = 0;        // index into the samples
   std::string split;     // "layer", or what was left out: "window 5x5", "network vgg16", "batch >= 64 from <= 8"
   std::string method;    // "ours", or BaselineName
@@ -19,7 +19,8 @@ struct Outcome {
 };
 
 // Cross-validation of ours is taken from `fit`; everything else is fitted here.
-std::vector<Outcome> GatherOutcomes(std::span<const Sample> samples, const FitOptions& options, const FitResult& fit);
+std::vector<HeldOutOutcome> GatherOutcomes(std::span<const Sample> samples, const FitOptions& options,
+                                           const FitResult& fit);
 
 }  // namespace spillway
 

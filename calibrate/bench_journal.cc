@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "calibrate/bench_inflight.h"
 #include "calibrate/csv.h"
 #include "calibrate/sample_file.h"
 #include "hw/document.h"
@@ -53,6 +54,7 @@ void CheckIdentity(const std::string& file, const Sample& there, const Sample& h
   CheckSame(file, "set-up", there.driver, here.driver, &messages);
   CheckSame(file, "CUDA", there.cuda, here.cuda, &messages);
   CheckSame(file, "cuDNN", there.cudnn, here.cudnn, &messages);
+  if (there.what == SampleKind::kKernel) CheckSame(file, "protocol", there.kind, here.kind, &messages);
   if (!messages.empty()) throw UserError(std::move(messages));
 }
 
@@ -114,6 +116,7 @@ void BenchJournal::Create() {
         "to measure anew",
         path_));
   }
+  if (!path_.empty()) fs::remove(InflightPath(path_), ignored);  // of a journal that was removed
   Open(true);
 }
 

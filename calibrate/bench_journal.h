@@ -20,6 +20,8 @@ constexpr const char* kNoisyNote = "noisy";
 constexpr const char* kCutShortNote = "cut short";
 constexpr const char* kThrottledNote = "throttled";  // the device held its clocks back meanwhile
 
+constexpr const char* kUnheldNote = "not held";  // the host's part may be in its time
+
 std::string BenchNote(int round, const std::vector<std::string>& flags, double load);
 int RoundOf(const Sample& sample);    // 1 where the note does not say
 double LoadOf(const Sample& sample);  // 0 where the note does not say

@@ -13,6 +13,7 @@
 #ifndef SPILLWAY_CALIBRATE_BENCH_LOOP_H_
 #define SPILLWAY_CALIBRATE_BENCH_LOOP_H_
 
+#include <string>
 #include <vector>
 
 #include "calibrate/clock.h"
@@ -61,6 +62,8 @@ struct LoopResult {
   // Of the device, by those who measure one that says it.
   bool throttled = false;  // its clocks were held back
   int sm_clock_mhz = -1;
+  bool unheld = false;       // issuing it could not be kept out of its time
+  std::string limited = {};  // what its clocks are limited by as it is set up
 };
 
 // What single measurements, in nanoseconds, come to; all zero for none.

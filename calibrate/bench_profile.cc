@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "calibrate/bench_journal.h"
+#include "calibrate/bench_operands.h"
 #include "calibrate/fit_transfer.h"
 #include "calibrate/profile.h"
 #include "hw/document.h"
@@ -155,6 +156,16 @@ double SlowdownOf(const TransferFit& fit, const std::string& op, const std::stri
   return 1.0;
 }
 
+// In which state kernels found their operands (calibrate/bench_operands.h).
+std::string StateText(std::span<const BenchTime> times) {
+  for (const BenchTime& time : times) {
+    if (time.sample.what != SampleKind::kKernel || time.sample.kind == BenchProtocolName(BenchProtocol::kStep))
+      continue;
+    return time.sample.kind;
+  }
+  return "as a training step leaves them";
+}
+
 void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const BenchFacts& facts, Device* device) {
   for (const BenchTime& time : times) {
     const Sample& sample = time.sample;
@@ -167,7 +178,7 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
     device->measured.push_back(std::move(op));
   }
   if (device->measured.empty()) return;
-  device->measured_source = Measured(facts, "medians of each launch alone, operands as a training step leaves them");
+  device->measured_source = Measured(facts, fmt::format("medians of each launch alone, operands {}", StateText(times)));
 }
 
 // Fitted as the samples of one device with the figures that were just measured.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "calibrate/bench_guard.h"
+#include "calibrate/bench_inflight.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
 
@@ -27,6 +29,7 @@ class Runner {
         options_(options),
         journal_(journal),
         watcher_(watcher),
+        inflight_(target.MayHang() ? InflightPath(journal.path()) : ""),
         begin_(clock.Now()) {}
   BenchReport Run();
 
@@ -37,6 +40,8 @@ class Runner {
   void CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants);
   std::vector<BenchVariant> VariantsOf(const BenchItem& item);
   std::optional<LoopResult> Measured(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
+  // Notes once that an earlier run ended with it.
+  void Skip(const BenchItem& item, const Sample& sample);
   // False: the journal has it. What the device refuses is noted and nothing is thrown.
   bool Take(const BenchItem& item, const BenchVariant& variant, double best);
   void Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample);
@@ -57,6 +62,8 @@ class Runner {
   const BenchRunOptions& options_;
   BenchJournal& journal_;
   BenchWatcher& watcher_;
+  BenchInflight inflight_;
+  std::set<std::string> skipped_;
   Nanos begin_;
   BenchReport report_;
 };
@@ -105,6 +112,8 @@ std::vector<std::string> FlagsOf(const LoopResult& result) {
   if (result.noisy && !result.cut_short) flags.emplace_back(kNoisyNote);
   if (result.own_time) flags.emplace_back(kOwnTimeNote);
   if (result.throttled) flags.emplace_back(kThrottledNote);
+  if (result.unheld) flags.emplace_back(kUnheldNote);
+  if (!result.limited.empty()) flags.push_back(result.limited);
   return flags;
 }
 
@@ -122,12 +131,26 @@ void Runner::Keep(const BenchItem& item, const BenchVariant& variant, const Loop
   if (result.noisy && !result.cut_short) ++report_.noisy;
 }
 
+void Runner::Skip(const BenchItem& item, const Sample& sample) {
+  if (!skipped_.insert(BenchKey(sample)).second) return;
+  const std::string algorithm = sample.algorithm.empty() ? "" : " by " + sample.algorithm;
+  report_.refused.push_back(
+      fmt::format("{}{}{}: left out, an earlier run ended while it was measured; remove {} to try again", NameOf(item),
+                  algorithm, item.from == nullptr ? "" : " of " + item.from->name, inflight_.path()));
+}
+
 bool Runner::Take(const BenchItem& item, const BenchVariant& variant, double best) {
   Sample sample = Bare(item, variant);
   if (journal_.Has(sample, item.round)) return false;
+  if (inflight_.Skips(sample)) {
+    Skip(item, sample);
+    return true;
+  }
   LoopOptions loop = options_.loop;
   if (best > 0) loop.hopeless = best * options_.hopeless;
+  inflight_.Begin(sample);
   std::optional<LoopResult> result = GuardBench(item, [&] { return Measured(item, variant, loop); });
+  inflight_.End();
   if (result) Keep(item, variant, *result, std::move(sample));
   return true;
 }

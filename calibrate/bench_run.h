@@ -34,6 +34,8 @@ class BenchTarget {
   virtual std::vector<BenchVariant> Variants(const BenchItem& item) = 0;
   virtual LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) = 0;
   virtual double Load() const { return 0; }  // of the host, now
+  // Whether a measurement may never end, or take the process with it: see BenchInflight.
+  virtual bool MayHang() const { return false; }
 };
 
 // Told of what happens, asked whether to go on.

@@ -47,6 +47,19 @@ std::string AlgorithmText(const Launch& launch, std::int32_t algorithm) {
                               AlgorithmText(launch, launch.algorithm), launch.algorithm, text));
 }
 
+// Never empty. UserError with the op's name: none, or what the device says instead.
+std::vector<OfferedAlgorithm> OffersFor(const Op& op, const Launch& launch, const AskDevice& ask) {
+  const std::string text =
+      fmt::format("{} ({} {} {})", op.name, OpKindName(launch.kind), PassName(launch.pass), OpShapeText(launch.shape));
+  try {
+    std::vector<OfferedAlgorithm> offered = ask(launch);
+    if (!offered.empty()) return offered;
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{}: {}", text, error.what()));
+  }
+  throw UserError(fmt::format("{}: the device offers no algorithm", text));
+}
+
 }  // namespace
 
 std::size_t LaunchHash::operator()(const Launch& launch) const { return static_cast<std::size_t>(HashOfWork(launch)); }
@@ -56,12 +69,7 @@ void DeviceOffers::Ask(const TrainingStep& step, const AskDevice& ask) {
     if (op.kind != OpKind::kConvolution) continue;
     const Launch launch = KeyOf(LaunchOf(op));
     if (offers_.contains(launch)) continue;
-    std::vector<OfferedAlgorithm> offered = ask(launch);
-    if (offered.empty()) {
-      throw UserError(fmt::format("{}: the device offers no algorithm for {} {} {}", op.name, OpKindName(launch.kind),
-                                  PassName(launch.pass), OpShapeText(launch.shape)));
-    }
-    offers_.emplace(launch, std::move(offered));
+    offers_.emplace(launch, OffersFor(op, launch, ask));
   }
 }
 

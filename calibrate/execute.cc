@@ -194,6 +194,7 @@ class Execution {
     if (options_.debug) result_.high_water = device_.HighWater();
     if (options_.values == nullptr) return;
     for (const Resident& resident : residents_) {
+      if (!options_.values->Wants(resident.tensor)) continue;
       std::vector<std::byte> bytes(static_cast<std::size_t>(resident.last.bytes));
       device_.Read(resident.last, bytes);
       options_.values->Take(resident.tensor, bytes);

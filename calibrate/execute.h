@@ -29,7 +29,9 @@ class StepValues {
   virtual ~StepValues() = default;
   // Before the first iteration for every resident, before each later one for the input: the next batch. Warm-up counts.
   virtual void Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) = 0;
-  // After the last iteration, for every resident.
+  // Whether Take is to be told of it; what nobody wants is not read back.
+  virtual bool Wants(TensorId) const { return true; }
+  // After the last iteration, for every resident that is wanted.
   virtual void Take(TensorId tensor, std::span<const std::byte> bytes) = 0;
 };
 

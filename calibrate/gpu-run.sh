@@ -3,11 +3,11 @@
 #
 #   calibrate/gpu-run.sh OUTDIR [SECONDS]
 #
-# SECONDS (570): after these nothing new is begun, and what runs is stopped. Ten minutes give a profile and the validation
-# of ResNet-50. The same command again goes on where it stopped: nothing is measured twice, steps that are done are left
-# out. In this order:
+# SECONDS (540): after these nothing new is begun, and what runs is stopped. That gives a profile and the validation of
+# ResNet-50. The same command again goes on where it stopped: nothing is measured twice, steps that are done are left out,
+# and one that was stopped is begun again only with more time than it had. In this order:
 #
-#   check        the program is built and finds the GPU; what machine this is
+#   check        the program is there or built, and finds the GPU; what machine this is
 #   transfers    copies, host calls, then ResNet-50's kernels in fp32 and TF32, into OUTDIR/gpu.yaml
 #   resnet50     six strategies within 3 GB, predicted and measured
 #   others       kernels of VGG-16 and AlexNet; both validated as they are
@@ -16,7 +16,8 @@
 #   random       thirty random plans of each network
 #
 # Results: gpu.yaml (profile), gpu.samples.csv (every measurement), validate-*.txt and .csv, machine.txt, log.txt; packed
-# as OUTDIR/results.tar.gz. Clocks are read, never set. SPILLWAY names the program to use, otherwise it is built here.
+# as OUTDIR.tar.gz. Clocks are read, never set. The program is $SPILLWAY, or the one of the portable folder that this
+# script lies in, or is built here. cuDNN and cuBLAS are looked for among Python's packages where the loader knows none.
 # Exit status: 0 there is a profile and a validation, 1 not yet, 2 there is no GPU to measure or the words are wrong.
 set -uo pipefail
 
@@ -25,13 +26,15 @@ usage() {
   exit 2
 }
 [[ $# -ge 1 && $# -le 2 && $1 != -* ]] || usage
-total=${2:-570}
+total=${2:-540}
 [[ $total =~ ^[0-9]+$ ]] || usage
 mkdir -p "$1/done" || exit 2
 out=$(cd "$1" && pwd)
-cd "$(dirname "$0")/.." || exit 2
 program=${SPILLWAY:+$(realpath "$SPILLWAY")}
+cd "$(dirname "$0")/.." || exit 2
+[[ -z $program && -x spillway && ! -e CMakeLists.txt ]] && program=$PWD/spillway
 profile=$out/gpu.yaml
+unset NVIDIA_TF32_OVERRIDE CUDA_LAUNCH_BLOCKING # they change what is measured
 
 left() { echo $((total - SECONDS)); }
 say() { echo "[$SECONDS s] $*" | tee -a "$out/log.txt" >&2; }
@@ -40,23 +43,32 @@ at_most() {
   local seconds=$1
   shift
   (($(left) < seconds)) && seconds=$(left)
-  timeout --signal=TERM --kill-after=30 "$seconds" "$@"
+  ((seconds > 0)) || return 124
+  timeout --signal=TERM --kill-after=5 "$seconds" "$@"
 }
-# step NAME LEAST FUNCTION...: unless it is done, or fewer seconds are left than it takes at least.
+# step NAME LEAST FUNCTION...: unless it is done, or fewer seconds are left than it takes at least. One that is stopped
+# takes more than it had.
 step() {
-  local name=$1 least=$2
+  local name=$1 least=$2 had=0 status
   shift 2
   [[ -e $out/done/$name ]] && return 0
-  if (($(left) < least)); then
-    say "$name: no time left"
+  [[ -e $out/done/$name.stopped ]] && had=$(<"$out/done/$name.stopped")
+  ((had < least)) || least=$((had + 1))
+  local seconds
+  seconds=$(left)
+  if ((seconds < least)); then
+    say "$name: no time left ($seconds s, it takes at least $least)"
     return 1
   fi
   say "$name"
-  if "$@"; then
+  "$@"
+  status=$?
+  if ((status == 0)); then
     touch "$out/done/$name"
-  else
-    say "$name: not done (status $?)"
+    return 0
   fi
+  say "$name: not done (status $status)"
+  if ((status == 124 || status == 137)) && [[ $1 != calibrate ]]; then echo "$seconds" >"$out/done/$name.stopped"; fi
 }
 
 check() {
@@ -70,11 +82,34 @@ check() {
   {
     date -u
     uname -a
-    lscpu | grep -E 'Model name|^CPU\(s\)|NUMA'
-    nvidia-smi
-    "$program" --version
+    timeout 10 lscpu | grep -E 'Model name|^CPU\(s\)|NUMA'
+    timeout 10 nvidia-smi
+    timeout 10 "$program" --version
   } >"$out/machine.txt" 2>&1
   [[ -x $program ]]
+}
+
+# Folders with cuDNN or cuBLAS where CUDA's packages, containers and Python's packages put them.
+library_folders() {
+  local packages folder
+  packages=$(timeout 10 python3 -c 'import site; print(*site.getsitepackages(), site.getusersitepackages(), sep="\n")' \
+    2>/dev/null)
+  {
+    printf '%s\n' /usr/local/cuda/lib64 /usr/local/nvidia/lib64
+    while read -r folder; do
+      [[ -z $folder ]] || printf '%s\n' "$folder"/nvidia/{cudnn,cublas,cu13,cu12}/lib "$folder/torch/lib"
+    done <<<"$packages"
+  } | while read -r folder; do
+    if compgen -G "$folder/libcudnn*.so*" >/dev/null || compgen -G "$folder/libcublas*.so*" >/dev/null; then
+      echo "$folder"
+    fi
+  done
+}
+
+# Sets `message` to what is missing. The profile that is not there is complained of behind the GPU.
+finds_gpu() {
+  message=$(timeout 60 "$program" validate "$(scenario resnet50)" --device cuda:0 --machine none.yaml 2>&1)
+  [[ $message == *none.yaml* ]]
 }
 
 # calibrate SECONDS WORDS...
@@ -88,12 +123,12 @@ calibrate() {
     2>>"$out/log.txt"
 }
 
-# validate NAME SCENARIO SECONDS WORDS...
+# validate NAME SCENARIO WORDS...: as long as it takes.
 validate() {
-  local name=$1 scenario=$2 seconds=$3
-  shift 3
+  local name=$1 scenario=$2
+  shift 2
   [[ -e $profile ]] || return 1
-  at_most "$seconds" "$program" validate "$scenario" --device cuda:0 --machine "$profile" --steps 10 \
+  at_most "$total" "$program" validate "$scenario" --device cuda:0 --machine "$profile" --steps 10 \
     --out "$out/validate-$name" "$@" >"$out/validate-$name.txt" 2>>"$out/log.txt"
   local status=$?
   # 1: predictions or memory did not hold, which is a result too.
@@ -102,38 +137,44 @@ validate() {
 }
 scenario() { echo "scenarios/validate-cuda-$1.yaml"; }
 # Without `emulate:`, and with what is emulated alone.
-as_is() { sed '/^emulate:/d' "$(scenario "$1")" >"$out/$1.yaml" && validate "$1" "$out/$1.yaml" "$2"; }
+as_is() { sed '/^emulate:/d' "$(scenario "$1")" >"$out/$1.yaml" && validate "$1" "$out/$1.yaml"; }
 emulated() {
   sed 's/^\(emulate: \[\)as-is, /\1/' "$(scenario "$1")" >"$out/$1-emulated.yaml" &&
-    validate "$1-emulated" "$out/$1-emulated.yaml" "$2"
+    validate "$1-emulated" "$out/$1-emulated.yaml"
 }
-random() { validate "$1-random" "$out/$1.yaml" "$2" --random 30; }
+random() {
+  sed '/^emulate:/d' "$(scenario "$1")" >"$out/$1.yaml" && validate "$1-random" "$out/$1.yaml" --random 30
+}
 
 pack() {
-  (cd "$out" && rm -f results.tar.gz && tar -czf results.tar.gz --exclude=results.tar.gz --exclude=done ./*)
-  say "packed: $out/results.tar.gz"
+  tar -czf "$out.tar.gz" -C "$(dirname "$out")" --exclude=done "$(basename "$out")"
+  say "packed: $out.tar.gz"
 }
 
 if ! check; then
   say "the program cannot be built; see $out/log.txt"
   exit 2
 fi
-# One clear message where there is no GPU.
-if ! message=$("$program" validate "$(scenario resnet50)" --device cuda:0 --machine none.yaml 2>&1) &&
-  [[ $message != *none.yaml* ]]; then
-  say "$message"
-  exit 2
+if ! finds_gpu; then
+  # One clear message where there is no GPU.
+  folders=$(library_folders | paste -sd: -)
+  export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders
+  if [[ -z $folders ]] || ! finds_gpu; then
+    say "$message"
+    exit 2
+  fi
+  say "libraries: $LD_LIBRARY_PATH"
 fi
 trap pack EXIT
 
 step transfers 60 calibrate 200 --networks resnet50:64 --no-grid
-step resnet50 40 as_is resnet50 150
+step resnet50 60 as_is resnet50
 step others 40 calibrate 100 --networks vgg16:32,alexnet:256 --no-grid
-step vgg16 40 as_is vgg16 100
-step alexnet 40 as_is alexnet 100
-step resnet50-emulated 60 emulated resnet50 300
-step vgg16-emulated 60 emulated vgg16 300
-step alexnet-emulated 60 emulated alexnet 300
+step vgg16 60 as_is vgg16
+step alexnet 60 as_is alexnet
+step resnet50-emulated 60 emulated resnet50
+step vgg16-emulated 60 emulated vgg16
+step alexnet-emulated 60 emulated alexnet
 step grid 60 calibrate 600 --networks resnet50:64,vgg16:32,alexnet:256
-for network in resnet50 vgg16 alexnet; do step "$network-random" 120 random "$network" 600; done
+for network in resnet50 vgg16 alexnet; do step "$network-random" 120 random "$network"; done
 [[ -e $profile && -e $out/validate-resnet50.csv ]]

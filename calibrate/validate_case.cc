@@ -35,7 +35,10 @@ struct Training {
 class CaseRun {
  public:
   CaseRun(const CaseSetup& setup, const Bench& bench, const CaseOptions& options)
-      : setup_(setup), bench_(bench), options_(options) {}
+      : setup_(setup),
+        bench_(bench),
+        options_(options),
+        timed_values_(*setup.step, options.seed, TrainingValues::Purpose::kTimes) {}
 
   CaseResult Run() {
     result_.rows.resize(setup_.contenders.size());
@@ -135,27 +138,25 @@ class CaseRun {
   // In-core launches, and those of all others but where a plan decides about algorithms.
   void Isolate() {
     if (entries_.empty() || entries_.back().row != nullptr) return;
-    TrainingValues values(*setup_.step, options_.seed);
     isolated_ =
-        MeasureIsolated(entries_.back().program, *setup_.step, *bench_.device, *bench_.clock, kRepeats, &values);
+        MeasureIsolated(entries_.back().program, *setup_.step, *bench_.device, *bench_.clock, kRepeats, &timed_values_);
     options_.progress();
     if (isolated_.failure) result_.notes.push_back("kernels by themselves: " + isolated_.failure->message);
   }
 
   void Measure() {
     std::vector<const Entry*> measured;
-    std::vector<Candidate> candidates;
+    std::vector<TimedProgram> candidates;
     for (const Entry& entry : entries_) {
       if (entry.row != nullptr && entry.row->failed) continue;
       measured.push_back(&entry);
       candidates.push_back({&entry.program, setup_.step, entry.arena});
     }
-    TrainingValues values(*setup_.step, options_.seed);
     const std::vector<Measurement> measurements = MeasureInterleaved(candidates, *bench_.device, *bench_.clock,
                                                                      {.steps = options_.steps,
                                                                       .rounds = options_.rounds,
                                                                       .seed = options_.seed,
-                                                                      .values = &values,
+                                                                      .values = &timed_values_,
                                                                       .session_done = options_.progress});
     for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
   }
@@ -183,7 +184,8 @@ class CaseRun {
   const CaseSetup& setup_;
   const Bench& bench_;
   const CaseOptions& options_;
-  std::vector<Entry> entries_;  // in-core last
+  TrainingValues timed_values_;  // of all that is measured
+  std::vector<Entry> entries_;   // in-core last
   IsolatedTimes isolated_;
   CaseResult result_;
 };

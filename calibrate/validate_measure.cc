@@ -15,7 +15,7 @@ struct SessionPlan {
 
 class Measurer {
  public:
-  Measurer(std::span<const Candidate> candidates, ExecutionDevice& device, const Clock& clock,
+  Measurer(std::span<const TimedProgram> candidates, ExecutionDevice& device, const Clock& clock,
            const MeasureOptions& options)
       : candidates_(candidates), device_(device), clock_(clock), options_(options), results_(candidates.size()) {}
 
@@ -37,7 +37,7 @@ class Measurer {
   void RunSession(const SessionPlan& session) {
     Measurement& result = results_[session.candidate];
     if (result.failure) return;
-    const Candidate& candidate = candidates_[session.candidate];
+    const TimedProgram& candidate = candidates_[session.candidate];
     const int steps = (options_.steps + options_.rounds - 1) / options_.rounds;
     ExecuteResult run = Execute(*candidate.program, candidate.step, device_, clock_,
                                 {.arena_bytes = candidate.arena_bytes,
@@ -55,7 +55,7 @@ class Measurer {
     }
   }
 
-  std::span<const Candidate> candidates_;
+  std::span<const TimedProgram> candidates_;
   ExecutionDevice& device_;
   const Clock& clock_;
   const MeasureOptions& options_;
@@ -68,7 +68,7 @@ int SessionsOf(const MeasureOptions& options) {
   return options.rounds + std::min(options.rounds, options.instrumented_rounds);
 }
 
-std::vector<Measurement> MeasureInterleaved(std::span<const Candidate> candidates, ExecutionDevice& device,
+std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candidates, ExecutionDevice& device,
                                             const Clock& clock, const MeasureOptions& options) {
   return Measurer(candidates, device, clock, options).Run();
 }

@@ -23,7 +23,7 @@
 namespace spillway {
 
 // One Program to be measured. What it points to must outlive the measurement.
-struct Candidate {
+struct TimedProgram {
   const Program* program = nullptr;
   const TrainingStep* step = nullptr;
   Bytes arena_bytes = 0;  // 0: as many as the Program needs
@@ -48,7 +48,7 @@ struct MeasureOptions {
 int SessionsOf(const MeasureOptions& options);
 
 // By candidate. Throws what Execute() passes on.
-std::vector<Measurement> MeasureInterleaved(std::span<const Candidate> candidates, ExecutionDevice& device,
+std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candidates, ExecutionDevice& device,
                                             const Clock& clock, const MeasureOptions& options);
 
 // Every launch gets the algorithm that its predicted time belongs to, so that what runs is what was predicted: with

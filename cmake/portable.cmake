@@ -1,5 +1,6 @@
 # SPILLWAY_PORTABLE: the program with the shared libraries that it needs in one folder, spillway-portable/, for machines
-# without these packages. libc, CUDA and cuDNN are the other machine's: its libc must not be older than this one's.
+# without these packages, and calibrate/gpu-run.sh. libc, CUDA and cuDNN are the other machine's: its libc must not be
+# older than this one's. The preset leaves out the CPU device: -DSPILLWAY_CPU_DEVICE=ON bundles oneDNN too.
 # libstdc++ is bundled, not linked statically: program and plugin throw through each other and must share one.
 option(SPILLWAY_PORTABLE "a folder with everything the program needs (preset portable)" OFF)
 if(NOT SPILLWAY_PORTABLE)
@@ -12,8 +13,8 @@ target_link_options(spillway PRIVATE -Wl,--disable-new-dtags)
 target_compile_definitions(spillway_hw PRIVATE SPILLWAY_PORTABLE)
 set(plugin)
 if(SPILLWAY_HAS_CUDA)
-  set_target_properties(spillway_cuda PROPERTIES
-    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:/usr/local/cuda/lib64")
+  # No folder of CUDA's: RPATH comes before LD_LIBRARY_PATH, which says where the other machine has it.
+  set_target_properties(spillway_cuda PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
   target_link_options(spillway_cuda PRIVATE -Wl,--disable-new-dtags)
   set(plugin $<TARGET_FILE:spillway_cuda>)
 endif()

@@ -1,7 +1,6 @@
 // The CPU device for the verbs.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -62,12 +61,6 @@ AskDevice AskKernels(int threads) {
   };
 }
 
-// Over the last minute.
-double LoadAverage() {
-  double load = -1;
-  return getloadavg(&load, 1) == 1 ? load : -1;
-}
-
 }  // namespace
 
 CalibrateSetup CalibrateCpu(const CalibrateRequest& request, const Clock& clock) {
@@ -86,7 +79,7 @@ CalibrateSetup CalibrateCpu(const CalibrateRequest& request, const Clock& clock)
 ValidateHost ValidateOnCpu(int /*device*/, std::uint64_t seed, const Clock& clock) {
   if (!HasCpuKernels()) throw UserError("validate: this program was built without oneDNN, which the CPU device needs");
   ValidateHost host;
-  host.load = LoadAverage;
+  host.load = ReadLoad;
   host.check = [](const Machine& profile) { NeedCores(ComputeThreads(profile), profile.name); };
   host.algorithms = [](const Machine& profile) { return AskKernels(ComputeThreads(profile)); };
   host.make = [seed, &clock](const Network& network, const Machine& profile, const DeviceTerms& terms) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "calibrate/cpu/bench_machine.h"
 #include "calibrate/cuda/bench_plan.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr const char* kExample = "h100-sxm";  // what the shipped scenarios are predicted for
 constexpr const char* kUsualProfile = "gpu.yaml";
+// Plans that grant other workspaces compute by other algorithms, whose fp32 sums round differently.
+constexpr double kNumericsTolerance = 1e-4;
 
 std::string PlaceOf(const CudaProperties& properties) {
   return fmt::format("on {}, driver {}, CUDA {}, cuDNN {}", properties.name, properties.driver, properties.runtime,
@@ -33,7 +36,20 @@ auto Told(const Function& function) {
   }
 }
 
-// By the library's own order of preference, those without a place in it last.
+// A profile of another GPU says nothing about this one. (Its memory may be stated a little less, error correction apart.)
+void CheckProfile(const Machine& profile, const CudaProperties& properties) {
+  constexpr double kAlike = 0.05;
+  const Device& there = profile.devices[0];
+  const double apart = static_cast<double>(there.total_memory - properties.total_memory);
+  const bool same_memory = std::abs(apart) <= kAlike * static_cast<double>(properties.total_memory);
+  if (there.multiprocessors == properties.multiprocessors && same_memory) return;
+  throw UserError(fmt::format("{}: a profile of another GPU ({} multiprocessors, {}) than this one, {} ({}, {})",
+                              profile.name, there.multiprocessors, FormatBytes(there.total_memory), properties.name,
+                              properties.multiprocessors, FormatBytes(properties.total_memory)));
+}
+
+// By the library's own order of preference, those without a place in it last. Algorithms that do not always come to the
+// same numbers are left out where there are others: what plans compute is compared bit for bit.
 std::vector<OfferedAlgorithm> OfferedBy(CudaCalls& calls, const Launch& launch) {
   std::vector<CudaAlgorithm> algorithms;
   try {
@@ -42,6 +58,8 @@ std::vector<OfferedAlgorithm> OfferedBy(CudaCalls& calls, const Launch& launch) 
     throw UserError(
         fmt::format("asking the device for its algorithms: {} ({})", error.what(), FaultName(error.fault())));
   }
+  const auto varies = [](const CudaAlgorithm& a) { return !a.deterministic; };
+  if (!std::all_of(algorithms.begin(), algorithms.end(), varies)) std::erase_if(algorithms, varies);
   std::stable_sort(algorithms.begin(), algorithms.end(), [](const CudaAlgorithm& a, const CudaAlgorithm& b) {
     return static_cast<unsigned>(a.rank) < static_cast<unsigned>(b.rank);  // -1 is the largest
   });
@@ -88,11 +106,15 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t se
   host.usual_profile = kUsualProfile;
   host.paces_as_profile = false;
   host.slows_compute = true;
+  host.numerics_tolerance = kNumericsTolerance;
   host.load = ReadLoad;
   host.algorithms = [calls](const Machine&) -> AskDevice {
     return [calls](const Launch& launch) { return OfferedBy(*calls, launch); };
   };
-  host.make = [calls, seed, &clock](const Network& network, const Machine&, const DeviceTerms& terms) {
+  const CudaProperties properties = Told([&] { return calls->Properties(); });
+  host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };
+  host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Network& network, const Machine&,
+                                                                 const DeviceTerms& terms) {
     CudaDeviceOptions options;
     options.seed = seed;
     options.emulate = {.compute_slowdown = terms.compute_slowdown, .link_rate = terms.link_rate};
@@ -102,7 +124,7 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t se
                       .clock = &clock,
                       .losses = [cuda] { return cuda->losses(); },
                       .host_bytes = [cuda] { return cuda->host_bytes(); },
-                      .placement = [calls] { return PlaceOf(calls->Properties()); },
+                      .placement = [place] { return place; },
                       .device_bytes = [cuda] { return cuda->memory().highest; }};
   };
   return host;

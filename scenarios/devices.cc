@@ -5,8 +5,6 @@
 namespace spillway {
 namespace {
 
-constexpr int kMostDevices = 1024;
-
 std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const DeviceKind& kind : DeviceKinds()) names.emplace_back(kind.name);
@@ -17,8 +15,8 @@ std::vector<std::string> Names() {
 
 const std::vector<DeviceKind>& DeviceKinds() {
   static const std::vector<DeviceKind> kinds = {
-      {"cpu", "this machine's processor, by oneDNN", CalibrateCpu, ValidateOnCpu},
-      {"cuda", "a GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0", CalibrateCuda, ValidateOnCuda},
+      {"cpu", 1, CalibrateCpu, ValidateOnCpu},        // this machine's processor, by oneDNN
+      {"cuda", 1024, CalibrateCuda, ValidateOnCuda},  // a GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0
   };
   return kinds;
 }
@@ -36,10 +34,10 @@ DeviceChoice DeviceByName(const std::string& name) {
   }
   if (colon == std::string::npos) return choice;
   const auto index = ParseInteger(name.substr(colon + 1));
-  const bool one_only = base == "cpu";
-  if (!index || *index < 0 || *index >= (one_only ? 1 : kMostDevices)) {
+  const int most = choice.kind->most;
+  if (!index || *index < 0 || *index >= most) {
     throw UserError(
-        fmt::format("--device: expected a device such as {}, found '{}'", one_only ? "cpu" : base + ":0", name));
+        fmt::format("--device: expected a device such as {}, found '{}'", most == 1 ? base : base + ":0", name));
   }
   choice.index = static_cast<int>(*index);
   return choice;

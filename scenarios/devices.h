@@ -36,7 +36,7 @@ struct CalibrateRequest {
 
 struct DeviceKind {
   const char* name;  // "cpu", "cuda"
-  const char* description;
+  int most;          // of them in one machine
   // Both throw a UserError that says what is missing where this program or machine has no such device. `clock` outlives
   // what they give.
   CalibrateSetup (*calibrate)(const CalibrateRequest& request, const Clock& clock);

@@ -52,6 +52,9 @@ struct ValidateHost {
   // A link that nobody limits runs at the rate that the profile was measured at, by pacing; false: as fast as it goes.
   bool paces_as_profile = true;
   bool slows_compute = false;  // DeviceTerms::compute_slowdown can be had
+  // How far a plan may be from in-core training, over the largest magnitude of a tensor, where the device's algorithms
+  // depend on what a plan grants: up to there a note. 0: anything but the same bits is a failure.
+  double numerics_tolerance = 0;
   // Asked about every profile before anything runs. Throws UserError where this machine cannot be what it says.
   std::function<void(const Machine& profile)> check = [](const Machine&) {};
   // What the device offers, computing as the profile says. Called, and asked, on the caller's thread before anything is

@@ -78,6 +78,8 @@ fs::path JournalOf(const fs::path& profile) {
 }
 
 void CheckOutput(const std::string& out) {
+  std::error_code ignored;
+  if (fs::is_directory(out, ignored)) throw UserError(fmt::format("--output: {} is a folder", out));
   if (fs::path(out).extension() == ".yaml") return;
   throw UserError(fmt::format("--output: a profile is a file that ends in .yaml, found '{}'", out));
 }

@@ -52,8 +52,11 @@ PreparedRun PrepareValidation(const ValidateHost& host, const Command& command) 
   return run;
 }
 
+// Written after every case, so that whoever stops a validation keeps what it found.
+constexpr const char* kCsv = "validation.csv";
+
 void Write(const fs::path& folder, const ValidationSet& set) {
-  WriteFile(folder / "validation.csv", ValidationCsv(set));
+  WriteFile(folder / kCsv, ValidationCsv(set));
   WriteFile(folder / "falsification.csv", FalsificationCsv(set));
 }
 
@@ -70,14 +73,19 @@ bool Report(const PreparedRun& run, const Validated& validated, Console& console
 
 ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console) {
   PreparedRun run = PrepareValidation(host, command);
-  if (!command.out.empty()) MakeFolder(command.out);
   const bool table = command.format == "table";
   std::optional<Progress> progress;
-  const ValidateWatcher watcher{.begin = [&](std::size_t sessions) { progress.emplace(console, "session", sessions); },
+  const ValidateWatcher watcher{.begin =
+                                    [&](std::size_t sessions) {
+                                      if (!command.out.empty()) MakeFolder(command.out);
+                                      progress.emplace(console, "session", sessions);
+                                    },
                                 .session = [&] { progress->Step(); },
                                 .case_done =
                                     [&](const ValidationSet& set, std::size_t index) {
                                       if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
+                                      if (!command.out.empty())
+                                        WriteFile(fs::path(command.out) / kCsv, ValidationCsv(set));
                                     }};
   const ValidateOptions options{
       .steps = command.steps, .random_plans = command.random_plans, .seed = command.seed, .jobs = JobsOf(command)};

@@ -34,7 +34,7 @@ bool Has(const std::string& text, const std::string& part) { return text.find(pa
 TEST_CASE("cells hold medians, 90th percentiles and bias") {
   std::vector<Sample> samples(10, toy::Convolution(1, 8));
   for (Sample& s : samples) s.microseconds = 50;
-  std::vector<Outcome> outcomes;
+  std::vector<HeldOutOutcome> outcomes;
   // predicted / measured - 1 = -0.5, 0.1, 0.2, ... 0.9
   for (int i = 0; i < 10; ++i) outcomes.push_back({i, "layer", "ours", std::log(i == 0 ? 0.5 : 1 + 0.1 * i)});
   const Cells cells = GatherCells(outcomes, samples);

@@ -87,6 +87,9 @@ TEST_CASE("a journal of something else is refused with what differs") {
   other = MadeUpIdentity();
   other.device = "another";
   CHECK(Contains(Refusal(journal, other), "device 'made-up'"));
+  other = MadeUpIdentity();
+  other.kind = "cold";
+  CHECK(Contains(Refusal(journal, other), "protocol '" + MadeUpIdentity().kind + "'"));
   folder.Write("b.samples.csv", "device,op,median_us\nmade-up,relu,1\n");
   BenchJournal foreign(folder.Path("b.samples.csv"));
   CHECK(Contains(Refusal(foreign, MadeUpIdentity()), "no journal that this version of spillway writes"));

@@ -126,6 +126,7 @@ class Folder {
   std::string network_;
 };
 
+#ifdef SPILLWAY_HAS_CPU_DEVICE
 // Rows of a CSV by the names of its columns.
 std::vector<std::map<std::string, std::string>> RowsOf(const std::string& csv) {
   std::vector<std::vector<std::string>> lines;
@@ -142,6 +143,7 @@ std::vector<std::map<std::string, std::string>> RowsOf(const std::string& csv) {
   }
   return rows;
 }
+#endif
 
 }  // namespace
 
@@ -236,6 +238,18 @@ TEST_CASE("what is calibrated predicts what is validated, as is and with another
   gpu.CheckClean();
 }
 
+TEST_CASE("a profile of another GPU is refused") {
+  const Folder f;
+  Gpu gpu;
+  REQUIRE(gpu.Calibrate(f.Words(f.folder().Path("tiny.yaml") + ":16", {"--no-grid"})).status == kExitDone);
+  Machine other = LoadMachine(f.Profile());
+  other.devices[0].multiprocessors *= 2;
+  f.folder().Write("gpu.yaml", MachineToYaml(other));
+  const Outcome outcome = gpu.Validate({ScenarioIn(f, "")});
+  CHECK(outcome.status == kExitWrongInput);
+  CHECK_THAT(outcome.err, Catch::Contains("gpu: a profile of another GPU"));
+}
+
 TEST_CASE("without a profile of this machine's GPU the command to make one is named") {
   const Folder f;
   Gpu gpu;
@@ -246,6 +260,24 @@ TEST_CASE("without a profile of this machine's GPU the command to make one is na
   CHECK_THAT(outcome.err, Catch::Contains("spillway calibrate --device cuda:0 -o hw/gpu.yaml"));
 }
 #endif
+
+TEST_CASE("plans are offered algorithms that always come to the same numbers, where there are such") {
+  const auto offered = [](std::set<std::int32_t> varying) {
+    StandInOptions options = Usual();
+    options.compute = false;  // algorithms 1 and 2
+    options.varying = std::move(varying);
+    const auto cuda = std::make_shared<CudaStandIn>(options);
+    Launch launch;
+    launch.kind = OpKind::kConvolution;
+    std::vector<std::int32_t> algorithms;
+    const ValidateHost host = ValidateOnCudaBy(cuda, 1, *cuda);
+    for (const OfferedAlgorithm& offer : host.algorithms(Machine())(launch)) algorithms.push_back(offer.algorithm);
+    return algorithms;
+  };
+  CHECK(offered({}) == std::vector<std::int32_t>{1, 2});
+  CHECK(offered({1}) == std::vector<std::int32_t>{2});
+  CHECK(offered({1, 2}) == std::vector<std::int32_t>{1, 2});
+}
 
 TEST_CASE("what a GPU has not is refused before anything is opened") {
   const Folder f;

@@ -1,5 +1,6 @@
 // spillway validate as a user meets it, on a device in virtual time: what is printed, written and returned.
 #include <catch2/catch.hpp>
+#include <utility>
 
 #include "model/kernel_form.h"
 #include "scenarios/validate.h"
@@ -16,6 +17,8 @@ struct Reality {
   Nanos latency = 100;
   std::vector<Injection> injections{};
   std::vector<double> rates{};  // of the devices made
+  double drift = 0;             // what the loss, 1 in-core, is more with any plan
+  double tolerance = 0;         // of numerics
 };
 
 ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostModel& costs) {
@@ -55,6 +58,7 @@ class Folder {
     const CostModel costs(machine_);
     std::vector<std::unique_ptr<ScriptedDevice>> clocks;
     ValidateHost host;
+    host.numerics_tolerance = reality->tolerance;
     if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
     host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {
       const double rate = terms.link_rate;
@@ -64,6 +68,7 @@ class Folder {
       auto device = std::make_unique<ScriptedDevice>(TimesOf(*reality, rate, costs), options);
       OpenDevice open;
       open.clock = device.get();
+      open.losses = [reality, loss = 1.0]() mutable { return std::vector{std::exchange(loss, 1 + reality->drift)}; };
       open.device = std::move(device);
       return open;
     };
@@ -164,6 +169,24 @@ TEST_CASE("a run that computes something else fails, status 1") {
   CHECK(CountOf(f.folder().Read("out/validation.csv"), "\n") == 4);
 }
 
+TEST_CASE("where a device's algorithms round differently, a small difference is a note; a large one fails") {
+  const Folder f;
+  const auto run = [&](double drift, double tolerance) {
+    Reality reality;
+    reality.drift = drift;
+    reality.tolerance = tolerance;
+    return f.Run(kLimit, {}, &reality);
+  };
+  const Outcome small = run(0x1p-20, 1e-4);
+  CHECK(small.status == kExitDone);
+  CHECK(small.err.empty());
+  CHECK_THAT(small.out, Catch::Contains("not in-core training's bits: the loss differs by 9.5e-07, 0.0001 allowed"));
+  for (const Outcome& failed : {run(0x1p-10, 1e-4), run(0x1p-20, 0)}) {
+    CHECK(failed.status == kExitExpectationFailed);
+    CHECK_THAT(failed.err, Catch::Contains("computes something else than in-core training: the loss differs by"));
+  }
+}
+
 TEST_CASE("a stated expectation is judged by what was measured") {
   const Folder f;
   const auto expect = [](const char* value) {
@@ -220,8 +243,10 @@ TEST_CASE("an op that the device does not compute ends the validation before any
   const Folder f;
   Reality reality;
   const auto nothing = [](const Launch&) { return std::vector<OfferedAlgorithm>{}; };
-  CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality, nothing),
-                    Catch::StartsWith("conv1:forward: the device offers no algorithm for convolution forward"));
+  CHECK_THROWS_WITH(
+      f.Run(kLimit, {}, &reality, nothing),
+      Catch::StartsWith(
+          "conv1:forward (convolution forward 2x3x32x32 -> 2x16x32x32 window 3x3 pad 1x1): the device offers no"));
   CHECK(reality.rates.empty());
 }
 

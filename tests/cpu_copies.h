@@ -15,7 +15,7 @@ namespace spillway {
 
 inline const SteadyClock kClock;
 
-struct Case {
+struct CopyCase {
   Network network = CopyStep::Net();
   TrainingStep step = CopyStep::Build();
   ExecuteResult Run(const Program& program, ExecuteOptions options, CpuDeviceOptions cpu = {}) {

@@ -11,7 +11,7 @@ namespace spillway {
 namespace {
 
 TEST_CASE("the highest byte that changes is found, also when it is freed and filled again") {
-  Case c;
+  CopyCase c;
   const ExecuteResult result = c.Run(SwapProgram().program, {.arena_bytes = 5000, .debug = true});
   REQUIRE(Says(result) == "");
   CHECK(result.high_water == 768 + kBytes);
@@ -19,7 +19,7 @@ TEST_CASE("the highest byte that changes is found, also when it is freed and fil
 }
 
 TEST_CASE("freed memory is NaN, that of residents is not") {
-  Case c;
+  CopyCase c;
   const SwapProgram s;
   CpuDevice device(c.network, {}, kClock);
   HandSession hand(s.program, &c.step, device);
@@ -49,7 +49,7 @@ TEST_CASE("freed memory is NaN, that of residents is not") {
 }
 
 // SwapProgram without one of its waits, each copy taking 50 ms and everything 5 ms before.
-ExecuteResult Without(Case& c, std::uint32_t left_out) {
+ExecuteResult Without(CopyCase& c, std::uint32_t left_out) {
   Program program = SwapProgram().program;
   REQUIRE(program.code[left_out].opcode == Opcode::kWait);
   program.code.erase(program.code.begin() + left_out);
@@ -60,7 +60,7 @@ ExecuteResult Without(Case& c, std::uint32_t left_out) {
 }
 
 TEST_CASE("a copy before its data is computed reads nothing and is found out") {
-  Case c;
+  CopyCase c;
   const ExecuteResult result = Without(c, SwapProgram().wait_out);
   REQUIRE(result.failure.has_value());
   CHECK(result.failure->fault == Fault::kContents);
@@ -68,7 +68,7 @@ TEST_CASE("a copy before its data is computed reads nothing and is found out") {
 }
 
 TEST_CASE("a kernel before its data is back reads nothing and is found out") {
-  Case c;
+  CopyCase c;
   const ExecuteResult result = Without(c, SwapProgram().wait_in);
   REQUIRE(result.failure.has_value());
   CHECK(result.failure->fault == Fault::kContents);
@@ -76,7 +76,7 @@ TEST_CASE("a kernel before its data is back reads nothing and is found out") {
 }
 
 TEST_CASE("addresses given out before they are free are found out") {
-  Case c;
+  CopyCase c;
   const SwapProgram s;
   Program program = s.program;
   program.buffers[s.again].offset = 512;  // where p lives
@@ -99,7 +99,7 @@ TEST_CASE("parameters that become NaN are found out at the end of the step") {
       if (tensor == CopyStep::in && iteration == 1) std::memcpy(bytes.data(), &number, sizeof(number));
     }
   } values;
-  Case c;
+  CopyCase c;
   CpuDevice device(c.network, {}, kClock);
   const ExecuteResult result =
       Execute(SwapProgram().program, &c.step, device, kClock, {.iterations = 3, .debug = true, .values = &values});

@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 TEST_CASE("a kernel that fails is named, and the device can be used again") {
-  Case c;
+  CopyCase c;
   const SwapProgram s;
   int kernels = 0;
   CpuDevice device(c.network,
@@ -37,7 +37,7 @@ TEST_CASE("a kernel that fails is named, and the device can be used again") {
 }
 
 TEST_CASE("a stream that stands still is hung, not waited for for ever") {
-  Case c;
+  CopyCase c;
   const SwapProgram s(true);
   CpuEvent gate, reached;
   const auto before = [&](Issue issue) {
@@ -70,7 +70,7 @@ TEST_CASE("a stream that stands still is hung, not waited for for ever") {
 }
 
 TEST_CASE("what hangs is left behind, touches nothing of the caller's any more and goes when it comes back") {
-  Case c;
+  CopyCase c;
   CpuEvent gate;
   std::atomic<bool> hangs{true};
   const auto token = std::make_shared<int>();  // held by whoever holds the options
@@ -112,7 +112,7 @@ std::string Refusal(Fault fault, Call call) {
 }
 
 TEST_CASE("calls against the contract are refused") {
-  Case c;
+  CopyCase c;
   const SwapProgram s;
   CpuDevice device(c.network, {}, kClock);
   HandSession hand(s.program, &c.step, device);
@@ -140,7 +140,7 @@ TEST_CASE("calls against the contract are refused") {
 }
 
 TEST_CASE("operands that are missing, too small or outside are refused before anything runs") {
-  Case c;
+  CopyCase c;
   const SwapProgram s;
   const auto fails = [&](auto change) {
     Program program = s.program;
@@ -161,7 +161,7 @@ TEST_CASE("operands that are missing, too small or outside are refused before an
 }
 
 TEST_CASE("too little host memory is told with the sizes") {
-  Case c;
+  CopyCase c;
   ExecuteResult result = c.Run(SwapProgram().program, {.arena_bytes = 5 * kMB}, {.available_memory = 4 * kMB});
   REQUIRE(result.failure.has_value());
   CHECK(result.failure->fault == Fault::kNoMemory);
@@ -179,7 +179,7 @@ TEST_CASE("too little host memory is told with the sizes") {
 }
 
 TEST_CASE("what the library refuses is named before anything runs") {
-  Case c;
+  CopyCase c;
   Program program = SwapProgram().program;
   const auto refused = [&] {
     const ExecuteResult result = c.Run(program, {});
@@ -205,7 +205,7 @@ TEST_CASE("what the library refuses is named before anything runs") {
 }
 
 TEST_CASE("options that make no sense are a user's mistake") {
-  Case c;
+  CopyCase c;
   CHECK_THROWS_AS(CpuDevice(c.network, {.link_rate = -1}, kClock), UserError);
   CHECK_THROWS_AS(CpuDevice(c.network, {.link_rate = NAN}, kClock), UserError);
   CHECK_THROWS_AS(CpuDevice(c.network, {.threads = 0}, kClock), UserError);

@@ -9,7 +9,7 @@ namespace spillway {
 namespace {
 
 TEST_CASE("values go through kernels, out of memory and back") {
-  Case c;
+  CopyCase c;
   for (const bool debug : {false, true}) {
     for (const bool sync : {false, true}) {
       for (const double rate : {0.0, 0.01}) {
@@ -25,7 +25,7 @@ TEST_CASE("values go through kernels, out of memory and back") {
 }
 
 TEST_CASE("any order of issue that streams and events allow gives the same") {
-  Case c;
+  CopyCase c;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     REQUIRE(Says(c.Run(SwapProgram().program, {.iterations = 4, .debug = true, .shuffle_seed = seed})) == "");
     REQUIRE(c.values.result == Input(3));
@@ -33,7 +33,7 @@ TEST_CASE("any order of issue that streams and events allow gives the same") {
 }
 
 TEST_CASE("spans are those of the last step, of kernels and copies, behind what they wait for") {
-  Case c;
+  CopyCase c;
   const ExecuteResult result =
       c.Run(SwapProgram().program, {.iterations = 2, .instrumented = true}, {.link_rate = 0.01});
   REQUIRE(Says(result) == "");
@@ -61,7 +61,7 @@ TEST_CASE("a session without a step: launches of nothing, copies, events") {
   b.Sync(b.Record(kOut));
   b.Free(kOut, device_buffer);
   const Program program = b.Build();
-  Case c;
+  CopyCase c;
   CpuDevice device(c.network, {}, kClock);
   HandSession hand(program, nullptr, device);
   hand.Begin();
@@ -89,7 +89,7 @@ TEST_CASE("a launch without a step computes what its shape says") {
   Program program = b.Build();
   program.launches[0].kind = OpKind::kRelu;
   program.launches[0].shape.in = program.launches[0].shape.out = {.n = 1, .c = kElements};
-  Case c;
+  CopyCase c;
   CpuDevice device(c.network, {}, kClock);
   HandSession hand(program, nullptr, device);
   hand.Begin();
@@ -105,7 +105,7 @@ TEST_CASE("a launch without a step computes what its shape says") {
 }
 
 TEST_CASE("a device says how it is pinned, and may be ended at any time") {
-  Case c;
+  CopyCase c;
   CpuDevice device(c.network, {}, kClock);
   device.End();
   const SwapProgram s;

@@ -2,8 +2,10 @@
 // comes out is what was put in.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
+#include "calibrate/bench_inflight.h"
 #include "calibrate/cuda/bench_copy.h"
 #include "calibrate/cuda/bench_host.h"
 #include "calibrate/cuda/bench_plan.h"
@@ -13,6 +15,7 @@
 #include "model/kernel_form.h"
 #include "model/network_builder.h"
 #include "tests/cuda_stand_in.h"
+#include "tests/temporary_folder.h"
 
 namespace spillway {
 namespace {
@@ -121,7 +124,8 @@ TEST_CASE("the timer counts what lies between its marks, at the device's pace") 
   CudaStandIn cuda(Usual());
   {
     CudaTimer timer(cuda);
-    timer.Hold();
+    cuda.Spin(1, timer.stream());  // loaded
+    timer.Hold(2);
     timer.Start();
     cuda.Spin(1000, timer.stream());
     timer.Stop();
@@ -153,7 +157,8 @@ TEST_CASE("a held stream is let go whatever is thrown") {
     throw UserError("something");
   } catch (const UserError&) {
   }
-  CHECK_NOTHROW(cuda.Synchronize(timer.stream()));  // the stand-in throws where a device would wait for ever
+  cuda.Synchronize(timer.stream());
+  CHECK(cuda.Now() < kMillisecond);  // the hold did not run out
 }
 
 TEST_CASE("every op of a step is measured at its own time, whatever state its operands are in") {
@@ -197,9 +202,11 @@ TEST_CASE("operands wander through more than the cache holds, and fresh ones are
   for (std::size_t k = 0; k < done.size(); ++k) {
     if (done[k].work != Did::kKernel) continue;
     inputs.insert(done[k].reads.at(0));
-    // What the step's last op wrote is fresh for its first one: the copy before the kernel wrote some operand of it.
-    REQUIRE(k > 0);
-    CHECK(done[k - 1].work == Did::kOnDevice);
+    // What the step's last op wrote is fresh for its first one: the copy before the kernel wrote some operand of it. A
+    // spin lies between.
+    REQUIRE(k > 1);
+    CHECK(done[k - 1].work == Did::kSpin);
+    CHECK(done[k - 2].work == Did::kOnDevice);
   }
   CHECK(inputs.size() == 8);  // another set each time
 }
@@ -307,13 +314,13 @@ TEST_CASE("host calls are timed while their stream is held") {
 
 namespace {
 
-// Throttled for the next `left` looks.
+// Throttled for the next `left` looks, at its power cap always.
 class Hot : public CudaStandIn {
  public:
   explicit Hot(int left) : CudaStandIn(Usual()), left_(left) {}
   CudaClocks Clocks() override {
     ++looks;
-    return {.sm_mhz = 1500, .throttled = left_-- > 0 ? "power cap" : ""};
+    return {.sm_mhz = 1500, .throttled = left_-- > 0 ? "temperature" : "", .limited = "power cap"};
   }
   int looks = 0;
 
@@ -337,7 +344,102 @@ TEST_CASE("what was throttled is measured again, twice at most, and flagged") {
     CHECK(hot->looks == c.takes);
     CHECK(result.throttled == c.flagged);
     CHECK(result.sm_clock_mhz == 1500);
+    CHECK(result.limited == "power cap");
   }
+}
+
+TEST_CASE("a limit by settings is noted in the row, which counts as any other") {
+  const auto hot = std::make_shared<Hot>(0);
+  CudaBenchTarget target(Options(), hot, *hot);
+  BenchJournal journal("");
+  BenchWatcher watcher;
+  const BenchRunOptions run{.budget = 1'000'000 * kSecond, .loop = Few(), .date = "2020-01-01"};
+  const std::vector<BenchItem> plan = {ItemOf(Small(), 0)};
+  RunBench(plan, target, *hot, run, journal, watcher);
+  REQUIRE(!journal.samples().empty());
+  CHECK(HasFlag(journal.samples()[0], "power cap"));
+  CHECK_FALSE(HasFlag(journal.samples()[0], kThrottledNote));
+}
+
+TEST_CASE("recording events takes time on the device, and none of the kernel's") {
+  const auto network = Small();
+  for (const BenchProtocol protocol : {BenchProtocol::kStep, BenchProtocol::kCold, BenchProtocol::kWarm}) {
+    StandInOptions options = Usual();
+    options.record_time = 700;
+    CudaStandIn cuda(options);
+    CudaBenchMemory memory(cuda, 2 * kMiB);
+    CudaTimer timer(cuda);
+    CudaKernelSubject subject(*network, 0, ItemOf(network, 0).launch, protocol, cuda, memory, timer);
+    CHECK(MeasureLoop(subject, {.wall = &timer, .limit = &cuda}, Few()).median == kKernel);
+  }
+}
+
+TEST_CASE("a hold that runs out is noticed, by the timer and by what is timed") {
+  StandInOptions options = Usual();
+  options.queue = 8;
+  CudaStandIn cuda(options);
+  {
+    CudaTimer timer(cuda);
+    const auto issue = [&](int count) {
+      timer.Start();
+      for (int k = 0; k < count; ++k) cuda.Spin(100, timer.stream());
+      timer.Stop();
+      return timer.Finish();
+    };
+    issue(1);
+    timer.Hold();
+    CHECK(issue(5) == 500);  // with hold and events it fills the queue, no more
+    CHECK_FALSE(timer.ran_out());
+    timer.Hold();
+    issue(20);
+    CHECK(timer.ran_out());
+    issue(20);  // not held
+    CHECK_FALSE(timer.ran_out());
+  }
+  // Eight kernels and their events behind one hold are more than 20 of a queue; fewer at once are not.
+  options.queue = 20;
+  CudaStandIn narrow(options);
+  const auto network = Small();
+  CudaBenchMemory memory(narrow, 2 * kMiB);
+  CudaTimer timer(narrow);
+  CudaKernelSubject subject(*network, 0, ItemOf(network, 0).launch, BenchProtocol::kStep, narrow, memory, timer);
+  LoopOptions loop = Few();
+  loop.least_timing = kMillisecond;
+  loop.most_runs = 8;
+  CHECK(MeasureLoop(subject, {.wall = &timer, .limit = &narrow}, loop).median == kKernel);
+  CHECK_FALSE(subject.unheld());
+  CHECK(narrow.violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("what cannot be issued behind a hold is measured without one, and says so") {
+  StandInOptions options = Usual();
+  options.queue = 3;  // not even one kernel between its events
+  Bench bench(options);
+  const LoopResult result = bench.Measure(ItemOf(Small(), 0));
+  CHECK(result.unheld);
+  CHECK(result.median < 10 * kKernel);  // and no hold of 100 ms
+  CHECK(bench.Measure(CopyItem("pinned", "h2d", 8 * kMiB)).median < 2 * static_cast<double>(kMiB));
+  BenchItem call;
+  call.kind = BenchItem::Kind::kHost;
+  call.call = "kernel_launch";
+  CHECK(bench.Measure(call).median < 20 * kMicrosecond);
+  bench.CheckClean();
+}
+
+TEST_CASE("copies beside fill no queue") {
+  StandInOptions options = Usual();
+  options.kernel_time = [](const OpCall&) { return 5e6; };  // 512 copies of 10 us would last as long, 256 do not
+  options.copy_latency = 10'000;
+  options.copy_rate = {1e6, 1e6};
+  options.queue = 300;
+  Bench bench(options);
+  BenchItem kernel = ItemOf(Small(), 0);
+  kernel.contention = "h2d";
+  CHECK_THROWS_WITH(bench.Measure(kernel), Catch::Contains("no number of copies"));
+  for (const CudaStandIn::Done& done : bench.cuda->done()) {
+    if (done.work == Did::kHold) CHECK(done.end - done.start < static_cast<double>(kCudaLongestHold));
+  }
+  bench.CheckClean();
 }
 
 TEST_CASE("algorithms come in the library's order, those that want too much memory not at all") {
@@ -480,6 +582,78 @@ TEST_CASE("a kernel that the library refuses is left out by name") {
   CHECK(report.refused.size() == 1);
   CHECK(report.measured > 100);
   bench.CheckClean();
+}
+
+// The call fails, the device goes on.
+TEST_CASE("an algorithm that fails at run time is left out by name, and the calibration goes on") {
+  StandInOptions options = Usual();
+  options.fault = {What::kLaunch, 400};
+  Bench bench(options);
+  BenchJournal journal("");
+  const BenchReport report = RunIt(*bench.target, *bench.cuda, journal);
+  REQUIRE(report.refused.size() == 1);
+  CHECK_THAT(report.refused[0], Catch::Contains("the call fails"));
+  CHECK(report.measured > 100);
+  bench.CheckClean();
+}
+
+namespace {
+
+// Takes the process with it, as far as a test can: nothing is caught, nothing is undone.
+struct Killed {};
+class Deadly : public BenchTarget {
+ public:
+  Deadly(BenchTarget& target, int nth) : target_(target), nth_(nth) {}
+  Sample Identity() const override { return target_.Identity(); }
+  std::vector<BenchVariant> Variants(const BenchItem& item) override { return target_.Variants(item); }
+  LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override {
+    if (nth_-- == 0) throw Killed();
+    return target_.Measure(item, variant, options);
+  }
+  bool MayHang() const override { return target_.MayHang(); }
+
+ private:
+  BenchTarget& target_;
+  int nth_;
+};
+
+}  // namespace
+
+TEST_CASE("what was measured when a run ended is left out when it goes on, and nothing else") {
+  const TemporaryFolder folder("cuda_bench_inflight");
+  const std::string path = folder.Path("x.samples.csv");
+  Bench bench;
+  const std::vector<BenchItem> plan = {ItemOf(Small(), 0), ItemOf(Small(), 1)};
+  BenchWatcher watcher;
+  const BenchRunOptions run{.budget = 1'000'000 * kSecond, .loop = Few(), .date = "2020-01-01"};
+  std::size_t whole = 0;
+  {
+    BenchJournal journal("");
+    RunBench(plan, *bench.target, *bench.cuda, run, journal, watcher);
+    whole = journal.samples().size();
+  }
+  {
+    Deadly deadly(*bench.target, 1);
+    BenchJournal journal(path);
+    journal.Create();
+    CHECK_THROWS_AS(RunBench(plan, deadly, *bench.cuda, run, journal, watcher), Killed);
+    CHECK(journal.samples().size() == 1);
+  }
+  CHECK(std::filesystem::exists(InflightPath(path)));
+  for (int again = 0; again < 2; ++again) {  // it stays left out
+    BenchJournal journal(path);
+    journal.Resume(bench.target->Identity());
+    const BenchReport report = RunBench(plan, *bench.target, *bench.cuda, run, journal, watcher);
+    REQUIRE(report.refused.size() == 1);
+    CHECK_THAT(report.refused[0], Catch::Contains("of everything: left out") && Catch::Contains(InflightPath(path)));
+    CHECK(journal.samples().size() == whole - 1);
+  }
+  std::filesystem::remove(InflightPath(path));
+  BenchJournal journal(path);
+  journal.Resume(bench.target->Identity());
+  CHECK(RunBench(plan, *bench.target, *bench.cuda, run, journal, watcher).refused.empty());
+  CHECK(journal.samples().size() == whole);
+  CHECK_FALSE(std::filesystem::exists(InflightPath(path)));
 }
 
 TEST_CASE("a GPU's plan: transfers, host calls, the network in fp32, then in TF32") {

@@ -136,6 +136,25 @@ TEST_CASE("the highest byte that changes is found, also when it is freed and fil
   CHECK(Wrong(cuda) == "");
 }
 
+// The arena is looked at by words from its end: the byte may lie anywhere in one, and in front of the first whole one.
+TEST_CASE("the highest byte is found to the byte, in arenas of any length") {
+  CudaCopies c;
+  const SwapProgram s;
+  for (const Bytes arena : {5000, 5001, 5007, 4999}) {
+    for (const Bytes highest : {arena, arena - 1, arena - 7, arena - 8, arena - 9, Bytes{900}}) {
+      CudaStandIn cuda(Plain());
+      CudaDevice device(c.network, {}, cuda, cuda);
+      HandSession hand(s.program, &c.step, device);
+      hand.session().arena_bytes = arena;
+      hand.session().debug = true;
+      hand.Begin();
+      const std::byte written{1};
+      device.Write({.buffer = 0, .offset = highest - 1, .bytes = 1}, std::span(&written, 1));
+      CHECK(device.HighWater() == highest);
+    }
+  }
+}
+
 TEST_CASE("freed memory is NaN, that of residents is not") {
   CudaCopies c;
   const SwapProgram s;

@@ -1,8 +1,11 @@
 // Emulation on the virtual clock: kernels and copies take exactly as long as they are to, whatever the device adds
 // between one thing and the next.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <map>
+#include <set>
 
 #include "calibrate/cuda/emulation.h"
 #include "tests/cuda_copies.h"
@@ -74,6 +77,22 @@ TEST_CASE("both at once: a step takes what the emulated machine would take") {
   CHECK(result.timeline.makespan == 3 * 10000 + 3 * 10000);
 }
 
+TEST_CASE("the spins that pace a link go before kernels that wait") {
+  CudaCopies c;
+  CudaStandIn cuda(Machine(0));
+  CudaDevice device(c.network, {.emulate = {.link_rate = 0.02}}, cuda, cuda);
+  REQUIRE(Says(Execute(SwapProgram().program, &c.step, device, cuda, {})) == "");
+  int spins = 0, kernels = 0;
+  cuda.ForgetDone();
+  REQUIRE(Says(Execute(SwapProgram().program, &c.step, device, cuda, {})) == "");
+  for (const CudaStandIn::Done& done : cuda.done()) {
+    if (done.work == CudaStandIn::Work::kSpin) CHECK((++spins, done.urgent));
+    if (done.work == CudaStandIn::Work::kKernel) CHECK((++kernels, !done.urgent));
+  }
+  CHECK(spins > 0);
+  CHECK(kernels > 0);
+}
+
 // 10 MB go in pieces of 4, 4 and 1.6 MiB, each followed by a spin.
 TEST_CASE("large copies are paced in pieces, and arrive as over the slow link") {
   ProgramBuilder b;
@@ -127,6 +146,32 @@ TEST_CASE("kernels are rehearsed one by one, in any number") {
   }
 }
 
+// A call may be many kernels: here 60, in queues of 600. Eight calls and their events fit, ten would not.
+TEST_CASE("few kernels are rehearsed behind one hold, and none of it waits for the host") {
+  StandInOptions options = Machine(0);
+  options.queue = 600;
+  CudaStandIn cuda(options);
+  const auto many = [&](std::size_t, CudaStream* stream) {
+    for (int k = 0; k < 60; ++k) cuda.Spin(50, stream);
+  };
+  CHECK(RehearseKernels(cuda, 40, many) == std::vector<double>(40, 3000));
+  for (const CudaStandIn::Done& done : cuda.done()) {
+    if (done.work == CudaStandIn::Work::kHold) CHECK(done.end - done.start < static_cast<double>(kCudaLongestHold));
+  }
+  CHECK(cuda.violations() == std::vector<std::string>{});
+}
+
+// One call fills the queue: the hold runs out, and the same is timed without it.
+TEST_CASE("a rehearsal whose hold runs out is repeated without one") {
+  StandInOptions options = Machine(0);
+  options.queue = 20;
+  CudaStandIn cuda(options);
+  const auto many = [&](std::size_t, CudaStream* stream) {
+    for (int k = 0; k < 60; ++k) cuda.Spin(50, stream);
+  };
+  CHECK(RehearseKernels(cuda, 3, many) == std::vector<double>(3, 3000));
+}
+
 TEST_CASE("what was rehearsed once is not rehearsed again") {
   CudaCopies c;
   CudaStandIn cuda(Machine(0));
@@ -139,6 +184,33 @@ TEST_CASE("what was rehearsed once is not rehearsed again") {
   };
   CHECK(kernels() == 4 * 3 + 3);
   CHECK(kernels() == 3);
+}
+
+TEST_CASE("kernels are rehearsed on numbers, all over the arena; the step starts without them") {
+  CudaCopies c;
+  StandInOptions options = Machine(0);
+  const CudaStandIn* stand_in = nullptr;
+  std::vector<std::vector<float>> arenas;  // as each kernel finds it
+  options.kernel_time = [&](const OpCall&) {
+    for (const auto& [at, allocation] : stand_in->allocations()) {
+      if (!allocation.device) continue;
+      arenas.emplace_back(static_cast<std::size_t>(allocation.bytes) / sizeof(float));
+      std::memcpy(arenas.back().data(), at, arenas.back().size() * sizeof(float));
+    }
+    return 5000.0;
+  };
+  CudaStandIn cuda(options);
+  stand_in = &cuda;
+  const ExecuteResult result =
+      c.Run(SwapProgram().program, cuda, {.arena_bytes = 3 * kMiB}, {.emulate = {.compute_slowdown = 2}});
+  REQUIRE(Says(result) == "");
+  REQUIRE(arenas.size() == 4 * 3 + 3);
+  const std::vector<float>& first = arenas.front();
+  CHECK(std::count(first.begin(), first.end(), 0.0f) < static_cast<std::ptrdiff_t>(first.size() / 100));
+  CHECK(std::all_of(first.begin(), first.end(), [](float x) { return std::abs(x) < 0.125f; }));
+  CHECK(std::set<float>(first.begin(), first.end()).size() > 1000);
+  CHECK(std::count(arenas.back().begin(), arenas.back().end(), 0.0f) > static_cast<std::ptrdiff_t>(first.size() / 2));
+  CHECK(Wrong(cuda) == "");
 }
 
 }  // namespace

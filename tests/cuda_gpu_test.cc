@@ -43,7 +43,7 @@ TEST_CASE("the GPU computes every op of training steps as the CPU device does") 
 TEST_CASE("the GPU spins for as long as it is told, and holds until the flag is set") {
   const std::shared_ptr<CudaCalls> calls = Gpu();
   if (calls == nullptr) return;
-  CudaStream* const stream = calls->MakeStream();
+  CudaStream* const stream = calls->MakeStream(false);
   CudaEvent *const from = calls->MakeEvent(true), *const to = calls->MakeEvent(true);
   calls->Spin(1e5, stream);  // loads the kernel
   int* const flag = static_cast<int*>(calls->MallocHost(sizeof(int)));
@@ -57,6 +57,14 @@ TEST_CASE("the GPU spins for as long as it is told, and holds until the flag is 
   calls->Synchronize(stream);
   CHECK(calls->IsDone(to));
   CHECK(calls->Elapsed(from, to) == Approx(2e6).epsilon(0.05));
+  // Nobody lets go: the hold ends by itself, and says so.
+  *static_cast<volatile int*>(flag) = 0;
+  calls->Record(from, stream);
+  calls->HoldUntil(flag, stream);
+  calls->Record(to, stream);
+  calls->Synchronize(stream);
+  CHECK(calls->Elapsed(from, to) == Approx(static_cast<double>(kCudaLongestHold)).epsilon(0.05));
+  CHECK(*static_cast<volatile int*>(flag) == kCudaHoldRanOut);
   calls->FreeHost(flag);
   calls->Destroy(from);
   calls->Destroy(to);
@@ -66,7 +74,7 @@ TEST_CASE("the GPU spins for as long as it is told, and holds until the flag is 
 TEST_CASE("the GPU repeats a convolution's bits where the library calls it deterministic") {
   const std::shared_ptr<CudaCalls> calls = Gpu();
   if (calls == nullptr) return;
-  CudaStream* const stream = calls->MakeStream();
+  CudaStream* const stream = calls->MakeStream(false);
   const OpShape shape{.in = {.n = 8, .c = 32, .h = 14, .w = 14},
                       .out = {.n = 8, .c = 48, .h = 14, .w = 14},
                       .window = {1, 3, 3},

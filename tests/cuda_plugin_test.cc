@@ -127,7 +127,7 @@ TEST_CASE("the networks compared have every kind of op and every pass") {
 TEST_CASE("results are added to where the call says so") {
   const Fake fake;
   CpuKernels cpu;
-  CudaStream* const stream = fake.calls->MakeStream();
+  CudaStream* const stream = fake.calls->MakeStream(false);
   const Shape plain{.n = 2, .c = 5, .h = 4, .w = 6}, half{.n = 2, .c = 5, .h = 2, .w = 3};
   const OpShape same{.in = plain, .out = plain, .window = {3, 1, 1}};
   const OpShape pool{.in = plain, .out = half, .window = {1, 2, 2}, .stride = {1, 2, 2}};
@@ -175,7 +175,7 @@ TEST_CASE("results are added to where the call says so") {
 TEST_CASE("batch norm normalises by the statistics given in inference") {
   const Fake fake;
   CpuKernels cpu;
-  CudaStream* const stream = fake.calls->MakeStream();
+  CudaStream* const stream = fake.calls->MakeStream(false);
   const Shape shape{.n = 3, .c = 4, .h = 2, .w = 5};
   const OpCall call = Call(OpKind::kBatchNorm, Pass::kForward, {.in = shape, .out = shape, .operands = 0});
   const std::vector<Values> values{RandomValues(shape, 1), RandomValues(4, 2), RandomValues(4, 3)};
@@ -202,7 +202,7 @@ TEST_CASE("batch norm normalises by the statistics given in inference") {
 TEST_CASE("an update needs no kernel of our own, dropout does") {
   const Fake fake;
   TheState().has_own_kernels = false;
-  CudaStream* const stream = fake.calls->MakeStream();
+  CudaStream* const stream = fake.calls->MakeStream(false);
   const OpShape shape{.in = {.n = 1, .c = 3}, .out = {.n = 1, .c = 3}, .operands = 3};
   DeviceBuffer gradient(*fake.calls, 12), parameter(*fake.calls, 12), velocity(*fake.calls, 12);
   gradient.Put(Values{1, 2, 3}.data(), stream);
@@ -269,7 +269,7 @@ TEST_CASE("convolutions: algorithm 0 is the library's first choice within the wo
 
 TEST_CASE("true fp32 and TF32 are told to the libraries apart") {
   const Fake fake;
-  CudaStream* const stream = fake.calls->MakeStream();
+  CudaStream* const stream = fake.calls->MakeStream(false);
   const OpShape shape = ConvolutionShape();
   DeviceBuffer in(*fake.calls, shape.in.Elements() * 4), weight(*fake.calls, 3 * 4 * 9 * 4);
   DeviceBuffer out(*fake.calls, shape.out.Elements() * 4);
@@ -309,7 +309,7 @@ TEST_CASE("what the device does not compute is refused by name") {
 
 TEST_CASE("failed calls name expression, status, file and line") {
   const Fake fake;
-  CudaStream* const stream = fake.calls->MakeStream();
+  CudaStream* const stream = fake.calls->MakeStream(false);
   const DeviceError memory = ErrorOf([&] { fake.calls->Malloc(Bytes{2} << 30); });
   CHECK(memory.fault() == Fault::kNoMemory);
   CHECK(memory.instruction() == kNoInstruction);
@@ -356,7 +356,7 @@ TEST_CASE("handles that cannot be made leave nothing behind, and are tried again
 TEST_CASE("memory, streams, events and copies") {
   const Fake fake;
   CudaCalls& calls = *fake.calls;
-  CudaStream* const stream = calls.MakeStream();
+  CudaStream* const stream = calls.MakeStream(false);
   const Bytes free = calls.Memory().free;
   void* const memory = calls.Malloc(1024);
   CHECK(calls.Memory().free == free - 1024);
@@ -386,10 +386,19 @@ TEST_CASE("memory, streams, events and copies") {
   CHECK(calls.Elapsed(from, to) == 1e6);  // a millisecond between two records
   calls.Spin(1234.5, stream);
   CHECK(TheState().calls.back() == "spin 1235");
-  calls.Spin(0, stream);
-  CHECK(TheState().calls.size() == 1);
+  calls.Spin(0, stream);  // a launch all the same
+  CHECK(TheState().calls.back() == "spin 0");
+  CHECK(TheState().calls.size() == 2);
   host[0] = 1;
   calls.HoldUntil(host, stream);
+  CHECK(TheState().calls.back() == "hold 100000000");
+  CHECK(host[0] == 1);
+  host[0] = 0;
+  calls.HoldUntil(host, stream);
+  CHECK(host[0] == kCudaHoldRanOut);
+  CudaStream* const urgent = calls.MakeStream(true);
+  CHECK(TheState().calls.back() == "stream of priority -5");
+  calls.Destroy(urgent);
   void* const pooled = calls.MallocAsync(64, stream);
   calls.FreeAsync(pooled, stream);
   void* const managed = calls.MallocManaged(64);
@@ -417,7 +426,12 @@ TEST_CASE("properties are those of the device asked for, absent libraries leave 
   CHECK(cuda::CudnnVersionText(8907) == "8.9.7");
   CHECK(cuda::CudnnVersionText(91900) == "9.19.0");
   CHECK(cuda::ThrottleText(0x1) == "");
-  CHECK(cuda::ThrottleText(0x24) == "power cap, temperature");
+  CHECK(cuda::ThrottleText(0x24) == "temperature");
+  CHECK(cuda::LimitText(0x24) == "power cap");
+  CHECK(cuda::ThrottleText(0xe8) == "hardware slowdown and temperature and hardware temperature and power brake");
+  CHECK(cuda::ThrottleText(0x117) == "");
+  CHECK(cuda::LimitText(0x117) == "application clocks and power cap and sync boost and display clocks");
+  CHECK(cuda::LimitText(0xe9) == "");
 }
 
 TEST_CASE("devices that are not there are named with how many there are") {

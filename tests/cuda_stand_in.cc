@@ -173,10 +173,11 @@ void CudaStandIn::PrefetchManaged(void* memory, Bytes bytes, bool to_device, Cud
 
 // ---- streams and events -----------------------------------------------------------------------------------------------
 
-CudaStream* CudaStandIn::MakeStream() {
+CudaStream* CudaStandIn::MakeStream(bool urgent) {
   Enter(What::kMakeStream, "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)");
   streams_.push_back(std::make_unique<CudaStream>());
   streams_.back()->id = static_cast<int>(streams_.size() - 1);
+  streams_.back()->urgent = urgent;
   return streams_.back().get();
 }
 
@@ -189,6 +190,7 @@ void CudaStandIn::Destroy(CudaStream* stream) noexcept {
 
 CudaEvent* CudaStandIn::MakeEvent(bool timed) {
   Enter(What::kMakeEvent, "cudaEventCreateWithFlags(&event, flags)");
+  if (IsHeld()) Violated("an event is made while a stream is held");
   auto event = std::make_shared<CudaEvent>();
   event->timed = timed;
   CudaEvent* const made = event.get();
@@ -211,7 +213,10 @@ void CudaStandIn::Record(CudaEvent* event, CudaStream* stream) {
   Enter(What::kRecord, "cudaEventRecord(event, stream)");
   const std::shared_ptr<CudaEvent> known = Known(event);
   ++known->recorded;
-  Give(stream, {.kind = Item::Kind::kRecord, .never_ends = Hits(What::kEventNeverFires), .event = known});
+  Give(stream, {.kind = Item::Kind::kRecord,
+                .duration = options_.record_time,
+                .never_ends = Hits(What::kEventNeverFires),
+                .event = known});
 }
 
 void CudaStandIn::Wait(CudaStream* stream, CudaEvent* event) {

@@ -6,7 +6,7 @@
 //
 // Everything that calls do is recorded, misuse too (violations()): memory used after it was freed or outside of what
 // was allocated, memory freed while streams still work, things given back twice, kernels launched for the first time while a stream is
-// held (CUDA loads them then, which may wait for the stream).
+// held (CUDA loads them then, which may wait for the stream), events made meanwhile (which may wait likewise).
 //
 //   CudaStandIn cuda({.copy_rate = {10, 10}});
 //   CudaDevice device(network, {}, cuda, cuda);           // it is the clock as well
@@ -59,6 +59,8 @@ struct StandInOptions {
   std::array<double, 2> copy_rate{10, 10};             // by Direction: bytes per ns
   double device_rate = 0;                              // of copies and fills on the device; 0: they take no time
   double spin_gap = 0;                                 // ns that a Spin takes beyond what it is told
+  double record_time = 0;                              // ns that the device takes to record an event
+  std::size_t queue = 0;                               // what a stream holds before the host waits for it; 0: all
   double call_cost = 0;                                // ns of the host
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
@@ -68,6 +70,7 @@ struct StandInOptions {
   // allow.
   std::uint64_t shuffle_seed = 0;
   bool compute = true;  // false: kernels only take time, but for OpKind::kCopy without slices, which copies
+  std::set<std::int32_t> varying{};  // algorithms that are said not to be deterministic
   StandInFault fault{};
   CudaProperties properties{};  // name "": "stand-in"
 };
@@ -86,6 +89,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   struct Done {
     Work work = Work::kKernel;
     int stream = 0;  // in the order of MakeStream, from 0
+    bool urgent = false;
     double start = 0, end = 0;
     std::string kernel{};  // what Prepare was told: Text(call)
     std::vector<const void*> reads{}, writes{};
@@ -126,7 +130,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void PrefetchManaged(void* memory, Bytes bytes, bool to_device, CudaStream* stream) override;
   void* MallocAsync(Bytes bytes, CudaStream* stream) override;
   void FreeAsync(void* memory, CudaStream* stream) override;
-  CudaStream* MakeStream() override;
+  CudaStream* MakeStream(bool urgent) override;
   void Destroy(CudaStream* stream) noexcept override;
   CudaEvent* MakeEvent(bool timed) override;
   void Destroy(CudaEvent* event) noexcept override;
@@ -144,7 +148,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) override;
   void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) override;
   void Spin(double nanoseconds, CudaStream* stream) override;
-  void HoldUntil(const volatile int* flag, CudaStream* stream) override;
+  void HoldUntil(volatile int* flag, CudaStream* stream) override;
   // Those of CpuKernels; without them, or without `compute`, algorithms 1 and 2 with a workspace of 0 and 1 MiB.
   std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;
   std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;
@@ -162,6 +166,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void CarryOut(CudaStream& stream, double end);
   void RunUntilDone(const std::function<bool()>& done);
   bool Idle() const;
+  bool IsHeld() const;
 
   void Enter(StandInFault::What what, const char* expression);
   bool Hits(StandInFault::What what);

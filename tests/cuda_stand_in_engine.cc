@@ -8,8 +8,12 @@ namespace spillway {
 
 void CudaStandIn::Give(CudaStream* stream, Item item) {
   now_ += options_.call_cost;
+  if (options_.queue > 0) {
+    RunUntilDone([&] { return stream->queue.size() < options_.queue; });
+  }
   item.issued = now_;
   item.done.stream = stream->id;
+  item.done.urgent = stream->urgent;
   stream->queue.push_back(std::move(item));
 }
 
@@ -23,7 +27,10 @@ bool CudaStandIn::EndOf(const CudaStream& stream, double& end) const {
     start = std::max(start, item.event->times[item.record - 1]);
   }
   if (item.kind == Item::Kind::kHold) {
-    if (*item.flag == 0) return false;
+    if (*item.flag == 0) {
+      end = start + static_cast<double>(kCudaLongestHold);
+      return true;
+    }
     start = std::max(start, now_);  // the host has just let go
   }
   end = start + item.duration;
@@ -45,6 +52,10 @@ void CudaStandIn::CarryOut(CudaStream& stream, double end) {
   Item item = std::move(stream.queue.front());
   stream.queue.pop_front();
   stream.free_at = end;
+  if (item.kind == Item::Kind::kHold && *item.flag == 0) {
+    *item.flag = kCudaHoldRanOut;
+    item.duration = static_cast<double>(kCudaLongestHold);
+  }
   if (item.kind == Item::Kind::kRecord) item.event->times.push_back(end);
   if (!item.fails.empty()) {
     lost_ = item.fails;
@@ -73,6 +84,16 @@ void CudaStandIn::RunUntilDone(const std::function<bool()>& done) {
     CarryOut(*stream, end);
     now_ = std::max(now_, end);
   }
+}
+
+bool CudaStandIn::IsHeld() const {
+  for (const auto& stream : streams_) {
+    if (stream == nullptr) continue;
+    for (const Item& item : stream->queue) {
+      if (item.kind == Item::Kind::kHold && *item.flag == 0) return true;
+    }
+  }
+  return false;
 }
 
 bool CudaStandIn::Idle() const {

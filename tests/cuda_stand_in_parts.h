@@ -23,13 +23,14 @@ struct CudaStandIn::Item {
   std::function<void()> effect{};      // when it ends
   std::shared_ptr<CudaEvent> event{};  // kRecord, kWait; may be destroyed meanwhile, as with CUDA
   std::uint64_t record = 0;            // kWait: which one, from 1; 0: none
-  const volatile int* flag = nullptr;
+  volatile int* flag = nullptr;
   Done done{};
   bool reported = false;  // goes into done()
 };
 
 struct CudaStream {
   int id = 0;
+  bool urgent = false;
   double free_at = 0;
   std::deque<CudaStandIn::Item> queue{};
 };

@@ -17,8 +17,8 @@ StandInOptions Plain() {
 // Everything that a small use of CUDA needs, given back at the end.
 struct Small {
   explicit Small(const StandInOptions& options = Plain()) : cuda(options) {
-    one = cuda.MakeStream();
-    two = cuda.MakeStream();
+    one = cuda.MakeStream(false);
+    two = cuda.MakeStream(false);
     device = static_cast<std::byte*>(cuda.Malloc(1000));
     host = static_cast<std::byte*>(cuda.MallocHost(1000));
   }
@@ -70,18 +70,22 @@ TEST_CASE("nothing is copied before its stream gets there") {
   s.GiveBack();
 }
 
-TEST_CASE("a stream is held until the flag is set; waiting for it before would be for ever") {
+TEST_CASE("a stream is held until the flag is set, or the hold runs out") {
   Small s;
   auto* const flag = static_cast<volatile int*>(static_cast<void*>(s.host));
   *flag = 0;
   s.cuda.Spin(0, s.two);  // loaded
   s.cuda.HoldUntil(flag, s.one);
   s.cuda.Spin(10, s.one);
-  CHECK_THROWS_AS(s.cuda.Synchronize(s.one), std::logic_error);
   s.cuda.Sleep(1000);
   *flag = 1;
   s.cuda.Synchronize(s.one);
   CHECK(s.cuda.Now() == 1010);
+  *flag = 0;
+  s.cuda.HoldUntil(flag, s.one);
+  s.cuda.Synchronize(s.one);
+  CHECK(s.cuda.Now() == 1010 + kCudaLongestHold);
+  CHECK(*flag == kCudaHoldRanOut);
   s.GiveBack();
   CHECK(s.cuda.violations().empty());
 }

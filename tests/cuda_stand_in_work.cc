@@ -95,10 +95,9 @@ void CudaStandIn::Spin(double nanoseconds, CudaStream* stream) {
   Give(stream, std::move(item));
 }
 
-void CudaStandIn::HoldUntil(const volatile int* flag, CudaStream* stream) {
+void CudaStandIn::HoldUntil(volatile int* flag, CudaStream* stream) {
   Enter(What::kNone, "hold<<<1, 1, 0, stream>>>(flag)");
-  if (!Holds(const_cast<const int*>(flag), sizeof(int), false))
-    Violated("a stream is held by a flag that is not pinned");
+  if (!Holds(const_cast<int*>(flag), sizeof(int), false)) Violated("a stream is held by a flag that is not pinned");
   Item item{.kind = Item::Kind::kHold, .flag = flag, .reported = true};
   item.done.work = Work::kHold;
   Give(stream, std::move(item));
@@ -172,22 +171,19 @@ void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, con
 
 void CudaStandIn::Load(const std::string& kernel) {
   if (!loaded_.insert(kernel).second) return;
-  for (const auto& stream : streams_) {
-    if (stream == nullptr) continue;
-    for (const Item& item : stream->queue) {
-      if (item.kind == Item::Kind::kHold && *item.flag == 0)
-        Violated("first launched while a stream is held: " + kernel);
-    }
-  }
+  if (IsHeld()) Violated("first launched while a stream is held: " + kernel);
 }
 
 std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
   Enter(What::kNone, "cudnnGetConvolutionForwardAlgorithm_v7(...)");
-  if (kernels_ == nullptr) return {{.algorithm = 1, .rank = 0}, {.algorithm = 2, .workspace = kMiB, .rank = 1}};
+  std::vector<CpuAlgorithm> all = {{1, 0, ""}, {2, kMiB, ""}};
+  if (kernels_ != nullptr) all = kernels_->Algorithms(call);
   std::vector<CudaAlgorithm> algorithms;
-  for (const CpuAlgorithm& known : kernels_->Algorithms(call)) {
-    const int rank = static_cast<int>(algorithms.size());
-    algorithms.push_back({.algorithm = known.algorithm, .workspace = known.workspace, .rank = rank});
+  for (const CpuAlgorithm& known : all) {
+    algorithms.push_back({.algorithm = known.algorithm,
+                          .workspace = known.workspace,
+                          .deterministic = !options_.varying.contains(known.algorithm),
+                          .rank = static_cast<int>(algorithms.size())});
   }
   return algorithms;
 }

@@ -155,7 +155,10 @@ TEST_CASE("an op for which nothing is offered, and an algorithm that is not, are
   CHECK_THROWS_WITH(
       offers.Ask(StepOf({Convolution()}), nothing),
       Catch::StartsWith(
-          "conv16:forward: the device offers no algorithm for convolution forward 8x16x12x12 window 3x3"));
+          "conv16:forward (convolution forward 8x16x12x12 window 3x3 pad 1x1): the device offers no algorithm"));
+  const auto refuses = [](const Launch&) -> std::vector<OfferedAlgorithm> { throw UserError("status 3000"); };
+  CHECK_THROWS_WITH(offers.Ask(StepOf({Convolution()}), refuses),
+                    Catch::StartsWith("conv16:forward (") && Catch::EndsWith(": status 3000"));
   const Asked asked({{Algorithm("gemm"), 100}});
   CHECK_THROWS_WITH(asked.costs.Kernel(Granted(1000, Algorithm("direct"))),
                     Catch::Contains("the device does not offer direct") && Catch::Contains("it offers gemm"));

@@ -103,6 +103,7 @@ TEST_CASE("a step on an emulated machine takes five times as long where nothing 
   CHECK(sum[1] == 5 * sum[0]);
 }
 
+#ifdef SPILLWAY_HAS_CPU_DEVICE
 TEST_CASE("a device that cannot slow its kernels down refuses, with the place") {
   const TemporaryFolder folder("emulate");
   Machine machine = LoadMachine("unit");
@@ -118,6 +119,7 @@ TEST_CASE("a device that cannot slow its kernels down refuses, with the place") 
   CHECK_THAT(outcome.err,
              Catch::Contains("s.yaml:6:10: error: emulate: compute_slowdown: the device of tiny+emulate=3x"));
 }
+#endif
 
 }  // namespace
 }  // namespace spillway

@@ -202,6 +202,8 @@ class Recorder : public StepValues {
   void Take(TensorId tensor, std::span<const std::byte> bytes) override {
     taken.emplace_back(tensor, std::vector<std::byte>(bytes.begin(), bytes.end()));
   }
+  bool Wants(TensorId tensor) const override { return tensor != unwanted; }
+  TensorId unwanted = kNoTensor;
   std::vector<std::pair<int, TensorId>> filled;
   std::vector<std::pair<TensorId, std::vector<std::byte>>> taken;
 };
@@ -223,6 +225,16 @@ TEST_CASE("values are brought before the first iteration, the batch before each,
   CHECK(one.taken[1] != two.taken[1]);
   CHECK(one.taken[2] != two.taken[2]);
   CHECK(two.taken[1].second != two.taken[2].second);
+}
+
+TEST_CASE("what nobody wants is not taken") {
+  const TrainingStep step = SmallStep::Build();
+  Recorder values;
+  values.unwanted = SmallStep::w;
+  REQUIRE(Says(FakeRun(SwapStepProgram(), &step, {}, {.values = &values})) == "");
+  REQUIRE(values.taken.size() == 2);
+  CHECK(values.taken[0].first == SmallStep::in);
+  CHECK(values.taken[1].first == SmallStep::m);
 }
 
 TEST_CASE("residents: where values lie before and after a step") {

@@ -34,7 +34,7 @@ inline void Judge(const Program& program, const TrainingStep* step, Tally& tally
   REQUIRE(Verify(program, step).empty());
   ForEachMutation(program, step, [&](const Mutation& mutation, const Program& changed) {
     const bool refused = !Verify(changed, step).empty();
-    const bool must = mutation.verdict == Verdict::kReject;
+    const bool must = mutation.verdict == MutationVerdict::kReject;
     ++(must ? tally.rejected : tally.accepted)[mutation.what];
     if (refused == must) return;
     INFO(DumpProgram(program, step));

@@ -107,6 +107,44 @@ TEST_CASE("every source file includes its own header first, so that the header i
   CHECK(pairs > 50);
 }
 
+// Types that a file defines for all to see, with their namespace: at the beginning of a line, outside of namespaces
+// without a name.
+std::vector<std::string> PublicTypes(std::istream& stream) {
+  static const std::regex definition("^(struct|class|enum class) (\\w+)\\b(?!::)[^;]*\\{.*");
+  static const std::regex space("^namespace ([\\w:]+) \\{.*");
+  std::vector<std::string> types;
+  std::string line, inside;
+  std::smatch match;
+  for (bool hidden = false; std::getline(stream, line);) {
+    if (std::regex_match(line, match, space)) inside = match[1].str() + "::";
+    if (line == "namespace {") hidden = true;
+    if (line == "}  // namespace") hidden = false;
+    if (!hidden && std::regex_match(line, match, definition)) types.push_back(inside + match[2].str());
+  }
+  return types;
+}
+
+TEST_CASE("a type's name is used once, or one program would mix up two types") {
+  std::map<std::string, std::set<std::string>> places;
+  std::vector<std::string> files = SourceFiles();
+  for (const auto& entry : fs::directory_iterator(fs::path(SPILLWAY_SOURCE_DIR) / "tests")) {
+    if (entry.path().extension() == ".h") files.push_back(entry.path().lexically_relative(SPILLWAY_SOURCE_DIR));
+  }
+  for (const std::string& file : files) {
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    // A class that the source defines another time, or instead of its twin, is the header's own.
+    const std::string folder = fs::path(file).parent_path().string();
+    for (const std::string& type : PublicTypes(stream))
+      places[type].insert(folder + "/" + fs::path(file).stem().string());
+  }
+  CHECK(places.size() > 200);
+  for (const auto& [type, files_of] : places) {
+    INFO(type);
+    for (const std::string& file : files_of) UNSCOPED_INFO(file);
+    CHECK(files_of.size() == 1);
+  }
+}
+
 TEST_CASE("includes against the layers are found") {
   CHECK(Violation("hw/machine.cc", "#include \"model/tensor.h\"") == "hw/ may not include model/");
   CHECK(Violation("reports/table.cc", "#include \"scenarios/scenario.h\"") == "reports/ may not include scenarios/");

@@ -15,12 +15,12 @@
 
 namespace spillway {
 
-enum class Verdict { kReject, kAccept };
+enum class MutationVerdict { kReject, kAccept };
 
 struct Mutation {
   std::string what;    // "drop", "free early", ...
   std::size_t at = 0;  // instruction, or buffer for "move address"
-  Verdict verdict = Verdict::kReject;
+  MutationVerdict verdict = MutationVerdict::kReject;
   const char* reason = "";  // of kAccept: why the changed Program is as safe as the given one
 };
 
@@ -50,7 +50,7 @@ class Mutations {
 
   void Give(const char* what, std::size_t at, const Program& changed) { f_(Mutation{what, at}, changed); }
   void GiveSafe(const char* what, std::size_t at, const Program& changed, const char* reason) {
-    f_(Mutation{what, at, Verdict::kAccept, reason}, changed);
+    f_(Mutation{what, at, MutationVerdict::kAccept, reason}, changed);
   }
 
   // Clause 7 leaves no wait that is not needed, except where the modelled system synchronises more than it must: then

@@ -60,7 +60,7 @@ TEST_CASE("every machine has the figures of its chip") {
 
 TEST_CASE("only the unit machine stands for no chip") {
   std::vector<std::string> names = ListMachines();
-  std::erase(names, "mine");  // of whoever calibrated in this tree
+  for (const char* own : {"mine", "gpu"}) std::erase(names, own);  // of whoever calibrated in this tree
   CHECK(names.size() == kChips.size() + 1);
 }
 

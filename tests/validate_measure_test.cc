@@ -34,7 +34,7 @@ TEST_CASE("every program gets its steps, spread over rounds") {
   const Program a = OneKernel(), b = OneKernel();
   int sessions = 0;
   ScriptedDevice device(TenOrThirty(a, 0, sessions));
-  const std::vector<Candidate> candidates = {{.program = &a}, {.program = &b}};
+  const std::vector<TimedProgram> candidates = {{.program = &a}, {.program = &b}};
   int done = 0;
   const MeasureOptions options{.steps = 7, .rounds = 3, .session_done = [&] { ++done; }};
   const std::vector<Measurement> found = MeasureInterleaved(candidates, device, device, options);
@@ -53,7 +53,7 @@ TEST_CASE("a round holds each program once with and once without instruments, in
   const Program a = OneKernel(), b = OneKernel(), c = OneKernel();
   int sessions = 0;
   ScriptedDevice device(TenOrThirty(a, 0, sessions));
-  const std::vector<Candidate> candidates = {{.program = &a}, {.program = &b}, {.program = &c}};
+  const std::vector<TimedProgram> candidates = {{.program = &a}, {.program = &b}, {.program = &c}};
   MeasureInterleaved(candidates, device, device, {.steps = 8, .rounds = 8, .instrumented_rounds = 8});
   std::set<std::vector<std::pair<const Program*, bool>>> orders;
   for (std::size_t first = 0; first < 48; first += 6) {
@@ -71,7 +71,7 @@ TEST_CASE("a machine that gets slower and slower treats all alike") {
   const Program a = OneKernel(), b = OneKernel();
   int sessions = 0;
   ScriptedDevice device(TenOrThirty(a, 100, sessions));
-  const std::vector<Candidate> candidates = {{.program = &a}, {.program = &b}};
+  const std::vector<TimedProgram> candidates = {{.program = &a}, {.program = &b}};
   const std::vector<Measurement> found =
       MeasureInterleaved(candidates, device, device, {.steps = 40, .rounds = 20, .instrumented_rounds = 0});
   // One after the other they would differ by 2000; 20 is the truth.
@@ -84,7 +84,7 @@ TEST_CASE("what fails is left alone afterwards") {
   broken.arena = false;
   int sessions = 0;
   ScriptedDevice device(TenOrThirty(a, 0, sessions));
-  const std::vector<Candidate> candidates = {{.program = &broken}, {.program = &a}};
+  const std::vector<TimedProgram> candidates = {{.program = &broken}, {.program = &a}};
   const std::vector<Measurement> found = MeasureInterleaved(candidates, device, device, {.steps = 5});
   REQUIRE(found[0].failure.has_value());
   CHECK(found[0].failure->message == "only Programs laid out in an arena can be executed");

@@ -2,6 +2,7 @@
 #include "calibrate/validate_memory.h"
 
 #include <catch2/catch.hpp>
+#include <fstream>
 
 #include "calibrate/cpu/host_memory.h"
 #include "calibrate/fake_device.h"
@@ -71,7 +72,11 @@ TEST_CASE("the process's own memory grows by what is written, and its peak stays
   CHECK(memory.Resident() < before + 30 * kMiB);
   // Where the system lets nobody set the mark back, what is resident stands for it.
   const Bytes peak = memory.Peak();
-  CHECK((peak >= before + 60 * kMiB || peak < before + 30 * kMiB));
+  if (std::ofstream("/proc/self/clear_refs") << "5" << std::flush) {
+    CHECK(peak >= before + 60 * kMiB);
+  } else {
+    CHECK(peak < before + 30 * kMiB);
+  }
 }
 
 TEST_CASE("lines of /proc/self/status") {

@@ -38,7 +38,7 @@ class CallerGate {
   // Waits for those within.
   void Close() {
     closed_.store(true);
-    while (within_.load(std::memory_order_acquire) != 0) sched_yield();
+    while (within_.load() != 0) sched_yield();
   }
 
  private:

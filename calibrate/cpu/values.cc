@@ -12,11 +12,11 @@ namespace {
 
 // A sequence of its own for each pair.
 std::uint64_t Sequence(std::uint64_t a, std::uint64_t b) { return Hasher().Add(a).Add(b).Value(); }
-std::uint64_t Draw(std::uint64_t sequence, std::uint64_t index) { return Hasher(sequence).Add(index).Value(); }
+std::uint64_t DrawAt(std::uint64_t sequence, std::uint64_t index) { return Hasher(sequence).Add(index).Value(); }
 
 // Uniform in [-1, 1), in steps of 2^-23.
 float Uniform(std::uint64_t sequence, std::uint64_t index) {
-  return static_cast<float>(Draw(sequence, index) >> 40) * 0x1p-23f - 1.0f;
+  return static_cast<float>(DrawAt(sequence, index) >> 40) * 0x1p-23f - 1.0f;
 }
 
 // Kinds of what is drawn, beside parameters and labels (1, training_state.cc).
@@ -24,8 +24,8 @@ constexpr std::uint64_t kImages = 2, kClasses = 3;
 
 }  // namespace
 
-TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed)
-    : step_(step), seed_(seed), results_(step.tensors.size()) {
+TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed, Purpose purpose, Bytes most_kept)
+    : step_(step), seed_(seed), purpose_(purpose), most_kept_(most_kept), results_(step.tensors.size()) {
   for (const Op& op : step.ops) {
     if (op.kind == OpKind::kSoftmaxLoss) classes_ = op.shape.in.c;
   }
@@ -33,20 +33,44 @@ TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed)
 
 void TrainingValues::Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) {
   const Tensor& wanted = step_.tensors[static_cast<std::size_t>(tensor)];
+  const bool drawn = wanted.use == TensorClass::kInput || wanted.use == TensorClass::kParameter;
+  if (!drawn) {
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    return;
+  }
+  const std::pair<int, TensorId> key{wanted.use == TensorClass::kInput ? iteration : 0, tensor};
+  const auto known = kept_.find(key);
+  if (known != kept_.end() && known->second.size() == bytes.size()) {
+    std::copy(known->second.begin(), known->second.end(), bytes.begin());
+    return;
+  }
+  Draw(iteration, wanted, bytes);
+  const auto size = static_cast<Bytes>(bytes.size());
+  if (purpose_ != Purpose::kTimes || known != kept_.end() || size > most_kept_ - kept_bytes_) return;
+  kept_.emplace(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
+  kept_bytes_ += size;
+}
+
+void TrainingValues::Draw(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const {
   std::vector<float> values(bytes.size() / sizeof(float), 0.0f);
-  if (wanted.use == TensorClass::kInput) FillInput(iteration, wanted.shape, values);
-  if (wanted.use == TensorClass::kParameter) FillParameter(wanted, values);
-  std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  if (!values.empty()) std::memcpy(bytes.data(), values.data(), values.size() * sizeof(float));
+  if (tensor.use == TensorClass::kInput) FillInput(iteration, tensor.shape, values);
+  if (tensor.use == TensorClass::kParameter) FillParameter(tensor, values);
+  const std::size_t filled = values.size() * sizeof(float);
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), filled);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(filled), bytes.end(), std::byte{0});
 }
 
 void TrainingValues::FillInput(int iteration, const Shape& shape, std::span<float> values) const {
   const std::uint64_t images = Sequence(Sequence(seed_, kImages), static_cast<std::uint64_t>(iteration));
+  const std::uint64_t classes = Sequence(seed_, kClasses);
   const auto size = static_cast<std::size_t>(shape.Elements() / shape.n);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::int32_t label = LabelOf(seed_, static_cast<std::uint64_t>(iteration), i / size, classes_);
-    const std::uint64_t picture = Sequence(Sequence(seed_, kClasses), static_cast<std::uint64_t>(label));
-    values[i] = 0.5f * Uniform(images, i) + 0.5f * Uniform(picture, i % size);
+  for (std::size_t begin = 0; begin < values.size(); begin += size) {  // a sample
+    const std::int32_t label = LabelOf(seed_, static_cast<std::uint64_t>(iteration), begin / size, classes_);
+    const std::uint64_t picture = Sequence(classes, static_cast<std::uint64_t>(label));
+    const std::size_t end = std::min(values.size(), begin + size);
+    for (std::size_t i = begin; i < end; ++i) {
+      values[i] = 0.5f * Uniform(images, i) + 0.5f * Uniform(picture, i - begin);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "calibrate/cuda/bench_beside.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace spillway {
 
@@ -11,12 +12,16 @@ CudaCopiesBeside::CudaCopiesBeside(CudaCalls& calls, CudaBenchMemory& memory, Di
   const bool in = direction == Direction::kHostToDevice;
   to_ = in ? device : host;
   from_ = in ? host : device;
-  stream_ = calls.MakeStream();
+  stream_ = calls.MakeStream(false);
   go_ = calls.MakeEvent(false);
   end_ = calls.MakeEvent(false);
 }
 
 CudaCopiesBeside::~CudaCopiesBeside() {
+  try {
+    calls_.Synchronize(stream_);     // something may have been thrown while they run
+  } catch (const std::exception&) {  // whoever caused it has been told
+  }
   calls_.Destroy(end_);
   calls_.Destroy(go_);
   calls_.Destroy(stream_);

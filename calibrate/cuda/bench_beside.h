@@ -24,7 +24,7 @@ class CudaCopiesBeside {
   bool CanGrow() const { return copies_ < kMostCopies; }
 
  private:
-  static constexpr int kMostCopies = 512;
+  static constexpr int kMostCopies = 256;  // a queue takes about a thousand
   CudaCalls& calls_;
   Direction direction_;
   Bytes bytes_;

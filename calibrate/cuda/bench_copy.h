@@ -29,12 +29,15 @@ class CudaCopySubject : public BenchSubject {
   void Prepare(int runs) override;
   void Run(int runs) override;
   int most_runs() const;  // of one timing
+  // Whether issuing the copies took longer than a hold: their times are not the device's alone.
+  bool unheld() const { return unheld_; }
 
  private:
   enum class Way : std::uint8_t { kQueued, kBlocking, kManaged };
   void TakeMemory(Bytes wander);
   void CopyOnce();
-  double TryQueued(int runs);
+  double TryQueued(int runs, bool hold);
+  double RunQueued(int runs);
   double RunBlocking(int runs);
   const BenchItem& item_;
   CudaCalls& calls_;
@@ -49,7 +52,7 @@ class CudaCopySubject : public BenchSubject {
   std::byte* other_ = nullptr;  // the host's side, or the second place on the device
   Bytes span_ = 0;              // bytes of a copy on the host's side, gaps included
   Bytes places_ = 1, next_ = 0;
-  bool first_ = true;
+  bool first_ = true, unheld_ = false;
 };
 
 }  // namespace spillway

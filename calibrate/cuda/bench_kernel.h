@@ -28,6 +28,9 @@ class CudaKernelSubject : public BenchSubject {
   // UserError: the operands do not fit.
   CudaKernelSubject(const BenchNetwork& network, OpId op, const Launch& launch, BenchProtocol protocol,
                     CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer);
+  ~CudaKernelSubject() override;
+  CudaKernelSubject(const CudaKernelSubject&) = delete;
+  CudaKernelSubject& operator=(const CudaKernelSubject&) = delete;
 
   // Copies that run while the kernel does; nullptr: none. Timings that they do not outlast are taken again. UserError
   // from Run(): not even the most of them do.
@@ -35,6 +38,8 @@ class CudaKernelSubject : public BenchSubject {
   void Prepare(int runs) override;
   void Run(int runs) override;
   int most_runs() const { return most_runs_; }  // of one timing
+  // Whether issuing a single run takes longer than a hold, or waits for the device: its times are not the device's alone.
+  bool unheld() const { return at_once_ == 0; }
 
  private:
   struct Place {
@@ -73,6 +78,7 @@ class CudaKernelSubject : public BenchSubject {
   int sets_ = 1, next_ = 0, most_runs_ = 1;
   std::uint64_t stream_number_ = 0;  // another mask each time, as in training
   bool loaded_ = false;              // it ran once
+  int at_once_ = 1 << 30;            // runs behind one hold
 };
 
 }  // namespace spillway

@@ -87,6 +87,16 @@ void SetFigures(const CudaProperties& properties, BenchFacts* facts) {
   }
 }
 
+// Errors that do not go away come back from the next call that waits.
+bool StillWorks(CudaCalls& calls) {
+  try {
+    calls.SynchronizeDevice();
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 std::string Software(const CudaProperties& properties) {
   return fmt::format("driver {}, CUDA {}, cuDNN {}, cuBLAS {}", properties.driver, properties.runtime, properties.cudnn,
                      properties.cublas);
@@ -116,13 +126,32 @@ CudaBenchTarget::~CudaBenchTarget() = default;
 
 double CudaBenchTarget::Load() const { return ReadLoad(); }
 
+// What the library refuses, or memory has no room for, is the launch's matter, and so is what fails while the device goes
+// on: a call that some algorithm cannot carry out. A device that was lost says so again when it is waited for. Everything
+// is dropped, since others may fit when this one does not.
+template <typename Call>
+auto CudaBenchTarget::Judged(const Call& call) {
+  try {
+    return call();
+  } catch (const DeviceError& error) {
+    const Fault fault = error.fault();
+    if (fault != Fault::kRefused && fault != Fault::kNoMemory && fault != Fault::kFailed) throw;
+    if (!StillWorks(*calls_)) throw;
+    memory_.DropAll();
+    throw UserError(error.what());
+  } catch (const UserError&) {
+    memory_.DropAll();
+    throw;
+  }
+}
+
 std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
   if (item.launch.kind != OpKind::kConvolution) return {{}};
   const auto [found, is_new] = variants_.try_emplace({item.from.get(), item.op, item.launch.math});
   std::vector<BenchVariant>& variants = found->second;
   if (!is_new) return variants;
   const OpCall call = BenchCallOf(*item.from, item.op, item.launch);
-  for (const CudaAlgorithm& algorithm : calls_->Algorithms(call)) {
+  for (const CudaAlgorithm& algorithm : Judged([&] { return calls_->Algorithms(call); })) {
     if (algorithm.workspace > options_.workspace_limit) continue;
     variants.push_back({.algorithm = algorithm.algorithm,
                         .workspace = algorithm.workspace,
@@ -178,7 +207,9 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   options.warm_up = std::max(options.warm_up, kWarmUpRuns);
   options.least_timing = std::max(options.least_timing, kLeastTiming);
   options.most_runs = std::min(options.most_runs, subject.most_runs());
-  return MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
+  LoopResult result = MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
+  result.unheld = subject.unheld();
+  return result;
 }
 
 LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, LoopOptions options) {
@@ -193,7 +224,9 @@ LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, LoopOptions optio
   options.most_runs = std::min(options.most_runs, subject.most_runs());
   options.time_limit *= kMoreForCopies;
   options.least = std::min(options.least, kLeastCopies);
-  return MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
+  LoopResult result = MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
+  result.unheld = subject.unheld();
+  return result;
 }
 
 LoopResult CudaBenchTarget::MeasureHost(const BenchItem& item) {
@@ -222,25 +255,21 @@ void CudaBenchTarget::Settle() {
   calls_->Synchronize(timer_.stream());
 }
 
-// What the library refuses, or memory has no room for, is the launch's matter; everything else ends the calibration.
-LoopResult CudaBenchTarget::Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) {
-  try {
-    for (int take = 0;; ++take) {
-      LoopResult result = MeasureOnce(item, variant, options);
-      const CudaClocks clocks = calls_->Clocks();
-      result.sm_clock_mhz = clocks.sm_mhz;
-      result.throttled = !clocks.throttled.empty() && item.kind == BenchItem::Kind::kKernel;
-      if (!result.throttled || result.cut_short || take == kRepeats) return result;
-      Settle();
-    }
-  } catch (const DeviceError& error) {
-    if (error.fault() != Fault::kRefused && error.fault() != Fault::kNoMemory) throw;
-    memory_.DropAll();
-    throw UserError(error.what());
-  } catch (const UserError&) {
-    memory_.DropAll();  // others may fit when this one does not
-    throw;
+LoopResult CudaBenchTarget::Steady(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) {
+  for (int take = 0;; ++take) {
+    LoopResult result = MeasureOnce(item, variant, options);
+    const CudaClocks clocks = calls_->Clocks();
+    const bool kernel = item.kind == BenchItem::Kind::kKernel;
+    result.sm_clock_mhz = clocks.sm_mhz;
+    result.throttled = kernel && !clocks.throttled.empty();
+    if (kernel) result.limited = clocks.limited;
+    if (!result.throttled || result.cut_short || take == kRepeats) return result;
+    Settle();
   }
+}
+
+LoopResult CudaBenchTarget::Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) {
+  return Judged([&] { return Steady(item, variant, options); });
 }
 
 BenchFacts CudaBenchTarget::Facts(const std::string& date) const {

@@ -2,8 +2,8 @@
 // calls of the host.
 //
 // Clocks: before the first kernel the device works until its clock has settled, as in training; clocks are read and
-// recorded, never set. What was measured while the device says that it holds its clocks back is measured again, twice
-// at most, and flagged if that does not help.
+// recorded, never set. What was measured while the device says that heat or a fault holds its clocks back is measured
+// again, twice at most, and flagged if that does not help; limits by settings, a power cap among them, are noted.
 #ifndef SPILLWAY_CALIBRATE_CUDA_BENCH_TARGET_H_
 #define SPILLWAY_CALIBRATE_CUDA_BENCH_TARGET_H_
 
@@ -44,11 +44,16 @@ class CudaBenchTarget : public BenchTarget {
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
   double Load() const override;  // of the host
+  bool MayHang() const override { return true; }
 
   // What a profile says beside the samples; name and notes are the caller's.
   BenchFacts Facts(const std::string& date) const;
 
  private:
+  LoopResult Steady(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
+  // What `call` returns; UserError for what is the launch's matter alone.
+  template <typename Call>
+  auto Judged(const Call& call);
   LoopResult MeasureOnce(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   LoopResult MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options);
   LoopResult MeasureCopy(const BenchItem& item, LoopOptions options);

@@ -1,6 +1,7 @@
 #include "calibrate/cuda/bench_timer.h"
 
 #include <cmath>
+#include <exception>
 #include <numeric>
 
 namespace spillway {
@@ -9,7 +10,7 @@ CudaTimer::CudaTimer(CudaCalls& calls) : calls_(calls) {
   try {
     flag_ = static_cast<volatile int*>(calls.MallocHost(sizeof(int)));
     *flag_ = 1;
-    stream_ = calls.MakeStream();
+    stream_ = calls.MakeStream(false);
   } catch (...) {
     Destroy();
     throw;
@@ -32,17 +33,24 @@ void CudaTimer::Destroy() noexcept {
 
 void CudaTimer::Add(double nanoseconds) { passed_ += std::llround(nanoseconds); }
 
-void CudaTimer::Hold() {
-  *flag_ = 0;
-  calls_.HoldUntil(flag_, stream_);
-}
-
-void CudaTimer::Start() {
-  if (used_ == pairs_.size()) {
+void CudaTimer::MakePairs(std::size_t count) {
+  while (pairs_.size() < count) {
     pairs_.emplace_back();
     pairs_.back().start = calls_.MakeEvent(true);
     pairs_.back().stop = calls_.MakeEvent(true);
   }
+}
+
+void CudaTimer::Hold(int pairs) {
+  MakePairs(used_ + static_cast<std::size_t>(pairs));
+  *flag_ = 0;
+  held_ = true;
+  calls_.HoldUntil(flag_, stream_);
+}
+
+void CudaTimer::Start() {
+  MakePairs(used_ + 1);
+  if (used_ == 0 && !held_) ran_out_ = false;
   calls_.Record(pairs_[used_].start, stream_);
 }
 
@@ -58,8 +66,19 @@ double CudaTimer::Finish() {
 }
 
 void CudaTimer::Release() noexcept {
-  if (flag_ != nullptr) *flag_ = 1;
   used_ = 0;
+  if (flag_ == nullptr) return;
+  if (held_) ran_out_ = *flag_ == kCudaHoldRanOut;
+  held_ = false;
+  *flag_ = 1;
+}
+
+void CudaTimer::Drain() noexcept {
+  Release();
+  try {
+    calls_.Synchronize(stream_);
+  } catch (const std::exception&) {  // whoever caused it has been told
+  }
 }
 
 }  // namespace spillway

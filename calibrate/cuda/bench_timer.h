@@ -32,15 +32,20 @@ class CudaTimer : public Clock {
   void Add(double nanoseconds);
 
   CudaStream* stream() const { return stream_; }
-  // What is issued from here on waits until Finish() or Release(). At most kMostHeld calls may follow: a full queue
-  // makes the host wait for a stream that waits for the host.
-  void Hold();
+  // What is issued from here on waits until Finish() or Release(), or for kCudaLongestHold. At most kMostHeld calls
+  // should follow: a full queue makes the host wait for a stream that waits for the host, until the hold runs out.
+  // `pairs`: how many of them will be wanted; events are not made under a hold.
+  void Hold(int pairs = 1);
+  // Whether the hold before the last Finish() or Release() ran out: what was timed then waited for the host in between.
+  bool ran_out() const { return ran_out_; }
   void Start();
   void Stop();
   // Waits for the last Stop; nanoseconds between all pairs. REQUIRES: a pair.
   double Finish();
   const std::vector<double>& times() const { return times_; }  // of each pair of the last Finish()
   void Release() noexcept;
+  // Release(), and waits for the stream, so that nothing runs behind what it needs; failures are somebody else's matter.
+  void Drain() noexcept;
 
   static constexpr int kMostHeld = 400;
 
@@ -50,11 +55,13 @@ class CudaTimer : public Clock {
     CudaEvent* stop = nullptr;
   };
   void Destroy() noexcept;
+  void MakePairs(std::size_t count);
   CudaCalls& calls_;
   CudaStream* stream_ = nullptr;
   volatile int* flag_ = nullptr;  // in pinned memory
   std::vector<Pair> pairs_;       // made when first needed, used again
   std::size_t used_ = 0;
+  bool held_ = false, ran_out_ = false;
   std::vector<double> times_;
   Nanos passed_ = 0;
 };

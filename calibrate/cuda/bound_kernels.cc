@@ -169,12 +169,17 @@ void CudaBoundKernels::Run(std::uint32_t instruction, CudaStream* stream) {
   if (bound.spin > 0) calls_.Spin(bound.spin, stream);
 }
 
+bool CudaBoundKernels::Rehearsed() const {
+  return std::all_of(bound_.begin(), bound_.end(),
+                     [](const Bound& bound) { return bound.entry == nullptr || bound.entry->time >= 0; });
+}
+
 void CudaBoundKernels::Slow(double slowdown, double gap) {
   std::vector<Bound*> kernels;
   for (Bound& bound : bound_) {
     if (bound.entry != nullptr) kernels.push_back(&bound);
   }
-  if (std::any_of(kernels.begin(), kernels.end(), [](const Bound* bound) { return bound->entry->time < 0; })) {
+  if (!Rehearsed()) {
     const std::vector<double> times = RehearseKernels(
         calls_, kernels.size(), [&](std::size_t k, CudaStream* stream) { RunBound(*kernels[k], stream); });
     for (std::size_t k = 0; k < kernels.size(); ++k) {

@@ -41,6 +41,7 @@ class CudaBoundKernels {
 
   bool Has(std::uint32_t instruction) const { return row_[instruction] != kNone; }
   void Run(std::uint32_t instruction, CudaStream* stream);
+  bool Rehearsed() const;  // the times of all kernels are known
   // What to spin behind a kernel, in nanoseconds. Rehearses kernels of which no time is known.
   void Slow(double slowdown, double gap);
   double SpinOf(std::uint32_t instruction) const { return bound_[row_[instruction]].spin; }

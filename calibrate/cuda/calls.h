@@ -29,6 +29,9 @@ namespace spillway {
 struct CudaStream;  // opaque, owned by the implementation
 struct CudaEvent;
 
+inline constexpr Nanos kCudaLongestHold = 100 * kMillisecond;
+inline constexpr int kCudaHoldRanOut = 2;
+
 // What the device and its software say of themselves; -1 or "" where not known.
 struct CudaProperties {
   std::string name;                    // "NVIDIA H200"
@@ -52,7 +55,8 @@ struct CudaMemory {
 // Where clocks stand and whether they are held back, at this moment.
 struct CudaClocks {
   int sm_mhz = -1, memory_mhz = -1, temperature = -1, watts = -1;
-  std::string throttled;  // why; "" if not, or not known
+  std::string throttled;  // why: heat, power brake, slowdown by hardware; "" if not, or not known
+  std::string limited;    // by settings: power cap, configured clocks; "" likewise
 };
 
 // What changes from run to run of a kernel.
@@ -107,7 +111,8 @@ class CudaCalls {
   virtual void* MallocAsync(Bytes bytes, CudaStream* stream) = 0;
   virtual void FreeAsync(void* memory, CudaStream* stream) = 0;
 
-  virtual CudaStream* MakeStream() = 0;  // does not wait for the default stream
+  // Does not wait for the default stream. `urgent`: its kernels go before those that other streams have waiting.
+  virtual CudaStream* MakeStream(bool urgent) = 0;
   virtual void Destroy(CudaStream* stream) noexcept = 0;
   virtual CudaEvent* MakeEvent(bool timed) = 0;
   virtual void Destroy(CudaEvent* event) noexcept = 0;
@@ -125,10 +130,12 @@ class CudaCalls {
                         std::int64_t rows, Direction direction, CudaStream* stream) = 0;
   virtual void CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) = 0;
   virtual void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) = 0;
-  // Keeps the stream busy for so long without memory or arithmetic units (emulation; holding a stream back).
+  // Keeps the stream busy for so long without memory or arithmetic units (emulation; holding a stream back). A launch
+  // even for 0.
   virtual void Spin(double nanoseconds, CudaStream* stream) = 0;
-  // Keeps the stream waiting until *flag, in pinned memory, is not 0.
-  virtual void HoldUntil(const volatile int* flag, CudaStream* stream) = 0;
+  // Keeps the stream waiting until *flag, in pinned memory, is not 0; after kCudaLongestHold goes on all the same and
+  // sets *flag to kCudaHoldRanOut, so that a host which waits for the held stream is not stuck for ever.
+  virtual void HoldUntil(volatile int* flag, CudaStream* stream) = 0;
 
   // For fp32 convolutions with launch.math kFp32 (true fp32) or kTf32. Those that the library offers for the shape,
   // whatever their workspace. launch.algorithm and launch.workspace do not matter.

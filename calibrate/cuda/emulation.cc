@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 
 #include "calibrate/cuda/bench_timer.h"
 #include "calibrate/cuda/owned.h"
@@ -15,42 +14,38 @@ namespace {
 constexpr int kRepeats = 8;      // in a row, of one timing
 constexpr double kProbe = 2000;  // ns of spins that are only there to be measured
 constexpr int kRuns = 4;         // of the rehearsal; the first one warms up
-constexpr std::size_t kGroup =
-    32;  // kernels behind one hold, in all fewer than CudaTimer::kMostHeld calls and launches
+// Library calls behind one hold: one of them may be a hundred kernels, and a queue takes about a thousand.
+constexpr std::size_t kGroup = 8;
 
 // However a measurement ends, nothing runs behind its end.
 class Settled {
  public:
-  Settled(CudaCalls& calls, CudaTimer& timer) : calls_(calls), timer_(timer) {}
-  ~Settled() {
-    timer_.Release();
-    try {
-      calls_.Synchronize(timer_.stream());
-    } catch (const std::exception&) {  // whoever caused it has been told
-    }
-  }
+  explicit Settled(CudaTimer& timer) : timer_(timer) {}
+  ~Settled() { timer_.Drain(); }
   Settled(const Settled&) = delete;
   Settled& operator=(const Settled&) = delete;
 
  private:
-  CudaCalls& calls_;
   CudaTimer& timer_;
 };
 
 // Whatever runs for the first time does so without a hold: CUDA loads a kernel when it is first launched, and may wait for
 // the device to be idle, which a held stream never is (CUDA programming guide, lazy loading).
 
-// What the calls of `give` take on the timer's stream, from one end to the other: the second time.
+double TimeOnce(CudaTimer& timer, const std::function<void()>& give, bool hold) {
+  if (hold) timer.Hold();
+  timer.Start();
+  give();
+  timer.Stop();
+  return timer.Finish();
+}
+
+// What the calls of `give` take on the timer's stream, from one end to the other: the second time. Not held where the
+// hold runs out.
 double TimeOf(CudaTimer& timer, const std::function<void()>& give) {
-  double time = 0;
-  for (const bool first : {true, false}) {
-    if (!first) timer.Hold();
-    timer.Start();
-    give();
-    timer.Stop();
-    time = timer.Finish();
-  }
-  return time;
+  TimeOnce(timer, give, false);
+  const double time = TimeOnce(timer, give, true);
+  return timer.ran_out() ? TimeOnce(timer, give, false) : time;
 }
 
 PieceTime MeasurePiece(CudaCalls& calls, CudaTimer& timer, std::byte* device, std::byte* host, Direction direction) {
@@ -72,10 +67,11 @@ PieceTime MeasurePiece(CudaCalls& calls, CudaTimer& timer, std::byte* device, st
   return time;
 }
 
-// One run of kernels [begin, end). What a pair of events with nothing between them takes is taken off.
+// One run of kernels [begin, end). What a pair of events with nothing between them takes is taken off. Not held where
+// the hold runs out.
 void RunGroup(CudaTimer& timer, std::size_t begin, std::size_t end,
               const std::function<void(std::size_t, CudaStream*)>& run, bool hold, std::vector<double>& times) {
-  if (hold) timer.Hold();
+  if (hold) timer.Hold(static_cast<int>(end - begin) + 1);
   timer.Start();
   timer.Stop();
   for (std::size_t k = begin; k < end; ++k) {
@@ -84,6 +80,7 @@ void RunGroup(CudaTimer& timer, std::size_t begin, std::size_t end,
     timer.Stop();
   }
   timer.Finish();
+  if (timer.ran_out()) return RunGroup(timer, begin, end, run, false, times);
   const double nothing = timer.times()[0];
   for (std::size_t k = begin; k < end; ++k) times[k] = std::max(0.0, timer.times()[k - begin + 1] - nothing);
 }
@@ -95,7 +92,7 @@ LinkTimes MeasurePieces(CudaCalls& calls) {
   const OwnedPinnedMemory host = NewPinnedMemory(calls, kPacedPiece);
   std::memset(host.get(), 0, static_cast<std::size_t>(kPacedPiece));
   CudaTimer timer(calls);
-  const Settled settled(calls, timer);
+  const Settled settled(timer);
   LinkTimes times;
   for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
     times[static_cast<std::size_t>(direction)] = MeasurePiece(calls, timer, device.get(), host.get(), direction);
@@ -105,7 +102,7 @@ LinkTimes MeasurePieces(CudaCalls& calls) {
 
 double MeasureSpinGap(CudaCalls& calls) {
   CudaTimer timer(calls);
-  const Settled settled(calls, timer);
+  const Settled settled(timer);
   const double time = TimeOf(timer, [&] {
     for (int k = 0; k < kRepeats; ++k) calls.Spin(kProbe, timer.stream());
   });
@@ -116,7 +113,7 @@ std::vector<double> RehearseKernels(CudaCalls& calls, std::size_t count,
                                     const std::function<void(std::size_t k, CudaStream* stream)>& run) {
   std::vector<std::vector<double>> runs(kRuns, std::vector<double>(count));
   CudaTimer timer(calls);
-  const Settled settled(calls, timer);
+  const Settled settled(timer);
   for (std::vector<double>& times : runs) {
     for (std::size_t begin = 0; begin < count; begin += kGroup) {
       RunGroup(timer, begin, std::min(count, begin + kGroup), run, &times != runs.data(), times);

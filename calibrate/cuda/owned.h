@@ -28,7 +28,7 @@ struct CudaFreeHost {
 using OwnedDeviceMemory = std::unique_ptr<std::byte, CudaFree>;
 using OwnedPinnedMemory = std::unique_ptr<std::byte, CudaFreeHost>;
 
-inline OwnedCudaStream NewStream(CudaCalls& calls) { return {calls.MakeStream(), {&calls}}; }
+inline OwnedCudaStream NewStream(CudaCalls& calls, bool urgent = false) { return {calls.MakeStream(urgent), {&calls}}; }
 inline OwnedCudaEvent NewEvent(CudaCalls& calls, bool timed) { return {calls.MakeEvent(timed), {&calls}}; }
 // nullptr for no bytes.
 inline OwnedDeviceMemory NewDeviceMemory(CudaCalls& calls, Bytes bytes) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "calibrate/bench_operands.h"
 #include "calibrate/cpu/canary.h"
 
 namespace spillway {
@@ -14,6 +15,7 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kStaging = 4 * kMiB;  // at least; what goes back and forth between steps goes through it
+constexpr float kSmall = 0x1p-5f;     // of the numbers that kernels are rehearsed on
 
 }  // namespace
 
@@ -48,10 +50,13 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
       ran_(session.program->code.size(), 0),
       looked_(session.program->buffers.size(), false) {
   memory_.ReserveHost(std::max(kStaging, kernels_.staging_bytes()));
-  for (std::size_t s = 0; s < session.program->streams.size(); ++s) streams_.push_back(NewStream(calls_));
+  // The spins that pace an emulated link must not queue up behind kernels.
+  for (const Stream& stream : session.program->streams) {
+    streams_.push_back(NewStream(calls_, stream.kind != StreamKind::kCompute));
+  }
   MakeEvents();
-  if (device.spin_gap_) kernels_.Slow(device.options_.emulate.compute_slowdown, *device.spin_gap_);
   try {
+    if (device.spin_gap_) Rehearse(device.options_.emulate.compute_slowdown, *device.spin_gap_);
     FillAtBegin();
   } catch (...) {
     Quiet();
@@ -71,6 +76,29 @@ void CudaSession::MakeEvents() {
     if (session_.instrumented) around_[i].before = NewEvent(calls_, true);
     around_[i].behind = NewEvent(calls_, session_.instrumented);
   }
+}
+
+// On numbers as a step has them: on zeros a GPU draws less power, and runs faster than it will.
+void CudaSession::Rehearse(double slowdown, double gap) {
+  if (!kernels_.Rehearsed() && session_.arena_bytes > 0) Guarded(kNoInstruction, [&] { FillWithNumbers(); });
+  kernels_.Slow(slowdown, gap);
+}
+
+// Small ones, of which no sum of products overflows.
+void CudaSession::FillWithNumbers() {
+  std::vector<float> numbers = BenchNumbers(false);
+  for (float& number : numbers) number *= kSmall;
+  const Bytes all = session_.arena_bytes;
+  std::byte* const arena = memory_.At({.buffer = 0, .offset = 0, .bytes = all}, kNoInstruction);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(numbers));
+  Bytes done = std::min(all, static_cast<Bytes>(bytes.size()));
+  memory_.Upload(arena, bytes.first(static_cast<std::size_t>(done)), service_.get(), [this] { WaitForService(); });
+  while (done < all) {
+    const Bytes more = std::min(done, all - done);
+    calls_.CopyOnDevice(arena + done, arena, more, service_.get());
+    done += more;
+  }
+  WaitForService();
 }
 
 void CudaSession::FillAtBegin() {

@@ -50,6 +50,8 @@ class CudaSession {
   };
   void Quiet() noexcept;  // nothing runs behind it, unless something hangs or the device is lost
   void MakeEvents();
+  void Rehearse(double slowdown, double gap);
+  void FillWithNumbers();
   void FillAtBegin();
   void Copies(const CopyCall& call);
   void Paced(const CopyCall& call, std::byte* to, const std::byte* from);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 namespace spillway {
@@ -20,6 +21,17 @@ constexpr Bytes kStagingAlignment = 4 * kKiB;
     there = fmt::format(" ({} of the device's {} are free)", FormatBytes(memory.free), FormatBytes(memory.total));
   }
   throw DeviceError(Fault::kNoMemory, kNoInstruction, fmt::format("no room for {}{}: {}", wanted, there, error.what()));
+}
+
+// One past the last byte that is not empty. By words: an arena is many GB.
+Bytes EndOfContents(const std::byte* bytes, Bytes end) {
+  constexpr Bytes kWord = sizeof(std::uint64_t);
+  for (std::uint64_t word = 0; end >= kWord; end -= kWord) {
+    std::memcpy(&word, bytes + end - kWord, kWord);
+    if (word != ~std::uint64_t{0}) break;
+  }
+  while (end > 0 && bytes[end - 1] == std::byte{kCudaEmpty}) --end;
+  return end;
 }
 
 }  // namespace
@@ -116,8 +128,7 @@ void CudaSessionMemory::LookFor(Bytes begin, Bytes end, CudaStream* stream, cons
     const Bytes from = std::max(begin, end - staging_bytes_);
     calls_.Copy(staging_, arena_.get() + from, end - from, Direction::kDeviceToHost, stream);
     wait();
-    Bytes last = end - from;
-    while (last > 0 && staging_[last - 1] == std::byte{kCudaEmpty}) --last;
+    const Bytes last = EndOfContents(staging_, end - from);
     if (last > 0) {
       highest_ = from + last;
       return;

@@ -161,6 +161,15 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   ++TheState().objects;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  Log("stream of priority " + std::to_string(priority));
+  return cudaStreamCreateWithFlags(stream, flags);
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (Streams().erase(stream) == 0) return cudaErrorInvalidResourceHandle;
   delete stream;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <span>
 
 namespace spillway::cuda {
 namespace {
@@ -23,24 +24,24 @@ struct Reason {
   const char* text;
 };
 // Not listed: 1, the device is idle.
-constexpr std::array<Reason, 8> kReasons = {{{0x2, "application clocks"},
-                                             {0x4, "power cap"},
-                                             {0x8, "hardware slowdown"},
-                                             {0x10, "sync boost"},
-                                             {0x20, "temperature"},
-                                             {0x40, "hardware temperature"},
-                                             {0x80, "power brake"},
-                                             {0x100, "display clocks"}}};
+constexpr std::array<Reason, 4> kThrottles = {
+    {{0x8, "hardware slowdown"}, {0x20, "temperature"}, {0x40, "hardware temperature"}, {0x80, "power brake"}}};
+// How the device is set up: so it runs under any such load.
+constexpr std::array<Reason, 4> kSettings = {
+    {{0x2, "application clocks"}, {0x4, "power cap"}, {0x10, "sync boost"}, {0x100, "display clocks"}}};
 
-}  // namespace
-
-std::string ThrottleText(unsigned long long reasons) {
+std::string TextOf(std::span<const Reason> known, unsigned long long reasons) {
   std::string text;
-  for (const Reason& reason : kReasons) {
-    if ((reasons & reason.bit) != 0) text += (text.empty() ? "" : ", ") + std::string(reason.text);
+  for (const Reason& reason : known) {
+    if ((reasons & reason.bit) != 0) text += (text.empty() ? "" : " and ") + std::string(reason.text);
   }
   return text;
 }
+
+}  // namespace
+
+std::string ThrottleText(unsigned long long reasons) { return TextOf(kThrottles, reasons); }
+std::string LimitText(unsigned long long reasons) { return TextOf(kSettings, reasons); }
 
 template <typename Function>
 Function* Nvml::Find(const char* name) const {
@@ -85,7 +86,10 @@ CudaClocks Nvml::Clocks() const {
   if (auto* const get = Find<GetPower>("nvmlDeviceGetPowerUsage")) clocks.watts = take(get(device_, &value), 1000);
   unsigned long long reasons = 0;
   auto* const get = Find<GetReasons>("nvmlDeviceGetCurrentClocksThrottleReasons");
-  if (get != nullptr && get(device_, &reasons) == 0) clocks.throttled = ThrottleText(reasons);
+  if (get != nullptr && get(device_, &reasons) == 0) {
+    clocks.throttled = ThrottleText(reasons);
+    clocks.limited = LimitText(reasons);
+  }
   return clocks;
 }
 

@@ -27,8 +27,10 @@ class Nvml {
   void* device_ = nullptr;
 };
 
-// What a mask of NVML's clock throttle reasons says, "" where nothing holds the clocks back.
+// What a mask of NVML's clock throttle reasons says, as CudaClocks has it: "" where nothing holds the clocks back; where
+// no setting limits them.
 std::string ThrottleText(unsigned long long reasons);
+std::string LimitText(unsigned long long reasons);
 
 }  // namespace spillway::cuda
 

@@ -11,8 +11,16 @@ __global__ void SpinKernel(unsigned long long nanoseconds) {
   } while (now - begin < nanoseconds);
 }
 
-__global__ void HoldKernel(const volatile int* flag) {
+__global__ void HoldKernel(volatile int* flag, unsigned long long longest, int ran_out) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
   while (*flag == 0) {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    if (now - begin >= longest) {
+      *flag = ran_out;
+      __threadfence_system();
+      return;
+    }
 #if __CUDA_ARCH__ >= 700
     __nanosleep(200);
 #endif
@@ -48,8 +56,8 @@ cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream) {
   return cudaPeekAtLastError();
 }
 
-cudaError_t LaunchHold(const volatile int* flag, cudaStream_t stream) {
-  HoldKernel<<<1, 1, 0, stream>>>(flag);
+cudaError_t LaunchHold(volatile int* flag, std::uint64_t longest, int ran_out, cudaStream_t stream) {
+  HoldKernel<<<1, 1, 0, stream>>>(flag, longest, ran_out);
   return cudaPeekAtLastError();
 }
 

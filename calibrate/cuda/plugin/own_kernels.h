@@ -15,8 +15,8 @@ bool HasOwnKernels();
 
 // Keeps one thread busy until the device's timer, which ticks every 32 ns to 1 us by model, has moved on so far.
 cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream);
-// Waits until *flag, in pinned memory, is not 0.
-cudaError_t LaunchHold(const volatile int* flag, cudaStream_t stream);
+// Waits until *flag, in pinned memory, is not 0; after `longest` nanoseconds sets it to `ran_out` instead.
+cudaError_t LaunchHold(volatile int* flag, std::uint64_t longest, int ran_out, cudaStream_t stream);
 
 cudaError_t LaunchElements(const DropoutForward& body, cudaStream_t stream);
 cudaError_t LaunchElements(const DropoutBackward& body, cudaStream_t stream);

@@ -16,10 +16,19 @@ void CUDART_CB SpinOnHost(void* data) {
   }
 }
 
+struct Hold {
+  volatile int* flag;
+  std::uint64_t longest;
+  int ran_out;
+};
+
 void CUDART_CB HoldOnHost(void* data) {
-  const volatile int* const flag = *static_cast<const volatile int**>(data);
-  delete static_cast<const volatile int**>(data);
-  while (*flag == 0) std::this_thread::yield();
+  const std::unique_ptr<Hold> hold(static_cast<Hold*>(data));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(hold->longest);
+  while (*hold->flag == 0) {
+    if (std::chrono::steady_clock::now() >= end) *hold->flag = hold->ran_out;
+    std::this_thread::yield();
+  }
 }
 
 template <typename T>
@@ -36,7 +45,9 @@ bool HasOwnKernels() { return false; }
 cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream) {
   return CallOnHost(SpinOnHost, nanoseconds, stream);
 }
-cudaError_t LaunchHold(const volatile int* flag, cudaStream_t stream) { return CallOnHost(HoldOnHost, flag, stream); }
+cudaError_t LaunchHold(volatile int* flag, std::uint64_t longest, int ran_out, cudaStream_t stream) {
+  return CallOnHost(HoldOnHost, Hold{flag, longest, ran_out}, stream);
+}
 cudaError_t LaunchElements(const DropoutForward&, cudaStream_t) { return cudaErrorNotSupported; }
 cudaError_t LaunchElements(const DropoutBackward&, cudaStream_t) { return cudaErrorNotSupported; }
 cudaError_t LaunchElements(const MomentumUpdate&, cudaStream_t) { return cudaErrorNotSupported; }

@@ -1,5 +1,6 @@
 #include "calibrate/cuda/plugin/runtime_calls.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -111,9 +112,15 @@ void* RuntimeCalls::MallocAsync(Bytes bytes, CudaStream* stream) {
 }
 void RuntimeCalls::FreeAsync(void* memory, CudaStream* stream) { SPILLWAY_CHECK(FreeToPool(memory, Real(stream))); }
 
-CudaStream* RuntimeCalls::MakeStream() {
+CudaStream* RuntimeCalls::MakeStream(bool urgent) {
   cudaStream_t stream = nullptr;
-  SPILLWAY_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  if (urgent) {
+    int least = 0, greatest = 0;
+    SPILLWAY_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    SPILLWAY_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
+  } else {
+    SPILLWAY_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  }
   return reinterpret_cast<CudaStream*>(stream);
 }
 void RuntimeCalls::Destroy(CudaStream* stream) noexcept { static_cast<void>(cudaStreamDestroy(Real(stream))); }
@@ -165,11 +172,10 @@ void RuntimeCalls::Fill(void* at, unsigned char value, Bytes bytes, CudaStream* 
   SPILLWAY_CHECK(cudaMemsetAsync(at, value, SizeOf(bytes), Real(stream)));
 }
 void RuntimeCalls::Spin(double nanoseconds, CudaStream* stream) {
-  if (nanoseconds <= 0) return;
-  SPILLWAY_CHECK(LaunchSpin(static_cast<std::uint64_t>(std::llround(nanoseconds)), Real(stream)));
+  SPILLWAY_CHECK(LaunchSpin(static_cast<std::uint64_t>(std::llround(std::max(nanoseconds, 0.0))), Real(stream)));
 }
-void RuntimeCalls::HoldUntil(const volatile int* flag, CudaStream* stream) {
-  SPILLWAY_CHECK(LaunchHold(flag, Real(stream)));
+void RuntimeCalls::HoldUntil(volatile int* flag, CudaStream* stream) {
+  SPILLWAY_CHECK(LaunchHold(flag, static_cast<std::uint64_t>(kCudaLongestHold), kCudaHoldRanOut, Real(stream)));
 }
 
 }  // namespace spillway::cuda

@@ -29,7 +29,7 @@ class RuntimeCalls : public CudaCalls {
   void* MallocAsync(Bytes bytes, CudaStream* stream) override;
   void FreeAsync(void* memory, CudaStream* stream) override;
 
-  CudaStream* MakeStream() override;
+  CudaStream* MakeStream(bool urgent) override;
   void Destroy(CudaStream* stream) noexcept override;
   CudaEvent* MakeEvent(bool timed) override;
   void Destroy(CudaEvent* event) noexcept override;
@@ -47,7 +47,7 @@ class RuntimeCalls : public CudaCalls {
   void CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) override;
   void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) override;
   void Spin(double nanoseconds, CudaStream* stream) override;
-  void HoldUntil(const volatile int* flag, CudaStream* stream) override;
+  void HoldUntil(volatile int* flag, CudaStream* stream) override;
 
   std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;  // prepare.cc
   std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;    // prepare.cc
