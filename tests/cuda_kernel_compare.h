@@ -46,7 +46,11 @@ class DeviceBuffer {
 class StepCompare {
  public:
   StepCompare(CudaCalls& calls, const Network& network, const StepOptions& options, double tolerance)
-      : calls_(calls), network_(network), cpu_(network, options), tolerance_(tolerance), stream_(calls.MakeStream(false)) {
+      : calls_(calls),
+        network_(network),
+        cpu_(network, options),
+        tolerance_(tolerance),
+        stream_(calls.MakeStream(false)) {
     for (const Tensor& tensor : step().tensors) buffers_.push_back(std::make_unique<DeviceBuffer>(calls, tensor.bytes));
     const Shape& scores = network.layers.back().shape;
     Values one_hot(Count(scores), 0.0f);
