@@ -132,7 +132,7 @@ TEST_CASE("a type's name is used once, or one program would mix up two types") {
   }
   for (const std::string& file : files) {
     std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
-    // A class that the source defines another time, or instead of its twin, is the header's own.
+    // x.h and x.cc are one place.
     const std::string folder = fs::path(file).parent_path().string();
     for (const std::string& type : PublicTypes(stream))
       places[type].insert(folder + "/" + fs::path(file).stem().string());
