@@ -14,11 +14,12 @@
 
 namespace spillway {
 
-// "convolution forward", "h2d copies of 4.10 kB", "host call event_record".
+// "convolution forward", "conv_bias_relu forward", "h2d copies of 4.10 kB", "host call event_record".
 inline std::string NameOf(const BenchItem& item) {
   switch (item.kind) {
     case BenchItem::Kind::kKernel:
-      return fmt::format("{} {}", OpKindName(item.launch.kind), PassName(item.launch.pass));
+      return fmt::format("{} {}", item.fused.empty() ? OpKindName(item.launch.kind) : item.fused.c_str(),
+                         PassName(item.launch.pass));
     case BenchItem::Kind::kCopy:
       return fmt::format("{} copies of {}", item.direction, FormatBytes(item.bytes));
     case BenchItem::Kind::kHost:

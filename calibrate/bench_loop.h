@@ -64,6 +64,7 @@ struct LoopResult {
   int sm_clock_mhz = -1;
   bool unheld = false;       // issuing it could not be kept out of its time
   std::string limited = {};  // what its clocks are limited by as it is set up
+  double host = 0;           // nanoseconds that issuing one run costs the host, median; 0: not measured
 };
 
 // What single measurements, in nanoseconds, come to; all zero for none.

@@ -113,10 +113,7 @@ void AddHostCalls(const std::vector<std::string>& calls, std::vector<BenchItem>*
   }
 }
 
-bool HasMath(const Launch& launch) {
-  const bool product = launch.kind == OpKind::kConvolution || launch.kind == OpKind::kLinear;
-  return product && launch.type == DataType::kFp32;
-}
+bool HasMath(const Launch& launch) { return IsProduct(launch.kind) && launch.type == DataType::kFp32; }
 
 // All in the first, then those that products make in each of the others.
 std::vector<Distinct> InMaths(const std::vector<Distinct>& launches, const std::vector<MathMode>& maths) {
@@ -168,7 +165,7 @@ void AddAgain(const std::vector<Distinct>& launches, const BenchPlanOptions& opt
 }  // namespace
 
 const char* BenchGroupName(BenchGroup group) {
-  constexpr std::array kNames = {"copies", "host", "networks", "beside", "grid", "again"};
+  constexpr std::array kNames = {"copies", "host", "networks", "beside", "grid", "beyond", "again"};
   return kNames[static_cast<std::size_t>(group)];
 }
 
@@ -194,6 +191,10 @@ std::vector<BenchItem> MakeBenchPlan(const Networks& networks, const Networks& g
   std::vector<Distinct> others = collector.launches();
   std::erase_if(others, [](const Distinct& launch) { return launch.item.group != BenchGroup::kGrid; });
   for (const Distinct& launch : InMaths(others, options.maths)) plan.push_back(launch.item);
+  for (BenchItem item : options.beyond) {
+    item.group = BenchGroup::kBeyond;
+    plan.push_back(std::move(item));
+  }
   AddAgain(wanted, options, &plan);
   return plan;
 }
@@ -210,6 +211,8 @@ double BudgetShare(BenchGroup group) {
       return 0.66;
     case BenchGroup::kGrid:
       return 0.85;
+    case BenchGroup::kBeyond:
+      return 0.90;
     case BenchGroup::kAgain:
       break;
   }

@@ -6,6 +6,7 @@
 //   networks     the launches of the networks given, by how much of a step's work each kind of launch makes
 //   beside       a few launches of each op and pass while a copy runs
 //   grid         launches of many shapes (bench_grid.h), so that models hold for networks that nobody gave
+//   beyond       what no step of ours has: the device says what that is
 //   again        the same launches a second and third time: how far times drift within the hour
 //
 // A plan is data: no clock, no device. It holds each launch once a round, whatever number of networks have it.
@@ -28,8 +29,9 @@ struct BenchNetwork {
   TrainingStep step;
 };
 
-enum class BenchGroup : std::uint8_t { kCopies, kHost, kNetworks, kBeside, kGrid, kAgain };
-const char* BenchGroupName(BenchGroup group);  // "copies", "host", "networks", "beside", "grid", "again"
+enum class BenchGroup : std::uint8_t { kCopies, kHost, kNetworks, kBeside, kGrid, kBeyond, kAgain };
+// "copies", "host", "networks", "beside", "grid", "beyond", "again"
+const char* BenchGroupName(BenchGroup group);
 
 struct BenchItem {
   enum class Kind : std::uint8_t { kKernel, kCopy, kHost };
@@ -41,11 +43,16 @@ struct BenchItem {
   std::shared_ptr<const BenchNetwork> from;
   OpId op = kNoOp;
   Launch launch;  // algorithm 0, kUsualWorkspace
+  // Not empty: what follows the op is computed in the same call, and this is the op of its row, which nothing is fitted
+  // to: "conv_bias", "conv_bias_relu".
+  std::string fused;
   // Copy.
   Bytes bytes = 0;
   std::string direction;                 // "h2d", "d2h", "d2d"
   std::string memory;                    // Sample::kind; "": the target's usual, CopyKind()
   Bytes row_bytes = 0, pitch_bytes = 0;  // of a pitched copy
+  std::string link = "local";            // Sample::link
+  int from_device = -1, to_device = -1;  // of a copy between two devices
   // Host: which call, "kernel_launch", ...; one of HostCallNames().
   std::string call;
 };
@@ -67,12 +74,14 @@ struct BenchPlanOptions {
   bool quick = false;  // fewer sizes (at sixteen times the last one), fewer rounds
   std::vector<BenchCopies> copies = {BenchCopies{}};
   std::vector<std::string> host_calls = HostCallNames();
+  std::vector<BenchItem> beyond = {};  // as they come, after the grid
   // In which convolutions and products of fp32 are made, each a row of its own: all launches in the first one, then
   // those in the next.
   std::vector<MathMode> maths = {MathMode::kFp32};
 };
 
-// Copies, host calls, then the launches of `networks`, then those of `grid`, then again. Deterministic.
+// Copies, host calls, then the launches of `networks`, then those of `grid`, what is beyond them, then again.
+// Deterministic.
 std::vector<BenchItem> MakeBenchPlan(const std::vector<std::shared_ptr<const BenchNetwork>>& networks,
                                      const std::vector<std::shared_ptr<const BenchNetwork>>& grid,
                                      const BenchPlanOptions& options);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "calibrate/bench_journal.h"
+#include "calibrate/bench_launches.h"
 #include "calibrate/bench_operands.h"
 #include "calibrate/fit_transfer.h"
 #include "calibrate/profile.h"
@@ -148,6 +149,14 @@ void SetHostCosts(std::span<const BenchTime> times, const BenchFacts& facts, Hos
                       : NotYet();
 }
 
+void SetLaunches(std::span<const BenchTime> times, const BenchFacts& facts, HostCosts* costs) {
+  BenchLaunches found = LaunchesOf(times);
+  if (found.costs.empty()) return;
+  costs->launches = std::move(found.costs);
+  costs->launches_source = Measured(
+      facts, fmt::format("medians over {} launches of the library's call, while others queue", found.launches));
+}
+
 double SlowdownOf(const TransferFit& fit, const std::string& op, const std::string& pass) {
   for (const FittedSlowdown& slowdown : fit.slowdowns) {
     if (op != OpKindName(slowdown.kind) || pass != PassName(slowdown.pass)) continue;
@@ -166,6 +175,8 @@ std::string StateText(std::span<const BenchTime> times) {
   return "as a training step leaves them";
 }
 
+constexpr const char* kOperands = "medians of each launch alone, operands ";
+
 void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const BenchFacts& facts, Device* device) {
   for (const BenchTime& time : times) {
     const Sample& sample = time.sample;
@@ -178,7 +189,7 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
     device->measured.push_back(std::move(op));
   }
   if (device->measured.empty()) return;
-  device->measured_source = Measured(facts, fmt::format("medians of each launch alone, operands {}", StateText(times)));
+  device->measured_source = Measured(facts, kOperands + StateText(times));
 }
 
 // Fitted as the samples of one device with the figures that were just measured.
@@ -220,6 +231,14 @@ void SetStackError(std::span<const Sample> rows, const BenchFacts& facts, Machin
 
 }  // namespace
 
+BenchProtocol ProtocolOf(const Machine& profile) {
+  const std::string& text = profile.devices[0].measured_source.text;
+  for (const BenchProtocol protocol : {BenchProtocol::kCold, BenchProtocol::kWarm}) {
+    if (text.find(std::string(kOperands) + BenchProtocolName(protocol)) != std::string::npos) return protocol;
+  }
+  return BenchProtocol::kStep;
+}
+
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds) {
   const std::vector<BenchTime> times = MergeRounds(rows);
   std::vector<Sample> merged;
@@ -236,6 +255,7 @@ Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, in
   SetMemory(facts, &machine);
   SetFigures(times, facts, &device);
   SetHostCosts(times, facts, &device.host_costs);
+  SetLaunches(times, facts, &device.host_costs);
   SetLink(fit, facts, &machine);
   SetMeasured(times, fit, facts, &device);
   SetModels(times, fit, facts, folds, &machine);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/bench_operands.h"
 #include "calibrate/fit.h"
 #include "calibrate/sample.h"
 #include "hw/machine.h"
@@ -63,6 +64,9 @@ struct MeasuredChip {
   double peak_flops = 0, memory_bandwidth = 0;
 };
 MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
+
+// In which state the profile's measured launches found their operands.
+BenchProtocol ProtocolOf(const Machine& profile);
 
 // `folds`: of the cross-validation of the kernel models (FitOptions); 0 is faster, for profiles on the way.
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);

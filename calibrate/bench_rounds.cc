@@ -42,13 +42,15 @@ BenchTime Merge(const std::vector<const Sample*>& all) {
       std::all_of(rows.begin(), rows.end(), [](const Sample* row) { return HasFlag(*row, kCutShortNote); });
   time.sample = *rows.front();
   time.rounds = static_cast<int>(rows.size());
-  std::vector<double> medians;
+  std::vector<double> medians, hosts;
   double variance = 0;
   for (const Sample* row : rows) {
     medians.push_back(row->microseconds);
+    if (row->host_microseconds > 0) hosts.push_back(row->host_microseconds);
     variance += std::pow(OwnError(*row), 2) / static_cast<double>(rows.size());
   }
   time.sample.microseconds = Median(medians);
+  time.sample.host_microseconds = hosts.empty() ? 0 : Median(hosts);
   if (rows.size() > 1 && time.sample.microseconds > 0) {
     double squares = 0;
     for (const double median : medians) squares += std::pow(std::log(median / time.sample.microseconds), 2);

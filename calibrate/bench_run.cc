@@ -1,12 +1,12 @@
 #include "calibrate/bench_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 
 #include "calibrate/bench_guard.h"
 #include "calibrate/bench_inflight.h"
+#include "calibrate/bench_row.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
 
@@ -15,9 +15,6 @@ namespace {
 
 // Rounds after the first look again at variants that are at most this much slower than the best.
 constexpr double kWorthAnotherLook = 1.15;
-constexpr const char* kOwnTimeNote = "own time";
-
-double Microseconds(double nanos) { return std::round(nanos) / 1000; }
 
 class Runner {
  public:
@@ -49,7 +46,7 @@ class Runner {
   bool InJournal(const BenchItem& item) const;
   bool Known(const BenchItem& item);
   bool LateFor(BenchGroup group) const;
-  Sample Bare(const BenchItem& item, const BenchVariant& variant) const;
+  Sample Bare(const BenchItem& item, const BenchVariant& variant) const { return BareRow(target_, item, variant); }
   double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
   std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
   bool IsNoisy(const BenchItem& item) const;
@@ -68,64 +65,9 @@ class Runner {
   BenchReport report_;
 };
 
-Sample Runner::Bare(const BenchItem& item, const BenchVariant& variant) const {
-  Sample sample = target_.Identity();
-  sample.contention = item.contention;
-  if (item.kind == BenchItem::Kind::kKernel) {
-    sample.what = SampleKind::kKernel;
-    sample.launch = item.launch;
-    sample.launch.algorithm = variant.algorithm;
-    const auto names = AlgorithmNames(item.launch.kind, item.launch.pass);
-    if (variant.algorithm > 0) sample.algorithm = names[static_cast<std::size_t>(variant.algorithm) - 1];
-    return sample;
-  }
-  sample.kind = "";
-  if (item.kind == BenchItem::Kind::kHost) {
-    sample.op = "overhead";
-    sample.algorithm = item.call;
-    return sample;
-  }
-  sample.what = SampleKind::kCopy;
-  sample.kind = item.memory.empty() ? target_.CopyKind() : item.memory;
-  sample.link = "local";
-  sample.bytes = item.bytes;
-  sample.row_bytes = item.row_bytes;
-  sample.pitch_bytes = item.pitch_bytes;
-  sample.direction = item.direction;
-  return sample;
-}
-
-void FillResult(const LoopResult& result, Sample* sample) {
-  sample->microseconds = Microseconds(result.median);
-  // Of a time only what a host call costs may be nothing.
-  if (sample->what != SampleKind::kOther) sample->microseconds = std::max(sample->microseconds, 0.001);
-  sample->p10 = std::min(Microseconds(result.p10), sample->microseconds);
-  sample->p90 = std::max(Microseconds(result.p90), sample->microseconds);
-  // As a reader of the row finds it.
-  if (sample->p10 > 0 && sample->microseconds > 0) sample->spread = (sample->p90 - sample->p10) / sample->microseconds;
-  sample->repetitions = result.timings * result.runs;
-}
-
-std::vector<std::string> FlagsOf(const LoopResult& result) {
-  std::vector<std::string> flags;
-  if (result.cut_short) flags.emplace_back(kCutShortNote);
-  if (result.noisy && !result.cut_short) flags.emplace_back(kNoisyNote);
-  if (result.own_time) flags.emplace_back(kOwnTimeNote);
-  if (result.throttled) flags.emplace_back(kThrottledNote);
-  if (result.unheld) flags.emplace_back(kUnheldNote);
-  if (!result.limited.empty()) flags.push_back(result.limited);
-  return flags;
-}
-
 void Runner::Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample) {
-  FillResult(result, &sample);
-  sample.note = BenchNote(item.round, FlagsOf(result), target_.Load());
+  FillRow(item, variant, result, target_.Load(), &sample);
   sample.date = options_.date;
-  sample.workspace = variant.workspace;
-  sample.deterministic = variant.deterministic;
-  sample.heuristic_rank = variant.rank;
-  sample.sm_clock_mhz = result.sm_clock_mhz;
-  if (item.from != nullptr) sample.network = item.from->name;
   journal_.Append(sample);
   ++report_.measured;
   if (result.noisy && !result.cut_short) ++report_.noisy;

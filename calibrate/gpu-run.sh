@@ -12,17 +12,21 @@
 #   resnet50     six strategies within 3 GB, predicted and measured
 #   others       kernels of VGG-16 and AlexNet; both validated as they are
 #   emulated     ResNet-50, VGG-16, AlexNet with another machine's balance
-#   grid         many more shapes, so that the profile holds for networks that nobody measured
+#   peers        the same networks, batches and limits in PyTorch (torch_steps.py), where python3 has it
+#   video        kernels of ResNeXt-101 3D; validated as it is
+#   grid         many more shapes, so that the profile holds for networks that nobody measured; fused convolutions, copies
+#                between GPUs
 #   random       thirty random plans of each network
 #
-# Results: gpu.yaml (profile), gpu.samples.csv (every measurement), validate-*.txt and .csv, machine.txt, log.txt; packed
-# as OUTDIR.tar.gz. Clocks are read, never set. The program is $SPILLWAY, or the one of the portable folder that this
-# script lies in, or is built here. cuDNN and cuBLAS are looked for among Python's packages where the loader knows none.
+# Results: gpu.yaml (profile), gpu.samples.csv (every measurement), validate-*.txt and .csv, torch-steps.csv, peers.txt,
+# machine.txt, log.txt; packed as OUTDIR.tar.gz. Clocks are read, never set. The program is $SPILLWAY, or the one of the
+# portable folder that this script lies in, or is built here. cuDNN and cuBLAS are looked for among Python's packages
+# where the loader knows none.
 # Exit status: 0 there is a profile and a validation, 1 not yet, 2 there is no GPU to measure or the words are wrong.
 set -uo pipefail
 
 usage() {
-  sed -n '2,21s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,26s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 [[ $# -ge 1 && $# -le 2 && $1 != -* ]] || usage
@@ -34,6 +38,7 @@ program=${SPILLWAY:+$(realpath "$SPILLWAY")}
 cd "$(dirname "$0")/.." || exit 2
 [[ -z $program && -x spillway && ! -e CMakeLists.txt ]] && program=$PWD/spillway
 profile=$out/gpu.yaml
+libraries_before=${LD_LIBRARY_PATH:-} # PyTorch brings its own: none of those found for Spillway in front of them
 unset NVIDIA_TF32_OVERRIDE CUDA_LAUNCH_BLOCKING # they change what is measured
 
 left() { echo $((total - SECONDS)); }
@@ -146,6 +151,43 @@ random() {
   sed '/^emulate:/d' "$(scenario "$1")" >"$out/$1.yaml" && validate "$1-random" "$out/$1.yaml" --random 30
 }
 
+# point NETWORK: its name, batch and limit in its scenario, as torch_steps.py reads them: resnet50:64:3GB
+point() {
+  local file zoo batch limit
+  file=$(scenario "$1")
+  zoo=$(sed -n 's/^network:.*zoo: *\([^,} ]*\).*/\1/p' "$file")
+  batch=$(sed -n 's/^network:.*batch: *\([0-9]*\).*/\1/p' "$file")
+  limit=$(sed -n 's/^memory: *\([0-9.]*\) *\([A-Za-z]*\).*/\1\2/p' "$file")
+  echo "$zoo:$batch:$limit"
+}
+# Ends by itself, goes on where it stopped; status 1 while rows are missing.
+peers() {
+  local seconds=300 network points=() unlimited=()
+  (($(left) < seconds)) && seconds=$(left)
+  for network in resnet50 vgg16 alexnet; do
+    points+=("$(point "$network")")
+    unlimited+=("${points[-1]%:*}")
+  done
+  at_most "$seconds" env LD_LIBRARY_PATH="$libraries_before" python3 calibrate/torch_steps.py --device cuda:0 \
+    -o "$out/torch-steps.csv" --seconds "$((seconds - 25))" "${points[@]}" "${unlimited[@]}" 2>>"$out/log.txt"
+}
+peers_where_torch_is() {
+  if [[ ! -e $out/done/peers ]] && ! timeout 60 env LD_LIBRARY_PATH="$libraries_before" \
+    python3 -c 'import torch' >/dev/null 2>&1; then
+    say "peers: left out, python3 has no torch"
+    return
+  fi
+  step peers 60 peers
+}
+# Anew each time: validations may have come in.
+compare_peers() {
+  local validations=()
+  mapfile -t validations < <(compgen -G "$out/validate-*.csv" | grep -E '/validate-(resnet50|vgg16|alexnet)\.csv$')
+  [[ -s $out/torch-steps.csv && ${#validations[@]} -gt 0 ]] || return 0
+  python3 calibrate/torch_steps.py --compare "${validations[@]}" "$out/torch-steps.csv" >"$out/peers.txt" \
+    2>>"$out/log.txt" || say "peers: cannot be compared; see $out/log.txt"
+}
+
 pack() {
   tar -czf "$out.tar.gz" -C "$(dirname "$out")" --exclude=done "$(basename "$out")"
   say "packed: $out.tar.gz"
@@ -175,6 +217,10 @@ step alexnet 60 as_is alexnet
 step resnet50-emulated 60 emulated resnet50
 step vgg16-emulated 60 emulated vgg16
 step alexnet-emulated 60 emulated alexnet
+peers_where_torch_is
+step video 40 calibrate 100 --networks "$(scenario resnext101-3d)" --no-grid
+step resnext101-3d 60 as_is resnext101-3d
 step grid 60 calibrate 600 --networks resnet50:64,vgg16:32,alexnet:256
 for network in resnet50 vgg16 alexnet; do step "$network-random" 120 random "$network"; done
+compare_peers
 [[ -e $profile && -e $out/validate-resnet50.csv ]]

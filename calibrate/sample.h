@@ -44,7 +44,7 @@ struct Sample {
   Bytes bytes = 0, row_bytes = 0, pitch_bytes = 0;
   std::string direction;  // "h2d", "d2h", "d2d"
   std::string kind;  // "pinned", "pageable", "managed_prefetch", "managed_touch", "pitched"; kernels: "cold", "warm"
-  std::string link;  // "local", "remote", or a link's name
+  std::string link;  // "local", "remote", or a link's name; "cuda0-cuda1" from one device to another
   std::string contention = "none";
   // Result.
   double microseconds = 0;            // median

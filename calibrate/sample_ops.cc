@@ -29,6 +29,7 @@ const std::vector<OpWord>& OpWords() {
       {"update", kKernel, OpKind::kUpdate, 3},
       {"axpy", kKernel, OpKind::kUpdate, 2},  // w += a g: an update without momentum
       {"copy", SampleKind::kCopy, OpKind::kCopy},
+      {"conv_bias", kOther, OpKind::kConvolution, 1, true},
       {"conv_bias_relu", kOther, OpKind::kConvolution, 1, true},
       {"scale", kOther, OpKind::kCopy, 1, true},
       {"zero", kOther, OpKind::kCopy, 1, true},
@@ -86,7 +87,8 @@ std::vector<std::string> AlgorithmWords(const OpWord& op, Pass pass) {
 
 const std::vector<std::string>& CopyKinds() {
   static const std::vector<std::string> kinds = {"pinned", "pinned_synchronous", "pageable",         "pitched",
-                                                 "device", "write_combined",     "managed_prefetch", "managed_touch"};
+                                                 "device", "write_combined",     "managed_prefetch", "managed_touch",
+                                                 "peer",   "peer_staged"};
   return kinds;
 }
 

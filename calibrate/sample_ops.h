@@ -33,7 +33,7 @@ std::vector<std::string> AlgorithmWords(const OpWord& op, Pass pass);
 constexpr const char* kGivenStatistics = "given_statistics";
 constexpr const char* kBest = "best";  // alone or before ":NAME"
 
-// What a copy between host and device, or on the device, can be.
+// What a copy between host and device, on the device, or between two devices can be.
 const std::vector<std::string>& CopyKinds();
 const std::vector<std::string>& CopyDirections();
 const std::vector<std::string>& KernelKinds();  // state of the data: "cold", "warm", "step"; "race": others ran

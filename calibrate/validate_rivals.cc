@@ -45,7 +45,7 @@ Nanos WithoutDuplexLoss(const Evaluation& e, const Plan& plan, const Problem& pr
 
 Nanos WithoutHostCost(const Evaluation& e, const Plan& plan, const Problem& problem) {
   Conditions conditions = Usual(e, plan, problem);
-  conditions.host_cost.fill(0);
+  conditions.DropHostCosts();
   return Simulated(e, Durations(e.program, *problem.costs), conditions);
 }
 

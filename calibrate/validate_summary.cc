@@ -14,6 +14,7 @@ namespace spillway {
 namespace {
 
 constexpr double kChance = 0.05;
+constexpr int kPairDraws = 400;  // of the bootstrap, for each of some hundred pairs
 
 std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
   std::vector<const ValidationRow*> measured;
@@ -30,6 +31,22 @@ PairCounts OrderOf(const std::vector<const ValidationRow*>& rows) {
     measured.push_back(row->measured);
   }
   return CountPairs(predicted, measured);
+}
+
+// Pairs whose ratio of measured times differs from 1 beyond noise.
+void CountClear(const std::vector<const ValidationRow*>& rows, std::uint64_t seed, ValidationCase& place) {
+  place.clear_pairs = place.clear_right = 0;
+  for (std::size_t a = 0; a < rows.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const Spread ratio =
+          BootstrapRatio(rows[a]->step_times, rows[b]->step_times, {.draws = kPairDraws, .seed = seed});
+      const bool slower = ratio.low > 1, faster = ratio.high < 1;
+      if (!slower && !faster) continue;
+      ++place.clear_pairs;
+      const bool right = slower ? rows[a]->predicted > rows[b]->predicted : rows[a]->predicted < rows[b]->predicted;
+      place.clear_right += right ? 1 : 0;
+    }
+  }
 }
 
 void JudgeChoice(const std::vector<const ValidationRow*>& strategies, std::uint64_t seed, ValidationCase& place) {
@@ -137,6 +154,16 @@ void AddFastest(ValidationSet& set) {
   if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, against their fastest step", errors));
 }
 
+// What the profile would have said by itself.
+void AddAsCalibrated(ValidationSet& set) {
+  std::vector<double> errors;
+  for (const ValidationRow& row : set.rows) {
+    if (!row.Measured() || row.random || row.as_calibrated == 0) continue;
+    errors.push_back(static_cast<double>(row.as_calibrated) / row.measured - 1);
+  }
+  if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, at the pace of the calibration", errors));
+}
+
 double SeenShareOf(const ValidationCase& place) { return place.in_core_split.seen_share; }
 
 }  // namespace
@@ -146,6 +173,7 @@ void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, Validati
   const PairCounts order = OrderOf(measured);
   place.tau = order.Tau();
   place.pairs = order.Untied();
+  CountClear(measured, seed, place);
   std::vector<const ValidationRow*> strategies;
   for (const ValidationRow* row : measured) {
     if (!row->random) strategies.push_back(row);
@@ -207,6 +235,7 @@ void SummariseSet(ValidationSet& set) {
   AddSummary(
       "all strategies", set, [](const auto& row) { return !row.random; }, set.summaries);
   AddFastest(set);
+  AddAsCalibrated(set);
   AddSummary(
       "random plans", set, [](const auto& row) { return row.random; }, set.summaries);
   std::vector<std::string> networks;
@@ -227,6 +256,7 @@ void SummariseSet(ValidationSet& set) {
 
   PairCounts order;
   std::vector<double> replay;
+  set.clear_pairs = set.clear_right = 0;
   for (std::size_t c = 0; c < set.cases.size(); ++c) {
     std::vector<const ValidationRow*> rows;
     for (const ValidationRow& row : set.rows) {
@@ -235,6 +265,8 @@ void SummariseSet(ValidationSet& set) {
       if (row.split.replay > 0) replay.push_back(std::abs(row.split.replay - 1));
     }
     order += OrderOf(rows);
+    set.clear_pairs += set.cases[c].clear_pairs;
+    set.clear_right += set.cases[c].clear_right;
     if (set.cases[c].best_predicted.empty()) continue;
     ++set.judged;
     set.best_or_noise += set.cases[c].best_or_noise ? 1 : 0;

@@ -14,7 +14,8 @@ namespace spillway {
 
 // Sets what the rows of a case say about it: the order of all of them, and the choice of a strategy with what it costs.
 // Rows that were not measured do not count. Of strategies predicted to take the same time the first one is the choice.
-// It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1.
+// It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1; by the same
+// rule two rows differ beyond noise (clear_pairs).
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place);
 
 // Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.
@@ -42,7 +43,7 @@ std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<c
 // A network counts as seen in calibration if the launches that were timed there make up this share of its kernel time.
 constexpr double kSeenShare = 0.5;
 
-// Sets tau, best_or_noise, judged, median_replay and summaries from cases and rows.
+// Sets tau, clear_pairs, clear_right, best_or_noise, judged, median_replay and summaries from cases and rows.
 void SummariseSet(ValidationSet& set);
 
 }  // namespace spillway

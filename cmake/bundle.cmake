@@ -1,6 +1,6 @@
 # cmake -DPROGRAM= -DPLUGIN= (or empty) -DSOURCE= -DFOLDER= -P bundle.cmake: fills FOLDER with the program, its plugin,
-# the shared libraries of both that are not libc's, CUDA's or cuDNN's, their licences, the profiles, the scenarios and
-# gpu-run.sh.
+# the shared libraries of both that are not libc's, CUDA's or cuDNN's, their licences, the profiles, the scenarios,
+# gpu-run.sh and torch_steps.py.
 set(outside "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|resolv|util|nsl)\\.so"
   "^lib(cuda|cudart|cudnn|cublas|cublasLt|nvrtc|nvidia)[^/]*\\.so")
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} MODULES ${PLUGIN}
@@ -48,4 +48,6 @@ file(COPY ${PROGRAM} ${PLUGIN} ${SOURCE}/LICENSE ${SOURCE}/README.md ${SOURCE}/s
   PATTERN "*.cc" EXCLUDE PATTERN "*.h" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
 file(COPY ${SOURCE}/hw DESTINATION ${FOLDER} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv")
 file(COPY ${SOURCE}/model/networks DESTINATION ${FOLDER}/model)  # scenarios refer to it
-file(COPY ${SOURCE}/calibrate/gpu-run.sh DESTINATION ${FOLDER}/calibrate)  # works from there
+# Work from there.
+file(COPY ${SOURCE}/calibrate/ DESTINATION ${FOLDER}/calibrate
+  FILES_MATCHING PATTERN "gpu-run.sh" PATTERN "torch_*.py" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE)

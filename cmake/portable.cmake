@@ -1,6 +1,7 @@
 # SPILLWAY_PORTABLE: the program with the shared libraries that it needs in one folder, spillway-portable/, for machines
-# without these packages, and calibrate/gpu-run.sh. libc, CUDA and cuDNN are the other machine's: its libc must not be
-# older than this one's. The preset leaves out the CPU device: -DSPILLWAY_CPU_DEVICE=ON bundles oneDNN too.
+# without these packages, and calibrate/'s gpu-run.sh and torch_steps.py. libc, CUDA and cuDNN are the other machine's:
+# its libc must not be older than this one's. The preset leaves out the CPU device: -DSPILLWAY_CPU_DEVICE=ON bundles
+# oneDNN too.
 # libstdc++ is bundled, not linked statically: program and plugin throw through each other and must share one.
 option(SPILLWAY_PORTABLE "a folder with everything the program needs (preset portable)" OFF)
 if(NOT SPILLWAY_PORTABLE)

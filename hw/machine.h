@@ -82,10 +82,27 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+// What issuing one kind of op costs, by names as the models have them.
+struct LaunchCost {
+  // Where a file says so, as in KernelModel.
+  struct Places {
+    std::string file;
+    Mark op, pass;
+    bool operator==(const Places&) const { return true; }
+  };
+  std::string op, pass;  // "convolution", "forward"
+  Nanos time = 0;
+  Places places = {};
+  bool operator==(const LaunchCost&) const = default;
+};
+
 // What one host call costs the issuing thread.
 struct HostCosts {
   Nanos kernel_launch = 0, copy_submit = 0, event_record = 0, stream_wait = 0, pool_alloc = 0, pool_free = 0, sync = 0;
   Source source;
+  // In place of kernel_launch, for the ops and passes that it names, each once. Empty: kernel_launch holds for all.
+  std::vector<LaunchCost> launches = {};
+  Source launches_source = {};
   bool operator==(const HostCosts&) const = default;
 };
 

@@ -11,7 +11,9 @@
 //                      l2_cache, source (r)}
 //     memory (r)      {total (r) > 0, reserve (r) < total, pool_fraction (r) (0..1], source (r)}
 //     host_costs (r)  {kernel_launch, copy_submit, event_record, stream_wait, pool_alloc, pool_free, sync:
-//                      durations, all (r); source (r)}
+//                      durations, all (r); source (r);
+//                      launches: {source (r), ops (r): list of {op (r), pass (r), time (r)}, (op, pass) unique: what
+//                      issuing such an op costs in place of kernel_launch, which holds for all that are not named}}
 //     laws            list of {op (r), pass (r), window, flop_fraction (r) [0..5], bandwidth_fraction (r) [0..5],
 //                      fixed = 0 ns, workspace = 0 B, error = 0.3 [0..10], copy_slowdown = 1 [1..10], source (r)};
 //                      (op, pass, window) unique

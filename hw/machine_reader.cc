@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "hw/kernel_model_text.h"
+#include "hw/launch_cost_text.h"
 #include "hw/link_reader.h"
 #include "hw/measured_op_text.h"
 #include "hw/profile_parts.h"
@@ -97,6 +98,7 @@ HostCosts ProfileReader::ReadHostCosts(const Node& node, const std::string& owne
   costs.pool_free = reader.RequiredDuration("pool_free");
   costs.sync = reader.RequiredDuration("sync");
   costs.source = ReadSource(reader);
+  if (const Node* launches = reader.Optional("launches")) ReadLaunchCosts(*launches, diagnostics_, owner, costs);
   reader.Finish();
   return costs;
 }

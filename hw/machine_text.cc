@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "hw/kernel_model_text.h"
+#include "hw/launch_cost_text.h"
 #include "hw/machine.h"
 #include "hw/measured_op_text.h"
 #include "hw/source_text.h"
@@ -40,7 +41,7 @@ void PrintHostCosts(Text& out, const HostCosts& costs) {
   line("pool_alloc", costs.pool_alloc);
   line("pool_free", costs.pool_free);
   line("sync", costs.sync);
-  Print(out, "      source: {}\n", SourceText(costs.source));
+  Print(out, "      source: {}\n{}", SourceText(costs.source), LaunchCostsText(costs));
 }
 
 void PrintLaws(Text& out, const std::vector<CostLaw>& laws) {

@@ -11,6 +11,7 @@
 
 #include "hw/document.h"
 #include "model/hash.h"
+#include "model/launch_costs.h"
 #include "model/law_cost.h"
 #include "model/measured_cost.h"
 #include "model/model_cost.h"
@@ -48,6 +49,8 @@ Cost Slowed(Cost cost, double factor) {
   cost.copy_slowdown = 1 + (cost.copy_slowdown - 1) / factor;
   return cost;
 }
+
+Nanos Paced(Nanos time, double factor) { return factor == 1 ? time : std::llround(static_cast<double>(time) * factor); }
 
 struct Key {
   Launch launch;
@@ -99,6 +102,11 @@ class CostModel::Answers {
       } catch (const UserError& error) {
         mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
       }
+      try {
+        launches_.emplace_back(device, machine.name);
+      } catch (const UserError& error) {
+        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+      }
     }
     if (!mistakes.empty()) throw UserError(std::move(mistakes));
   }
@@ -112,6 +120,8 @@ class CostModel::Answers {
     if (cost->copy_slowdown == 1) cost->copy_slowdown = ShareOfMemory(device, launch, cost->time, on.link_rate);
     return *cost;
   }
+
+  const LaunchCosts& launches(int device) const { return launches_[static_cast<std::size_t>(device)]; }
 
  private:
   struct OnDevice {
@@ -141,6 +151,7 @@ class CostModel::Answers {
   }
 
   std::vector<OnDevice> devices_;
+  std::vector<LaunchCosts> launches_;  // by device
 };
 
 CostModel::CostModel(const Machine& machine, const CostOptions& options)
@@ -156,9 +167,15 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
   Key key{launch, device};
   if (launch.workspace == kUsualWorkspace) key.launch.workspace = options_.workspace_limit;
   return memo_->Get(key, [&] {
-    const Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device);
+    Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device);
+    cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
     return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
   });
+}
+
+const LaunchCosts& CostModel::launch_costs(int device) const {
+  assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
+  return answers_->launches(device);
 }
 
 Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t rows) const {

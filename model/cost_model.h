@@ -36,16 +36,26 @@ struct Cost {
   double copy_slowdown = 1.0;  // factor on the time while a copy runs
 };
 
+// Factors on the times of kernels: how fast the device computes now, against when its figures were measured
+// (calibrate/pace.h).
+struct KernelPace {
+  double products = 1, others = 1;  // convolutions and linear; all other ops
+  bool operator==(const KernelPace&) const = default;
+};
+
 struct CostOptions {
   Bytes workspace_limit = StepOptions{}.workspace_limit;  // what kUsualWorkspace stands for
   // Every kernel takes this many times as long as on the machine, by idling after it, at least 1: what copies add to a
   // kernel stays the same in nanoseconds. Another machine's balance on this one (`emulate` of a scenario).
   double compute_slowdown = 1;
+  KernelPace pace{};
 };
 
+class LaunchCosts;  // model/launch_costs.h
+
 // Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered.
-// Throws UserError if a kernel model or a measured launch of the profile names a form, parameter, op or shape that this
-// program does not know. A subclass may know better about kernels (calibrate/device_costs.h).
+// Throws UserError if a kernel model, a measured launch or a launch cost of the profile names a form, parameter, op, pass
+// or shape that this program does not know. A subclass may know better about kernels (calibrate/device_costs.h).
 class CostModel {
  public:
   explicit CostModel(const Machine& machine, const CostOptions& options = {});
@@ -56,6 +66,8 @@ class CostModel {
   virtual Cost Kernel(const Launch& launch, int device = 0) const;
   // `rows` > 1: a pitched copy of `rows` rows that are bytes / rows long each.
   Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
+  // What issuing a kernel costs the host.
+  const LaunchCosts& launch_costs(int device = 0) const;
   const Machine& machine() const { return *machine_; }
   const CostOptions& options() const { return options_; }
 

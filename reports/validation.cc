@@ -23,6 +23,16 @@ std::string LinkText(const MeasuredLink& link) {
                      ShortNumber(link.out_rate), link.duplex_factor);
 }
 
+std::string FactorText(const PaceGroup& group) {
+  if (group.high <= 0) return "not measured";
+  return fmt::format("{:.2f} ({:.2f} to {:.2f})", group.factor, group.low, group.high);
+}
+std::string PaceText(const MeasuredPace& pace) {
+  if (!pace.Known()) return "";
+  return fmt::format("kernels now, times those of the profile: products {}, others {}; {} launches timed again\n",
+                     FactorText(pace.products), FactorText(pace.others), pace.products.launches + pace.others.launches);
+}
+
 std::string Standing(const ValidationCase& place, const ValidationRow& row) {
   if (row.random) return "";
   const bool predicted = row.strategy == place.best_predicted, measured = row.strategy == place.best_measured;
@@ -95,11 +105,14 @@ std::string FalsificationText(const std::string& title, const std::vector<Falsif
 std::string RegretsText(const ValidationSet& set) {
   double largest = 0;
   for (const ValidationCase& place : set.cases) largest = std::max(largest, place.regret);
+  const std::string clear =
+      set.clear_pairs == 0 ? std::string("none") : fmt::format("{} of {}", set.clear_right, set.clear_pairs);
   return fmt::format(
       "\nThe strategy predicted best is the best measured one or within its noise at {} of {} points; largest regret "
-      "{:.1f} %.\nOrder of plans within points: Kendall's tau-b {:.2f}. Replay of measured spans: median size of the "
+      "{:.1f} %.\nOrder of plans within points: Kendall's tau-b {:.2f}. Of pairs that differ beyond noise, in the "
+      "order predicted: {}.\nReplay of measured spans: median size of the "
       "error {:.1f} %.\n",
-      set.best_or_noise, set.judged, 100 * largest, set.tau, 100 * set.median_replay);
+      set.best_or_noise, set.judged, 100 * largest, set.tau, clear, 100 * set.median_replay);
 }
 
 constexpr const char* kLegend =
@@ -138,7 +151,7 @@ std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index
       table.RowThenText({row.strategy}, what + row.reason);
     }
   }
-  return text + table.Text() + InCoreText(place) + ChoiceText(place);
+  return text + PaceText(place.pace) + table.Text() + InCoreText(place) + ChoiceText(place);
 }
 
 std::string ValidationSummaryTable(const ValidationSet& set) {

@@ -82,6 +82,10 @@ ValidateHost ValidateOnCpu(int /*device*/, std::uint64_t seed, const Clock& cloc
   host.load = ReadLoad;
   host.check = [](const Machine& profile) { NeedCores(ComputeThreads(profile), profile.name); };
   host.algorithms = [](const Machine& profile) { return AskKernels(ComputeThreads(profile)); };
+  host.bench = [&clock](const Machine& profile) {
+    const CpuBenchOptions options{.threads = ComputeThreads(profile), .protocol = ProtocolOf(profile), .version = ""};
+    return PaceBench{std::make_unique<CpuBenchTarget>(options, clock), BenchNetworksOf(UsualNetworks())};
+  };
   host.make = [seed, &clock](const Network& network, const Machine& profile, const DeviceTerms& terms) {
     const CpuDeviceOptions options{.link_rate = terms.link_rate, .threads = ComputeThreads(profile), .seed = seed};
     auto device = std::make_unique<CpuDevice>(network, options, clock);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibrate/cpu/bench_machine.h"
+#include "calibrate/cuda/bench_beyond.h"
 #include "calibrate/cuda/bench_plan.h"
 #include "calibrate/cuda/bench_target.h"
 #include "calibrate/cuda/device.h"
@@ -82,8 +83,14 @@ void RefuseWhatItHasNot(const CalibrateRequest& request) {
 CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
                                const CalibrateRequest& request, const Clock& clock) {
   CalibrateSetup setup;
+  BenchPlanOptions plan = CudaPlanOptions(request.quick);
+  if (!request.no_grid) {
+    CudaBeyond beyond = Told([&] { return MakeCudaBeyond(*calls, request.quick); });
+    plan.beyond = std::move(beyond.items);
+    setup.not_measured = std::move(beyond.not_measured);
+  }
   setup.plan = MakeBenchPlan(BenchNetworksOf(request.networks.empty() ? CudaUsualNetworks() : request.networks),
-                             request.no_grid ? BenchNetworks{} : CudaBenchGrid(), CudaPlanOptions(request.quick));
+                             request.no_grid ? BenchNetworks{} : CudaBenchGrid(), plan);
   auto target = Told([&] { return std::make_unique<CudaBenchTarget>(options, std::move(calls), clock); });
   setup.facts = target->Facts(request.date);
   setup.target = std::move(target);
@@ -110,6 +117,12 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t se
   host.load = ReadLoad;
   host.algorithms = [calls](const Machine&) -> AskDevice {
     return [calls](const Launch& launch) { return OfferedBy(*calls, launch); };
+  };
+  host.bench = [calls, &clock](const Machine& profile) {
+    CudaBenchOptions options;
+    options.protocol = ProtocolOf(profile);
+    return PaceBench{Told([&] { return std::make_unique<CudaBenchTarget>(options, calls, clock); }),
+                     BenchNetworksOf(CudaUsualNetworks())};
   };
   const CudaProperties properties = Told([&] { return calls->Properties(); });
   host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };

@@ -20,7 +20,8 @@ namespace spillway {
 struct CalibrateSetup {
   std::unique_ptr<BenchTarget> target;
   std::vector<BenchItem> plan;
-  BenchFacts facts;  // all but the name of the profile
+  BenchFacts facts;                            // all but the name of the profile
+  std::vector<std::string> not_measured = {};  // of what could be, and why: one sentence each
 };
 
 // What of the command line is the same for all devices.

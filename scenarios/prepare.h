@@ -79,17 +79,6 @@ struct PreparedRun {
 // selects no point (unless `overrides` left its points out).
 void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run);
 
-// The machine with one rate for both directions of every link, latencies kept; marked as assumed.
-Machine WithLinkRate(Machine machine, double bytes_per_nanosecond);
-
-// The machine with copies paced to that rate, on every link: its own times where they are longer. REQUIRES: no link is
-// slower.
-Machine WithPacedLink(Machine machine, double bytes_per_nanosecond);
-
-// The machine as `choice` wants it: the link to its host comes first, its curves those of the memory asked for.
-// REQUIRES: a choice that ReadMachines found nothing wrong with, or one of no more than a name.
-Machine WithConnection(Machine machine, const MachineChoice& choice);
-
 // Letters, digits, '.', '_' and '-'; everything else becomes '-'.
 std::string FileName(const std::string& text);
 

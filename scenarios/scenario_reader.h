@@ -25,6 +25,10 @@ struct ScenarioErrors {
 std::string ReadName(const Node& item, const std::string& what, const std::vector<std::string>& names,
                      const std::string& hint, Diagnostics& diagnostics);
 
+// Reads `network:`: a map {zoo or file, image, frames, classes, batch}, or a list of such; one choice for each combination
+// of what is swept but the batch. Each is built or loaded once, so that what it cannot be is told with the rest.
+std::vector<NetworkChoice> ReadNetworks(MapReader& reader, const std::string& file, ScenarioErrors& errors);
+
 // Reads a machine's name, or its path as seen from the folder that `file` is in.
 std::string ReadMachineName(const Node& item, const std::string& file, ScenarioErrors& errors);
 

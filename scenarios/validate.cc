@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
-#include <set>
+#include <iterator>
 #include <utility>
 
 #include "calibrate/validate_case.h"
-#include "calibrate/validate_link.h"
 #include "calibrate/validate_rivals.h"
 #include "calibrate/validate_summary.h"
+#include "scenarios/validate_device.h"
+#include "scenarios/validate_failures.h"
 #include "sim/random_plans.h"
 
 namespace spillway {
@@ -61,31 +61,19 @@ void UseArenas(PreparedRun& run) {
   }
 }
 
-void CheckEmulation(const PreparedMachine& machine, const ValidateHost& host) {
-  if (machine.emulation.compute_slowdown == 1 || host.slows_compute) return;
-  throw UserError(
-      fmt::format("{}: error: emulate: compute_slowdown: the device of {} cannot slow its kernels down; "
-                  "link_rate alone it can do",
-                  machine.emulated_at, machine.label));
-}
-
 class Validation {
  public:
   Validation(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options, const ValidateWatcher& watcher)
-      : run_(run), host_(host), options_(options), watcher_(watcher) {}
+      : run_(run), host_(host), options_(options), watcher_(watcher), device_(run, host) {}
 
   Validated Run() {
     UseArenas(run_);
-    for (const auto& machine : run_.machines) {
-      CheckEmulation(*machine, host_);
-      host_.check(machine->machine);
-    }
     load_ = host_.load();
-    AskDevices();
+    Note(device_.Ask());
     std::vector<Place> places = PlanAll(run_, options_.jobs);
     result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
     if (!result_.stuck.empty()) return std::move(result_);
-    MeasureLinks();
+    device_.Measure();
     places = PlanAll(run_, options_.jobs);
     std::vector<CaseSetup> setups;
     for (Place& place : places) setups.push_back(SetUp(place, places));
@@ -96,46 +84,8 @@ class Validation {
   }
 
  private:
-  double RateOf(const PreparedMachine& machine) const {
-    if (machine.emulation.link_rate > 0) return machine.emulation.link_rate;
-    if (machine.link_rate > 0) return machine.link_rate;
-    return host_.paces_as_profile ? machine.profile_rate : 0;
-  }
-  DeviceTerms TermsOf(const PreparedMachine& machine) const {
-    return {.link_rate = RateOf(machine), .compute_slowdown = machine.emulation.compute_slowdown};
-  }
-
-  // Machines of one profile are one device.
-  void AskDevices() {
-    if (!host_.algorithms) return;
-    for (const auto& machine : run_.machines) {
-      const auto [offers, is_new] = offers_.try_emplace(machine->from);
-      if (is_new) {
-        const AskDevice ask = host_.algorithms(machine->machine);
-        for (const auto& step : run_.steps) offers->second.Ask(step->step, ask);
-      }
-      auto costs = std::make_unique<DeviceCosts>(machine->machine, machine->costs->options(), offers->second);
-      if (is_new) result_.set.notes.push_back(machine->base + ": the device wants " + costs->Difference().Text());
-      machine->costs = std::move(costs);
-    }
-  }
-
-  std::unique_ptr<CostModel> CostsOf(const PreparedMachine& machine) const {
-    const CostOptions options = machine.costs->options();
-    const auto offers = offers_.find(machine.from);
-    if (offers == offers_.end()) return std::make_unique<CostModel>(machine.machine, options);
-    return std::make_unique<DeviceCosts>(machine.machine, options, offers->second);
-  }
-
-  void MeasureLinks() {
-    for (auto& machine : run_.machines) {
-      const double rate = RateOf(*machine);
-      const OpenDevice open = host_.make(run_.steps.front()->net, machine->machine, TermsOf(*machine));
-      const LinkCurves curves = MeasureLink(*open.device, *open.clock);
-      machine->machine = WithMeasuredLink(std::move(machine->machine), curves, rate, machine->profile_rate);
-      machine->costs = CostsOf(*machine);
-      links_.push_back(curves.Summary(rate));
-    }
+  void Note(std::vector<std::string> notes) {
+    std::move(notes.begin(), notes.end(), std::back_inserter(result_.set.notes));
   }
 
   CaseSetup SetUp(Place& place, const std::vector<Place>& places) {
@@ -206,7 +156,7 @@ class Validation {
 
   void RunPlace(const Place& place, const CaseSetup& setup) {
     const PreparedMachine& machine = *run_.machines[place.machine];
-    const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, TermsOf(machine));
+    const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
     const Bench bench{.device = open.device.get(),
                       .clock = open.clock,
                       .memory = host_.memory,
@@ -217,9 +167,10 @@ class Validation {
     const std::size_t index = result_.set.cases.size();
     ValidationCase judged = CaseOf(place, found);
     for (ValidationRow& row : found.rows) row.case_index = static_cast<int>(index);
+    if (judged.pace.Known()) PredictAsCalibrated(setup, device_.AsCalibrated(place.machine), found.rows);
     JudgeCase(found.rows, options_.seed, judged);
     PredictByAllModels(setup, found.rows);
-    for (const ValidationRow& row : found.rows) NoteFailures(judged, row);
+    for (const ValidationRow& row : found.rows) NoteFailures(judged, row, host_.numerics_tolerance, result_);
     for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, found.rows[k]);
     if (index == 0 && !open.placement().empty()) result_.set.notes.push_back(open.placement());
     for (std::string& note : found.notes) result_.set.notes.push_back(judged.network + ": " + std::move(note));
@@ -238,17 +189,30 @@ class Validation {
     c.device = run_.machines[place.machine]->machine.devices[0].name;
     c.batch = row.batch;
     c.memory_limit = place.limit;
-    c.link = links_[place.machine];
+    c.link = device_.LinkOf(place.machine);
+    c.pace = device_.PaceOf(place.machine);
     c.in_core = found.in_core;
     c.in_core_predicted = found.in_core_predicted;
     c.in_core_split = found.in_core_split;
     return c;
   }
 
+  static void PredictAsCalibrated(const CaseSetup& setup, const CostModel& costs, std::vector<ValidationRow>& rows) {
+    Scratch scratch;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (!rows[k].feasible) continue;
+      const Contender& contender = setup.contenders[k];
+      const Program& program = contender.evaluation->program;
+      const Conditions conditions = ConditionsOf(program, costs, contender.plan->runtime, setup.capacity);
+      rows[k].as_calibrated = Simulate(program, Durations(program, costs), conditions, scratch).makespan;
+    }
+  }
+
   void PredictByAllModels(const CaseSetup& setup, const std::vector<ValidationRow>& rows) {
     const std::vector<StepModel>& models = StepModels();
     if (models_.empty()) {
       for (const StepModel& model : models) models_.push_back({model.name, model.description, {}});
+      if (device_.AnyPace()) models_.push_back({"as calibrated", "at the pace at which the profile was measured", {}});
     }
     for (std::size_t k = 0; k < rows.size(); ++k) {
       if (!rows[k].Measured()) continue;
@@ -258,32 +222,10 @@ class Validation {
         const Nanos time = models[m].predict(*contender.evaluation, *contender.plan, problem);
         models_[m].predicted.push_back(static_cast<double>(time));
       }
+      if (!device_.AnyPace()) continue;
+      models_.back().predicted.push_back(
+          static_cast<double>(rows[k].as_calibrated > 0 ? rows[k].as_calibrated : rows[k].predicted));
     }
-  }
-
-  void NoteFailures(const ValidationCase& place, const ValidationRow& row) {
-    const std::string where = fmt::format("{} at batch {} with {}, {}", place.network, place.batch,
-                                          FormatBytes(place.memory_limit), row.strategy);
-    if (row.failed) {
-      result_.failures.push_back(fmt::format("{} {}: {}", where, row.refused ? "not run" : "failed", row.reason));
-    }
-    if (!row.feasible || row.failed) return;
-    if (row.measured_peak > row.predicted_peak) {
-      result_.failures.push_back(fmt::format("{}: byte {} of the arena was written; the highest address is {}", where,
-                                             row.measured_peak, row.predicted_peak));
-    }
-    if (row.numerics.kind == Numerics::Kind::kDiffers) NoteNumerics(where, row.numerics);
-  }
-
-  void NoteNumerics(const std::string& where, const Numerics& numerics) {
-    const double tolerance = host_.numerics_tolerance;
-    if (tolerance > 0 && numerics.largest_difference <= tolerance) {
-      result_.set.notes.push_back(fmt::format("{}: not in-core training's bits: {} differs by {:.2g}, {:.2g} allowed",
-                                              where, numerics.tensor, numerics.largest_difference, tolerance));
-      return;
-    }
-    result_.failures.push_back(fmt::format("{}: computes something else than in-core training: {} differs by {:.2g}",
-                                           where, numerics.tensor, numerics.largest_difference));
   }
 
   void AddResult(ResultRow result, const ValidationRow& row) {
@@ -301,6 +243,7 @@ class Validation {
           "slower",
           load_, load));
     }
+    Note(device_.Drift());
     SummariseSet(result_.set);
     result_.set.falsification = Falsify(result_.set, models_, options_.seed);
     result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models_), options_.seed);
@@ -310,10 +253,9 @@ class Validation {
   const ValidateHost& host_;
   const ValidateOptions& options_;
   const ValidateWatcher& watcher_;
-  std::map<std::string, DeviceOffers> offers_;  // by profile; empty: no device can be asked
-  std::vector<MeasuredLink> links_;             // by machine
-  std::deque<Plan> plans_;                      // random ones; addresses stay
-  std::deque<Evaluation> evaluations_;          // theirs, and those of rows without one
+  DeviceAsFound device_;
+  std::deque<Plan> plans_;              // random ones; addresses stay
+  std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
   std::vector<ModelPredictions> models_;
   double load_ = -1;  // at the start
   Validated result_;

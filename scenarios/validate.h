@@ -2,11 +2,11 @@
 //
 // Order of things: the device is asked which algorithms it offers for the steps' convolutions, and with which
 // workspaces (calibrate/device_costs.h), so that no plan grants less than it takes; everything is planned once under
-// the profile's link, which shows whether every place has a strategy that fits; then the link is measured at each rate
-// the scenario states, everything is planned again under the curves found, random plans are drawn, and the cases are
-// run one by one.
+// the profile's link, which shows whether every place has a strategy that fits; then it is measured how fast the device
+// computes now (calibrate/pace.h) and the link at each rate the scenario states, everything is planned again at that
+// pace under the curves found, random plans are drawn, and the cases are run one by one.
 //
-// Tested by validate_scenario_test and cli_validate_test (tests/).
+// Tested by cli_validate_test and cli_validate_cpu_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_H_
 
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/bench_run.h"
 #include "calibrate/clock.h"
 #include "calibrate/device.h"
 #include "calibrate/device_costs.h"
@@ -43,6 +44,12 @@ struct DeviceTerms {
 // For a network, as the profile says that its device computes.
 using DeviceMaker = std::function<OpenDevice(const Network& network, const Machine& profile, const DeviceTerms& terms)>;
 
+// A device opened for measuring, and networks whose launches profiles of it usually hold.
+struct PaceBench {
+  std::unique_ptr<BenchTarget> target;
+  std::vector<std::shared_ptr<const BenchNetwork>> networks{};
+};
+
 // The machine that the device is in.
 struct ValidateHost {
   DeviceMaker make;
@@ -60,6 +67,8 @@ struct ValidateHost {
   // What the device offers, computing as the profile says. Called, and asked, on the caller's thread before anything is
   // planned. Empty: the profile's own workspaces and algorithms are believed.
   std::function<AskDevice(const Machine& profile)> algorithms{};
+  // To measure how fast it computes now. Not called for profiles without measured launches. Empty: as the profile says.
+  std::function<PaceBench(const Machine& profile)> bench{};
   ProcessMemory* memory = nullptr;                     // nullptr: process memory is not looked at
   std::function<double()> load = [] { return -1.0; };  // average number of threads that want a core; < 0: unknown
 };

@@ -155,7 +155,7 @@ std::vector<std::string> NotesOf(const BenchReport& report, const BenchJournal& 
 }
 
 void Summarise(const Command& command, const BenchReport& report, const BenchFacts& facts, const BenchJournal& journal,
-               Console& console) {
+               const std::vector<std::string>& not_measured, Console& console) {
   console.err << fmt::format(
       "{}: {} samples measured, {} of them noisy; {} were in the journal; {} left out for time\n", journal.path(),
       report.measured, report.noisy, journal.resumed(), report.left_out);
@@ -164,7 +164,9 @@ void Summarise(const Command& command, const BenchReport& report, const BenchFac
         "warning: the machine is busy (load {:.1f} on {} cores); calibrate again when it is not\n",
         MedianLoad(journal.samples()), facts.cores);
   }
-  for (const std::string& refused : report.refused) console.err << "not measured: " << refused << "\n";
+  for (const auto* list : {&not_measured, &report.refused}) {
+    for (const std::string& what : *list) console.err << "not measured: " << what << "\n";
+  }
   console.err << fmt::format("{}: profile written{}\n", command.out,
                              report.stopped ? "; interrupted: --resume goes on" : "");
 }
@@ -209,7 +211,7 @@ ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, cons
   const BenchReport report = RunBench(setup.plan, *setup.target, clock, run, journal, writer);
   writer.ClearLine();
   writer.Write(NotesOf(report, journal), kFolds);
-  Summarise(command, report, setup.facts, journal, console);
+  Summarise(command, report, setup.facts, journal, setup.not_measured, console);
   return report.stopped ? kExitInterrupted : kExitDone;
 }
 

@@ -101,6 +101,18 @@ std::string LawsText(const Device& device) {
   return table.Text();
 }
 
+// The cheapest and the dearest stand for all.
+std::string LaunchesText(const HostCosts& costs) {
+  if (costs.launches.empty()) return "";
+  const auto [least, most] = std::minmax_element(costs.launches.begin(), costs.launches.end(),
+                                                 [](const auto& a, const auto& b) { return a.time < b.time; });
+  const auto text = [](const LaunchCost& cost) {
+    return fmt::format("{} ({} {})", FormatDuration(cost.time), cost.op, cost.pass);
+  };
+  return fmt::format("  launch by op and pass, {} of them: {} to {} {}\n", costs.launches.size(), text(*least),
+                     text(*most), SourceText(costs.launches_source));
+}
+
 std::string DeviceText(const Device& d) {
   std::string text = fmt::format("device {}\n", d.name);
   text +=
@@ -111,7 +123,7 @@ std::string DeviceText(const Device& d) {
   text += fmt::format("  launch {}, copy {}, synchronisation {} {}\n", FormatDuration(d.host_costs.kernel_launch),
                       FormatDuration(d.host_costs.copy_submit), FormatDuration(d.host_costs.sync),
                       SourceText(d.host_costs.source));
-  return text + LawsText(d);
+  return text + LaunchesText(d.host_costs) + LawsText(d);
 }
 
 std::string ShowMachine(const Command& command) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "model/launch_costs.h"
+
 namespace spillway {
 
 bool Conditions::Contention() const {
@@ -52,7 +54,9 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
   if (runtime.pool == PoolKind::kAddresses) conditions.compaction = CompactionCostOf(costs);
   conditions.blocking_copies = runtime.blocking_copies;
   for (const Link& link : machine.links) conditions.duplex_factor.push_back(link.duplex_factor);
+  const LaunchCosts& issue = costs.launch_costs();
   for (const Launch& launch : program.launches) {
+    if (issue.differ()) conditions.launch_cost.push_back(issue.Of(launch.kind, launch.pass) + runtime.framework_time);
     conditions.copy_slowdown.push_back(costs.Kernel(launch).copy_slowdown);
   }
   return conditions;

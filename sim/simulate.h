@@ -26,6 +26,8 @@ struct CompactionCost {
 struct Conditions {
   // By Opcode, before the instruction is issued; of a kHostSync: after the wait, to wake up.
   std::array<Nanos, kOpcodes> host_cost{};
+  // By launch, of a kKernel in place of host_cost; empty = one figure holds for all kernels.
+  std::vector<Nanos> launch_cost = {};
   Bytes pool_capacity = 0;           // Programs of a pool only; 0 = unlimited
   PoolKind pool = PoolKind::kBytes;  // kAddresses: the event engine only
   CompactionCost compaction;         // of a pool with addresses
@@ -33,6 +35,11 @@ struct Conditions {
   std::vector<double> duplex_factor;  // by link; empty or 1 = none
   std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
+  // The host does everything in no time.
+  void DropHostCosts() {
+    host_cost.fill(0);
+    launch_cost.clear();
+  }
   bool Blocks(const Copy& copy) const {
     return blocking_copies == BlockingCopies::kAll ||
            (blocking_copies == BlockingCopies::kSwapOuts && copy.direction == Direction::kDeviceToHost);

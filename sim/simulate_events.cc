@@ -94,7 +94,7 @@ class Events {
     bool any = false;
     for (; issued_ < program_.code.size() && awaited_ == kNoInstruction; ++issued_, any = true) {
       const Instruction in = program_.code[issued_];
-      if (!paid_ && in.opcode != Opcode::kHostSync) host_ += CostOf(in.opcode);
+      if (!paid_ && in.opcode != Opcode::kHostSync) host_ += IssueCost(in);
       paid_ = true;  // even if it has to be tried again
       if (!HostGoesOn(in)) break;
       paid_ = false;
@@ -104,6 +104,10 @@ class Events {
     return any;
   }
 
+  Nanos IssueCost(Instruction in) const {
+    const bool by_launch = in.opcode == Opcode::kKernel && !conditions_.launch_cost.empty();
+    return by_launch ? conditions_.launch_cost[program_.kernels[in.arg].launch] : CostOf(in.opcode);
+  }
   Nanos CostOf(Opcode opcode) const { return conditions_.host_cost[static_cast<std::size_t>(opcode)]; }
 
   bool HostGoesOn(Instruction in) {

@@ -46,7 +46,8 @@ struct ValidationRow {
   bool failed = false;   // it is feasible and did not run to its end
   bool refused = false;  // failed before it began: the library does not compute one of its kernels
 
-  Nanos predicted = 0;
+  Nanos predicted = 0;                          // at the pace measured
+  Nanos as_calibrated = 0;                      // at the profile's own; 0: no pace was measured
   std::vector<std::vector<double>> step_times;  // nanoseconds, by round
   double measured = 0;                          // their median
   double measured_low = 0, measured_high = 0;   // 95 % interval of it
@@ -71,11 +72,23 @@ struct MeasuredLink {
   double duplex_factor = 1;
 };
 
+// How fast the device computed before anything was predicted, against when its profile was measured
+// (calibrate/pace.h): factors on kernel times.
+struct PaceGroup {
+  double factor = 1, low = 0, high = 0;  // 95 % interval; both 0: not measured
+  int launches = 0;                      // that were measured again
+};
+struct MeasuredPace {
+  PaceGroup products, others;  // convolutions and linear; all other ops
+  bool Known() const { return products.high > 0 || others.high > 0; }
+};
+
 struct ValidationCase {
   std::string scenario, network, network_base, machine, device;
   std::int64_t batch = 0;
   Bytes memory_limit = 0;
   MeasuredLink link;
+  MeasuredPace pace;
   double in_core = 0;  // measured in an arena as large as it takes; 0 = not run
   double in_core_predicted = 0;
   ErrorSplit in_core_split;
@@ -83,6 +96,8 @@ struct ValidationCase {
   // What the rows come to.
   double tau = 0;          // Kendall's tau-b of predicted against measured, strategies and random plans together
   std::int64_t pairs = 0;  // compared for it
+  // Of all pairs those whose measured times differ beyond noise, and how many of them are predicted in that order.
+  std::int64_t clear_pairs = 0, clear_right = 0;
   std::string best_predicted, best_measured;  // strategies
   double regret = 0;                          // measured time of the one predicted best / best measured - 1
   double regret_low = 0, regret_high = 0;     // 95 % interval
@@ -122,9 +137,10 @@ struct ValidationSet {
   // The same with one factor per case for each model, the median of measured / predicted there: what is left is how far
   // it tells plans apart.
   std::vector<FalsificationRow> scaled_falsification;
-  double tau = 0;                     // over pairs within cases
-  int best_or_noise = 0, judged = 0;  // cases
-  double median_replay = 0;           // of |replay - 1|
+  double tau = 0;                                 // over pairs within cases
+  std::int64_t clear_pairs = 0, clear_right = 0;  // as in ValidationCase, summed
+  int best_or_noise = 0, judged = 0;              // cases
+  double median_replay = 0;                       // of |replay - 1|
   std::vector<std::string> notes;
 };
 

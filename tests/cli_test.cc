@@ -227,6 +227,23 @@ TEST_CASE("list and show") {
   CHECK(Contains(Spillway({"show", "strategy", "pooch"}).out, "paper: "));
 }
 
+TEST_CASE("show tells what launches cost in one line, where they differ") {
+  const TemporaryFolder folder("show-launches");
+  Machine machine = LoadMachine("v100-x86-pcie3");
+  HostCosts& costs = machine.devices[0].host_costs;
+  costs.launches = {{.op = "batch_norm", .pass = "backward", .time = 14'000},
+                    {.op = "relu", .pass = "forward", .time = 4100},
+                    {.op = "convolution", .pass = "forward", .time = 9200}};
+  costs.launches_source = {Source::Kind::kMeasured, "made up"};
+  const Outcome outcome = Spillway({"show", "machine", folder.Write("mine.yaml", MachineToYaml(machine))});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(Contains(outcome.out,
+                 "\n  launch by op and pass, 3 of them: 4.10 us (relu forward) to 14.0 us (batch_norm backward) "
+                 "[measured: made up]\n"));
+  CHECK_FALSE(Contains(Spillway({"show", "machine", "v100-x86-pcie3"}).out, "launch by op"));
+}
+
 TEST_CASE("show refuses a profile that no run would accept") {
   const TemporaryFolder folder("show-machine");
   Machine machine = LoadMachine("unit");

@@ -1,10 +1,14 @@
 // spillway validate as a user meets it, on a device in virtual time: what is printed, written and returned.
 #include <catch2/catch.hpp>
+#include <set>
 #include <utility>
 
+#include "hw/measured_op_text.h"
 #include "model/kernel_form.h"
+#include "model/launch_text.h"
 #include "scenarios/validate.h"
 #include "tests/command_line.h"
+#include "tests/paced_target.h"
 #include "tests/scripted_device.h"
 #include "tests/temporary_folder.h"
 
@@ -19,6 +23,7 @@ struct Reality {
   std::vector<double> rates{};  // of the devices made
   double drift = 0;             // what the loss, 1 in-core, is more with any plan
   double tolerance = 0;         // of numerics
+  bool bench = false;           // the device can be timed again
 };
 
 ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostModel& costs) {
@@ -38,9 +43,12 @@ ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostMod
 
 class Folder {
  public:
-  Folder() : folder_("validate") {
+  enum class Profile { kModels, kMeasured };
+  explicit Folder(Profile profile = Profile::kModels) : folder_("validate") {
     // The unit machine as a processor.
-    std::string text = MachineToYaml(LoadMachine("unit"));
+    Machine unit = LoadMachine("unit");
+    if (profile == Profile::kMeasured) AddMeasured(unit);
+    std::string text = MachineToYaml(unit);
     for (auto at = text.find("gpu0"); at != std::string::npos; at = text.find("gpu0")) text.replace(at, 4, "cpu0");
     folder_.Write("cpu.yaml", text);
     machine_ = LoadMachine(folder_.Path("cpu.yaml"));
@@ -60,6 +68,11 @@ class Folder {
     ValidateHost host;
     host.numerics_tolerance = reality->tolerance;
     if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
+    if (reality->bench) {
+      host.bench = [reality](const Machine& profile) {
+        return PaceBench{std::make_unique<PacedTarget>(profile, [reality](const Launch&) { return reality->kernels; })};
+      };
+    }
     host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {
       const double rate = terms.link_rate;
       reality->rates.push_back(rate);
@@ -84,6 +97,22 @@ class Folder {
   const TemporaryFolder& folder() const { return folder_; }
 
  private:
+  // The network's launches, timed at what the unit machine's law says.
+  static void AddMeasured(Machine& machine) {
+    const CostModel costs(machine);
+    std::set<std::string> known;
+    std::vector<MeasuredOp> measured;
+    for (const Op& op : BuildTrainingStep(BuildZooNetwork("cifar-resnet20", {.batch = 2})).ops) {
+      Launch launch = LaunchOf(op);
+      if (op.kind == OpKind::kConvolution) launch.algorithm = AlgorithmByName(op.kind, op.pass, "direct");
+      measured.push_back(MeasuredOpOf(launch));
+      measured.back().time = std::max<Nanos>(1, costs.Kernel(LaunchOf(op)).time);
+      if (!known.insert(MeasuredKey(measured.back())).second) measured.pop_back();
+    }
+    machine.devices[0].measured = std::move(measured);
+    machine.devices[0].measured_source = {Source::Kind::kMeasured, "a test"};
+  }
+
   TemporaryFolder folder_;
   Machine machine_;
 };
@@ -125,6 +154,29 @@ TEST_CASE("random plans are drawn per network and shared out among its cases") {
   CHECK(CountOf(outcome.out, ",5000000,1000000000,random ") == 3);
   CHECK(CountOf(outcome.out, ",5500000,1000000000,random ") == 4);
   CHECK(CountOf(outcome.out, ",bitwise,") == 4 + 7);
+}
+
+TEST_CASE("a device that is slower than when it was calibrated: predictions are for the pace of now") {
+  const Folder f(Folder::Profile::kMeasured);
+  Reality reality;
+  reality.kernels = 1.25;
+  const std::string out = f.folder().Path("out");
+  const Outcome as_it_was = f.Run(kLimit, {"--strategies", "recompute-all"}, &reality);
+  CHECK_THAT(as_it_was.out, Catch::Contains("strategies, networks seen in calibration       1  -20.0 %"));
+  CHECK_THAT(as_it_was.out, !Catch::Contains("kernels now") && !Catch::Contains("\nas calibrated"));
+
+  reality.bench = true;
+  const Outcome now = f.Run(kLimit, {"--strategies", "recompute-all", "--out", out}, &reality);
+  INFO(now.out << now.err);
+  CHECK(now.status == kExitDone);
+  CHECK_THAT(now.out, Catch::Contains("kernels now, times those of the profile: products 1.25 (1.25 to 1.25), others "
+                                      "1.25 (1.25 to 1.25); 32 launches timed again\n"));
+  CHECK_THAT(now.out, Catch::Contains("all strategies, at the pace of the calibration     1  -20.0 %"));
+  CHECK_THAT(now.out, Catch::Contains("times of products changed by +0.0 %, of other kernels by +0.0 %\n"));
+  CHECK_THAT(now.out, Catch::Contains("\nas calibrated "));
+  const std::string csv = f.folder().Read("out/validation.csv");
+  CHECK(CountOf(csv, ",1.2500,1.2500,") == 1);
+  CHECK_THAT(now.out, Catch::Contains("strategies, networks seen in calibration           1   +0.0 %"));
 }
 
 TEST_CASE("every link rate is measured, and predicted with") {

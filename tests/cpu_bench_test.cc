@@ -7,22 +7,12 @@
 #include "calibrate/cpu/bench_streams.h"
 #include "calibrate/cpu/bench_target.h"
 #include "calibrate/steady_clock.h"
-#include "model/network_builder.h"
+#include "tests/bench_network.h"
 
 namespace spillway {
 namespace {
 
 constexpr Bytes kReach = kMiB;
-
-// Maps of 4 KiB (2 x 8 x 8 x 8 floats) and smaller.
-Network Everything() {
-  NetworkBuilder b("everything", {.n = 2, .c = 8, .h = 8, .w = 8});
-  LayerId x = b.ConvolutionNormRelu("conv1", kNetworkInput, Square(8, 3, 1, 1));
-  x = b.MaxPool("pool", b.Lrn("lrn", b.ConvolutionRelu("conv2", x, Square(8, 3, 1, 1))), Square(0, 2, 2));
-  const LayerId left = b.Convolution("left", x, Square(8, 1));
-  x = b.Concat("joined", {b.AddUp("sum", {left, x}), left});
-  return b.Loss(b.Linear("fc", b.Dropout("drop", b.AveragePool("average", x, Square(0, 2, 2)), 0.5), 10));
-}
 
 OpId Find(const TrainingStep& step, const std::string& name) {
   for (std::size_t id = 0; id < step.ops.size(); ++id) {
@@ -51,7 +41,7 @@ LoopOptions Once() {
 }  // namespace
 
 TEST_CASE("operands are fresh or not as the step leaves them") {
-  const Network network = Everything();
+  const Network network = EveryOp();
   const TrainingStep step = BuildTrainingStep(network);
   // The ReLU reads what the batch norm before it wrote; its own result nobody has touched.
   const OpId relu = Find(step, "relu_conv1:forward");
@@ -75,7 +65,7 @@ TEST_CASE("operands are fresh or not as the step leaves them") {
 }
 
 TEST_CASE("every op of a step can be measured, whatever state its operands are in") {
-  const auto network = MakeBenchNetwork("everything", Everything(), {});
+  const auto network = MakeBenchNetwork("everything", EveryOp(), {});
   const SteadyClock clock;
   const ThreadClock own;
   CpuKernels kernels;
@@ -96,7 +86,7 @@ TEST_CASE("every op of a step can be measured, whatever state its operands are i
 }
 
 TEST_CASE("more sets than the ring holds are never asked for") {
-  const auto network = MakeBenchNetwork("everything", Everything(), {});
+  const auto network = MakeBenchNetwork("everything", EveryOp(), {});
   CpuKernels kernels;
   BenchMemory memory(16 * kKiB, 4 * kKiB);
   KernelSubject subject(*network, 0, 0, BenchProtocol::kStep, kernels, memory);
@@ -113,7 +103,7 @@ TEST_CASE("the target measures kernels, copies and host calls") {
   CpuBenchTarget target({.link_rate = 4, .version = "test"}, clock);
   CHECK(target.Identity().driver.find("link 4 GB/s") != std::string::npos);
   CHECK(target.Identity().driver.find(CpuLibrary()) != std::string::npos);
-  const auto network = MakeBenchNetwork("everything", Everything(), {});
+  const auto network = MakeBenchNetwork("everything", EveryOp(), {});
   int kinds = 0;
   for (const BenchItem& item : MakeBenchPlan({network}, {}, {.quick = true})) {
     const bool first = item.group != BenchGroup::kAgain && item.bytes <= kMiB;

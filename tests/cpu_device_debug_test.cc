@@ -6,6 +6,7 @@
 
 #include "calibrate/cpu/canary.h"
 #include "tests/cpu_copies.h"
+#include "tests/device_contract.h"
 
 namespace spillway {
 namespace {
@@ -20,32 +21,8 @@ TEST_CASE("the highest byte that changes is found, also when it is freed and fil
 
 TEST_CASE("freed memory is NaN, that of residents is not") {
   CopyCase c;
-  const SwapProgram s;
   CpuDevice device(c.network, {}, kClock);
-  HandSession hand(s.program, &c.step, device);
-  hand.session().debug = true;
-  hand.Begin();
-  const auto read = [&](BufferId buffer) {
-    Numbers numbers(kElements);
-    device.Read(LocationOf(s.program, buffer), std::as_writable_bytes(std::span(numbers)));
-    return numbers;
-  };
-  const auto write = [&](BufferId buffer, const Numbers& numbers) {
-    device.Write(LocationOf(s.program, buffer), std::as_bytes(std::span(numbers)));
-  };
-  write(s.host_in, Input(7));
-  write(s.p, Input(0));
-  for (int k = 0; k < 2; ++k) {
-    device.BeginStep();
-    CHECK(std::isnan(read(s.host_y)[3]));  // left by the last step, and of no resident
-    hand.GiveAll();
-    device.EndStep();
-    CHECK(read(s.p) == Input(7));
-    CHECK(read(s.host_y) == Input(7));
-    for (const BufferId freed : {s.y, s.again, s.z}) {
-      for (const float number : read(freed)) CHECK(std::isnan(number));
-    }
-  }
+  CheckNothingIsNan(device, c.step);
 }
 
 // SwapProgram without one of its waits, each copy taking 50 ms and everything 5 ms before.

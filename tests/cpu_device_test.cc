@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/cpu_copies.h"
+#include "tests/device_contract.h"
 
 namespace spillway {
 namespace {
@@ -104,25 +105,20 @@ TEST_CASE("a launch without a step computes what its shape says") {
   CHECK(result == numbers);
 }
 
-TEST_CASE("a device says how it is pinned, and may be ended at any time") {
+TEST_CASE("a device may be ended at any time") {
   CopyCase c;
   CpuDevice device(c.network, {}, kClock);
-  device.End();
-  const SwapProgram s;
-  for (int k = 0; k < 3; ++k) {
+  CheckEndsAtAnyTime(device, c.step);
+}
+
+TEST_CASE("a device says how it is pinned") {
+  CopyCase c;
+  CpuDevice device(c.network, {}, kClock);
+  for (int session = 0; session < 2; ++session) {
+    const SwapProgram s;
     HandSession hand(s.program, &c.step, device);
     hand.Begin();
     CHECK(device.pinning() != "");
-    if (k == 0) continue;  // ended before a step
-    device.BeginStep();
-    if (k == 1) {
-      for (std::uint32_t i = 0; i < s.wait_in; ++i) hand.Give(i);  // ended in the middle of one
-    } else {
-      hand.GiveAll();
-      device.EndStep();
-    }
-    device.End();
-    device.End();
   }
 }
 

@@ -10,10 +10,9 @@
 
 #include "model/kernels/forms.h"
 #include "model/model_cost.h"
+#include "tests/form_values.h"
 
 namespace spillway {
-
-using Values = std::vector<std::pair<std::string, double>>;
 
 constexpr Chip kChip{.peak_flops = 1, .memory_bandwidth = 1, .multiprocessors = 1, .l2_bytes = 1000};
 // Caches of next to nothing: all traffic at the rate of the memory, all filters from beyond the core.
@@ -24,26 +23,8 @@ inline Values With(Values values, const Values& more) {
   return values;
 }
 
-// Start values with some replaced by name, the last of equal names.
-inline std::vector<double> Parameters(const KernelForm& form, const Values& replaced) {
-  std::vector<double> values;
-  for (const FormParameter& p : form.parameters) values.push_back(p.start);
-  for (const auto& [name, value] : replaced) {
-    bool found = false;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (form.parameters[i].name != name) continue;
-      values[i] = value;
-      found = true;
-    }
-    INFO(name);
-    REQUIRE(found);
-  }
-  return values;
-}
-
 inline double TimeOf(const KernelForm& form, const Launch& launch, const Values& replaced, const Chip& chip = kChip) {
-  REQUIRE(form.applies(launch));
-  return form.time(launch, chip, Parameters(form, replaced));
+  return TimeOn(chip, form, launch, replaced);
 }
 
 // 2 samples, c to k channels, h x h pictures, window r, padded to keep the size.

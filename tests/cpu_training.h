@@ -93,6 +93,26 @@ inline Evaluation Tight(const CpuCase& c, const std::string& strategy, Bytes in_
   return {};
 }
 
+// Gives `check` the Program of every strategy that finds a way within less than the in-core peak. Enough of them do, by
+// swapping and by recomputing.
+template <typename Check>
+void ForEachTightProgram(const CpuCase& c, Bytes in_core, const Check& check) {
+  int feasible = 0, swapped = 0, recomputed = 0;
+  for (const Strategy& strategy : Strategies()) {
+    const Evaluation evaluation = Tight(c, strategy.name, in_core);
+    if (!evaluation.feasible) continue;
+    INFO(strategy.name << " within " << evaluation.peak_bytes << " of " << in_core);
+    check(evaluation.program);
+    ++feasible;
+    swapped += evaluation.bytes_out > 0 ? 1 : 0;
+    recomputed += evaluation.recompute_time > 0 ? 1 : 0;
+  }
+  INFO(feasible << " strategies, " << swapped << " swap, " << recomputed << " recompute");
+  CHECK(feasible >= 4);
+  CHECK(swapped >= 2);
+  CHECK(recomputed >= 1);
+}
+
 // What training leaves behind.
 struct Trained {
   ExecuteResult result;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/cuda_copies.h"
+#include "tests/device_contract.h"
 #include "tests/hand_session.h"
 
 namespace spillway {
@@ -157,34 +158,9 @@ TEST_CASE("the highest byte is found to the byte, in arenas of any length") {
 
 TEST_CASE("freed memory is NaN, that of residents is not") {
   CudaCopies c;
-  const SwapProgram s;
   CudaStandIn cuda(Plain());
   CudaDevice device(c.network, {}, cuda, cuda);
-  HandSession hand(s.program, &c.step, device);
-  hand.session().debug = true;
-  hand.Begin();
-  const auto read = [&](BufferId buffer) {
-    Numbers numbers(kElements);
-    device.Read(LocationOf(s.program, buffer), std::as_writable_bytes(std::span(numbers)));
-    return numbers;
-  };
-  const auto write = [&](BufferId buffer, const Numbers& numbers) {
-    device.Write(LocationOf(s.program, buffer), std::as_bytes(std::span(numbers)));
-  };
-  CHECK(std::isnan(read(s.y)[0]));  // before anything was written
-  write(s.host_in, Input(7));
-  write(s.p, Input(0));
-  for (int k = 0; k < 2; ++k) {
-    device.BeginStep();
-    CHECK(std::isnan(read(s.host_y)[3]));  // left by the last step, and of no resident
-    hand.GiveAll();
-    device.EndStep();
-    CHECK(read(s.p) == Input(7));
-    CHECK(read(s.host_y) == Input(7));
-    for (const BufferId freed : {s.y, s.again, s.z}) {
-      for (const float number : read(freed)) CHECK(std::isnan(number));
-    }
-  }
+  CheckNothingIsNan(device, c.step);
 }
 
 TEST_CASE("parameters that are NaN are found out in debug sessions") {
@@ -267,22 +243,7 @@ TEST_CASE("a device may be ended at any time") {
   CudaStandIn cuda(Timed());
   {
     CudaDevice device(c.network, {}, cuda, cuda);
-    device.End();
-    const SwapProgram s;
-    for (int k = 0; k < 3; ++k) {
-      HandSession hand(s.program, &c.step, device);
-      hand.Begin();
-      if (k == 0) continue;  // ended before a step
-      device.BeginStep();
-      if (k == 1) {
-        for (std::uint32_t i = 0; i < s.wait_in; ++i) hand.Give(i);  // ended in the middle of one
-      } else {
-        hand.GiveAll();
-        device.EndStep();
-      }
-      device.End();
-      device.End();
-    }
+    CheckEndsAtAnyTime(device, c.step);
   }
   CHECK(Wrong(cuda) == "");
 }

@@ -3,8 +3,10 @@
 #include <iostream>
 
 #include "calibrate/cuda/load.h"
+#include "calibrate/cuda/owned.h"
+#include "calibrate/device.h"
 #include "hw/document.h"
-#include "tests/cuda_kernel_compare.h"
+#include "tests/cuda_fused.h"
 #include "tests/training_networks.h"
 
 namespace spillway {
@@ -38,6 +40,92 @@ TEST_CASE("the GPU computes every op of training steps as the CPU device does") 
       compare.Run();
     }
   }
+}
+
+// Which algorithms it fuses, and whether with groups and depth, is the library's affair.
+TEST_CASE("the GPU fuses convolution, bias and ReLU to what the CPU device makes of them one by one") {
+  const std::shared_ptr<CudaCalls> calls = Gpu();
+  if (calls == nullptr) return;
+  CpuKernels cpu;
+  CudaStream* const stream = calls->MakeStream(false);
+  for (const FusedShape& test : FusedShapes()) {
+    const std::vector<Values> values = FusedValues(test.shape);
+    const FusedOperands reads(*calls, values, stream);
+    const DeviceBuffer result(*calls, test.shape.out.Elements() * 4);
+    void* const write = result.data();
+    for (const bool relu : {false, true}) {
+      int fused = 0;
+      OpCall call = Call(OpKind::kConvolution, Pass::kForward, test.shape);
+      for (const CudaAlgorithm& algorithm : calls->Algorithms(call)) {
+        INFO(test.name << (relu ? " relu" : "") << " algorithm " << algorithm.algorithm);
+        call.launch.algorithm = algorithm.algorithm;
+        try {
+          const std::unique_ptr<CudaKernel> kernel = calls->PrepareFused(call, relu);
+          const DeviceBuffer workspace(*calls, std::max<Bytes>(kernel->workspace(), 1));
+          kernel->Run(stream, {.reads = reads.places(), .writes = {&write, 1}, .workspace = workspace.data()});
+        } catch (const DeviceError& error) {
+          CHECK(error.fault() == Fault::kRefused);
+          continue;
+        }
+        CHECK(Difference(result.Get<float>(stream), FusedResult(cpu, call, values, relu)) < 1e-3);
+        ++fused;
+      }
+      INFO(test.name << (relu ? " relu" : ""));
+      if (test.name == std::string("plain")) CHECK(fused > 0);
+    }
+  }
+  calls->Destroy(stream);
+}
+
+TEST_CASE("pages of unified memory move by faults, both ways, and hold what was written") {
+  const std::shared_ptr<CudaCalls> calls = Gpu();
+  if (calls == nullptr || !calls->Properties().managed_memory) return;
+  constexpr Bytes kBytes = kMiB;
+  CudaStream* const stream = calls->MakeStream(false);
+  auto* const managed = static_cast<float*>(calls->MallocManaged(kBytes));
+  const DeviceBuffer result(*calls, kBytes);
+  const std::size_t count = static_cast<std::size_t>(kBytes) / sizeof(float);
+  for (std::size_t i = 0; i < count; ++i) managed[i] = static_cast<float>(i) - 1000;
+  Launch relu;
+  relu.kind = OpKind::kRelu;
+  relu.shape.in = relu.shape.out = {.n = 1, .c = static_cast<std::int64_t>(count)};
+  const std::unique_ptr<CudaKernel> kernel = calls->Prepare(CallOf(relu));
+  void* const reads[] = {managed};
+  void* const writes[] = {result.data()};
+  for (int times = 0; times < 2; ++times) {
+    kernel->Run(stream, {.reads = reads, .writes = writes});
+    const std::vector<float> values = result.Get<float>(stream);
+    CHECK(values[999] == 0);
+    CHECK(values[count - 1] == static_cast<float>(count - 1) - 1000);
+    calls->TouchOnHost(managed, kBytes);
+  }
+  calls->Free(managed);
+  calls->Destroy(stream);
+}
+
+TEST_CASE("two GPUs copy to each other, straight where they can and through the host") {
+  const std::shared_ptr<CudaCalls> calls = Gpu();
+  if (calls == nullptr || calls->DeviceCount() < 2) return;
+  constexpr Bytes kBytes = kMiB;
+  CudaStream* const stream = calls->MakeStream(false);
+  const DeviceBuffer from(*calls, kBytes), back(*calls, kBytes);
+  void* const there = calls->MallocOn(1, kBytes);
+  const Values values = RandomValues(static_cast<std::size_t>(kBytes) / sizeof(float), 1);
+  const auto copy_there_and_back = [&] {
+    calls->Fill(back.data(), 0, kBytes, stream);
+    calls->CopyPeer(there, 1, from.data(), 0, kBytes, stream);
+    calls->CopyPeer(back.data(), 0, there, 1, kBytes, stream);
+    return back.Get<float>(stream) == values;
+  };
+  calls->Copy(from.data(), values.data(), kBytes, Direction::kHostToDevice, stream);
+  CHECK(copy_there_and_back());
+  if (calls->CanAccessPeer(0, 1) && calls->CanAccessPeer(1, 0)) {
+    const OwnedPeerAccess one(*calls, 0, 1), other(*calls, 1, 0);
+    CHECK(!calls->EnablePeerAccess(0, 1));
+    CHECK(copy_there_and_back());
+  }
+  calls->FreeOn(1, there);
+  calls->Destroy(stream);
 }
 
 TEST_CASE("the GPU spins for as long as it is told, and holds until the flag is set") {

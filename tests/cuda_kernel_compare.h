@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "calibrate/cuda/calls.h"
+#include "hw/measured_op_text.h"
 #include "model/kernel_form.h"
+#include "model/launch_text.h"
 #include "tests/cpu_step_runner.h"
 
 namespace spillway {
@@ -62,6 +64,8 @@ class StepCompare {
   StepCompare(const StepCompare&) = delete;
   StepCompare& operator=(const StepCompare&) = delete;
 
+  // Convolutions that have the same launch as one before run on the CPU alone.
+  void EachConvolutionOnce() { once_ = true; }
   const TrainingStep& step() const { return cpu_.step(); }
   int compared() const { return compared_; }
 
@@ -78,6 +82,8 @@ class StepCompare {
   void RunOp(OpId id) {
     const Op& op = step().ops[static_cast<std::size_t>(id)];
     const OpCall call = CallOf(network_, step(), id);
+    const bool once = once_ && op.kind == OpKind::kConvolution;
+    if (once && !seen_.insert(MeasuredKey(MeasuredOpOf(call.launch))).second) return cpu_.Run(id, id + 1);
     std::vector<std::int32_t> algorithms{call.launch.algorithm};
     for (const CudaAlgorithm& algorithm : calls_.Algorithms(call)) algorithms.push_back(algorithm.algorithm);
     std::vector<std::vector<Values>> results;  // by algorithm, then write
@@ -180,6 +186,8 @@ class StepCompare {
   std::set<TensorId> deviations_;  // what only the device that saved it understands
   std::vector<unsigned char> masks_;
   int compared_ = 0;
+  bool once_ = false;
+  std::set<std::string> seen_;
 };
 
 }  // namespace spillway

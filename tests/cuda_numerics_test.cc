@@ -5,41 +5,15 @@
 #include <cmath>
 #include <cstring>
 
-#include "calibrate/cuda/device.h"
 #include "calibrate/validate_numerics.h"
-#include "sim/layout.h"
-#include "sim/lower.h"
-#include "tests/cpu_training.h"
-#include "tests/cuda_stand_in.h"
-#include "tests/random_plan.h"
+#include "tests/cuda_training.h"
+#include "tests/random_programs.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
 namespace {
 
 constexpr int kIterations = 3;
-
-// As Train() of cpu_training.h.
-Trained TrainCuda(const CpuCase& c, const Program& program, ExecuteOptions options = {}, StandInOptions stand_in = {},
-                  const CudaDeviceOptions& cuda_options = {}) {
-  CudaStandIn cuda(std::move(stand_in));
-  TrainingValues values(c.step, cuda_options.seed);
-  options.values = &values;
-  Trained trained;
-  {
-    CudaDevice device(c.network, cuda_options, cuda, cuda);
-    trained.result = Execute(program, &c.step, device, cuda, options);
-    trained.losses = device.losses();
-    trained.statistics = device.running_statistics();
-  }
-  for (std::size_t t = 0; t < c.step.tensors.size(); ++t) {
-    const std::vector<std::byte>& bytes = values.Result(static_cast<TensorId>(t));
-    if (!bytes.empty()) trained.tensors[c.step.tensors[t].name] = bytes;
-  }
-  CHECK(cuda.leaks() == "");
-  CHECK(cuda.violations() == std::vector<std::string>{});
-  return trained;
-}
 
 TEST_CASE("in core, the CUDA device trains as the CPU device does") {
   const SmallNetwork& entry = GENERATE(from_range(kNetworks));
@@ -86,38 +60,19 @@ TEST_CASE("every strategy trains as in core") {
   const CpuCase c(entry.build(), StepOptionsByName(entry.options));
   const Evaluation in_core = c.InCore();
   const Trained reference = Train(c, in_core.program, {.iterations = kIterations});
-  int feasible = 0, swapped = 0, recomputed = 0;
-  for (const Strategy& strategy : Strategies()) {
-    const Evaluation evaluation = Tight(c, strategy.name, in_core.peak_bytes);
-    if (!evaluation.feasible) continue;
-    INFO(entry.name << ' ' << strategy.name << " within " << evaluation.peak_bytes << " of " << in_core.peak_bytes);
-    CheckSame(c, reference, evaluation.program, 7);
-    ++feasible;
-    swapped += evaluation.bytes_out > 0 ? 1 : 0;
-    recomputed += evaluation.recompute_time > 0 ? 1 : 0;
-  }
-  CHECK(feasible >= 4);
-  CHECK(swapped >= 2);
-  CHECK(recomputed >= 1);
+  INFO(entry.name);
+  ForEachTightProgram(c, in_core.peak_bytes, [&](const Program& program) { CheckSame(c, reference, program, 7); });
 }
 
 TEST_CASE("random plans train as in core, on all runtimes that execute") {
   Random random(17);
-  const Runtime runtimes[] = {{},
-                              {.copy_streams = 1},
-                              {.copy_chunk = 64 * kKiB},
-                              {.barrier = Barrier::kOp},
-                              {.barrier = Barrier::kPhase, .host_syncs = HostSyncs::kBackwardLayer}};
   for (const SmallNetwork& entry : kNetworks) {
     const CpuCase c(entry.build(), StepOptionsByName(entry.options));
     const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
-    const StepTables tables(c.step, c.costs);
-    for (const Runtime& runtime : runtimes) {
-      Program program = Lower(RandomPlan(c.step, runtime, 20 + 10 * random.Below(6), random), tables, 0).program;
-      Layout(program);
+    ForEachRandomProgram(c.step, c.costs, random, [&](const Program& program) {
       INFO(entry.name);
       CheckSame(c, reference, program, 1 + random.Below(1000));
-    }
+    });
   }
 }
 

@@ -7,11 +7,9 @@
 
 #include "model/hash.h"
 #include "sim/evaluate.h"
-#include "sim/layout.h"
-#include "sim/lower.h"
 #include "sim/margin.h"
 #include "tests/cuda_copies.h"
-#include "tests/random_plan.h"
+#include "tests/random_programs.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
@@ -185,20 +183,12 @@ TEST_CASE("every strategy's Programs run as they are simulated") {
 
 TEST_CASE("random plans run as they are simulated, on all runtimes that execute") {
   Random random(11);
-  const Runtime runtimes[] = {{},
-                              {.copy_streams = 1},
-                              {.copy_chunk = 64 * kKiB},
-                              {.barrier = Barrier::kOp},
-                              {.barrier = Barrier::kPhase, .host_syncs = HostSyncs::kBackwardLayer}};
   for (const SmallNetwork& entry : kNetworks) {
     const OrderCase c(entry);
-    const StepTables tables(c.step, *c.costs);
-    for (const Runtime& runtime : runtimes) {
-      Program program = Lower(RandomPlan(c.step, runtime, 20 + 10 * random.Below(6), random), tables, 0).program;
-      Layout(program);
+    ForEachRandomProgram(c.step, *c.costs, random, [&](const Program& program) {
       INFO(entry.name);
       CheckAsPredicted(c, program);
-    }
+    });
   }
 }
 

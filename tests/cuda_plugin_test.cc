@@ -1,66 +1,17 @@
-// The CUDA plugin's sources against a fake of the C libraries (cuda_fake_c/): wrong arguments, descriptors and factors
-// show here without a GPU.
+// The CUDA plugin's calls against a fake of the C libraries (cuda_fake_c/): algorithms, refusals, failures, memory and
+// streams. What its kernels compute is in cuda_plugin_numbers_test.
 #include <catch2/catch.hpp>
 
-#include "calibrate/cuda/plugin/entry.h"
 #include "calibrate/cuda/plugin/nvml.h"
 #include "calibrate/cuda/plugin/runtime_calls.h"
-#include "tests/cuda_fake_c/fake.h"
 #include "tests/cuda_kernel_compare.h"
-#include "tests/training_networks.h"
-
-extern "C" int SpillwayCudaInterface();
-extern "C" void SpillwayMakeCudaCalls(int device, const spillway::cuda::PluginHost& host,
-                                      std::shared_ptr<spillway::CudaCalls>& calls);
+#include "tests/cuda_plugin_fake.h"
 
 namespace spillway {
 namespace {
 
 using Catch::Contains;
 using cuda_fake::TheState;
-
-std::string TextOf(const Launch& launch) { return std::string("<") + OpKindName(launch.kind) + ">"; }
-
-std::shared_ptr<CudaCalls> Make(int device = 0) {
-  std::shared_ptr<CudaCalls> calls;
-  SpillwayMakeCudaCalls(device, {.launch_text = TextOf}, calls);
-  return calls;
-}
-
-// Calls for one test; everything is given back at its end.
-class Fake {
- public:
-  Fake() {
-    TheState() = {};
-    calls = Make();
-  }
-  ~Fake() {
-    calls.reset();
-    CHECK(TheState().device.empty());
-    CHECK(TheState().host.empty());
-    CHECK(TheState().objects == 0);
-  }
-  Fake(const Fake&) = delete;
-  Fake& operator=(const Fake&) = delete;
-  std::shared_ptr<CudaCalls> calls;
-};
-
-void FailNext(const char* function, int status) {
-  TheState().fail_function = function;
-  TheState().fail_status = status;
-}
-
-// What the call throws.
-template <typename Function>
-DeviceError ErrorOf(Function function) {
-  try {
-    function();
-  } catch (const DeviceError& error) {
-    return error;
-  }
-  FAIL("no DeviceError");
-  return {Fault::kFailed, 0, ""};
-}
 
 OpShape ConvolutionShape() {
   return {.in = {.n = 2, .c = 4, .h = 6, .w = 5},
@@ -69,161 +20,10 @@ OpShape ConvolutionShape() {
           .pad = {0, 1, 1}};
 }
 
-struct Case {
-  const char* name;
-  Network (*build)();
-};
-Network ResNet() { return BuildZooNetwork("cifar-resnet20", {.batch = 2, .image = 8}); }
-const std::vector<Case> kCases = {
-    {"everything", Everything}, {"deep", Deep}, {"uneven", Uneven}, {"cifar-resnet20", ResNet}};
-
 }  // namespace
 
-TEST_CASE("the plugin computes every op of training steps as the CPU device does") {
-  const Case& test = GENERATE(from_range(kCases));
-  const Fake fake;
-  std::vector<StepOptions> all = StepOptionTable();
-  all.push_back(all[0]);
-  all.back().inplace_gradient = all.back().inplace_relu = true;
-  for (const StepOptions& options : all) {
-    INFO(test.name << ' ' << options.name);
-    StepCompare compare(*fake.calls, test.build(), options, 2e-5);
-    compare.Run();
-    compare.Run();  // momenta and running statistics are not 0 now
-    CHECK(compare.compared() > 20);
-  }
-}
-
-TEST_CASE("the networks compared have every kind of op and every pass") {
-  std::set<std::pair<OpKind, Pass>> seen, accumulated;
-  for (const Case& test : kCases) {
-    for (const StepOptions& options : StepOptionTable()) {
-      for (const Op& op : BuildTrainingStep(test.build(), options).ops) {
-        seen.insert({op.kind, op.pass});
-        if (op.accumulate) accumulated.insert({op.kind, op.pass});
-      }
-    }
-  }
-  for (const OpKind kind : {OpKind::kBatchNorm, OpKind::kRelu, OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kLrn,
-                            OpKind::kDropout, OpKind::kConcat, OpKind::kSoftmaxLoss}) {
-    INFO(OpKindName(kind));
-    CHECK(seen.count({kind, Pass::kForward}) == 1);
-    CHECK(seen.count({kind, Pass::kBackward}) == 1);
-  }
-  for (const OpKind kind : {OpKind::kConvolution, OpKind::kLinear}) {
-    for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
-      CHECK(seen.count({kind, pass}) == 1);
-    }
-  }
-  CHECK(seen.count({OpKind::kAdd, Pass::kForward}) == 1);
-  CHECK(seen.count({OpKind::kBias, Pass::kForward}) == 1);
-  CHECK(seen.count({OpKind::kBias, Pass::kBackwardBias}) == 1);
-  CHECK(accumulated.count({OpKind::kConvolution, Pass::kBackwardData}) == 1);
-  CHECK(accumulated.count({OpKind::kConcat, Pass::kBackward}) == 1);
-  CHECK(accumulated.size() >= 4);
-}
-
-// Adding to a gradient is rare in networks: every backward op that may do it, on numbers of its own.
-TEST_CASE("results are added to where the call says so") {
-  const Fake fake;
-  CpuKernels cpu;
-  CudaStream* const stream = fake.calls->MakeStream(false);
-  const Shape plain{.n = 2, .c = 5, .h = 4, .w = 6}, half{.n = 2, .c = 5, .h = 2, .w = 3};
-  const OpShape same{.in = plain, .out = plain, .window = {3, 1, 1}};
-  const OpShape pool{.in = plain, .out = half, .window = {1, 2, 2}, .stride = {1, 2, 2}};
-  struct Sum {
-    OpKind kind;
-    Pass pass;
-    OpShape shape;
-    std::vector<std::int64_t> reads;
-    std::int64_t result;
-  };
-  const OpShape linear{.in = plain, .out = {.n = 2, .c = 7}};
-  const std::int64_t whole = plain.Elements(), part = half.Elements(), weight = 5 * 4 * 6 * 7;
-  const std::vector<Sum> sums = {{OpKind::kRelu, Pass::kBackward, same, {whole, whole}, whole},
-                                 {OpKind::kLrn, Pass::kBackward, same, {whole, whole, whole}, whole},
-                                 {OpKind::kMaxPool, Pass::kBackward, pool, {whole, part, part}, whole},
-                                 {OpKind::kAveragePool, Pass::kBackward, pool, {part}, whole},
-                                 {OpKind::kAdd, Pass::kBackward, same, {whole}, whole},
-                                 {OpKind::kBias, Pass::kBackwardBias, same, {whole}, 5},
-                                 {OpKind::kLinear, Pass::kBackwardData, linear, {weight, 14}, whole},
-                                 {OpKind::kLinear, Pass::kBackwardFilter, linear, {whole, 14}, weight}};
-  for (const Sum& sum : sums) {
-    INFO(OpKindName(sum.kind) << ' ' << PassName(sum.pass));
-    const OpCall call = Call(sum.kind, sum.pass, sum.shape, true);
-    std::vector<Values> reads;
-    for (const std::int64_t count : sum.reads) reads.push_back(RandomValues(static_cast<std::size_t>(count), 7));
-    const Values before = RandomValues(static_cast<std::size_t>(sum.result), 8);
-    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-    std::vector<void*> places;
-    for (const Values& values : reads) {
-      buffers.push_back(std::make_unique<DeviceBuffer>(*fake.calls, static_cast<Bytes>(values.size() * sizeof(float))));
-      buffers.back()->Put(values.data(), stream);
-      places.push_back(buffers.back()->data());
-    }
-    DeviceBuffer result(*fake.calls, static_cast<Bytes>(before.size() * sizeof(float)));
-    result.Put(before.data(), stream);
-    void* const write = result.data();
-    fake.calls->Prepare(call)->Run(stream, {.reads = places, .writes = {&write, 1}});
-    const Values expected = Result(cpu, call, reads, before);
-    CHECK(Difference(result.Get<float>(stream), expected) < 2e-5);
-    CHECK(Difference(before, expected) > 1e-3);
-  }
-  fake.calls->Destroy(stream);
-}
-
-TEST_CASE("batch norm normalises by the statistics given in inference") {
-  const Fake fake;
-  CpuKernels cpu;
-  CudaStream* const stream = fake.calls->MakeStream(false);
-  const Shape shape{.n = 3, .c = 4, .h = 2, .w = 5};
-  const OpCall call = Call(OpKind::kBatchNorm, Pass::kForward, {.in = shape, .out = shape, .operands = 0});
-  const std::vector<Values> values{RandomValues(shape, 1), RandomValues(4, 2), RandomValues(4, 3)};
-  Values running = RandomValues(8, 4);
-  for (float& value : running) value = std::abs(value) + 0.5f;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-  std::vector<void*> reads;
-  for (const Values& v : values) {
-    buffers.push_back(std::make_unique<DeviceBuffer>(*fake.calls, static_cast<Bytes>(v.size() * sizeof(float))));
-    buffers.back()->Put(v.data(), stream);
-    reads.push_back(buffers.back()->data());
-  }
-  DeviceBuffer statistics(*fake.calls, 32), result(*fake.calls, shape.Elements() * 4);
-  statistics.Put(running.data(), stream);
-  void* const write = result.data();
-  const std::unique_ptr<CudaKernel> kernel = fake.calls->Prepare(call);
-  kernel->Run(stream, {.reads = reads, .writes = {&write, 1}, .running_statistics = statistics.data()});
-  const Values expected = Result(cpu, call, values, Values(Count(shape)), {.running_statistics = running});
-  CHECK(Difference(result.Get<float>(stream), expected) < 2e-5);
-  CHECK_THROWS_WITH(kernel->Run(stream, {.reads = reads, .writes = {&write, 1}}), Contains("running statistics"));
-  fake.calls->Destroy(stream);
-}
-
-TEST_CASE("an update needs no kernel of our own, dropout does") {
-  const Fake fake;
-  TheState().has_own_kernels = false;
-  CudaStream* const stream = fake.calls->MakeStream(false);
-  const OpShape shape{.in = {.n = 1, .c = 3}, .out = {.n = 1, .c = 3}, .operands = 3};
-  DeviceBuffer gradient(*fake.calls, 12), parameter(*fake.calls, 12), velocity(*fake.calls, 12);
-  gradient.Put(Values{1, 2, 3}.data(), stream);
-  parameter.Put(Values{10, 20, 30}.data(), stream);
-  velocity.Put(Values{4, 0, -4}.data(), stream);
-  void* const reads[] = {gradient.data(), parameter.data(), velocity.data()};
-  void* const writes[] = {parameter.data(), velocity.data()};
-  const std::unique_ptr<CudaKernel> kernel = fake.calls->Prepare(Call(OpKind::kUpdate, Pass::kUpdate, shape));
-  CHECK(kernel->implementation() == "cublas");
-  kernel->Run(stream, {.reads = reads, .writes = writes, .learning_rate = 2, .momentum = 0.5f});
-  CHECK(velocity.Get<float>(stream) == Values{3, 2, 1});     // 4/2 + 1, 0/2 + 2, -4/2 + 3
-  CHECK(parameter.Get<float>(stream) == Values{4, 16, 28});  // less twice that
-  const DeviceError error =
-      ErrorOf([&] { fake.calls->Prepare(Call(OpKind::kDropout, Pass::kForward, {.in = {.c = 3}, .out = {.c = 3}})); });
-  CHECK(error.fault() == Fault::kRefused);
-  CHECK_THAT(error.what(), Contains("<dropout>") && Contains("nvcc"));
-  fake.calls->Destroy(stream);
-}
-
 TEST_CASE("convolutions: algorithms by the numbers of AlgorithmNames, ranked, the impossible left out") {
-  const Fake fake;
+  const PluginOverFake fake;
   const OpShape shape = ConvolutionShape();
   const Bytes output = shape.out.Elements() * 4;
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
@@ -245,7 +45,7 @@ TEST_CASE("convolutions: algorithms by the numbers of AlgorithmNames, ranked, th
 }
 
 TEST_CASE("convolutions: algorithm 0 is the library's first choice within the workspace") {
-  const Fake fake;
+  const PluginOverFake fake;
   OpCall call = Call(OpKind::kConvolution, Pass::kForward, ConvolutionShape());
   CHECK(fake.calls->Prepare(call)->implementation() == "implicit_precomp_gemm");
   CHECK(fake.calls->Prepare(call)->workspace() == call.launch.shape.out.Elements() * 4);
@@ -268,7 +68,7 @@ TEST_CASE("convolutions: algorithm 0 is the library's first choice within the wo
 }
 
 TEST_CASE("true fp32 and TF32 are told to the libraries apart") {
-  const Fake fake;
+  const PluginOverFake fake;
   CudaStream* const stream = fake.calls->MakeStream(false);
   const OpShape shape = ConvolutionShape();
   DeviceBuffer in(*fake.calls, shape.in.Elements() * 4), weight(*fake.calls, 3 * 4 * 9 * 4);
@@ -292,7 +92,7 @@ TEST_CASE("true fp32 and TF32 are told to the libraries apart") {
 }
 
 TEST_CASE("what the device does not compute is refused by name") {
-  const Fake fake;
+  const PluginOverFake fake;
   OpCall call = Call(OpKind::kConvolution, Pass::kForward, ConvolutionShape());
   call.launch.type = DataType::kFp16;
   CHECK_THAT(ErrorOf([&] { fake.calls->Prepare(call); }).what(), Contains("<convolution>") && Contains("fp32 NCHW"));
@@ -308,7 +108,7 @@ TEST_CASE("what the device does not compute is refused by name") {
 }
 
 TEST_CASE("failed calls name expression, status, file and line") {
-  const Fake fake;
+  const PluginOverFake fake;
   CudaStream* const stream = fake.calls->MakeStream(false);
   const DeviceError memory = ErrorOf([&] { fake.calls->Malloc(Bytes{2} << 30); });
   CHECK(memory.fault() == Fault::kNoMemory);
@@ -345,7 +145,7 @@ TEST_CASE("failed calls name expression, status, file and line") {
 }
 
 TEST_CASE("handles that cannot be made leave nothing behind, and are tried again") {
-  const Fake fake;
+  const PluginOverFake fake;
   const OpCall call = Call(OpKind::kRelu, Pass::kForward, {.in = {.c = 8}, .out = {.c = 8}});
   FailNext("cudaMalloc", cudaErrorMemoryAllocation);  // cuBLAS's workspace
   CHECK(ErrorOf([&] { fake.calls->Prepare(call); }).fault() == Fault::kNoMemory);
@@ -354,7 +154,7 @@ TEST_CASE("handles that cannot be made leave nothing behind, and are tried again
 }
 
 TEST_CASE("memory, streams, events and copies") {
-  const Fake fake;
+  const PluginOverFake fake;
   CudaCalls& calls = *fake.calls;
   CudaStream* const stream = calls.MakeStream(false);
   const Bytes free = calls.Memory().free;
@@ -413,7 +213,7 @@ TEST_CASE("memory, streams, events and copies") {
 }
 
 TEST_CASE("properties are those of the device asked for, absent libraries leave gaps") {
-  const Fake fake;
+  const PluginOverFake fake;
   const CudaProperties p = fake.calls->Properties();
   CHECK(p.name == "Fake");
   CHECK(p.compute_major == 8);
@@ -438,12 +238,12 @@ TEST_CASE("devices that are not there are named with how many there are") {
   TheState() = {};
   TheState().devices = 2;
   CHECK(SpillwayCudaInterface() == cuda::kInterface);
-  CHECK_THAT(ErrorOf([] { Make(2); }).what(), Contains("no CUDA device 2: there are 2, counted from 0 to 1"));
-  CHECK_THAT(ErrorOf([] { Make(-1); }).what(), Contains("no CUDA device -1"));
+  CHECK_THAT(ErrorOf([] { MakePlugin(2); }).what(), Contains("no CUDA device 2: there are 2, counted from 0 to 1"));
+  CHECK_THAT(ErrorOf([] { MakePlugin(-1); }).what(), Contains("no CUDA device -1"));
   TheState().devices = 0;
-  CHECK_THAT(ErrorOf([] { Make(0); }).what(), Contains("no CUDA device 0: there are 0"));
+  CHECK_THAT(ErrorOf([] { MakePlugin(0); }).what(), Contains("no CUDA device 0: there are 0"));
   FailNext("cudaGetDeviceCount", cudaErrorInsufficientDriver);
-  CHECK_THAT(ErrorOf([] { Make(0); }).what(), Contains("no CUDA device:") && Contains("the driver supports"));
+  CHECK_THAT(ErrorOf([] { MakePlugin(0); }).what(), Contains("no CUDA device:") && Contains("the driver supports"));
 }
 
 }  // namespace spillway

@@ -44,6 +44,7 @@ std::string CudaStandIn::leaks() const {
   add("events", events_.size());
   add("allocations", allocations_.size());
   add("kernels", live_kernels_);
+  add("peer accesses", peer_access_.size());
   return text;
 }
 
@@ -90,17 +91,18 @@ CudaMemory CudaStandIn::Memory() {
 }
 
 Bytes CudaStandIn::FreeBytes() const {
-  return options_.memory - options_.context_bytes - library_bytes_ - device_bytes_;
+  const auto used = device_bytes_.find(0);
+  return options_.memory - options_.context_bytes - library_bytes_ - (used == device_bytes_.end() ? 0 : used->second);
 }
 
-void* CudaStandIn::Allocate(Bytes bytes, bool device) {
-  Allocation allocation{.bytes = bytes, .device = device};
+std::byte* CudaStandIn::Allocate(Bytes bytes, bool device, int on) {
+  Allocation allocation{.bytes = bytes, .device = device, .on = on};
   allocation.owned = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes) + kAlignment);
   const auto misplaced = reinterpret_cast<std::uintptr_t>(allocation.owned.get()) % kAlignment;
   allocation.data = allocation.owned.get() + (kAlignment - misplaced) % kAlignment;
   std::byte* const data = allocation.data;
   allocations_[data] = std::move(allocation);
-  (device ? device_bytes_ : pinned_bytes_) += bytes;
+  (device ? device_bytes_[on] : pinned_bytes_) += bytes;
   return data;
 }
 
@@ -123,13 +125,13 @@ bool CudaStandIn::Broken() const {
                             counts_[static_cast<std::size_t>(what)] > options_.fault.nth);
 }
 
-void CudaStandIn::Release(void* memory, bool device) noexcept {
+void CudaStandIn::Release(void* memory, bool device, int on) noexcept {
   if (memory == nullptr) return;
   const auto found = allocations_.find(static_cast<std::byte*>(memory));
-  if (found == allocations_.end() || found->second.device != device)
+  if (found == allocations_.end() || found->second.device != device || found->second.on != on)
     return Violated("memory is freed that is not there");
   if (!Broken() && !Idle()) Violated("memory is freed while streams work");
-  (device ? device_bytes_ : pinned_bytes_) -= found->second.bytes;
+  (device ? device_bytes_[on] : pinned_bytes_) -= found->second.bytes;
   allocations_.erase(found);
 }
 void CudaStandIn::Free(void* memory) noexcept { Release(memory, true); }
@@ -142,9 +144,9 @@ const CudaStandIn::Allocation* CudaStandIn::Find(const void* at) const {
   return static_cast<const std::byte*>(at) < allocation.data + allocation.bytes ? &allocation : nullptr;
 }
 
-bool CudaStandIn::Holds(const void* at, Bytes bytes, bool device) const {
+bool CudaStandIn::Holds(const void* at, Bytes bytes, bool device, int on) const {
   const Allocation* const found = Find(at);
-  if (found == nullptr || found->device != device) return false;
+  if (found == nullptr || found->device != device || found->on != on) return false;
   return static_cast<const std::byte*>(at) + bytes <= found->data + found->bytes;
 }
 
@@ -160,15 +162,9 @@ void CudaStandIn::FreeAsync(void* memory, CudaStream* stream) {
   Give(stream, {.effect = [this, memory] {
          const auto found = allocations_.find(static_cast<std::byte*>(memory));
          if (found == allocations_.end()) return Violated("memory is freed that is not there");
-         device_bytes_ -= found->second.bytes;
+         device_bytes_[0] -= found->second.bytes;
          allocations_.erase(found);
        }});
-}
-
-void CudaStandIn::PrefetchManaged(void* memory, Bytes bytes, bool to_device, CudaStream* stream) {
-  Enter(What::kNone, "cudaMemPrefetchAsync(memory, bytes, where, stream)");
-  if (!Holds(memory, bytes, true)) Violated("a prefetch of memory that is not there");
-  Give(stream, {.duration = CopyTime(bytes, to_device ? Direction::kHostToDevice : Direction::kDeviceToHost)});
 }
 
 // ---- streams and events -----------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 // CUDA on this machine's memory, for tests of what is written against CudaCalls: no GPU, no CUDA.
 //
 // Streams are queues that are carried out in time order on a virtual clock. The host's time goes on by `call_cost` with
-// each call that gives work to a stream, by `poll_cost` with each IsDone that is false, and by however long it waits.
+// each call that gives work to a stream, by `issue_time` with those that launch kernels, by `poll_cost` with each IsDone
+// that is false, and by however long it waits.
 // Nothing contends: what things take is stated in the options. Kernels are computed by CpuKernels where this program has them.
 //
 // Everything that calls do is recorded, misuse too (violations()): memory used after it was freed or outside of what
@@ -42,6 +43,7 @@ struct StandInFault {
     kRecord,           // the call fails
     kWait,             // the call fails
     kCopyCall,         // the call fails; nothing is copied
+    kPeer,             // the call that lets one device reach another's memory fails
     kLaunch,           // the call fails; nothing runs
     kCopyFails,        // while it runs: the device cannot be used any more
     kKernelFails,      // while it runs: the device cannot be used any more
@@ -62,6 +64,7 @@ struct StandInOptions {
   double record_time = 0;                              // ns that the device takes to record an event
   std::size_t queue = 0;                               // what a stream holds before the host waits for it; 0: all
   double call_cost = 0;                                // ns of the host
+  std::function<double(const OpCall&)> issue_time{};   // ns of the host of a kernel's call beyond call_cost; empty: 0
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
   Bytes context_bytes = 0;             // of device memory that is never free
@@ -69,6 +72,14 @@ struct StandInOptions {
   // Not 0: kernels and copies take random times up to 20 us instead of their own: another order that streams and events
   // allow.
   std::uint64_t shuffle_seed = 0;
+  // Devices of the machine, this one being the first; whether they can reach each other, and bytes per ns of a copy
+  // between two that do and two that do not.
+  int devices = 1;
+  bool peers = true;
+  double peer_rate = 20, staged_rate = 5;
+  double fault_rate = 1;  // bytes per ns at which managed memory comes that is on the other side
+  // Algorithms that the library refuses with bias and activation, when they run.
+  std::set<std::int32_t> unfused{};
   bool compute = true;  // false: kernels only take time, but for OpKind::kCopy without slices, which copies
   std::set<std::int32_t> varying{};  // algorithms that are said not to be deterministic
   StandInFault fault{};
@@ -85,7 +96,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   // ---- what tests ask ---------------------------------------------------------------------------------------------
 
   // What streams did, in the order in which it ended.
-  enum class Work { kKernel, kCopy, kOnDevice, kSpin, kHold };
+  enum class Work { kKernel, kCopy, kOnDevice, kPeer, kSpin, kHold };
   struct Done {
     Work work = Work::kKernel;
     int stream = 0;  // in the order of MakeStream, from 0
@@ -110,10 +121,14 @@ class CudaStandIn : public CudaCalls, public Clock {
   struct Allocation {
     Bytes bytes = 0;
     bool device = false;
+    int on = 0;            // which device
+    bool managed = false;  // unified; `on_host`: its pages are there now
+    bool on_host = false;
     std::unique_ptr<std::byte[]> owned{};
     std::byte* data = nullptr;
   };
   const std::map<const std::byte*, Allocation>& allocations() const { return allocations_; }
+  const std::set<std::pair<int, int>>& peer_access() const { return peer_access_; }  // which device reaches which
   Nanos Now() const override { return static_cast<Nanos>(now_); }
   void Sleep(double nanoseconds) { now_ += nanoseconds; }
 
@@ -126,8 +141,9 @@ class CudaStandIn : public CudaCalls, public Clock {
   void Free(void* memory) noexcept override;
   void* MallocHost(Bytes bytes) override;
   void FreeHost(void* memory) noexcept override;
-  void* MallocManaged(Bytes bytes) override { return Malloc(bytes); }
+  void* MallocManaged(Bytes bytes) override;
   void PrefetchManaged(void* memory, Bytes bytes, bool to_device, CudaStream* stream) override;
+  void TouchOnHost(const void* memory, Bytes bytes) override;
   void* MallocAsync(Bytes bytes, CudaStream* stream) override;
   void FreeAsync(void* memory, CudaStream* stream) override;
   CudaStream* MakeStream(bool urgent) override;
@@ -149,9 +165,22 @@ class CudaStandIn : public CudaCalls, public Clock {
   void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) override;
   void Spin(double nanoseconds, CudaStream* stream) override;
   void HoldUntil(volatile int* flag, CudaStream* stream) override;
+  int DeviceNumber() override { return 0; }
+  int DeviceCount() override { return options_.devices; }
+  CudaMemory MemoryOf(int device) override;
+  void* MallocOn(int device, Bytes bytes) override;
+  void FreeOn(int device, void* memory) noexcept override;
+  bool CanAccessPeer(int device, int peer) override;
+  bool EnablePeerAccess(int device, int peer) override;
+  void DisablePeerAccess(int device, int peer) noexcept override;
+  void CopyPeer(void* to, int to_device, const void* from, int from_device, Bytes bytes, CudaStream* stream) override;
   // Those of CpuKernels; without them, or without `compute`, algorithms 1 and 2 with a workspace of 0 and 1 MiB.
   std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;
-  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;
+  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override { return Prepared(call, Fused::kNo); }
+  std::unique_ptr<CudaKernel> PrepareFused(const OpCall& call, bool relu) override {
+    return Prepared(call, relu ? Fused::kBiasRelu : Fused::kBias);
+  }
+  enum class Fused { kNo, kBias, kBiasRelu };  // what a convolution has behind it
 
   struct Item;  // private to the stand-in's files
 
@@ -172,14 +201,17 @@ class CudaStandIn : public CudaCalls, public Clock {
   bool Hits(StandInFault::What what);
   void CheckAlive(const char* expression) const;
   void Violated(const std::string& what) { violations_.push_back(what); }
-  bool Holds(const void* at, Bytes bytes, bool device) const;
+  bool Holds(const void* at, Bytes bytes, bool device, int on = 0) const;
   const Allocation* Find(const void* at) const;
   Bytes FreeBytes() const;
   std::shared_ptr<CudaEvent> Known(CudaEvent* event);
   bool Broken() const;
   void Load(const std::string& kernel);
-  void* Allocate(Bytes bytes, bool device);
-  void Release(void* memory, bool device) noexcept;
+  std::byte* Allocate(Bytes bytes, bool device, int on = 0);
+  void Release(void* memory, bool device, int on = 0) noexcept;
+  bool HasDevice(int device, const char* expression);
+  double FaultTime(const StandInKernel& kernel, const std::vector<void*>& reads) const;
+  std::unique_ptr<CudaKernel> Prepared(const OpCall& call, Fused fused);
   double CopyTime(Bytes bytes, Direction direction) const;
   double Shuffled(double time);
   void RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments);
@@ -190,10 +222,12 @@ class CudaStandIn : public CudaCalls, public Clock {
   std::vector<std::unique_ptr<CudaStream>> streams_;  // destroyed ones are nullptr
   std::map<CudaEvent*, std::shared_ptr<CudaEvent>> events_;
   std::map<const std::byte*, Allocation> allocations_;
-  Bytes device_bytes_ = 0, pinned_bytes_ = 0, library_bytes_ = 0;
+  std::map<int, Bytes> device_bytes_;
+  std::set<std::pair<int, int>> peer_access_;
+  Bytes pinned_bytes_ = 0, library_bytes_ = 0;
   int live_kernels_ = 0;
   std::set<std::string> loaded_;
-  std::array<std::uint32_t, 16> counts_{};
+  std::array<std::uint32_t, 32> counts_{};
   std::uint64_t drawn_ = 0;
   std::string lost_;  // why the device cannot be used any more
   std::vector<Done> done_;

@@ -38,17 +38,21 @@ struct CudaStream {
 // Carries out what its CpuKernel does, or nothing.
 class StandInKernel : public CudaKernel {
  public:
-  StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel);
+  StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel, CudaStandIn::Fused fused);
   ~StandInKernel() override;
   void Run(CudaStream* stream, const CudaArguments& arguments) override;
   const OpCall& call() const { return call_; }
+  CudaStandIn::Fused fused() const { return fused_; }
+  std::string text() const;
   // What the streams do. `arguments` with the pointers of the lists.
   void Compute(const std::vector<void*>& reads, const std::vector<void*>& writes, const CudaArguments& arguments) const;
 
  private:
+  void AddBias(const std::vector<void*>& reads, const std::vector<void*>& writes) const;
   CudaStandIn& owner_;
   OpCall call_;
   const CpuKernel* kernel_;
+  CudaStandIn::Fused fused_;
 };
 
 }  // namespace spillway

@@ -105,13 +105,18 @@ void CudaStandIn::HoldUntil(volatile int* flag, CudaStream* stream) {
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
-StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel)
-    : owner_(owner), call_(call), kernel_(kernel) {
+StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel, CudaStandIn::Fused fused)
+    : owner_(owner), call_(call), kernel_(kernel), fused_(fused) {
   workspace_ = kernel != nullptr ? kernel->workspace() : 0;
   implementation_ = kernel != nullptr ? kernel->implementation() : "stand-in";
   ++owner_.live_kernels_;
 }
 StandInKernel::~StandInKernel() { --owner_.live_kernels_; }
+
+std::string StandInKernel::text() const {
+  const char* const behind[] = {"", " with bias", " with bias and ReLU"};
+  return CudaStandIn::Text(call_) + behind[static_cast<std::size_t>(fused_)];
+}
 
 void StandInKernel::Run(CudaStream* stream, const CudaArguments& arguments) {
   owner_.RunKernel(*this, stream, arguments);
@@ -128,7 +133,8 @@ void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<v
   const std::vector<std::int32_t> labels = arguments.labels == nullptr
                                                ? std::vector<std::int32_t>{}
                                                : ClassesOf(shape, static_cast<const float*>(arguments.labels));
-  CpuArguments cpu{.reads = reads,
+  const bool fused = fused_ != CudaStandIn::Fused::kNo;
+  CpuArguments cpu{.reads = std::span(reads).first(fused ? 2 : reads.size()),
                    .writes = writes,
                    .workspace = arguments.workspace,
                    .random_stream = arguments.random_stream,
@@ -139,11 +145,26 @@ void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<v
     cpu.running_statistics = {static_cast<float*>(arguments.running_statistics), static_cast<std::size_t>(2 * shape.c)};
   }
   kernel_->Run(cpu);
+  if (fused) AddBias(reads, writes);
+}
+
+void StandInKernel::AddBias(const std::vector<void*>& reads, const std::vector<void*>& writes) const {
+  const Shape& out = call_.launch.shape.out;
+  const auto* const bias = static_cast<const float*>(reads[2]);
+  auto* const result = static_cast<float*>(writes[0]);
+  for (std::int64_t i = 0; i < out.Elements(); ++i) {
+    const float sum = result[i] + bias[i / out.Spatial() % out.c];
+    result[i] = fused_ == CudaStandIn::Fused::kBiasRelu ? std::max(sum, 0.0f) : sum;
+  }
 }
 
 void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments) {
   Enter(What::kLaunch, "kernel.Run(stream, arguments)");
-  Load(Text(kernel.call()));
+  const std::string text = kernel.text();
+  if (kernel.fused() != Fused::kNo && options_.unfused.contains(kernel.call().launch.algorithm)) {
+    throw DeviceError(Fault::kRefused, kNoInstruction, text + ": not supported");
+  }
+  Load(text);
   const std::vector<void*> reads(arguments.reads.begin(), arguments.reads.end());
   const std::vector<void*> writes(arguments.writes.begin(), arguments.writes.end());
   const auto compute = [this, &kernel, reads, writes, arguments] {
@@ -154,16 +175,19 @@ void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, con
       if (more != nullptr) touched.push_back(more);
     }
     const bool there = std::all_of(touched.begin(), touched.end(), [&](const void* at) { return Holds(at, 1, true); });
-    if (!there) return Violated("a kernel touches memory that is not there: " + Text(kernel.call()));
+    if (!there) return Violated("a kernel touches memory that is not there: " + kernel.text());
+    for (const void* at : touched) allocations_.at(Find(at)->data).on_host = false;
     kernel.Compute(reads, writes, arguments);
   };
-  const double time = options_.kernel_time ? options_.kernel_time(kernel.call()) : 1000;
+  const double own = options_.kernel_time ? options_.kernel_time(kernel.call()) : 1000;
+  const double time = own + FaultTime(kernel, reads);
   Item item{.duration = Shuffled(time),
             .never_ends = Hits(What::kKernelHangs),
             .fails = Hits(What::kKernelFails) ? "a kernel failed on the device" : "",
             .effect = compute,
             .reported = true};
-  item.done = {.work = Work::kKernel, .kernel = Text(kernel.call())};
+  if (options_.issue_time) now_ += options_.issue_time(kernel.call());
+  item.done = {.work = Work::kKernel, .kernel = text};
   item.done.reads.assign(reads.begin(), reads.end());
   item.done.writes.assign(writes.begin(), writes.end());
   Give(stream, std::move(item));
@@ -188,12 +212,12 @@ std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
   return algorithms;
 }
 
-std::unique_ptr<CudaKernel> CudaStandIn::Prepare(const OpCall& call) {
+std::unique_ptr<CudaKernel> CudaStandIn::Prepared(const OpCall& call, Fused fused) {
   Enter(What::kPrepare, "cudnnSetConvolution2dDescriptor(...)");
   library_bytes_ = options_.library_bytes;
-  if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr);
+  if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr, fused);
   try {
-    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(call));
+    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(call), fused);
   } catch (const UserError& error) {
     throw DeviceError(Fault::kRefused, kNoInstruction, error.what());
   }

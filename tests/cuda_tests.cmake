@@ -26,15 +26,20 @@ if(SPILLWAY_HAS_CUDA)
 endif()
 if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
   # The plugin's own objects against a fake of the C libraries.
-  spillway_test(cuda_plugin_test spillway_calibrate)
-  target_sources(cuda_plugin_test PRIVATE $<TARGET_OBJECTS:spillway_cuda_objects>
+  add_library(cuda_fake_c OBJECT
     cuda_fake_c/convolution.cc
     cuda_fake_c/cublas.cc
     cuda_fake_c/descriptors.cc
     cuda_fake_c/layers.cc
     cuda_fake_c/own_kernels.cc
     cuda_fake_c/runtime.cc)
-  target_include_directories(cuda_plugin_test SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
+  target_link_libraries(cuda_fake_c PRIVATE spillway_settings)
+  target_include_directories(cuda_fake_c SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
+  foreach(test cuda_plugin_test cuda_plugin_numbers_test cuda_plugin_beyond_test cuda_plugin_resnext_test)
+    spillway_test(${test} spillway_calibrate)
+    target_sources(${test} PRIVATE $<TARGET_OBJECTS:spillway_cuda_objects> $<TARGET_OBJECTS:cuda_fake_c>)
+    target_include_directories(${test} SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
+  endforeach()
 
   # The real ones on a real GPU; one test, which is skipped where there is none.
   add_executable(cuda_gpu_test cuda_gpu_test.cc)

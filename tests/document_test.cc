@@ -10,20 +10,12 @@
 #include <random>
 
 #include "tests/text.h"
+#include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::string ParseError(const std::string& text) {
   return ErrorOf([&] {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# calibrate/gpu-run.sh with a program that only pretends: order, what is left for the next call, libraries, packing.
+# calibrate/gpu-run.sh with a program and a Python that only pretend: order, what is left for the next call, libraries,
+# PyTorch's steps, packing.
 set -uo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
@@ -33,7 +34,26 @@ done
 [[ ${name:-} != "${STOPPED:-none}" ]] || exit 124
 PROGRAM
 chmod +x "$bundle/spillway"
-export CALLS=$folder/calls
+export CALLS=$folder/calls PEERS=$folder/peers SITE=$folder/nothing
+# TORCH: there is PyTorch; MISSING: not all of its steps could be measured yet.
+mkdir "$folder/bin"
+cat >"$folder/bin/python3" <<'PYTHON'
+#!/usr/bin/env bash
+case "$*" in
+  *"import torch"*) exit $((${TORCH:-0} ? 0 : 1)) ;;
+  *"import site"*) echo "$SITE"; exit ;;
+esac
+echo "${LD_LIBRARY_PATH:-}: $*" >>"$PEERS"
+if [[ $2 == --compare ]]; then echo compared; exit; fi
+while (($# > 0)); do
+  if [[ $1 == -o ]]; then echo row >"$2"; fi
+  shift
+done
+exit "${MISSING:-0}"
+PYTHON
+chmod +x "$folder/bin/python3"
+export PATH=$folder/bin:$PATH
+: >"$PEERS"
 run() { (cd "$folder" && unset SPILLWAY && bash "$bundle/calibrate/gpu-run.sh" "$@" 2>"$folder/err"); }
 
 # A step that is stopped is left for a call with more time; the others go on.
@@ -42,8 +62,13 @@ check "a profile and a validation" run out 500
 check "one file beside the folder" test -s "$folder/out.tar.gz"
 check "with what was measured" grep -q '^out/validate-resnet50.csv$' <(tar -tzf "$folder/out.tar.gz")
 check "without what is done" test -z "$(tar -tzf "$folder/out.tar.gz" | grep "done")"
+check "without PyTorch it is left out" says 'peers: left out, python3 has no torch'
+check "and not asked for" test ! -s "$PEERS"
 check "the stopped step is told" says 'vgg16: not done (status 124)'
-check "in order" test "$(grep -c . "$CALLS")" = 12
+check "in order" test "$(grep -c . "$CALLS")" = 14
+check "kernels of the video network before it is validated" grep -q -A1 \
+  'calibrate .*--networks scenarios/validate-cuda-resnext101-3d.yaml --no-grid' "$CALLS"
+check "which is validated as it is" grep -q 'validate .*/out/resnext101-3d.yaml .*--out .*/validate-resnext101-3d$' "$CALLS"
 check "calibrates first" grep -q 'calibrate --device cuda:0' <(head -1 "$CALLS")
 check "the setting that changes kernels is not passed on" test -z "$(grep -v '^as it is: ' "$CALLS")"
 : >"$CALLS"
@@ -55,14 +80,35 @@ check "more time is" run out 560
 check "one step is left" test "$(grep -c . "$CALLS")" = 1
 check "that one" grep -q 'out/validate-vgg16$' <(sed 's/ --out \([^ ]*\).*/ \1/; s/.* //' "$CALLS")
 
+# PyTorch's steps: what the scenarios train, with their limits and without any; until none is missing.
+export TORCH=1 MISSING=1
+: >"$CALLS"
+check "PyTorch is there" run out 500
+check "nothing else is left" test ! -s "$CALLS"
+check "its steps are missing yet" says 'peers: not done (status 1)'
+check "compared all the same" grep -q '^compared$' "$folder/out/peers.txt"
+check "at the places that were validated" grep -q -- '--compare .*/validate-vgg16.csv .*/torch-steps.csv$' "$PEERS"
+check "as they are" test -z "$(grep -E -- '--compare.*(emulated|random)' "$PEERS")"
+places="resnet50:64:3GB vgg16:32:3.2GB alexnet:256:2.2GB resnet50:64 vgg16:32 alexnet:256"
+check "where the scenarios are" grep -q -- "torch_steps.py --device cuda:0 -o .*/torch-steps.csv.* $places\$" "$PEERS"
+check "in less than the time there is" grep -q -E -- ' --seconds 2[67][0-9] ' "$PEERS"
+MISSING=0
+check "then all" run out 500
+: >"$PEERS"
+check "once" run out 500
+check "and only compared" test -z "$(grep -v -- --compare "$PEERS")"
+TORCH=0 run out 500
+check "PyTorch is not looked for any more" test -z "$(grep 'peers: left out' "$folder/err")"
+check "packed" grep -q '^out/peers.txt$' <(tar -tzf "$folder/out.tar.gz")
+
 # Libraries among Python's packages, and none at all.
-mkdir -p "$folder/bin" "$folder/site/nvidia/cudnn/lib"
+mkdir -p "$folder/site/nvidia/cudnn/lib"
 touch "$folder/site/nvidia/cudnn/lib/libcudnn.so.9"
-printf '#!/bin/sh\necho "%s"\n' "$folder/site" >"$folder/bin/python3"
-chmod +x "$folder/bin/python3"
-export PATH=$folder/bin:$PATH NEEDS=$folder/site/nvidia/cudnn/lib
+export SITE=$folder/site NEEDS=$folder/site/nvidia/cudnn/lib LD_LIBRARY_PATH=$folder/own
+: >"$PEERS"
 check "libraries are found" run other
 check "and told" says "libraries: .*$NEEDS"
+check "PyTorch keeps its own" grep -q "^$folder/own: .*-o " "$PEERS"
 NEEDS=/nowhere run third
 check "status 2 without" test $? = 2
 check "and why" says 'libcudnn.so.9: cannot open'

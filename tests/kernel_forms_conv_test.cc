@@ -8,6 +8,7 @@
 
 #include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"
+#include "tests/form_values.h"
 
 namespace spillway {
 namespace {
@@ -36,33 +37,15 @@ Launch Conv(std::int64_t n, std::int64_t c, std::int64_t side, std::int64_t k, s
   return launch;
 }
 
-std::vector<double> Starts(const KernelForm& form) {
-  std::vector<double> values;
-  for (const FormParameter& p : form.parameters) values.push_back(p.start);
-  return values;
-}
-
-// Starting values with some replaced.
-std::vector<double> With(const KernelForm& form, const std::vector<std::pair<std::string, double>>& replaced) {
-  std::vector<double> values = Starts(form);
-  for (const auto& [name, value] : replaced) {
-    const auto at = std::find_if(form.parameters.begin(), form.parameters.end(),
-                                 [&, n = name](const FormParameter& p) { return n == p.name; });
-    REQUIRE(at != form.parameters.end());
-    values[static_cast<std::size_t>(at - form.parameters.begin())] = value;
-  }
-  return values;
-}
-
 // Laws reduced to arithmetic that a comment can follow: all rates at their peaks, nothing lost but what is given.
-std::vector<double> Plain(const KernelForm& form, std::vector<std::pair<std::string, double>> given) {
+std::vector<double> Plain(const KernelForm& form, Values given) {
   for (const FormParameter& p : form.parameters) {
     const std::string name = p.name;
     const bool loss = name == "tile_power" || name == "prologue" || name == "fill" || name == "fixed";
     const bool set = std::any_of(given.begin(), given.end(), [&](const auto& g) { return g.first == name; });
     if (!set) given.emplace_back(name, loss ? 0 : 1);
   }
-  return With(form, given);
+  return StartValues(form.parameters, given);
 }
 
 // Every form and pass at work, on layers of the networks people train.
@@ -84,7 +67,9 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-double TimeOf(const Case& c, const Launch& launch) { return c.form.time(launch, {9300, 732, 56}, Starts(c.form)); }
+double TimeOf(const Case& c, const Launch& launch) {
+  return c.form.time(launch, {9300, 732, 56}, StartValues(c.form.parameters));
+}
 
 TEST_CASE("A product in tiles: blocks, waves, split and latency") {
   GemmLaw law{.efficiency = 1, .tile_power = 0, .prologue = 0, .fill = 0, .quantisation = 1};
@@ -307,7 +292,7 @@ TEST_CASE("More images or channels never take less time, adding never less than 
 TEST_CASE("On a chip of twice the rates everything but the launches takes half the time") {
   for (const Case& c : Cases()) {
     INFO(c.form.name << " " << PassName(c.launch.pass) << " " << ShapeText(c.launch.shape.in));
-    const std::vector<double> p = With(c.form, {{"fixed", 0}});
+    const std::vector<double> p = StartValues(c.form.parameters, {{"fixed", 0}});
     CHECK(c.form.time(c.launch, {18600, 1464, 56}, p) ==
           Approx(0.5 * c.form.time(c.launch, {9300, 732, 56}, p)).epsilon(1e-9));
   }
@@ -336,9 +321,9 @@ TEST_CASE("No layer of any size runs faster than the arithmetic it saves allows"
 TEST_CASE("Groups run side by side, each too narrow for its tile") {
   const KernelForm form = ImplicitPrecompGemmForm();
   Launch launch = Conv(32, 128, 28, 128, 3);
-  const double dense = form.time(launch, {9300, 732, 56}, Starts(form));
+  const double dense = form.time(launch, {9300, 732, 56}, StartValues(form.parameters));
   launch.shape.groups = 32;
-  const double grouped = form.time(launch, {9300, 732, 56}, Starts(form));
+  const double grouped = form.time(launch, {9300, 732, 56}, StartValues(form.parameters));
   // A 32nd of the work, but 4 of 32 columns used and a depth of 36: well above a 32nd of the time.
   CHECK(grouped < dense);
   CHECK(grouped > 4 * dense / 32);

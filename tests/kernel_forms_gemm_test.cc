@@ -8,6 +8,7 @@
 
 #include "model/kernels/forms.h"
 #include "model/kernels/matrix_product.h"
+#include "tests/form_values.h"
 
 namespace spillway {
 namespace {
@@ -16,25 +17,8 @@ namespace {
 constexpr Chip kChip{.peak_flops = 100, .memory_bandwidth = 10, .multiprocessors = 2, .l2_bytes = 1};
 constexpr Chip kBigChip{.peak_flops = 15700, .memory_bandwidth = 900, .multiprocessors = 80, .l2_bytes = 6 << 20};
 
-using Values = std::vector<std::pair<std::string, double>>;
-
-// Start values with some replaced by name.
-std::vector<double> Replaced(std::span<const FormParameter> parameters, const Values& values) {
-  std::vector<double> result;
-  for (const FormParameter& p : parameters) result.push_back(p.start);
-  for (const auto& [name, value] : values) {
-    const auto found = std::find_if(parameters.begin(), parameters.end(),
-                                    [&name = name](const FormParameter& p) { return p.name == name; });
-    INFO(name);
-    REQUIRE(found != parameters.end());
-    result[static_cast<std::size_t>(found - parameters.begin())] = value;
-  }
-  return result;
-}
-
 double FormTime(const KernelForm& form, const Launch& launch, const Values& values, const Chip& chip = kChip) {
-  REQUIRE(form.applies(launch));
-  return form.time(launch, chip, Replaced(form.parameters, values));
+  return TimeOn(chip, form, launch, values);
 }
 
 // Only arithmetic counts: large tiles much faster than small ones, splits too dear.
@@ -44,7 +28,7 @@ const Values kArithmetic{{"efficiency", 1},  {"tile_power", 3}, {"quantisation",
 double ProductTime(const MatrixProduct& product, const Values& values = {}) {
   Values all = kArithmetic;
   all.insert(all.end(), values.begin(), values.end());
-  return MatrixProductTime(product, kChip, Replaced(MatrixProductParameters(), all));
+  return MatrixProductTime(product, kChip, StartValues(MatrixProductParameters(), all));
 }
 
 Launch Linear(Pass pass, std::int64_t n, std::int64_t in, std::int64_t out) {
@@ -138,7 +122,7 @@ TEST_CASE("Linear serves its three passes and nothing else, and asks for no work
 }
 
 TEST_CASE("A matrix product is symmetric, above its limits, and grows with the batch") {
-  const std::vector<double> p = Replaced(MatrixProductParameters(), {});
+  const std::vector<double> p = StartValues(MatrixProductParameters());
   for (const double in : {27.0, 512.0, 2048.0, 25088.0}) {
     for (const double out : {10.0, 1000.0, 4096.0}) {
       double before = 0;

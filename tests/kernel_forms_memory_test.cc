@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/kernels/forms.h"
+#include "tests/form_values.h"
 
 namespace spillway {
 namespace {
@@ -17,27 +18,8 @@ std::vector<KernelForm> MemoryForms() {
   return {ElementwiseForm(), BatchNormForm(), PoolingForm(), LrnForm(), SoftmaxForm()};
 }
 
-// Start values with some replaced by name.
-std::vector<double> Parameters(const KernelForm& form, const std::vector<std::pair<std::string, double>>& replaced) {
-  std::vector<double> values;
-  for (const FormParameter& p : form.parameters) values.push_back(p.start);
-  for (const auto& [name, value] : replaced) {
-    bool found = false;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (form.parameters[i].name != name) continue;
-      values[i] = value;
-      found = true;
-    }
-    INFO(name);
-    REQUIRE(found);
-  }
-  return values;
-}
-
-double TimeOf(const KernelForm& form, const Launch& launch, const std::vector<std::pair<std::string, double>>& replaced,
-              const Chip& chip = kChip) {
-  REQUIRE(form.applies(launch));
-  return form.time(launch, chip, Parameters(form, replaced));
+double TimeOf(const KernelForm& form, const Launch& launch, const Values& replaced, const Chip& chip = kChip) {
+  return TimeOn(chip, form, launch, replaced);
 }
 
 Launch Square(OpKind kind, Pass pass, const Shape& shape, std::int64_t operands = 1) {
@@ -46,7 +28,7 @@ Launch Square(OpKind kind, Pass pass, const Shape& shape, std::int64_t operands 
 
 // 2 samples of 10 channels of 5x5: 500 elements, 2000 bytes.
 constexpr Shape kSmall{.n = 2, .c = 10, .h = 5, .w = 5};
-const std::vector<std::pair<std::string, double>> kPlain{{"latency", 100}, {"bandwidth_fraction", 0.5}};
+const Values kPlain{{"latency", 100}, {"bandwidth_fraction", 0.5}};
 
 TEST_CASE("Element-wise kernels pass once over each tensor at a fraction of the bandwidth") {
   const KernelForm form = ElementwiseForm();
@@ -68,7 +50,7 @@ TEST_CASE("Element-wise kernels pass once over each tensor at a fraction of the 
 TEST_CASE("What the L2 cache holds moves faster, down to nothing at its size") {
   const KernelForm form = ElementwiseForm();
   const Launch launch = Square(OpKind::kRelu, Pass::kForward, kSmall);  // touches 4000 bytes
-  const std::vector<std::pair<std::string, double>> p{{"latency", 1000}, {"bandwidth_fraction", 1}, {"cache_gain", 1}};
+  const Values p{{"latency", 1000}, {"bandwidth_fraction", 1}, {"cache_gain", 1}};
   const auto with_cache = [&](double bytes) {
     Chip chip = kChip;
     chip.l2_bytes = bytes;
@@ -85,9 +67,8 @@ TEST_CASE("Batch norm reduces with one block per channel, in rounds of four bloc
   // x of 4 samples, 10 channels, 6x6: 1440 elements, 5760 bytes, 576 a channel.
   const Shape shape{.n = 4, .c = 10, .h = 6, .w = 6};
   // Blocks so fast that the bandwidth binds, planes that cost next to nothing.
-  const std::vector<std::pair<std::string, double>> p{
-      {"latency", 0},      {"bandwidth_fraction", 1}, {"reduction_fraction", 0.75},
-      {"block_rate", 1e9}, {"block_latency", 7},      {"plane_cost", 1e-9}};
+  const Values p{{"latency", 0},      {"bandwidth_fraction", 1}, {"reduction_fraction", 0.75},
+                 {"block_rate", 1e9}, {"block_latency", 7},      {"plane_cost", 1e-9}};
   // Forward: statistics 5760 / 0.75, then x, y and four vectors of 10 words; 5 = ceil(10 / 2) blocks per multiprocessor.
   CHECK(TimeOf(form, Square(OpKind::kBatchNorm, Pass::kForward, shape), p) ==
         Approx(5760 / 0.75 + 5 * 7 + 2 * 5760 + 4 * 40));
@@ -98,9 +79,8 @@ TEST_CASE("Batch norm reduces with one block per channel, in rounds of four bloc
 
 TEST_CASE("Few channels leave a chip idle in the reduction of batch norm") {
   const KernelForm form = BatchNormForm();
-  const std::vector<std::pair<std::string, double>> p{
-      {"latency", 0},       {"bandwidth_fraction", 1}, {"reduction_fraction", 1},
-      {"block_rate", 0.01}, {"block_latency", 1e-9},   {"plane_cost", 1e-9}};
+  const Values p{{"latency", 0},       {"bandwidth_fraction", 1}, {"reduction_fraction", 1},
+                 {"block_rate", 0.01}, {"block_latency", 1e-9},   {"plane_cost", 1e-9}};
   const auto reduction = [&](std::int64_t channels) {
     const Shape shape{.n = 1, .c = channels, .h = 5, .w = 5};  // 100 bytes a channel
     const double writing = static_cast<double>(channels) * (2 * 100 + 4 * 4);
@@ -252,7 +232,7 @@ TEST_CASE("More work takes longer, more bandwidth and smaller elements do not") 
   Chip faster = chip;
   faster.memory_bandwidth *= 2;
   for (const KernelForm& form : MemoryForms()) {
-    const std::vector<double> p = Parameters(form, {});
+    const std::vector<double> p = StartValues(form.parameters);
     for (const Launch& launch : LaunchesOf(form, {.n = 32, .c = 64, .h = 28, .w = 28})) {
       INFO(form.name << ' ' << OpKindName(launch.kind) << ' ' << PassName(launch.pass));
       const double time = form.time(launch, chip, p);

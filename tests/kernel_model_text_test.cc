@@ -2,12 +2,12 @@
 #include "hw/kernel_model_text.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <limits>
 
+#include "tests/profile_folder.h"
 #include "tests/profile_text.h"
-#include "tests/temporary_folder.h"
 #include "tests/text.h"
+#include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
@@ -35,39 +35,18 @@ const std::string kModels = R"(    stack_error: 0.05
         source: {measured: "driver 1"}
 )";
 
-std::vector<std::string> ErrorsOf(const std::string& profile) {
-  try {
-    ParseMachine(profile, "small.yaml");
-  } catch (const UserError& error) {
-    return error.messages();
-  }
-  return {};
-}
-
 std::string ErrorOfLoading(const std::string& name) {
-  try {
-    LoadMachine(name);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return ErrorOf([&] { LoadMachine(name); });
 }
 
-// Profiles in a folder of their own, which is where shipped ones are looked for meanwhile.
-class Folder {
- public:
-  Folder() : files_("kernel-model-text") {
-    std::filesystem::create_directories(files_.Path("hw"));
-    setenv("SPILLWAY_HOME", files_.Path("").c_str(), 1);
-  }
-  ~Folder() { unsetenv("SPILLWAY_HOME"); }
+// Profiles with what is said of their device, in the place of those that are shipped.
+struct Folder {
+  ProfileFolder files{"kernel-model-text"};
+  Home home{files.path()};
   void Write(const std::string& name, const std::string& more) const {
-    files_.Write("hw/" + name + ".yaml", ProfileText(more, name));
+    files.Write(name + ".yaml", ProfileText(more, name));
   }
-  void WriteText(const std::string& name, const std::string& text) const { files_.Write("hw/" + name + ".yaml", text); }
-
- private:
-  TemporaryFolder files_;
+  void WriteText(const std::string& name, const std::string& text) const { files.Write(name + ".yaml", text); }
 };
 
 }  // namespace
@@ -173,7 +152,7 @@ TEST_CASE("every wrong figure of a model or call floor is refused, in its place"
       {"added: 12 us", "add: 12 us", "did you mean 'added'?"},
   };
   for (const Bad& c : cases) {
-    const std::vector<std::string> messages = ErrorsOf(Replaced(ProfileText(kModels), c.from, c.to));
+    const std::vector<std::string> messages = ErrorsOfProfile(Replaced(ProfileText(kModels), c.from, c.to));
     INFO(c.to);
     std::string told;
     for (const std::string& message : messages) told += message + "\n";
@@ -185,7 +164,7 @@ TEST_CASE("all mistakes of all models are told at once") {
   std::string text = Replaced(ProfileText(kModels), "own_error: 0.07", "own_error: 11");
   text = Replaced(text, "latency: 2500", "latency: x");
   text = Replaced(text, "floor: 31500 ns", "floor: 31500");
-  const std::vector<std::string> messages = ErrorsOf(text);
+  const std::vector<std::string> messages = ErrorsOfProfile(text);
   REQUIRE(messages.size() == 3);
   CHECK_THAT(messages[0], Catch::Contains("small.yaml:15:44: error: floor:"));
   CHECK_THAT(messages[1], Catch::Contains("small.yaml:20:31: error: latency:"));

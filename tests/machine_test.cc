@@ -1,94 +1,15 @@
 #include "hw/machine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 
 #include "hw/document.h"
+#include "tests/small_profile.h"
 #include "tests/text.h"
+#include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-// A small valid profile, the base of everything below.
-const std::string kSmall = R"(name: small
-description: a test machine
-software: none
-hosts:
-  - name: ram
-    memory: 100 GB
-    source: {assumed: test}
-devices:
-  - name: gpu
-    figures: {peak: 10 TFLOP/s, memory_bandwidth: 500 GB/s, multiprocessors: 80, source: {published: sheet}}
-    memory: {total: 16 GiB, reserve: 1 GiB, pool_fraction: 0.9, source: {measured: "driver 1, 2020-01-01"}}
-    host_costs:
-      kernel_launch: 5 us
-      copy_submit: 4 us
-      event_record: 1 us
-      stream_wait: 2 us
-      pool_alloc: 300 ns
-      pool_free: 200 ns
-      sync: 10 us
-      source: {assumed: test}
-    laws:
-      - {op: convolution, pass: forward, window: 3x3, flop_fraction: 0.8, bandwidth_fraction: 0.7,
-         source: {assumed: l1}}
-      - {op: relu, pass: forward, flop_fraction: 0, bandwidth_fraction: 0.9, fixed: 3 us, workspace: 1 MiB,
-         error: 0.2, copy_slowdown: 1.1, source: {assumed: l2}}
-links:
-  - name: bus
-    host: ram
-    device: gpu
-    host_to_device: {points: [[1 KiB, 10 us], [1 MB, 110 us], [10 MB, 910 us]], source: {assumed: h2d}}
-    device_to_host: {points: [[1 KiB, 10 us], [1 MB, 110 us]], error: 0.05, source: {assumed: d2h}}
-    duplex: {factor: 0.85, source: {assumed: d}}
-)";
-
-// kSmall with the one occurrence of `from` replaced.
-std::string With(const std::string& from, const std::string& to) {
-  std::string text = kSmall;
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  REQUIRE(text.find(from, at + 1) == std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-// A folder of files that is removed afterwards.
-class Folder {
- public:
-  Folder() : path_((std::filesystem::temp_directory_path() / ("machine_test." + std::to_string(getpid()))).string()) {
-    std::filesystem::create_directories(path_ + "/hw");
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  void Write(const std::string& name, const std::string& text) const { std::ofstream(File(name)) << text; }
-  std::string File(const std::string& name) const { return path_ + "/hw/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// $SPILLWAY_HOME for the length of a test.
-class Home {
- public:
-  explicit Home(const std::string& path) { setenv("SPILLWAY_HOME", path.c_str(), 1); }
-  ~Home() { unsetenv("SPILLWAY_HOME"); }
-};
 
 TEST_CASE("a profile is read") {
   const Machine machine = ParseMachine(kSmall, "small.yaml");
@@ -285,15 +206,6 @@ struct BadProfile {
   const char* message;  // contained; with the line where it matters
 };
 
-std::vector<std::string> ErrorsOf(const std::string& profile) {
-  try {
-    ParseMachine(profile, "small.yaml");
-  } catch (const UserError& error) {
-    return error.messages();
-  }
-  return {};
-}
-
 TEST_CASE("every wrong figure of a profile is refused") {
   const BadProfile cases[] = {
       {"name: small\n", "", "missing key 'name' in machine profile"},
@@ -345,7 +257,7 @@ TEST_CASE("every wrong figure of a profile is refused") {
       {"    duplex: {factor: 0.85, source: {assumed: d}}\n", "", "missing key 'duplex' in link 'bus'"},
   };
   for (const BadProfile& c : cases) {
-    const std::vector<std::string> messages = ErrorsOf(With(c.from, c.to));
+    const std::vector<std::string> messages = ErrorsOfProfile(With(c.from, c.to));
     REQUIRE_FALSE(messages.empty());
     INFO(c.to << "\n" << messages[0]);
     CHECK(messages.size() == 1);  // one mistake, one message
@@ -382,88 +294,6 @@ TEST_CASE("all mistakes of a profile are reported at once, in order") {
     REQUIRE(Contains(error.messages()[3], "m.yaml:10:78: error: multiprocessors:"));
     REQUIRE(Contains(error.messages()[4], "m.yaml:32:22: error: factor:"));
   }
-}
-
-TEST_CASE("profiles are found by name and by path") {
-  const Folder folder;
-  folder.Write("small.yaml", kSmall);
-  folder.Write("other.yaml", kSmall);
-  folder.Write("readme.txt", "no profile");
-  const Home home(folder.path());
-  REQUIRE(MachineFolder() == folder.path() + "/hw");
-  REQUIRE(ListMachines() == std::vector<std::string>{"other", "small"});
-  REQUIRE(LoadMachine("small") == LoadMachine(folder.File("small.yaml")));
-  REQUIRE(ErrorOf([] { LoadMachine("smal"); }) ==
-          "unknown machine 'smal'; did you mean 'small'? (profiles: other, small; or give a path ending in .yaml)");
-  REQUIRE(Contains(ErrorOf([] { LoadMachine(""); }), "unknown machine ''"));
-  REQUIRE(Contains(ErrorOf([] { LoadMachine("../hw/small"); }), "unknown machine"));
-  REQUIRE(Contains(ErrorOf([] { LoadMachine("no/such.yaml"); }), "no/such.yaml: error: no such file"));
-  const Home nowhere(folder.path() + "/nowhere");
-  REQUIRE(ListMachines().empty());
-  REQUIRE(Contains(ErrorOf([] { LoadMachine("small"); }), "no profiles found in " + folder.path() + "/nowhere/hw"));
-}
-
-TEST_CASE("same_as is the other profile under a second name") {
-  const Folder folder;
-  folder.Write("small.yaml", With("software: none", "software: none\nnotes: [first]"));
-  folder.Write("second.yaml", "name: second\nsame_as: small\nnotes: [why]\n");
-  folder.Write("third.yaml", "name: third\nsame_as: second\ndescription: new words\nsoftware: other\n");
-  Machine expected = LoadMachine(folder.File("small.yaml"));
-  expected.name = "second";
-  expected.notes = {"first", "why"};
-  REQUIRE(LoadMachine(folder.File("second.yaml")) == expected);
-  expected.name = "third";
-  expected.description = "new words";
-  expected.software = "other";
-  REQUIRE(LoadMachine(folder.File("third.yaml")) == expected);
-  REQUIRE(LoadMachine(folder.File("third.yaml")) == ParseMachine(MachineToYaml(expected), "x.yaml"));
-  // A file elsewhere may name a shipped profile.
-  REQUIRE(ParseMachine("name: mine\nsame_as: unit\n", folder.File("mine.yaml")).devices == LoadMachine("unit").devices);
-}
-
-TEST_CASE("same_as mistakes are refused") {
-  const Folder folder;
-  folder.Write("a.yaml", "name: a\nsame_as: b\n");
-  folder.Write("b.yaml", "name: b\nsame_as: c\n");
-  folder.Write("c.yaml", "name: c\nsame_as: a\n");
-  folder.Write("self.yaml", "name: self\nsame_as: self\n");
-  folder.Write("lost.yaml", "name: lost\nsame_as: unti\n");
-  folder.Write("more.yaml", "name: more\nsame_as: unit\ndevices: []\n");
-  folder.Write("null.yaml", "name: null_\nsame_as:\n");
-  folder.Write("bad.yaml", With("10 TFLOP/s", "10"));
-  folder.Write("of_bad.yaml", "name: of_bad\nsame_as: bad\n");
-  const auto error = [&](const char* name) { return ErrorOf([&] { LoadMachine(folder.File(name)); }); };
-  REQUIRE(Contains(error("a.yaml"), "c.yaml:2:10: error: same_as: profiles name each other in a circle"));
-  REQUIRE(Contains(error("self.yaml"), "self.yaml:2:10: error: same_as: profiles name each other in a circle"));
-  REQUIRE(Contains(error("lost.yaml"), "lost.yaml:2:10: error: same_as: unknown machine 'unti'; did you mean 'unit'?"));
-  REQUIRE(Contains(error("more.yaml"), "more.yaml:3:1: error: unknown key 'devices' in machine profile"));
-  REQUIRE(Contains(error("null.yaml"), "'same_as' in machine profile has no value"));
-  REQUIRE(Contains(error("of_bad.yaml"), "bad.yaml:10:21: error: peak: '10' has no unit"));
-}
-
-TEST_CASE("a device may have the models of another profile") {
-  const std::string model =
-      "    models:\n"
-      "      - {form: linear, op: linear, pass: forward, parameters: {a: 1, b: 0.5}, source: {assumed: m}}\n"
-      "    call_floors: [{harness: h, op: linear, pass: forward, floor: 20 us}]\n";
-  const Folder folder;
-  const Home home(folder.path());
-  folder.Write("teacher.yaml", With("    laws:\n", model + "    laws:\n"));
-  folder.Write("student.yaml", With("    laws:\n", "    models_from: teacher\n    laws:\n"));
-  folder.Write("both.yaml", With("    laws:\n", "    models_from: teacher\n" + model + "    laws:\n"));
-  folder.Write("lost.yaml", With("    laws:\n", "    models_from: teacer\n    laws:\n"));
-  folder.Write("self.yaml", With("    laws:\n", "    models_from: self\n    laws:\n"));
-  const Machine teacher = LoadMachine("teacher");
-  const Machine student = LoadMachine("student");
-  REQUIRE(teacher.devices.at(0).models.size() == 1);
-  CHECK(student.devices.at(0).models == teacher.devices[0].models);
-  CHECK(student.devices[0].call_floors == teacher.devices[0].call_floors);
-  CHECK(student.devices[0].models_from == "teacher");
-  CHECK(ParseMachine(MachineToYaml(student), folder.File("again.yaml")) == student);
-  const auto error = [&](const char* name) { return ErrorOf([&] { LoadMachine(folder.File(name)); }); };
-  CHECK_THAT(error("both.yaml"), Catch::Contains("models_from: there are models of its own too"));
-  CHECK_THAT(error("lost.yaml"), Catch::Contains("did you mean 'teacher'?"));
-  CHECK_THAT(error("self.yaml"), Catch::Contains("profiles name each other in a circle"));
 }
 
 TEST_CASE("kinds of source have names") {

@@ -17,14 +17,14 @@ struct Sketch {
 
   Sketch() {
     program.streams = {{0, StreamKind::kCompute}, {0, StreamKind::kDeviceToHost}, {0, StreamKind::kHostToDevice}};
-    program.launches.resize(1);
+    program.launches.resize(2);
   }
   void Emit(Opcode opcode, StreamId stream, std::uint32_t arg, Nanos duration = 0, Cause cause = Cause::kNone) {
     program.code.push_back({opcode, stream, cause, 0, arg});
     durations.push_back(duration);
   }
-  void Kernel(Nanos duration) {
-    program.kernels.push_back({});
+  void Kernel(Nanos duration, std::uint32_t launch = 0) {
+    program.kernels.push_back({.launch = launch});
     Emit(Opcode::kKernel, 0, static_cast<std::uint32_t>(program.kernels.size() - 1), duration);
   }
   void Copy(StreamId stream, Nanos duration) {
@@ -105,6 +105,31 @@ TEST_CASE("the host can be the bottleneck") {
     CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 24);
     CHECK(timeline.host_stall == 15);
   }
+}
+
+TEST_CASE("the host takes longer over some launches than over others") {
+  // Issue takes 7 for the first launch and 20 for the second: kernels of 3 start at 7, 27, 34, the last one ends at 37;
+  // compute idles 7 + 17 + 4. What all kernels would cost does not matter then, what a copy costs does.
+  //   host     |K0 7|K1 20.............|K0 7 |C 2|
+  //   compute       |3|                |3|   |3|
+  //   d2h                                        |1|
+  Sketch sketch;
+  sketch.Kernel(3, 0);
+  sketch.Kernel(3, 1);
+  sketch.Kernel(3, 0);
+  Conditions conditions;
+  conditions.host_cost[static_cast<std::size_t>(Opcode::kKernel)] = 1000;
+  conditions.host_cost[static_cast<std::size_t>(Opcode::kCopy)] = 2;
+  conditions.launch_cost = {7, 20};
+  for (const Engine engine : kEngines) {
+    Timeline timeline;
+    CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 37);
+    CHECK(timeline.host_stall == 28);
+  }
+  sketch.Copy(1, 10);  // issued at 36
+  for (const Engine engine : kEngines) CHECK(RunSketch(engine, sketch, conditions).makespan == 46);
+  conditions.DropHostCosts();
+  for (const Engine engine : kEngines) CHECK(RunSketch(engine, sketch, conditions).makespan == 10);
 }
 
 TEST_CASE("a host sync delays what is issued after it") {
@@ -286,7 +311,7 @@ Sketch RandomSketch(std::mt19937& random, bool pool) {
     switch (draw(7)) {
       case 0:
       case 1:
-        if (stream == 0) sketch.Kernel(draw(20));
+        if (stream == 0) sketch.Kernel(draw(20), static_cast<std::uint32_t>(sketch.program.kernels.size() % 2));
         if (stream != 0) sketch.Copy(stream, draw(20));
         break;
       case 2:
@@ -333,6 +358,7 @@ TEST_CASE("both engines agree on random programs without contention") {
     const Sketch sketch = RandomSketch(random, pool);
     Conditions conditions;
     if (round % 4 >= 2) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    if (round % 8 >= 4) conditions.launch_cost = {1, 9};
     if (pool) conditions.pool_capacity = 12 + round % 20;
     conditions.blocking_copies = static_cast<BlockingCopies>(round / 4 % 3);
     Timeline relaxed, evented;

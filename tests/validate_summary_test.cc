@@ -73,6 +73,48 @@ TEST_CASE("random plans count for the order, not for the choice; rows without a 
   CHECK(empty.tau == 0);
 }
 
+TEST_CASE("order among pairs that differ beyond noise") {
+  // a and b cannot be told apart; c is slower than both in every round, predicted slower than a alone.
+  const std::vector<ValidationRow> rows = {Row("a", 90, {80, 101, 120}), Row("b", 300, {120, 100, 80}),
+                                           Row("c", 200, {160, 202, 240})};
+  ValidationSet set;
+  set.cases.resize(1);
+  JudgeCase(rows, 1, set.cases[0]);
+  CHECK(set.cases[0].clear_pairs == 2);
+  CHECK(set.cases[0].clear_right == 1);
+  set.rows = rows;
+  SummariseSet(set);
+  SummariseSet(set);  // again, as after each case: sums begin anew
+  CHECK(set.clear_pairs == 2);
+  CHECK(set.clear_right == 1);
+}
+
+TEST_CASE("equal predictions are not right where measuring tells them apart") {
+  ValidationCase place;
+  JudgeCase(std::vector{Row("a", 100, {99, 100, 101}), Row("b", 100, {149, 150, 151})}, 1, place);
+  CHECK(place.clear_pairs == 1);
+  CHECK(place.clear_right == 0);
+}
+
+TEST_CASE("what the profile says by itself is a group of its own") {
+  ValidationSet set;
+  set.cases.resize(1);
+  set.rows = {Row("a", 100, {100, 100, 100}), Row("b", 110, {100, 100, 100})};
+  const auto group = [&set]() -> const ErrorSummary* {
+    SummariseSet(set);
+    for (const ErrorSummary& s : set.summaries) {
+      if (s.group == "all strategies, at the pace of the calibration") return &s;
+    }
+    return nullptr;
+  };
+  CHECK(group() == nullptr);
+  set.rows[0].as_calibrated = 80;
+  set.rows[1].as_calibrated = 90;
+  REQUIRE(group() != nullptr);
+  CHECK(group()->rows == 2);
+  CHECK(group()->worst_error == Approx(0.2));
+}
+
 TEST_CASE("errors by group") {
   const ErrorSummary s = SummaryOf("x", {-0.1, 0.2, 0.05});
   CHECK(s.rows == 3);

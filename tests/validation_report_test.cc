@@ -17,6 +17,8 @@ ValidationSet Example() {
   place.device = "cpu0";
   place.memory_limit = 24'000'000;
   place.link = {.stated_rate = 2, .in_rate = 1.9, .out_rate = 1.8, .in_latency = 5000, .duplex_factor = 0.95};
+  place.pace = {.products = {.factor = 1.2, .low = 1.15, .high = 1.25, .launches = 16},
+                .others = {.factor = 0.9, .launches = 3}};
   place.in_core = 1e8;
   place.in_core_predicted = 9e7;
   place.in_core_split = {.kernels = 0.9, .seen = 0.88, .isolated = 0.96, .context = 0.9375, .seen_share = 0.75};
@@ -33,6 +35,7 @@ ValidationSet Example() {
   row.strategy = "swap-all";
   row.feasible = true;
   row.predicted = 110'000'000;
+  row.as_calibrated = 95'000'000;
   row.step_times = {{1e8, 1.1e8}, {1e8}};
   row.measured = 1e8;
   row.measured_low = 0.99e8;
@@ -69,6 +72,8 @@ ValidationSet Example() {
                         .verdict = "cannot be rejected"}};
   set.scaled_falsification = {{.variant = "full", .description = "", .median_error = 0.05, .verdict = ""}};
   set.tau = 1;
+  set.clear_pairs = 7;
+  set.clear_right = 5;
   set.best_or_noise = 1;
   set.judged = 1;
   set.median_replay = 0.03;
@@ -92,19 +97,20 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
         "replay_error,predicted_peak_bytes,measured_peak_bytes,predicted_device_bytes,measured_device_bytes,numerics,"
         "scenario,machine,kind,stratum,feasible,reason,measured_low_s,measured_high_s,steps,kernel_error,"
         "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
-        "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s");
+        "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s,"
+        "products_pace,others_pace,as_calibrated_s");
   CHECK(
       lines[2] ==
       "net,32,cpu0,24000000,2000000000,swap-all,0.110000000,0.100000000,0.050000,0.100000,-0.030000,23999488,23999400,"
       "24000000,25000000,bitwise,\"small, with a comma\",mine+link=2GB/s,strategy,,1,,0.099000000,0.110000000,3,"
       "0.200000,,,0.250000,-0.040000,-0.500000,0.010000,0.000000,0.000000,30000000,29000000,1900000000,1800000000,"
-      "0.9500,0.100000000");
+      "0.9500,0.100000000,1.2000,,0.095000000");
 }
 
 TEST_CASE("a row that was not measured has empty numbers and a reason") {
   CHECK(Lines(ValidationCsv(Example()))[1] ==
         "net,32,cpu0,24000000,2000000000,in-core,,,,,,,,,,skipped,\"small, with a comma\",mine+link=2GB/s,strategy,,0,"
-        "out_of_memory: the plan needs 53 MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,");
+        "out_of_memory: the plan needs 53 MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,,1.2000,,");
 }
 
 TEST_CASE("random plans say so, with what they were drawn for") {
@@ -129,6 +135,8 @@ TEST_CASE("the table of a case") {
   CHECK_THAT(text,
              Catch::StartsWith("small, with a comma: net at batch 32 on mine+link=2GB/s, 24.0 MB of device memory, "
                                "link 2 GB/s (measured: in 1.90 out 1.80 GB/s, duplex 0.95)\n"));
+  CHECK_THAT(text, Catch::Contains("kernels now, times those of the profile: products 1.20 (1.15 to 1.25), others not "
+                                   "measured; 19 launches timed again\n"));
   CHECK_THAT(text, Catch::Contains("in-core   does not run: out_of_memory: the plan needs 53 MB\n"));
   CHECK_THAT(text,
              Catch::Contains("swap-all  chosen =        110       100  99.0-110  +10.0 %  +20.0 %  -50.0 %  -3.0 %"));
@@ -143,7 +151,9 @@ TEST_CASE("the summary") {
   INFO(text);
   CHECK_THAT(text, Catch::Contains("all strategies                          1  +10.0 %       10.0 %  10.0 %"));
   CHECK_THAT(text, Catch::Contains("within its noise at 1 of 1 points; largest regret 2.0 %"));
-  CHECK_THAT(text, Catch::Contains("Kendall's tau-b 1.00. Replay of measured spans: median size of the error 3.0 %."));
+  CHECK_THAT(
+      text, Catch::Contains("Kendall's tau-b 1.00. Of pairs that differ beyond noise, in the order predicted: 5 of 7.\n"
+                            "Replay of measured spans: median size of the error 3.0 %."));
   CHECK_THAT(text, Catch::Contains("cannot be rejected"));
   CHECK_THAT(text, Catch::Contains("note: a note\n"));
 }

@@ -12,7 +12,8 @@
 
 namespace spillway {
 
-// kernel_launch  a call of the library for a small op, whose kernels queue behind others: what an op costs the host
+// kernel_launch  a call of the library for a small op, whose kernels queue behind others: what an op costs the host of
+//                which no row says it (bench_kernel.h, issue_time)
 // copy_submit, event_record, stream_wait  the same of a pinned copy, an event, a wait for one
 // sync           from letting a stream go that has nothing left to do until the host goes on
 // malloc, free   64 MiB of device memory; the device is idle

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "calibrate/cuda/bench_beyond.h"
+#include "calibrate/statistics.h"
 #include "hw/document.h"
 
 namespace spillway {
@@ -24,6 +26,10 @@ const BenchOperand* FindOperand(const std::vector<BenchOperand>& operands, Tenso
   return found == operands.end() ? nullptr : &*found;
 }
 
+std::unique_ptr<CudaKernel> PrepareAs(const std::string& fused, const OpCall& call, CudaCalls& calls) {
+  return fused.empty() ? calls.Prepare(call) : calls.PrepareFused(call, fused == kConvolutionBiasRelu);
+}
+
 }  // namespace
 
 OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch) {
@@ -35,15 +41,17 @@ OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch) {
 }
 
 CudaKernelSubject::CudaKernelSubject(const BenchNetwork& network, OpId op, const Launch& launch, BenchProtocol protocol,
-                                     CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer)
+                                     CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer,
+                                     const std::string& fused)
     : network_(network),
       op_(op),
       node_(network.step.ops[static_cast<std::size_t>(op)]),
       protocol_(protocol),
+      with_bias_(!fused.empty()),
       calls_(calls),
       memory_(memory),
       timer_(timer),
-      kernel_(calls.Prepare(BenchCallOf(network, op, launch))) {
+      kernel_(PrepareAs(fused, BenchCallOf(network, op, launch), calls)) {
   LayOut();
   MakeLabels();
   FillSets();
@@ -58,6 +66,7 @@ void CudaKernelSubject::LayOut() {
   operands_ = BenchOperands(network_.step, op_, memory_.l2_cache() / 2);
   for (const TensorId tensor : node_.reads) reads_.push_back(FindOperand(operands_, tensor)->offset);
   for (const TensorId tensor : node_.writes) writes_.push_back(FindOperand(operands_, tensor)->offset);
+  if (with_bias_) AddBias();
   read_.resize(reads_.size());
   written_.resize(writes_.size());
   for (const BenchOperand& operand : operands_) set_bytes_ = operand.offset + Aligned(operand.bytes);
@@ -74,6 +83,14 @@ void CudaKernelSubject::LayOut() {
     calls_.Fill(statistics_, 0, bytes, timer_.stream());
   }
   ring_ = memory_.Block("ring").AtLeast(set_bytes_ * sets_);
+}
+
+// Read behind the op's own operands; the step has no such tensor.
+void CudaKernelSubject::AddBias() {
+  const BenchOperand& last = operands_.back();
+  const Bytes bytes = node_.shape.out.c * static_cast<Bytes>(sizeof(float));
+  operands_.push_back({.bytes = bytes, .offset = last.offset + Aligned(last.bytes)});
+  reads_.push_back(operands_.back().offset);
 }
 
 // One-hot rows, another class each.
@@ -171,16 +188,21 @@ void CudaKernelSubject::Prepare(int runs) {
   next_ = 0;
 }
 
-void CudaKernelSubject::RunOn(std::byte* set) {
+// Adds to `issues` what the call costs the host; nullptr: it is not timed.
+void CudaKernelSubject::RunOn(std::byte* set, std::vector<double>* issues) {
   for (std::size_t k = 0; k < reads_.size(); ++k) read_[k] = set + reads_[k];
   for (std::size_t k = 0; k < writes_.size(); ++k) written_[k] = set + writes_[k];
+  const Nanos begin = issues == nullptr ? 0 : host_clock_->Now();
   kernel_->Run(timer_.stream(), {.reads = read_,
                                  .writes = written_,
                                  .workspace = workspace_,
                                  .random_stream = stream_number_++,
                                  .labels = labels_,
                                  .running_statistics = statistics_});
+  if (issues != nullptr) issues->push_back(static_cast<double>(host_clock_->Now() - begin));
 }
+
+double CudaKernelSubject::issue_time() const { return issues_.empty() ? 0 : Median(issues_); }
 
 // With kStep each run is timed by itself, between those that make the next set fresh; otherwise all together. What a pair
 // of events takes with nothing between them is taken off.
@@ -192,6 +214,7 @@ double CudaKernelSubject::TryRun(int runs, bool hold) {
   timer_.Start();
   timer_.Stop();
   if (!each) timer_.Start();
+  std::vector<double> issues;
   for (int k = 0; k < runs; ++k) {
     std::byte* const set = SetAt((next_ + k) % sets_);
     if (each) {
@@ -199,11 +222,13 @@ double CudaKernelSubject::TryRun(int runs, bool hold) {
       calls_.Spin(1, timer_.stream());  // what it costs to go from copies to kernels is not this one's
       timer_.Start();
     }
-    RunOn(set);
+    const bool timed = hold && host_clock_ != nullptr && k < kTimedIssues;
+    RunOn(set, timed ? &issues : nullptr);
     if (each) timer_.Stop();
   }
   if (!each) timer_.Stop();
   timer_.Finish();
+  if (!timer_.ran_out()) issues_.insert(issues_.end(), issues.begin(), issues.end());
   const double nothing = timer_.times()[0];
   double time = 0;
   for (std::size_t k = 1; k < timer_.times().size(); ++k) time += std::max(0.0, timer_.times()[k] - nothing);

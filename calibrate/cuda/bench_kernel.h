@@ -8,6 +8,7 @@
 #define SPILLWAY_CALIBRATE_CUDA_BENCH_KERNEL_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "calibrate/bench_loop.h"
@@ -24,10 +25,10 @@ OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch);
 
 class CudaKernelSubject : public BenchSubject {
  public:
-  // All must outlive it; one subject at a time may use the memory. DeviceError: the library refuses the launch.
-  // UserError: the operands do not fit.
+  // All must outlive it; one subject at a time may use the memory. `fused`: as BenchItem has it. DeviceError: the library
+  // refuses the launch. UserError: the operands do not fit.
   CudaKernelSubject(const BenchNetwork& network, OpId op, const Launch& launch, BenchProtocol protocol,
-                    CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer);
+                    CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer, const std::string& fused = "");
   ~CudaKernelSubject() override;
   CudaKernelSubject(const CudaKernelSubject&) = delete;
   CudaKernelSubject& operator=(const CudaKernelSubject&) = delete;
@@ -35,11 +36,18 @@ class CudaKernelSubject : public BenchSubject {
   // Copies that run while the kernel does; nullptr: none. Timings that they do not outlast are taken again. UserError
   // from Run(): not even the most of them do.
   void SetBeside(CudaCopiesBeside* beside) { beside_ = beside; }
+  // What issuing is timed by; nullptr: it is not.
+  void SetHostClock(const Clock* clock) { host_clock_ = clock; }
   void Prepare(int runs) override;
   void Run(int runs) override;
   int most_runs() const { return most_runs_; }  // of one timing
   // Whether issuing a single run takes longer than a hold, or waits for the device: its times are not the device's alone.
   bool unheld() const { return at_once_ == 0; }
+  // Nanoseconds of the library's call, median; 0: none was timed. Timed are the first kTimedIssues runs behind each hold
+  // that did not run out: the host is ahead of the device then, as in training, and no queue is full, for a host that
+  // finds one full waits for the hold itself, which then runs out. Never the first run of all, which loads code.
+  double issue_time() const;
+  static constexpr int kTimedIssues = 4;
 
  private:
   struct Place {
@@ -47,12 +55,13 @@ class CudaKernelSubject : public BenchSubject {
     bool saved = false;
   };
   void LayOut();
+  void AddBias();
   void FillSets();
   void MakeSaved(std::byte* set, int number);
   void KeepFreshOnes();
   void MakeLabels();
   void Freshen(std::byte* set);
-  void RunOn(std::byte* set);
+  void RunOn(std::byte* set, std::vector<double>* issues);
   double TryRun(int runs, bool hold);
   std::byte* SetAt(int k) const { return ring_ + static_cast<Bytes>(k) * set_bytes_; }
 
@@ -60,10 +69,13 @@ class CudaKernelSubject : public BenchSubject {
   OpId op_;
   const Op& node_;
   BenchProtocol protocol_;
+  bool with_bias_;
   CudaCalls& calls_;
   CudaBenchMemory& memory_;
   CudaTimer& timer_;
   CudaCopiesBeside* beside_ = nullptr;
+  const Clock* host_clock_ = nullptr;
+  std::vector<double> issues_;  // nanoseconds of the host
   std::unique_ptr<CudaKernel> kernel_;
   std::vector<BenchOperand> operands_;
   std::vector<Bytes> fresh_;           // operands that are written again: offsets in `kept_`, -1 for others

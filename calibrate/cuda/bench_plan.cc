@@ -1,6 +1,9 @@
 #include "calibrate/cuda/bench_plan.h"
 
+#include <algorithm>
+
 #include "calibrate/cuda/bench_host.h"
+#include "calibrate/cuda/bench_touch.h"
 #include "model/network_builder.h"
 
 namespace spillway {
@@ -70,6 +73,9 @@ BenchPlanOptions CudaPlanOptions(bool quick) {
                      .row_bytes = {224, 896, 3584}},
                     {.memory = "managed_prefetch", .least = 2 * kMiB, .most = largest, .both = false},
                     {.memory = "device", .least = 4 * kKiB, .most = largest, .both = false, .directions = {"d2d"}}};
+  // Faults are slow: what they take is told by less than a GiB.
+  options.copies.push_back(
+      {.memory = kManagedTouch, .least = 512 * kKiB, .most = std::min(largest, 128 * kMiB), .both = false});
   options.host_calls = CudaHostCallNames();
   options.maths = {MathMode::kFp32, MathMode::kTf32};
   return options;

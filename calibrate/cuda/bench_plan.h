@@ -12,7 +12,7 @@
 namespace spillway {
 
 // Pinned copies from 256 B to 1 GiB in both directions and together; ordinary memory; rows that lie apart; prefetched
-// memory; copies on the device; the calls of CudaHostCallNames(); fp32 and TF32 apart.
+// memory; copies on the device; memory that comes by faults; the calls of CudaHostCallNames(); fp32 and TF32 apart.
 BenchPlanOptions CudaPlanOptions(bool quick);
 
 // "resnet50:64": first unless the user names others.

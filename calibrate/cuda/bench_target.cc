@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <optional>
 
+#include "calibrate/bench_guard.h"
 #include "calibrate/cpu/bench_machine.h"
+#include "calibrate/cuda/bench_beyond.h"
 #include "calibrate/cuda/bench_copy.h"
 #include "calibrate/cuda/bench_host.h"
+#include "calibrate/cuda/bench_peer.h"
+#include "calibrate/cuda/bench_touch.h"
 #include "calibrate/cuda/owned.h"
 #include "calibrate/device.h"
 #include "hw/chips.h"
 #include "hw/document.h"
+#include "model/kernel_form.h"
 
 namespace spillway {
 namespace {
@@ -147,6 +152,17 @@ auto CudaBenchTarget::Judged(const Call& call) {
 
 std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
   if (item.launch.kind != OpKind::kConvolution) return {{}};
+  std::vector<BenchVariant> variants = AlgorithmsOf(item);
+  if (item.fused != kConvolutionBias) return variants;
+  // Without an activation the library fuses by one algorithm; with one it says so when it runs.
+  const std::int32_t only = AlgorithmByName(OpKind::kConvolution, Pass::kForward, kAlgorithmOfBias);
+  std::erase_if(variants, [only](const BenchVariant& variant) { return variant.algorithm != only; });
+  if (variants.empty())
+    throw UserError(fmt::format("{}: the library has no {} for it", NameOf(item), kAlgorithmOfBias));
+  return variants;
+}
+
+const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& item) {
   const auto [found, is_new] = variants_.try_emplace({item.from.get(), item.op, item.launch.math});
   std::vector<BenchVariant>& variants = found->second;
   if (!is_new) return variants;
@@ -198,7 +214,8 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   Launch launch = item.launch;
   launch.algorithm = variant.algorithm;
   launch.workspace = variant.workspace;
-  CudaKernelSubject subject(*item.from, item.op, launch, options_.protocol, *calls_, memory_, timer_);
+  CudaKernelSubject subject(*item.from, item.op, launch, options_.protocol, *calls_, memory_, timer_, item.fused);
+  subject.SetHostClock(&clock_);
   std::optional<CudaCopiesBeside> beside;
   if (item.contention != "none") {
     beside.emplace(*calls_, memory_, DirectionOf(item.contention), options_.beside);
@@ -209,16 +226,12 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   options.most_runs = std::min(options.most_runs, subject.most_runs());
   LoopResult result = MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
   result.unheld = subject.unheld();
+  result.host = subject.issue_time();
   return result;
 }
 
-LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, LoopOptions options) {
-  CudaCopySubject subject(item, *calls_, memory_, timer_, options_.wander, clock_);
-  std::optional<CudaCopiesBeside> beside;
-  if (item.contention != "none") {
-    beside.emplace(*calls_, memory_, DirectionOf(item.contention), item.bytes);
-    subject.SetBeside(&*beside);
-  }
+template <typename Subject>
+LoopResult CudaBenchTarget::TimeCopies(Subject& subject, LoopOptions options) {
   options.warm_up = std::max(options.warm_up, kWarmUpRuns);
   options.least_timing = std::max(options.least_timing, kLeastTiming);
   options.most_runs = std::min(options.most_runs, subject.most_runs());
@@ -227,6 +240,24 @@ LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, LoopOptions optio
   LoopResult result = MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
   result.unheld = subject.unheld();
   return result;
+}
+
+LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, const LoopOptions& options) {
+  if (item.from_device >= 0) {
+    CudaPeerSubject between(item, *calls_, timer_, options_.wander);
+    return TimeCopies(between, options);
+  }
+  if (item.memory == kManagedTouch) {
+    CudaTouchSubject touched(item, *calls_, memory_, timer_, clock_);
+    return TimeCopies(touched, options);
+  }
+  CudaCopySubject subject(item, *calls_, memory_, timer_, options_.wander, clock_);
+  std::optional<CudaCopiesBeside> beside;
+  if (item.contention != "none") {
+    beside.emplace(*calls_, memory_, DirectionOf(item.contention), item.bytes);
+    subject.SetBeside(&*beside);
+  }
+  return TimeCopies(subject, options);
 }
 
 LoopResult CudaBenchTarget::MeasureHost(const BenchItem& item) {

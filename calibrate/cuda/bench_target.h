@@ -56,7 +56,10 @@ class CudaBenchTarget : public BenchTarget {
   auto Judged(const Call& call);
   LoopResult MeasureOnce(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   LoopResult MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options);
-  LoopResult MeasureCopy(const BenchItem& item, LoopOptions options);
+  LoopResult MeasureCopy(const BenchItem& item, const LoopOptions& options);
+  template <typename Subject>
+  LoopResult TimeCopies(Subject& subject, LoopOptions options);
+  const std::vector<BenchVariant>& AlgorithmsOf(const BenchItem& item);
   LoopResult MeasureHost(const BenchItem& item);
   void Settle();
   void WarmUp();

@@ -191,30 +191,30 @@ void CudaBoundKernels::Slow(double slowdown, double gap) {
 
 // ---- training ---------------------------------------------------------------------------------------------------------
 
-void CudaBoundKernels::UploadStatistics(CudaStream* stream, const Wait& wait) {
+void CudaBoundKernels::UploadStatistics(CudaService& service) {
   for (const auto& [layer, statistics] : statistics_) {
-    memory_.Upload(memory_.library() + statistics.offset, std::as_bytes(statistics.values), stream, wait);
+    memory_.Upload(memory_.library() + statistics.offset, std::as_bytes(statistics.values), service);
   }
 }
 
-void CudaBoundKernels::DownloadStatistics(CudaStream* stream, const Wait& wait) {
+void CudaBoundKernels::DownloadStatistics(CudaService& service) {
   for (const auto& [layer, statistics] : statistics_) {
-    memory_.Download(std::as_writable_bytes(statistics.values), memory_.library() + statistics.offset, stream, wait);
+    memory_.Download(std::as_writable_bytes(statistics.values), memory_.library() + statistics.offset, service);
   }
 }
 
-void CudaBoundKernels::UploadLabels(CudaStream* stream, const Wait& wait) {
+void CudaBoundKernels::UploadLabels(CudaService& service) {
   loss_ = nullptr;
   for (const Labels& labels : labels_) {
     const std::vector<float> rows = OneHot(labels.shape, labels.classes);
-    memory_.Upload(memory_.library() + labels.offset, std::as_bytes(std::span(rows)), stream, wait);
+    memory_.Upload(memory_.library() + labels.offset, std::as_bytes(std::span(rows)), service);
   }
 }
 
-double CudaBoundKernels::ReadLoss(CudaStream* stream, const Wait& wait) {
+double CudaBoundKernels::ReadLoss(CudaService& service) {
   if (loss_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
   std::vector<float> probabilities(static_cast<std::size_t>(loss_->shape.Elements()));
-  memory_.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + loss_->kept, stream, wait);
+  memory_.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + loss_->kept, service);
   return CrossEntropy(loss_->shape, probabilities, LabelsOf(loss_->shape).classes);
 }
 

@@ -9,6 +9,7 @@
 
 #include "calibrate/bind_kernel.h"
 #include "calibrate/cuda/calls.h"
+#include "calibrate/cuda/service.h"
 #include "calibrate/cuda/session_memory.h"
 #include "calibrate/training_state.h"
 
@@ -47,12 +48,11 @@ class CudaBoundKernels {
   double SpinOf(std::uint32_t instruction) const { return bound_[row_[instruction]].spin; }
 
   Bytes staging_bytes() const { return staging_bytes_; }  // what Start and the others need of the memory's staging area
-  using Wait = CudaSessionMemory::Wait;
-  void UploadStatistics(CudaStream* stream, const Wait& wait);    // at the beginning
-  void DownloadStatistics(CudaStream* stream, const Wait& wait);  // into the training state
-  void UploadLabels(CudaStream* stream, const Wait& wait);        // of the iteration
+  void UploadStatistics(CudaService& service);            // at the beginning
+  void DownloadStatistics(CudaService& service);          // into the training state
+  void UploadLabels(CudaService& service);                // of the iteration
   // The loss of the iteration; NaN: there was none. Behind the step.
-  double ReadLoss(CudaStream* stream, const Wait& wait);
+  double ReadLoss(CudaService& service);
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;

@@ -107,6 +107,9 @@ class CudaCalls {
   virtual void FreeHost(void* memory) noexcept = 0;
   virtual void* MallocManaged(Bytes bytes) = 0;  // the caller never asks for more than is free
   virtual void PrefetchManaged(void* memory, Bytes bytes, bool to_device, CudaStream* stream) = 0;
+  // The host reads a byte of every page of managed memory, which brings those to it that are on the device. REQUIRES: no
+  // stream uses it.
+  virtual void TouchOnHost(const void* memory, Bytes bytes) = 0;
   // Memory from the device's stream-ordered pool.
   virtual void* MallocAsync(Bytes bytes, CudaStream* stream) = 0;
   virtual void FreeAsync(void* memory, CudaStream* stream) = 0;
@@ -137,11 +140,31 @@ class CudaCalls {
   // sets *flag to kCudaHoldRanOut, so that a host which waits for the held stream is not stuck for ever.
   virtual void HoldUntil(volatile int* flag, CudaStream* stream) = 0;
 
+  // Other devices of this machine, numbered as CUDA numbers them, for copies between two of them. Memory of another one
+  // makes a context there, which stays as long as the process.
+  virtual int DeviceNumber() = 0;  // of this one
+  virtual int DeviceCount() = 0;   // this one among them
+  virtual CudaMemory MemoryOf(int device) = 0;
+  virtual void* MallocOn(int device, Bytes bytes) = 0;
+  virtual void FreeOn(int device, void* memory) noexcept = 0;
+  // Whether `device` can be let reach the memory of `peer`; the first lets it, false if it could before, the second
+  // takes that back.
+  virtual bool CanAccessPeer(int device, int peer) = 0;
+  virtual bool EnablePeerAccess(int device, int peer) = 0;
+  virtual void DisablePeerAccess(int device, int peer) noexcept = 0;
+  // Straight where the two reach each other, else through the host. `stream` is of this device.
+  virtual void CopyPeer(void* to, int to_device, const void* from, int from_device, Bytes bytes,
+                        CudaStream* stream) = 0;
+
   // For fp32 convolutions with launch.math kFp32 (true fp32) or kTf32. Those that the library offers for the shape,
   // whatever their workspace. launch.algorithm and launch.workspace do not matter.
   virtual std::vector<CudaAlgorithm> Algorithms(const OpCall& call) = 0;
   // Algorithm 0: the library's first choice within launch.workspace.
   virtual std::unique_ptr<CudaKernel> Prepare(const OpCall& call) = 0;
+  // The forward convolution of `call`, a bias added to each channel and, with `relu`, nothing below 0, in one call of the
+  // library: reads {input, weight, bias}, writes {result}. No step has it. Which algorithms do it the library may say
+  // only when it runs (kRefused); without `relu` implicit_precomp_gemm does, which is also algorithm 0.
+  virtual std::unique_ptr<CudaKernel> PrepareFused(const OpCall& call, bool relu) = 0;
   // Bytes that the libraries' handles took of the device when the first kernel was prepared belong to nobody's arena;
   // Prepare everything before measuring Memory().
 };

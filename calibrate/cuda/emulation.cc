@@ -109,6 +109,18 @@ double MeasureSpinGap(CudaCalls& calls) {
   return std::max(0.0, time / kRepeats - kProbe);
 }
 
+void PacedCopy(CudaCalls& calls, double link_rate, const LinkTimes& pieces, std::byte* to, const std::byte* from,
+               Bytes bytes, Direction direction, CudaStream* stream) {
+  const PieceTime& piece = pieces[static_cast<std::size_t>(direction)];
+  for (Bytes done = 0; done < bytes;) {
+    const Bytes more = std::min(kPacedPiece, bytes - done);
+    calls.Copy(to + done, from + done, more, direction, stream);
+    const double rest = static_cast<double>(more) / link_rate - piece.Of(more);
+    if (rest > 0) calls.Spin(rest, stream);
+    done += more;
+  }
+}
+
 std::vector<double> RehearseKernels(CudaCalls& calls, std::size_t count,
                                     const std::function<void(std::size_t k, CudaStream* stream)>& run) {
   std::vector<std::vector<double>> runs(kRuns, std::vector<double>(count));

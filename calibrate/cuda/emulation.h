@@ -9,6 +9,7 @@
 #define SPILLWAY_CALIBRATE_CUDA_EMULATION_H_
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -37,6 +38,10 @@ using LinkTimes = std::array<PieceTime, 2>;  // by Direction
 LinkTimes MeasurePieces(CudaCalls& calls);
 // What a spin takes beyond what it is told.
 double MeasureSpinGap(CudaCalls& calls);
+
+// Enqueues a copy in pieces, each followed by a spin up to its bytes / `link_rate`. Errors as in CudaCalls.
+void PacedCopy(CudaCalls& calls, double link_rate, const LinkTimes& pieces, std::byte* to, const std::byte* from,
+               Bytes bytes, Direction direction, CudaStream* stream);
 
 // Nanoseconds of each of `count` kernels, run in their order: the median of some runs. `run` enqueues kernel k.
 std::vector<double> RehearseKernels(CudaCalls& calls, std::size_t count,

@@ -17,6 +17,13 @@ namespace {
 constexpr Bytes kStaging = 4 * kMiB;  // at least; what goes back and forth between steps goes through it
 constexpr float kSmall = 0x1p-5f;     // of the numbers that kernels are rehearsed on
 
+// Of which no sum of products overflows.
+std::vector<float> SmallNumbers() {
+  std::vector<float> numbers = BenchNumbers(false);
+  for (float& number : numbers) number *= kSmall;
+  return numbers;
+}
+
 }  // namespace
 
 template <typename Call>
@@ -26,7 +33,7 @@ auto CudaSession::Guarded(std::uint32_t instruction, const Call& call) {
   } catch (const DeviceError& error) {
     failed_ = true;
     hung_ = hung_ || error.fault() == Fault::kHung;
-    watch_.Blame(error, instruction, served_.get());
+    watch_.Blame(error, instruction, service_.probe());
   }
 }
 
@@ -44,8 +51,7 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
       kernels_(device.network_, session_, calls_, *device.kernels_, memory_, training_),
       watch_(calls_, device.clock_, device.options_.patience, session.program->streams.size(),
              session.program->code.size(), session.debug),
-      service_(NewStream(calls_)),
-      served_(NewEvent(calls_, false)),
+      service_(calls_, watch_),
       start_(NewEvent(calls_, true)),
       ran_(session.program->code.size(), 0),
       looked_(session.program->buffers.size(), false) {
@@ -80,25 +86,11 @@ void CudaSession::MakeEvents() {
 
 // On numbers as a step has them: on zeros a GPU draws less power, and runs faster than it will.
 void CudaSession::Rehearse(double slowdown, double gap) {
-  if (!kernels_.Rehearsed() && session_.arena_bytes > 0) Guarded(kNoInstruction, [&] { FillWithNumbers(); });
-  kernels_.Slow(slowdown, gap);
-}
-
-// Small ones, of which no sum of products overflows.
-void CudaSession::FillWithNumbers() {
-  std::vector<float> numbers = BenchNumbers(false);
-  for (float& number : numbers) number *= kSmall;
-  const Bytes all = session_.arena_bytes;
-  std::byte* const arena = memory_.At({.buffer = 0, .offset = 0, .bytes = all}, kNoInstruction);
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(numbers));
-  Bytes done = std::min(all, static_cast<Bytes>(bytes.size()));
-  memory_.Upload(arena, bytes.first(static_cast<std::size_t>(done)), service_.get(), [this] { WaitForService(); });
-  while (done < all) {
-    const Bytes more = std::min(done, all - done);
-    calls_.CopyOnDevice(arena + done, arena, more, service_.get());
-    done += more;
+  if (!kernels_.Rehearsed() && session_.arena_bytes > 0) {
+    const std::vector<float> numbers = SmallNumbers();
+    Guarded(kNoInstruction, [&] { memory_.FillArena(std::as_bytes(std::span(numbers)), service_); });
   }
-  WaitForService();
+  kernels_.Slow(slowdown, gap);
 }
 
 void CudaSession::FillAtBegin() {
@@ -106,10 +98,10 @@ void CudaSession::FillAtBegin() {
     if (session_.arena_bytes > 0) {
       const Location all{.buffer = 0, .offset = 0, .bytes = session_.arena_bytes};
       calls_.Fill(memory_.At(all, kNoInstruction), session_.debug ? kCudaEmpty : 0, session_.arena_bytes,
-                  service_.get());
+                  service_.stream());
     }
-    WaitForService();
-    kernels_.UploadStatistics(service_.get(), [this] { WaitForService(); });
+    service_.Wait();
+    kernels_.UploadStatistics(service_);
   });
 }
 
@@ -118,19 +110,13 @@ CudaSession::~CudaSession() { Quiet(); }
 void CudaSession::Quiet() noexcept {
   if (hung_) return;  // waiting once was enough
   for (std::size_t s = 0; s <= streams_.size(); ++s) {
-    CudaStream* const stream = s < streams_.size() ? streams_[s].get() : service_.get();
+    CudaStream* const stream = s < streams_.size() ? streams_[s].get() : service_.stream();
     try {
-      calls_.Record(served_.get(), stream);
-      watch_.Await(served_.get(), kNoInstruction);
+      service_.WaitFor(stream, kNoInstruction);
     } catch (const DeviceError& error) {
       if (error.fault() == Fault::kHung) return;
     }
   }
-}
-
-void CudaSession::WaitForService() {
-  calls_.Record(served_.get(), service_.get());
-  watch_.Await(served_.get(), kNoInstruction);
 }
 
 // ---- contents -----------------------------------------------------------------------------------------------------------
@@ -143,7 +129,7 @@ void CudaSession::Write(const Location& at, std::span<const std::byte> bytes) {
     std::memcpy(place, bytes.data(), bytes.size());
     return;
   }
-  Guarded(kNoInstruction, [&] { memory_.Upload(place, bytes, service_.get(), [this] { WaitForService(); }); });
+  Guarded(kNoInstruction, [&] { memory_.Upload(place, bytes, service_); });
 }
 
 void CudaSession::Read(const Location& at, std::span<std::byte> bytes) {
@@ -154,15 +140,15 @@ void CudaSession::Read(const Location& at, std::span<std::byte> bytes) {
     std::memcpy(bytes.data(), place, bytes.size());
     return;
   }
-  Guarded(kNoInstruction, [&] { memory_.Download(bytes, place, service_.get(), [this] { WaitForService(); }); });
+  Guarded(kNoInstruction, [&] { memory_.Download(bytes, place, service_); });
 }
 
 double CudaSession::ReadLoss() {
-  return Guarded(kNoInstruction, [&] { return kernels_.ReadLoss(service_.get(), [this] { WaitForService(); }); });
+  return Guarded(kNoInstruction, [&] { return kernels_.ReadLoss(service_); });
 }
 
 std::map<LayerId, std::vector<float>> CudaSession::TakeStatistics() {
-  Guarded(kNoInstruction, [&] { kernels_.DownloadStatistics(service_.get(), [this] { WaitForService(); }); });
+  Guarded(kNoInstruction, [&] { kernels_.DownloadStatistics(service_); });
   return training_.TakeStatistics();
 }
 
@@ -174,17 +160,16 @@ void CudaSession::BeginStep() {
   std::fill(ran_.begin(), ran_.end(), 0);
   training_.StartIteration(step_++);
   Guarded(kNoInstruction, [&] {
-    const auto wait = [this] { WaitForService(); };
-    kernels_.UploadLabels(service_.get(), wait);
+    kernels_.UploadLabels(service_);
     if (session_.debug) {
       for (const SessionLayout::Range& range : memory_.layout().EmptyInArena()) {
-        memory_.LookFor(range.begin, range.end, service_.get(), wait);
-        memory_.Empty(range.begin, range.end, service_.get());
+        memory_.LookFor(range.begin, range.end, service_);
+        memory_.Empty(range.begin, range.end, service_.stream());
       }
       memory_.EmptyHost();
     }
-    calls_.Record(start_.get(), service_.get());
-    WaitForService();
+    calls_.Record(start_.get(), service_.stream());
+    service_.Wait();
   });
 }
 
@@ -220,21 +205,12 @@ void CudaSession::Copies(const CopyCall& call) {
   const std::byte* const from = memory_.At(call.from, call.issue.instruction);
   if (call.from.bytes == 0) return;
   Carry(call.issue, [&] {
-    if (device_.pieces_) return Paced(call, to, from);
-    calls_.Copy(to, from, call.from.bytes, call.copy->direction, StreamOf(call.issue));
+    const Direction direction = call.copy->direction;
+    CudaStream* const stream = StreamOf(call.issue);
+    if (!device_.pieces_) return calls_.Copy(to, from, call.from.bytes, direction, stream);
+    PacedCopy(calls_, device_.options_.emulate.link_rate, *device_.pieces_, to, from, call.from.bytes, direction,
+              stream);
   });
-}
-
-void CudaSession::Paced(const CopyCall& call, std::byte* to, const std::byte* from) {
-  const Direction direction = call.copy->direction;
-  const PieceTime& piece = (*device_.pieces_)[static_cast<std::size_t>(direction)];
-  for (Bytes done = 0; done < call.from.bytes;) {
-    const Bytes bytes = std::min(kPacedPiece, call.from.bytes - done);
-    calls_.Copy(to + done, from + done, bytes, direction, StreamOf(call.issue));
-    const double rest = static_cast<double>(bytes) / device_.options_.emulate.link_rate - piece.Of(bytes);
-    if (rest > 0) calls_.Spin(rest, StreamOf(call.issue));
-    done += bytes;
-  }
 }
 
 void CudaSession::Record(Issue issue, EventId event) {
@@ -275,9 +251,8 @@ void CudaSession::Look(Issue issue, const Location& buffer) {
   looked_[buffer.buffer] = true;
   const Bytes end = buffer.offset + buffer.bytes;
   if (!memory_.MayRaise(end)) return;
-  calls_.Record(served_.get(), StreamOf(issue));
-  watch_.Await(served_.get(), issue.instruction);
-  memory_.LookFor(buffer.offset, end, service_.get(), [this] { WaitForService(); });
+  service_.WaitFor(StreamOf(issue), issue.instruction);
+  memory_.LookFor(buffer.offset, end, service_);
 }
 
 void CudaSession::EndStep() {
@@ -323,8 +298,7 @@ std::vector<Span> CudaSession::ReadSpans() {
 }
 
 Bytes CudaSession::HighWater() {
-  Guarded(kNoInstruction,
-          [&] { memory_.LookFor(0, session_.arena_bytes, service_.get(), [this] { WaitForService(); }); });
+  Guarded(kNoInstruction, [&] { memory_.LookFor(0, session_.arena_bytes, service_); });
   return memory_.highest();
 }
 

@@ -10,6 +10,7 @@
 #include "calibrate/cuda/bound_kernels.h"
 #include "calibrate/cuda/device.h"
 #include "calibrate/cuda/owned.h"
+#include "calibrate/cuda/service.h"
 #include "calibrate/cuda/session_memory.h"
 #include "calibrate/cuda/watch.h"
 #include "calibrate/session_order.h"
@@ -51,13 +52,10 @@ class CudaSession {
   void Quiet() noexcept;  // nothing runs behind it, unless something hangs or the device is lost
   void MakeEvents();
   void Rehearse(double slowdown, double gap);
-  void FillWithNumbers();
   void FillAtBegin();
   void Copies(const CopyCall& call);
-  void Paced(const CopyCall& call, std::byte* to, const std::byte* from);
   void Look(Issue issue, const Location& buffer);
   void CheckResidents();
-  void WaitForService();  // until everything given to the service stream is done
 
   CudaStream* StreamOf(Issue issue) const { return streams_[issue.stream].get(); }
   // Calls `call` on behalf of an instruction, with the events around it where the session has such.
@@ -78,8 +76,8 @@ class CudaSession {
   std::vector<OwnedCudaStream> streams_;       // by stream
   std::vector<OwnedCudaEvent> events_, ends_;  // by event; by stream
   std::vector<Around> around_;                 // by instruction
-  OwnedCudaStream service_;                    // what is done between steps
-  OwnedCudaEvent served_, start_;              // of the service stream; the zero of spans
+  CudaService service_;                        // what is done between steps
+  OwnedCudaEvent start_;                       // the zero of spans
   std::vector<char> ran_;                      // by instruction: has a span in this step
   std::vector<bool> looked_;                   // by buffer: debug sessions
   std::uint64_t step_ = 0;                     // steps begun

@@ -52,6 +52,7 @@ void PinnedPool::Release() noexcept {
 CudaSessionMemory::CudaSessionMemory(CudaCalls& calls, const Session& session, PinnedPool& pool)
     : calls_(calls),
       layout_(session),
+      arena_bytes_(session.arena_bytes),
       pool_(pool),
       arena_(nullptr, CudaFree{&calls}),
       library_(nullptr, CudaFree{&calls}) {
@@ -87,26 +88,35 @@ std::byte* CudaSessionMemory::At(const Location& at, std::uint32_t instruction) 
   return (at.kind == BufferKind::kHost ? host_ : arena_.get()) + offset;
 }
 
-void CudaSessionMemory::Upload(std::byte* to, std::span<const std::byte> from, CudaStream* stream,
-                               const Wait& wait) const {
+void CudaSessionMemory::Upload(std::byte* to, std::span<const std::byte> from, CudaService& service) const {
   for (std::size_t done = 0; done < from.size();) {
     const std::size_t piece = std::min(from.size() - done, staging().size());
     std::memcpy(staging_, from.data() + done, piece);
-    calls_.Copy(to + done, staging_, static_cast<Bytes>(piece), Direction::kHostToDevice, stream);
-    wait();
+    calls_.Copy(to + done, staging_, static_cast<Bytes>(piece), Direction::kHostToDevice, service.stream());
+    service.Wait();
     done += piece;
   }
 }
 
-void CudaSessionMemory::Download(std::span<std::byte> to, const std::byte* from, CudaStream* stream,
-                                 const Wait& wait) const {
+void CudaSessionMemory::Download(std::span<std::byte> to, const std::byte* from, CudaService& service) const {
   for (std::size_t done = 0; done < to.size();) {
     const std::size_t piece = std::min(to.size() - done, staging().size());
-    calls_.Copy(staging_, from + done, static_cast<Bytes>(piece), Direction::kDeviceToHost, stream);
-    wait();
+    calls_.Copy(staging_, from + done, static_cast<Bytes>(piece), Direction::kDeviceToHost, service.stream());
+    service.Wait();
     std::memcpy(to.data() + done, staging_, piece);
     done += piece;
   }
+}
+
+void CudaSessionMemory::FillArena(std::span<const std::byte> bytes, CudaService& service) const {
+  Bytes done = std::min(arena_bytes_, static_cast<Bytes>(bytes.size()));
+  Upload(arena_.get(), bytes.first(static_cast<std::size_t>(done)), service);
+  while (done < arena_bytes_) {
+    const Bytes more = std::min(done, arena_bytes_ - done);
+    calls_.CopyOnDevice(arena_.get() + done, arena_.get(), more, service.stream());
+    done += more;
+  }
+  service.Wait();
 }
 
 // ---- debug sessions ---------------------------------------------------------------------------------------------------
@@ -122,12 +132,12 @@ void CudaSessionMemory::EmptyHost() const {
 }
 
 // From the end down, a piece at a time, until something is found.
-void CudaSessionMemory::LookFor(Bytes begin, Bytes end, CudaStream* stream, const Wait& wait) {
+void CudaSessionMemory::LookFor(Bytes begin, Bytes end, CudaService& service) {
   begin = std::max(begin, highest_);
   while (end > begin) {
     const Bytes from = std::max(begin, end - staging_bytes_);
-    calls_.Copy(staging_, arena_.get() + from, end - from, Direction::kDeviceToHost, stream);
-    wait();
+    calls_.Copy(staging_, arena_.get() + from, end - from, Direction::kDeviceToHost, service.stream());
+    service.Wait();
     const Bytes last = EndOfContents(staging_, end - from);
     if (last > 0) {
       highest_ = from + last;

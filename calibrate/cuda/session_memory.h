@@ -3,11 +3,11 @@
 #ifndef SPILLWAY_CALIBRATE_CUDA_SESSION_MEMORY_H_
 #define SPILLWAY_CALIBRATE_CUDA_SESSION_MEMORY_H_
 
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "calibrate/cuda/owned.h"
+#include "calibrate/cuda/service.h"
 #include "calibrate/device.h"
 #include "calibrate/session_layout.h"
 
@@ -47,10 +47,11 @@ class CudaSessionMemory {
   std::byte* At(const Location& at, std::uint32_t instruction) const;
   const SessionLayout& layout() const { return layout_; }
 
-  // From and to memory of the caller, by way of the staging area; `wait` waits for what was given to `stream`.
-  using Wait = std::function<void()>;
-  void Upload(std::byte* to, std::span<const std::byte> from, CudaStream* stream, const Wait& wait) const;
-  void Download(std::span<std::byte> to, const std::byte* from, CudaStream* stream, const Wait& wait) const;
+  // From and to memory of the caller, by way of the staging area. Done when they return.
+  void Upload(std::byte* to, std::span<const std::byte> from, CudaService& service) const;
+  void Download(std::span<std::byte> to, const std::byte* from, CudaService& service) const;
+  // `bytes`, not empty, over and over up to the arena's end. REQUIRES: it has one.
+  void FillArena(std::span<const std::byte> bytes, CudaService& service) const;
 
   // ---- debug sessions -----------------------------------------------------------------------------------------------
 
@@ -59,12 +60,13 @@ class CudaSessionMemory {
   // Whether a byte in [begin, end) of the arena may be higher than the highest known.
   bool MayRaise(Bytes end) const { return end > highest_; }
   // Reads the part above the highest byte known. Nothing may write there meanwhile.
-  void LookFor(Bytes begin, Bytes end, CudaStream* stream, const Wait& wait);
+  void LookFor(Bytes begin, Bytes end, CudaService& service);
   Bytes highest() const { return highest_; }
 
  private:
   CudaCalls& calls_;
   const SessionLayout layout_;
+  const Bytes arena_bytes_;
   PinnedPool& pool_;
   OwnedDeviceMemory arena_, library_;
   Bytes library_bytes_ = 0, staging_bytes_ = 0;

@@ -63,12 +63,16 @@ void EachTap(const Shapes& s, Body body) {
 template <typename Body>
 void EachProduct(const Shapes& s, Body body) {
   const std::int64_t taps = s.window[0] * s.window[1] * s.window[2];
+  const auto at = [](const Grid& grid, std::int64_t n, std::int64_t c) {
+    return static_cast<std::size_t>(n * grid.stride[0] + c * grid.stride[1]);
+  };
   EachTap(s, [&](std::int64_t i, std::int64_t tap, std::int64_t o) {
+    const std::size_t in = s.in.At(0, 0, i), out = s.out.At(0, 0, o);
     for (std::int64_t n = 0; n < s.in.size[0]; ++n) {
       for (std::int64_t oc = 0; oc < s.out.size[1]; ++oc) {
         for (std::int64_t k = 0; k < s.in_group; ++k) {
-          body(s.in.At(n, oc / s.out_group * s.in_group + k, i),
-               static_cast<std::size_t>((oc * s.in_group + k) * taps + tap), s.out.At(n, oc, o));
+          body(in + at(s.in, n, oc / s.out_group * s.in_group + k),
+               static_cast<std::size_t>((oc * s.in_group + k) * taps + tap), out + at(s.out, n, oc));
         }
       }
     }
@@ -215,5 +219,40 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void* alpha, c
     sums[k] += static_cast<double>(Floats(x)[i]) * static_cast<double>(Floats(dy)[o]);
   });
   for (std::size_t k = 0; k < sums.size(); ++k) Blend(alpha, sums[k], beta, static_cast<float*>(dw)[k]);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+// As NVIDIA's reference has it: ReLU or identity, which do not let NaN through on purpose, the latter by one algorithm
+// alone; one bias for each channel of as many dimensions as the result; something to add of the result's shape.
+cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    cudnnHandle_t, const void* alpha, const cudnnTensorDescriptor_t x_desc, const void* x,
+    const cudnnFilterDescriptor_t w_desc, const void* w, const cudnnConvolutionDescriptor_t c,
+    cudnnConvolutionFwdAlgo_t a, void* workspace, std::size_t bytes, const void* alpha_z,
+    const cudnnTensorDescriptor_t z_desc, const void* z, const cudnnTensorDescriptor_t bias_desc, const void* bias,
+    const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_desc, void* y) {
+  const Shapes s = ShapesOf(x_desc, w_desc, c, y_desc);
+  if (!s.fits || !Holds(x_desc, x) || !OnDevice(w, s.weight_bytes) || !Holds(y_desc, y)) return CUDNN_STATUS_BAD_PARAM;
+  std::vector<std::int64_t> channels(y_desc->dims.size(), 1);
+  channels[1] = s.out.size[1];
+  if (bias_desc->dims != channels || !Holds(bias_desc, bias)) return CUDNN_STATUS_BAD_PARAM;
+  if (!SameSizes(z_desc, y_desc) || !Holds(z_desc, z)) return CUDNN_STATUS_BAD_PARAM;
+  if (activation->propagates_nan || (!activation->set && !activation->identity)) return CUDNN_STATUS_NOT_SUPPORTED;
+  const bool precomputed = a == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+  if (activation->identity && !precomputed) return CUDNN_STATUS_NOT_SUPPORTED;
+  const cudnnStatus_t status = Ready(s, "forward", a, c, workspace, bytes);
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  TheState().calls.back() += activation->identity ? " fused" : " fused relu";
+  std::vector<double> sums(BytesOf(y_desc) / sizeof(float));
+  EachProduct(s, [&](std::size_t i, std::size_t k, std::size_t o) {
+    sums[o] += static_cast<double>(Floats(x)[i]) * static_cast<double>(Floats(w)[k]);
+  });
+  for (std::size_t o = 0; o < sums.size(); ++o) {
+    const auto channel = static_cast<std::int64_t>(o) / s.out.Spatial() % s.out.size[1];
+    const double added =
+        Number(alpha_z) == 0 ? 0 : static_cast<double>(Number(alpha_z)) * static_cast<double>(Floats(z)[o]);
+    const double sum =
+        static_cast<double>(Number(alpha)) * sums[o] + added + static_cast<double>(Floats(bias)[channel]);
+    static_cast<float*>(y)[o] = static_cast<float>(activation->set ? std::max(sum, 0.0) : sum);
+  }
   return CUDNN_STATUS_SUCCESS;
 }

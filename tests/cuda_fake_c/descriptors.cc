@@ -162,9 +162,11 @@ cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t p, const cudn
 }
 
 cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation, cudnnActivationMode_t mode,
-                                           cudnnNanPropagation_t, double) {
+                                           cudnnNanPropagation_t nan, double) {
   activation->set = mode == CUDNN_ACTIVATION_RELU;
-  return activation->set ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+  activation->identity = mode == CUDNN_ACTIVATION_IDENTITY;
+  activation->propagates_nan = nan == CUDNN_PROPAGATE_NAN;
+  return activation->set || activation->identity ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 cudnnStatus_t cudnnSetLRNDescriptor(cudnnLRNDescriptor_t lrn, unsigned size, double alpha, double beta, double k) {

@@ -30,7 +30,8 @@ struct cudnnPoolingStruct {
   std::vector<std::int64_t> window, pad, stride;
 };
 struct cudnnActivationStruct {
-  bool set = false;
+  bool set = false;  // for activations by themselves
+  bool identity = false, propagates_nan = false;
 };
 struct cudnnLRNStruct {
   std::int64_t size = 0;

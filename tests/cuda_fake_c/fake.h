@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cuda_fake {
@@ -22,6 +24,10 @@ struct State {
   int objects = 0;                                  // streams, events, handles, descriptors alive
   std::size_t device_limit = std::size_t{1} << 30;
   int devices = 1;
+  int current = 0;                            // the thread's device
+  std::map<const char*, int> owners;          // which device has which of `device`
+  bool peers = true;                          // whether devices can reach each other's memory
+  std::set<std::pair<int, int>> peer_access;  // which one reaches which
   bool has_own_kernels = true;
   std::string fail_function;  // its next call gives `fail_status`
   int fail_status = 0;
@@ -31,8 +37,9 @@ State& TheState();
 
 // The status that a test wants of this function's next call, once.
 std::optional<int> Injected(const char* function);
-// Whether `bytes` from `memory` on are within one live device allocation.
+// Whether `bytes` from `memory` on are within one live allocation of the thread's device; of `device`.
 bool OnDevice(const void* memory, std::size_t bytes);
+bool OnDevice(const void* memory, std::size_t bytes, int device);
 void Log(const std::string& call);
 
 }  // namespace cuda_fake

@@ -27,17 +27,22 @@ std::size_t Tick() {
 }
 bool IsStream(cudaStream_t stream) { return stream == nullptr || Streams().count(stream) != 0; }
 
-bool Within(const std::map<const char*, std::size_t>& blocks, const void* memory, std::size_t bytes) {
+// The block that holds all of it; nullptr: none.
+const char* Within(const std::map<const char*, std::size_t>& blocks, const void* memory, std::size_t bytes) {
   const char* const begin = static_cast<const char*>(memory);
   auto block = blocks.upper_bound(begin);
-  if (block == blocks.begin()) return false;
+  if (block == blocks.begin()) return nullptr;
   --block;
-  return begin + bytes <= block->first + block->second;
+  return begin + bytes <= block->first + block->second ? block->first : nullptr;
 }
+
+bool IsDevice(int device) { return device >= 0 && device < TheState().devices; }
 
 std::size_t InUse() {
   std::size_t sum = 0;
-  for (const auto& [unused, bytes] : TheState().device) sum += bytes;
+  for (const auto& [block, bytes] : TheState().device) {
+    if (TheState().owners.at(block) == TheState().current) sum += bytes;
+  }
   return sum;
 }
 
@@ -69,7 +74,11 @@ State& TheState() {
   static State state;
   return state;
 }
-bool OnDevice(const void* memory, std::size_t bytes) { return Within(TheState().device, memory, bytes); }
+bool OnDevice(const void* memory, std::size_t bytes) { return OnDevice(memory, bytes, TheState().current); }
+bool OnDevice(const void* memory, std::size_t bytes, int device) {
+  const char* const block = Within(TheState().device, memory, bytes);
+  return block != nullptr && TheState().owners.at(block) == device;
+}
 void Log(const std::string& call) { TheState().calls.push_back(call); }
 
 std::optional<int> Injected(const char* function) {
@@ -88,7 +97,11 @@ cudaError_t cudaGetDeviceCount(int* count) {
   *count = TheState().devices;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device < TheState().devices ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaSetDevice(int device) {
+  if (!IsDevice(device)) return cudaErrorInvalidDevice;
+  TheState().current = device;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int) {
   *prop = {};
   std::snprintf(prop->name, sizeof(prop->name), "Fake");
@@ -130,9 +143,14 @@ cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   if (const auto status = Injected("cudaMalloc")) return static_cast<cudaError_t>(*status);
   if (InUse() + bytes > TheState().device_limit) return cudaErrorMemoryAllocation;
-  return Allocate(TheState().device, memory, bytes);
+  const cudaError_t status = Allocate(TheState().device, memory, bytes);
+  TheState().owners[static_cast<const char*>(*memory)] = TheState().current;
+  return status;
 }
-cudaError_t cudaFree(void* memory) { return Release(TheState().device, memory); }
+cudaError_t cudaFree(void* memory) {
+  TheState().owners.erase(static_cast<const char*>(memory));
+  return Release(TheState().device, memory);
+}
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   return Allocate(TheState().host, memory, bytes);
 }
@@ -223,6 +241,34 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
     std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
   }
   return cudaSuccess;
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t stream) {
+  if (!IsDevice(to_device) || !IsDevice(from_device)) return cudaErrorInvalidDevice;
+  const bool there = OnDevice(to, bytes, to_device) && OnDevice(from, bytes, from_device);
+  if (!IsStream(stream) || !there) return cudaErrorInvalidValue;
+  const auto& access = TheState().peer_access;
+  const bool straight = access.count({to_device, from_device}) == 1 && access.count({from_device, to_device}) == 1;
+  Log(straight ? "straight copy" : "staged copy");
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (!IsDevice(device) || !IsDevice(peer)) return cudaErrorInvalidDevice;
+  *can = device != peer && TheState().peers ? 1 : 0;
+  return cudaSuccess;
+}
+// Of the thread's device.
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  if (const auto status = Injected("cudaDeviceEnablePeerAccess")) return static_cast<cudaError_t>(*status);
+  if (flags != 0) return cudaErrorInvalidValue;
+  if (!IsDevice(peer) || peer == TheState().current) return cudaErrorInvalidDevice;
+  if (!TheState().peers) return cudaErrorPeerAccessUnsupported;
+  return TheState().peer_access.insert({TheState().current, peer}).second ? cudaSuccess
+                                                                          : cudaErrorPeerAccessAlreadyEnabled;
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return TheState().peer_access.erase({TheState().current, peer}) == 1 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
   if (!IsStream(stream) || !OnDevice(memory, bytes)) return cudaErrorInvalidValue;

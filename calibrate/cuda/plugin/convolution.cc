@@ -2,40 +2,12 @@
 // AlgorithmNames (model/kernel_form.h), one later: 0 there stands for the library's choice.
 #include <algorithm>
 
-#include "calibrate/cuda/plugin/descriptors.h"
+#include "calibrate/cuda/plugin/convolution_problem.h"
 #include "calibrate/cuda/plugin/kernel.h"
 #include "model/kernel_form.h"
 
 namespace spillway::cuda {
 namespace {
-
-struct Problem {
-  TensorDescriptor in, out;
-  FilterDescriptor weight;
-  ConvolutionDescriptor convolution;
-
-  explicit Problem(const OpCall& call);
-};
-
-// True fp32, or as the library's default: products rounded to TF32 where the device can.
-cudnnMathType_t MathOf(MathMode mode) { return mode == MathMode::kTf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH; }
-
-Problem::Problem(const OpCall& call) {
-  const OpShape& s = call.launch.shape;
-  const bool deep = s.in.d != 1 || s.out.d != 1 || s.window[0] != 1;
-  SetDense(in, SizesOf(s.in, deep));
-  SetDense(out, SizesOf(s.out, deep));
-  std::vector<int> filter = Spatial(s.window, deep);
-  const std::vector<int> pad = Spatial(s.pad, deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
-  filter.insert(filter.begin(), {IntOf(s.out.c), IntOf(s.in.c / s.groups)});
-  SPILLWAY_CHECK(cudnnSetFilterNdDescriptor(weight.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
-                                            static_cast<int>(filter.size()), filter.data()));
-  SPILLWAY_CHECK(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(pad.size()), pad.data(),
-                                                 stride.data(), dilation.data(), CUDNN_CROSS_CORRELATION,
-                                                 CUDNN_DATA_FLOAT));
-  SPILLWAY_CHECK(cudnnSetConvolutionGroupCount(convolution.get(), IntOf(s.groups)));
-  SPILLWAY_CHECK(cudnnSetConvolutionMathType(convolution.get(), MathOf(call.launch.math)));
-}
 
 // What the passes differ in. `kVaries`: algorithms that NVIDIA lists as not deterministic.
 struct ForwardPass {
@@ -45,16 +17,18 @@ struct ForwardPass {
   static constexpr int kCount = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
   static constexpr std::array<int, 0> kVaries{};
 
-  static cudnnStatus_t Workspace(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, std::size_t* bytes) {
+  static cudnnStatus_t Workspace(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm,
+                                 std::size_t* bytes) {
     return cudnnGetConvolutionForwardWorkspaceSize(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
                                                    algorithm, bytes);
   }
-  static cudnnStatus_t Answers(cudnnHandle_t handle, const Problem& p, int most, int* count, Answer* answers) {
+  static cudnnStatus_t Answers(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
+                               Answer* answers) {
     return cudnnGetConvolutionForwardAlgorithm_v7(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
                                                   most, count, answers);
   }
   // Reads {input, weight}.
-  static void Run(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, const CudaArguments& a,
+  static void Run(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm, const CudaArguments& a,
                   std::size_t workspace, const float* beta) {
     SPILLWAY_CHECK(cudnnConvolutionForward(handle, &kOne, p.in.get(), Read(a, 0), p.weight.get(), Read(a, 1),
                                            p.convolution.get(), algorithm, a.workspace, workspace, beta, p.out.get(),
@@ -69,16 +43,18 @@ struct DataPass {
   static constexpr int kCount = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
   static constexpr std::array kVaries{static_cast<int>(CUDNN_CONVOLUTION_BWD_DATA_ALGO_0)};
 
-  static cudnnStatus_t Workspace(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, std::size_t* bytes) {
+  static cudnnStatus_t Workspace(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm,
+                                 std::size_t* bytes) {
     return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, p.weight.get(), p.out.get(), p.convolution.get(),
                                                         p.in.get(), algorithm, bytes);
   }
-  static cudnnStatus_t Answers(cudnnHandle_t handle, const Problem& p, int most, int* count, Answer* answers) {
+  static cudnnStatus_t Answers(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
+                               Answer* answers) {
     return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, p.weight.get(), p.out.get(), p.convolution.get(),
                                                        p.in.get(), most, count, answers);
   }
   // Reads {weight, gradient}.
-  static void Run(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, const CudaArguments& a,
+  static void Run(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm, const CudaArguments& a,
                   std::size_t workspace, const float* beta) {
     SPILLWAY_CHECK(cudnnConvolutionBackwardData(handle, &kOne, p.weight.get(), Read(a, 0), p.out.get(), Read(a, 1),
                                                 p.convolution.get(), algorithm, a.workspace, workspace, beta,
@@ -94,16 +70,18 @@ struct FilterPass {
   static constexpr std::array kVaries{static_cast<int>(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0),
                                       static_cast<int>(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3)};
 
-  static cudnnStatus_t Workspace(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, std::size_t* bytes) {
+  static cudnnStatus_t Workspace(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm,
+                                 std::size_t* bytes) {
     return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, p.in.get(), p.out.get(), p.convolution.get(),
                                                           p.weight.get(), algorithm, bytes);
   }
-  static cudnnStatus_t Answers(cudnnHandle_t handle, const Problem& p, int most, int* count, Answer* answers) {
+  static cudnnStatus_t Answers(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
+                               Answer* answers) {
     return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, p.in.get(), p.out.get(), p.convolution.get(),
                                                          p.weight.get(), most, count, answers);
   }
   // Reads {input, gradient}.
-  static void Run(cudnnHandle_t handle, const Problem& p, Algorithm algorithm, const CudaArguments& a,
+  static void Run(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm, const CudaArguments& a,
                   std::size_t workspace, const float* beta) {
     SPILLWAY_CHECK(cudnnConvolutionBackwardFilter(handle, &kOne, p.in.get(), Read(a, 0), p.out.get(), Read(a, 1),
                                                   p.convolution.get(), algorithm, a.workspace, workspace, beta,
@@ -113,7 +91,7 @@ struct FilterPass {
 
 // The library's own opinion of its algorithms.
 template <typename P>
-std::vector<typename P::Answer> Answers(const Libraries& libraries, const Problem& problem) {
+std::vector<typename P::Answer> Answers(const Libraries& libraries, const ConvolutionProblem& problem) {
   std::vector<typename P::Answer> answers(2 * static_cast<std::size_t>(P::kCount));  // some are listed by math mode
   int count = 0;
   const cudnnStatus_t status =
@@ -125,7 +103,7 @@ std::vector<typename P::Answer> Answers(const Libraries& libraries, const Proble
 // Algorithms in the order of their numbers. One that the library ranks as impossible is left out even if it names a
 // workspace for it.
 template <typename P>
-std::vector<CudaAlgorithm> Algorithms(const Libraries& libraries, const Problem& problem) {
+std::vector<CudaAlgorithm> Algorithms(const Libraries& libraries, const ConvolutionProblem& problem) {
   const std::vector<typename P::Answer> answers = Answers<P>(libraries, problem);
   std::vector<CudaAlgorithm> algorithms;
   for (int number = 0; number < P::kCount; ++number) {
@@ -196,7 +174,7 @@ class Convolution : public Kernel {
   }
 
  private:
-  Problem problem_;
+  ConvolutionProblem problem_;
   const float* beta_;
   typename P::Algorithm algorithm_{};
 };
@@ -210,7 +188,7 @@ KernelPtr MakeConvolution(const LibrariesPtr& libraries, const OpCall& call) {
 }
 
 std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call) {
-  const Problem problem(call);
+  const ConvolutionProblem problem(call);
   if (call.launch.pass == Pass::kForward) return Algorithms<ForwardPass>(*libraries, problem);
   if (call.launch.pass == Pass::kBackwardData) return Algorithms<DataPass>(*libraries, problem);
   return Algorithms<FilterPass>(*libraries, problem);

@@ -15,7 +15,7 @@ struct PluginHost {
 };
 
 // Goes up whenever calls.h, op_call.h or this file changes in what program and plugin exchange.
-inline constexpr int kInterface = 2;
+inline constexpr int kInterface = 3;
 using InterfaceFunction = int();  // "SpillwayCudaInterface": the plugin's kInterface
 // "SpillwayMakeCudaCalls". Throws DeviceError: no driver, no such device.
 using MakeFunction = void(int device, const PluginHost& host, std::shared_ptr<CudaCalls>& calls);

@@ -47,6 +47,8 @@ inline float* Write(const CudaArguments& a, std::size_t k) { return static_cast<
 // launch.algorithm chooses; 0: the library's first choice within launch.workspace.
 KernelPtr MakeConvolution(const LibrariesPtr& libraries, const OpCall& call);
 std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call);
+// With bias, and with `relu` nothing below 0: reads {input, weight, bias}. Algorithm 0: implicit_precomp_gemm.
+KernelPtr MakeFusedConvolution(const LibrariesPtr& libraries, const OpCall& call, bool relu);
 
 KernelPtr MakeAdd(const LibrariesPtr& libraries, const OpCall& call);
 KernelPtr MakeAveragePool(const LibrariesPtr& libraries, const OpCall& call);

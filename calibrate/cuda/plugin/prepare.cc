@@ -74,4 +74,16 @@ std::unique_ptr<CudaKernel> RuntimeCalls::Prepare(const OpCall& call) {
   });
 }
 
+std::unique_ptr<CudaKernel> RuntimeCalls::PrepareFused(const OpCall& call, bool relu) {
+  const std::string text = host_.launch_text(call.launch) + (relu ? " with bias and ReLU" : " with bias");
+  return Named(text, [&]() -> std::unique_ptr<CudaKernel> {
+    CheckFormat(call.launch);
+    const bool forward = call.launch.kind == OpKind::kConvolution && call.launch.pass == Pass::kForward;
+    if (!forward || call.launch.accumulate) Refuse("only forward convolutions are fused with what follows them");
+    KernelPtr kernel = MakeFusedConvolution(Handles(), call, relu);
+    kernel->set_text(text);
+    return kernel;
+  });
+}
+
 }  // namespace spillway::cuda

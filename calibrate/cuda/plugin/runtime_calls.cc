@@ -105,6 +105,13 @@ void RuntimeCalls::PrefetchManaged(void* memory, Bytes bytes, bool to_device, Cu
   SPILLWAY_CHECK(Prefetch(memory, SizeOf(bytes), device_, to_device, Real(stream)));
 }
 
+// One byte every 4 KiB, the smallest page there is.
+void RuntimeCalls::TouchOnHost(const void* memory, Bytes bytes) {
+  constexpr Bytes kPage = 4096;
+  const auto* const at = static_cast<const volatile char*>(memory);
+  for (Bytes i = 0; i < bytes; i += kPage) static_cast<void>(at[i]);
+}
+
 void* RuntimeCalls::MallocAsync(Bytes bytes, CudaStream* stream) {
   void* memory = nullptr;
   SPILLWAY_CHECK(AllocateFromPool(&memory, SizeOf(bytes), Real(stream)));

@@ -26,6 +26,7 @@ class RuntimeCalls : public CudaCalls {
   void FreeHost(void* memory) noexcept override;
   void* MallocManaged(Bytes bytes) override;
   void PrefetchManaged(void* memory, Bytes bytes, bool to_device, CudaStream* stream) override;
+  void TouchOnHost(const void* memory, Bytes bytes) override;
   void* MallocAsync(Bytes bytes, CudaStream* stream) override;
   void FreeAsync(void* memory, CudaStream* stream) override;
 
@@ -49,8 +50,21 @@ class RuntimeCalls : public CudaCalls {
   void Spin(double nanoseconds, CudaStream* stream) override;
   void HoldUntil(volatile int* flag, CudaStream* stream) override;
 
-  std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;  // prepare.cc
-  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;    // prepare.cc
+  // peer_calls.cc
+  int DeviceNumber() override { return device_; }
+  int DeviceCount() override;
+  CudaMemory MemoryOf(int device) override;
+  void* MallocOn(int device, Bytes bytes) override;
+  void FreeOn(int device, void* memory) noexcept override;
+  bool CanAccessPeer(int device, int peer) override;
+  bool EnablePeerAccess(int device, int peer) override;
+  void DisablePeerAccess(int device, int peer) noexcept override;
+  void CopyPeer(void* to, int to_device, const void* from, int from_device, Bytes bytes, CudaStream* stream) override;
+
+  // prepare.cc
+  std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;
+  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;
+  std::unique_ptr<CudaKernel> PrepareFused(const OpCall& call, bool relu) override;
 
  private:
   int Attribute(cudaDeviceAttr attribute) const;  // -1: not known

@@ -1,0 +1,28 @@
+#include "calibrate/cuda/plugin/convolution_problem.h"
+
+namespace spillway::cuda {
+namespace {
+
+// True fp32, or as the library's default: products rounded to TF32 where the device can.
+cudnnMathType_t MathOf(MathMode mode) { return mode == MathMode::kTf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH; }
+
+}  // namespace
+
+ConvolutionProblem::ConvolutionProblem(const OpCall& call) {
+  const OpShape& s = call.launch.shape;
+  deep = s.in.d != 1 || s.out.d != 1 || s.window[0] != 1;
+  SetDense(in, SizesOf(s.in, deep));
+  SetDense(out, SizesOf(s.out, deep));
+  std::vector<int> filter = Spatial(s.window, deep);
+  const std::vector<int> pad = Spatial(s.pad, deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
+  filter.insert(filter.begin(), {IntOf(s.out.c), IntOf(s.in.c / s.groups)});
+  SPILLWAY_CHECK(cudnnSetFilterNdDescriptor(weight.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+                                            static_cast<int>(filter.size()), filter.data()));
+  SPILLWAY_CHECK(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(pad.size()), pad.data(),
+                                                 stride.data(), dilation.data(), CUDNN_CROSS_CORRELATION,
+                                                 CUDNN_DATA_FLOAT));
+  SPILLWAY_CHECK(cudnnSetConvolutionGroupCount(convolution.get(), IntOf(s.groups)));
+  SPILLWAY_CHECK(cudnnSetConvolutionMathType(convolution.get(), MathOf(call.launch.math)));
+}
+
+}  // namespace spillway::cuda

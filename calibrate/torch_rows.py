@@ -1,0 +1,90 @@
+"""The file of torch_steps.py: one row per training step measured, written as soon as it is known."""
+import csv
+import os
+
+# What a row is of. Rows that agree in these are the same measurement.
+KEY = ["network", "batch", "image", "memory_limit_bytes", "strategy", "math", "device", "gpu", "torch", "cuda", "cudnn",
+       "allocator"]
+# As in validation.csv and results.csv where they have them.
+RESULT = ["measured_s", "measured_spread", "p10_s", "p90_s", "measured_fastest_s", "back_to_back_s", "steps",
+          "samples_per_second", "peak_allocated_bytes", "peak_reserved_bytes", "measured_device_bytes",
+          "measured_host_bytes", "bytes_out", "bytes_in", "loss", "parameters", "precision", "feasible", "status",
+          "reason", "date"]
+
+
+class Mistake(Exception):
+    """The user's: one line, exit status 2."""
+
+
+def key_of(row):
+    return tuple(str(row[name]) for name in KEY)
+
+
+def quantile(values, q):
+    """Of at least one, interpolated."""
+    values = sorted(values)
+    at = q * (len(values) - 1)
+    low = int(at)
+    return values[low] + (at - low) * (values[min(low + 1, len(values) - 1)] - values[low])
+
+
+def read_table(path):
+    """Names of columns, and rows."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            return list(reader.fieldnames or []), list(reader)
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise Mistake(f"{path}: {getattr(error, 'strerror', None) or error}")
+
+
+class Journal:
+    """Rows on disk; a last line that was torn when the process was killed is dropped."""
+
+    def __init__(self, path):
+        self.path = path
+        self.rows = {}
+        try:
+            self._open()
+        except OSError as error:
+            raise Mistake(f"{path}: {error.strerror}")
+
+    def _open(self):
+        whole = self._drop_torn_line()
+        if whole == 0:
+            return self._append(",".join(KEY + RESULT) + "\n")
+        names, rows = read_table(self.path)
+        if names != KEY + RESULT:
+            raise Mistake(f"{self.path}: has other columns than this script writes; name another file with -o")
+        self.rows = {key_of(row): row for row in rows}
+
+    def _drop_torn_line(self):
+        """The bytes that are left."""
+        if not os.path.exists(self.path):
+            return 0
+        with open(self.path, "rb+") as file:
+            whole = file.read().rfind(b"\n") + 1
+            file.truncate(whole)
+        return whole
+
+    def _append(self, text):
+        with open(self.path, "a", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def __contains__(self, row):
+        return key_of(row) in self.rows
+
+    def add(self, row):
+        cells = [text_of(row.get(name, "")) for name in KEY + RESULT]
+        self.rows[key_of(row)] = dict(zip(KEY + RESULT, cells))
+        self._append(",".join(quoted(cell) for cell in cells) + "\n")
+
+
+def text_of(value):
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def quoted(cell):
+    return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in ',"\r\n') else cell

@@ -1,0 +1,121 @@
+#include "scenarios/validate_device.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "calibrate/pace.h"
+#include "calibrate/validate_link.h"
+
+namespace spillway {
+
+namespace {
+
+void CheckEmulation(const PreparedMachine& machine, const ValidateHost& host) {
+  if (machine.emulation.compute_slowdown == 1 || host.slows_compute) return;
+  throw UserError(
+      fmt::format("{}: error: emulate: compute_slowdown: the device of {} cannot slow its kernels down; "
+                  "link_rate alone it can do",
+                  machine.emulated_at, machine.label));
+}
+
+// Bytes per nanosecond that copies are held to; 0: as fast as they go.
+double RateOf(const PreparedMachine& machine, const ValidateHost& host) {
+  if (machine.emulation.link_rate > 0) return machine.emulation.link_rate;
+  if (machine.link_rate > 0) return machine.link_rate;
+  return host.paces_as_profile ? machine.profile_rate : 0;
+}
+
+MeasuredPace PaceOn(const PaceBench& bench, const PreparedRun& run, const Machine& profile) {
+  std::vector<std::shared_ptr<const BenchNetwork>> networks = bench.networks;
+  for (const auto& step : run.steps) {
+    networks.push_back(std::make_shared<const BenchNetwork>(BenchNetwork{step->network, step->net, step->step}));
+  }
+  try {
+    return MeasurePace(profile, networks, *bench.target);
+  } catch (const DeviceError& error) {
+    throw UserError(
+        fmt::format("measuring how fast the device computes: {} ({})", error.what(), FaultName(error.fault())));
+  }
+}
+
+}  // namespace
+
+DeviceAsFound::DeviceAsFound(PreparedRun& run, const ValidateHost& host) : run_(run), host_(host) {
+  for (const auto& machine : run.machines) {
+    CheckEmulation(*machine, host);
+    host.check(machine->machine);
+  }
+}
+
+std::vector<std::string> DeviceAsFound::Ask() {
+  std::vector<std::string> notes;
+  if (!host_.algorithms) return notes;
+  for (const auto& machine : run_.machines) {
+    const auto [offers, is_new] = offers_.try_emplace(machine->from);
+    if (is_new) {
+      const AskDevice ask = host_.algorithms(machine->machine);
+      for (const auto& step : run_.steps) offers->second.Ask(step->step, ask);
+    }
+    auto costs = std::make_unique<DeviceCosts>(machine->machine, machine->costs->options(), offers->second);
+    if (is_new) notes.push_back(machine->base + ": the device wants " + costs->Difference().Text());
+    machine->costs = std::move(costs);
+  }
+  return notes;
+}
+
+DeviceAsFound::Paces DeviceAsFound::MeasurePaces() const {
+  Paces paces;
+  if (!host_.bench) return paces;
+  for (const auto& machine : run_.machines) {
+    if (machine->machine.devices[0].measured.empty() || paces.contains(machine->from)) continue;
+    paces.emplace(machine->from, PaceOn(host_.bench(machine->machine), run_, machine->machine));
+  }
+  return paces;
+}
+
+void DeviceAsFound::Measure() {
+  paces_ = MeasurePaces();
+  for (std::size_t k = 0; k < run_.machines.size(); ++k) {
+    PreparedMachine& machine = *run_.machines[k];
+    const double rate = RateOf(machine, host_);
+    const OpenDevice open = host_.make(run_.steps.front()->net, machine.machine, TermsOf(machine));
+    const LinkCurves curves = MeasureLink(*open.device, *open.clock);
+    machine.machine = WithMeasuredLink(std::move(machine.machine), curves, rate, machine.profile_rate);
+    machine.costs = CostsOf(machine, FactorsOf(PaceOf(k)));
+    as_calibrated_.push_back(CostsOf(machine, {}));
+    links_.push_back(curves.Summary(rate));
+  }
+}
+
+std::vector<std::string> DeviceAsFound::Drift() const {
+  std::vector<std::string> notes;
+  for (const auto& [profile, pace] : MeasurePaces()) {
+    const MeasuredPace& before = paces_.at(profile);
+    if (!pace.Known() || !before.Known()) continue;
+    notes.push_back(fmt::format(
+        "{}: while this was measured, times of products changed by {:+.1f} %, of other kernels by {:+.1f} %", profile,
+        100 * (pace.products.factor / before.products.factor - 1),
+        100 * (pace.others.factor / before.others.factor - 1)));
+  }
+  return notes;
+}
+
+DeviceTerms DeviceAsFound::TermsOf(const PreparedMachine& machine) const {
+  return {.link_rate = RateOf(machine, host_), .compute_slowdown = machine.emulation.compute_slowdown};
+}
+
+MeasuredPace DeviceAsFound::PaceOf(std::size_t machine) const {
+  const auto found = paces_.find(run_.machines[machine]->from);
+  return found == paces_.end() ? MeasuredPace{} : found->second;
+}
+
+std::unique_ptr<CostModel> DeviceAsFound::CostsOf(const PreparedMachine& machine, const KernelPace& pace) const {
+  CostOptions options = machine.costs->options();
+  options.pace = pace;
+  const auto offers = offers_.find(machine.from);
+  if (offers == offers_.end()) return std::make_unique<CostModel>(machine.machine, options);
+  return std::make_unique<DeviceCosts>(machine.machine, options, offers->second);
+}
+
+}  // namespace spillway

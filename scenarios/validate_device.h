@@ -1,0 +1,52 @@
+// The device that a scenario is validated on, as it is found: what it offers, how fast it computes now, its link.
+//
+// Tested by cli_validate_test and cli_validate_cpu_test (tests/).
+#ifndef SPILLWAY_SCENARIOS_VALIDATE_DEVICE_H_
+#define SPILLWAY_SCENARIOS_VALIDATE_DEVICE_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scenarios/validate.h"
+
+namespace spillway {
+
+// Changes the machines of `run`: their links, and their costs. Machines of one profile are one device.
+class DeviceAsFound {
+ public:
+  // Both must outlive it. Throws UserError: the device cannot be what a machine of the run says.
+  DeviceAsFound(PreparedRun& run, const ValidateHost& host);
+
+  // Costs of what the device offers; a note for each profile. Nothing where the host does not say whom to ask.
+  std::vector<std::string> Ask();
+  // The pace of each profile, then each machine's link. REQUIRES: once.
+  void Measure();
+  // Notes: how far the pace has moved since.
+  std::vector<std::string> Drift() const;
+
+  DeviceTerms TermsOf(const PreparedMachine& machine) const;
+  // After Measure(), by index of the machine. Pace: not known where the profile holds nothing that can be timed again.
+  const MeasuredLink& LinkOf(std::size_t machine) const { return links_[machine]; }
+  MeasuredPace PaceOf(std::size_t machine) const;
+  const CostModel& AsCalibrated(std::size_t machine) const { return *as_calibrated_[machine]; }
+  bool AnyPace() const { return !paces_.empty(); }
+
+ private:
+  using Paces = std::map<std::string, MeasuredPace>;  // by profile; of those that hold what can be timed again
+  Paces MeasurePaces() const;
+  std::unique_ptr<CostModel> CostsOf(const PreparedMachine& machine, const KernelPace& pace) const;
+
+  PreparedRun& run_;
+  const ValidateHost& host_;
+  std::map<std::string, DeviceOffers> offers_;  // by profile; empty: no device can be asked
+  Paces paces_;
+  std::vector<MeasuredLink> links_;                        // by machine
+  std::vector<std::unique_ptr<CostModel>> as_calibrated_;  // by machine: its costs at the profile's pace
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_VALIDATE_DEVICE_H_

@@ -1,0 +1,49 @@
+// What is measured of a GPU, and in which order.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "calibrate/cuda/bench_plan.h"
+#include "model/network_builder.h"
+
+namespace spillway {
+
+TEST_CASE("a GPU's plan: transfers, host calls, the network in fp32, then in TF32") {
+  const auto resnet = MakeBenchNetwork("resnet50", BuildZooNetwork("resnet50", {.batch = 2}), {});
+  const std::vector<BenchItem> plan = MakeBenchPlan({resnet}, {}, CudaPlanOptions(false));
+  std::set<Bytes> pinned;
+  std::set<std::string> kinds;
+  std::size_t first_tf32 = 0, last_fp32 = 0;
+  for (std::size_t k = 0; k < plan.size(); ++k) {
+    const BenchItem& item = plan[k];
+    if (k > 0) CHECK(plan[k - 1].group <= item.group);
+    if (item.kind == BenchItem::Kind::kCopy) kinds.insert(item.memory + " " + item.direction + " " + item.contention);
+    if (item.memory == "pinned" && item.contention == "none") pinned.insert(item.bytes);
+    if (item.group != BenchGroup::kNetworks) continue;
+    const bool tf32 = item.launch.math == MathMode::kTf32;
+    if (tf32) CHECK((item.launch.kind == OpKind::kConvolution || item.launch.kind == OpKind::kLinear));
+    if (tf32 && first_tf32 == 0) first_tf32 = k;
+    if (!tf32) last_fp32 = k;
+  }
+  CHECK(plan.front().memory == "pinned");
+  CHECK(*pinned.begin() == 256);
+  CHECK(*pinned.rbegin() == kGiB);
+  CHECK(kinds.count("pinned h2d d2h") == 1);
+  CHECK(kinds.count("pageable d2h none") == 1);
+  CHECK(kinds.count("pitched h2d none") == 1);
+  CHECK(kinds.count("managed_prefetch h2d none") == 1);
+  CHECK(kinds.count("device d2d none") == 1);
+  CHECK(first_tf32 > last_fp32);
+}
+
+TEST_CASE("the GPU's grid has the zoo at several batches, and windows that are not square") {
+  std::set<std::string> names;
+  bool oblong = false;
+  for (const auto& network : CudaBenchGrid()) {
+    names.insert(network->name);
+    for (const Op& op : network->step.ops) oblong = oblong || op.shape.window[1] != op.shape.window[2];
+  }
+  CHECK(names == std::set<std::string>{"alexnet", "vgg16", "resnet50", "grid"});
+  CHECK(oblong);
+}
+
+}  // namespace spillway

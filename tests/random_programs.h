@@ -1,0 +1,29 @@
+// Programs of plans drawn at random, as devices execute them.
+#ifndef SPILLWAY_TESTS_RANDOM_PROGRAMS_H_
+#define SPILLWAY_TESTS_RANDOM_PROGRAMS_H_
+
+#include "sim/layout.h"
+#include "sim/lower.h"
+#include "tests/random_plan.h"
+
+namespace spillway {
+
+// Gives `check` one on each kind of runtime that devices execute. `check` may draw, too.
+template <typename Check>
+void ForEachRandomProgram(const TrainingStep& step, const CostModel& costs, Random& random, const Check& check) {
+  const Runtime runtimes[] = {{},
+                              {.copy_streams = 1},
+                              {.copy_chunk = 64 * kKiB},
+                              {.barrier = Barrier::kOp},
+                              {.barrier = Barrier::kPhase, .host_syncs = HostSyncs::kBackwardLayer}};
+  const StepTables tables(step, costs);
+  for (const Runtime& runtime : runtimes) {
+    Program program = Lower(RandomPlan(step, runtime, 20 + 10 * random.Below(6), random), tables, 0).program;
+    Layout(program);
+    check(program);
+  }
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TESTS_RANDOM_PROGRAMS_H_
