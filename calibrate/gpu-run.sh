@@ -3,9 +3,9 @@
 #
 #   calibrate/gpu-run.sh OUTDIR [SECONDS]
 #
-# SECONDS (540): after these nothing new is begun, and what runs is stopped. That gives a profile and the validation of
-# ResNet-50. The same command again goes on where it stopped: nothing is measured twice, steps that are done are left out,
-# and one that was stopped is begun again only with more time than it had. In this order:
+# SECONDS (540): after these nothing new is begun, and what runs is stopped. That is meant to give a profile and the
+# validation of ResNet-50. The same command again goes on where it stopped: nothing is measured twice, steps that are done
+# are left out, and one that was stopped is begun again only with more time than it had. In this order:
 #
 #   check        the program is there or built, and finds the GPU; what machine this is
 #   transfers    copies, host calls, then ResNet-50's kernels in fp32 and TF32, into OUTDIR/gpu.yaml
@@ -19,9 +19,9 @@
 #   random       thirty random plans of each network
 #
 # Results: gpu.yaml (profile), gpu.samples.csv (every measurement), validate-*.txt and .csv, torch-steps.csv, peers.txt,
-# machine.txt, log.txt; packed as OUTDIR.tar.gz. Clocks are read, never set. The program is $SPILLWAY, or the one of the
-# portable folder that this script lies in, or is built here. cuDNN and cuBLAS are looked for among Python's packages
-# where the loader knows none.
+# machine.txt, log.txt; packed as OUTDIR.tar.gz, which may be unpacked elsewhere to go on there. Clocks are read, never
+# set. The program is $SPILLWAY, or the one of the portable folder that this script lies in, or is built here. cuDNN and
+# cuBLAS are looked for among Python's packages where the loader knows none.
 # Exit status: 0 there is a profile and a validation, 1 not yet, 2 there is no GPU to measure or the words are wrong.
 set -uo pipefail
 
@@ -111,9 +111,11 @@ library_folders() {
   done
 }
 
-# Sets `message` to what is missing. The profile that is not there is complained of behind the GPU.
+# Sets `message` to what is missing. The profile that is not there is complained of behind the GPU. A machine that has
+# just started reads libraries of a GB for the first time.
 finds_gpu() {
-  message=$(timeout 60 "$program" validate "$(scenario resnet50)" --device cuda:0 --machine none.yaml 2>&1)
+  message=$(timeout 120 "$program" validate "$(scenario resnet50)" --device cuda:0 --machine none.yaml 2>&1)
+  (($? != 124)) || message="the GPU does not answer within two minutes"
   [[ $message == *none.yaml* ]]
 }
 
@@ -160,20 +162,30 @@ point() {
   limit=$(sed -n 's/^memory: *\([0-9.]*\) *\([A-Za-z]*\).*/\1\2/p' "$file")
   echo "$zoo:$batch:$limit"
 }
-# Ends by itself, goes on where it stopped; status 1 while rows are missing.
-peers() {
-  local seconds=300 network points=() unlimited=()
-  (($(left) < seconds)) && seconds=$(left)
-  for network in resnet50 vgg16 alexnet; do
-    points+=("$(point "$network")")
-    unlimited+=("${points[-1]%:*}")
-  done
-  at_most "$seconds" env LD_LIBRARY_PATH="$libraries_before" python3 calibrate/torch_steps.py --device cuda:0 \
-    -o "$out/torch-steps.csv" --seconds "$((seconds - 25))" "${points[@]}" "${unlimited[@]}" 2>>"$out/log.txt"
+# measure_peers END POINT...: in one process, which ends by itself, up to SECONDS = END. A row may take half a minute.
+measure_peers() {
+  local seconds=$(($1 - SECONDS))
+  shift
+  ((seconds > 45)) || return 1
+  at_most "$seconds" env LD_LIBRARY_PATH="$libraries_before" python3 calibrate/peers/torch_steps.py --device cuda:0 \
+    -o "$out/torch-steps.csv" --seconds "$((seconds - 40))" "$@" 2>>"$out/log.txt"
 }
+# Goes on where it stopped; status 1 while rows are missing. What has no limit is measured by a process of its own, which
+# does not keep the algorithms that another one found within a limit.
+peers() {
+  local seconds=300 end network limited=() unlimited=()
+  (($(left) < seconds)) && seconds=$(left)
+  end=$((SECONDS + seconds))
+  for network in resnet50 vgg16 alexnet; do
+    limited+=("$(point "$network")")
+    unlimited+=("${limited[-1]%:*}")
+  done
+  measure_peers "$end" "${limited[@]}" && measure_peers "$end" "${unlimited[@]}"
+}
+# Whether it is there is asked without loading it, which may take a minute on a machine that has just started.
 peers_where_torch_is() {
   if [[ ! -e $out/done/peers ]] && ! timeout 60 env LD_LIBRARY_PATH="$libraries_before" \
-    python3 -c 'import torch' >/dev/null 2>&1; then
+    python3 -c 'import importlib.util as u; raise SystemExit(u.find_spec("torch") is None)' >/dev/null 2>&1; then
     say "peers: left out, python3 has no torch"
     return
   fi
@@ -184,12 +196,12 @@ compare_peers() {
   local validations=()
   mapfile -t validations < <(compgen -G "$out/validate-*.csv" | grep -E '/validate-(resnet50|vgg16|alexnet)\.csv$')
   [[ -s $out/torch-steps.csv && ${#validations[@]} -gt 0 ]] || return 0
-  python3 calibrate/torch_steps.py --compare "${validations[@]}" "$out/torch-steps.csv" >"$out/peers.txt" \
+  python3 calibrate/peers/torch_steps.py --compare "${validations[@]}" "$out/torch-steps.csv" >"$out/peers.txt" \
     2>>"$out/log.txt" || say "peers: cannot be compared; see $out/log.txt"
 }
 
 pack() {
-  tar -czf "$out.tar.gz" -C "$(dirname "$out")" --exclude=done "$(basename "$out")"
+  tar -czf "$out.tar.gz" -C "$(dirname "$out")" "$(basename "$out")"
   say "packed: $out.tar.gz"
 }
 

@@ -59,6 +59,7 @@ void FillFrom(const PaceGroup& other, PaceGroup& group) {
   const int launches = group.launches;
   group = other;
   group.launches = launches;
+  group.of_other = true;
 }
 
 }  // namespace

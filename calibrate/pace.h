@@ -1,10 +1,10 @@
 // How fast a device computes now, against when its profile was measured.
 //
-// A profile's figures are of one minute. A processor shared with others, a GPU that is warmer than it was, computes a
-// fifth faster or slower the next hour, all kernels alike, which says nothing about a model of the step. So a few of the
-// launches that the profile holds are measured again, by the same harness, and predictions are for the machine at that
-// pace. Products (convolutions, linear) and all other ops, which the memory bounds, have a factor each: what disturbs
-// one need not disturb the other.
+// A profile's figures are of one minute. A processor shared with others was seen to compute a fifth faster the next hour;
+// a GPU's clock follows its temperature. Kernels of a kind change together then, which says nothing about a model of the
+// step. So a few of the launches that the profile holds are measured again, by the same harness, and predictions are for
+// the machine at that pace. Products (convolutions, linear) and all other ops, which the memory bounds, have a factor
+// each: what disturbs one need not disturb the other.
 //
 // Tested by pace_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_PACE_H_
@@ -27,8 +27,11 @@ struct PaceOptions {
 
 // Of the launches of `networks` that the profile's first device holds measured times of, those that make most of a
 // step, each by its fastest algorithm; those that the target refuses are left out. Factors are medians of measured now /
-// by the profile, their intervals by ranks (95 %). Where too few launches are left for an interval (fewer than six) the
-// factor of the other group stands for both; where there are none, 1.
+// by the profile; their intervals are by ranks (95 %), as wide to both sides as to the wider one. Where too few launches
+// are left for an interval (fewer than six) the other group's stands for both and says so; where that has too few, too, 1.
+//
+// The algorithm that a profile holds as the fastest is in part the luckiest one, and takes a little longer when it is
+// timed again. The factor has that in it, and should: it goes with the profile's times, which are too short by as much.
 MeasuredPace MeasurePace(const Machine& profile, const std::vector<std::shared_ptr<const BenchNetwork>>& networks,
                          BenchTarget& target, const PaceOptions& options = {});
 

@@ -14,7 +14,7 @@ namespace spillway {
 namespace {
 
 constexpr double kChance = 0.05;
-constexpr int kPairDraws = 400;  // of the bootstrap, for each of some hundred pairs
+constexpr double kPairConfidence = 0.99;  // of some hundred pairs that tie one or two may pass for clear
 
 std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
   std::vector<const ValidationRow*> measured;
@@ -39,7 +39,7 @@ void CountClear(const std::vector<const ValidationRow*>& rows, std::uint64_t see
   for (std::size_t a = 0; a < rows.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
       const Spread ratio =
-          BootstrapRatio(rows[a]->step_times, rows[b]->step_times, {.draws = kPairDraws, .seed = seed});
+          BootstrapRatio(rows[a]->step_times, rows[b]->step_times, {.seed = seed, .confidence = kPairConfidence});
       const bool slower = ratio.low > 1, faster = ratio.high < 1;
       if (!slower && !faster) continue;
       ++place.clear_pairs;

@@ -14,8 +14,8 @@ namespace spillway {
 
 // Sets what the rows of a case say about it: the order of all of them, and the choice of a strategy with what it costs.
 // Rows that were not measured do not count. Of strategies predicted to take the same time the first one is the choice.
-// It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1; by the same
-// rule two rows differ beyond noise (clear_pairs).
+// It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1. Two rows
+// differ beyond noise (clear_pairs) if their ratio's 99 % interval does not.
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place);
 
 // Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.

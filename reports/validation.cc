@@ -25,6 +25,7 @@ std::string LinkText(const MeasuredLink& link) {
 
 std::string FactorText(const PaceGroup& group) {
   if (group.high <= 0) return "not measured";
+  if (group.of_other) return fmt::format("{:.2f} as well ({} launches are too few)", group.factor, group.launches);
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", group.factor, group.low, group.high);
 }
 std::string PaceText(const MeasuredPace& pace) {

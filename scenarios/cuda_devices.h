@@ -9,7 +9,9 @@
 
 namespace spillway {
 
-ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t seed, const Clock& clock);
+// `bench`: how its pace is measured; the protocol is the profile's.
+ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& bench, std::uint64_t seed,
+                              const Clock& clock);
 CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
                                const CalibrateRequest& request, const Clock& clock);
 

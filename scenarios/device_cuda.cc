@@ -106,7 +106,8 @@ CalibrateSetup CalibrateCuda(const CalibrateRequest& request, const Clock& clock
   return CalibrateCudaBy(MakeCudaCalls(request.device), options, request, clock);
 }
 
-ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t seed, const Clock& clock) {
+ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& bench, std::uint64_t seed,
+                              const Clock& clock) {
   ValidateHost host;
   host.devices = "cuda";
   host.example = kExample;
@@ -118,8 +119,8 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t se
   host.algorithms = [calls](const Machine&) -> AskDevice {
     return [calls](const Launch& launch) { return OfferedBy(*calls, launch); };
   };
-  host.bench = [calls, &clock](const Machine& profile) {
-    CudaBenchOptions options;
+  host.bench = [calls, bench, &clock](const Machine& profile) {
+    CudaBenchOptions options = bench;
     options.protocol = ProtocolOf(profile);
     return PaceBench{Told([&] { return std::make_unique<CudaBenchTarget>(options, calls, clock); }),
                      BenchNetworksOf(CudaUsualNetworks())};
@@ -144,7 +145,9 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, std::uint64_t se
 }
 
 ValidateHost ValidateOnCuda(int device, std::uint64_t seed, const Clock& clock) {
-  return ValidateOnCudaBy(MakeCudaCalls(device), seed, clock);
+  CudaBenchOptions bench;
+  bench.device = device;
+  return ValidateOnCudaBy(MakeCudaCalls(device), bench, seed, clock);
 }
 
 }  // namespace spillway

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "calibrate/pace.h"
@@ -89,8 +91,14 @@ void DeviceAsFound::Measure() {
 }
 
 std::vector<std::string> DeviceAsFound::Drift() const {
+  Paces now;
+  try {
+    now = MeasurePaces();
+  } catch (const std::exception& error) {
+    return {fmt::format("how far the pace moved while this was measured is not known: {}", error.what())};
+  }
   std::vector<std::string> notes;
-  for (const auto& [profile, pace] : MeasurePaces()) {
+  for (const auto& [profile, pace] : now) {
     const MeasuredPace& before = paces_.at(profile);
     if (!pace.Known() || !before.Known()) continue;
     notes.push_back(fmt::format(
@@ -99,6 +107,10 @@ std::vector<std::string> DeviceAsFound::Drift() const {
         100 * (pace.others.factor / before.others.factor - 1)));
   }
   return notes;
+}
+
+bool DeviceAsFound::AnyPace() const {
+  return std::any_of(paces_.begin(), paces_.end(), [](const auto& pace) { return pace.second.Known(); });
 }
 
 DeviceTerms DeviceAsFound::TermsOf(const PreparedMachine& machine) const {

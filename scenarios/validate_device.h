@@ -24,7 +24,8 @@ class DeviceAsFound {
   std::vector<std::string> Ask();
   // The pace of each profile, then each machine's link. REQUIRES: once.
   void Measure();
-  // Notes: how far the pace has moved since.
+  // Notes: how far the pace has moved since, or why that cannot be told. Throws nothing for a device that fails by now:
+  // all else has been measured.
   std::vector<std::string> Drift() const;
 
   DeviceTerms TermsOf(const PreparedMachine& machine) const;
@@ -32,7 +33,7 @@ class DeviceAsFound {
   const MeasuredLink& LinkOf(std::size_t machine) const { return links_[machine]; }
   MeasuredPace PaceOf(std::size_t machine) const;
   const CostModel& AsCalibrated(std::size_t machine) const { return *as_calibrated_[machine]; }
-  bool AnyPace() const { return !paces_.empty(); }
+  bool AnyPace() const;  // any that is known
 
  private:
   using Paces = std::map<std::string, MeasuredPace>;  // by profile; of those that hold what can be timed again

@@ -77,6 +77,7 @@ struct MeasuredLink {
 struct PaceGroup {
   double factor = 1, low = 0, high = 0;  // 95 % interval; both 0: not measured
   int launches = 0;                      // that were measured again
+  bool of_other = false;                 // these are too few: factor and interval are the other group's
 };
 struct MeasuredPace {
   PaceGroup products, others;  // convolutions and linear; all other ops

@@ -61,14 +61,18 @@ class Gpu {
  public:
   explicit Gpu(StandInOptions options = Usual()) : cuda_(std::make_shared<CudaStandIn>(std::move(options))) {}
 
+  static CudaBenchOptions Quickly() {
+    CudaBenchOptions options;
+    options.version = "test";
+    options.warm_up = 0;
+    options.host_repetitions = 10;
+    options.wander = options.beside = kMiB;
+    return options;
+  }
   Outcome Calibrate(const std::vector<std::string>& words) {
     const auto open = [&](const CalibrateRequest& request, const Clock& clock) {
-      CudaBenchOptions options;
-      options.version = "test";
+      CudaBenchOptions options = Quickly();
       options.protocol = request.protocol;
-      options.warm_up = 0;
-      options.host_repetitions = 10;
-      options.wander = options.beside = kMiB;
       return CalibrateCudaBy(cuda_, options, request, clock);
     };
     return Carry("calibrate", words, [&](const Command& command, Console& console) {
@@ -77,7 +81,7 @@ class Gpu {
   }
   Outcome Validate(const std::vector<std::string>& words) {
     return Carry("validate", words, [&](const Command& command, Console& console) {
-      return ValidateWith(ValidateOnCudaBy(cuda_, command.seed, *cuda_), command, console);
+      return ValidateWith(ValidateOnCudaBy(cuda_, Quickly(), command.seed, *cuda_), command, console);
     });
   }
   CudaStandIn& cuda() { return *cuda_; }
@@ -132,9 +136,17 @@ std::vector<std::map<std::string, std::string>> RowsOf(const std::string& csv) {
   std::vector<std::vector<std::string>> lines;
   std::istringstream text(csv);
   for (std::string line; std::getline(text, line);) {
-    lines.emplace_back();
-    std::istringstream cells(line + ",");
-    for (std::string cell; std::getline(cells, cell, ',');) lines.back().push_back(cell);
+    lines.push_back({""});
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ',' && !quoted) {
+        lines.back().emplace_back();
+      } else {
+        lines.back().back() += c;
+      }
+    }
   }
   std::vector<std::map<std::string, std::string>> rows;
   for (std::size_t k = 1; k < lines.size(); ++k) {
@@ -233,9 +245,35 @@ TEST_CASE("what is calibrated predicts what is validated, as is and with another
     CHECK(row.at("numerics") == "bitwise");
     CHECK(std::abs(std::stod(row.at("error"))) < 0.05);
     CHECK(std::stod(row.at("measured_device_bytes")) <= std::stod(row.at("predicted_device_bytes")) * 1.02);
+    CHECK(row.at("products_pace") == "1.0000");
+    CHECK(row.at("others_pace") == "1.0000");
   }
   CHECK(measured == 4);
   gpu.CheckClean();
+}
+
+TEST_CASE("a GPU that is slower than when it was calibrated, by an emulated balance too") {
+  const Folder f;
+  Gpu then;
+  REQUIRE(then.Calibrate(f.Words(f.folder().Path("tiny.yaml") + ":16", {"--protocol", "warm"})).status == kExitDone);
+  StandInOptions options = Usual();
+  options.kernel_time = [usual = options.kernel_time](const OpCall& call) { return 1.5 * usual(call); };
+  Gpu now(options);
+  const std::string scenario = ScenarioIn(f, "emulate: [as-is, {compute_slowdown: 4}]\n");
+  const Outcome outcome = now.Validate({scenario, "--steps", "5", "--strategies", "recompute-all", "--format", "csv"});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.status == kExitDone);
+  int measured = 0;
+  for (const auto& row : RowsOf(outcome.out)) {
+    if (row.at("measured_s").empty()) continue;
+    ++measured;
+    CHECK(std::stod(row.at("products_pace")) == Approx(1.5).epsilon(0.002));
+    CHECK(std::stod(row.at("others_pace")) == Approx(1.5).epsilon(0.002));
+    CHECK(std::abs(std::stod(row.at("error"))) < 0.05);
+    CHECK(std::stod(row.at("as_calibrated_s")) < 0.75 * std::stod(row.at("measured_s")));
+  }
+  CHECK(measured == 2);
+  now.CheckClean();
 }
 
 TEST_CASE("a profile of another GPU is refused") {
@@ -270,7 +308,7 @@ TEST_CASE("plans are offered algorithms that always come to the same numbers, wh
     Launch launch;
     launch.kind = OpKind::kConvolution;
     std::vector<std::int32_t> algorithms;
-    const ValidateHost host = ValidateOnCudaBy(cuda, 1, *cuda);
+    const ValidateHost host = ValidateOnCudaBy(cuda, {}, 1, *cuda);
     for (const OfferedAlgorithm& offer : host.algorithms(Machine())(launch)) algorithms.push_back(offer.algorithm);
     return algorithms;
   };

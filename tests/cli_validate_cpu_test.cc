@@ -110,6 +110,8 @@ TEST_CASE("a measured algorithm and workspaces that are not the library's: it is
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);
   CHECK_THAT(outcome.out, Catch::Contains("others the modelled algorithm is not offered"));
+  // Those that it has are timed again; the others are left out.
+  CHECK_THAT(outcome.out, Catch::Contains("kernels now, times those of the profile: products "));
 }
 
 TEST_CASE("kernels compute on as many threads as the profile was measured with") {

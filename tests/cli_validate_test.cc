@@ -24,6 +24,8 @@ struct Reality {
   double drift = 0;             // what the loss, 1 in-core, is more with any plan
   double tolerance = 0;         // of numerics
   bool bench = false;           // the device can be timed again
+  int benches = 1000;           // so often; then it is lost
+  bool refuses = false;         // to time any launch again
 };
 
 ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostModel& costs) {
@@ -70,7 +72,9 @@ class Folder {
     if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
     if (reality->bench) {
       host.bench = [reality](const Machine& profile) {
-        return PaceBench{std::make_unique<PacedTarget>(profile, [reality](const Launch&) { return reality->kernels; })};
+        if (--reality->benches < 0) throw UserError("the device is lost");
+        return PaceBench{std::make_unique<PacedTarget>(
+            profile, [reality](const Launch&) { return reality->refuses ? 0 : reality->kernels; })};
       };
     }
     host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {
@@ -177,6 +181,31 @@ TEST_CASE("a device that is slower than when it was calibrated: predictions are 
   const std::string csv = f.folder().Read("out/validation.csv");
   CHECK(CountOf(csv, ",1.2500,1.2500,") == 1);
   CHECK_THAT(now.out, Catch::Contains("strategies, networks seen in calibration           1   +0.0 %"));
+}
+
+TEST_CASE("a device that is lost when all is measured takes nothing of it along") {
+  const Folder f(Folder::Profile::kMeasured);
+  Reality reality;
+  reality.bench = true;
+  reality.benches = 1;
+  const Outcome outcome = f.Run(kLimit, {"--out", f.folder().Path("out")}, &reality);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK(reality.benches < 0);
+  CHECK_THAT(outcome.out, Catch::Contains("note: how far the pace moved while this was measured is not known: the "
+                                          "device is lost\n"));
+  CHECK(CountOf(f.folder().Read("out/falsification.csv"), "\nas calibrated,") == 2);
+}
+
+TEST_CASE("a profile whose launches the device cannot time again: no pace, and no model at another one") {
+  const Folder f(Folder::Profile::kMeasured);
+  Reality reality;
+  reality.bench = true;
+  reality.refuses = true;
+  const Outcome outcome = f.Run(kLimit, {}, &reality);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.out, !Catch::Contains("kernels now") && !Catch::Contains("\nas calibrated"));
 }
 
 TEST_CASE("every link rate is measured, and predicted with") {

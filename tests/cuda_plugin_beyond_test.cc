@@ -1,5 +1,11 @@
 // What the CUDA plugin is asked beside the ops of steps, over a fake of the C libraries: fused convolutions, memory of
 // other devices and copies between two, pages that the host touches.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
 #include "tests/cuda_fused.h"
 #include "tests/cuda_plugin_fake.h"
 
@@ -136,9 +142,24 @@ TEST_CASE("devices that cannot reach each other, or are not there, and the threa
 
 TEST_CASE("the host touches every page of unified memory") {
   const PluginOverFake fake;
-  void* const managed = fake.calls->MallocManaged(10'000);
-  fake.calls->TouchOnHost(managed, 10'000);
-  fake.calls->Free(managed);
+  // Pages of which the system tells whether anybody has read them; small ones.
+  constexpr std::size_t kPages = 4;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const memory = mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  static_cast<void>(madvise(memory, kPages * page, MADV_NOHUGEPAGE));
+  const auto touched = [&] {
+    std::array<unsigned char, kPages> pages{};
+    REQUIRE(mincore(memory, kPages * page, pages.data()) == 0);
+    std::string text;
+    for (const unsigned char in : pages) text += (in & 1) != 0 ? 'x' : '.';
+    return text;
+  };
+  if (touched() == "....") {  // some sandboxes say that all are there
+    fake.calls->TouchOnHost(memory, static_cast<Bytes>(2 * page + 1));
+    CHECK(touched() == "xxx.");
+  }
+  munmap(memory, kPages * page);
 }
 
 }  // namespace spillway

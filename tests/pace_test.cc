@@ -80,6 +80,8 @@ TEST_CASE("too few launches of a kind: the other kind's factor stands for it") {
   const MeasuredPace pace = MeasurePace(profile, networks, target);
   REQUIRE(linear > 0);
   CHECK(pace.products.launches == linear);
+  CHECK(pace.products.of_other);
+  CHECK_FALSE(pace.others.of_other);
   CHECK(pace.products.factor == Approx(0.9));
   CHECK(pace.others.factor == Approx(0.9));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# calibrate/torch_steps.py without PyTorch: the words, the comparison, the file of rows. What needs PyTorch (and no GPU)
+# calibrate/peers/torch_steps.py without PyTorch: the words, the comparison, the file of rows. What needs PyTorch (and no GPU)
 # is in its own --self-test.
 #
 #   tests/torch_steps_test.sh [PROGRAM]     PROGRAM: spillway, whose networks are compared too
@@ -20,7 +20,7 @@ check() { # check WHAT COMMAND...
   shift
   "$@" || { echo "FAILED: $what"; failed=1; }
 }
-steps() { python3 "$source/calibrate/torch_steps.py" "$@" >out 2>err; }
+steps() { python3 "$source/calibrate/peers/torch_steps.py" "$@" >out 2>err; }
 # refused WHAT WORDS...: status 2 and one line, which has WHAT in it; nothing on standard output.
 refused() {
   local what=$1

@@ -146,6 +146,15 @@ TEST_CASE("the table of a case") {
                              "calibration -12.0 %, by model none; 75 % of the kernel time"));
 }
 
+TEST_CASE("a factor that is the other group's says so") {
+  ValidationSet set = Example();
+  set.cases[0].pace.others = {.factor = 1.2, .low = 1.15, .high = 1.25, .launches = 3, .of_other = true};
+  CHECK_THAT(
+      ValidationCaseTable(set, 0),
+      Catch::Contains("products 1.20 (1.15 to 1.25), others 1.20 as well (3 launches are too few); 19 launches"));
+  CHECK_THAT(ValidationCsv(set), Catch::Contains(",1.2000,1.2000,0.095000000\n"));  // what was predicted with
+}
+
 TEST_CASE("the summary") {
   const std::string text = ValidationSummaryTable(Example());
   INFO(text);

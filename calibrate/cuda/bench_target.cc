@@ -163,9 +163,9 @@ std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
 }
 
 const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& item) {
-  const auto [found, is_new] = variants_.try_emplace({item.from.get(), item.op, item.launch.math});
-  std::vector<BenchVariant>& variants = found->second;
-  if (!is_new) return variants;
+  const std::tuple key{item.from.get(), item.op, item.launch.math};
+  if (const auto found = variants_.find(key); found != variants_.end()) return found->second;
+  std::vector<BenchVariant> variants;
   const OpCall call = BenchCallOf(*item.from, item.op, item.launch);
   for (const CudaAlgorithm& algorithm : Judged([&] { return calls_->Algorithms(call); })) {
     if (algorithm.workspace > options_.workspace_limit) continue;
@@ -181,7 +181,7 @@ const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& 
     throw UserError(fmt::format("{} of {}: the library has no algorithm for it",
                                 item.from->step.ops[static_cast<std::size_t>(item.op)].name, item.from->name));
   }
-  return variants;
+  return variants_.emplace(key, std::move(variants)).first->second;
 }
 
 // Twenty products at a time until the clock stands still.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Training steps in PyTorch: the peers that Spillway's measured and predicted steps are held against.
 
-    calibrate/torch_steps.py POINT... [-o torch-steps.csv] [--modes LIST] [--math fma,tf32] [--device cuda:0|cpu]
+    calibrate/peers/torch_steps.py POINT... [-o torch-steps.csv] [--modes LIST] [--math fma,tf32] [--device cuda:0|cpu]
                              [--seconds 300] [--steps 20]
-    calibrate/torch_steps.py --compare VALIDATION.csv... TORCH-STEPS.csv
-    calibrate/torch_steps.py --self-test [--device cpu]
-    calibrate/torch_steps.py --list
+    calibrate/peers/torch_steps.py --compare VALIDATION.csv... TORCH-STEPS.csv
+    calibrate/peers/torch_steps.py --self-test [--device cpu]
+    calibrate/peers/torch_steps.py --list
 
 POINT is NETWORK:BATCH, or NETWORK:BATCH:LIMIT (resnet50:64:3GB) for an allocator that gets LIMIT bytes, as Spillway's
 arena does. Networks are those of model/zoo (torch_networks.py), with its parameters, SGD with momentum 0.9, fp32 in
@@ -18,7 +18,8 @@ NCHW, cuDNN choosing its algorithms by timing them. Modes:
   save-on-cpu         PyTorch's own hook: every saved tensor, by copies that computing waits for
 
 A step begins with the batch's upload and ends with the update; each is timed by events from an idle device, as Spillway
-times its own, and `back_to_back_s` without a pause between them. Every row is written as soon as it is measured; rows
+times its own, and `back_to_back_s` without a pause between them. PyTorch keeps the algorithms that it found: have
+points with a limit and without measured by separate calls. Every row is written as soon as it is measured; rows
 that are there are not measured again, whatever became of them: remove a line to have it again. What does not fit is a
 row with status out-of-memory. PyTorch's checkpoints update running statistics twice; nothing else differs.
 
@@ -116,7 +117,9 @@ def run(words):
         sys.stdout.write(compare(words.compare))
         return 0
     if words.self_test:
-        return measuring().self_test(words.device or "cpu", NETWORKS)
+        device = measuring().open_device(words.device or "cpu")
+        import torch_self_test
+        return torch_self_test.run(device, NETWORKS)
     if not words.points:
         raise Mistake("expected a POINT such as resnet50:64:3GB; --help says more")
     points = [point_of(word) for word in words.points]

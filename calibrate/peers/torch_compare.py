@@ -141,8 +141,8 @@ def block(place, limit, ours, theirs, stacks):
 
 LEGEND = """\
 peak GB: of the arena, measured where it was, else predicted; of PyTorch's allocator, all that it reserved, which is
-what its limit is for. Both without context and libraries. host GB: pinned. best: the fastest within the limit, in true
-fp32. Steps of PyTorch are timed like Spillway's, each alone: from first issue until the device is idle.
+what its limit is for. Both without context and libraries. host GB: pinned, without what PyTorch's
+allocator rounds up to. best: the fastest within the limit, in true fp32. Steps of PyTorch are timed like Spillway's, each alone: from first issue until the device is idle.
 """
 
 
