@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "calibrate/baselines_trees.h"
-#include "calibrate/least_squares.h"
+#include "calibrate/fit/least_squares.h"
 
 namespace spillway {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "calibrate/fit_group.h"
-#include "calibrate/folds.h"
+#include "calibrate/fit/folds.h"
+#include "calibrate/fit/group.h"
 
 namespace spillway {
 

@@ -11,9 +11,9 @@
 
 #include "calibrate/csv.h"
 #include "calibrate/estimate_doubts.h"
-#include "calibrate/fit_layout.h"
-#include "calibrate/fit_stacks.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/fit/layout.h"
+#include "calibrate/fit/stacks.h"
+#include "calibrate/sample/file.h"
 
 namespace spillway {
 namespace {

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/run.h"
 #include "model/cost_model.h"
 #include "sim/validation.h"
 

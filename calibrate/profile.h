@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_CALIBRATE_PROFILE_H_
 #define SPILLWAY_CALIBRATE_PROFILE_H_
 
-#include "calibrate/fit.h"
+#include "calibrate/fit/fit.h"
 #include "hw/machine.h"
 
 namespace spillway {

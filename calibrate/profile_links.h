@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit_transfer.h"
+#include "calibrate/fit/transfer.h"
 #include "hw/machine.h"
 
 namespace spillway {

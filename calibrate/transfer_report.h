@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "calibrate/fit_transfer.h"
+#include "calibrate/fit/transfer.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 // A form describes one algorithm of one library: how much it computes and moves for a launch, how that falls into tiles
 // and waves over the multiprocessors, what workspace it needs and what it can run at all. The parameters are rates,
 // efficiencies and latencies as fractions of the chip's figures wherever that makes sense, so that what was learnt on
-// one device carries to another through the physics. Fitting them is calibrate/fit.h's work.
+// one device carries to another through the physics. Fitting them is calibrate/fit/fit.h's work.
 //
 // Forms of GPUs' libraries and forms of processors' are two families: a device is fitted with those of its own.
 //

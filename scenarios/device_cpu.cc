@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "calibrate/bench_grid.h"
+#include "calibrate/bench/grid.h"
 #include "calibrate/cpu/bench_target.h"
 #include "calibrate/cpu/device.h"
 #include "calibrate/cpu/kernels.h"
@@ -47,7 +47,7 @@ BenchFacts FactsOf(const CpuBenchTarget& target, const CpuBenchOptions& options,
   return facts;
 }
 
-// Of kernels, as the profile was measured with (calibrate/bench_profile.h).
+// Of kernels, as the profile was measured with (calibrate/bench/profile.h).
 int ComputeThreads(const Machine& profile) { return profile.devices[0].multiprocessors; }
 
 AskDevice AskKernels(int threads) {

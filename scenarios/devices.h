@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_operands.h"
-#include "calibrate/bench_profile.h"
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/operands.h"
+#include "calibrate/bench/profile.h"
+#include "calibrate/bench/run.h"
 #include "scenarios/command.h"
 #include "scenarios/validate.h"
 

@@ -3,7 +3,7 @@
 #define SPILLWAY_SCENARIOS_FIT_LINKS_H_
 
 #include "calibrate/profile_links.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "scenarios/command.h"
 
 namespace spillway {

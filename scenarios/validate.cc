@@ -7,9 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "calibrate/validate_case.h"
-#include "calibrate/validate_rivals.h"
-#include "calibrate/validate_summary.h"
+#include "calibrate/validate/case.h"
+#include "calibrate/validate/rivals.h"
+#include "calibrate/validate/summary.h"
 #include "scenarios/validate_device.h"
 #include "scenarios/validate_failures.h"
 #include "sim/random_plans.h"

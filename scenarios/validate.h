@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/run.h"
 #include "calibrate/clock.h"
 #include "calibrate/device.h"
 #include "calibrate/device_costs.h"
-#include "calibrate/validate_memory.h"
+#include "calibrate/validate/memory.h"
 #include "scenarios/command.h"
 #include "scenarios/run.h"
 #include "sim/validation.h"

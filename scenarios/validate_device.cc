@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "calibrate/pace.h"
-#include "calibrate/validate_link.h"
+#include "calibrate/validate/link.h"
 
 namespace spillway {
 

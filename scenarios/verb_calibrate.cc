@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "calibrate/bench_profile.h"
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/profile.h"
+#include "calibrate/bench/run.h"
 #include "calibrate/steady_clock.h"
 #include "scenarios/command.h"
 #include "scenarios/devices.h"

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "calibrate/accuracy_report.h"
+#include "calibrate/accuracy/report.h"
 #include "calibrate/profile.h"
-#include "calibrate/sample_chip.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/chip.h"
+#include "calibrate/sample/file.h"
 #include "calibrate/transfer_report.h"
 #include "hw/chips.h"
 #include "model/model_cost.h"

@@ -1,10 +1,9 @@
 // Sums of held-out operations: what goes in, and intervals that can be worked out by hand.
-#include "calibrate/accuracy_steps.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 
+#include "calibrate/accuracy/steps.h"
 #include "tests/toy_fit.h"
 
 using namespace spillway;

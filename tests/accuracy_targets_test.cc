@@ -1,8 +1,7 @@
 // What the models of published machines should reach.
-#include "calibrate/accuracy_targets.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/accuracy/targets.h"
 #include "tests/toy_forms.h"
 
 using namespace spillway;

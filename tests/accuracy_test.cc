@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/accuracy_cells.h"
-#include "calibrate/accuracy_report.h"
+#include "calibrate/accuracy/cells.h"
+#include "calibrate/accuracy/report.h"
 #include "tests/toy_fit.h"
 
 using namespace spillway;

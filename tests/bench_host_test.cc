@@ -1,10 +1,9 @@
 // What host calls cost, on a device in virtual time.
-#include "calibrate/bench_host.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/bench/host.h"
 #include "calibrate/execute.h"
-#include "calibrate/fake_device.h"
+#include "calibrate/fake/device.h"
 #include "sim/verify.h"
 
 namespace spillway {

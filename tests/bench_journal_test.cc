@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "tests/bench_samples.h"
 #include "tests/temporary_folder.h"

@@ -1,8 +1,7 @@
 // What issuing each kind of op costs, from rows whose host times are known.
-#include "calibrate/bench_launches.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/bench/launches.h"
 #include "tests/bench_samples.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // The measuring loop on a clock that stands still unless the subject moves it.
-#include "calibrate/bench_loop.h"
-
 #include <catch2/catch.hpp>
+
+#include "calibrate/bench/loop.h"
 
 namespace spillway {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/bench_grid.h"
+#include "calibrate/bench/grid.h"
 #include "model/launch_text.h"
 
 namespace spillway {

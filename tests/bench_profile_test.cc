@@ -1,9 +1,8 @@
 // From the rows of a calibration to a profile.
-#include "calibrate/bench_profile.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "calibrate/bench/profile.h"
 #include "model/cost_model.h"
 #include "model/kernel_form.h"
 #include "tests/bench_samples.h"

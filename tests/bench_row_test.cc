@@ -1,8 +1,7 @@
 // Rows of the journal, from items and times made up.
-#include "calibrate/bench_row.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/bench/row.h"
 #include "model/kernel_form.h"
 #include "tests/bench_samples.h"
 

@@ -1,6 +1,4 @@
 // Carrying a plan out on a device that is made up: nothing is measured twice, whatever ends a run.
-#include "calibrate/bench_run.h"
-
 #include <catch2/catch.hpp>
 #include <functional>
 #include <map>
@@ -8,9 +6,10 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "calibrate/bench_grid.h"
+#include "calibrate/bench/grid.h"
+#include "calibrate/bench/run.h"
 #include "calibrate/device.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
 #include "sim/random.h"

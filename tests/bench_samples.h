@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "calibrate/bench_journal.h"
+#include "calibrate/bench/journal.h"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample_chip.h"
+#include "calibrate/sample/chip.h"
 #include "hw/document.h"
 
 namespace spillway {

@@ -10,9 +10,9 @@
 #include <set>
 #include <thread>
 
-#include "calibrate/bench_journal.h"
+#include "calibrate/bench/journal.h"
 #include "calibrate/cpu/pin.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "hw/machine.h"
 #include "sim/random.h"
 #include "tests/command_line.h"

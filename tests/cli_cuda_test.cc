@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "calibrate/bench_journal.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/bench/journal.h"
+#include "calibrate/sample/file.h"
 #include "scenarios/cuda_devices.h"
 #include "tests/command_line.h"
 #include "tests/cuda_stand_in.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {

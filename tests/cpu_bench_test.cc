@@ -2,7 +2,7 @@
 // decides nothing here.
 #include <catch2/catch.hpp>
 
-#include "calibrate/bench_grid.h"
+#include "calibrate/bench/grid.h"
 #include "calibrate/cpu/bench_kernel.h"
 #include "calibrate/cpu/bench_streams.h"
 #include "calibrate/cpu/bench_target.h"

@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "calibrate/bench_profile.h"
+#include "calibrate/bench/profile.h"
 #include "calibrate/cuda/bench_beyond.h"
 #include "calibrate/cuda/bench_plan.h"
 #include "calibrate/cuda/bench_touch.h"
-#include "calibrate/fit_transfer.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/fit/transfer.h"
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "tests/cuda_bench.h"
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <set>
 
-#include "calibrate/bench_inflight.h"
+#include "calibrate/bench/inflight.h"
 #include "calibrate/cuda/bench_plan.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "tests/cuda_bench.h"
 #include "tests/temporary_folder.h"

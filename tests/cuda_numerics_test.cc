@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "calibrate/validate_numerics.h"
+#include "calibrate/validate/numerics.h"
 #include "tests/cuda_training.h"
 #include "tests/random_programs.h"
 #include "tests/small_networks.h"

@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
-#include "calibrate/bench_profile.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/bench/profile.h"
+#include "calibrate/sample/file.h"
 #include "hw/measured_op_text.h"
 #include "tests/cuda_bench.h"
 #include "tests/cuda_training.h"

@@ -1,10 +1,9 @@
 // The fake device: what it must object to, with the instruction named.
-#include "calibrate/fake_device.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <iterator>
 
+#include "calibrate/fake/device.h"
 #include "tests/fake_run.h"
 #include "tests/small_programs.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "calibrate/execute.h"
-#include "calibrate/fake_device.h"
+#include "calibrate/fake/device.h"
 
 namespace spillway {
 

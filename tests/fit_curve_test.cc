@@ -1,10 +1,10 @@
-#include "calibrate/fit_curve.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "calibrate/fit/curve.h"
 
 namespace spillway {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample_chip.h"
+#include "calibrate/sample/chip.h"
 #include "hw/chips.h"
 #include "model/kernel_form.h"
 #include "tests/command_line.h"

@@ -1,9 +1,8 @@
 // Software stacks: how they are named, which one a profile stands for, and what a fit makes of two that differ.
-#include "calibrate/fit_stacks.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "calibrate/fit/stacks.h"
 #include "tests/toy_fit.h"
 
 using namespace spillway;

@@ -1,9 +1,9 @@
-#include "calibrate/fit.h"
+#include "calibrate/fit/fit.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/fit_layout.h"
+#include "calibrate/fit/layout.h"
 #include "tests/toy_fit.h"
 
 using namespace spillway;

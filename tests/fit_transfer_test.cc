@@ -1,10 +1,9 @@
-#include "calibrate/fit_transfer.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/transfer.h"
 #include "calibrate/profile_links.h"
 
 namespace spillway {

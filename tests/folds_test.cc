@@ -1,4 +1,4 @@
-#include "calibrate/folds.h"
+#include "calibrate/fit/folds.h"
 
 #include <catch2/catch.hpp>
 #include <set>

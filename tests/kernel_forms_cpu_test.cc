@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "calibrate/fit.h"
+#include "calibrate/fit/fit.h"
 #include "model/kernels/cpu_conv.h"
 #include "model/kernels/cpu_product.h"
 #include "tests/cpu_forms.h"

@@ -2,8 +2,8 @@
 // for operations, kinds and outcomes. The rows are made up.
 #include <catch2/catch.hpp>
 
-#include "calibrate/fit_transfer.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/fit/transfer.h"
+#include "calibrate/sample/file.h"
 #include "hw/machine.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

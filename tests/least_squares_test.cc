@@ -1,10 +1,10 @@
-#include "calibrate/least_squares.h"
+#include "calibrate/fit/least_squares.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
-#include "calibrate/fit_cholesky.h"
+#include "calibrate/fit/cholesky.h"
 
 using namespace spillway;
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibrate/bench_profile.h"
+#include "calibrate/bench/profile.h"
 #include "model/launch_text.h"
 #include "model/network.h"
 #include "tests/paced_target.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/run.h"
 #include "hw/document.h"
 #include "model/cost_model.h"
 

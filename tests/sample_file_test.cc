@@ -1,7 +1,6 @@
-#include "calibrate/sample_file.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
 #include "model/network.h"

@@ -1,8 +1,8 @@
 // Samples as a set: repeated ones, several files, writing.
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample_chip.h"
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/chip.h"
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "model/network.h"
 #include "tests/temporary_folder.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/fake_device.h"
+#include "calibrate/fake/device.h"
 
 namespace spillway {
 

@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/fit.h"
-#include "calibrate/fit_errors.h"
+#include "calibrate/fit/errors.h"
+#include "calibrate/fit/fit.h"
 #include "tests/toy_forms.h"
 
 namespace spillway::toy {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample.h"
+#include "calibrate/sample/sample.h"
 #include "model/kernel_form.h"
 
 namespace spillway::toy {

@@ -1,9 +1,8 @@
 // A case from plans to rows, on a fake device whose kernels and copies take what the test says.
-#include "calibrate/validate_case.h"
-
 #include <catch2/catch.hpp>
 #include <deque>
 
+#include "calibrate/validate/case.h"
 #include "tests/scripted_device.h"
 
 namespace spillway {

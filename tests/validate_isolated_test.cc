@@ -1,8 +1,7 @@
 // Launches by themselves.
-#include "calibrate/validate_isolated.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/validate/isolated.h"
 #include "sim/verify.h"
 #include "tests/scripted_device.h"
 #include "tests/small_programs.h"

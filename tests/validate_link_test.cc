@@ -1,8 +1,7 @@
 // The link measured through a device in virtual time.
-#include "calibrate/validate_link.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/validate/link.h"
 #include "tests/scripted_device.h"
 
 namespace spillway {

@@ -1,9 +1,8 @@
 // Measuring several Programs in turns, on a device in virtual time.
-#include "calibrate/validate_measure.h"
-
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "calibrate/validate/measure.h"
 #include "model/launch_text.h"
 #include "tests/scripted_device.h"
 #include "tests/small_programs.h"

@@ -1,11 +1,10 @@
 // What a session takes of the process, told apart from what is held around it.
-#include "calibrate/validate_memory.h"
-
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "calibrate/cpu/host_memory.h"
-#include "calibrate/fake_device.h"
+#include "calibrate/fake/device.h"
+#include "calibrate/validate/memory.h"
 
 namespace spillway {
 namespace {

@@ -1,11 +1,10 @@
 // Whether two runs computed the same.
-#include "calibrate/validate_numerics.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "calibrate/validate/numerics.h"
 #include "tests/small_programs.h"
 
 namespace spillway {

@@ -1,9 +1,8 @@
 // Models of a step's time, on a chain that can be drawn.
-#include "calibrate/validate_rivals.h"
-
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "calibrate/validate/rivals.h"
 #include "sim/strategies/pooch_model.h"
 #include "tests/lower_case.h"
 

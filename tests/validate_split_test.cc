@@ -1,8 +1,7 @@
 // Where an error comes from, on timelines that can be drawn.
-#include "calibrate/validate_split.h"
-
 #include <catch2/catch.hpp>
 
+#include "calibrate/validate/split.h"
 #include "model/launch_text.h"
 #include "tests/small_programs.h"
 

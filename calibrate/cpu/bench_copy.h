@@ -6,7 +6,7 @@
 #include <span>
 #include <thread>
 
-#include "calibrate/bench_loop.h"
+#include "calibrate/bench/loop.h"
 #include "calibrate/cpu/host_memory.h"
 #include "calibrate/cpu/link.h"
 

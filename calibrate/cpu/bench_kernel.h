@@ -18,9 +18,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "calibrate/bench_loop.h"
-#include "calibrate/bench_operands.h"
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/loop.h"
+#include "calibrate/bench/operands.h"
+#include "calibrate/bench/plan.h"
 #include "calibrate/cpu/host_memory.h"
 #include "calibrate/cpu/kernels.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "calibrate/bench_host.h"
+#include "calibrate/bench/host.h"
 #include "calibrate/cpu/stream.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "calibrate/bench_loop.h"
+#include "calibrate/bench/loop.h"
 #include "calibrate/cpu/pin.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "calibrate/bench_host.h"
+#include "calibrate/bench/host.h"
 #include "calibrate/cpu/bench_copy.h"
 #include "calibrate/cpu/bench_streams.h"
 #include "calibrate/cpu/device.h"

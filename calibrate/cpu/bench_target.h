@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/run.h"
 #include "calibrate/cpu/bench_copy.h"
 #include "calibrate/cpu/bench_kernel.h"
 #include "calibrate/cpu/bench_machine.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/plan.h"
 #include "calibrate/cuda/calls.h"
 
 namespace spillway {

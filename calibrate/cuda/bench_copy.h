@@ -10,8 +10,8 @@
 
 #include <string>
 
-#include "calibrate/bench_loop.h"
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/loop.h"
+#include "calibrate/bench/plan.h"
 #include "calibrate/cuda/bench_beside.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "calibrate/bench_host.h"
+#include "calibrate/bench/host.h"
 
 namespace spillway {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_loop.h"
+#include "calibrate/bench/loop.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_loop.h"
-#include "calibrate/bench_operands.h"
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/loop.h"
+#include "calibrate/bench/operands.h"
+#include "calibrate/bench/plan.h"
 #include "calibrate/cuda/bench_beside.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"

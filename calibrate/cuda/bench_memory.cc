@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "calibrate/bench_operands.h"
+#include "calibrate/bench/operands.h"
 #include "hw/document.h"
 
 namespace spillway {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "calibrate/bench_loop.h"
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/loop.h"
+#include "calibrate/bench/plan.h"
 #include "calibrate/cuda/bench_timer.h"
 #include "calibrate/cuda/owned.h"
 

@@ -17,7 +17,7 @@ struct Batch {
 constexpr Batch kBatches[] = {{"vgg16", 32},    {"alexnet", 256}, {"resnet50", 128}, {"vgg16", 64},
                               {"alexnet", 128}, {"resnet50", 32}, {"alexnet", 512},  {"vgg16", 128}};
 
-// One convolution between two others, as in calibrate/bench_grid.cc, with height and width of their own.
+// One convolution between two others, as in calibrate/bench/grid.cc, with height and width of their own.
 struct Chain {
   std::int64_t batch, height, width, in, out;
   std::int64_t window_h, window_w, stride, pad_h, pad_w;

@@ -1,4 +1,4 @@
-// What a calibration of a GPU measures (calibrate/bench_plan.h), the most useful first: copies; the launches of
+// What a calibration of a GPU measures (calibrate/bench/plan.h), the most useful first: copies; the launches of
 // ResNet-50 in fp32, every algorithm; the same in TF32; then layers of other networks and batches.
 #ifndef SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_
 #define SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/plan.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "calibrate/bench_guard.h"
+#include "calibrate/bench/guard.h"
 #include "calibrate/cpu/bench_machine.h"
 #include "calibrate/cuda/bench_beyond.h"
 #include "calibrate/cuda/bench_copy.h"

@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
-#include "calibrate/bench_operands.h"
-#include "calibrate/bench_profile.h"
-#include "calibrate/bench_run.h"
+#include "calibrate/bench/operands.h"
+#include "calibrate/bench/profile.h"
+#include "calibrate/bench/run.h"
 #include "calibrate/cuda/bench_kernel.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"

@@ -8,8 +8,8 @@
 
 #include <memory>
 
-#include "calibrate/bench_loop.h"
-#include "calibrate/bench_plan.h"
+#include "calibrate/bench/loop.h"
+#include "calibrate/bench/plan.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "calibrate/bench_operands.h"
+#include "calibrate/bench/operands.h"
 #include "calibrate/cpu/canary.h"
 
 namespace spillway {

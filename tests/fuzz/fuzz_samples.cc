@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "calibrate/sample_file.h"
+#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "tests/fuzz/fuzz.h"
 

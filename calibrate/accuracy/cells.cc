@@ -1,0 +1,73 @@
+#include "calibrate/accuracy/cells.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "calibrate/fit/errors.h"
+
+namespace spillway {
+namespace {
+
+double Quantile(const std::vector<double>& log_ratios, double quantile, bool absolute) {
+  std::vector<std::pair<double, double>> values;
+  for (const double r : log_ratios) values.emplace_back(absolute ? std::abs(std::expm1(r)) : std::expm1(r), 1.0);
+  return WeightedQuantile(std::move(values), quantile);
+}
+
+std::vector<std::string> SubsetsOf(const HeldOutOutcome& outcome, const Sample& sample) {
+  std::vector<std::string> subsets = {"all"};
+  if (outcome.split != "layer") return subsets;
+  subsets.push_back(SizeClass(sample));
+  if (sample.launch.algorithm != 0) subsets.push_back("algorithm " + sample.algorithm);
+  if (!sample.harness.empty()) subsets.push_back("harness " + sample.harness);
+  if (sample.launch.type != DataType::kFp32) subsets.push_back(std::string("data ") + DataTypeName(sample.launch.type));
+  return subsets;
+}
+
+std::string Quoted(const std::string& field) {
+  return field.find_first_of(",\"") == std::string::npos ? field : "\"" + field + "\"";
+}
+
+}  // namespace
+
+double Cell::MedianError() const { return Quantile(log_ratios, 0.5, true); }
+double Cell::Error90() const { return Quantile(log_ratios, 0.9, true); }
+double Cell::Bias() const { return Quantile(log_ratios, 0.5, false); }
+
+std::string SizeClass(const Sample& sample) {
+  if (sample.microseconds < 100) return "below 0.1 ms";
+  if (sample.microseconds < 1000) return "0.1 to 1 ms";
+  return sample.microseconds < 10000 ? "1 to 10 ms" : "from 10 ms";
+}
+
+Cells GatherCells(std::span<const HeldOutOutcome> outcomes, std::span<const Sample> samples) {
+  Cells cells;
+  for (const HeldOutOutcome& outcome : outcomes) {
+    const Sample& sample = samples[static_cast<std::size_t>(outcome.sample)];
+    for (const std::string& subset : SubsetsOf(outcome, sample)) {
+      const CellKey key{sample.device,
+                        OpKindName(sample.launch.kind),
+                        PassName(sample.launch.pass),
+                        MathModeName(sample.launch.math),
+                        outcome.split,
+                        subset};
+      cells[key][outcome.method].log_ratios.push_back(outcome.log_ratio);
+    }
+  }
+  return cells;
+}
+
+std::string CellsCsv(const Cells& cells) {
+  std::string csv = "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias,coverage,width\n";
+  for (const auto& [key, methods] : cells) {
+    for (const auto& [method, cell] : methods) {
+      csv += fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},,\n", Quoted(key.device), key.op, key.pass,
+                         key.math, Quoted(key.split), Quoted(key.subset), method, cell.log_ratios.size(),
+                         cell.MedianError(), cell.Error90(), cell.Bias());
+    }
+  }
+  return csv;
+}
+
+}  // namespace spillway

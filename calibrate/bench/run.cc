@@ -1,0 +1,273 @@
+#include "calibrate/bench/run.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "calibrate/bench/guard.h"
+#include "calibrate/bench/inflight.h"
+#include "calibrate/bench/row.h"
+#include "hw/document.h"
+#include "model/kernel_form.h"
+
+namespace spillway {
+namespace {
+
+// Rounds after the first look again at variants that are at most this much slower than the best.
+constexpr double kWorthAnotherLook = 1.15;
+
+class Runner {
+ public:
+  Runner(std::span<const BenchItem> plan, BenchTarget& target, const Clock& clock, const BenchRunOptions& options,
+         BenchJournal& journal, BenchWatcher& watcher)
+      : items_(plan.begin(), plan.end()),
+        target_(target),
+        clock_(clock),
+        options_(options),
+        journal_(journal),
+        watcher_(watcher),
+        inflight_(target.MayHang() ? InflightPath(journal.path()) : ""),
+        begin_(clock.Now()) {}
+  BenchReport Run();
+
+ private:
+  void RunGroup(std::size_t begin, std::size_t end);
+  void Carry(const BenchItem& item);
+  void CarryKernel(const BenchItem& item);
+  void CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants);
+  std::vector<BenchVariant> VariantsOf(const BenchItem& item);
+  std::optional<LoopResult> Measured(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
+  // Notes once that an earlier run ended with it.
+  void Skip(const BenchItem& item, const Sample& sample);
+  // False: the journal has it. What the device refuses is noted and nothing is thrown.
+  bool Take(const BenchItem& item, const BenchVariant& variant, double best);
+  void Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample);
+  bool Stopped();
+  bool InJournal(const BenchItem& item) const;
+  bool Known(const BenchItem& item);
+  bool LateFor(BenchGroup group) const;
+  Sample Bare(const BenchItem& item, const BenchVariant& variant) const { return BareRow(target_, item, variant); }
+  double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
+  std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
+  bool IsNoisy(const BenchItem& item) const;
+  void RearrangeAgain(std::size_t begin);
+
+  std::vector<BenchItem> items_;
+  std::vector<BenchItem> late_;  // their groups had no time left
+  BenchTarget& target_;
+  const Clock& clock_;
+  const BenchRunOptions& options_;
+  BenchJournal& journal_;
+  BenchWatcher& watcher_;
+  BenchInflight inflight_;
+  std::set<std::string> skipped_;
+  Nanos begin_;
+  BenchReport report_;
+};
+
+void Runner::Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample) {
+  FillRow(item, variant, result, target_.Load(), &sample);
+  sample.date = options_.date;
+  journal_.Append(sample);
+  ++report_.measured;
+  if (result.noisy && !result.cut_short) ++report_.noisy;
+}
+
+void Runner::Skip(const BenchItem& item, const Sample& sample) {
+  if (!skipped_.insert(BenchKey(sample)).second) return;
+  const std::string algorithm = sample.algorithm.empty() ? "" : " by " + sample.algorithm;
+  report_.refused.push_back(
+      fmt::format("{}{}{}: left out, an earlier run ended while it was measured; remove {} to try again", NameOf(item),
+                  algorithm, item.from == nullptr ? "" : " of " + item.from->name, inflight_.path()));
+}
+
+bool Runner::Take(const BenchItem& item, const BenchVariant& variant, double best) {
+  Sample sample = Bare(item, variant);
+  if (journal_.Has(sample, item.round)) return false;
+  if (inflight_.Skips(sample)) {
+    Skip(item, sample);
+    return true;
+  }
+  LoopOptions loop = options_.loop;
+  if (best > 0) loop.hopeless = best * options_.hopeless;
+  inflight_.Begin(sample);
+  std::optional<LoopResult> result = GuardBench(item, [&] { return Measured(item, variant, loop); });
+  inflight_.End();
+  if (result) Keep(item, variant, *result, std::move(sample));
+  return true;
+}
+
+double Runner::FirstTime(const BenchItem& item, const BenchVariant& variant) const {
+  BenchItem alone = item;
+  alone.contention = "none";
+  const Sample* const sample = journal_.Find(Bare(alone, variant), 1);
+  return sample == nullptr ? 0 : 1000 * sample->microseconds;
+}
+
+// The first round looks at all; later ones at the best and its rivals, copies beside them at the best alone.
+std::vector<BenchVariant> Runner::WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const {
+  if (item.round == 1 && item.contention == "none") return variants;
+  double best = 0;
+  for (const BenchVariant& variant : variants) {
+    const double time = FirstTime(item, variant);
+    if (time > 0 && (best == 0 || time < best)) best = time;
+  }
+  const double most = best * (item.group == BenchGroup::kBeside ? 1 : kWorthAnotherLook);
+  std::erase_if(variants, [&](const BenchVariant& variant) {
+    const double time = FirstTime(item, variant);
+    return time == 0 || time > most;
+  });
+  return variants;
+}
+
+void Runner::CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants) {
+  double best = 0;
+  bool any_new = false;
+  for (const BenchVariant& variant : variants) {
+    if (Stopped()) {
+      ++report_.left_out;  // what is missing of it
+      return;
+    }
+    any_new = Take(item, variant, best) || any_new;
+    const Sample* const sample = journal_.Find(Bare(item, variant), item.round);
+    const double time = sample == nullptr ? 0 : 1000 * sample->microseconds;
+    if (time > 0 && (best == 0 || time < best)) best = time;
+  }
+  if (!any_new) ++report_.known;
+}
+
+void Runner::CarryKernel(const BenchItem& item) {
+  const std::vector<BenchVariant> variants = GuardBench(item, [&] { return VariantsOf(item); });
+  if (!variants.empty()) CarryVariants(item, WorthWhile(item, variants));
+}
+
+// Empty: the device cannot run the launch, which is noted.
+std::vector<BenchVariant> Runner::VariantsOf(const BenchItem& item) {
+  try {
+    return target_.Variants(item);
+  } catch (const UserError& error) {
+    report_.refused.emplace_back(error.what());
+  }
+  return {};
+}
+
+// nullopt: the device refuses it, which is noted.
+std::optional<LoopResult> Runner::Measured(const BenchItem& item, const BenchVariant& variant,
+                                           const LoopOptions& options) {
+  try {
+    return target_.Measure(item, variant, options);
+  } catch (const UserError& error) {
+    report_.refused.emplace_back(error.what());
+  }
+  return std::nullopt;
+}
+
+void Runner::Carry(const BenchItem& item) {
+  if (item.kind == BenchItem::Kind::kKernel) return CarryKernel(item);
+  if (!Take(item, {}, 0)) ++report_.known;
+}
+
+bool Runner::Stopped() {
+  report_.stopped = report_.stopped || watcher_.Stop();
+  return report_.stopped;
+}
+
+bool Runner::LateFor(BenchGroup group) const {
+  const double spent = static_cast<double>(clock_.Now() - begin_);
+  return spent > BudgetShare(group) * static_cast<double>(options_.budget);
+}
+
+bool Runner::IsNoisy(const BenchItem& item) const {
+  const auto noisy = [&](const Sample& sample) {
+    if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) return false;
+    Launch launch = sample.launch;
+    launch.algorithm = item.launch.algorithm;
+    return launch == item.launch && (HasFlag(sample, kNoisyNote) || HasFlag(sample, kThrottledNote));
+  };
+  return std::any_of(journal_.samples().begin(), journal_.samples().end(), noisy);
+}
+
+// The last group begins with launches that there was no time for before, those of the networks; then comes what was
+// noisy the first time, launches of the grid among it, which are not looked at again otherwise. What else was late comes
+// at the end.
+void Runner::RearrangeAgain(std::size_t begin) {
+  const int round = items_[begin].round;
+  std::vector<BenchItem> first, last;
+  for (const BenchItem& item : late_) (item.group == BenchGroup::kNetworks ? first : last).push_back(item);
+  for (std::size_t i = 0; i < begin; ++i) {
+    if (items_[i].group != BenchGroup::kGrid || !IsNoisy(items_[i])) continue;
+    first.push_back(items_[i]);
+    first.back().round = round;
+  }
+  report_.left_out -= static_cast<int>(late_.size());
+  for (std::vector<BenchItem>* items : {&first, &last}) {
+    for (BenchItem& item : *items) item.group = BenchGroup::kAgain;
+  }
+  std::stable_partition(items_.begin() + static_cast<std::ptrdiff_t>(begin), items_.end(),
+                        [&](const BenchItem& item) { return item.round == round && IsNoisy(item); });
+  items_.insert(items_.begin() + static_cast<std::ptrdiff_t>(begin), first.begin(), first.end());
+  items_.insert(items_.end(), last.begin(), last.end());
+}
+
+// Whether there is a row of it, by any algorithm.
+bool Runner::InJournal(const BenchItem& item) const {
+  const bool kernel = item.kind == BenchItem::Kind::kKernel;
+  const std::size_t algorithms = kernel ? AlgorithmNames(item.launch.kind, item.launch.pass).size() : 0;
+  for (std::size_t algorithm = 0; algorithm <= algorithms; ++algorithm) {
+    if (journal_.Has(Bare(item, {.algorithm = static_cast<std::int32_t>(algorithm)}), item.round)) return true;
+  }
+  return false;
+}
+
+// Whether nothing of it is left to measure. A run that was killed may have left rows of some algorithms only; which ones
+// there are costs the library a while, and is asked for only then.
+bool Runner::Known(const BenchItem& item) {
+  if (!InJournal(item)) return false;
+  if (item.kind != BenchItem::Kind::kKernel) return true;
+  const std::vector<BenchVariant> variants = WorthWhile(item, GuardBench(item, [&] { return VariantsOf(item); }));
+  return std::all_of(variants.begin(), variants.end(),
+                     [&](const BenchVariant& v) { return journal_.Has(Bare(item, v), item.round); });
+}
+
+void Runner::RunGroup(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const BenchItem& item = items_[i];
+    if (Stopped()) {
+      ++(InJournal(item) ? report_.known : report_.left_out);
+      continue;
+    }
+    watcher_.Progress(item, i, items_.size());
+    if (!LateFor(item.group)) {
+      Carry(item);
+    } else if (Known(item)) {
+      ++report_.known;
+    } else {
+      ++report_.left_out;
+      late_.push_back(item);
+    }
+  }
+  if (report_.stopped) return;
+  watcher_.GroupDone(items_[begin].group);
+}
+
+BenchReport Runner::Run() {
+  std::size_t begin = 0;
+  while (begin < items_.size()) {
+    const BenchGroup group = items_[begin].group;
+    if (group == BenchGroup::kAgain && !report_.stopped) RearrangeAgain(begin);
+    std::size_t end = begin;
+    while (end < items_.size() && items_[end].group == group) ++end;
+    RunGroup(begin, end);
+    begin = end;
+  }
+  return std::move(report_);
+}
+
+}  // namespace
+
+BenchReport RunBench(std::span<const BenchItem> plan, BenchTarget& target, const Clock& clock,
+                     const BenchRunOptions& options, BenchJournal& journal, BenchWatcher& watcher) {
+  return Runner(plan, target, clock, options, journal, watcher).Run();
+}
+
+}  // namespace spillway

@@ -1,0 +1,92 @@
+#include "calibrate/fit/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "calibrate/fit/checks.h"
+#include "calibrate/fit/model.h"
+#include "calibrate/fit/validate.h"
+
+namespace spillway {
+namespace {
+
+std::vector<int> AllRows(const FitGroup& group) {
+  std::vector<int> rows(group.rows.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+std::string NameOf(const Candidate& candidate) {
+  return candidate.algorithm.empty() ? candidate.form->name : candidate.algorithm;
+}
+
+void AddHeldOut(const FitGroup& group, std::span<const RowPrediction> predictions, std::span<const KernelModel> models,
+                FitResult* result) {
+  for (std::size_t r = 0; r < group.rows.size(); ++r) {
+    const FitRow& row = group.rows[r];
+    const RowPrediction& p = predictions[r];
+    if (!p.made) continue;
+    const auto candidate = static_cast<std::size_t>(CandidateOf(row, p));
+    result->held_out.push_back({row.sample, std::exp(p.log_time) / 1000, std::exp(p.log_known) / 1000,
+                                std::exp(p.log_time - p.offset) / 1000,
+                                group.candidates[static_cast<std::size_t>(p.candidate)].algorithm,
+                                models[candidate].shared_error, models[candidate].own_error});
+  }
+}
+
+void AddStacks(const FitGroup& group, const GroupFit& fit, FitResult* result) {
+  if (group.stacks.size() < 2) return;
+  for (std::size_t s = 0; s < group.stacks.size(); ++s) {
+    const StackRate& rate = fit.stacks[s];
+    result->stacks.push_back({group.stacks[s], OpKindName(group.kind), PassName(group.pass), MathModeName(group.math),
+                              std::exp(rate.arithmetic), std::exp(rate.memory), std::exp(rate.special)});
+  }
+}
+
+void FitOneGroup(const FitGroup& group, std::span<const Sample> samples, const FitOptions& options, FitResult* result) {
+  WarnOfWeakData(group, samples, &result->warnings);
+  const GroupFit fit = SolveGroup(group, AllRows(group));
+  if (!fit.converged) {
+    result->warnings.push_back(group.Name() + ": the fit stopped before it had settled");
+  }
+  const std::vector<Split> splits = LayerFolds(FoldItemsOf(group, samples), options.folds);
+  if (splits.size() < 2) {
+    result->warnings.push_back(group.Name() + ": no cross-validation, errors are guesses");
+  }
+  const std::vector<RowPrediction> held_out = PredictHeldOut(group, splits);
+  const GroupModels models = ModelsOf(group, fit, held_out, samples, options);
+  AddHeldOut(group, held_out, models.models, result);
+  for (std::size_t c = 0; c < models.models.size(); ++c) {
+    if (models.known[c]) {
+      result->models.push_back(models.models[c]);
+    } else {
+      result->warnings.push_back(
+          fmt::format("{}: no model of {}: no sample of it, and no other device to carry it from", group.Name(),
+                      NameOf(group.candidates[c])));
+    }
+  }
+  AddStacks(group, fit, result);
+  for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
+    const auto& [first, last, power] = fit.harnesses[h];
+    result->floors.push_back({group.harnesses[h], OpKindName(group.kind), PassName(group.pass),
+                              MathModeName(group.math), first.hidden, last.hidden, first.added, last.added, power});
+  }
+}
+
+}  // namespace
+
+FitResult Fit(std::span<const Sample> samples, const FitOptions& options) {
+  CheckDevices(samples, options);
+  FitResult result;
+  const std::vector<FitGroup> groups = BuildGroups(samples, options, &result.warnings);
+  for (const FitGroup& group : groups) FitOneGroup(group, samples, options, &result);
+  for (KernelModel& model : CarriedAlone(groups, options)) result.models.push_back(std::move(model));
+  std::stable_sort(result.held_out.begin(), result.held_out.end(),
+                   [](const HeldOut& a, const HeldOut& b) { return a.sample < b.sample; });
+  return result;
+}
+
+}  // namespace spillway

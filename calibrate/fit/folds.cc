@@ -1,0 +1,125 @@
+#include "calibrate/fit/folds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <set>
+
+namespace spillway {
+namespace {
+
+constexpr double kBatchFactor = 8;
+
+Split MakeSplit(const std::string& kind, const std::string& left_out, std::size_t items,
+                const std::function<bool(std::size_t)>& tested, const std::function<bool(std::size_t)>& trained) {
+  Split split{kind, left_out, {}, {}};
+  for (std::size_t i = 0; i < items; ++i) {
+    if (tested(i)) {
+      split.test.push_back(static_cast<int>(i));
+    } else if (trained(i)) {
+      split.train.push_back(static_cast<int>(i));
+    }
+  }
+  return split;
+}
+
+// Enough on either side, and not nearly everything left out: what is left then teaches nothing about it.
+bool HasBothSides(const Split& split, int least) {
+  return split.test.size() >= static_cast<std::size_t>(least) &&
+         split.train.size() >= static_cast<std::size_t>(least) && split.train.size() * 4 >= split.test.size();
+}
+
+Split BatchSplit(std::span<const FoldItem> items, double largest) {
+  const auto tested = [&](std::size_t i) { return items[i].batch >= kBatchFactor * largest; };
+  const auto trained = [&](std::size_t i) { return items[i].batch <= largest; };
+  return MakeSplit("batch", fmt::format("batch >= {:g} from <= {:g}", kBatchFactor * largest, largest), items.size(),
+                   tested, trained);
+}
+
+void AddBatchSplit(std::span<const FoldItem> items, int least, std::vector<Split>* splits) {
+  std::set<double> batches;
+  for (const FoldItem& item : items) batches.insert(item.batch);
+  Split best;
+  std::size_t best_size = 0;
+  for (const double largest : batches) {
+    Split split = BatchSplit(items, largest);
+    const std::size_t size = std::min(split.train.size() / 2, split.test.size());
+    if (size > best_size && HasBothSides(split, least)) {
+      best = std::move(split);
+      best_size = size;
+    }
+  }
+  if (best_size > 0) splits->push_back(std::move(best));
+}
+
+void AddWindowSplits(std::span<const FoldItem> items, int least, std::vector<Split>* splits) {
+  std::set<std::string> windows;
+  for (const FoldItem& item : items) windows.insert(item.window);
+  for (const std::string& window : windows) {
+    if (window.empty()) continue;
+    Split split = MakeSplit(
+        "window", "window " + window, items.size(), [&](std::size_t i) { return items[i].window == window; },
+        [](std::size_t) { return true; });
+    if (HasBothSides(split, least)) splits->push_back(std::move(split));
+  }
+}
+
+void AddNetworkSplits(std::span<const FoldItem> items, int least, std::vector<Split>* splits) {
+  std::set<std::string> networks;
+  for (const FoldItem& item : items) networks.insert(item.network);
+  for (const std::string& network : networks) {
+    if (network.empty()) continue;
+    std::set<std::string> layers;
+    for (const FoldItem& item : items) {
+      if (item.network == network) layers.insert(item.key);
+    }
+    Split split = MakeSplit(
+        "network", "network " + network, items.size(), [&](std::size_t i) { return items[i].network == network; },
+        [&](std::size_t i) { return layers.count(items[i].key) == 0; });
+    if (HasBothSides(split, least)) splits->push_back(std::move(split));
+  }
+}
+
+}  // namespace
+
+int FoldOf(const std::string& key, int folds) {
+  std::uint64_t hash = 14695981039346656037u;  // Fowler, Noll, Vo: 64 bits, variant 1a
+  for (const char c : key) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 1099511628211u;
+  }
+  return static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(folds));
+}
+
+FoldItem FoldItemOf(const Sample& sample) {
+  const Launch& launch = sample.launch;
+  const auto& w = launch.shape.window;
+  std::string window;
+  if (launch.kind == OpKind::kConvolution || launch.kind == OpKind::kMaxPool || launch.kind == OpKind::kAveragePool) {
+    window = w[0] == 1 ? fmt::format("{}x{}", w[1], w[2]) : fmt::format("{}x{}x{}", w[0], w[1], w[2]);
+  }
+  return {LayerKey(sample), static_cast<double>(launch.shape.in.n), window, sample.network};
+}
+
+std::vector<Split> LayerFolds(std::span<const FoldItem> items, int folds) {
+  std::vector<Split> splits;
+  for (int fold = 0; fold < folds; ++fold) {
+    Split split = MakeSplit(
+        "layer", fmt::format("fold {}", fold), items.size(),
+        [&](std::size_t i) { return FoldOf(items[i].key, folds) == fold; }, [](std::size_t) { return true; });
+    if (!split.test.empty() && !split.train.empty()) splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+std::vector<Split> ExtrapolationSplits(std::span<const FoldItem> items, int least) {
+  std::vector<Split> splits;
+  AddBatchSplit(items, least, &splits);
+  AddWindowSplits(items, least, &splits);
+  AddNetworkSplits(items, least, &splits);
+  return splits;
+}
+
+}  // namespace spillway

@@ -1,0 +1,93 @@
+// Robust nonlinear least squares with priors: the most probable variables given residuals that should be near zero.
+//
+// Minimised is   sum_i w_i rho(r_i(x) / s)  +  1/2 sum_j ((x_j - prior_j) / spread_j)^2   within bounds on x,
+// rho being that of Student's t, Huber or plain squares, and s the scale of the residuals, found along with x unless
+// given. Levenberg-Marquardt steps on the reweighted squares (Marquardt 1963; Nielsen's damping, IMM-REP-1999-05);
+// a variable at a bound that the gradient pushes outwards is left out of the step, and steps end at the bounds.
+// Sizes in mind: up to some 150 variables and 20,000 residuals. Deterministic: same input, same bits.
+#ifndef SPILLWAY_CALIBRATE_FIT_LEAST_SQUARES_H_
+#define SPILLWAY_CALIBRATE_FIT_LEAST_SQUARES_H_
+
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "calibrate/fit/cholesky.h"
+
+namespace spillway {
+
+struct LeastSquaresVariable {
+  double start = 0;
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+  double prior = 0;
+  double prior_spread = std::numeric_limits<double>::infinity();  // standard deviation; infinite = no prior
+};
+
+// Consecutive residuals and the variables that enter them: what makes a Jacobian over many models cheap.
+struct ResidualBlock {
+  int first = 0, count = 0;
+  std::vector<int> variables;
+};
+
+// A Jacobian by rows; what is not added is zero.
+class SparseRows {
+ public:
+  void Clear() { ends_.clear(), entries_.clear(); }
+  void Add(int column, double value) { entries_.emplace_back(column, value); }  // to the row being written
+  void EndRow() { ends_.push_back(entries_.size()); }
+  std::size_t size() const { return ends_.size(); }
+  std::span<const std::pair<int, double>> Row(std::size_t row) const {
+    const std::size_t begin = row == 0 ? 0 : ends_[row - 1];
+    return std::span(entries_).subspan(begin, ends_[row] - begin);
+  }
+
+ private:
+  std::vector<std::size_t> ends_;
+  std::vector<std::pair<int, double>> entries_;
+};
+
+struct LeastSquaresProblem {
+  std::vector<LeastSquaresVariable> variables;
+  int residuals = 0;
+  // Fills `out` with residuals first .. first + out.size().
+  std::function<void(std::span<const double> x, int first, std::span<double> out)> evaluate;
+  // Fills one row per residual. Empty: central differences over `blocks`.
+  std::function<void(std::span<const double> x, SparseRows* rows)> jacobian;
+  std::vector<ResidualBlock> blocks;  // cover every residual once, in order; empty = one block with every variable
+  std::vector<double> weights;        // >= 0; empty = all 1
+  // The scale is found from the first so many residuals (one-sided ones, zero when satisfied, tell nothing of it);
+  // negative = all.
+  int scale_residuals = -1;
+};
+
+struct LeastSquaresOptions {
+  enum class Loss { kSquares, kHuber, kStudentT };
+  Loss loss = Loss::kStudentT;
+  double width = 4;  // Student-t: degrees of freedom; Huber: scales from where on the loss is linear
+  // The scale s: `scale` counts like `scale_weight` residuals of that size; infinite = fixed at it.
+  double scale = 0.2, scale_weight = 1;
+  int max_steps = 60;
+  double tolerance = 1e-6;  // relative decrease of the objective that is worth another step
+};
+
+struct LeastSquaresResult {
+  std::vector<double> x;
+  std::vector<double> spread;  // standard deviation of each variable after the data: the curvature at the optimum
+  SquareMatrix precision{0};   // Cholesky factor of that curvature: the inverse of the variables' covariance
+  std::vector<double> residuals;
+  double scale = 0;
+  double objective = 0;  // the sum above
+  int steps = 0;         // accepted and refused ones
+  bool converged = false;
+};
+
+// REQUIRES: start values within bounds; evaluate finite there. A trial point with a residual that is not finite is
+// refused, not an error.
+LeastSquaresResult SolveLeastSquares(const LeastSquaresProblem& problem, const LeastSquaresOptions& options = {});
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_FIT_LEAST_SQUARES_H_

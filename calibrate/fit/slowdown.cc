@@ -1,0 +1,46 @@
+#include "calibrate/fit/slowdown.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "calibrate/statistics.h"
+
+namespace spillway {
+namespace {
+
+bool Timed(const Sample& sample) { return sample.what == SampleKind::kKernel && sample.microseconds > 0; }
+
+bool Twins(const Sample& a, const Sample& b) {
+  return a.device == b.device && a.host == b.host && a.harness == b.harness && a.kind == b.kind && a.launch == b.launch;
+}
+
+}  // namespace
+
+std::vector<FittedSlowdown> FitSlowdowns(std::span<const Sample> samples) {
+  std::map<std::tuple<std::string, OpKind, Pass>, std::vector<double>> factors;
+  std::map<std::string, bool> published;
+  for (const Sample& beside : samples) {
+    if (!Timed(beside) || beside.contention == "none") continue;
+    std::vector<double> alone;
+    for (const Sample& other : samples) {
+      if (Timed(other) && other.contention == "none" && Twins(beside, other)) alone.push_back(other.microseconds);
+    }
+    if (alone.empty()) continue;
+    const double factor = std::max(1.0, beside.microseconds / Median(std::move(alone)));
+    factors[{beside.device, beside.launch.kind, beside.launch.pass}].push_back(factor);
+    published[beside.device] = published[beside.device] || !beside.source.empty();
+  }
+  std::vector<FittedSlowdown> fitted;
+  for (const auto& [key, found] : factors) {
+    const auto [least, most] = std::minmax_element(found.begin(), found.end());
+    const auto& [device, kind, pass] = key;
+    const Source source{published[device] ? Source::Kind::kPublished : Source::Kind::kMeasured,
+                        "kernels beside copies against the same without"};
+    fitted.push_back({device, kind, pass, {Median(found), *least, *most, static_cast<int>(found.size()), source}});
+  }
+  return fitted;
+}
+
+}  // namespace spillway

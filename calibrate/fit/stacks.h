@@ -1,0 +1,53 @@
+// Software stacks: what took a sample beside the chip, and by how much stacks differ on the very same kernels.
+//
+// A library of another year runs the same algorithm at another rate, on a board with other clocks and cooling, and a
+// fit of samples from several publications meets all of that. Per operation, each stack but one has three factors,
+// relative to the reference stack: the share of the chip's arithmetic peak that its kernels reach, that of the memory
+// bandwidth, and the speed of special shapes, for which libraries have kernels of their own, or none that is good:
+//   fp32 products     whose result is narrower than the smallest tile of 32: cuBLAS 8 takes longer for 16 columns than
+//                     for 32
+//   other products    whose result is not a multiple of 8 by 8: cuBLAS 10.0 leaves the tensor cores idle
+//   convolutions      that stride: cuDNN 7.3 runs some of their backward passes without tensor cores
+// They are estimated together with the laws, drawn to 1. The models of a profile are those of the reference.
+#ifndef SPILLWAY_CALIBRATE_FIT_STACKS_H_
+#define SPILLWAY_CALIBRATE_FIT_STACKS_H_
+
+#include <string>
+#include <vector>
+
+#include "calibrate/sample/sample.h"
+#include "model/kernel_form.h"
+
+namespace spillway {
+
+// Logarithms of the factors.
+struct StackRate {
+  double arithmetic = 0, memory = 0, special = 0;
+  bool operator==(const StackRate&) const = default;
+};
+constexpr int kStackVariables = 3;  // of a stack in a fit, in this order
+
+// What of a rate is the chip's, and what is the product's: a factor on the time of the launch.
+Chip WithRate(Chip chip, const StackRate& rate);
+double SpecialFactor(const Launch& launch, const StackRate& rate);
+
+// How far one stack's rate lies from another's before any data: one standard deviation of the logarithm. Least where
+// memory bounds, which leaves a library little to do well or badly; convolutions have algorithms with names, whose
+// kernels live long; a BLAS picks from a list of kernels that changes. Arithmetic other than fp32 varies most: one
+// year's library has tensor-core kernels where another's has none.
+double StackSpread(OpKind kind, MathMode math);
+
+// "deepbench, CUDA 8.0.88, cuDNN 6.0.21", of what the sample states; "" of one that states nothing. Kernels of the BLAS
+// do not depend on cuDNN, but then the converter leaves its version out.
+std::string StackName(const Sample& sample);
+
+// Whether the stack `a` is the newer: names compared as text, numbers in them as numbers ("7.10" after "7.3").
+bool IsNewer(const std::string& a, const std::string& b);
+
+// The stack whose rates the models take: the one with most layers, the newer of two alike. `layers`: by stack; at least
+// one.
+int ReferenceStack(const std::vector<std::string>& names, const std::vector<int>& layers);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_FIT_STACKS_H_

@@ -1,0 +1,37 @@
+// Predictions of a group's rows by fits that have not seen them.
+#ifndef SPILLWAY_CALIBRATE_FIT_VALIDATE_H_
+#define SPILLWAY_CALIBRATE_FIT_VALIDATE_H_
+
+#include <span>
+#include <vector>
+
+#include "calibrate/fit/errors.h"
+#include "calibrate/fit/folds.h"
+#include "calibrate/fit/solve.h"
+
+namespace spillway {
+
+struct RowPrediction {
+  bool made = false;     // false: the row was in no test set
+  double log_time = 0;   // of what the sample is of: its algorithm where known and not the autotuner's choice, else the
+                         // fastest; harness floor included; of nanoseconds
+  double log_known = 0;  // of the measured algorithm where known, else as above
+  int candidate = -1;    // the fastest
+  double offset = 0;     // of log_time: for knowing the stack
+};
+RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRow& row);
+
+// What folds.h needs of each row, in order.
+std::vector<FoldItem> FoldItemsOf(const FitGroup& group, std::span<const Sample> samples);
+
+// One prediction per row; each split's test rows by a fit of its training rows.
+std::vector<RowPrediction> PredictHeldOut(const FitGroup& group, std::span<const Split> splits);
+
+// The candidate whose error the row's prediction tells of.
+int CandidateOf(const FitRow& row, const RowPrediction& prediction);
+// Residuals of all rows (`candidate` < 0) or of one candidate.
+std::vector<ErrorSample> ErrorSamples(const FitGroup& group, std::span<const RowPrediction> predictions, int candidate);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_FIT_VALIDATE_H_

@@ -1,0 +1,205 @@
+#include "calibrate/validate/case.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+
+#include "calibrate/validate/numerics.h"
+#include "calibrate/validate/split.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr int kTrainingIterations = 2;  // the second one starts from what the first one computed
+constexpr int kRepeats = 5;             // of kernels by themselves
+constexpr Bytes kGuard = kMiB;          // behind the arena of debug sessions: a write there is seen
+
+// A Program that takes part in the measurement, and what it is for.
+struct Entry {
+  std::string name;
+  Program program;
+  Bytes arena = 0;
+  ValidationRow* row = nullptr;  // nullptr: in-core
+};
+
+struct Training {
+  TrainingResults results;
+  Bytes high_water = 0;
+  Bytes host_bytes = -1;
+  Bytes device_bytes = -1;  // what the session takes of the process, but for host buffers and the guard
+  std::optional<Failure> failure;
+};
+
+class CaseRun {
+ public:
+  CaseRun(const CaseSetup& setup, const Bench& bench, const CaseOptions& options)
+      : setup_(setup),
+        bench_(bench),
+        options_(options),
+        timed_values_(*setup.step, options.seed, TrainingValues::Purpose::kTimes) {}
+
+  CaseResult Run() {
+    result_.rows.resize(setup_.contenders.size());
+    for (std::size_t k = 0; k < setup_.contenders.size(); ++k) AddContender(setup_.contenders[k], result_.rows[k]);
+    AddInCore();
+    Train();
+    Isolate();
+    Measure();
+    return std::move(result_);
+  }
+
+ private:
+  void AddContender(const Contender& contender, ValidationRow& row) {
+    const Evaluation& evaluation = *contender.evaluation;
+    row.strategy = contender.name;
+    row.stratum = contender.stratum;
+    row.random = contender.random;
+    row.feasible = evaluation.feasible;
+    row.reason = evaluation.reason;
+    if (!row.feasible) return;
+    row.predicted = evaluation.step_time;
+    row.predicted_peak = evaluation.peak_bytes;
+    row.predicted_device = setup_.capacity + setup_.costs->machine().devices[0].reserve;
+    row.predicted_host = evaluation.host_peak_bytes;
+    AddEntry(contender.name, evaluation.program, setup_.capacity, &row);
+  }
+
+  void AddEntry(const std::string& name, const Program& program, Bytes arena, ValidationRow* row) {
+    entries_.push_back({.name = name, .program = program, .arena = arena, .row = row});
+    FixAlgorithms(*setup_.costs, entries_.back().program);
+  }
+
+  // The yardstick, whatever memory it takes.
+  void AddInCore() {
+    Problem ample;
+    ample.step = setup_.step;
+    ample.costs = setup_.costs;
+    ample.capacity = std::numeric_limits<Bytes>::max() / 4;
+    ample.use_runtime = true;
+    const Evaluation evaluation = Evaluate(Plan{}, ample, {.bounds = false, .timeline = false});
+    if (!evaluation.feasible) return;
+    result_.in_core_predicted = static_cast<double>(evaluation.step_time);
+    AddEntry("in-core in a larger arena", evaluation.program, evaluation.peak_bytes, nullptr);
+  }
+
+  void Train() {
+    std::optional<TrainingResults> reference;
+    for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {  // in-core is the last
+      Training training = TrainOnce(*entry);
+      options_.progress();
+      if (entry->row == nullptr) {
+        if (training.failure) result_.notes.push_back("in-core did not run: " + training.failure->message);
+        if (!training.failure) reference = std::move(training.results);
+        continue;
+      }
+      ValidationRow& row = *entry->row;
+      row.measured_peak = training.high_water;
+      row.measured_device = training.device_bytes;
+      row.measured_host = training.host_bytes;
+      if (training.failure) FailRow(row, *training.failure);
+      if (!training.failure && reference) row.numerics = CompareResults(*setup_.step, training.results, *reference);
+    }
+  }
+
+  Training TrainOnce(const Entry& entry) {
+    TrainingValues values(*setup_.step, options_.seed);
+    std::optional<SessionMemoryWatch> watch;
+    if (bench_.memory != nullptr) watch.emplace(*bench_.device, *bench_.memory);
+    ExecuteResult run = Execute(
+        entry.program, setup_.step, watch ? static_cast<ExecutionDevice&>(*watch) : *bench_.device, *bench_.clock,
+        {.arena_bytes = entry.arena + kGuard, .iterations = kTrainingIterations, .debug = true, .values = &values});
+    Training training;
+    training.failure = std::move(run.failure);
+    if (training.failure) CheckMemory(entry, *training.failure);
+    training.high_water = run.high_water;
+    training.host_bytes = bench_.host_bytes();
+    const Bytes host = training.host_bytes >= 0 ? training.host_bytes : entry.program.HostBytes();
+    const Bytes growth = watch ? watch->Growth() : -1;
+    if (growth >= 0) training.device_bytes = std::max<Bytes>(0, growth - host - kGuard);
+    if (const Bytes own = bench_.device_bytes(); own >= 0) training.device_bytes = std::max<Bytes>(0, own - kGuard);
+    training.results = ResultsOf(*setup_.step, values, bench_.losses());
+    return training;
+  }
+
+  // No other plan within this limit would run either. In-core takes more, and may be left out.
+  static void CheckMemory(const Entry& entry, const Failure& failure) {
+    if (failure.fault != Fault::kNoMemory || entry.row == nullptr) return;
+    throw UserError(fmt::format("{}: {} ({})", entry.name, failure.message, FaultName(failure.fault)));
+  }
+
+  static void FailRow(ValidationRow& row, const Failure& failure) {
+    row.failed = true;
+    row.refused = failure.fault == Fault::kRefused;
+    row.reason = fmt::format("{}: {}", FaultName(failure.fault), failure.message);
+  }
+
+  // In-core launches, and those of all others but where a plan decides about algorithms.
+  void Isolate() {
+    if (entries_.empty() || entries_.back().row != nullptr) return;
+    isolated_ =
+        MeasureIsolated(entries_.back().program, *setup_.step, *bench_.device, *bench_.clock, kRepeats, &timed_values_);
+    options_.progress();
+    if (isolated_.failure) result_.notes.push_back("kernels by themselves: " + isolated_.failure->message);
+  }
+
+  void Measure() {
+    std::vector<const Entry*> measured;
+    std::vector<TimedProgram> candidates;
+    for (const Entry& entry : entries_) {
+      if (entry.row != nullptr && entry.row->failed) continue;
+      measured.push_back(&entry);
+      candidates.push_back({&entry.program, setup_.step, entry.arena});
+    }
+    const std::vector<Measurement> measurements = MeasureInterleaved(candidates, *bench_.device, *bench_.clock,
+                                                                     {.steps = options_.steps,
+                                                                      .rounds = options_.rounds,
+                                                                      .seed = options_.seed,
+                                                                      .values = &timed_values_,
+                                                                      .session_done = options_.progress});
+    for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
+  }
+
+  void Take(const Entry& entry, const Measurement& measurement) {
+    if (measurement.failure) CheckMemory(entry, *measurement.failure);
+    if (entry.row == nullptr) {
+      if (measurement.failure) return;
+      result_.in_core = Median(Flat(measurement.step_times));
+      result_.in_core_split = SplitError(entry.program, *setup_.costs, measurement, isolated_);
+      return;
+    }
+    if (measurement.failure) return FailRow(*entry.row, *measurement.failure);
+    ValidationRow& row = *entry.row;
+    row.step_times = measurement.step_times;
+    const std::vector<double> times = Flat(row.step_times);
+    row.measured = Median(times);
+    row.measured_spread = row.measured > 0 ? (Quantile(times, 0.75) - Quantile(times, 0.25)) / row.measured : 0;
+    const Spread interval = BootstrapMedian(row.step_times, {.seed = options_.seed});
+    row.measured_low = interval.low;
+    row.measured_high = interval.high;
+    row.split = SplitError(entry.program, *setup_.costs, measurement, isolated_);
+  }
+
+  const CaseSetup& setup_;
+  const Bench& bench_;
+  const CaseOptions& options_;
+  TrainingValues timed_values_;  // of all that is measured
+  std::vector<Entry> entries_;   // in-core last
+  IsolatedTimes isolated_;
+  CaseResult result_;
+};
+
+}  // namespace
+
+int CaseSessions(const CaseSetup& setup, const CaseOptions& options) {
+  int plans = 1;  // in-core
+  for (const Contender& contender : setup.contenders) plans += contender.evaluation->feasible ? 1 : 0;
+  return 1 + plans * (1 + SessionsOf({.steps = options.steps, .rounds = options.rounds}));
+}
+
+CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options) {
+  return CaseRun(setup, bench, options).Run();
+}
+
+}  // namespace spillway

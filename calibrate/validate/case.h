@@ -1,0 +1,71 @@
+// One case of a validation: plans of one step within one memory limit, carried out on a device and compared with what
+// was predicted.
+//
+// First each plan trains for two iterations in a debug session, which shows whether it keeps to its memory and computes
+// what in-core training computes; then every launch is measured by itself (calibrate/validate/isolated.h); then all plans
+// are measured together (calibrate/validate/measure.h), and with them the step in-core, in an arena as large as it takes.
+//
+// Tested by validate_case_test (tests/).
+#ifndef SPILLWAY_CALIBRATE_VALIDATE_CASE_H_
+#define SPILLWAY_CALIBRATE_VALIDATE_CASE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibrate/validate/measure.h"
+#include "calibrate/validate/memory.h"
+#include "sim/evaluate.h"
+#include "sim/validation.h"
+
+namespace spillway {
+
+// A plan that takes part. An infeasible one (evaluation.feasible) becomes a row that says why.
+struct Contender {
+  std::string name;
+  std::string stratum;  // of a random plan
+  bool random = false;
+  const Plan* plan = nullptr;
+  const Evaluation* evaluation = nullptr;  // on an arena, under the costs of the case
+};
+
+struct CaseSetup {
+  const TrainingStep* step = nullptr;
+  const CostModel* costs = nullptr;
+  Bytes capacity = 0;
+  std::vector<Contender> contenders;
+};
+
+// The device that is validated, and what this process knows beside it.
+struct Bench {
+  ExecutionDevice* device = nullptr;
+  const Clock* clock = nullptr;
+  ProcessMemory* memory = nullptr;  // nullptr: process memory is not looked at
+  // Of the last session: losses by iteration, and bytes of host buffers (-1: the device does not tell).
+  std::function<std::vector<double>()> losses = [] { return std::vector<double>{}; };
+  std::function<Bytes()> host_bytes = [] { return Bytes{-1}; };
+  // Of a device with memory of its own: bytes of it in use at most, by whomever; -1: it shares the process's.
+  std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
+};
+
+struct CaseOptions {
+  int steps = 20, rounds = 5;
+  std::uint64_t seed = 1;
+  std::function<void()> progress = [] {};  // called CaseSessions() times, or less
+};
+int CaseSessions(const CaseSetup& setup, const CaseOptions& options);
+
+struct CaseResult {
+  std::vector<ValidationRow> rows;  // in order of contenders
+  double in_core = 0, in_core_predicted = 0;
+  ErrorSplit in_core_split;
+  std::vector<std::string> notes;
+};
+
+// Throws UserError, with the plan's name, where there is not enough memory for a contender. Any other failure is the
+// row's, a kernel that the library refuses among them; one of in-core is a note.
+CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_VALIDATE_CASE_H_

@@ -1,0 +1,83 @@
+#include "calibrate/validate/measure.h"
+
+#include <algorithm>
+
+#include "sim/random.h"
+
+namespace spillway {
+
+namespace {
+
+struct SessionPlan {
+  std::size_t candidate;
+  bool instrumented;
+};
+
+class Measurer {
+ public:
+  Measurer(std::span<const TimedProgram> candidates, ExecutionDevice& device, const Clock& clock,
+           const MeasureOptions& options)
+      : candidates_(candidates), device_(device), clock_(clock), options_(options), results_(candidates.size()) {}
+
+  std::vector<Measurement> Run() {
+    Random random(options_.seed);
+    for (int round = 0; round < options_.rounds; ++round) {
+      std::vector<SessionPlan> sessions;
+      for (std::size_t c = 0; c < candidates_.size(); ++c) {
+        sessions.push_back({c, false});
+        if (round < options_.instrumented_rounds) sessions.push_back({c, true});
+      }
+      Shuffle(sessions, random);
+      for (const SessionPlan& session : sessions) RunSession(session);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  void RunSession(const SessionPlan& session) {
+    Measurement& result = results_[session.candidate];
+    if (result.failure) return;
+    const TimedProgram& candidate = candidates_[session.candidate];
+    const int steps = (options_.steps + options_.rounds - 1) / options_.rounds;
+    ExecuteResult run = Execute(*candidate.program, candidate.step, device_, clock_,
+                                {.arena_bytes = candidate.arena_bytes,
+                                 .warm_up = options_.warm_up,
+                                 .iterations = session.instrumented ? 1 : steps,
+                                 .instrumented = session.instrumented,
+                                 .values = options_.values});
+    options_.session_done();
+    result.failure = std::move(run.failure);
+    if (result.failure) return;
+    if (session.instrumented) {
+      result.timelines.push_back(std::move(run.timeline));
+    } else {
+      result.step_times.emplace_back(run.step_times.begin(), run.step_times.end());
+    }
+  }
+
+  std::span<const TimedProgram> candidates_;
+  ExecutionDevice& device_;
+  const Clock& clock_;
+  const MeasureOptions& options_;
+  std::vector<Measurement> results_;
+};
+
+}  // namespace
+
+int SessionsOf(const MeasureOptions& options) {
+  return options.rounds + std::min(options.rounds, options.instrumented_rounds);
+}
+
+std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candidates, ExecutionDevice& device,
+                                            const Clock& clock, const MeasureOptions& options) {
+  return Measurer(candidates, device, clock, options).Run();
+}
+
+void FixAlgorithms(const CostModel& costs, Program& program) {
+  for (Launch& launch : program.launches) {
+    const Cost cost = costs.Kernel(launch);
+    if (cost.algorithm != 0) launch.algorithm = cost.algorithm;
+  }
+}
+
+}  // namespace spillway

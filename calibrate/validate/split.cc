@@ -1,0 +1,101 @@
+#include "calibrate/validate/split.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace spillway {
+
+namespace {
+
+// Spans by instruction.
+std::vector<Span> ByInstruction(const Program& program, const Timeline& timeline) {
+  std::vector<Span> spans(program.code.size());
+  for (const Span& span : timeline.spans) spans[span.instruction] = span;
+  return spans;
+}
+
+void Add(PredictedMeasured& sums, Nanos predicted, Nanos measured) {
+  sums.predicted += predicted;
+  sums.measured += measured;
+}
+
+template <typename Value>
+double MedianOver(const std::vector<SplitSums>& sums, Value value) {
+  std::vector<double> values;
+  for (const SplitSums& s : sums) values.push_back(value(s));
+  return values.empty() ? 0 : Median(std::move(values));
+}
+
+double Share(Nanos part, Nanos whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+
+}  // namespace
+
+double PredictedMeasured::Ratio() const { return Share(predicted, measured); }
+
+SplitSums SumUp(const Program& program, const CostModel& costs, const Timeline& measured,
+                std::span<const Nanos> isolated) {
+  SplitSums sums;
+  const std::vector<Nanos> durations = Durations(program, costs);
+  for (const Span& span : measured.spans) {
+    const Instruction& in = program.code[span.instruction];
+    const Nanos predicted = durations[span.instruction], took = span.end - span.start;
+    if (in.opcode == Opcode::kCopy) Add(sums.copies, predicted, took);
+    if (in.opcode != Opcode::kKernel) continue;
+    Add(sums.kernels, predicted, took);
+    const std::uint32_t launch = program.kernels[in.arg].launch;
+    if (!isolated.empty() && isolated[launch] > 0) {
+      Add(sums.isolated, predicted, isolated[launch]);
+      Add(sums.context, isolated[launch], took);
+    }
+    const Cost cost = costs.Kernel(program.launches[launch]);
+    Add(std::string_view(cost.how) == "measured" ? sums.seen : sums.modelled, predicted, took);
+  }
+  Scratch scratch;
+  sums.replayed = Simulate(program, ReplayDurations(program, measured), Conditions{}, scratch).makespan;
+  sums.gaps = UnexplainedGaps(program, measured);
+  sums.step = measured.makespan;
+  return sums;
+}
+
+ErrorSplit SplitError(const Program& program, const CostModel& costs, const Measurement& measurement,
+                      const IsolatedTimes& isolated) {
+  const std::vector<Nanos> by_launch = isolated.For(program);
+  std::vector<SplitSums> sums;
+  for (const Timeline& timeline : measurement.timelines) sums.push_back(SumUp(program, costs, timeline, by_launch));
+  ErrorSplit split;
+  split.kernels = MedianOver(sums, [](const SplitSums& s) { return s.kernels.Ratio(); });
+  split.seen = MedianOver(sums, [](const SplitSums& s) { return s.seen.Ratio(); });
+  split.modelled = MedianOver(sums, [](const SplitSums& s) { return s.modelled.Ratio(); });
+  split.isolated = MedianOver(sums, [](const SplitSums& s) { return s.isolated.Ratio(); });
+  split.context = MedianOver(sums, [](const SplitSums& s) { return s.context.Ratio(); });
+  split.copies = MedianOver(sums, [](const SplitSums& s) { return s.copies.Ratio(); });
+  split.replay = MedianOver(sums, [](const SplitSums& s) { return Share(s.replayed, s.step); });
+  split.gaps = MedianOver(sums, [](const SplitSums& s) { return Share(s.gaps, s.step); });
+  split.seen_share = MedianOver(sums, [](const SplitSums& s) { return Share(s.seen.predicted, s.kernels.predicted); });
+  const double instrumented = MedianOver(sums, [](const SplitSums& s) { return static_cast<double>(s.step); });
+  const double plain = Median(Flat(measurement.step_times));
+  split.perturbation = sums.empty() || plain <= 0 ? 0 : instrumented / plain - 1;
+  return split;
+}
+
+Nanos UnexplainedGaps(const Program& program, const Timeline& measured) {
+  const std::vector<Span> spans = ByInstruction(program, measured);
+  std::vector<Nanos> ready(program.streams.size(), 0), event(program.events, 0);
+  Nanos gaps = 0;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    const Instruction& in = program.code[i];
+    Nanos& stream = ready[in.stream];
+    if (in.opcode == Opcode::kRecord) event[in.arg] = stream;
+    if (in.opcode == Opcode::kWait) stream = std::max(stream, event[in.arg]);
+    // A host that waits issues the rest later: time that the Program explains.
+    if (in.opcode == Opcode::kHostSync) {
+      for (Nanos& other : ready) other = std::max(other, event[in.arg]);
+    }
+    if (in.opcode != Opcode::kKernel && in.opcode != Opcode::kCopy) continue;
+    if (program.streams[in.stream].kind == StreamKind::kCompute) gaps += std::max<Nanos>(0, spans[i].start - stream);
+    stream = spans[i].end;
+  }
+  return gaps;
+}
+
+}  // namespace spillway
