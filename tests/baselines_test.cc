@@ -1,9 +1,9 @@
-#include "calibrate/baselines.h"
+#include "calibrate/accuracy/baselines.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/baselines_trees.h"
+#include "calibrate/accuracy/baselines_trees.h"
 
 using namespace spillway;
 

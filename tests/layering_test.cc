@@ -22,6 +22,13 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"scenarios", {"hw", "model", "sim", "calibrate", "reports"}},
 };
 
+// And what each room of calibrate/ may include of the other rooms. Files beside them may include all, and all of them.
+const std::map<std::string, std::set<std::string>> kRoomMayInclude = {
+    {"sample", {}},        {"fit", {"sample"}}, {"accuracy", {"fit", "sample"}}, {"bench", {"fit", "sample"}},
+    {"fake", {}},          {"cpu", {"bench"}},  {"cuda", {"bench", "cpu"}},  // both devices sit in the same host
+    {"validate", {"cpu"}},                                                   // likewise
+};
+
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -40,6 +47,18 @@ bool MayUseLibrary(const std::string& file, const std::string& header) {
   return true;
 }
 
+// The room of a path in calibrate/; "" elsewhere.
+std::string RoomOf(const std::string& path) {
+  static const std::regex room("calibrate/(\\w+)/.*");
+  std::smatch match;
+  return std::regex_match(path, match, room) ? match[1].str() : "";
+}
+
+bool RoomMayInclude(const std::string& file, const std::string& header) {
+  const std::string from = RoomOf(file), to = RoomOf(header);
+  return from.empty() || to.empty() || from == to || kRoomMayInclude.at(from).count(to) != 0;
+}
+
 // What is wrong with one line of `file` (a path from the root), "" if nothing.
 std::string Violation(const std::string& file, const std::string& line) {
   static const std::regex own_include("^\\s*#\\s*include\\s*\"([^\"/]*)(/?)([^\"]*)\".*");
@@ -52,6 +71,8 @@ std::string Violation(const std::string& file, const std::string& line) {
   std::smatch match;
   if (std::regex_match(code, match, own_include)) {
     if (match[2] != "/") return "includes must start at the root";
+    const std::string header = match[1].str() + "/" + match[3].str();
+    if (!RoomMayInclude(file, header)) return "a room of calibrate/ may not include " + header;
     if (match[1] == folder || kMayInclude.at(folder).count(match[1]) != 0) return "";
     return folder + "/ may not include " + match[1].str() + "/";
   }

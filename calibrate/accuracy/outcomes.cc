@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "calibrate/baselines.h"
+#include "calibrate/accuracy/baselines.h"
 #include "calibrate/fit/validate.h"
 
 namespace spillway {

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <map>
 
+#include "calibrate/accuracy/baselines.h"
 #include "calibrate/accuracy/cells.h"
 #include "calibrate/accuracy/steps.h"
 #include "calibrate/accuracy/targets.h"
-#include "calibrate/baselines.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
 // Simpler rivals of the kernel models, trained and tested on the same rows: what the models must beat to be worth
 // their forms. All predict what the harness shows.
-#ifndef SPILLWAY_CALIBRATE_BASELINES_H_
-#define SPILLWAY_CALIBRATE_BASELINES_H_
+#ifndef SPILLWAY_CALIBRATE_ACCURACY_BASELINES_H_
+#define SPILLWAY_CALIBRATE_ACCURACY_BASELINES_H_
 
 #include <array>
 #include <vector>
@@ -24,4 +24,4 @@ std::vector<double> PredictBaseline(Baseline baseline, const FitGroup& group, co
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_CALIBRATE_BASELINES_H_
+#endif  // SPILLWAY_CALIBRATE_ACCURACY_BASELINES_H_

@@ -1,7 +1,7 @@
 // Gradient boosting with regression trees (Friedman, Annals of Statistics 29, 2001), squared loss, splits found on
 // histograms of the features' quantiles. Small, exact enough to be a serious rival, deterministic.
-#ifndef SPILLWAY_CALIBRATE_BASELINES_TREES_H_
-#define SPILLWAY_CALIBRATE_BASELINES_TREES_H_
+#ifndef SPILLWAY_CALIBRATE_ACCURACY_BASELINES_TREES_H_
+#define SPILLWAY_CALIBRATE_ACCURACY_BASELINES_TREES_H_
 
 #include <array>
 #include <cstdint>
@@ -47,4 +47,4 @@ class BoostedTrees {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_CALIBRATE_BASELINES_TREES_H_
+#endif  // SPILLWAY_CALIBRATE_ACCURACY_BASELINES_TREES_H_

@@ -1,9 +1,9 @@
-#include "calibrate/baselines.h"
+#include "calibrate/accuracy/baselines.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/baselines_trees.h"
+#include "calibrate/accuracy/baselines_trees.h"
 #include "calibrate/fit/least_squares.h"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-#include "calibrate/baselines_trees.h"
+#include "calibrate/accuracy/baselines_trees.h"
 
 #include <algorithm>
 #include <cstddef>
