@@ -164,7 +164,57 @@ void AddAsCalibrated(ValidationSet& set) {
   if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, at the pace of the calibration", errors));
 }
 
-double SeenShareOf(const ValidationCase& place) { return place.in_core_split.seen_share; }
+const ValidationCase& CaseOf(const ValidationSet& set, const ValidationRow& row) {
+  return set.cases[static_cast<std::size_t>(row.case_index)];
+}
+
+// Strategies of each network, in the order of the cases.
+void AddByNetwork(ValidationSet& set) {
+  std::vector<std::string> networks;
+  for (const ValidationCase& c : set.cases) {
+    if (std::find(networks.begin(), networks.end(), c.network) == networks.end()) networks.push_back(c.network);
+  }
+  for (const std::string& network : networks) {
+    const auto of_network = [&](const ValidationRow& row) {
+      return !row.random && CaseOf(set, row).network == network;
+    };
+    AddSummary("strategies, " + network, set, of_network, set.summaries);
+  }
+}
+
+// Strategies of networks whose launches were calibrated, and of those that models had to answer for.
+void AddBySeen(ValidationSet& set) {
+  for (const bool seen : {true, false}) {
+    const auto belongs = [&](const ValidationRow& row) {
+      return !row.random && (CaseOf(set, row).in_core_split.seen_share >= kSeenShare) == seen;
+    };
+    AddSummary(seen ? "strategies, networks seen in calibration" : "strategies, networks left out of calibration", set,
+               belongs, set.summaries);
+  }
+}
+
+// Over all cases: order, choices, and how far off the replay of measured times is.
+void JudgeSet(ValidationSet& set) {
+  PairCounts order;
+  std::vector<double> replay;
+  set.clear_pairs = set.clear_right = set.judged = set.best_or_noise = 0;
+  for (std::size_t c = 0; c < set.cases.size(); ++c) {
+    std::vector<const ValidationRow*> rows;
+    for (const ValidationRow& row : set.rows) {
+      if (!row.Measured() || row.case_index != static_cast<int>(c)) continue;
+      rows.push_back(&row);
+      if (row.split.replay > 0) replay.push_back(std::abs(row.split.replay - 1));
+    }
+    order += OrderOf(rows);
+    set.clear_pairs += set.cases[c].clear_pairs;
+    set.clear_right += set.cases[c].clear_right;
+    if (set.cases[c].best_predicted.empty()) continue;
+    ++set.judged;
+    set.best_or_noise += set.cases[c].best_or_noise ? 1 : 0;
+  }
+  set.tau = order.Tau();
+  set.median_replay = replay.empty() ? 0 : Median(replay);
+}
 
 }  // namespace
 
@@ -228,9 +278,6 @@ std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<c
 }
 
 void SummariseSet(ValidationSet& set) {
-  const auto place = [&set](const ValidationRow& row) -> const ValidationCase& {
-    return set.cases[static_cast<std::size_t>(row.case_index)];
-  };
   set.summaries.clear();
   AddSummary(
       "all strategies", set, [](const auto& row) { return !row.random; }, set.summaries);
@@ -238,41 +285,9 @@ void SummariseSet(ValidationSet& set) {
   AddAsCalibrated(set);
   AddSummary(
       "random plans", set, [](const auto& row) { return row.random; }, set.summaries);
-  std::vector<std::string> networks;
-  for (const ValidationCase& c : set.cases) {
-    if (std::find(networks.begin(), networks.end(), c.network) == networks.end()) networks.push_back(c.network);
-  }
-  for (const std::string& network : networks) {
-    AddSummary(
-        "strategies, " + network, set, [&](const auto& row) { return !row.random && place(row).network == network; },
-        set.summaries);
-  }
-  AddSummary(
-      "strategies, networks seen in calibration", set,
-      [&](const auto& row) { return !row.random && SeenShareOf(place(row)) >= kSeenShare; }, set.summaries);
-  AddSummary(
-      "strategies, networks left out of calibration", set,
-      [&](const auto& row) { return !row.random && SeenShareOf(place(row)) < kSeenShare; }, set.summaries);
-
-  PairCounts order;
-  std::vector<double> replay;
-  set.clear_pairs = set.clear_right = 0;
-  for (std::size_t c = 0; c < set.cases.size(); ++c) {
-    std::vector<const ValidationRow*> rows;
-    for (const ValidationRow& row : set.rows) {
-      if (!row.Measured() || row.case_index != static_cast<int>(c)) continue;
-      rows.push_back(&row);
-      if (row.split.replay > 0) replay.push_back(std::abs(row.split.replay - 1));
-    }
-    order += OrderOf(rows);
-    set.clear_pairs += set.cases[c].clear_pairs;
-    set.clear_right += set.cases[c].clear_right;
-    if (set.cases[c].best_predicted.empty()) continue;
-    ++set.judged;
-    set.best_or_noise += set.cases[c].best_or_noise ? 1 : 0;
-  }
-  set.tau = order.Tau();
-  set.median_replay = replay.empty() ? 0 : Median(replay);
+  AddByNetwork(set);
+  AddBySeen(set);
+  JudgeSet(set);
 }
 
 }  // namespace spillway
