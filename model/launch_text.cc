@@ -124,6 +124,11 @@ std::string OpShapeText(const OpShape& shape) {
   return text;
 }
 
+std::string FormatText(const Launch& launch) {
+  if (launch.type == DataType::kFp32 && launch.layout == Layout::kNchw) return "";
+  return fmt::format(" in {} {}", DataTypeName(launch.type), LayoutName(launch.layout));
+}
+
 std::optional<OpShape> OpShapeByText(std::string_view text) {
   OpShape shape;
   if (!ReadOpShape(text, &shape) || OpShapeText(shape) != text) return std::nullopt;

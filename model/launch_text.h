@@ -19,6 +19,8 @@
 namespace spillway {
 
 std::string OpShapeText(const OpShape& shape);
+// How messages tell launches of one op apart: " in fp16 nhwc"; "" for fp32 in NCHW.
+std::string FormatText(const Launch& launch);
 // nullopt: no such text, or not the one that OpShapeText writes.
 std::optional<OpShape> OpShapeByText(std::string_view text);
 

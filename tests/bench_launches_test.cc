@@ -58,6 +58,10 @@ TEST_CASE("rows that tell nothing of the host, and copies beside, do not count")
   const BenchLaunches found = LaunchesOfRows({Convolution(8, "gemm", 500, 20), Convolution(8, "winograd", 400, 0)});
   REQUIRE(found.costs.size() == 1);
   CHECK(found.costs[0].time == 20'000);
+  // Steps compute on fp32.
+  Sample half = Convolution(8, "gemm", 100, 90);
+  half.launch.type = DataType::kFp16;
+  CHECK(LaunchesOfRows({Convolution(8, "gemm", 500, 20), half}).costs == found.costs);
 }
 
 TEST_CASE("rounds of one launch are one launch, with their median") {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "model/hash.h"
+#include "model/launch_text.h"
 #include "tests/cuda_stand_in_parts.h"
 
 namespace spillway {
@@ -30,9 +31,9 @@ CudaStandIn::~CudaStandIn() = default;
 
 std::string CudaStandIn::Text(const OpCall& call) {
   const Launch& launch = call.launch;
-  return fmt::format("{} {} {} to {} algorithm {}{}", OpKindName(launch.kind), PassName(launch.pass),
+  return fmt::format("{} {} {} to {} algorithm {}{}{}", OpKindName(launch.kind), PassName(launch.pass),
                      ShapeText(launch.shape.in), ShapeText(launch.shape.out), launch.algorithm,
-                     launch.accumulate ? " accumulate" : "");
+                     launch.accumulate ? " accumulate" : "", FormatText(launch));
 }
 
 std::string CudaStandIn::leaks() const {
@@ -92,7 +93,9 @@ CudaMemory CudaStandIn::Memory() {
 
 Bytes CudaStandIn::FreeBytes() const {
   const auto used = device_bytes_.find(0);
-  return options_.memory - options_.context_bytes - library_bytes_ - (used == device_bytes_.end() ? 0 : used->second);
+  const Bytes code = options_.code_bytes * static_cast<Bytes>(loaded_.size());
+  return options_.memory - options_.context_bytes - library_bytes_ - code -
+         (used == device_bytes_.end() ? 0 : used->second);
 }
 
 std::byte* CudaStandIn::Allocate(Bytes bytes, bool device, int on) {

@@ -69,6 +69,7 @@ struct StandInOptions {
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
   Bytes context_bytes = 0;             // of device memory that is never free
   Bytes library_bytes = 0;             // taken for good by the first Prepare
+  Bytes code_bytes = 0;                // taken for good by each kernel when it is first launched
   // Not 0: kernels and copies take random times up to 20 us instead of their own: another order that streams and events
   // allow.
   std::uint64_t shuffle_seed = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/launch_text.h"
 #include "tests/cuda_stand_in_parts.h"
 
 namespace spillway {
@@ -214,6 +215,10 @@ std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
 
 std::unique_ptr<CudaKernel> CudaStandIn::Prepared(const OpCall& call, Fused fused) {
   Enter(What::kPrepare, "cudnnSetConvolution2dDescriptor(...)");
+  const bool plain = call.launch.kind == OpKind::kConvolution && fused == Fused::kNo;
+  if (!plain && FormatText(call.launch) != "") {
+    throw DeviceError(Fault::kRefused, kNoInstruction, Text(call) + ": only convolutions are measured in fp16");
+  }
   library_bytes_ = options_.library_bytes;
   if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr, fused);
   try {

@@ -1,4 +1,6 @@
 // Samples that are too few, repeated, mixed or of no use: what is refused, what is said.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "hw/document.h"
@@ -77,4 +79,33 @@ TEST_CASE("published samples make published models, and what no form describes i
   CHECK(ModelNamed(fit, "steady").source.text.find("Somebody (Journal, 2020)") != std::string::npos);
   CHECK(ModelNamed(fit, "steady").source.text.find("table 1") == std::string::npos);
   CHECK(Warns(fit, "2 of "));
+}
+
+TEST_CASE("convolutions on halves change no model of others, and those in NHWC have none") {
+  std::vector<Sample> samples;
+  for (const Sample& layer : Layers()) {
+    samples.push_back(toy::WithAlgorithm(layer, "implicit_gemm"));
+    samples.back().microseconds = Steady(layer, 0.6, 3000) / 1000;
+  }
+  const FitResult single = Fit(samples, Options());
+  const std::size_t singles = samples.size();
+  std::vector<Sample> halves;
+  for (std::size_t k = 0; k < singles; ++k) {
+    halves.push_back(samples[k]);
+    halves.back().launch.type = DataType::kFp16;
+    halves.back().launch.math = MathMode::kFp16;
+    halves.back().microseconds /= 3;
+  }
+  samples.insert(samples.end(), halves.begin(), halves.end());
+  const FitResult both = Fit(samples, Options());
+  REQUIRE(both.models.size() == single.models.size() + 1);
+  CHECK(std::equal(single.models.begin(), single.models.end(), both.models.begin()));
+  for (Sample& half : halves) {
+    half.launch.layout = Layout::kNhwc;
+    half.microseconds /= 2;
+  }
+  samples.insert(samples.end(), halves.begin(), halves.end());
+  const FitResult all = Fit(samples, Options());
+  CHECK(all.models == both.models);
+  CHECK(Warns(all, fmt::format("{} samples of convolutions in NHWC are left out", singles)));
 }

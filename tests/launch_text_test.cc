@@ -144,4 +144,15 @@ TEST_CASE("what this program does not know of a measured launch is refused with 
   CHECK_THAT(refused([](MeasuredOp& op) { op.shape = "32x16"; }), Contains("wrong shape '32x16'"));
 }
 
+TEST_CASE("messages name a type and a layout that are not the usual ones") {
+  Launch launch;
+  CHECK(FormatText(launch) == "");
+  launch.math = MathMode::kTf32;
+  CHECK(FormatText(launch) == "");
+  launch.layout = Layout::kNhwc;
+  CHECK(FormatText(launch) == " in fp32 nhwc");
+  launch.type = DataType::kFp16;
+  CHECK(FormatText(launch) == " in fp16 nhwc");
+}
+
 }  // namespace spillway

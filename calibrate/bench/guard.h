@@ -11,15 +11,17 @@
 #include "calibrate/bench/plan.h"
 #include "calibrate/device.h"
 #include "hw/document.h"
+#include "model/launch_text.h"
 
 namespace spillway {
 
-// "convolution forward", "conv_bias_relu forward", "h2d copies of 4.10 kB", "host call event_record".
+// "convolution forward", "convolution forward in fp16 nhwc", "conv_bias_relu forward", "h2d copies of 4.10 kB",
+// "host call event_record".
 inline std::string NameOf(const BenchItem& item) {
   switch (item.kind) {
     case BenchItem::Kind::kKernel:
-      return fmt::format("{} {}", item.fused.empty() ? OpKindName(item.launch.kind) : item.fused.c_str(),
-                         PassName(item.launch.pass));
+      return fmt::format("{} {}{}", item.fused.empty() ? OpKindName(item.launch.kind) : item.fused.c_str(),
+                         PassName(item.launch.pass), FormatText(item.launch));
     case BenchItem::Kind::kCopy:
       return fmt::format("{} copies of {}", item.direction, FormatBytes(item.bytes));
     case BenchItem::Kind::kHost:

@@ -18,13 +18,18 @@ std::string LaunchKey(Sample sample) {
   return BenchKey(sample);
 }
 
+// Steps compute on fp32: what other types cost the host is not theirs.
+bool Tells(const Sample& sample) {
+  return sample.what == SampleKind::kKernel && sample.host_microseconds > 0 && sample.contention == "none" &&
+         sample.launch.type == DataType::kFp32;
+}
+
 // Of each launch the row of its fastest algorithm.
 std::map<std::string, const Sample*> Fastest(std::span<const BenchTime> times) {
   std::map<std::string, const Sample*> fastest;
   for (const BenchTime& time : times) {
     const Sample& sample = time.sample;
-    const bool told = sample.what == SampleKind::kKernel && sample.host_microseconds > 0;
-    if (!told || sample.contention != "none") continue;
+    if (!Tells(sample)) continue;
     const auto [found, is_new] = fastest.emplace(LaunchKey(sample), &sample);
     if (!is_new && sample.microseconds < found->second->microseconds) found->second = &sample;
   }

@@ -14,8 +14,8 @@ struct BenchLaunches {
   std::vector<LaunchCost> costs;  // by op and pass, in the model's order; whole nanoseconds
   int launches = 0;               // that they are medians of
 };
-// The median over the launches of each op and pass that were timed alone and whose rows tell `host_us`. Of a launch with
-// several algorithms the fastest one counts, as it does in a step.
+// The median over the fp32 launches of each op and pass that were timed alone and whose rows tell `host_us`. Of a
+// launch with several algorithms the fastest one counts, as it does in a step.
 BenchLaunches LaunchesOf(std::span<const BenchTime> times);
 
 }  // namespace spillway

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "calibrate/bench/half.h"
+
 namespace spillway {
 namespace {
 
@@ -21,9 +23,11 @@ std::vector<TensorId> TensorsOf(const Op& op) {
   return tensors;
 }
 
-Bytes BytesOf(const TrainingStep& step, TensorId tensor) {
-  return step.tensors[static_cast<std::size_t>(tensor)].bytes;
+const Tensor& TensorOf(const TrainingStep& step, TensorId tensor) {
+  return step.tensors[static_cast<std::size_t>(tensor)];
 }
+
+Bytes BytesOf(const TrainingStep& step, TensorId tensor) { return TensorOf(step, tensor).bytes; }
 
 // The op `back` places before `op`, the end of the step coming before its beginning.
 const Op& OpBefore(const TrainingStep& step, OpId op, std::size_t back) {
@@ -75,7 +79,8 @@ std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes
   std::vector<BenchOperand> operands;
   Bytes offset = 0;
   for (const TensorId tensor : TensorsOf(step.ops[static_cast<std::size_t>(op)])) {
-    BenchOperand operand{.tensor = tensor, .bytes = BytesOf(step, tensor), .offset = offset};
+    const Tensor& held = TensorOf(step, tensor);
+    BenchOperand operand{.tensor = tensor, .type = held.type, .bytes = held.bytes, .offset = offset};
     operand.since = TouchedSince(step, op, tensor, reach);
     operand.fresh = operand.since <= reach;
     operand.sparse = IsSparse(step, op, tensor);
@@ -111,6 +116,13 @@ std::vector<float> BenchNumbers(bool sparse) {
     if (sparse) number = std::max(number, 0.0f);
   }
   return numbers;
+}
+
+std::vector<std::uint16_t> BenchHalves(bool sparse) {
+  const std::vector<float> numbers = BenchNumbers(sparse);
+  std::vector<std::uint16_t> halves(numbers.size());
+  std::transform(numbers.begin(), numbers.end(), halves.begin(), HalfOf);
+  return halves;
 }
 
 }  // namespace spillway

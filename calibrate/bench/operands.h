@@ -16,6 +16,7 @@ const char* BenchProtocolName(BenchProtocol protocol);  // "step", "cold", "warm
 // Operands of an op in one set, and which of them its step leaves fresh. Pure, for tests.
 struct BenchOperand {
   TensorId tensor = kNoTensor;
+  DataType type = DataType::kFp32;
   Bytes bytes = 0, offset = 0;
   Bytes since = 0;      // bytes that other ops touched since this one was; more than `reach`: not counted further
   bool fresh = false;   // `since` is at most `reach`
@@ -33,6 +34,8 @@ OpId ForwardOf(const TrainingStep& step, const Op& op);
 // Random numbers that operands are filled with, normal, a number of them that is no power of two, so that neighbouring
 // tensors do not hold the same ones at the same distance. `sparse`: as behind a ReLU, the negative half zero.
 std::vector<float> BenchNumbers(bool sparse);
+// The same numbers in half precision, all finite.
+std::vector<std::uint16_t> BenchHalves(bool sparse);
 
 }  // namespace spillway
 

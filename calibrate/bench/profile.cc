@@ -192,12 +192,18 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
   device->measured_source = Measured(facts, kOperands + StateText(times));
 }
 
+// Of fp16 a calibration measures a few layers in two layouts, and a model has no layout: those are answered where they
+// were measured, and nothing is fitted to them.
+bool IsFitted(const BenchTime& time) {
+  return time.sample.what == SampleKind::kKernel && !time.cut_short && time.sample.launch.type == DataType::kFp32;
+}
+
 // Fitted as the samples of one device with the figures that were just measured.
 void SetModels(std::span<const BenchTime> times, const TransferFit& fit, const BenchFacts& facts, int folds,
                Machine* machine) {
   std::vector<Sample> samples;
   for (const BenchTime& time : times) {
-    if (time.sample.what == SampleKind::kKernel && !time.cut_short) samples.push_back(time.sample);
+    if (IsFitted(time)) samples.push_back(time.sample);
   }
   if (samples.empty()) return;
   Device& device = machine->devices[0];

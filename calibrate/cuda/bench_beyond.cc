@@ -16,30 +16,52 @@ struct Chosen {
 };
 
 // Windows of 3, then of 1, then the first layers, whose channels are few.
-const std::vector<Chosen>& Convolutions() {
+const std::vector<Chosen>& FusedConvolutions() {
   static const std::vector<Chosen> convolutions = {
       {"resnet50", 64, {"res2b_branch2b", "res4b_branch2b", "res2b_branch2c", "res4b_branch2a", "conv1"}},
       {"vgg16", 32, {"conv3_2", "conv5_1", "conv1_2"}}};
   return convolutions;
 }
 
-OpId ForwardOf(const BenchNetwork& network, const std::string& layer) {
-  for (OpId id = 0; id < static_cast<OpId>(network.step.ops.size()); ++id) {
-    const Op& op = network.step.ops[static_cast<std::size_t>(id)];
-    if (op.kind != OpKind::kConvolution || op.pass != Pass::kForward) continue;
-    if (network.network.layers[static_cast<std::size_t>(op.layer)].name == layer) return id;
-  }
-  throw std::logic_error("no convolution " + layer + " in " + network.name);
+// Likewise, with one that halves the image. None adds to what its result holds: repeated, halves would run over.
+const std::vector<Chosen>& HalfConvolutions() {
+  static const std::vector<Chosen> convolutions = {{"resnet50",
+                                                    64,
+                                                    {"res2b_branch2b", "res3b_branch2b", "res4b_branch2b",
+                                                     "res2b_branch2c", "res4b_branch2c", "res3a_branch1", "conv1"}},
+                                                   {"vgg16", 32, {"conv3_2", "conv5_1", "conv1_2"}}};
+  return convolutions;
 }
 
-BenchItem FusedItem(const std::shared_ptr<const BenchNetwork>& network, const char* layer) {
+BenchItem ItemOf(const std::shared_ptr<const BenchNetwork>& network, OpId op) {
   BenchItem item;
   item.from = network;
-  item.op = ForwardOf(*network, layer);
-  item.launch = LaunchOf(network->step.ops[static_cast<std::size_t>(item.op)]);
+  item.op = op;
+  item.launch = LaunchOf(network->step.ops[static_cast<std::size_t>(op)]);
   item.launch.algorithm = 0;
   item.launch.workspace = kUsualWorkspace;
   return item;
+}
+
+// The layer's convolution, all passes in the order of the step.
+std::vector<BenchItem> ItemsOf(const std::shared_ptr<const BenchNetwork>& network, const std::string& layer) {
+  std::vector<BenchItem> items;
+  for (OpId id = 0; id < static_cast<OpId>(network->step.ops.size()); ++id) {
+    const Op& op = network->step.ops[static_cast<std::size_t>(id)];
+    const bool chosen =
+        op.kind == OpKind::kConvolution && network->network.layers[static_cast<std::size_t>(op.layer)].name == layer;
+    if (chosen) items.push_back(ItemOf(network, id));
+  }
+  if (items.empty()) throw std::logic_error("no convolution " + layer + " in " + network->name);
+  return items;
+}
+
+std::shared_ptr<const BenchNetwork> HalfNetwork(const Chosen& chosen, Layout layout) {
+  Network network = BuildZooNetwork(chosen.network, {.batch = chosen.batch});
+  network.type = DataType::kFp16;
+  network.math = MathMode::kFp16;
+  network.layout = layout;
+  return MakeBenchNetwork(chosen.network, std::move(network), StepOptions{});
 }
 
 // ---- copies
@@ -62,12 +84,24 @@ void AddPeerCopies(int from, int to, const char* kind, bool quick, std::vector<B
 
 }  // namespace
 
+std::vector<BenchItem> CudaHalfItems() {
+  std::vector<BenchItem> all;
+  for (const Chosen& chosen : HalfConvolutions()) {
+    const auto nchw = HalfNetwork(chosen, Layout::kNchw), nhwc = HalfNetwork(chosen, Layout::kNhwc);
+    for (const char* layer : chosen.layers) {
+      const std::vector<BenchItem> items = ItemsOf(nchw, layer), last = ItemsOf(nhwc, layer);
+      for (std::size_t k = 0; k < items.size(); ++k) all.insert(all.end(), {items[k], last[k]});
+    }
+  }
+  return all;
+}
+
 std::vector<BenchItem> CudaFusedItems() {
   std::vector<BenchItem> items;
-  for (const Chosen& chosen : Convolutions()) {
+  for (const Chosen& chosen : FusedConvolutions()) {
     const auto network =
         MakeBenchNetwork(chosen.network, BuildZooNetwork(chosen.network, {.batch = chosen.batch}), StepOptions{});
-    for (const char* layer : chosen.layers) items.push_back(FusedItem(network, layer));
+    for (const char* layer : chosen.layers) items.push_back(ItemsOf(network, layer).front());  // forward
   }
   std::vector<BenchItem> all;
   for (const MathMode math : {MathMode::kFp32, MathMode::kTf32}) {
@@ -103,8 +137,9 @@ CudaBeyond CudaPeerItems(CudaCalls& calls, bool quick) {
 
 CudaBeyond MakeCudaBeyond(CudaCalls& calls, bool quick) {
   CudaBeyond beyond = CudaPeerItems(calls, quick);
-  const std::vector<BenchItem> fused = CudaFusedItems();
-  beyond.items.insert(beyond.items.end(), fused.begin(), fused.end());
+  for (const std::vector<BenchItem>& more : {CudaHalfItems(), CudaFusedItems()}) {
+    beyond.items.insert(beyond.items.end(), more.begin(), more.end());
+  }
   return beyond;
 }
 

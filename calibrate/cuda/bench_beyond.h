@@ -1,5 +1,6 @@
-// What a calibration of a GPU measures that no step of ours has: convolutions with bias and activation in one call of
-// the library, and copies between two GPUs. Their rows are read back and kept; no model is fitted to them.
+// What a calibration of a GPU measures that no step of ours has: copies between two GPUs, convolutions in fp16, and
+// convolutions with bias and activation in one call of the library. Their rows are read back and kept, and the
+// calibration fits no model to them. Those in fp16 are in the profile's measured launches.
 #ifndef SPILLWAY_CALIBRATE_CUDA_BENCH_BEYOND_H_
 #define SPILLWAY_CALIBRATE_CUDA_BENCH_BEYOND_H_
 
@@ -25,6 +26,10 @@ struct CudaBeyond {
   std::vector<std::string> not_measured;  // and why: one sentence each
 };
 
+// Convolutions of ResNet-50 and VGG-16 as a step in fp16 has them, products in fp16: all passes of a layer, each in
+// NCHW, then in NHWC.
+std::vector<BenchItem> CudaHalfItems();
+
 // Convolutions of ResNet-50 and VGG-16, in fp32, then in TF32.
 std::vector<BenchItem> CudaFusedItems();
 
@@ -32,7 +37,7 @@ std::vector<BenchItem> CudaFusedItems();
 // the two can reach each other. Throws what `calls` throws.
 CudaBeyond CudaPeerItems(CudaCalls& calls, bool quick);
 
-// Both, copies first.
+// All: copies, fp16, then what is fused.
 CudaBeyond MakeCudaBeyond(CudaCalls& calls, bool quick);
 
 }  // namespace spillway

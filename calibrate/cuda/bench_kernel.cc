@@ -26,6 +26,8 @@ const BenchOperand* FindOperand(const std::vector<BenchOperand>& operands, Tenso
   return found == operands.end() ? nullptr : &*found;
 }
 
+CudaNumbers NumbersOf(const BenchOperand& operand) { return {.type = operand.type, .sparse = operand.sparse}; }
+
 std::unique_ptr<CudaKernel> PrepareAs(const std::string& fused, const OpCall& call, CudaCalls& calls) {
   return fused.empty() ? calls.Prepare(call) : calls.PrepareFused(call, fused == kConvolutionBiasRelu);
 }
@@ -116,7 +118,7 @@ void CudaKernelSubject::MakeLabels() {
 void CudaKernelSubject::FillSets() {
   for (int k = 0; k < sets_; ++k) {
     for (const BenchOperand& operand : operands_) {
-      memory_.Fill(SetAt(k) + operand.offset, operand.bytes, operand.sparse, timer_.stream());
+      memory_.Fill(SetAt(k) + operand.offset, operand.bytes, NumbersOf(operand), timer_.stream());
     }
     if (NeedsForward(node_)) MakeSaved(SetAt(k), k);
   }
@@ -136,7 +138,7 @@ void CudaKernelSubject::MakeSaved(std::byte* set, int number) {
     if (const BenchOperand* mine = FindOperand(operands_, tensor)) return set + mine->offset;
     const BenchOperand& other = *FindOperand(operands, tensor);
     std::byte* const at = beside + Aligned(kernel->workspace()) + other.offset;
-    memory_.Fill(at, other.bytes, other.sparse, timer_.stream());
+    memory_.Fill(at, other.bytes, NumbersOf(other), timer_.stream());
     return at;
   };
   std::vector<void*> reads, writes;

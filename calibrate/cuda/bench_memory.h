@@ -34,6 +34,12 @@ class CudaBlock {
   std::vector<std::byte> pageable_;
 };
 
+// What operands hold (BenchNumbers, BenchHalves): fp32, or fp16.
+struct CudaNumbers {
+  DataType type = DataType::kFp32;
+  bool sparse = false;
+};
+
 class CudaBenchMemory {
  public:
   // `l2_cache`: 0 where not known; a usual size is assumed.
@@ -44,13 +50,13 @@ class CudaBenchMemory {
   // By name: "ring", "workspace", ...
   CudaBlock& Block(const std::string& name, CudaPlace place = CudaPlace::kDevice);
   // Fills device memory with random numbers, on the stream.
-  void Fill(std::byte* at, Bytes bytes, bool sparse, CudaStream* stream);
+  void Fill(std::byte* at, Bytes bytes, const CudaNumbers& numbers, CudaStream* stream);
   // Touches so much else that nothing of the ring stays in the cache.
   void Evict(CudaStream* stream);
   void DropAll();  // blocks go, to make room
 
  private:
-  std::byte* Pattern(bool sparse, CudaStream* stream);
+  CudaBlock& Pattern(const CudaNumbers& numbers, CudaStream* stream);
   CudaCalls& calls_;
   Bytes l2_cache_;
   std::map<std::string, CudaBlock> blocks_;

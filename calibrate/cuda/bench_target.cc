@@ -17,6 +17,7 @@
 #include "hw/chips.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
+#include "model/launch_text.h"
 
 namespace spillway {
 namespace {
@@ -178,8 +179,9 @@ const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& 
     return static_cast<unsigned>(a.rank) < static_cast<unsigned>(b.rank);  // those without a rank last
   });
   if (variants.empty()) {
-    throw UserError(fmt::format("{} of {}: the library has no algorithm for it",
-                                item.from->step.ops[static_cast<std::size_t>(item.op)].name, item.from->name));
+    throw UserError(fmt::format("{} of {}{}: the library has no algorithm for it",
+                                item.from->step.ops[static_cast<std::size_t>(item.op)].name, item.from->name,
+                                FormatText(item.launch)));
   }
   return variants_.emplace(key, std::move(variants)).first->second;
 }
@@ -193,7 +195,7 @@ void CudaBenchTarget::WarmUp() {
   const Bytes bytes = kWarmUpSize * kWarmUpSize * static_cast<Bytes>(sizeof(float));
   std::byte* const ring = memory_.Block("ring").AtLeast(3 * bytes);
   void* const workspace = kernel->workspace() > 0 ? memory_.Block("workspace").AtLeast(kernel->workspace()) : nullptr;
-  memory_.Fill(ring, 2 * bytes, false, timer_.stream());
+  memory_.Fill(ring, 2 * bytes, {}, timer_.stream());
   void* const reads[] = {ring, ring + bytes};
   void* const writes[] = {ring + 2 * bytes};
   const Nanos begin = clock_.Now();

@@ -20,7 +20,8 @@ constexpr bool kBuilt = false;
 #endif
 
 std::string TextOf(const Launch& launch) {
-  return std::string(OpKindName(launch.kind)) + " " + PassName(launch.pass) + " " + OpShapeText(launch.shape);
+  return std::string(OpKindName(launch.kind)) + " " + PassName(launch.pass) + " " + OpShapeText(launch.shape) +
+         FormatText(launch);
 }
 
 [[noreturn]] void NoPlugin(const fs::path& plugin) {

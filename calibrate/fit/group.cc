@@ -145,9 +145,26 @@ bool IsTimedKernel(const Sample& sample) {
 // Convolutions and products of half-precision data in fp32 arithmetic are neither the one kind nor the other: kernels
 // of their own, for which a profile has no place. What memory bounds only moves fewer bytes.
 bool HasModels(const Launch& launch) {
-  const bool product = launch.kind == OpKind::kConvolution || launch.kind == OpKind::kLinear;
   const bool wide = launch.math == MathMode::kFp32 || launch.math == MathMode::kTf32;
-  return !product || !wide || launch.type == DataType::kFp32;
+  return !IsProduct(launch.kind) || !wide || launch.type == DataType::kFp32;
+}
+
+// Other kernels than those in NCHW, and a model has no layout.
+bool IsChannelsLast(const Launch& launch) {
+  return launch.kind == OpKind::kConvolution && launch.layout == Layout::kNhwc;
+}
+
+void WarnOfChannelsLast(int samples, std::vector<std::string>* warnings) {
+  if (samples == 0) return;
+  warnings->push_back(
+      fmt::format("{} samples of convolutions in NHWC are left out: no kernel model tells layouts apart", samples));
+}
+
+void WarnOfUnserved(const FitGroup& group, int unserved, std::vector<std::string>* warnings) {
+  if (unserved == 0) return;
+  warnings->push_back(
+      fmt::format("{}: {} of {} samples are of algorithms, shapes or data types that no kernel form describes",
+                  group.Name(), unserved, static_cast<std::size_t>(unserved) + group.rows.size()));
 }
 
 }  // namespace
@@ -180,10 +197,15 @@ std::vector<FitGroup> BuildGroups(std::span<const Sample> samples, const FitOpti
                                   std::vector<std::string>* warnings) {
   std::map<GroupKey, FitGroup> groups;
   std::map<GroupKey, int> unserved;
+  int channels_last = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Sample& sample = samples[i];
     const FitDevice* device = DeviceOf(sample, options);
     if (device == nullptr || !IsTimedKernel(sample)) continue;
+    if (IsChannelsLast(sample.launch)) {
+      ++channels_last;
+      continue;
+    }
     const GroupKey key{sample.launch.kind, sample.launch.pass, sample.launch.math};
     FitGroup& group = groups[key];
     if (group.rows.empty() && group.candidates.empty()) {
@@ -197,13 +219,10 @@ std::vector<FitGroup> BuildGroups(std::span<const Sample> samples, const FitOpti
       group.rows.push_back(std::move(row));
     }
   }
+  WarnOfChannelsLast(channels_last, warnings);
   std::vector<FitGroup> result;
   for (auto& [key, group] : groups) {
-    if (unserved[key] > 0) {
-      warnings->push_back(
-          fmt::format("{}: {} of {} samples are of algorithms, shapes or data types that no kernel form describes",
-                      group.Name(), unserved[key], static_cast<std::size_t>(unserved[key]) + group.rows.size()));
-    }
+    WarnOfUnserved(group, unserved[key], warnings);
     if (group.rows.empty()) continue;
     SetOrder(&group);
     SetLayers(samples, &group);

@@ -17,6 +17,8 @@ cudnnStatus_t Destroy(T* value) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+bool IsKnown(cudnnDataType_t type) { return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_HALF; }
+
 bool AllAtLeast(const int* values, int count, int least) {
   for (int i = 0; i < count; ++i) {
     if (values[i] < least) return false;
@@ -51,12 +53,15 @@ std::size_t Grid::At(std::int64_t n, std::int64_t c, std::int64_t position) cons
 std::size_t BytesOf(cudnnTensorDescriptor_t tensor) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < tensor->dims.size(); ++i) last += (tensor->dims[i] - 1) * tensor->strides[i];
-  return sizeof(float) * static_cast<std::size_t>(last + 1);
+  return SizeOf(tensor->type) * static_cast<std::size_t>(last + 1);
 }
 
 bool SameSizes(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t b) { return a->dims == b->dims; }
-bool Holds(cudnnTensorDescriptor_t tensor, const void* memory) {
+bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory) {
   return tensor->dims.size() >= 4 && OnDevice(memory, BytesOf(tensor));
+}
+bool Holds(cudnnTensorDescriptor_t tensor, const void* memory) {
+  return tensor->type == CUDNN_DATA_FLOAT && HoldsAny(tensor, memory);
 }
 
 std::array<std::int64_t, 3> Triple(const std::vector<std::int64_t>& values, std::int64_t missing) {
@@ -103,13 +108,14 @@ void cudnnGetLastErrorString(char* message, std::size_t size) {
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int count,
                                          const int dims[], const int strides[]) {
   // cuDNN: at least 4 dimensions, at most 8; a tensor has at most 2^31 - 1 elements.
-  if (type != CUDNN_DATA_FLOAT || count < 4 || count > 8) return CUDNN_STATUS_BAD_PARAM;
+  if (!IsKnown(type) || count < 4 || count > 8) return CUDNN_STATUS_BAD_PARAM;
   if (!AllAtLeast(dims, count, 1) || !AllAtLeast(strides, count, 1)) return CUDNN_STATUS_BAD_PARAM;
   std::int64_t elements = 1;
   for (int i = 0; i < count; ++i) elements *= dims[i];
   if (elements > 0x7fffffff) return CUDNN_STATUS_NOT_SUPPORTED;
   tensor->dims.assign(dims, dims + count);
   tensor->strides.assign(strides, strides + count);
+  tensor->type = type;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -121,9 +127,11 @@ cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t tensor, cudnn
 
 cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
                                          cudnnTensorFormat_t format, int count, const int dims[]) {
-  if (type != CUDNN_DATA_FLOAT || format != CUDNN_TENSOR_NCHW || count < 4) return CUDNN_STATUS_BAD_PARAM;
-  if (!AllAtLeast(dims, count, 1)) return CUDNN_STATUS_BAD_PARAM;
+  const bool known = format == CUDNN_TENSOR_NCHW || format == CUDNN_TENSOR_NHWC;
+  if (!IsKnown(type) || !known || count < 4 || !AllAtLeast(dims, count, 1)) return CUDNN_STATUS_BAD_PARAM;
   filter->dims.assign(dims, dims + count);
+  filter->type = type;
+  filter->format = format;
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -16,9 +16,12 @@ struct cudnnContext {
 };
 struct cudnnTensorStruct {
   std::vector<std::int64_t> dims, strides;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
 };
 struct cudnnFilterStruct {
   std::vector<std::int64_t> dims;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
 };
 struct cudnnConvolutionStruct {
   std::vector<std::int64_t> pad, stride;
@@ -58,8 +61,10 @@ bool SameSizes(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t b);
 // {d, h, w}, with `missing` for d where there are two.
 std::array<std::int64_t, 3> Triple(const std::vector<std::int64_t>& values, std::int64_t missing);
 
-// Whether all of the tensor lies on the device.
+// Whether all of the tensor lies on the device, in fp32: nothing but convolutions computes on anything else here.
 bool Holds(cudnnTensorDescriptor_t tensor, const void* memory);
+bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory);  // of any type
+inline std::size_t SizeOf(cudnnDataType_t type) { return type == CUDNN_DATA_HALF ? 2 : 4; }
 
 inline float Number(const void* factor) { return *static_cast<const float*>(factor); }
 // result = alpha * value + beta * result, where the old result is not looked at if beta is 0.

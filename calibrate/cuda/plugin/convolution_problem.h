@@ -9,11 +9,13 @@
 
 namespace spillway::cuda {
 
+// Operands of the launch's type and layout, the weight as {k, c, ...} in the same one; sums in fp32 whatever the type.
 struct ConvolutionProblem {
   TensorDescriptor in, out;
   FilterDescriptor weight;
   ConvolutionDescriptor convolution;
-  bool deep = false;  // five dimensions, with depth; else four
+  bool deep = false;                          // five dimensions, with depth; else four
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // as the descriptor says it
 
   explicit ConvolutionProblem(const OpCall& call);
 };

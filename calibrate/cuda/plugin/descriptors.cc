@@ -1,17 +1,31 @@
 #include "calibrate/cuda/plugin/descriptors.h"
 
 namespace spillway::cuda {
+namespace {
 
-void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes) {
+// Axes from the innermost.
+std::vector<std::size_t> AxesOf(std::size_t count, Layout layout) {
+  constexpr std::size_t kChannels = 1;
+  std::vector<std::size_t> axes;
+  if (layout == Layout::kNhwc) axes.push_back(kChannels);
+  for (std::size_t axis = count; axis-- > 0;) {
+    if (axis != kChannels || layout == Layout::kNchw) axes.push_back(axis);
+  }
+  return axes;
+}
+
+}  // namespace
+
+void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes, const TensorFormat& format) {
   std::vector<int> extents, strides(sizes.size(), 1);
   for (const std::int64_t size : sizes) extents.push_back(IntOf(size));
   std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = IntOf(stride);
-    stride *= sizes[i];
+  for (const std::size_t axis : AxesOf(sizes.size(), format.layout)) {
+    strides[axis] = IntOf(stride);
+    stride *= sizes[axis];
   }
   static_cast<void>(IntOf(stride));  // all elements
-  SPILLWAY_CHECK(cudnnSetTensorNdDescriptor(descriptor.get(), CUDNN_DATA_FLOAT, static_cast<int>(extents.size()),
+  SPILLWAY_CHECK(cudnnSetTensorNdDescriptor(descriptor.get(), format.type, static_cast<int>(extents.size()),
                                             extents.data(), strides.data()));
 }
 

@@ -36,8 +36,15 @@ using LrnDescriptor = Descriptor<cudnnLRNDescriptor_t, cudnnCreateLRNDescriptor,
 using OpTensorDescriptor =
     Descriptor<cudnnOpTensorDescriptor_t, cudnnCreateOpTensorDescriptor, cudnnDestroyOpTensorDescriptor>;
 
-// Dense fp32, sizes from the outermost.
-void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes);
+// Numbers of a tensor and where its channels lie.
+struct TensorFormat {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  Layout layout = Layout::kNchw;
+};
+
+// Dense; sizes {n, c, ...} whatever the layout.
+void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes,
+              const TensorFormat& format = {});
 // {n, c, h, w}, or {n, c, d, h, w} if `with_depth`; without it, depth and height are one axis.
 std::vector<std::int64_t> SizesOf(const Shape& shape, bool with_depth);
 // {d, h, w} or {h, w}.
