@@ -14,9 +14,9 @@
 #   emulated     ResNet-50, VGG-16, AlexNet with another machine's balance
 #   peers        the same networks, batches and limits in PyTorch (torch_steps.py), where python3 has it
 #   video        kernels of ResNeXt-101 3D; validated as it is
-#   grid         many more shapes, so that the profile holds for networks that nobody measured; fused convolutions, copies
-#                between GPUs
 #   random       thirty random plans of each network
+#   grid         the zoo at several batches and DeepBench's lists, for networks that nobody measured, as far as the time
+#                goes and again until nothing is left; fp16, fused convolutions, copies between GPUs
 #
 # Results: gpu.yaml (profile), gpu.samples.csv (every measurement), validate-*.txt and .csv, torch-steps.csv, peers.txt,
 # machine.txt, log.txt; packed as OUTDIR.tar.gz, which may be unpacked elsewhere to go on there. Clocks are read, never
@@ -73,7 +73,7 @@ step() {
     return 0
   fi
   say "$name: not done (status $status)"
-  if ((status == 124 || status == 137)) && [[ $1 != calibrate ]]; then echo "$seconds" >"$out/done/$name.stopped"; fi
+  if ((status == 124 || status == 137)) && [[ $1 != calibrate && $1 != grid ]]; then echo "$seconds" >"$out/done/$name.stopped"; fi
 }
 
 check() {
@@ -128,6 +128,12 @@ calibrate() {
   # What the last fit takes is not in the budget.
   at_most "$seconds" "$program" calibrate --device cuda:0 -o "$profile" --resume --budget "$((seconds - 12))s" "$@" \
     2>>"$out/log.txt"
+}
+
+# Done when nothing is left out for want of time.
+grid() {
+  calibrate 600 --networks resnet50:64,vgg16:32,alexnet:256 &&
+    grep 'left out for time$' "$out/log.txt" | tail -n 1 | grep -q '; 0 left out'
 }
 
 # validate NAME SCENARIO WORDS...: as long as it takes.
@@ -232,7 +238,7 @@ step alexnet-emulated 60 emulated alexnet
 peers_where_torch_is
 step video 40 calibrate 100 --networks "$(scenario resnext101-3d)" --no-grid
 step resnext101-3d 60 as_is resnext101-3d
-step grid 60 calibrate 600 --networks resnet50:64,vgg16:32,alexnet:256
 for network in resnet50 vgg16 alexnet; do step "$network-random" 120 random "$network"; done
+step grid 60 grid
 compare_peers
 [[ -e $profile && -e $out/validate-resnet50.csv ]]

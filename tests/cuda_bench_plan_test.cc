@@ -3,7 +3,7 @@
 #include <set>
 
 #include "calibrate/cuda/bench_plan.h"
-#include "model/network_builder.h"
+#include "model/network.h"
 
 namespace spillway {
 
@@ -35,15 +35,20 @@ TEST_CASE("a GPU's plan: transfers, host calls, the network in fp32, then in TF3
   CHECK(first_tf32 > last_fp32);
 }
 
-TEST_CASE("the GPU's grid has the zoo at several batches, and windows that are not square") {
-  std::set<std::string> names;
-  bool oblong = false;
-  for (const auto& network : CudaBenchGrid()) {
-    names.insert(network->name);
-    for (const Op& op : network->step.ops) oblong = oblong || op.shape.window[1] != op.shape.window[2];
+TEST_CASE("a GPU's grid goes network by network, each in fp32, then in TF32") {
+  const auto zoo = [](const char* name) {
+    return MakeBenchNetwork(name, BuildZooNetwork(name, {.batch = 2}), StepOptions{});
+  };
+  const std::vector<BenchItem> plan =
+      MakeBenchPlan({zoo("cifar-vgg")}, {zoo("resnet18"), zoo("cifar-alexnet")}, CudaPlanOptions(false));
+  std::vector<std::string> parts;
+  for (const BenchItem& item : plan) {
+    if (item.group != BenchGroup::kGrid) continue;
+    const std::string part = item.from->name + " " + MathModeName(item.launch.math);
+    if (parts.empty() || parts.back() != part) parts.push_back(part);
   }
-  CHECK(names == std::set<std::string>{"alexnet", "vgg16", "resnet50", "grid"});
-  CHECK(oblong);
+  CHECK(parts ==
+        std::vector<std::string>{"resnet18 fp32", "resnet18 tf32", "cifar-alexnet fp32", "cifar-alexnet tf32"});
 }
 
 }  // namespace spillway

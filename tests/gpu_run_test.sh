@@ -24,6 +24,7 @@ if [[ $1 == --version ]]; then echo pretended; exit; fi
 if [[ -n ${NEEDS:-} && :${LD_LIBRARY_PATH:-}: != *:$NEEDS:* ]]; then echo "libcudnn.so.9: cannot open shared object"; exit 2; fi
 if [[ "$*" == *none.yaml* ]]; then echo "none.yaml: no such file"; exit 2; fi
 echo "${NVIDIA_TF32_OVERRIDE:-as it is}: $*" >>"$CALLS"
+if [[ $1 == calibrate ]]; then echo "gpu.samples.csv: 9 samples measured; ${LEFT:-0} left out for time" >&2; fi
 while (($# > 0)); do
   case $1 in
     -o) echo profile >"$2" ;;
@@ -79,6 +80,17 @@ check "nothing is done twice" test ! -s "$CALLS"
 check "more time is" run out 560
 check "one step is left" test "$(grep -c . "$CALLS")" = 1
 check "that one" grep -q 'out/validate-vgg16$' <(sed 's/ --out \([^ ]*\).*/ \1/; s/.* //' "$CALLS")
+
+# The grid goes on until nothing of it is left out.
+rm "$folder/out/done/grid"
+: >"$CALLS"
+export LEFT=5
+check "a part of the grid" run out 500
+check "is not all" says 'grid: not done (status 1)'
+LEFT=0
+check "the rest" run out 500
+check "is measured in the next call" test "$(grep -c 'calibrate .*--networks resnet50:64,vgg16:32,alexnet:256$' "$CALLS")" = 2
+check "and the grid is done" test -e "$folder/out/done/grid"
 
 # PyTorch's steps: what the scenarios train, with their limits and without any; until none is missing.
 export TORCH=1 MISSING=1

@@ -28,7 +28,7 @@ struct Distinct {
   double share = 0;  // of the step it is in, summed over its ops
 };
 
-// The distinct launches of `networks`, in the order of their first ops.
+// The distinct launches of networks, in the order of their first ops.
 class LaunchCollector {
  public:
   void Add(const std::shared_ptr<const BenchNetwork>& network, BenchGroup group);
@@ -128,6 +128,20 @@ std::vector<Distinct> InMaths(const std::vector<Distinct>& launches, const std::
   return all;
 }
 
+// What each network adds, in all maths before the next network: the usual budget ends within a long grid, and what
+// comes in a second math would not have its turn.
+std::vector<Distinct> CollectGrid(const Networks& grid, const std::vector<MathMode>& maths,
+                                  LaunchCollector* collector) {
+  std::vector<Distinct> all;
+  for (const auto& network : grid) {
+    const auto known = static_cast<std::ptrdiff_t>(collector->launches().size());
+    collector->Add(network, BenchGroup::kGrid);
+    const std::vector<Distinct> added(collector->launches().begin() + known, collector->launches().end());
+    for (Distinct& launch : InMaths(added, maths)) all.push_back(std::move(launch));
+  }
+  return all;
+}
+
 // Of each op and pass the launch that moves most bytes: alone once more, so that both times are of the same minute, and
 // beside a copy.
 void AddBeside(const std::vector<Distinct>& launches, std::vector<BenchItem>* plan) {
@@ -186,11 +200,9 @@ std::vector<BenchItem> MakeBenchPlan(const Networks& networks, const Networks& g
                    [](const Distinct& a, const Distinct& b) { return a.share > b.share; });
   wanted = InMaths(wanted, options.maths);
   for (const Distinct& launch : wanted) plan.push_back(launch.item);
-  for (const auto& network : grid) collector.Add(network, BenchGroup::kGrid);
+  const std::vector<Distinct> others = CollectGrid(grid, options.maths, &collector);
   AddBeside(wanted.empty() ? collector.launches() : wanted, &plan);
-  std::vector<Distinct> others = collector.launches();
-  std::erase_if(others, [](const Distinct& launch) { return launch.item.group != BenchGroup::kGrid; });
-  for (const Distinct& launch : InMaths(others, options.maths)) plan.push_back(launch.item);
+  for (const Distinct& launch : others) plan.push_back(launch.item);
   for (BenchItem item : options.beyond) {
     item.group = BenchGroup::kBeyond;
     plan.push_back(std::move(item));

@@ -75,8 +75,8 @@ struct BenchPlanOptions {
   std::vector<BenchCopies> copies = {BenchCopies{}};
   std::vector<std::string> host_calls = HostCallNames();
   std::vector<BenchItem> beyond = {};  // as they come, after the grid
-  // In which convolutions and products of fp32 are made, each a row of its own: all launches in the first one, then
-  // those in the next.
+  // In which convolutions and products of fp32 are made, each a row of its own. The launches of `networks`: all in the
+  // first one, then those in the next; of the grid: network by network.
   std::vector<MathMode> maths = {MathMode::kFp32};
 };
 

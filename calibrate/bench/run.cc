@@ -49,6 +49,7 @@ class Runner {
   Sample Bare(const BenchItem& item, const BenchVariant& variant) const { return BareRow(target_, item, variant); }
   double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
   std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
+  void FindNoisy();
   bool IsNoisy(const BenchItem& item) const;
   void RearrangeAgain(std::size_t begin);
 
@@ -61,6 +62,7 @@ class Runner {
   BenchWatcher& watcher_;
   BenchInflight inflight_;
   std::set<std::string> skipped_;
+  std::vector<Launch> noisy_;  // of the first round, algorithm 0
   Nanos begin_;
   BenchReport report_;
 };
@@ -177,20 +179,26 @@ bool Runner::LateFor(BenchGroup group) const {
   return spent > BudgetShare(group) * static_cast<double>(options_.budget);
 }
 
+// Looked for once: a long grid has thousands of launches, and its journal tens of thousands of rows.
+void Runner::FindNoisy() {
+  noisy_.clear();
+  for (const Sample& sample : journal_.samples()) {
+    if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) continue;
+    if (!HasFlag(sample, kNoisyNote) && !HasFlag(sample, kThrottledNote)) continue;
+    noisy_.push_back(sample.launch);
+    noisy_.back().algorithm = 0;
+  }
+}
+
 bool Runner::IsNoisy(const BenchItem& item) const {
-  const auto noisy = [&](const Sample& sample) {
-    if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) return false;
-    Launch launch = sample.launch;
-    launch.algorithm = item.launch.algorithm;
-    return launch == item.launch && (HasFlag(sample, kNoisyNote) || HasFlag(sample, kThrottledNote));
-  };
-  return std::any_of(journal_.samples().begin(), journal_.samples().end(), noisy);
+  return std::find(noisy_.begin(), noisy_.end(), item.launch) != noisy_.end();
 }
 
 // The last group begins with launches that there was no time for before, those of the networks; then comes what was
 // noisy the first time, launches of the grid among it, which are not looked at again otherwise. What else was late comes
 // at the end.
 void Runner::RearrangeAgain(std::size_t begin) {
+  FindNoisy();
   const int round = items_[begin].round;
   std::vector<BenchItem> first, last;
   for (const BenchItem& item : late_) (item.group == BenchGroup::kNetworks ? first : last).push_back(item);

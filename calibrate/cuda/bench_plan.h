@@ -1,9 +1,9 @@
 // What a calibration of a GPU measures (calibrate/bench/plan.h), the most useful first: copies; the launches of
-// ResNet-50 in fp32, every algorithm; the same in TF32; then layers of other networks and batches.
+// ResNet-50 in fp32, every algorithm; the same in TF32; then those of other networks (calibrate/cuda/bench_grid.h),
+// each in fp32 and TF32 before the next.
 #ifndef SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_
 #define SPILLWAY_CALIBRATE_CUDA_BENCH_PLAN_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,10 +17,6 @@ BenchPlanOptions CudaPlanOptions(bool quick);
 
 // "resnet50:64": first unless the user names others.
 std::vector<std::string> CudaUsualNetworks();
-
-// AlexNet, VGG-16 and ResNet-50 at several batches, then chains of layers as speech, text and face recognition have
-// them: long and flat images, windows that are not square, few channels, large batches.
-std::vector<std::shared_ptr<const BenchNetwork>> CudaBenchGrid();
 
 }  // namespace spillway
 
