@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
+#include <utility>
 
 #include "calibrate/statistics.h"
 #include "hw/document.h"
@@ -13,22 +13,54 @@ namespace spillway {
 
 namespace {
 
-constexpr Bytes kAny = std::numeric_limits<Bytes>::max() / 4;  // of workspace
-constexpr int kLeast = 6;                                      // launches; the ranks of fewer enclose no median
+constexpr int kLeast = 6;  // launches; the ranks of fewer enclose no median
 
+using Networks = std::vector<std::shared_ptr<const BenchNetwork>>;
 using Ratios = std::array<std::vector<double>, 2>;  // of products, of others
 
-// Each launch once, those that make most of a step first.
-std::vector<BenchItem> LaunchesOf(const std::vector<std::shared_ptr<const BenchNetwork>>& networks) {
-  std::vector<BenchItem> plan = MakeBenchPlan(networks, {}, {.copies = {}, .host_calls = {}});
+// A launch that can be timed again, and what the profile says of it.
+struct Known {
+  BenchItem item;
+  Cost then;
+};
+
+// Those of `steps`, then those of `others`, both by how much of a step they make.
+std::vector<BenchItem> LaunchesOf(const Networks& steps, const Networks& others, MathMode math) {
+  Networks all = steps;
+  all.insert(all.end(), others.begin(), others.end());
+  std::vector<BenchItem> plan = MakeBenchPlan(all, {}, {.copies = {}, .host_calls = {}, .maths = {math}});
   std::erase_if(plan, [](const BenchItem& item) { return item.group != BenchGroup::kNetworks; });
+  std::stable_partition(plan.begin(), plan.end(), [&steps](const BenchItem& item) {
+    return std::find(steps.begin(), steps.end(), item.from) != steps.end();
+  });
   return plan;
 }
 
-// What the profile has measured of the launch, by its fastest algorithm.
-std::optional<Cost> TimeThen(const MeasuredLaunches& profile, Launch launch) {
-  launch.workspace = kAny;
-  return profile.Choose(launch).cost;
+// Of networks that differ in nothing but their math a launch is there twice.
+bool Has(const std::vector<Known>& known, const Launch& launch) {
+  return std::any_of(known.begin(), known.end(), [&](const Known& one) { return one.item.launch == launch; });
+}
+
+std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
+                                 MathMode math, Bytes workspace) {
+  std::vector<Known> known;
+  for (BenchItem& item : LaunchesOf(steps, others, math)) {
+    if (Has(known, item.launch)) continue;
+    Launch launch = item.launch;
+    launch.workspace = workspace;
+    if (const std::optional<Cost> then = profile.Choose(launch).cost) known.push_back({std::move(item), *then});
+  }
+  return known;
+}
+
+std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
+                                 Bytes workspace) {
+  const auto in = [&](MathMode math) { return KnownLaunches(profile, steps, others, math, workspace); };
+  const MathMode math = steps.empty() ? MathMode::kFp32 : steps.front()->network.math;
+  std::vector<Known> known = in(math);
+  const auto products =
+      std::count_if(known.begin(), known.end(), [](const Known& one) { return IsProduct(one.item.launch.kind); });
+  return products >= kLeast ? known : in(MathMode::kFp32);
 }
 
 // Nanoseconds; nullopt: the device refuses it, or cannot measure it well.
@@ -64,17 +96,15 @@ void FillFrom(const PaceGroup& other, PaceGroup& group) {
 
 }  // namespace
 
-MeasuredPace MeasurePace(const Machine& profile, const std::vector<std::shared_ptr<const BenchNetwork>>& networks,
-                         BenchTarget& target, const PaceOptions& options) {
+MeasuredPace MeasurePace(const Machine& profile, const Networks& steps, const Networks& others, BenchTarget& target,
+                         const PaceOptions& options) {
   const MeasuredLaunches measured(profile.devices[0], profile.name);
   Ratios ratios;
-  for (const BenchItem& item : LaunchesOf(networks)) {
+  for (const auto& [item, then] : KnownLaunches(measured, steps, others, options.workspace)) {
     std::vector<double>& of_kind = ratios[IsProduct(item.launch.kind) ? 0 : 1];
     if (of_kind.size() >= options.launches) continue;
-    const std::optional<Cost> then = TimeThen(measured, item.launch);
-    if (!then) continue;
-    const std::optional<double> now = TimeNow(item, *then, target, options.loop);
-    if (now) of_kind.push_back(*now / static_cast<double>(then->time));
+    const std::optional<double> now = TimeNow(item, then, target, options.loop);
+    if (now) of_kind.push_back(*now / static_cast<double>(then.time));
   }
   MeasuredPace pace{.products = GroupOf(std::move(ratios[0])), .others = GroupOf(std::move(ratios[1]))};
   FillFrom(pace.others, pace.products);

@@ -86,6 +86,7 @@ ValidateHost ValidateOnCpu(int /*device*/, std::uint64_t seed, const Clock& cloc
     const CpuBenchOptions options{.threads = ComputeThreads(profile), .protocol = ProtocolOf(profile), .version = ""};
     return PaceBench{std::make_unique<CpuBenchTarget>(options, clock), BenchNetworksOf(UsualNetworks())};
   };
+  host.bench_aside = true;
   host.make = [seed, &clock](const Network& network, const Machine& profile, const DeviceTerms& terms) {
     const CpuDeviceOptions options{.link_rate = terms.link_rate, .threads = ComputeThreads(profile), .seed = seed};
     auto device = std::make_unique<CpuDevice>(network, options, clock);

@@ -6,6 +6,7 @@
 
 #include "calibrate/cpu/bench_machine.h"
 #include "calibrate/cuda/bench_beyond.h"
+#include "calibrate/cuda/bench_grid.h"
 #include "calibrate/cuda/bench_plan.h"
 #include "calibrate/cuda/bench_target.h"
 #include "calibrate/cuda/device.h"
@@ -22,9 +23,28 @@ constexpr const char* kUsualProfile = "gpu.yaml";
 // Plans that grant other workspaces compute by other algorithms, whose fp32 sums round differently.
 constexpr double kNumericsTolerance = 1e-4;
 
+// The pace is measured twice in a validation. Eight launches of a group are enough for an interval; a clock that rests
+// is up within a fraction of a second (assumed), and what heat does to it then is in the second answer.
+constexpr std::size_t kPaceLaunches = 8;
+constexpr Nanos kPaceWarmUp = 200 * kMillisecond;
+
+std::string SoftwareOf(const CudaProperties& properties) {
+  return fmt::format("driver {}, CUDA {}, cuDNN {}", properties.driver, properties.runtime, properties.cudnn);
+}
+
 std::string PlaceOf(const CudaProperties& properties) {
-  return fmt::format("on {}, driver {}, CUDA {}, cuDNN {}", properties.name, properties.driver, properties.runtime,
-                     properties.cudnn);
+  return fmt::format("on {}, {}", properties.name, SoftwareOf(properties));
+}
+
+// As CudaBenchTarget::Facts() has it in the profile.
+std::string ChangedSince(const Machine& profile, const CudaProperties& properties) {
+  const Device& device = profile.devices[0];
+  const std::string now = SoftwareOf(properties), &then = device.measured_source.text;
+  if (device.measured.empty() || then.find(now + ",") != std::string::npos) return "";
+  return fmt::format(
+      "{}: measured with other software than there is now ({}; now {}): times may differ, and a launch that ended then "
+      "may hang; to be safe, calibrate again",
+      profile.name, then, now);
 }
 
 // What the device fails at before anything runs on it is told as the user's error.
@@ -122,11 +142,18 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
   host.bench = [calls, bench, &clock](const Machine& profile) {
     CudaBenchOptions options = bench;
     options.protocol = ProtocolOf(profile);
-    return PaceBench{Told([&] { return std::make_unique<CudaBenchTarget>(options, calls, clock); }),
-                     BenchNetworksOf(CudaUsualNetworks())};
+    options.warm_up = std::min(options.warm_up, kPaceWarmUp);
+    return PaceBench{.target = Told([&] { return std::make_unique<CudaBenchTarget>(options, calls, clock); }),
+                     .networks = BenchNetworksOf(CudaUsualNetworks()),
+                     .options = {.launches = kPaceLaunches},
+                     .device_bytes = [calls] {
+                       const CudaMemory memory = calls->Memory();
+                       return memory.total - memory.free;
+                     }};
   };
   const CudaProperties properties = Told([&] { return calls->Properties(); });
   host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };
+  host.changed = [properties](const Machine& profile) { return ChangedSince(profile, properties); };
   host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Network& network, const Machine&,
                                                                  const DeviceTerms& terms) {
     CudaDeviceOptions options;

@@ -73,7 +73,7 @@ class Validation {
     std::vector<Place> places = PlanAll(run_, options_.jobs);
     result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
     if (!result_.stuck.empty()) return std::move(result_);
-    device_.Measure();
+    Note(device_.Measure());
     places = PlanAll(run_, options_.jobs);
     std::vector<CaseSetup> setups;
     for (Place& place : places) setups.push_back(SetUp(place, places));

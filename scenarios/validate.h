@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/bench/run.h"
 #include "calibrate/clock.h"
 #include "calibrate/device.h"
 #include "calibrate/device_costs.h"
+#include "calibrate/pace.h"
 #include "calibrate/validate/memory.h"
 #include "scenarios/command.h"
 #include "scenarios/run.h"
@@ -48,6 +48,9 @@ using DeviceMaker = std::function<OpenDevice(const Network& network, const Machi
 struct PaceBench {
   std::unique_ptr<BenchTarget> target;
   std::vector<std::shared_ptr<const BenchNetwork>> networks{};
+  PaceOptions options{};  // but for the workspace, which is the scenario's
+  // Of a device with memory of its own: bytes in use now, by whomever; -1: it has none.
+  std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
 };
 
 // The machine that the device is in.
@@ -67,8 +70,13 @@ struct ValidateHost {
   // What the device offers, computing as the profile says. Called, and asked, on the caller's thread before anything is
   // planned. Empty: the profile's own workspaces and algorithms are believed.
   std::function<AskDevice(const Machine& profile)> algorithms{};
+  // A warning where the device's software is not the one that the profile's launches were measured with; "": it is.
+  std::function<std::string(const Machine& profile)> changed = [](const Machine&) { return std::string(); };
   // To measure how fast it computes now. Not called for profiles without measured launches. Empty: as the profile says.
   std::function<PaceBench(const Machine& profile)> bench{};
+  // The above is called, and what it gives is used, on a thread that ends then and takes along the threads that kernels
+  // computed on: idle ones would slow down those of the device. false: all calls come from the caller's thread.
+  bool bench_aside = false;
   ProcessMemory* memory = nullptr;                     // nullptr: process memory is not looked at
   std::function<double()> load = [] { return -1.0; };  // average number of threads that want a core; < 0: unknown
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <utility>
 
 #include "calibrate/pace.h"
@@ -28,13 +29,27 @@ double RateOf(const PreparedMachine& machine, const ValidateHost& host) {
   return host.paces_as_profile ? machine.profile_rate : 0;
 }
 
-MeasuredPace PaceOn(const PaceBench& bench, const PreparedRun& run, const Machine& profile) {
-  std::vector<std::shared_ptr<const BenchNetwork>> networks = bench.networks;
+std::vector<std::shared_ptr<const BenchNetwork>> NetworksOf(const PreparedRun& run) {
+  std::vector<std::shared_ptr<const BenchNetwork>> networks;
   for (const auto& step : run.steps) {
     networks.push_back(std::make_shared<const BenchNetwork>(BenchNetwork{step->network, step->net, step->step}));
   }
+  return networks;
+}
+
+FoundPace PaceBy(PaceBench bench, const PreparedRun& run, const PreparedMachine& machine) {
+  bench.options.workspace = machine.costs->options().workspace_limit;
+  const Bytes before = bench.device_bytes();
+  FoundPace found;
+  found.pace = MeasurePace(machine.machine, NetworksOf(run), bench.networks, *bench.target, bench.options);
+  bench.target = nullptr;
+  found.left = std::max<Bytes>(0, bench.device_bytes() - before);
+  return found;
+}
+
+FoundPace PaceOn(const ValidateHost& host, const PreparedRun& run, const PreparedMachine& machine) {
   try {
-    return MeasurePace(profile, networks, *bench.target);
+    return PaceBy(host.bench(machine.machine), run, machine);
   } catch (const DeviceError& error) {
     throw UserError(
         fmt::format("measuring how fast the device computes: {} ({})", error.what(), FaultName(error.fault())));
@@ -71,12 +86,13 @@ DeviceAsFound::Paces DeviceAsFound::MeasurePaces() const {
   if (!host_.bench) return paces;
   for (const auto& machine : run_.machines) {
     if (machine->machine.devices[0].measured.empty() || paces.contains(machine->from)) continue;
-    paces.emplace(machine->from, PaceOn(host_.bench(machine->machine), run_, machine->machine));
+    const auto where = host_.bench_aside ? std::launch::async : std::launch::deferred;
+    paces.emplace(machine->from, std::async(where, [&] { return PaceOn(host_, run_, *machine); }).get());
   }
   return paces;
 }
 
-void DeviceAsFound::Measure() {
+std::vector<std::string> DeviceAsFound::Measure() {
   paces_ = MeasurePaces();
   for (std::size_t k = 0; k < run_.machines.size(); ++k) {
     PreparedMachine& machine = *run_.machines[k];
@@ -88,6 +104,20 @@ void DeviceAsFound::Measure() {
     as_calibrated_.push_back(CostsOf(machine, {}));
     links_.push_back(curves.Summary(rate));
   }
+  return LeftNotes();
+}
+
+std::vector<std::string> DeviceAsFound::LeftNotes() const {
+  std::vector<std::string> notes;
+  for (const auto& [profile, found] : paces_) {
+    if (found.left == 0) continue;
+    notes.push_back(
+        fmt::format("{}: timing launches again left {} of the device's memory in use, code of kernels: "
+                    "measured_device_bytes has it, "
+                    "whether plans use it or not",
+                    profile, FormatBytes(found.left)));
+  }
+  return notes;
 }
 
 std::vector<std::string> DeviceAsFound::Drift() const {
@@ -98,8 +128,8 @@ std::vector<std::string> DeviceAsFound::Drift() const {
     return {fmt::format("how far the pace moved while this was measured is not known: {}", error.what())};
   }
   std::vector<std::string> notes;
-  for (const auto& [profile, pace] : now) {
-    const MeasuredPace& before = paces_.at(profile);
+  for (const auto& [profile, found] : now) {
+    const MeasuredPace &before = paces_.at(profile).pace, &pace = found.pace;
     if (!pace.Known() || !before.Known()) continue;
     notes.push_back(fmt::format(
         "{}: while this was measured, times of products changed by {:+.1f} %, of other kernels by {:+.1f} %", profile,
@@ -110,7 +140,7 @@ std::vector<std::string> DeviceAsFound::Drift() const {
 }
 
 bool DeviceAsFound::AnyPace() const {
-  return std::any_of(paces_.begin(), paces_.end(), [](const auto& pace) { return pace.second.Known(); });
+  return std::any_of(paces_.begin(), paces_.end(), [](const auto& found) { return found.second.pace.Known(); });
 }
 
 DeviceTerms DeviceAsFound::TermsOf(const PreparedMachine& machine) const {
@@ -119,7 +149,7 @@ DeviceTerms DeviceAsFound::TermsOf(const PreparedMachine& machine) const {
 
 MeasuredPace DeviceAsFound::PaceOf(std::size_t machine) const {
   const auto found = paces_.find(run_.machines[machine]->from);
-  return found == paces_.end() ? MeasuredPace{} : found->second;
+  return found == paces_.end() ? MeasuredPace{} : found->second.pace;
 }
 
 std::unique_ptr<CostModel> DeviceAsFound::CostsOf(const PreparedMachine& machine, const KernelPace& pace) const {

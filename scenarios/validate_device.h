@@ -1,6 +1,6 @@
 // The device that a scenario is validated on, as it is found: what it offers, how fast it computes now, its link.
 //
-// Tested by cli_validate_test and cli_validate_cpu_test (tests/).
+// Tested by cli_validate_test, cli_validate_pace_test and cli_validate_cpu_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_DEVICE_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_DEVICE_H_
 
@@ -14,6 +14,11 @@
 
 namespace spillway {
 
+struct FoundPace {
+  MeasuredPace pace;
+  Bytes left = 0;  // of the device's memory, in use since: code that was loaded to time launches again
+};
+
 // Changes the machines of `run`: their links, and their costs. Machines of one profile are one device.
 class DeviceAsFound {
  public:
@@ -22,8 +27,8 @@ class DeviceAsFound {
 
   // Costs of what the device offers; a note for each profile. Nothing where the host does not say whom to ask.
   std::vector<std::string> Ask();
-  // The pace of each profile, then each machine's link. REQUIRES: once.
-  void Measure();
+  // The pace of each profile, then each machine's link. Notes: what that left on the device. REQUIRES: once.
+  std::vector<std::string> Measure();
   // Notes: how far the pace has moved since, or why that cannot be told. Throws nothing for a device that fails by now:
   // all else has been measured.
   std::vector<std::string> Drift() const;
@@ -36,8 +41,9 @@ class DeviceAsFound {
   bool AnyPace() const;  // any that is known
 
  private:
-  using Paces = std::map<std::string, MeasuredPace>;  // by profile; of those that hold what can be timed again
+  using Paces = std::map<std::string, FoundPace>;  // by profile; of those that hold what can be timed again
   Paces MeasurePaces() const;
+  std::vector<std::string> LeftNotes() const;
   std::unique_ptr<CostModel> CostsOf(const PreparedMachine& machine, const KernelPace& pace) const;
 
   PreparedRun& run_;

@@ -76,7 +76,7 @@ bool AnyGateFailed(const std::vector<Verdict>& verdicts, Console& console) {
 ExitCode RunVerb(const Command& command, Console& console) {
   Clocked clocked;
   const PreparedRun run = PrepareCommand(command);
-  if (!command.out.empty()) MakeFolder(command.out);
+  const ResultFolder folder(command.out);
   ResultSet results;
   results.expectations = run.expectations;
   {

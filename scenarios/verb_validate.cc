@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "calibrate/steady_clock.h"
 #include "reports/validation.h"
@@ -52,6 +53,15 @@ PreparedRun PrepareValidation(const ValidateHost& host, const Command& command) 
   return run;
 }
 
+// What is measured again may hang, or differ for that reason: said before anything runs.
+void WarnOfChanges(const PreparedRun& run, const ValidateHost& host, Console& console) {
+  std::set<std::string> said;
+  for (const auto& machine : run.machines) {
+    const std::string warning = host.changed(machine->machine);
+    if (!warning.empty() && said.insert(warning).second) console.err << "warning: " << warning << "\n" << std::flush;
+  }
+}
+
 // Written after every case, so that whoever stops a validation keeps what it found.
 constexpr const char* kCsv = "validation.csv";
 
@@ -73,11 +83,13 @@ bool Report(const PreparedRun& run, const Validated& validated, Console& console
 
 ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console) {
   PreparedRun run = PrepareValidation(host, command);
+  WarnOfChanges(run, host, console);
   const bool table = command.format == "table";
+  std::optional<ResultFolder> folder;
   std::optional<Progress> progress;
   const ValidateWatcher watcher{.begin =
                                     [&](std::size_t sessions) {
-                                      if (!command.out.empty()) MakeFolder(command.out);
+                                      folder.emplace(command.out);
                                       progress.emplace(console, "session", sessions);
                                     },
                                 .session = [&] { progress->Step(); },

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/profile_text.h"
+#include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
@@ -27,13 +28,8 @@ std::string With(const std::string& from, const std::string& to) {
   return Profile(launches.replace(at, from.size(), to));
 }
 
-std::string ErrorOf(const std::string& text) {
-  try {
-    ParseMachine(text, "m.yaml");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string ErrorOfProfile(const std::string& text) {
+  return ErrorOf([&text] { ParseMachine(text, "m.yaml"); });
 }
 
 }  // namespace
@@ -90,11 +86,11 @@ TEST_CASE("what is wrong with a launch cost is told at its place") {
   };
   for (const Bad& bad : cases) {
     INFO(bad.from << " -> " << bad.to);
-    CHECK_THAT(ErrorOf(With(bad.from, bad.to)), Catch::Contains(bad.message));
+    CHECK_THAT(ErrorOfProfile(With(bad.from, bad.to)), Catch::Contains(bad.message));
   }
-  CHECK_THAT(ErrorOf(Profile(" launches: {source: {assumed: x}, ops: []}}")),
+  CHECK_THAT(ErrorOfProfile(Profile(" launches: {source: {assumed: x}, ops: []}}")),
              Catch::Contains("expected at least 1 launch cost"));
-  CHECK_THAT(ErrorOf(Profile(" launches: 5 us}")), Catch::Contains("launches of device 'gpu'"));
+  CHECK_THAT(ErrorOfProfile(Profile(" launches: 5 us}")), Catch::Contains("launches of device 'gpu'"));
 }
 
 }  // namespace spillway

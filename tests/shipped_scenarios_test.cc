@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "calibrate/device_costs.h"
 #include "reports/result_table.h"
 #include "scenarios/command.h"
 #include "tests/golden.h"
@@ -110,6 +111,23 @@ TEST_CASE("a digest sees a decision, an instruction and an address") {
   CHECK(changes([](PointResult& r) { r.plan.ops.push_back({.op = 0, .algorithm = 0, .workspace = 512}); }));
   CHECK(changes([](PointResult& r) { std::swap(r.evaluation.program.code[0], r.evaluation.program.code[1]); }));
   CHECK(changes([](PointResult& r) { r.evaluation.program.buffers.front().offset += 512; }));
+}
+
+// cuDNN's need for grouped convolutions with depth is not known: what no algorithm does without, plans grant beyond the
+// scenario's limit of workspace, and have that much less for maps.
+TEST_CASE("plans of the video network have room for half a GiB of workspace in every convolution") {
+  const PreparedRun run = PreparedOf("validate-cuda-resnext101-3d");
+  PreparedMachine& machine = *run.machines.front();
+  DeviceOffers offers;
+  offers.Ask(run.steps.front()->step, [](const Launch&) { return std::vector<OfferedAlgorithm>{{1, 512 * kMiB}}; });
+  machine.costs = std::make_unique<DeviceCosts>(machine.machine, machine.costs->options(), offers);
+  int fitting = 0;
+  RunPoints(run, 2, [&](const Point&, PointResult& result) {
+    INFO(result.row.strategy << ": " << result.row.reason);
+    CHECK(result.row.feasible == (result.row.strategy != "in-core+arena"));
+    fitting += result.row.feasible ? 1 : 0;
+  });
+  CHECK(fitting == 5);
 }
 
 TEST_CASE("FNV-1a") {  // test vectors of draft-eastlake-fnv, appendix C
