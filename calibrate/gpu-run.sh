@@ -4,10 +4,11 @@
 #   calibrate/gpu-run.sh OUTDIR [SECONDS]
 #
 # SECONDS (540): after these nothing new is begun, and what runs is stopped. That is meant to give a profile and the
-# validation of ResNet-50. The same command again goes on where it stopped: nothing is measured twice, steps that are done
-# are left out, and one that was stopped is begun again only with more time than it had. In this order:
+# validation of ResNet-50. The same command again goes on where it stopped: nothing is measured twice, steps that are
+# done are left out, and one that was stopped is begun again only with more time than it had. In this order:
 #
 #   check        the program is there or built, and finds the GPU; what machine this is
+#   computes     every op and pass, against the processor (cuda_gpu_test, where the portable folder has it)
 #   transfers    copies, host calls, then ResNet-50's kernels in fp32 and TF32, into OUTDIR/gpu.yaml
 #   resnet50     six strategies within 3 GB, predicted and measured
 #   others       kernels of VGG-16 and AlexNet; both validated as they are
@@ -18,15 +19,16 @@
 #   grid         the zoo at several batches and DeepBench's lists, for networks that nobody measured, as far as the time
 #                goes and again until nothing is left; fp16, fused convolutions, copies between GPUs
 #
-# Results: gpu.yaml (profile), gpu.samples.csv (every measurement), validate-*.txt and .csv, torch-steps.csv, peers.txt,
-# machine.txt, log.txt; packed as OUTDIR.tar.gz, which may be unpacked elsewhere to go on there. Clocks are read, never
-# set. The program is $SPILLWAY, or the one of the portable folder that this script lies in, or is built here. cuDNN and
-# cuBLAS are looked for among Python's packages where the loader knows none.
+# Results: gpu.yaml (profile; gpu-networks.yaml: before the grid), gpu.samples.csv (every measurement), validate-*.txt
+# and .csv, torch-steps.csv, peers.txt, gpu-test.txt, machine.txt, log.txt; packed as OUTDIR.tar.gz, which may be
+# unpacked elsewhere to go on there. Clocks are read, never set. The program is $SPILLWAY, or the one of the portable
+# folder that this script lies in, or is built here. cuDNN and cuBLAS are looked for among Python's packages where the
+# loader knows none.
 # Exit status: 0 there is a profile and a validation, 1 not yet, 2 there is no GPU to measure or the words are wrong.
 set -uo pipefail
 
 usage() {
-  sed -n '2,26s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,27s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 [[ $# -ge 1 && $# -le 2 && $1 != -* ]] || usage
@@ -73,7 +75,9 @@ step() {
     return 0
   fi
   say "$name: not done (status $status)"
-  if ((status == 124 || status == 137)) && [[ $1 != calibrate && $1 != grid ]]; then echo "$seconds" >"$out/done/$name.stopped"; fi
+  # Calibration goes on where it was.
+  [[ $1 == calibrate || $1 == grid ]] && return
+  if ((status == 124 || status == 137)); then echo "$seconds" >"$out/done/$name.stopped"; fi
 }
 
 check() {
@@ -119,20 +123,39 @@ finds_gpu() {
   [[ $message == *none.yaml* ]]
 }
 
-# calibrate SECONDS WORDS...
-calibrate() {
-  local seconds=$1
-  (($(left) < seconds)) && seconds=$(left)
-  shift
-  ((seconds > 15)) || return 1
-  # What the last fit takes is not in the budget.
-  at_most "$seconds" "$program" calibrate --device cuda:0 -o "$profile" --resume --budget "$((seconds - 12))s" "$@" \
-    2>>"$out/log.txt"
+# Times of a GPU that computes something else are worth nothing: gpu-test.txt says what.
+computes() {
+  at_most 120 ./cuda_gpu_test >"$out/gpu-test.txt" 2>&1
+  local status=$?
+  ((status == 0 || status == 124)) || say "the GPU computes something else than the processor; see $out/gpu-test.txt"
+  return "$status"
 }
 
-# Done when nothing is left out for want of time.
+lines() { if [[ -e $1 ]]; then wc -l <"$1"; else echo 0; fi; }
+
+# calibrate SECONDS LAST WORDS...: what the last fit takes, LAST seconds at most, is not in the budget. A row that the
+# device was lost at is left out by the next call, which is made at once.
+calibrate() {
+  local end=$1 last=$2 status seconds lost=${profile%.yaml}.samples.csv.inflight before
+  (($(left) < end)) && end=$(left)
+  end=$((SECONDS + end))
+  shift 2
+  for (( ; ; )); do
+    seconds=$((end - SECONDS))
+    ((seconds > last + 3)) || return 1
+    before=$(lines "$lost")
+    at_most "$seconds" "$program" calibrate --device cuda:0 -o "$profile" --resume \
+      --budget "$((seconds - last))s" "$@" 2>>"$out/log.txt"
+    status=$?
+    ((status != 0 && status != 124 && status != 137 && $(lines "$lost") > before)) || return "$status"
+    say "the device was lost at a measurement, which is left out from now on"
+  done
+}
+
+# Done when nothing is left out for want of time. Its profile has some megabytes: that of the networks is kept.
 grid() {
-  calibrate 600 --networks resnet50:64,vgg16:32,alexnet:256 &&
+  [[ -e $out/gpu-networks.yaml ]] || cp "$profile" "$out/gpu-networks.yaml" || return 1
+  calibrate 600 60 --networks resnet50:64,vgg16:32,alexnet:256 &&
     grep 'left out for time$' "$out/log.txt" | tail -n 1 | grep -q '; 0 left out'
 }
 
@@ -227,18 +250,19 @@ if ! finds_gpu; then
 fi
 trap pack EXIT
 
-step transfers 60 calibrate 200 --networks resnet50:64 --no-grid
+[[ ! -x cuda_gpu_test ]] || step computes 20 computes
+step transfers 60 calibrate 200 12 --networks resnet50:64 --no-grid
 step resnet50 60 as_is resnet50
-step others 40 calibrate 100 --networks vgg16:32,alexnet:256 --no-grid
+step others 40 calibrate 100 12 --networks vgg16:32,alexnet:256 --no-grid
 step vgg16 60 as_is vgg16
 step alexnet 60 as_is alexnet
 step resnet50-emulated 60 emulated resnet50
 step vgg16-emulated 60 emulated vgg16
 step alexnet-emulated 60 emulated alexnet
 peers_where_torch_is
-step video 40 calibrate 100 --networks "$(scenario resnext101-3d)" --no-grid
+step video 40 calibrate 100 12 --networks "$(scenario resnext101-3d)" --no-grid
 step resnext101-3d 60 as_is resnext101-3d
 for network in resnet50 vgg16 alexnet; do step "$network-random" 120 random "$network"; done
-step grid 60 grid
+step grid 120 grid
 compare_peers
 [[ -e $profile && -e $out/validate-resnet50.csv ]]

@@ -41,21 +41,27 @@ bool Has(const std::vector<Known>& known, const Launch& launch) {
   return std::any_of(known.begin(), known.end(), [&](const Known& one) { return one.item.launch == launch; });
 }
 
+// What the profile says of the algorithm that plans take; nullopt: nothing.
+std::optional<Cost> ThenOf(const MeasuredLaunches& profile, Launch launch, const PaceOptions& options) {
+  launch.workspace = options.workspace;
+  if (options.algorithm) launch.algorithm = options.algorithm(launch);
+  return profile.Choose(launch).cost;
+}
+
 std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
-                                 MathMode math, Bytes workspace) {
+                                 MathMode math, const PaceOptions& options) {
   std::vector<Known> known;
   for (BenchItem& item : LaunchesOf(steps, others, math)) {
     if (Has(known, item.launch)) continue;
-    Launch launch = item.launch;
-    launch.workspace = workspace;
-    if (const std::optional<Cost> then = profile.Choose(launch).cost) known.push_back({std::move(item), *then});
+    const std::optional<Cost> then = ThenOf(profile, item.launch, options);
+    if (then) known.push_back({std::move(item), *then});
   }
   return known;
 }
 
 std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
-                                 Bytes workspace) {
-  const auto in = [&](MathMode math) { return KnownLaunches(profile, steps, others, math, workspace); };
+                                 const PaceOptions& options) {
+  const auto in = [&](MathMode math) { return KnownLaunches(profile, steps, others, math, options); };
   const MathMode math = steps.empty() ? MathMode::kFp32 : steps.front()->network.math;
   std::vector<Known> known = in(math);
   const auto products =
@@ -100,7 +106,7 @@ MeasuredPace MeasurePace(const Machine& profile, const Networks& steps, const Ne
                          const PaceOptions& options) {
   const MeasuredLaunches measured(profile.devices[0], profile.name);
   Ratios ratios;
-  for (const auto& [item, then] : KnownLaunches(measured, steps, others, options.workspace)) {
+  for (const auto& [item, then] : KnownLaunches(measured, steps, others, options)) {
     std::vector<double>& of_kind = ratios[IsProduct(item.launch.kind) ? 0 : 1];
     if (of_kind.size() >= options.launches) continue;
     const std::optional<double> now = TimeNow(item, then, target, options.loop);

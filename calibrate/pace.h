@@ -10,6 +10,8 @@
 #ifndef SPILLWAY_CALIBRATE_PACE_H_
 #define SPILLWAY_CALIBRATE_PACE_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,14 +25,18 @@ namespace spillway {
 struct PaceOptions {
   std::size_t launches = 16;                        // of products, and of others, at most
   Bytes workspace = CostOptions{}.workspace_limit;  // that plans grant
+  // That plans take for the launch, granted that workspace; 0, and empty: the fastest one measured.
+  std::function<std::int32_t(const Launch& launch)> algorithm{};
   LoopOptions loop{.target = 0.01, .time_limit = 60 * kMillisecond};
 };
 
 // Of the launches that the profile's first device holds measured times of, those that make most of a step, each by the
-// algorithm that a plan takes: the fastest within the workspace, else the one that wants least. Those of `steps`, which
-// the pace is wanted for, come first: their plans load the same code, and nothing else stays on the device. Those of
-// `others` make up for what the profile lacks. Products are timed in the math of the steps, which all have the same; in
-// fp32 where the profile holds fewer than six of those. What the target refuses is left out.
+// algorithm that a plan takes (a GPU's plans take one that repeats its bits where there is any, fast or not) and
+// against the profile's own time of that one; left out where the profile has none. Where nobody says which: the fastest
+// within the workspace, else the one that wants least. Launches of `steps`, which the pace is wanted for, come first:
+// their plans load the same code. Those of `others` make up for what the profile lacks; their code nobody else needs.
+// Products are timed in the math of the steps, which all have the same; in fp32 where the profile holds fewer than six
+// of those. What the target refuses is left out.
 //
 // Factors are medians of measured now / by the profile; their intervals are by ranks (95 %), as wide to both sides as
 // to the wider one. Where too few launches are left for an interval (fewer than six) the other group's stands for both

@@ -1,9 +1,9 @@
-# cmake -DPROGRAM= -DPLUGIN= (or empty) -DSOURCE= -DFOLDER= -P bundle.cmake: fills FOLDER with the program, its plugin,
-# the shared libraries of both that are not libc's, CUDA's or cuDNN's, their licences, the profiles, the scenarios,
+# cmake -DPROGRAMS= -DPLUGIN= (or empty) -DSOURCE= -DFOLDER= -P bundle.cmake: fills FOLDER with the programs, the plugin,
+# the shared libraries of all that are not libc's, CUDA's or cuDNN's, their licences, the profiles, the scenarios,
 # gpu-run.sh and torch_steps.py.
 set(outside "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|resolv|util|nsl)\\.so"
   "^lib(cuda|cudart|cudnn|cublas|cublasLt|nvrtc|nvidia)[^/]*\\.so")
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} MODULES ${PLUGIN}
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} MODULES ${PLUGIN}
   PRE_EXCLUDE_REGEXES ${outside}
   RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing)
 if(missing)
@@ -44,7 +44,7 @@ if(PLUGIN)
     "agreement of the CUDA toolkit:\nhttps://docs.nvidia.com/cuda/eula/. cuDNN and cuBLAS are not in this folder.\n")
 endif()
 file(WRITE ${FOLDER}/NOTICE "${notice}")
-file(COPY ${PROGRAM} ${PLUGIN} ${SOURCE}/LICENSE ${SOURCE}/README.md ${SOURCE}/scenarios DESTINATION ${FOLDER}
+file(COPY ${PROGRAMS} ${PLUGIN} ${SOURCE}/LICENSE ${SOURCE}/README.md ${SOURCE}/scenarios DESTINATION ${FOLDER}
   PATTERN "*.cc" EXCLUDE PATTERN "*.h" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
 file(COPY ${SOURCE}/hw DESTINATION ${FOLDER} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv")
 file(COPY ${SOURCE}/model/networks DESTINATION ${FOLDER}/model)  # scenarios refer to it

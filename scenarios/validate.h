@@ -48,7 +48,7 @@ using DeviceMaker = std::function<OpenDevice(const Network& network, const Machi
 struct PaceBench {
   std::unique_ptr<BenchTarget> target;
   std::vector<std::shared_ptr<const BenchNetwork>> networks{};
-  PaceOptions options{};  // but for the workspace, which is the scenario's
+  PaceOptions options{};  // but for the workspace and the algorithms, which are the scenario's
   // Of a device with memory of its own: bytes in use now, by whomever; -1: it has none.
   std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
 };

@@ -38,7 +38,9 @@ std::vector<std::shared_ptr<const BenchNetwork>> NetworksOf(const PreparedRun& r
 }
 
 FoundPace PaceBy(PaceBench bench, const PreparedRun& run, const PreparedMachine& machine) {
-  bench.options.workspace = machine.costs->options().workspace_limit;
+  const CostModel& costs = *machine.costs;
+  bench.options.workspace = costs.options().workspace_limit;
+  bench.options.algorithm = [&costs](const Launch& launch) { return costs.Kernel(launch).algorithm; };
   const Bytes before = bench.device_bytes();
   FoundPace found;
   found.pace = MeasurePace(machine.machine, NetworksOf(run), bench.networks, *bench.target, bench.options);
@@ -112,9 +114,8 @@ std::vector<std::string> DeviceAsFound::LeftNotes() const {
   for (const auto& [profile, found] : paces_) {
     if (found.left == 0) continue;
     notes.push_back(
-        fmt::format("{}: timing launches again left {} of the device's memory in use, code of kernels: "
-                    "measured_device_bytes has it, "
-                    "whether plans use it or not",
+        fmt::format("{}: timing launches again left {} of the device's memory in use, probably code of kernels: "
+                    "measured_device_bytes has it, whether plans use it or not",
                     profile, FormatBytes(found.left)));
   }
   return notes;

@@ -16,7 +16,7 @@ namespace spillway {
 
 struct FoundPace {
   MeasuredPace pace;
-  Bytes left = 0;  // of the device's memory, in use since: code that was loaded to time launches again
+  Bytes left = 0;  // of the device's memory, in use since: most likely code that was loaded to time launches
 };
 
 // Changes the machines of `run`: their links, and their costs. Machines of one profile are one device.

@@ -93,6 +93,7 @@ class ProfileWriter : public BenchWatcher {
       : command_(command),
         facts_(std::move(facts)),
         journal_(journal),
+        written_(journal.samples().size()),
         budget_(budget),
         clock_(clock),
         begin_(clock.Now()),
@@ -111,6 +112,7 @@ class ProfileWriter : public BenchWatcher {
   const Command& command_;
   BenchFacts facts_;
   const BenchJournal& journal_;
+  std::size_t written_ = 0;  // rows of the journal that are in the profile, or were there when this run began
   Nanos budget_;
   const Clock& clock_;
   Nanos begin_;
@@ -126,14 +128,16 @@ void ProfileWriter::Progress(const BenchItem& item, std::size_t done, std::size_
                << std::flush;
 }
 
+// A long journal is resumed for one group's sake: fitting it anew after each of the others would take most of the time.
 void ProfileWriter::GroupDone(BenchGroup group) {
-  if (group != BenchGroup::kAgain)
+  if (group != BenchGroup::kAgain && journal_.samples().size() > written_)
     Write({fmt::format("the calibration was cut off after '{}'", BenchGroupName(group))}, 0);
 }
 
 void ProfileWriter::Write(const std::vector<std::string>& notes, int folds) {
   BenchFacts facts = facts_;
   facts.notes = notes;
+  written_ = journal_.samples().size();
   WriteFile(command_.out, kHeader + MachineToYaml(MachineOfBench(journal_.samples(), facts, folds)));
 }
 

@@ -85,13 +85,9 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
   PreparedRun run = PrepareValidation(host, command);
   WarnOfChanges(run, host, console);
   const bool table = command.format == "table";
-  std::optional<ResultFolder> folder;
+  const ResultFolder folder(command.out);
   std::optional<Progress> progress;
-  const ValidateWatcher watcher{.begin =
-                                    [&](std::size_t sessions) {
-                                      folder.emplace(command.out);
-                                      progress.emplace(console, "session", sessions);
-                                    },
+  const ValidateWatcher watcher{.begin = [&](std::size_t sessions) { progress.emplace(console, "session", sessions); },
                                 .session = [&] { progress->Step(); },
                                 .case_done =
                                     [&](const ValidationSet& set, std::size_t index) {

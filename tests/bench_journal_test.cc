@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
+#include "calibrate/bench/refused.h"
 #include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "tests/bench_samples.h"
@@ -151,6 +153,58 @@ TEST_CASE("notes hold the round, flags and the load") {
   CHECK(HasFlag(sample, "noisy"));
   CHECK_FALSE(HasFlag(sample, "nois"));
   CHECK_FALSE(HasFlag(sample, "round 12"));
+}
+
+TEST_CASE("what was refused is read again with its message, and told once; a torn line costs itself alone") {
+  const TemporaryFolder folder("refused");
+  const std::string path = folder.Path("a.refused");
+  CHECK_FALSE(BenchRefused(path).Has(ReluSample(1, 1)));
+  {
+    BenchRefused refused(path);
+    refused.Add(ReluSample(1, 1), "first\nof\ttwo lines");
+    refused.Add(ReluSample(2, 1), "second");
+    refused.Add(ReluSample(1, 1, 3), "not again");
+    std::vector<std::string> messages;
+    CHECK(refused.Tell(ReluSample(1, 1), &messages));
+    CHECK(messages.empty());  // told when it was added
+  }
+  const std::string whole = folder.Read("a.refused");
+  CHECK(std::count(whole.begin(), whole.end(), '\n') == 2);
+  BenchRefused again(path);
+  std::vector<std::string> messages;
+  for (const int round : {1, 2}) {
+    CHECK(again.Tell(ReluSample(1, 9, round), &messages));
+    CHECK(again.Tell(ReluSample(2, 9, round), &messages));
+    CHECK_FALSE(again.Tell(ReluSample(3, 9, round), &messages));
+  }
+  CHECK(messages == std::vector<std::string>{"first of two lines", "second"});
+  for (std::size_t size = whole.find('\n') + 1; size < whole.size(); size += 5) {
+    INFO(size);
+    folder.Write("a.refused", whole.substr(0, size));
+    BenchRefused(path).Add(ReluSample(7, 1), "third");
+    const BenchRefused torn(path);
+    CHECK(torn.Has(ReluSample(1, 1)));
+    CHECK(torn.Has(ReluSample(7, 1)));
+    CHECK(torn.Has(ReluSample(2, 1)) == (size > whole.rfind('\t')));
+  }
+}
+
+TEST_CASE("a journal that is begun anew forgets what was refused before, one that goes on does not") {
+  const TemporaryFolder folder("anew");
+  const std::string path = folder.Path("a.samples.csv");
+  for (const bool resumed : {false, true}) {
+    INFO(resumed);
+    folder.Write("a.samples.csv.refused", "x\ty\n");
+    {
+      BenchJournal journal(path);
+      resumed ? journal.Resume(MadeUpIdentity()) : journal.Create();
+    }
+    CHECK_FALSE(std::filesystem::exists(RefusedPath(path)));
+    folder.Write("a.samples.csv.refused", "x\ty\n");
+    BenchJournal(path).Resume(MadeUpIdentity());
+    CHECK(std::filesystem::exists(RefusedPath(path)));
+    std::filesystem::remove(path);
+  }
 }
 
 }  // namespace spillway

@@ -7,14 +7,18 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "calibrate/bench/journal.h"
 #include "calibrate/cpu/pin.h"
 #include "calibrate/sample/file.h"
 #include "hw/machine.h"
+#include "scenarios/devices.h"
 #include "sim/random.h"
+#include "tests/bench_samples.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
@@ -145,6 +149,80 @@ TEST_CASE("a budget ends a calibration, and the profile says what is missing") {
   const auto says_it = [](const std::string& note) { return Contains(note, "the budget left out"); };
   CHECK(std::count_if(machine.notes.begin(), machine.notes.end(), says_it) == 1);
   CHECK(machine.devices[0].source.kind == Source::Kind::kAssumed);
+}
+
+namespace {
+
+// Times are made up. Keeps what the profile held when a kernel was asked for first.
+class Looking : public BenchTarget {
+ public:
+  Looking(std::string profile, std::string* seen) : profile_(std::move(profile)), seen_(seen) {}
+  Sample Identity() const override { return MadeUpIdentity(); }
+  std::vector<BenchVariant> Variants(const BenchItem& /*item*/) override {
+    std::ostringstream text;
+    text << std::ifstream(profile_).rdbuf();
+    if (seen_->empty()) *seen_ = text.str();
+    return {{}};
+  }
+  LoopResult Measure(const BenchItem& item, const BenchVariant& /*variant*/, const LoopOptions& /*options*/) override {
+    LoopResult result;
+    const Work work = item.kind == BenchItem::Kind::kKernel ? CountWork(item.launch) : Work{};
+    result.median = 1000 + work.flops / 10 + static_cast<double>(work.bytes) + static_cast<double>(item.bytes) / 8;
+    result.p10 = result.p90 = result.median;
+    result.timings = result.runs = 1;
+    return result;
+  }
+
+ private:
+  std::string profile_;
+  std::string* seen_;
+};
+
+class StandingClock : public Clock {
+ public:
+  Nanos Now() const override { return 0; }
+};
+
+// What the profile held after copies and host calls, which come before kernels.
+std::string BeforeKernels(const TemporaryFolder& folder) {
+  std::string seen;
+  const auto open = [&](const CalibrateRequest& /*request*/, const Clock& /*clock*/) {
+    const auto network = MakeBenchNetwork("cifar-resnet20", BuildZooNetwork("cifar-resnet20", {.batch = 2}), {});
+    CalibrateSetup setup;
+    setup.plan = MakeBenchPlan({network}, {}, {.quick = true});
+    setup.facts.device = "cpu0";
+    setup.facts.description = setup.facts.software = setup.facts.measured = "made up";
+    setup.facts.cache = kMiB;
+    setup.facts.memory = kGiB;
+    setup.target = std::make_unique<Looking>(folder.Path("mine.yaml"), &seen);
+    return setup;
+  };
+  Command command;
+  command.out = folder.Path("mine.yaml");
+  command.resume = true;
+  std::ostringstream out, err;
+  Console console{out, err};
+  const StandingClock clock;
+  CHECK(CalibrateWith(open, command, clock, console) == kExitDone);
+  CHECK(LoadMachine(folder.Path("mine.yaml")).name == "mine");  // at the end, whatever was there
+  CHECK_FALSE(Contains(folder.Read("mine.yaml"), "cut off"));
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("the profile is written after a group only where that measured something") {
+  const TemporaryFolder folder("written");
+  CHECK(Contains(BeforeKernels(folder), "cut off after 'host'"));
+  folder.Write("mine.yaml", "as it was");
+  CHECK(BeforeKernels(folder) == "as it was");
+  // Copies are missing, host calls are there.
+  std::string text = SampleHeader();
+  for (const Sample& sample : ParseRows(folder.Read("mine.samples.csv"), "mine.samples.csv").samples) {
+    if (sample.what != SampleKind::kCopy) text += SampleLine(sample);
+  }
+  folder.Write("mine.samples.csv", text);
+  CHECK(Contains(BeforeKernels(folder), "cut off after 'copies'"));
 }
 
 TEST_CASE("mistakes on the command line") {

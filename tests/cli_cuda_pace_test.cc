@@ -44,6 +44,31 @@ TEST_CASE("a GPU that is slower than when it was calibrated, by an emulated bala
   now.CheckClean();
 }
 
+TEST_CASE("a GPU's pace is that of the algorithms which its plans are offered, not of faster ones that vary") {
+  const std::set<std::int32_t> varying = {3, 8};  // of each pass one that the stand-in has
+  const GpuFolder f;
+  const auto options = [&](double usual_pace, double varying_pace) {
+    StandInOptions slow = SlowGpu();
+    slow.varying = varying;
+    slow.kernel_time = [=, usual = slow.kernel_time](const OpCall& call) {
+      const bool varies = call.launch.kind == OpKind::kConvolution && varying.contains(call.launch.algorithm);
+      return (varies ? varying_pace : usual_pace) * usual(call);
+    };
+    return slow;
+  };
+  Gpu then(options(1, 0.5));
+  REQUIRE(then.Calibrate(CalibrateWords(f)).status == kExitDone);
+  Gpu now(options(1.5, 4));
+  const Outcome outcome =
+      now.Validate({ScenarioIn(f, ""), "--steps", "5", "--strategies", "recompute-all", "--format", "csv"});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.status == kExitDone);
+  const auto rows = RowsOf(outcome.out);
+  REQUIRE(!rows.empty());
+  CHECK(std::stod(rows.back().at("products_pace")) == Approx(1.5).epsilon(0.002));
+  CHECK(std::abs(std::stod(rows.back().at("error"))) < 0.05);
+}
+
 TEST_CASE("code that timing launches again loads is what plans load, and told") {
   constexpr Bytes kCode = 64 * kKiB;
   const GpuFolder f;
@@ -66,7 +91,8 @@ TEST_CASE("code that timing launches again loads is what plans load, and told") 
   CHECK(plain > bare + 10 * kCode);   // so that there is something to see
   CHECK(paced == plain + 2 * kCode);  // the first ops of both libraries, which the profile's reserve is measured with
   CHECK_THAT(validate(kCode, Gpu::Pace::kMeasured, "table").out,
-             Catch::Contains("timing launches again left 1.05 MB of the device's memory in use"));  // sixteen of them
+             Catch::Contains("timing launches again left 1.05 MB of the device's memory in use, probably code of "
+                             "kernels: "));  // sixteen of them
   CHECK_THAT(validate(0, Gpu::Pace::kMeasured, "table").out, !Catch::Contains("timing launches again"));
 }
 

@@ -159,6 +159,18 @@ TEST_CASE("an op that the device does not compute ends the validation before any
   CHECK(reality.rates.empty());
 }
 
+TEST_CASE("results that have nowhere to go are refused before the device is asked anything") {
+  const ValidateFolder f;
+  bool asked = false;
+  const auto ask = [&asked](const Launch&) {
+    asked = true;
+    return std::vector<OfferedAlgorithm>{{1, 0}};
+  };
+  CHECK_THROWS_WITH(f.Run(kLimit, {"--out", f.folder().Write("file", "")}, nullptr, ask),
+                    Catch::StartsWith("cannot write '"));
+  CHECK_FALSE(asked);
+}
+
 TEST_CASE("pools cannot be validated, nor profiles of other devices") {
   const ValidateFolder f;
   CHECK_THROWS_WITH(f.Run("memory: 5 MB\nruntime: pooch\n"), Catch::Contains("only arenas can be validated"));

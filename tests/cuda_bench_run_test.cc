@@ -7,6 +7,7 @@
 #include <set>
 
 #include "calibrate/bench/inflight.h"
+#include "calibrate/bench/refused.h"
 #include "calibrate/cuda/bench_plan.h"
 #include "calibrate/sample/file.h"
 #include "hw/document.h"
@@ -119,6 +120,23 @@ TEST_CASE("an algorithm that fails at run time is left out by name, and the cali
   CHECK_THAT(report.refused[0], Catch::Contains("the call fails"));
   CHECK(report.measured > 100);
   bench.CheckClean();
+}
+
+TEST_CASE("what the device refuses is remembered beside the journal, what it has no room for is not") {
+  for (const What what : {What::kLaunch, What::kMalloc}) {
+    const TemporaryFolder folder("cuda_bench_refused");
+    const std::string path = folder.Path("x.samples.csv");
+    StandInOptions options = UsualStandIn();
+    options.fault = {what, what == What::kLaunch ? 400U : 20U};
+    CudaBench bench(options);
+    BenchJournal journal(path);
+    journal.Create();
+    CHECK(RunIt(*bench.target, *bench.cuda, journal).refused.size() == 1);
+    CHECK(std::filesystem::exists(RefusedPath(path)) == (what == What::kLaunch));
+    bench.CheckClean();
+  }
+  CudaBench bench;
+  CHECK_THROWS_AS(bench.Measure(CopyItem("pinned", "d2d", 1000 * kGiB)), NoRoom);
 }
 
 namespace {

@@ -24,7 +24,11 @@ if [[ $1 == --version ]]; then echo pretended; exit; fi
 if [[ -n ${NEEDS:-} && :${LD_LIBRARY_PATH:-}: != *:$NEEDS:* ]]; then echo "libcudnn.so.9: cannot open shared object"; exit 2; fi
 if [[ "$*" == *none.yaml* ]]; then echo "none.yaml: no such file"; exit 2; fi
 echo "${NVIDIA_TF32_OVERRIDE:-as it is}: $*" >>"$CALLS"
-if [[ $1 == calibrate ]]; then echo "gpu.samples.csv: 9 samples measured; ${LEFT:-0} left out for time" >&2; fi
+if [[ $1 == calibrate ]]; then
+  echo "gpu.samples.csv: 9 samples measured; ${LEFT:-0} left out for time" >&2
+  if [[ -n ${LOST:-} && ! -e $LOST ]]; then echo key >"$LOST"; exit 2; fi
+  if [[ -n ${REFUSED:-} ]]; then exit 2; fi
+fi
 while (($# > 0)); do
   case $1 in
     -o) echo profile >"$2" ;;
@@ -67,6 +71,8 @@ check "without PyTorch it is left out" says 'peers: left out, python3 has no tor
 check "and not asked for" test ! -s "$PEERS"
 check "the stopped step is told" says 'vgg16: not done (status 124)'
 check "in order" test "$(grep -c . "$CALLS")" = 14
+check "the grid is last" grep -q 'calibrate .*--networks resnet50:64,vgg16:32,alexnet:256$' <(tail -1 "$CALLS")
+check "the profile of the networks is kept" test -s "$folder/out/gpu-networks.yaml"
 check "kernels of the video network before it is validated" grep -q -A1 \
   'calibrate .*--networks scenarios/validate-cuda-resnext101-3d.yaml --no-grid' "$CALLS"
 check "which is validated as it is" grep -q 'validate .*/out/resnext101-3d.yaml .*--out .*/validate-resnext101-3d$' "$CALLS"
@@ -91,6 +97,31 @@ LEFT=0
 check "the rest" run out 500
 check "is measured in the next call" test "$(grep -c 'calibrate .*--networks resnet50:64,vgg16:32,alexnet:256$' "$CALLS")" = 2
 check "and the grid is done" test -e "$folder/out/done/grid"
+
+# A measurement that the device is lost at is left out at once; what fails for other reasons is not tried again.
+rm "$folder/out/done/grid"
+: >"$CALLS"
+check "the device is lost once" env LOST="$folder/out/gpu.samples.csv.inflight" bash -c \
+  "cd $folder && bash $bundle/calibrate/gpu-run.sh out 500 2>$folder/err"
+check "which is said" says 'the device was lost at a measurement'
+check "and gone on from" test "$(grep -c calibrate "$CALLS")" = 2
+check "to the end" test -e "$folder/out/done/grid"
+rm "$folder/out/done/grid"
+: >"$CALLS"
+check "another failure" env REFUSED=1 bash -c "cd $folder && bash $bundle/calibrate/gpu-run.sh out 500 2>$folder/err"
+check "is not tried again" test "$(grep -c calibrate "$CALLS")" = 1
+touch "$folder/out/done/grid"
+
+# Where the folder has the test of what a GPU computes, that comes first; a GPU that computes something else is told.
+printf '#!/bin/sh\necho compared\nexit "${DIFFERS:-0}"\n' >"$bundle/cuda_gpu_test"
+chmod +x "$bundle/cuda_gpu_test"
+check "something else is computed" env DIFFERS=1 bash -c "cd $folder && bash $bundle/calibrate/gpu-run.sh out 500 2>$folder/err"
+check "which is said" says 'computes something else than the processor'
+check "and it is not done" test ! -e "$folder/out/done/computes"
+check "the right thing is" run out 500
+check "and what was compared is kept" grep -q '^compared$' "$folder/out/gpu-test.txt"
+check "once" test -e "$folder/out/done/computes"
+rm "$bundle/cuda_gpu_test"
 
 # PyTorch's steps: what the scenarios train, with their limits and without any; until none is missing.
 export TORCH=1 MISSING=1

@@ -89,6 +89,37 @@ TEST_CASE("by the algorithm that plans take: the fastest within the workspace, e
   CHECK(algorithms(kMiB - 1) == std::set<std::string>{"direct"});
 }
 
+TEST_CASE("by the algorithm that it is told, against the profile's time of that one") {
+  const Networks networks = OneNetwork();
+  Machine profile = ProfileOf(networks);
+  const std::vector<MeasuredOp> slower = profile.devices[0].measured;
+  for (MeasuredOp op : slower) {
+    if (op.op != "convolution") continue;
+    op.algorithm = "gemm";
+    op.time /= 2;
+    profile.devices[0].measured.push_back(op);
+  }
+  const auto pace_by = [&](const std::string& told) {
+    const auto number = [&told](const Launch& launch) {
+      return launch.kind == OpKind::kConvolution ? AlgorithmByName(launch.kind, launch.pass, told) : 0;
+    };
+    PaceOptions options;
+    options.algorithm = [&](const Launch& launch) {
+      CHECK(launch.workspace == options.workspace);
+      return number(launch);
+    };
+    PacedTarget target(profile, [](const Launch&) { return 1.25; });
+    const MeasuredPace pace = MeasurePace(profile, networks, {}, target, options);
+    for (const Launch& launch : target.measured) CHECK(launch.algorithm == number(launch));
+    return pace.products;
+  };
+  for (const std::string told : {"direct", "gemm"}) {
+    CHECK(pace_by(told).factor == Approx(1.25));
+    CHECK(pace_by(told).launches == 16);
+  }
+  CHECK(pace_by("winograd").launches < 6);  // which the profile has no time of: linear ops alone
+}
+
 TEST_CASE("launches of the steps come first; those of others make up for what the profile lacks") {
   const Networks steps = OneNetwork();
   const Networks others = {MakeBenchNetwork("other", BuildZooNetwork("cifar-resnet20", {.batch = 64}), StepOptions{})};

@@ -12,17 +12,6 @@
 #include "hw/document.h"
 
 namespace spillway {
-namespace {
-
-// A row without its line feed.
-std::string LineOf(const Sample& sample) {
-  std::string line = BenchKey(sample);
-  while (!line.empty() && line.back() == '\n') line.pop_back();
-  return line;
-}
-
-}  // namespace
-
 std::string InflightPath(const std::string& journal) { return journal.empty() ? "" : journal + ".inflight"; }
 
 BenchInflight::BenchInflight(std::string path) : path_(std::move(path)) {
@@ -35,10 +24,10 @@ BenchInflight::BenchInflight(std::string path) : path_(std::move(path)) {
 }
 
 bool BenchInflight::Skips(const Sample& sample) const {
-  return !left_.empty() && std::find(left_.begin(), left_.end(), LineOf(sample)) != left_.end();
+  return !left_.empty() && std::find(left_.begin(), left_.end(), BenchKeyLine(sample)) != left_.end();
 }
 
-void BenchInflight::Begin(const Sample& sample) { Write(LineOf(sample)); }
+void BenchInflight::Begin(const Sample& sample) { Write(BenchKeyLine(sample)); }
 void BenchInflight::End() { Write(""); }
 
 void BenchInflight::Write(const std::string& last) const {

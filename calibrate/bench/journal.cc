@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "calibrate/bench/inflight.h"
+#include "calibrate/bench/refused.h"
 #include "calibrate/csv.h"
 #include "calibrate/sample/file.h"
 #include "hw/document.h"
@@ -97,6 +98,12 @@ std::string BenchKey(const Sample& sample) {
   return SampleLine(bare);
 }
 
+std::string BenchKeyLine(const Sample& sample) {
+  std::string line = BenchKey(sample);
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  return line;
+}
+
 void BenchJournal::Open(bool with_header) {
   if (path_.empty()) return;
   std::error_code ignored;
@@ -105,6 +112,12 @@ void BenchJournal::Open(bool with_header) {
   file_.open(path_, std::ios::binary | std::ios::app);
   if (with_header) file_ << SampleHeader() << std::flush;
   if (!file_) CannotWrite(path_);
+}
+
+void BenchJournal::Begin() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove(RefusedPath(path_), ignored);  // of a journal that was removed
+  Open(true);
 }
 
 // What a path leads nowhere for, its length among it, the attempt to open it tells.
@@ -117,12 +130,12 @@ void BenchJournal::Create() {
         path_));
   }
   if (!path_.empty()) fs::remove(InflightPath(path_), ignored);  // of a journal that was removed
-  Open(true);
+  Begin();
 }
 
 void BenchJournal::Resume(const Sample& identity) {
   std::error_code ignored;
-  if (path_.empty() || !fs::exists(path_, ignored)) return Open(true);
+  if (path_.empty() || !fs::exists(path_, ignored)) return Begin();
   const std::string text = LoadCsvText(path_).text;
   const std::string whole = WholeLines(text);
   if (whole.empty()) {  // killed before the first line was complete

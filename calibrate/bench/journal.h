@@ -29,13 +29,14 @@ bool HasFlag(const Sample& sample, const std::string& flag);
 
 // What tells two measurements apart; results do not matter.
 std::string BenchKey(const Sample& sample);
+std::string BenchKeyLine(const Sample& sample);  // without its line feed
 
 class BenchJournal {
  public:
   // `path`: "" keeps the rows in memory only.
   explicit BenchJournal(std::string path) : path_(std::move(path)) {}
 
-  // Reads what an earlier run left and cuts a torn last line off; without a file nothing happens. `identity`: device,
+  // Reads what an earlier run left and cuts a torn last line off; without a file it begins one. `identity`: device,
   // host, driver, CUDA and cuDNN of the rows that this run would write; any other is a UserError that says what differs, as is a
   // file with other columns, or one that cannot be read, cut or written.
   void Resume(const Sample& identity);
@@ -52,6 +53,7 @@ class BenchJournal {
   const std::string& path() const { return path_; }
 
  private:
+  void Begin();
   void Open(bool with_header);
   void Take(Sample sample);
   std::string path_;

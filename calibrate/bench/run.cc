@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <type_traits>
 
 #include "calibrate/bench/guard.h"
 #include "calibrate/bench/inflight.h"
+#include "calibrate/bench/refused.h"
 #include "calibrate/bench/row.h"
 #include "hw/document.h"
 #include "model/kernel_form.h"
@@ -27,6 +29,7 @@ class Runner {
         journal_(journal),
         watcher_(watcher),
         inflight_(target.MayHang() ? InflightPath(journal.path()) : ""),
+        refused_(RefusedPath(journal.path())),
         begin_(clock.Now()) {}
   BenchReport Run();
 
@@ -35,11 +38,17 @@ class Runner {
   void Carry(const BenchItem& item);
   void CarryKernel(const BenchItem& item);
   void CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants);
-  std::vector<BenchVariant> VariantsOf(const BenchItem& item);
-  std::optional<LoopResult> Measured(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
+  std::vector<BenchVariant> VariantsOf(const BenchItem& item) {
+    return Judged(item, Alone(item, {}), [&] { return target_.Variants(item); });
+  }
+  // What `call` returns; nothing: the device refuses it, which is noted.
+  template <typename Call>
+  std::invoke_result_t<Call> Judged(const BenchItem& item, const Sample& row, const Call& call);
   // Notes once that an earlier run ended with it.
   void Skip(const BenchItem& item, const Sample& sample);
-  // False: the journal has it. What the device refuses is noted and nothing is thrown.
+  // Now or by an earlier run, which is noted once.
+  bool WasRefused(const BenchItem& item, const BenchVariant& variant);
+  // False: it is known. What the device refuses is noted and nothing is thrown.
   bool Take(const BenchItem& item, const BenchVariant& variant, double best);
   void Keep(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, Sample sample);
   bool Stopped();
@@ -47,6 +56,7 @@ class Runner {
   bool Known(const BenchItem& item);
   bool LateFor(BenchGroup group) const;
   Sample Bare(const BenchItem& item, const BenchVariant& variant) const { return BareRow(target_, item, variant); }
+  Sample Alone(BenchItem item, const BenchVariant& variant) const;  // a kernel's row without copies beside it
   double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
   std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
   void FindNoisy();
@@ -61,6 +71,7 @@ class Runner {
   BenchJournal& journal_;
   BenchWatcher& watcher_;
   BenchInflight inflight_;
+  BenchRefused refused_;
   std::set<std::string> skipped_;
   std::vector<Launch> noisy_;  // of the first round, algorithm 0
   Nanos begin_;
@@ -83,9 +94,26 @@ void Runner::Skip(const BenchItem& item, const Sample& sample) {
                   algorithm, item.from == nullptr ? "" : " of " + item.from->name, inflight_.path()));
 }
 
+bool Runner::WasRefused(const BenchItem& item, const BenchVariant& variant) {
+  return refused_.Tell(Alone(item, variant), &report_.refused) || refused_.Tell(Bare(item, variant), &report_.refused);
+}
+
+template <typename Call>
+std::invoke_result_t<Call> Runner::Judged(const BenchItem& item, const Sample& row, const Call& call) {
+  return GuardBench(item, [&]() -> std::invoke_result_t<Call> {
+    try {
+      return call();
+    } catch (const UserError& error) {
+      report_.refused.emplace_back(error.what());
+      if (dynamic_cast<const NoRoom*>(&error) == nullptr) refused_.Add(row, error.what());
+    }
+    return {};
+  });
+}
+
 bool Runner::Take(const BenchItem& item, const BenchVariant& variant, double best) {
   Sample sample = Bare(item, variant);
-  if (journal_.Has(sample, item.round)) return false;
+  if (journal_.Has(sample, item.round) || WasRefused(item, variant)) return false;
   if (inflight_.Skips(sample)) {
     Skip(item, sample);
     return true;
@@ -93,16 +121,19 @@ bool Runner::Take(const BenchItem& item, const BenchVariant& variant, double bes
   LoopOptions loop = options_.loop;
   if (best > 0) loop.hopeless = best * options_.hopeless;
   inflight_.Begin(sample);
-  std::optional<LoopResult> result = GuardBench(item, [&] { return Measured(item, variant, loop); });
+  const auto result = Judged(item, sample, [&] { return std::optional(target_.Measure(item, variant, loop)); });
   inflight_.End();
   if (result) Keep(item, variant, *result, std::move(sample));
   return true;
 }
 
+Sample Runner::Alone(BenchItem item, const BenchVariant& variant) const {
+  if (item.kind == BenchItem::Kind::kKernel) item.contention = "none";
+  return Bare(item, variant);
+}
+
 double Runner::FirstTime(const BenchItem& item, const BenchVariant& variant) const {
-  BenchItem alone = item;
-  alone.contention = "none";
-  const Sample* const sample = journal_.Find(Bare(alone, variant), 1);
+  const Sample* const sample = journal_.Find(Alone(item, variant), 1);
   return sample == nullptr ? 0 : 1000 * sample->microseconds;
 }
 
@@ -139,33 +170,12 @@ void Runner::CarryVariants(const BenchItem& item, const std::vector<BenchVariant
 }
 
 void Runner::CarryKernel(const BenchItem& item) {
-  const std::vector<BenchVariant> variants = GuardBench(item, [&] { return VariantsOf(item); });
+  const std::vector<BenchVariant> variants = VariantsOf(item);
   if (!variants.empty()) CarryVariants(item, WorthWhile(item, variants));
 }
 
-// Empty: the device cannot run the launch, which is noted.
-std::vector<BenchVariant> Runner::VariantsOf(const BenchItem& item) {
-  try {
-    return target_.Variants(item);
-  } catch (const UserError& error) {
-    report_.refused.emplace_back(error.what());
-  }
-  return {};
-}
-
-// nullopt: the device refuses it, which is noted.
-std::optional<LoopResult> Runner::Measured(const BenchItem& item, const BenchVariant& variant,
-                                           const LoopOptions& options) {
-  try {
-    return target_.Measure(item, variant, options);
-  } catch (const UserError& error) {
-    report_.refused.emplace_back(error.what());
-  }
-  return std::nullopt;
-}
-
 void Runner::Carry(const BenchItem& item) {
-  if (item.kind == BenchItem::Kind::kKernel) return CarryKernel(item);
+  if (item.kind == BenchItem::Kind::kKernel && !WasRefused(item, {})) return CarryKernel(item);
   if (!Take(item, {}, 0)) ++report_.known;
 }
 
@@ -217,12 +227,14 @@ void Runner::RearrangeAgain(std::size_t begin) {
   items_.insert(items_.end(), last.begin(), last.end());
 }
 
-// Whether there is a row of it, by any algorithm.
+// Whether there is a row of it, or it was refused, by any algorithm.
 bool Runner::InJournal(const BenchItem& item) const {
   const bool kernel = item.kind == BenchItem::Kind::kKernel;
   const std::size_t algorithms = kernel ? AlgorithmNames(item.launch.kind, item.launch.pass).size() : 0;
   for (std::size_t algorithm = 0; algorithm <= algorithms; ++algorithm) {
-    if (journal_.Has(Bare(item, {.algorithm = static_cast<std::int32_t>(algorithm)}), item.round)) return true;
+    const BenchVariant variant{.algorithm = static_cast<std::int32_t>(algorithm)};
+    if (journal_.Has(Bare(item, variant), item.round)) return true;
+    if (refused_.Has(Alone(item, variant)) || refused_.Has(Bare(item, variant))) return true;
   }
   return false;
 }
@@ -231,10 +243,14 @@ bool Runner::InJournal(const BenchItem& item) const {
 // there are costs the library a while, and is asked for only then.
 bool Runner::Known(const BenchItem& item) {
   if (!InJournal(item)) return false;
-  if (item.kind != BenchItem::Kind::kKernel) return true;
-  const std::vector<BenchVariant> variants = WorthWhile(item, GuardBench(item, [&] { return VariantsOf(item); }));
-  return std::all_of(variants.begin(), variants.end(),
-                     [&](const BenchVariant& v) { return journal_.Has(Bare(item, v), item.round); });
+  if (WasRefused(item, {}) || item.kind != BenchItem::Kind::kKernel) return true;
+  const std::vector<BenchVariant> variants = VariantsOf(item);
+  const auto refused = [&](const BenchVariant& v) { return WasRefused(item, v); };
+  if (std::all_of(variants.begin(), variants.end(), refused)) return true;
+  const std::vector<BenchVariant> worth = WorthWhile(item, variants);  // none: the first look is missing
+  return !worth.empty() && std::all_of(worth.begin(), worth.end(), [&](const BenchVariant& v) {
+    return journal_.Has(Bare(item, v), item.round) || refused(v);
+  });
 }
 
 void Runner::RunGroup(std::size_t begin, std::size_t end) {

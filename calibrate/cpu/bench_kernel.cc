@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "calibrate/bench/refused.h"
+
 namespace spillway {
 namespace {
 
@@ -62,8 +64,8 @@ void KernelSubject::LayOut(BenchProtocol protocol) {
   }
   const Bytes available = AvailableMemory();
   if (available >= 0 && set_bytes_ > available / 2) {
-    throw UserError(node_.name + " of " + network_.name + ": its operands take " + FormatBytes(set_bytes_) +
-                    ", too much of the " + FormatBytes(available) + " that this machine has to spare");
+    throw NoRoom(node_.name + " of " + network_.name + ": its operands take " + FormatBytes(set_bytes_) +
+                 ", too much of the " + FormatBytes(available) + " that this machine has to spare");
   }
   ring_ = memory_.Ring(std::max(memory_.RingBytes(), set_bytes_ * sets_));
   // The op before wrote last what is freshest.

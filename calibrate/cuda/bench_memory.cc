@@ -8,7 +8,7 @@
 #include <span>
 
 #include "calibrate/bench/operands.h"
-#include "hw/document.h"
+#include "calibrate/bench/refused.h"
 
 namespace spillway {
 namespace {
@@ -36,8 +36,8 @@ void CudaBlock::CheckRoom(Bytes bytes) {
   const Bytes free = calls_.Memory().free;
   const double share = place_ == CudaPlace::kManaged ? kManagedOfFree : kOfFree;
   if (static_cast<double>(bytes) <= share * static_cast<double>(free)) return;
-  throw UserError(fmt::format("{} of {} memory are too much of the {} that the device has to spare", FormatBytes(bytes),
-                              place_ == CudaPlace::kManaged ? "managed" : "device", FormatBytes(free)));
+  throw NoRoom(fmt::format("{} of {} memory are too much of the {} that the device has to spare", FormatBytes(bytes),
+                           place_ == CudaPlace::kManaged ? "managed" : "device", FormatBytes(free)));
 }
 
 std::byte* CudaBlock::AtLeast(Bytes bytes) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "calibrate/bench/refused.h"
 #include "calibrate/cuda/bench_beyond.h"
-#include "hw/document.h"
 
 namespace spillway {
 namespace {
@@ -32,8 +32,8 @@ CudaPeerSubject::~CudaPeerSubject() { timer_.Drain(); }
 OwnedMemoryOn CudaPeerSubject::Take(int device) {
   const Bytes bytes = step_ * places_, free = calls_.MemoryOf(device).free;
   if (static_cast<double>(bytes) > kOfFree * static_cast<double>(free)) {
-    throw UserError(fmt::format("{} {} copies of {}: too much of the {} that cuda{} has to spare", item_.link,
-                                item_.memory, FormatBytes(item_.bytes), FormatBytes(free), device));
+    throw NoRoom(fmt::format("{} {} copies of {}: too much of the {} that cuda{} has to spare", item_.link,
+                             item_.memory, FormatBytes(item_.bytes), FormatBytes(free), device));
   }
   return NewMemoryOn(calls_, device, bytes);
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "calibrate/bench/guard.h"
+#include "calibrate/bench/refused.h"
 #include "calibrate/cpu/bench_machine.h"
 #include "calibrate/cuda/bench_beyond.h"
 #include "calibrate/cuda/bench_copy.h"
@@ -144,6 +145,7 @@ auto CudaBenchTarget::Judged(const Call& call) {
     if (fault != Fault::kRefused && fault != Fault::kNoMemory && fault != Fault::kFailed) throw;
     if (!StillWorks(*calls_)) throw;
     memory_.DropAll();
+    if (fault == Fault::kNoMemory) throw NoRoom(error.what());
     throw UserError(error.what());
   } catch (const UserError&) {
     memory_.DropAll();
