@@ -1,109 +1,18 @@
 // Carrying a plan out on a device that is made up: nothing is measured twice, whatever ends a run.
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <functional>
-#include <map>
 #include <new>
 #include <set>
 #include <stdexcept>
 #include <system_error>
 
 #include "calibrate/bench/grid.h"
-#include "calibrate/bench/refused.h"
-#include "calibrate/bench/run.h"
 #include "calibrate/device.h"
 #include "calibrate/sample/file.h"
-#include "hw/document.h"
-#include "model/kernel_form.h"
 #include "sim/random.h"
-#include "tests/bench_samples.h"
+#include "tests/made_up_bench.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {
-namespace {
-
-struct Killed : std::runtime_error {
-  Killed() : std::runtime_error("killed") {}
-};
-
-// Every measurement takes a second of the clock. Convolutions have two algorithms.
-class MadeUpDevice : public BenchTarget, public Clock {
- public:
-  Nanos Now() const override { return now; }
-  Sample Identity() const override { return MadeUpIdentity(); }
-  std::vector<BenchVariant> Variants(const BenchItem& item) override {
-    if (item.launch.kind == refused) {
-      ++refusals;
-      throw UserError("no such kernel");
-    }
-    if (item.launch.kind != OpKind::kConvolution) return {{}};
-    const auto number = [&](const char* name) { return AlgorithmByName(OpKind::kConvolution, item.launch.pass, name); };
-    return {{number("direct"), 100}, {number("gemm"), 200}};
-  }
-  LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override {
-    if (lives-- == 0) throw Killed();
-    if (variant.workspace == 200 && refuses) {
-      ++refusals;
-      refuses();
-    }
-    if (fails && item.call == "event_record") fails();
-    now += kSecond;
-    ++measured;
-    hopeless.push_back(options.hopeless);
-    LoopResult result;
-    result.median = result.p10 = variant.workspace == 200 ? gemm : 1e6;
-    result.p90 = 1.25 * result.median;
-    result.timings = 5;
-    result.runs = 2;
-    result.cut_short = options.hopeless > 0 && result.median > options.hopeless;
-    result.noisy = item.launch.kind == noisy;
-    return result;
-  }
-  double Load() const override { return 1; }
-
-  Nanos now = 0;
-  int measured = 0, refusals = 0;
-  long lives = -1;  // measurements until the process is killed
-  double gemm = 2e6;
-  OpKind refused = OpKind::kCopy, noisy = OpKind::kCopy;
-  std::vector<double> hopeless;
-  std::function<void()> fails{};    // throws what measuring a host call ends with
-  std::function<void()> refuses{};  // throws what measuring "gemm" ends with
-};
-
-class StopAfter : public BenchWatcher {
- public:
-  explicit StopAfter(int measurements) : left_(measurements) {}
-  bool Stop() override { return left_-- <= 0; }
-  void GroupDone(BenchGroup group) override { done.push_back(group); }
-  std::vector<BenchGroup> done;
-
- private:
-  int left_;
-};
-
-constexpr int kNever = 1 << 30;
-
-std::vector<BenchItem> TinyPlan() {
-  const auto network = MakeBenchNetwork("cifar-resnet20", BuildZooNetwork("cifar-resnet20", {.batch = 2}), {});
-  return MakeBenchPlan({network}, {}, {.quick = true});
-}
-
-BenchReport RunIt(const std::vector<BenchItem>& plan, MadeUpDevice& device, BenchJournal& journal,
-                  int stop_after = kNever) {
-  StopAfter watcher(stop_after);
-  const Nanos budget = 1'000'000 * kSecond;
-  return RunBench(plan, device, device, {.budget = budget, .loop = {}, .date = "2020-01-01"}, journal, watcher);
-}
-
-// How often each thing stands in the journal.
-std::map<std::pair<std::string, int>, int> Counted(const BenchJournal& journal) {
-  std::map<std::pair<std::string, int>, int> count;
-  for (const Sample& sample : journal.samples()) ++count[{BenchKey(sample), RoundOf(sample)}];
-  return count;
-}
-
-}  // namespace
 
 TEST_CASE("everything is measured once, and a second run measures nothing") {
   const std::vector<BenchItem> plan = TinyPlan();
@@ -364,86 +273,6 @@ TEST_CASE("launches that the device refuses are told, the rest is measured") {
   CHECK(report.refused.front() == "no such kernel");
   CHECK(report.measured > 20);
   for (const Sample& sample : journal.samples()) CHECK(sample.launch.kind != OpKind::kBatchNorm);
-}
-
-namespace {
-
-// A device that refuses an algorithm and all of an op, and a run of it that goes on.
-struct Refusing {
-  explicit Refusing(const std::function<void()>& refuses) {
-    device.refuses = refuses;
-    device.refused = OpKind::kBatchNorm;
-  }
-  BenchReport Resume(const std::string& path, Nanos budget = 1'000'000 * kSecond) {
-    BenchJournal journal(path);
-    journal.Resume(MadeUpIdentity());
-    StopAfter watcher(kNever);
-    device.now = 0;
-    device.measured = device.refusals = 0;
-    return RunBench(TinyPlan(), device, device, {.budget = budget, .loop = {}, .date = ""}, journal, watcher);
-  }
-  MadeUpDevice device;
-};
-
-}  // namespace
-
-TEST_CASE("what the device refused is known when a run goes on: not tried again, not left out, told once") {
-  const TemporaryFolder folder("refused");
-  const std::string path = folder.Path("a.samples.csv");
-  Refusing all([] { throw UserError("no gemm"); });
-  const BenchReport first = all.Resume(path);
-  CHECK(std::count(first.refused.begin(), first.refused.end(), "no gemm") > 2);
-  CHECK(std::count(first.refused.begin(), first.refused.end(), "no such kernel") > 2);
-  CHECK(static_cast<int>(first.refused.size()) == all.device.refusals);
-  for (const Nanos budget : {1'000'000 * kSecond, Nanos{-1}}) {  // all is late by the second
-    INFO(budget);
-    const BenchReport report = all.Resume(path, budget);
-    CHECK(all.device.refusals == 0);
-    CHECK(report.measured == 0);
-    CHECK(report.left_out == 0);
-    CHECK(report.known >= static_cast<int>(TinyPlan().size()));
-    CHECK(std::multiset<std::string>(report.refused.begin(), report.refused.end()) ==
-          std::multiset<std::string>(first.refused.begin(), first.refused.end()));
-  }
-  std::filesystem::remove(RefusedPath(path));
-  CHECK(all.Resume(path).refused.size() == first.refused.size());
-  CHECK(all.device.refusals == static_cast<int>(first.refused.size()));
-}
-
-TEST_CASE("what had no room is tried again when a run goes on") {
-  const TemporaryFolder folder("no_room");
-  const std::string path = folder.Path("a.samples.csv");
-  Refusing some([] { throw NoRoom("too much"); });
-  some.device.refused = OpKind::kCopy;
-  const auto refused = some.Resume(path).refused.size();
-  CHECK(refused > 2);
-  CHECK_FALSE(std::filesystem::exists(RefusedPath(path)));
-  CHECK(some.Resume(path).refused.size() == refused);
-  CHECK(some.device.measured == 0);
-  some.device.refuses = {};
-  CHECK(some.Resume(path).refused.empty());
-  CHECK(some.device.measured >= static_cast<int>(refused));
-}
-
-TEST_CASE("a launch of which one algorithm was refused and one is missing is not known") {
-  const TemporaryFolder folder("half_refused");
-  const std::string path = folder.Path("a.samples.csv");
-  Refusing all([] { throw UserError("no gemm"); });
-  all.Resume(path);
-  std::string text = SampleHeader();
-  int gone = 0;
-  for (const Sample& sample : ParseRows(folder.Read("a.samples.csv"), path).samples) {
-    const bool direct = sample.algorithm == "direct";
-    if (direct) ++gone;
-    if (!direct) text += SampleLine(sample);
-  }
-  const std::vector<BenchItem> plan = TinyPlan();
-  const auto convolutions = std::count_if(plan.begin(), plan.end(), [](const BenchItem& item) {
-    return item.kind == BenchItem::Kind::kKernel && item.launch.kind == OpKind::kConvolution;
-  });
-  folder.Write("a.samples.csv", text);
-  CHECK(all.Resume(path, -1).left_out == convolutions);  // of all rounds, beside copies too
-  CHECK(all.Resume(path).measured == gone);
 }
 
 }  // namespace spillway
