@@ -49,5 +49,5 @@ file(COPY ${PROGRAMS} ${PLUGIN} ${SOURCE}/LICENSE ${SOURCE}/README.md ${SOURCE}/
 file(COPY ${SOURCE}/hw DESTINATION ${FOLDER} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv")
 file(COPY ${SOURCE}/model/networks DESTINATION ${FOLDER}/model)  # scenarios refer to it
 # Work from there.
-file(COPY ${SOURCE}/calibrate/ DESTINATION ${FOLDER}/calibrate
-  FILES_MATCHING PATTERN "gpu-run.sh" PATTERN "torch_*.py" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE)
+file(COPY ${SOURCE}/calibrate/gpu-run.sh ${SOURCE}/calibrate/peers DESTINATION ${FOLDER}/calibrate
+  PATTERN "__pycache__" EXCLUDE)
