@@ -16,6 +16,7 @@ for name in $needed; do
   esac
 done
 # The newest libc that any of them asks for.
-newest=$(for file in spillway cuda_gpu_test *.so*; do readelf -V "$file"; done 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
+newest=$(for file in spillway cuda_gpu_test *.so*; do readelf -V "$file"; done 2>/dev/null |
+  grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
 echo "needs libc: ${newest#GLIBC_} or later"
 exit $status

@@ -10,9 +10,8 @@
 #include "calibrate/cuda/bench_plan.h"
 #include "calibrate/cuda/bench_touch.h"
 #include "calibrate/fit/transfer.h"
-#include "calibrate/sample/file.h"
 #include "hw/document.h"
-#include "tests/cuda_bench.h"
+#include "tests/cuda_bench_rows.h"
 
 namespace spillway {
 namespace {
@@ -40,22 +39,6 @@ BenchItem FusedItem(const std::shared_ptr<const BenchNetwork>& network, const ch
   BenchItem item = ItemOf(network, FirstConvolution(*network));
   item.fused = fused;
   return item;
-}
-
-BenchReport RunOver(const std::vector<BenchItem>& plan, CudaBench& bench, BenchJournal& journal) {
-  BenchWatcher watcher;
-  const BenchRunOptions run{.budget = 1'000'000 * kSecond, .loop = FewTimings(), .date = "2020-01-01"};
-  return RunBench(plan, *bench.target, *bench.cuda, run, journal, watcher);
-}
-
-// As the journal has them on disk.
-std::vector<Sample> ReadBack(const BenchJournal& journal) {
-  std::string text = SampleHeader();
-  for (const Sample& sample : journal.samples()) text += SampleLine(sample);
-  const SampleSet set = ParseRows(text, "x.csv");
-  CHECK(set.warnings == std::vector<std::string>{});
-  CHECK(set.refused.empty());
-  return set.samples;
 }
 
 }  // namespace

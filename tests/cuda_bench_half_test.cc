@@ -11,10 +11,9 @@
 #include "calibrate/bench/inflight.h"
 #include "calibrate/bench/profile.h"
 #include "calibrate/cuda/bench_beyond.h"
-#include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "model/cost_model.h"
-#include "tests/cuda_bench.h"
+#include "tests/cuda_bench_rows.h"
 #include "tests/half_values.h"
 #include "tests/temporary_folder.h"
 
@@ -48,18 +47,6 @@ StandInOptions FasterInHalf() {
     return kKernel * factor * (call.launch.layout == Layout::kNhwc ? 0.5 : 1);
   };
   return options;
-}
-
-BenchReport RunOver(const std::vector<BenchItem>& plan, CudaBench& bench, BenchJournal& journal) {
-  BenchWatcher watcher;
-  const BenchRunOptions run{.budget = 1'000'000 * kSecond, .loop = FewTimings(), .date = "2020-01-01"};
-  return RunBench(plan, *bench.target, *bench.cuda, run, journal, watcher);
-}
-
-std::vector<Sample> ReadBack(const BenchJournal& journal) {
-  std::string text = SampleHeader();
-  for (const Sample& sample : journal.samples()) text += SampleLine(sample);
-  return ParseRows(text, "x.csv").samples;
 }
 
 Machine ProfileOf(const std::vector<Sample>& rows, CudaBench& bench) {

@@ -12,6 +12,7 @@
 #include "hw/document.h"
 
 namespace spillway {
+
 std::string InflightPath(const std::string& journal) { return journal.empty() ? "" : journal + ".inflight"; }
 
 BenchInflight::BenchInflight(std::string path) : path_(std::move(path)) {
