@@ -29,9 +29,9 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, std::size_t machin
   return problem;
 }
 
-Planned PlanOf(const PreparedRun& run, const Point& point) {
+Planned PlanOf(const PreparedRun& run, const Point& point, PlanMemo& plans) {
   if (point.strategy != nullptr) {
-    return PlanWithMargin(*point.strategy, ProblemOf(run, point, point.planned_on, point.planned_capacity));
+    return PlanWithMargin(*point.strategy, ProblemOf(run, point, point.planned_on, point.planned_capacity), &plans);
   }
   Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
   if (point.use_runtime) planned.plan.runtime = point.runtime;
@@ -69,9 +69,9 @@ void FillFigures(const Evaluation& e, const CostModel& costs, ResultRow& row) {
   row.memory_by_class = NamedClasses(e.memory_by_class);
 }
 
-void Compute(const PreparedRun& run, const Point& point, PointResult& result) {
+void Compute(const PreparedRun& run, const Point& point, PlanMemo& plans, PointResult& result) {
   ResultRow& row = result.row;
-  Planned planned = PlanOf(run, point);
+  Planned planned = PlanOf(run, point, plans);
   if (!planned.feasible) {
     row.reason = planned.reason;
     return;
@@ -89,6 +89,15 @@ void Compute(const PreparedRun& run, const Point& point, PointResult& result) {
   FillFigures(evaluation, *problem.costs, row);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);
+}
+
+PointResult RunOne(const PreparedRun& run, const Point& point, PlanMemo& plans) {
+  const auto start = std::chrono::steady_clock::now();
+  PointResult result;
+  result.row = point.row;
+  Compute(run, point, plans, result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
 }
 
 // Workers take points in order; the calling thread hands results over in order.
@@ -121,7 +130,7 @@ class Runner {
     for (std::size_t i = next_++; i < slots_.size(); i = next_++) {
       Slot slot;
       try {
-        slot.result = RunPoint(run_, run_.points[i]);
+        slot.result = RunOne(run_, run_.points[i], plans_);
       } catch (...) {
         slot.error = std::current_exception();
       }
@@ -142,6 +151,7 @@ class Runner {
 
   const PreparedRun& run_;
   const std::function<void(const Point&, PointResult&)>& sink_;
+  PlanMemo plans_;
   std::vector<Slot> slots_;
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
@@ -166,12 +176,8 @@ std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
 }  // namespace
 
 PointResult RunPoint(const PreparedRun& run, const Point& point) {
-  const auto start = std::chrono::steady_clock::now();
-  PointResult result;
-  result.row = point.row;
-  Compute(run, point, result);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+  PlanMemo plans;
+  return RunOne(run, point, plans);
 }
 
 void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink) {

@@ -19,8 +19,10 @@ Nanos TimeOf(const Plan& plan, const Problem& problem) {
 
 }  // namespace
 
-Planned PlanWithMargin(const Strategy& strategy, const Problem& problem) {
-  Planned best = strategy.plan(problem);
+Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, PlanMemo* memo) {
+  PlanMemo own;
+  PlanMemo& plans = memo == nullptr ? own : *memo;
+  Planned best = plans.Plan(strategy, problem);
   if (best.plan.runtime.memory != MemoryModel::kArena || (best.feasible && best.plan.gaps.empty())) return best;
   Nanos best_time = best.feasible ? TimeOf(best.plan, problem) : 0;
   std::int64_t evaluations = best.plan.evaluations;
@@ -28,7 +30,7 @@ Planned PlanWithMargin(const Strategy& strategy, const Problem& problem) {
     Problem tighter = problem;
     tighter.capacity = problem.capacity / 100 * percent;
     tighter.simulation_cap = problem.simulation_cap / kShareOfSimulations;
-    Planned planned = strategy.plan(tighter);
+    Planned planned = plans.Plan(strategy, tighter);
     evaluations += planned.plan.evaluations;
     if (!planned.feasible) break;
     const Nanos time = planned.plan.gaps == best.plan.gaps ? best_time : TimeOf(planned.plan, problem);

@@ -36,6 +36,7 @@ struct Strategy {
   const char* description;  // one line
   const char* paper;
   Planned (*plan)(const Problem& problem);
+  bool reads_runtime = false;  // decides by the problem's runtime; else one plan serves all of them (sim/plan_memo.h)
 };
 
 const std::vector<Strategy>& Strategies();

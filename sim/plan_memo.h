@@ -1,0 +1,43 @@
+// The plans of a run that were made already. Points that differ in the runtime alone ask most strategies the same
+// question: their decisions do not depend on the runtime, and a search of a second is made once for nine of them.
+#ifndef SPILLWAY_SIM_PLAN_MEMO_H_
+#define SPILLWAY_SIM_PLAN_MEMO_H_
+
+#include <cstdint>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <utility>
+
+#include "sim/strategy.h"
+
+namespace spillway {
+
+// May be shared by threads: who asks for a plan that is being made waits for it. It holds what was asked last.
+class PlanMemo {
+ public:
+  // What strategy.plan(problem) returns or throws, on the problem's runtime. The step and the costs are told apart by
+  // their addresses and have to live as long as the memo.
+  Planned Plan(const Strategy& strategy, const Problem& problem);
+
+ private:
+  struct Question {
+    explicit Question(const Strategy& strategy, const Problem& problem);
+    bool operator==(const Question&) const = default;
+    const Strategy* strategy;
+    const TrainingStep* step;
+    const CostModel* costs;
+    Bytes capacity;
+    int device;
+    bool use_runtime;  // otherwise the plan has the runtime of the modelled system
+    std::int64_t simulation_cap;
+  };
+  using Answer = std::shared_future<Planned>;
+
+  std::mutex mutex_;
+  std::deque<std::pair<Question, Answer>> answers_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PLAN_MEMO_H_
