@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 #include "model/hash.h"
@@ -100,9 +102,10 @@ Bytes CudaStandIn::FreeBytes() const {
 
 std::byte* CudaStandIn::Allocate(Bytes bytes, bool device, int on) {
   Allocation allocation{.bytes = bytes, .device = device, .on = on};
-  allocation.owned = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes) + kAlignment);
+  allocation.owned.reset(std::calloc(static_cast<std::size_t>(bytes) + kAlignment, 1));  // pages that are touched only
+  if (allocation.owned == nullptr) throw std::bad_alloc();
   const auto misplaced = reinterpret_cast<std::uintptr_t>(allocation.owned.get()) % kAlignment;
-  allocation.data = allocation.owned.get() + (kAlignment - misplaced) % kAlignment;
+  allocation.data = static_cast<std::byte*>(allocation.owned.get()) + (kAlignment - misplaced) % kAlignment;
   std::byte* const data = allocation.data;
   allocations_[data] = std::move(allocation);
   (device ? device_bytes_[on] : pinned_bytes_) += bytes;

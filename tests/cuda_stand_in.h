@@ -16,6 +16,7 @@
 #define SPILLWAY_TESTS_CUDA_STAND_IN_H_
 
 #include <array>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <map>
@@ -67,6 +68,7 @@ struct StandInOptions {
   std::function<double(const OpCall&)> issue_time{};   // ns of the host of a kernel's call beyond call_cost; empty: 0
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
+  Bytes carried = kGiB;                // of a copy's row, at most; less where tests are about calls, not contents
   Bytes context_bytes = 0;             // of device memory that is never free
   Bytes library_bytes = 0;             // taken for good by the first Prepare
   Bytes code_bytes = 0;                // taken for good by each kernel when it is first launched
@@ -125,7 +127,7 @@ class CudaStandIn : public CudaCalls, public Clock {
     int on = 0;            // which device
     bool managed = false;  // unified; `on_host`: its pages are there now
     bool on_host = false;
-    std::unique_ptr<std::byte[]> owned{};
+    std::unique_ptr<void, void (*)(void*)> owned{nullptr, std::free};
     std::byte* data = nullptr;
   };
   const std::map<const std::byte*, Allocation>& allocations() const { return allocations_; }

@@ -46,9 +46,9 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
     if (!Holds(in ? to : from, in ? to_end : from_end, true)) {
       return Violated("a copy touches device memory that is not there");
     }
+    const auto carried = static_cast<std::size_t>(std::min(row_bytes, options_.carried));
     for (std::int64_t row = 0; row < rows; ++row) {
-      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
-                  static_cast<std::size_t>(row_bytes));
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, carried);
     }
   };
   const Bytes bytes = row_bytes * rows;

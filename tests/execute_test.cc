@@ -138,7 +138,7 @@ struct Case {
       : step(BuildTrainingStep(BuildZooNetwork(network, {.batch = 2}), options)), tables(step, costs) {}
   Program Lowered(const Plan& plan) const {
     Program program = Lower(plan, tables, 0).program;
-    Layout(program);
+    PlaceBuffers(program);
     return program;
   }
 };
@@ -309,7 +309,7 @@ TEST_CASE("shuffled orders keep to the partial order and differ") {
     for (std::size_t b = 0; b < order.size(); ++b) {
       REQUIRE(place[b] < order.size());
       for (std::size_t a = 0; a < b; ++a) {
-        if (earlier[b][a] && place[a] > place[b]) FAIL_CHECK(a << " must come before " << b);
+        if (earlier(b, a) && place[a] > place[b]) FAIL_CHECK(a << " must come before " << b);
       }
     }
   }

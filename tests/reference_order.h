@@ -4,6 +4,7 @@
 #define SPILLWAY_TESTS_REFERENCE_ORDER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -11,16 +12,33 @@
 
 namespace spillway {
 
-// earlier[b][a]: a has ended when b starts, whatever the timing. REQUIRES: every event is recorded before it is used.
-inline std::vector<std::vector<bool>> HappensBeforeByClosure(const Program& program) {
+// Pairs of instructions, a bit each.
+class Pairs {
+ public:
+  explicit Pairs(std::size_t count) : words_((count + 63) / 64), bits_(count * words_) {}
+  bool operator()(std::size_t row, std::size_t column) const {
+    return (bits_[row * words_ + column / 64] >> (column % 64) & 1) != 0;
+  }
+  void Add(std::size_t row, std::size_t column) {
+    bits_[row * words_ + column / 64] |= std::uint64_t{1} << (column % 64);
+  }
+  void AddRow(std::size_t row, std::size_t other) {
+    for (std::size_t word = 0; word < words_; ++word) bits_[row * words_ + word] |= bits_[other * words_ + word];
+  }
+
+ private:
+  std::size_t words_;
+  std::vector<std::uint64_t> bits_;
+};
+
+// earlier(b, a): a has ended when b starts, whatever the timing. REQUIRES: every event is recorded before it is used.
+inline Pairs HappensBeforeByClosure(const Program& program) {
   const std::size_t count = program.code.size();
-  std::vector<std::vector<bool>> earlier(count, std::vector<bool>(count, false));
+  Pairs earlier(count);
   std::vector<std::size_t> record(program.events, 0);
   const auto follow = [&](std::size_t after, std::size_t before) {
-    for (std::size_t a = 0; a < before; ++a) {
-      if (earlier[before][a]) earlier[after][a] = true;
-    }
-    earlier[after][before] = true;
+    earlier.AddRow(after, before);
+    earlier.Add(after, before);
   };
   std::vector<std::size_t> last(program.streams.size(), count);  // on that stream
   std::vector<std::size_t> synced;                               // records the host has waited for
@@ -65,14 +83,14 @@ inline std::vector<std::vector<Touch>> TouchesByBuffer(const Program& program) {
 }
 
 // Clause 6: in a pool, a copy stream allocates after every earlier kFree of a compute stream.
-inline bool PoolOrderHolds(const Program& program, const std::vector<std::vector<bool>>& earlier) {
+inline bool PoolOrderHolds(const Program& program, const Pairs& earlier) {
   const auto on_compute = [&](std::size_t i) {
     return program.streams[program.code[i].stream].kind == StreamKind::kCompute;
   };
   for (std::size_t i = 0; i < program.code.size(); ++i) {
     if (program.code[i].opcode != Opcode::kAlloc || on_compute(i)) continue;
     for (std::size_t j = 0; j < i; ++j) {
-      if (program.code[j].opcode == Opcode::kFree && on_compute(j) && !earlier[i][j]) return false;
+      if (program.code[j].opcode == Opcode::kFree && on_compute(j) && !earlier(i, j)) return false;
     }
   }
   return true;
@@ -91,7 +109,7 @@ inline bool OrderHolds(const Program& program) {
       if (!host && (opcode == Opcode::kFree) != (k + 1 == touches[b].size())) return false;
       for (std::size_t j = 0; j < k; ++j) {
         const Touch& other = touches[b][j];
-        if ((touch.writes || other.writes) && touch.at != other.at && !earlier[touch.at][other.at]) return false;
+        if ((touch.writes || other.writes) && touch.at != other.at && !earlier(touch.at, other.at)) return false;
       }
     }
   }
@@ -104,7 +122,7 @@ inline bool OrderHolds(const Program& program) {
       if (first.offset >= second.offset + second.bytes || second.offset >= first.offset + first.bytes) continue;
       const std::size_t first_free = touches[b].back().at, second_alloc = touches[c].front().at;
       const std::size_t second_free = touches[c].back().at, first_alloc = touches[b].front().at;
-      if (!earlier[second_alloc][first_free] && !earlier[first_alloc][second_free]) return false;
+      if (!earlier(second_alloc, first_free) && !earlier(first_alloc, second_free)) return false;
     }
   }
   return true;

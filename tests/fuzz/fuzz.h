@@ -18,6 +18,10 @@ std::vector<std::string> Seeds();  // each fuzzer has its own
 // The contents of all .yaml files of a folder (a path from the root of the sources), in order of their names.
 std::vector<std::string> YamlFiles(const std::string& folder);
 
+// Of each list of block YAML the first three items and every sixteenth, of each text others: the readers take one item
+// like the next, and spend their time on what is small.
+std::vector<std::string> Shortened(std::vector<std::string> texts);
+
 // The input as text.
 std::string Text(const std::uint8_t* data, std::size_t size);
 

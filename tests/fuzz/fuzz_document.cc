@@ -19,7 +19,7 @@ void Check(const spillway::Node& node, int depth) {
 }  // namespace
 
 std::vector<std::string> spillway::fuzz::Seeds() {
-  std::vector<std::string> seeds = YamlFiles("hw");
+  std::vector<std::string> seeds = Shortened(YamlFiles("hw"));
   seeds.emplace_back("a: [1, {b: 2}, 'c']\nd: |\n  text\n  more\ne: {f: ~, \"g\": 1 GiB}\nh:\n  - 1\n  - i: 2\n");
   return seeds;
 }

@@ -5,7 +5,7 @@
 #include "hw/machine.h"
 #include "tests/fuzz/fuzz.h"
 
-std::vector<std::string> spillway::fuzz::Seeds() { return YamlFiles("hw"); }
+std::vector<std::string> spillway::fuzz::Seeds() { return Shortened(YamlFiles("hw")); }
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string written;
