@@ -8,7 +8,6 @@ namespace spillway {
 
 namespace {
 
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
 Bytes Aligned(Bytes bytes, Bytes alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
 [[noreturn]] void Broken(const KernelCall& call, const std::string& what) {
@@ -42,12 +41,12 @@ void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tens
 // no buffer for it: such results go to the library's memory.
 void BindOp(const Session& session, const KernelCall& call, const AddressOf& address, KernelBinding& binding) {
   for (const TensorId t : call.op->reads) {
-    const Tensor& tensor = session.step->tensors[At(t)];
+    const Tensor& tensor = session.step->tensors[Index(t)];
     binding.reads.push_back(AddressOfTensor(call, tensor, t, Access::kRead, address));
     if (binding.reads.back() == nullptr) Broken(call, "it has no operand to read " + tensor.name + " from");
   }
   for (const TensorId t : call.op->writes) {
-    const Tensor& tensor = session.step->tensors[At(t)];
+    const Tensor& tensor = session.step->tensors[Index(t)];
     void* const there = AddressOfTensor(call, tensor, t, Access::kWrite, address);
     if (there == nullptr && !call.kernel->recomputation) {
       Broken(call, "it has no operand to write " + tensor.name + " to");

@@ -130,8 +130,8 @@ std::string AnswerText(const Answer& answer) {
                      SourceKindName(cost.source), cost.error);
 }
 
-void AppendCells(const CsvRow& row, fmt::memory_buffer& out) {
-  for (const CsvCell& cell : row) fmt::format_to(std::back_inserter(out), "{},", CsvText(cell.text));
+void AppendCells(const CsvRow& row, std::string& out) {
+  for (const CsvCell& cell : row) out += CsvText(cell.text) + ",";
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ std::string EstimateCsv(const std::string& text, const std::string& file, const 
   const std::vector<CsvRow> rows = ParseCsv(document, diagnostics);
   diagnostics.ThrowIfAny();
   StackCosts stacks(costs);
-  fmt::memory_buffer out;
+  std::string out;
   auto next = operations.samples.begin();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     AppendCells(rows[i], out);
@@ -159,10 +159,10 @@ std::string EstimateCsv(const std::string& text, const std::string& file, const 
     const std::string added = i == 0  ? kAdded
                               : known ? AnswerText(AnswerTo(*next, costs, stacks))
                                       : AnswerText({std::nullopt, 0, "", "refused by its status"});
-    fmt::format_to(std::back_inserter(out), "{}\n", added);
+    out += added + "\n";
     if (known) ++next;
   }
-  return fmt::to_string(out);
+  return out;
 }
 
 }  // namespace spillway

@@ -9,8 +9,6 @@
 namespace spillway {
 namespace {
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Whether a gradient is computed for a value: something trainable lies behind it.
 bool Wants(const Network& network, LayerId id) {
   if (id == kNetworkInput) return false;

@@ -37,6 +37,12 @@ double Quantile(std::vector<double> values, double share) {
   return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
 }
 
+double NearestRank(std::vector<double> values, double share) {
+  assert(!values.empty() && share >= 0 && share <= 1);
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+}
+
 double Median(std::vector<double> values) {
   assert(!values.empty());
   std::sort(values.begin(), values.end());

@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "calibrate/statistics.h"
+
 namespace spillway {
 namespace {
 
@@ -14,12 +16,6 @@ constexpr CurveFitOptions kUsual;
 constexpr double kBadlyOff = 0.15;  // of a size that is listed
 
 using Errors = std::vector<double>;
-
-// Nearest rank; REQUIRES: not empty.
-double Quantile(Errors errors, double share) {
-  std::sort(errors.begin(), errors.end());
-  return errors[static_cast<std::size_t>(std::lround(share * static_cast<double>(errors.size() - 1)))];
-}
 
 // One curve and its errors.
 struct Curve {
@@ -60,7 +56,7 @@ std::vector<Curve> CurvesOf(const TransferFit& fit) {
 
 std::string Pair(const Errors& errors) {
   if (errors.empty()) return "";
-  return fmt::format("{:.1f} / {:.1f}", 100 * Quantile(errors, 0.5), 100 * Quantile(errors, 0.9));
+  return fmt::format("{:.1f} / {:.1f}", 100 * NearestRank(errors, 0.5), 100 * NearestRank(errors, 0.9));
 }
 
 std::string KindTable(const std::vector<Curve>& curves) {
@@ -129,7 +125,7 @@ std::string WorstTable(const std::vector<Curve>& curves) {
 
 std::string PairCells(const Errors& errors) {
   if (errors.empty()) return ",";
-  return fmt::format("{:.4f},{:.4f}", Quantile(errors, 0.5), Quantile(errors, 0.9));
+  return fmt::format("{:.4f},{:.4f}", NearestRank(errors, 0.5), NearestRank(errors, 0.9));
 }
 
 std::string WorstCells(const std::vector<LeftOutCopy>& copies) {

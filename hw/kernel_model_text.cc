@@ -60,9 +60,9 @@ KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const st
 }
 
 std::string KernelModelText(const KernelModel& model) {
-  fmt::memory_buffer out;
+  std::string out;
   const auto add = [&out]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+    out += fmt::format(format, std::forward<Args>(args)...);
   };
   add("      - form: {}\n        op: {}\n        pass: {}\n", Quoted(model.form), Quoted(model.op), Quoted(model.pass));
   if (!model.algorithm.empty()) add("        algorithm: {}\n", Quoted(model.algorithm));
@@ -75,7 +75,7 @@ std::string KernelModelText(const KernelModel& model) {
       model.own_error, model.copy_slowdown);
   add("        work: {{least: {}, most: {}}}\n", model.least_work, model.most_work);
   add("        source: {}\n", SourceText(model.source));
-  return fmt::to_string(out);
+  return out;
 }
 
 CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::string& owner) {

@@ -12,14 +12,12 @@
 namespace spillway {
 namespace {
 
-using Text = fmt::memory_buffer;
-
 template <typename... Args>
-void Print(Text& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+void Print(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+  out += fmt::format(format, std::forward<Args>(args)...);
 }
 
-void PrintHosts(Text& out, const Machine& machine) {
+void PrintHosts(std::string& out, const Machine& machine) {
   Print(out, "hosts:\n");
   for (const HostNode& host : machine.hosts) {
     Print(out, "  - name: {}\n", Quoted(host.name));
@@ -29,7 +27,7 @@ void PrintHosts(Text& out, const Machine& machine) {
   }
 }
 
-void PrintHostCosts(Text& out, const HostCosts& costs) {
+void PrintHostCosts(std::string& out, const HostCosts& costs) {
   Print(out, "    host_costs:\n");
   const auto line = [&out](const char* key, Nanos time) {
     Print(out, "      {}: {}\n", key, FormatDurationExact(time));
@@ -44,7 +42,7 @@ void PrintHostCosts(Text& out, const HostCosts& costs) {
   Print(out, "      source: {}\n{}", SourceText(costs.source), LaunchCostsText(costs));
 }
 
-void PrintLaws(Text& out, const std::vector<CostLaw>& laws) {
+void PrintLaws(std::string& out, const std::vector<CostLaw>& laws) {
   Print(out, "    laws:{}\n", laws.empty() ? " []" : "");
   for (const CostLaw& law : laws) {
     Print(out, "      - op: {}\n        pass: {}\n", Quoted(law.op), Quoted(law.pass));
@@ -58,7 +56,7 @@ void PrintLaws(Text& out, const std::vector<CostLaw>& laws) {
   }
 }
 
-void PrintDevice(Text& out, const Device& device) {
+void PrintDevice(std::string& out, const Device& device) {
   Print(out, "  - name: {}\n    figures:\n", Quoted(device.name));
   Print(out, "      peak: {} GFLOP/s\n", device.peak_flops);
   Print(out, "      memory_bandwidth: {} GB/s\n", device.memory_bandwidth);
@@ -86,7 +84,7 @@ void PrintDevice(Text& out, const Device& device) {
   for (const SoftwareStack& stack : device.stacks) Print(out, "{}", StackText(stack));
 }
 
-void PrintCurve(Text& out, const std::string& indent, const char* key, const TransferCurve& curve) {
+void PrintCurve(std::string& out, const std::string& indent, const char* key, const TransferCurve& curve) {
   Print(out, "{}{}:\n{}  points:\n", indent, key, indent);
   for (const TransferCurve::Point& point : curve.points) {
     Print(out, "{}    - [{}, {}]\n", indent, FormatBytesExact(point.bytes), FormatDurationExact(point.time));
@@ -94,12 +92,12 @@ void PrintCurve(Text& out, const std::string& indent, const char* key, const Tra
   Print(out, "{}  error: {}\n{}  source: {}\n", indent, curve.error, indent, SourceText(curve.source));
 }
 
-void PrintCurves(Text& out, const std::string& indent, const std::array<TransferCurve, 2>& curves) {
+void PrintCurves(std::string& out, const std::string& indent, const std::array<TransferCurve, 2>& curves) {
   PrintCurve(out, indent, "host_to_device", curves[static_cast<std::size_t>(Direction::kHostToDevice)]);
   PrintCurve(out, indent, "device_to_host", curves[static_cast<std::size_t>(Direction::kDeviceToHost)]);
 }
 
-void PrintLink(Text& out, const Machine& machine, const Link& link) {
+void PrintLink(std::string& out, const Machine& machine, const Link& link) {
   Print(out, "  - name: {}\n", Quoted(link.name));
   Print(out, "    host: {}\n", Quoted(machine.hosts[static_cast<std::size_t>(link.host)].name));
   Print(out, "    device: {}\n", Quoted(machine.devices[static_cast<std::size_t>(link.device)].name));
@@ -116,7 +114,7 @@ void PrintLink(Text& out, const Machine& machine, const Link& link) {
 }  // namespace
 
 std::string MachineToYaml(const Machine& machine) {
-  Text out;
+  std::string out;
   Print(out, "name: {}\n", Quoted(machine.name));
   Print(out, "description: {}\n", Quoted(machine.description));
   Print(out, "software: {}\n", Quoted(machine.software));
@@ -127,7 +125,7 @@ std::string MachineToYaml(const Machine& machine) {
   for (const Device& device : machine.devices) PrintDevice(out, device);
   Print(out, "links:\n");
   for (const Link& link : machine.links) PrintLink(out, machine, link);
-  return fmt::to_string(out);
+  return out;
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 #ifndef SPILLWAY_HW_UNITS_H_
 #define SPILLWAY_HW_UNITS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ using Bytes = std::int64_t;  // memory size, bytes
 constexpr Bytes kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 constexpr Bytes kKB = 1000, kMB = 1000 * kKB, kGB = 1000 * kMB;
 constexpr Nanos kMicrosecond = 1000, kMillisecond = 1000 * kMicrosecond, kSecond = 1000 * kMillisecond;
+
+// An id or a count as what a vector is indexed with; not negative.
+constexpr std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 // Each parser takes "<number> <unit>" (space optional) and returns nothing when the text is not exactly that,
 // when the unit is missing or unknown, or when the value is negative or does not fit.

@@ -42,7 +42,7 @@ std::string RateText(const ResultRow* row) {
   return row->feasible ? ShortNumber(row->SamplesPerSecond()) : "does not run";
 }
 
-std::string Verdict(const Pair& pair) {
+std::string Comparison(const Pair& pair) {
   const bool a_runs = pair.a != nullptr && pair.a->feasible;
   const bool b_runs = pair.b != nullptr && pair.b->feasible;
   if (!a_runs && !b_runs) return "neither runs";
@@ -67,7 +67,7 @@ void AddPair(TextTable& table, const std::string& strategy, const Pair& pair) {
   };
   table.RowThenText({row.network, std::to_string(row.batch), strategy, RateText(pair.a), classes(pair.a),
                      RateText(pair.b), classes(pair.b)},
-                    Verdict(pair));
+                    Comparison(pair));
 }
 
 Pair BestOf(const std::vector<ResultRow>& rows, const ResultRow& work, const std::string& machine_a,

@@ -6,7 +6,7 @@ namespace spillway {
 
 std::string MemoryCsv(const Timeline& timeline) {
   std::string text = "time_ns,live_bytes\n";
-  for (const auto& point : timeline.memory) fmt::format_to(std::back_inserter(text), "{},{}\n", point.time, point.live);
+  for (const auto& point : timeline.memory) text += fmt::format("{},{}\n", point.time, point.live);
   return text;
 }
 

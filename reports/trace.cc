@@ -35,7 +35,7 @@ class Writer {
   void Event(fmt::format_string<Args...> format, Args&&... args) {
     text_ += first_ ? "\n" : ",\n";
     first_ = false;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += fmt::format(format, std::forward<Args>(args)...);
   }
   std::string Finish() { return std::move(text_) + "\n]}\n"; }
 

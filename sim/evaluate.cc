@@ -15,8 +15,6 @@ namespace spillway {
 
 namespace {
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 constexpr std::size_t kTensorClasses = 8;  // kAuxiliary is the last
 constexpr int kLayoutTries = 6;
 
@@ -62,7 +60,7 @@ class Evaluator {
     ample.use_runtime = true;
     ample.runtime = Runtime{};
     Lowered lowered = Lower(StrategyByName("swap-all").plan(ample).plan, tables_, 1);
-    return Layout(lowered.program);
+    return PlaceBuffers(lowered.program);
   }
 
   // A library refuses to run an algorithm in less workspace than it asks for; it picks another one where it may.
@@ -97,7 +95,7 @@ class Evaluator {
         continue;
       }
       if (lowered.list_peak > problem_.capacity) return NoRoom(lowered);
-      const Bytes peak = Layout(lowered.program, problem_.capacity);
+      const Bytes peak = PlaceBuffers(lowered.program, problem_.capacity);
       if (peak <= problem_.capacity) {
         result_.peak_bytes = peak;
         result_.program = std::move(lowered.program);

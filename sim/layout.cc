@@ -89,7 +89,7 @@ class Reuse {
 
 }  // namespace
 
-Bytes Layout(Program& program, Bytes capacity) {
+Bytes PlaceBuffers(Program& program, Bytes capacity) {
   assert(program.arena);
   Skeleton skeleton = Strip(program);
   const std::vector<Lifetime> lifetimes = Lifetimes(skeleton, program.buffers);

@@ -16,7 +16,7 @@ namespace spillway {
 // more room than that, buffers that would wait move to where memory was given back longest ago (sim/placement.h).
 // Returns the highest address used, which may exceed `capacity`: then there was no better. The program's buffers get
 // offsets, its code the waits. Deterministic; O(n x neighbours).
-Bytes Layout(Program& program, Bytes capacity = 0);
+Bytes PlaceBuffers(Program& program, Bytes capacity = 0);
 
 }  // namespace spillway
 

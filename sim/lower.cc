@@ -8,8 +8,6 @@ namespace spillway {
 
 namespace {
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 std::vector<OpId> PlannedIssueTimes(const Plan& plan, OpId never) {
   std::vector<OpId> issue;
   issue.reserve(plan.gaps.size());

@@ -5,11 +5,7 @@
 
 namespace spillway {
 
-namespace {
-
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
+namespace {}  // namespace
 
 bool LowerWalk::StartsLayerBackward(OpId op) const {
   if (op < step_.first_backward || op >= step_.first_update) return false;

@@ -9,8 +9,6 @@ namespace {
 
 constexpr StreamId kComputeStream = 0;
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 template <typename OpOf>
 std::vector<OpId> Each(const std::vector<GapDecision>& gaps, OpOf op_of) {
   std::vector<OpId> at;

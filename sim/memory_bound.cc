@@ -18,8 +18,6 @@ constexpr Bytes kSmallShare = 4096;
 // What rounding in double precision may add to the program's minimum, relative to it.
 constexpr double kRounding = 1e-9;
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 bool AlwaysThere(TensorClass use) { return use == TensorClass::kParameter || use == TensorClass::kOptimizerState; }
 
 bool Moves(TensorClass use) { return !AlwaysThere(use) && use != TensorClass::kAuxiliary; }

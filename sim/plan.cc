@@ -7,8 +7,6 @@ namespace spillway {
 
 namespace {
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 void AddUse(std::vector<OpId>& uses, OpId op) {
   if (uses.empty() || uses.back() != op) uses.push_back(op);
 }

@@ -11,8 +11,6 @@ namespace spillway {
 
 namespace {
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 bool MayMove(TensorClass use) {
   return use != TensorClass::kParameter && use != TensorClass::kOptimizerState && use != TensorClass::kAuxiliary;
 }

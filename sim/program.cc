@@ -106,8 +106,8 @@ std::string DumpProgram(const Program& program, const TrainingStep* step) {
   for (std::size_t i = 0; i < program.code.size(); ++i) {
     const Instruction& instruction = program.code[i];
     const Stream& stream = program.streams[instruction.stream];
-    fmt::format_to(std::back_inserter(text), "{:5} {:<7} {:<6} {}\n", i, kStreamNames[static_cast<int>(stream.kind)],
-                   kOpcodeNames[static_cast<int>(instruction.opcode)], ArgumentText(program, instruction, step));
+    text += fmt::format("{:5} {:<7} {:<6} {}\n", i, kStreamNames[static_cast<int>(stream.kind)],
+                        kOpcodeNames[static_cast<int>(instruction.opcode)], ArgumentText(program, instruction, step));
   }
   return text;
 }

@@ -8,8 +8,6 @@ namespace spillway {
 
 namespace {
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 // Kernels are few distinct ones: ResNet-50's 53 convolutions have 20 shapes.
 // The rows of the launch table, each launch once. Hashes are compared first: a launch is twenty times as long.
 class LaunchRows {

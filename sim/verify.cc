@@ -13,7 +13,7 @@ namespace {
 const char* const kNames[kOpcodes] = {"kernel", "copy", "kAlloc", "kFree", "kRecord", "kWait", "kHostSync"};
 }  // namespace
 
-void Report::Add(const char* rule, Index at, BufferId buffer, const std::string& what) {
+void Report::Add(const char* rule, InstructionIndex at, BufferId buffer, const std::string& what) {
   std::string message = rule;
   if (at < program_.code.size()) message += ", " + InstructionText(at);
   if (buffer != kNoBuffer) message += ", " + BufferText(buffer);
@@ -21,7 +21,7 @@ void Report::Add(const char* rule, Index at, BufferId buffer, const std::string&
 }
 
 // The report also words what is out of range, so every index is looked at before it is used.
-std::string Report::InstructionText(Index at) const {
+std::string Report::InstructionText(InstructionIndex at) const {
   const Instruction& instruction = program_.code[at];
   const auto opcode = static_cast<std::size_t>(instruction.opcode);
   std::string text = fmt::format("instruction {} ({}", at, opcode < kOpcodes ? kNames[opcode] : "?");

@@ -8,7 +8,7 @@ namespace spillway::verifying {
 
 void Contents::Run() {
   FillHost();
-  for (Index i = 0; i < program_.code.size(); ++i) {
+  for (InstructionIndex i = 0; i < program_.code.size(); ++i) {
     const Instruction& in = program_.code[i];
     if (in.opcode == Opcode::kAlloc) content_[in.arg] = AtAlloc(in.arg);
     if (in.opcode == Opcode::kCopy) RunCopy(i, program_.copies[in.arg]);
@@ -17,7 +17,7 @@ void Contents::Run() {
   AtEnd();
 }
 
-void Contents::Undefined(Index i, BufferId b) {
+void Contents::Undefined(InstructionIndex i, BufferId b) {
   const bool pieces = content_[b].version != kUndefined;
   report_.Add("contents", i, b,
               pieces ? "it is read before all of it has arrived" : "it is read and holds nothing yet");
@@ -36,7 +36,7 @@ void Contents::FillHost() {
   }
 }
 
-void Contents::RunCopy(Index i, const Copy& copy) {
+void Contents::RunCopy(InstructionIndex i, const Copy& copy) {
   if (!Defined(copy.from)) return Undefined(i, copy.from);
   if (program_.buffers[copy.from].tensor != program_.buffers[copy.to].tensor) {
     report_.Add("contents", i, copy.to, fmt::format("buffer {} holds another tensor", copy.from));
@@ -60,7 +60,7 @@ class PlainContents : public Contents {
   Content AtStart(BufferId, bool, bool written) override { return written ? Content{} : Content{0, 0}; }
   Content AtAlloc(BufferId) override { return {}; }
   Bytes Full(BufferId) const override { return 0; }
-  void RunKernel(Index i, const Kernel& kernel) override {
+  void RunKernel(InstructionIndex i, const Kernel& kernel) override {
     for (const Operand& operand : Operands(kernel)) {
       if (Reads(operand.access) && !Defined(operand.buffer)) Undefined(i, operand.buffer);
     }

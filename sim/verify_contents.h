@@ -31,13 +31,13 @@ class Contents {
   // Of a host buffer, before the first instruction. `read_first`: some instruction reads it before any writes it.
   virtual Content AtStart(BufferId host, bool read_first, bool written) = 0;
   virtual Content AtAlloc(BufferId buffer) = 0;
-  virtual void RunKernel(Index i, const Kernel& kernel) = 0;
+  virtual void RunKernel(InstructionIndex i, const Kernel& kernel) = 0;
   virtual void AtEnd() {}
   // Bytes that make a buffer's content complete.
   virtual Bytes Full(BufferId buffer) const = 0;
 
   bool Defined(BufferId b) const { return content_[b].version != kUndefined && content_[b].bytes >= Full(b); }
-  void Undefined(Index i, BufferId b);
+  void Undefined(InstructionIndex i, BufferId b);
   std::span<const Operand> Operands(const Kernel& kernel) const {
     return {program_.operands.data() + kernel.operands, kernel.operand_count};
   }
@@ -48,7 +48,7 @@ class Contents {
 
  private:
   void FillHost();
-  void RunCopy(Index i, const Copy& copy);
+  void RunCopy(InstructionIndex i, const Copy& copy);
 };
 
 // As Contents, with versions; the pass CheckContents() when there is a step.

@@ -16,20 +16,20 @@ namespace spillway::verifying {
 
 HappensBefore::HappensBefore(const Program& program)
     : program_(program), streams_(program.streams.size()), known_(program.code.size() * streams_) {
-  std::vector<Index> host(streams_, 0);                     // what the host has waited for
-  std::vector<Index> stream_knows(streams_ * streams_, 0);  // [stream][stream]
-  std::vector<Index> event_knows(program.events * streams_, 0);
-  const auto join = [this](Index* into, const Index* other) {
+  std::vector<InstructionIndex> host(streams_, 0);                     // what the host has waited for
+  std::vector<InstructionIndex> stream_knows(streams_ * streams_, 0);  // [stream][stream]
+  std::vector<InstructionIndex> event_knows(program.events * streams_, 0);
+  const auto join = [this](InstructionIndex* into, const InstructionIndex* other) {
     for (std::size_t s = 0; s < streams_; ++s) into[s] = std::max(into[s], other[s]);
   };
-  for (Index i = 0; i < program.code.size(); ++i) {
+  for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     const Instruction& in = program.code[i];
     if (in.opcode == Opcode::kHostSync) {
       std::copy(host.begin(), host.end(), &known_[i * streams_]);
       join(host.data(), &event_knows[in.arg * streams_]);
       continue;
     }
-    Index* mine = &stream_knows[in.stream * streams_];
+    InstructionIndex* mine = &stream_knows[in.stream * streams_];
     join(mine, host.data());
     std::copy(mine, mine + streams_, &known_[i * streams_]);
     if (in.opcode == Opcode::kWait) join(mine, &event_knows[in.arg * streams_]);
@@ -54,7 +54,7 @@ class Accesses {
         read_(program.buffers.size() * streams_, kNowhere) {}
 
   void Run() {
-    for (Index i = 0; i < program_.code.size(); ++i) {
+    for (InstructionIndex i = 0; i < program_.code.size(); ++i) {
       const Instruction& in = program_.code[i];
       ForEachAccess(program_, in, [&](BufferId b, Access access) {
         CheckLive(i, b);
@@ -69,8 +69,8 @@ class Accesses {
   }
 
  private:
-  void CheckLive(Index i, BufferId b) {
-    const Index alloc = lifetimes_.alloc[b];
+  void CheckLive(InstructionIndex i, BufferId b) {
+    const InstructionIndex alloc = lifetimes_.alloc[b];
     if (alloc == kNowhere) return;  // on the host
     if (!before_(alloc, i)) Unordered(i, b, "use", "kAlloc", alloc);
     if (lifetimes_.free[b] < i) {
@@ -78,21 +78,21 @@ class Accesses {
     }
   }
 
-  void CheckConflicts(Index i, BufferId b, bool with_reads, const char* what) {
+  void CheckConflicts(InstructionIndex i, BufferId b, bool with_reads, const char* what) {
     if (write_[b] != kNowhere && !before_(write_[b], i)) Unordered(i, b, what, "write", write_[b]);
     if (!with_reads) return;
     for (std::size_t s = 0; s < streams_; ++s) {
-      const Index read = read_[b * streams_ + s];
+      const InstructionIndex read = read_[b * streams_ + s];
       if (read != kNowhere && !before_(read, i)) Unordered(i, b, what, "read", read);
     }
   }
 
-  void Remember(Index i, StreamId stream, BufferId b, Access access) {
+  void Remember(InstructionIndex i, StreamId stream, BufferId b, Access access) {
     if (Writes(access)) write_[b] = i;
     if (Reads(access)) read_[b * streams_ + stream] = i;
   }
 
-  void Unordered(Index i, BufferId b, const char* what, const char* other, Index at) {
+  void Unordered(InstructionIndex i, BufferId b, const char* what, const char* other, InstructionIndex at) {
     report_.Add("clause 4", i, b, fmt::format("this {} need not follow the {} at instruction {}", what, other, at));
   }
 
@@ -101,8 +101,8 @@ class Accesses {
   const HappensBefore& before_;
   Report& report_;
   std::size_t streams_;
-  std::vector<Index> write_;  // by buffer
-  std::vector<Index> read_;   // by buffer and stream
+  std::vector<InstructionIndex> write_;  // by buffer
+  std::vector<InstructionIndex> read_;   // by buffer and stream
 };
 
 // Who had each address last, of one device.
@@ -141,14 +141,14 @@ void CheckAccesses(const Program& program, const Lifetimes& lifetimes, const Hap
 // kFree follows its kAlloc.
 void CheckArena(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report) {
   std::map<std::int16_t, AddressMap> devices;
-  for (Index i = 0; i < program.code.size(); ++i) {
+  for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     if (program.code[i].opcode != Opcode::kAlloc) continue;
     const BufferId b = program.code[i].arg;
     const Buffer& buffer = program.buffers[b];
     if (buffer.offset < 0) report.Add("clause 5", i, b, "it has no address");
     if (buffer.offset < 0 || buffer.bytes == 0) continue;
     devices[buffer.place].Take(buffer.offset, buffer.offset + buffer.bytes, b, [&](BufferId other) {
-      const Index freed = lifetimes.free[other];
+      const InstructionIndex freed = lifetimes.free[other];
       if (freed < i && before(freed, i)) return;
       report.Add(
           "clause 5", i, b,
@@ -159,8 +159,8 @@ void CheckArena(const Program& program, const Lifetimes& lifetimes, const Happen
 
 // The last kFree of each compute stream is enough: it follows those before it.
 void CheckPool(const Program& program, const HappensBefore& before, Report& report) {
-  std::vector<Index> freed(program.streams.size(), kNowhere);  // by compute stream
-  for (Index i = 0; i < program.code.size(); ++i) {
+  std::vector<InstructionIndex> freed(program.streams.size(), kNowhere);  // by compute stream
+  for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     const Instruction& in = program.code[i];
     const bool compute = program.streams[in.stream].kind == StreamKind::kCompute;
     if (in.opcode == Opcode::kFree && compute) freed[in.stream] = i;

@@ -10,20 +10,20 @@
 
 namespace spillway::verifying {
 
-using Index = std::uint32_t;  // of an instruction
-constexpr Index kNowhere = 0xffffffffu;
+using InstructionIndex = std::uint32_t;  // in Program::code
+constexpr InstructionIndex kNowhere = 0xffffffffu;
 
 // Collects violations and words them: what is broken, the instruction, the buffer by its tensor's name.
 class Report {
  public:
   Report(const Program& program, const TrainingStep* step) : program_(program), step_(step) {}
   // `at` may be code.size(), `buffer` kNoBuffer.
-  void Add(const char* rule, Index at, BufferId buffer, const std::string& what);
+  void Add(const char* rule, InstructionIndex at, BufferId buffer, const std::string& what);
   bool empty() const { return violations_.empty(); }
   std::vector<Violation> Take() { return std::move(violations_); }
 
  private:
-  std::string InstructionText(Index at) const;
+  std::string InstructionText(InstructionIndex at) const;
   std::string BufferText(BufferId id) const;
 
   const Program& program_;
@@ -37,18 +37,21 @@ class HappensBefore {
   // REQUIRES: CheckStructure found nothing.
   explicit HappensBefore(const Program& program);
   // Whether `a` has ended when `b` starts, under every timing.
-  bool operator()(Index a, Index b) const { return known_[b * streams_ + program_.code[a].stream] > a; }
+  bool operator()(InstructionIndex a, InstructionIndex b) const {
+    return known_[b * streams_ + program_.code[a].stream] > a;
+  }
 
  private:
   const Program& program_;
   std::size_t streams_;
-  std::vector<Index> known_;  // [instruction][stream]: 1 + the last instruction of that stream known to have ended
+  std::vector<InstructionIndex>
+      known_;  // [instruction][stream]: 1 + the last instruction of that stream known to have ended
 };
 
 // Where each device buffer is allocated and freed; kNowhere for host buffers.
 struct Lifetimes {
-  std::vector<Index> alloc;
-  std::vector<Index> free;
+  std::vector<InstructionIndex> alloc;
+  std::vector<InstructionIndex> free;
 };
 
 // Calls f(buffer, access) for all that a kernel or copy touches.

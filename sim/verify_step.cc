@@ -19,8 +19,6 @@ namespace spillway::verifying {
 
 namespace {
 
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 bool Listed(const std::vector<TensorId>& list, TensorId t) {
   return std::find(list.begin(), list.end(), t) != list.end();
 }
@@ -40,23 +38,24 @@ class StepVersions {
       first_read_.push_back(read_.size());
       first_written_.push_back(written_.size());
       for (const TensorId t : op.reads) {
-        if (last_[At(t)] == kUndefined && Persists(step.tensors[At(t)].use)) start_[At(t)] = last_[At(t)] = 0;
-        read_.push_back(last_[At(t)]);
+        if (last_[Index(t)] == kUndefined && Persists(step.tensors[Index(t)].use))
+          start_[Index(t)] = last_[Index(t)] = 0;
+        read_.push_back(last_[Index(t)]);
       }
       for (const TensorId t : op.writes) {
-        last_[At(t)] = std::max(last_[At(t)], 0) + 1;
-        written_.push_back(last_[At(t)]);
+        last_[Index(t)] = std::max(last_[Index(t)], 0) + 1;
+        written_.push_back(last_[Index(t)]);
       }
     }
   }
   // The version that `op` reads, kUndefined if it does not read the tensor.
-  Version Read(OpId op, TensorId t) const { return Find(step_.ops[At(op)].reads, t, read_, first_read_[At(op)]); }
+  Version Read(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].reads, t, read_, first_read_[Index(op)]); }
   // The version that `op` leaves behind, kUndefined if it does not write the tensor.
   Version Written(OpId op, TensorId t) const {
-    return Find(step_.ops[At(op)].writes, t, written_, first_written_[At(op)]);
+    return Find(step_.ops[Index(op)].writes, t, written_, first_written_[Index(op)]);
   }
-  bool ThereFromTheStart(TensorId t) const { return start_[At(t)] == 0; }
-  Version Last(TensorId t) const { return last_[At(t)]; }
+  bool ThereFromTheStart(TensorId t) const { return start_[Index(t)] == 0; }
+  Version Last(TensorId t) const { return last_[Index(t)]; }
 
  private:
   static Version Find(const std::vector<TensorId>& list, TensorId t, const std::vector<Version>& versions,
@@ -84,8 +83,8 @@ class StepContents : public Contents {
   Content AtStart(BufferId b, bool read_first, bool) override {
     const TensorId t = program_.buffers[b].tensor;
     if (t == kNoTensor || !versions_.ThereFromTheStart(t)) return {};
-    if (!read_first && step_.tensors[At(t)].use != TensorClass::kInput) return {};
-    on_host_[At(t)] = b;
+    if (!read_first && step_.tensors[Index(t)].use != TensorClass::kInput) return {};
+    on_host_[Index(t)] = b;
     return {0, Full(b)};
   }
 
@@ -93,17 +92,17 @@ class StepContents : public Contents {
     const Buffer& buffer = program_.buffers[b];
     const TensorId t = buffer.tensor;
     if (buffer.kind == BufferKind::kWorkspace || t == kNoTensor) return {};
-    if (!versions_.ThereFromTheStart(t) || on_host_[At(t)] != kNoBuffer || placed_[At(t)]) return {};
-    placed_[At(t)] = true;
+    if (!versions_.ThereFromTheStart(t) || on_host_[Index(t)] != kNoBuffer || placed_[Index(t)]) return {};
+    placed_[Index(t)] = true;
     return {0, Full(b)};
   }
 
   Bytes Full(BufferId b) const override {
     const TensorId t = program_.buffers[b].tensor;
-    return t == kNoTensor ? 0 : step_.tensors[At(t)].bytes;
+    return t == kNoTensor ? 0 : step_.tensors[Index(t)].bytes;
   }
 
-  void RunKernel(Index i, const Kernel& kernel) override {
+  void RunKernel(InstructionIndex i, const Kernel& kernel) override {
     if (kernel.op == kNoOp) return report_.Add("step", i, kNoBuffer, "a kernel of no op of the step");
     const std::span<const Operand> operands = Operands(kernel);
     for (const Operand& operand : operands) CheckOperand(i, kernel, operand);
@@ -115,7 +114,7 @@ class StepContents : public Contents {
     }
   }
 
-  void CheckOperand(Index i, const Kernel& kernel, const Operand& operand) {
+  void CheckOperand(InstructionIndex i, const Kernel& kernel, const Operand& operand) {
     const BufferId b = operand.buffer;
     const Buffer& buffer = program_.buffers[b];
     if (buffer.kind == BufferKind::kWorkspace) {
@@ -123,8 +122,8 @@ class StepContents : public Contents {
       return;
     }
     if (buffer.tensor == kNoTensor) return report_.Add("step", i, b, "it holds no tensor of the step");
-    const bool reads = Listed(step_.ops[At(kernel.op)].reads, buffer.tensor);
-    const bool writes = Listed(step_.ops[At(kernel.op)].writes, buffer.tensor);
+    const bool reads = Listed(step_.ops[Index(kernel.op)].reads, buffer.tensor);
+    const bool writes = Listed(step_.ops[Index(kernel.op)].writes, buffer.tensor);
     const Access access = reads ? (writes ? Access::kReadWrite : Access::kRead) : Access::kWrite;
     // A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
     const bool found = kernel.recomputation && !reads && operand.access == Access::kRead;
@@ -141,7 +140,7 @@ class StepContents : public Contents {
     return access == Access::kRead ? "reads it only" : "overwrites it and does not read it";
   }
 
-  void CheckVersion(Index i, BufferId b, Version wanted) {
+  void CheckVersion(InstructionIndex i, BufferId b, Version wanted) {
     if (!Defined(b)) return Undefined(i, b);
     if (content_[b].version == wanted) return;
     report_.Add("step", i, b, fmt::format("it holds version {}, the op reads version {}", content_[b].version, wanted));
@@ -149,8 +148,8 @@ class StepContents : public Contents {
 
   // Every tensor of the op is there, results once. A recomputation may leave out results: those not needed again, and
   // state such as running statistics that must not be updated twice.
-  void CheckComplete(Index i, const Kernel& kernel, std::span<const Operand> operands) {
-    const Op& op = step_.ops[At(kernel.op)];
+  void CheckComplete(InstructionIndex i, const Kernel& kernel, std::span<const Operand> operands) {
+    const Op& op = step_.ops[Index(kernel.op)];
     bool has_result = false;
     for (const TensorId t : op.writes) {
       const auto count = CountOperands(operands, t);
@@ -163,8 +162,8 @@ class StepContents : public Contents {
     if (!has_result && !op.writes.empty()) report_.Add("step", i, kNoBuffer, "it has no result of its op");
   }
 
-  void Miscounted(Index i, TensorId t, std::ptrdiff_t count) {
-    report_.Add("step", i, kNoBuffer, fmt::format("it has {} operands for {}", count, step_.tensors[At(t)].name));
+  void Miscounted(InstructionIndex i, TensorId t, std::ptrdiff_t count) {
+    report_.Add("step", i, kNoBuffer, fmt::format("it has {} operands for {}", count, step_.tensors[Index(t)].name));
   }
 
   std::ptrdiff_t CountOperands(std::span<const Operand> operands, TensorId t) const {
@@ -176,10 +175,11 @@ class StepContents : public Contents {
 
   // What lives on the host between steps must be there, updated, at the end.
   void AtEnd() override {
-    for (TensorId t = 0; At(t) < on_host_.size(); ++t) {
-      const BufferId b = on_host_[At(t)];
+    for (TensorId t = 0; Index(t) < on_host_.size(); ++t) {
+      const BufferId b = on_host_[Index(t)];
       if (b == kNoBuffer || (Defined(b) && content_[b].version == versions_.Last(t))) continue;
-      report_.Add("step", static_cast<Index>(program_.code.size()), b, "its last version does not return to the host");
+      report_.Add("step", static_cast<InstructionIndex>(program_.code.size()), b,
+                  "its last version does not return to the host");
     }
   }
 
@@ -196,20 +196,20 @@ void CheckStepContents(const Program& program, const TrainingStep& step, Report&
 }
 
 void CheckOps(const Program& program, const TrainingStep& step, const HappensBefore& before, Report& report) {
-  std::vector<Index> at(step.ops.size(), kNowhere);
-  for (Index i = 0; i < program.code.size(); ++i) {
+  std::vector<InstructionIndex> at(step.ops.size(), kNowhere);
+  for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     if (program.code[i].opcode != Opcode::kKernel) continue;
     const Kernel& kernel = program.kernels[program.code[i].arg];
     if (kernel.op == kNoOp) continue;  // reported with its operands
     if (kernel.recomputation) {
       if (kernel.op >= step.first_backward) report.Add("step", i, kNoBuffer, "only forward ops are computed again");
-    } else if (at[At(kernel.op)] != kNowhere) {
-      report.Add("step", i, kNoBuffer, fmt::format("the op ran already at instruction {}", at[At(kernel.op)]));
+    } else if (at[Index(kernel.op)] != kNowhere) {
+      report.Add("step", i, kNoBuffer, fmt::format("the op ran already at instruction {}", at[Index(kernel.op)]));
     } else {
-      at[At(kernel.op)] = i;
+      at[Index(kernel.op)] = i;
     }
   }
-  const auto end = static_cast<Index>(program.code.size());
+  const auto end = static_cast<InstructionIndex>(program.code.size());
   for (std::size_t op = 0; op < at.size(); ++op) {
     if (at[op] == kNowhere) report.Add("step", end, kNoBuffer, step.ops[op].name + " never runs");
     if (op == 0 || at[op] == kNowhere || at[op - 1] == kNowhere || before(at[op - 1], at[op])) continue;

@@ -12,20 +12,22 @@ namespace {
 class Structure {
  public:
   Structure(const Program& program, const TrainingStep* step, Report& report)
-      : program_(program), step_(step), report_(report), end_(static_cast<Index>(program.code.size())) {}
+      : program_(program), step_(step), report_(report), end_(static_cast<InstructionIndex>(program.code.size())) {}
 
   Lifetimes Run() {
     CheckTables();
-    for (Index i = 0; i < end_; ++i) CheckArgument(i);
+    for (InstructionIndex i = 0; i < end_; ++i) CheckArgument(i);
     if (!report_.empty()) return {};
     CheckEvents();
     FindLifetimes();
-    for (Index i = 0; i < end_; ++i) CheckPlace(i);
+    for (InstructionIndex i = 0; i < end_; ++i) CheckPlace(i);
     return std::move(lifetimes_);
   }
 
  private:
-  void Broken(Index at, BufferId buffer, const std::string& what) { report_.Add("structure", at, buffer, what); }
+  void Broken(InstructionIndex at, BufferId buffer, const std::string& what) {
+    report_.Add("structure", at, buffer, what);
+  }
 
   void CheckTables() {
     for (const Kernel& kernel : program_.kernels) CheckKernelRow(kernel);
@@ -76,7 +78,7 @@ class Structure {
     }
   }
 
-  void CheckArgument(Index i) {
+  void CheckArgument(InstructionIndex i) {
     const Instruction& instruction = program_.code[i];
     if (instruction.stream >= program_.streams.size()) Broken(i, kNoBuffer, "there is no such stream");
     if (instruction.arg >= Rows(instruction.opcode)) {
@@ -102,8 +104,8 @@ class Structure {
   }
 
   void CheckEvents() {
-    std::vector<Index> record(program_.events, kNowhere);
-    for (Index i = 0; i < end_; ++i) {
+    std::vector<InstructionIndex> record(program_.events, kNowhere);
+    for (InstructionIndex i = 0; i < end_; ++i) {
       const Instruction& in = program_.code[i];
       if (in.opcode == Opcode::kRecord) {
         if (record[in.arg] != kNowhere) {
@@ -124,10 +126,10 @@ class Structure {
   void FindLifetimes() {
     lifetimes_.alloc.assign(program_.buffers.size(), kNowhere);
     lifetimes_.free.assign(program_.buffers.size(), kNowhere);
-    for (Index i = 0; i < end_; ++i) {
+    for (InstructionIndex i = 0; i < end_; ++i) {
       const Instruction& in = program_.code[i];
       if (in.opcode != Opcode::kAlloc && in.opcode != Opcode::kFree) continue;
-      Index& at = in.opcode == Opcode::kAlloc ? lifetimes_.alloc[in.arg] : lifetimes_.free[in.arg];
+      InstructionIndex& at = in.opcode == Opcode::kAlloc ? lifetimes_.alloc[in.arg] : lifetimes_.free[in.arg];
       if (program_.buffers[in.arg].kind == BufferKind::kHost) {
         report_.Add("clause 3", i, in.arg, "host buffers exist throughout");
       } else if (at != kNowhere) {
@@ -145,7 +147,7 @@ class Structure {
   }
 
   // Streams run what is meant for them, on their device.
-  void CheckPlace(Index i) {
+  void CheckPlace(InstructionIndex i) {
     const Instruction& in = program_.code[i];
     const Stream& stream = program_.streams[in.stream];
     if (in.opcode == Opcode::kCopy) {
@@ -158,14 +160,14 @@ class Structure {
     }
   }
 
-  void CheckDevice(Index i, BufferId b, const Stream& stream) {
+  void CheckDevice(InstructionIndex i, BufferId b, const Stream& stream) {
     const Buffer& buffer = program_.buffers[b];
     if (buffer.kind == BufferKind::kHost || buffer.place != stream.device) {
       Broken(i, b, fmt::format("it is not on device {}", stream.device));
     }
   }
 
-  void CheckCopyPlace(Index i, const Copy& copy, const Stream& stream) {
+  void CheckCopyPlace(InstructionIndex i, const Copy& copy, const Stream& stream) {
     const bool in = copy.direction == Direction::kHostToDevice;
     const StreamKind own = in ? StreamKind::kHostToDevice : StreamKind::kDeviceToHost;
     if (stream.kind != StreamKind::kCopy && stream.kind != own) {
@@ -179,7 +181,7 @@ class Structure {
   const Program& program_;
   const TrainingStep* step_;
   Report& report_;
-  Index end_;
+  InstructionIndex end_;
   Lifetimes lifetimes_;
 };
 

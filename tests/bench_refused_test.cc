@@ -21,7 +21,7 @@ struct Refusing {
   BenchReport Resume(const std::string& path, Nanos budget = 1'000'000 * kSecond) {
     BenchJournal journal(path);
     journal.Resume(MadeUpIdentity());
-    StopAfter watcher(kNever);
+    StopAfter watcher(kNeverStops);
     device.now = 0;
     device.measured = device.refusals = 0;
     return RunBench(TinyPlan(), device, device, {.budget = budget, .loop = {}, .date = ""}, journal, watcher);

@@ -99,7 +99,7 @@ TEST_CASE("the budget is shared among the groups") {
   const std::vector<BenchItem> plan = TinyPlan();
   MadeUpDevice device;
   BenchJournal journal("");
-  StopAfter watcher(kNever);
+  StopAfter watcher(kNeverStops);
   // A second each. Of 60, copies may take 12 (there are as many) and host calls what they want; networks are begun until
   // 36 have passed, what runs beside copies until 39.6; there is no grid, and the rest goes to what was late.
   const BenchReport report =
@@ -128,7 +128,7 @@ TEST_CASE("what the journal has is not left out, however late it is") {
       plan.begin(), plan.end(), [](const BenchItem& item) { return item.kind == BenchItem::Kind::kCopy; }));
   REQUIRE(copies > 1);
   MadeUpDevice again;
-  StopAfter watcher(kNever);
+  StopAfter watcher(kNeverStops);
   const BenchReport report =
       RunBench(plan, again, again, {.budget = kSecond / 2, .loop = {}, .date = ""}, journal, watcher);
   CHECK(again.measured == 1);
@@ -151,7 +151,7 @@ TEST_CASE("a launch of which a killed run left one algorithm is late, and measur
   REQUIRE(missing.algorithm == "gemm");
   MadeUpDevice again;
   again.now = 0;
-  StopAfter watcher(kNever);
+  StopAfter watcher(kNeverStops);
   const BenchReport none = RunBench(plan, again, again, {.budget = -1, .loop = {}, .date = ""}, journal, watcher);
   CHECK(none.left_out == 1);
   CHECK(again.measured == 0);
@@ -202,7 +202,7 @@ TEST_CASE("what was late is measured when there is time after all") {
   RunIt(plan, whole, all);
   MadeUpDevice device;
   BenchJournal journal("");
-  StopAfter watcher(kNever);
+  StopAfter watcher(kNeverStops);
   // Just enough for everything: groups run late on the way.
   const Nanos budget = whole.now + 2 * kSecond;
   const BenchReport report =

@@ -83,7 +83,7 @@ struct Resnet50Plan : Case {
     problem.runtime = RuntimeByName("arena");
     plan = PlanWithMargin(StrategyByName("pooch-released"), problem).plan;
     lowered = Lower(plan, tables, problem.capacity);
-    Layout(lowered.program, problem.capacity);
+    PlaceBuffers(lowered.program, problem.capacity);
   }
 };
 
@@ -104,7 +104,7 @@ void BM_Layout(benchmark::State& state) {
     state.PauseTiming();
     Program copy = program;
     state.ResumeTiming();
-    benchmark::DoNotOptimize(Layout(copy, c.problem.capacity));
+    benchmark::DoNotOptimize(PlaceBuffers(copy, c.problem.capacity));
   }
 }
 

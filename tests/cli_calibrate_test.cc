@@ -225,7 +225,7 @@ TEST_CASE("the profile is written after a group only where that measured somethi
   CHECK(Contains(BeforeKernels(folder), "cut off after 'copies'"));
 }
 
-TEST_CASE("mistakes on the command line") {
+TEST_CASE("mistakes on the command line of calibrate") {
   const Tiny tiny;
   const auto says = [&](std::vector<std::string> words, const std::string& expected) {
     const Outcome outcome = Spillway(words);

@@ -127,7 +127,7 @@ TEST_CASE("a measured algorithm and workspaces that are not the library's: it is
 }
 
 // Idle threads that another thread's kernels left behind would take the device's own ones their turns on the cores.
-TEST_CASE("measuring the pace leaves no threads behind") {
+TEST_CASE("measuring the pace leaves no threads behind", "[threads]") {
   constexpr int kThreads = 2;
   if (AllowedCores().size() < kThreads) return;  // refused
   const auto threads = [] {
@@ -147,7 +147,7 @@ TEST_CASE("measuring the pace leaves no threads behind") {
   CHECK(threads() == before);
 }
 
-TEST_CASE("kernels compute on as many threads as the profile was measured with") {
+TEST_CASE("kernels compute on as many threads as the profile was measured with", "[threads]") {
   const std::vector<int> cores = AllowedCores();
   const int all = static_cast<int>(cores.size());
   // All of them, so that copies and the host share them with kernels; with one core that is so anyway.

@@ -208,7 +208,7 @@ TEST_CASE("a recomputation leaves alone what it may only read, and does without 
     plan.gaps.erase(plan.gaps.begin() + static_cast<std::ptrdiff_t>(FindMistakes(plan, c.step).front().index));
   }
   Program program = Lower(plan, tables, 0).program;
-  Layout(program);
+  PlaceBuffers(program);
   REQUIRE(Repeats(c, program, OpKind::kDropout));
   REQUIRE(Repeats(c, program, OpKind::kBatchNorm));
   for (const bool leave_out : {false, true}) {

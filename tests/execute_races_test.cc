@@ -24,7 +24,7 @@ struct Case {
         tables(step, costs) {}
   Program Lowered(const Plan& plan) const {
     Program program = Lower(plan, tables, 0).program;
-    Layout(program);
+    PlaceBuffers(program);
     return program;
   }
 };
@@ -134,7 +134,7 @@ TEST_CASE("races that verify proves are seen in some order: Programs written by 
   Check(shares);
 }
 
-TEST_CASE("races that verify proves are seen in some order: a lowered Program") {
+TEST_CASE("races that verify proves are seen in some order: a lowered Program", "[plain]") {
   Random random(2);
   const Case c("cifar-alexnet");
   Shares shares;

@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kRuntimes = 3, kCapacities = 3;
 
-std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 enum class Saves { kResult, kInputs, kBoth, kInTurn };
 constexpr Saves kSaves[] = {Saves::kResult, Saves::kInputs, Saves::kBoth, Saves::kInTurn};
 
@@ -394,7 +392,7 @@ TEST_CASE("up to three ops: every policy at every capacity under every runtime")
   }
 }
 
-TEST_CASE("four ops: every policy at every capacity, runtimes in turn") {
+TEST_CASE("four ops: every policy at every capacity, runtimes in turn", "[plain]") {
   int cases = 0, feasible = 0;
   for (const Dag& dag : AllDags(4)) {
     const Small n(dag);
@@ -406,7 +404,7 @@ TEST_CASE("four ops: every policy at every capacity, runtimes in turn") {
   CHECK(feasible > cases / 2);
 }
 
-TEST_CASE("no strategy beats the best of all plans") {
+TEST_CASE("no strategy beats the best of all plans", "[plain]") {
   int cases = 0, feasible = 0;
   for (const int ops : {1, 2, 3}) {
     const std::vector<Dag> dags = AllDags(ops);

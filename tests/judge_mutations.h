@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-struct Tally {
+struct MutationTally {
   std::map<std::string, int> rejected, accepted;  // by kind of mutation
   int Total() const {
     int sum = 0;
@@ -30,7 +30,7 @@ struct Tally {
 };
 
 // Applies all mutations and checks every verdict.
-inline void Judge(const Program& program, const TrainingStep* step, Tally& tally) {
+inline void Judge(const Program& program, const TrainingStep* step, MutationTally& tally) {
   REQUIRE(Verify(program, step).empty());
   ForEachMutation(program, step, [&](const Mutation& mutation, const Program& changed) {
     const bool refused = !Verify(changed, step).empty();

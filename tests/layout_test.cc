@@ -59,7 +59,7 @@ BufferId Made(ProgramBuilder& p, Bytes units, StreamId stream = kCompute) {
 
 TEST_CASE("nothing to lay out") {
   Program program = ProgramBuilder().Build();
-  CHECK(Layout(program) == 0);
+  CHECK(PlaceBuffers(program) == 0);
   CHECK(program.code.empty());
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("a stack takes what is live at its top, in any of the layouts") {
   for (; !stack.empty(); stack.pop_back()) p.Free(kCompute, stack.back());
   for (const Bytes capacity : {0, 14, 20}) {
     Program program = p.Build();
-    CHECK(Layout(program, capacity * kUnit) == 14 * kUnit);  // 3 + 1 + 4 + 1 + 5
+    CHECK(PlaceBuffers(program, capacity * kUnit) == 14 * kUnit);  // 3 + 1 + 4 + 1 + 5
     CHECK(program.PeakAddress() == 14 * kUnit);
     CHECK(Overlaps(program) == 0);
   }
@@ -84,7 +84,7 @@ TEST_CASE("one stream reuses addresses without waiting") {
   ProgramBuilder p;
   for (int k = 0; k < 3; ++k) p.Free(kCompute, Made(p, 2));
   Program program = p.Build();
-  CHECK(Layout(program) == 2 * kUnit);
+  CHECK(PlaceBuffers(program) == 2 * kUnit);
   CHECK(program.code.size() == 9);
   CHECK(program.events == 0);
 }
@@ -100,7 +100,7 @@ TEST_CASE("across streams the next user of an address waits for the free of the 
   p.Free(kCompute, b);
   SECTION("as few bytes as possible: one place") {
     Program program = p.Build();
-    CHECK(Layout(program) == 2 * kUnit);
+    CHECK(PlaceBuffers(program) == 2 * kUnit);
     CHECK(program.buffers[b].offset == program.buffers[a].offset);
     CHECK(Waits(program, Cause::kProduced) == 1);
     CHECK(Waits(program, Cause::kSwapOut) == 1);
@@ -108,14 +108,14 @@ TEST_CASE("across streams the next user of an address waits for the free of the 
   }
   SECTION("room for both: no wait") {
     Program program = p.Build();
-    CHECK(Layout(program, 4 * kUnit) == 4 * kUnit);
+    CHECK(PlaceBuffers(program, 4 * kUnit) == 4 * kUnit);
     CHECK(program.buffers[b].offset != program.buffers[a].offset);
     CHECK(Waits(program, Cause::kSwapOut) == 0);
     CHECK(Verify(program).empty());
   }
   SECTION("not enough room for both") {
     Program program = p.Build();
-    CHECK(Layout(program, 3 * kUnit) == 2 * kUnit);
+    CHECK(PlaceBuffers(program, 3 * kUnit) == 2 * kUnit);
     CHECK(Waits(program, Cause::kSwapOut) == 1);
   }
 }
@@ -128,7 +128,7 @@ TEST_CASE("a swap-in into memory that a kernel used waits for that kernel") {
   p.Copy(kIn, host, b);
   p.Free(kIn, b);
   Program program = p.Build();
-  CHECK(Layout(program) == kUnit);
+  CHECK(PlaceBuffers(program) == kUnit);
   CHECK(Waits(program, Cause::kMemory) == 1);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a buffer over the places of two waits for both, unless one wait impli
   p.Free(kIn, b);
   p.Free(kCompute, Made(p, 2));
   Program program = p.Build();
-  CHECK(Layout(program) == 2 * kUnit);
+  CHECK(PlaceBuffers(program) == 2 * kUnit);
   CHECK(Waits(program, Cause::kSwapOut) == 2);
   CHECK(Verify(program).empty());
   CHECK(ImpliedWaits(program).empty());
@@ -159,7 +159,7 @@ TEST_CASE("among places of equal use a buffer takes the one given back longest a
   const BufferId next = Made(p, 1);
   p.Free(kCompute, next);
   Program program = p.Build();
-  CHECK(Layout(program, 3 * kUnit) == 3 * kUnit);
+  CHECK(PlaceBuffers(program, 3 * kUnit) == 3 * kUnit);
   CHECK(Verify(program).empty());
   CHECK(Waits(program, Cause::kSwapOut) == 1);
   INFO(DumpProgram(program));
@@ -194,7 +194,7 @@ TEST_CASE("random plans: no overlap, at least the live peak, capacity kept where
         const Bytes live = LivePeak(lowered);
         for (const Bytes capacity : {Bytes{0}, live, live + live / 20, 2 * live}) {
           Program program = lowered;
-          const Bytes peak = Layout(program, capacity);
+          const Bytes peak = PlaceBuffers(program, capacity);
           INFO(name << " " << percent << " % " << streams << " " << capacity << " live " << live << " peak " << peak);
           REQUIRE(Overlaps(program) == 0);
           REQUIRE(program.PeakAddress() == peak);
@@ -217,9 +217,9 @@ TEST_CASE("the same Program gets the same layout") {
   const Net n("cifar-resnet20", 2);
   const Program lowered = Lower(RandomPlan(n.step, {}, 50, random), n.tables, 0).program;
   Program one = lowered, two = lowered;
-  CHECK(Layout(one, 0) == Layout(two, 0));
+  CHECK(PlaceBuffers(one, 0) == PlaceBuffers(two, 0));
   CHECK(DumpProgram(one, &n.step) == DumpProgram(two, &n.step));
-  Layout(two, 0);  // and of what was laid out already
+  PlaceBuffers(two, 0);  // and of what was laid out already
   CHECK(DumpProgram(one, &n.step) == DumpProgram(two, &n.step));
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("ResNet-50 in-core at batch 128 needs less than 1 % more than is live"
   const Net n("resnet50", 128);
   Program program = Lower(InCore(n.step), n.tables, 0).program;
   const Bytes live = LivePeak(program);
-  const double ratio = static_cast<double>(Layout(program)) / static_cast<double>(live);
+  const double ratio = static_cast<double>(PlaceBuffers(program)) / static_cast<double>(live);
   CAPTURE(ratio, live);
   CHECK(ratio >= 1);
   CHECK(ratio <= 1.01);
@@ -249,7 +249,7 @@ TEST_CASE("ResNet-50 with every map swapped needs less than 1 % more than is liv
   REQUIRE(plan.gaps.size() == 105);
   Program program = Lower(plan, n.tables, 0).program;
   const Bytes live = LivePeak(program);
-  const double ratio = static_cast<double>(Layout(program)) / static_cast<double>(live);
+  const double ratio = static_cast<double>(PlaceBuffers(program)) / static_cast<double>(live);
   CAPTURE(ratio, live);
   CHECK(Overlaps(program) == 0);
   CHECK(ratio >= 1);

@@ -3,7 +3,7 @@
 #define SPILLWAY_TESTS_LOWER_CASE_H_
 
 #include <catch2/catch.hpp>
-#include <regex>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -15,9 +15,9 @@
 namespace spillway {
 
 // A step on a machine on which a byte takes 1 ns to copy.
-struct Case {
-  explicit Case(TrainingStep s, Machine m = HandMachine()) : step(std::move(s)), machine(std::move(m)) {}
-  Case(const Case&) = delete;
+struct LowerCase {
+  explicit LowerCase(TrainingStep s, Machine m = HandMachine()) : step(std::move(s)), machine(std::move(m)) {}
+  LowerCase(const LowerCase&) = delete;
   OpId Op(const std::string& name) const {
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
       if (step.ops[op].name == name) return static_cast<OpId>(op);
@@ -67,20 +67,30 @@ struct Case {
   CostModel costs{machine};
 };
 
+// The text without every one of these words.
+inline std::string Without(std::string text, std::initializer_list<const char*> words) {
+  for (const std::string word : words) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at))
+      text.erase(at, word.size());
+  }
+  return text;
+}
+
 // A line per kernel or change of stream, without numbers, passes and the size that all buffers have:
 //   h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 //   compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
-inline std::string Text(const Case& c, const Program& program) {
+inline std::string Text(const LowerCase& c, const Program& program) {
   std::istringstream lines(DumpProgram(program, &c.step));
-  std::string text = "\n", previous, line;
+  std::string text = "\n", previous, line, stream, word;
   while (std::getline(lines, line)) {
-    line = std::regex_replace(line, std::regex("kernel |:forward|:backward| 512 B"), "");
-    std::smatch part;
-    REQUIRE(std::regex_match(line, part, std::regex(" *[0-9]+ ([a-z0-9]+) +(.*)")));
-    const std::string what = std::regex_replace(part.str(2), std::regex(" +"), " ");
-    const bool same_line = part.str(1) == previous;
-    text += same_line ? "; " + what : (text.size() > 1 ? "\n" : "") + part.str(1) + ": " + what;
-    previous = what.find("=b") != std::string::npos ? "" : part.str(1);  // a kernel ends the line
+    std::istringstream words(Without(line, {"kernel ", ":forward", ":backward", " 512 B"}));
+    std::size_t number = 0;
+    REQUIRE(words >> number >> stream);
+    std::string what;
+    while (words >> word) what += (what.empty() ? "" : " ") + word;
+    const bool same_line = stream == previous;
+    text += same_line ? "; " + what : (text.size() > 1 ? "\n" : "") + stream + ": " + what;
+    previous = what.find("=b") != std::string::npos ? "" : stream;  // a kernel ends the line
   }
   return text + "\n";
 }

@@ -38,7 +38,7 @@ TrainingStep BiasStep() {
 }
 
 TEST_CASE("recomputing a ReLU's result runs the batch norm again, whose result goes at once") {
-  const Case c(NormStep());
+  const LowerCase c(NormStep());
   CHECK(Text(c, c.Lowers(c.Of({c.Recompute("r", "relu:forward", "relu:backward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:c; wait e0 (swap-in); conv r=b1:data w=b2:c
@@ -54,7 +54,7 @@ compute: free b1:data; free b7:g
 }
 
 TEST_CASE("recomputation goes back as far as it must; a map on the way stays for its own use") {
-  const Case c(NormStep());
+  const LowerCase c(NormStep());
   const auto r = c.Recompute("r", "relu:forward", "relu:backward");
   CHECK(Text(c, c.Lowers(c.Of({r, c.Recompute("c", "norm:forward", "norm:backward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -72,7 +72,7 @@ compute: free b1:data; free b8:g
 }
 
 TEST_CASE("... unless its result is not kept: then it is computed once more") {
-  const Case c(NormStep());
+  const LowerCase c(NormStep());
   const auto r = c.Recompute("r", "relu:forward", "relu:backward");
   CHECK(Text(c, c.Lowers(c.Of({r, c.Recompute("c", "norm:forward", "norm:backward", false)})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -91,7 +91,7 @@ compute: free b1:data; free b8:g
 }
 
 TEST_CASE("recomputation brings a swapped map back early, once") {
-  const Case c(NormStep());
+  const LowerCase c(NormStep());
   const auto r = c.Recompute("r", "relu:forward", "relu:backward");
   CHECK(Text(c, c.Lowers(c.Of({r, c.Swap("c", "norm:forward", "norm:backward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -112,7 +112,7 @@ compute: free b1:data; free b9:g
 }
 
 TEST_CASE("what was written in place is recomputed by all its writers, in order") {
-  const Case c(BiasStep());
+  const LowerCase c(BiasStep());
   CHECK(Text(c, c.Lowers(c.Of({c.Recompute("r", "top:forward", "bias:backward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:r; wait e0 (swap-in); conv r=b1:data w=b2:r
@@ -129,7 +129,7 @@ compute: free b6:r; free b4:g
 }
 
 TEST_CASE("... and, if the result is not kept, for its next use again") {
-  const Case c(BiasStep());
+  const LowerCase c(BiasStep());
   CHECK(Text(c, c.Lowers(c.Of({c.Recompute("r", "top:forward", "bias:backward", false)})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:r; wait e0 (swap-in); conv r=b1:data w=b2:r

@@ -26,7 +26,7 @@ TrainingStep TwoOpStep() {
 }
 
 TEST_CASE("what a layer's backward needs is recomputed before its first op, which does not read it") {
-  const Case c(TwoOpStep());
+  const LowerCase c(TwoOpStep());
   const Lowered lowered = c.Lowers(c.Of({c.Recompute("m", "conv:forward", "conv:filter")}));
   CHECK(Text(c, lowered.program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -62,7 +62,7 @@ TrainingStep JoinStep() {
 }
 
 // Names of the forward ops that run again, in order.
-std::string Repeated(const Case& c, const std::vector<GapDecision>& gaps) {
+std::string Repeated(const LowerCase& c, const std::vector<GapDecision>& gaps) {
   const Program program = c.Lowers(c.Of(gaps)).program;
   std::string names;
   for (const Kernel& kernel : program.kernels) {
@@ -74,7 +74,7 @@ std::string Repeated(const Case& c, const std::vector<GapDecision>& gaps) {
 }
 
 TEST_CASE("maps are recomputed before the transients that are read beside them") {
-  const Case c(JoinStep());
+  const LowerCase c(JoinStep());
   const auto j = c.Recompute("j", "join:forward", "bj:backward");
   const auto m2 = c.Recompute("m2", "join:forward", "b2:backward");
   CHECK(Repeated(c, {j, m2}) == "f2 norm join");
@@ -96,13 +96,13 @@ TEST_CASE("a transient's own sources come before any transient is computed") {
   b.Op("bt:backward", Pass::kBackward, 4, {t}, {});
   b.Op("b2:backward", Pass::kBackward, 4, {m2}, {});
   b.Op("b1:backward", Pass::kBackward, 4, {m1}, {});
-  const Case c(b.Take());
+  const LowerCase c(b.Take());
   const auto sum = c.Recompute("t", "sum:forward", "bt:backward");
   CHECK(Repeated(c, {sum, c.Recompute("m2", "norm2:forward", "b2:backward")}) == "f2 norm1 norm2 sum");
 }
 
 TEST_CASE("a map computed on the way stays, or is freed there, or is freed after every use") {
-  const Case c(JoinStep());
+  const LowerCase c(JoinStep());
   const auto j = c.Recompute("j", "join:forward", "bj:backward");
   GapDecision m2 = c.Recompute("m2", "join:forward", "b2:backward");
   m2.keep_passed = false;
@@ -116,7 +116,7 @@ TEST_CASE("a map computed on the way stays, or is freed there, or is freed after
 TEST_CASE("... but stays if the layer being served uses it too") {
   TrainingStep step = JoinStep();
   step.ops[5].layer = step.ops[4].layer;  // bj and the first b2 belong to one layer
-  const Case c(std::move(step));
+  const LowerCase c(std::move(step));
   GapDecision m2 = c.Recompute("m2", "join:forward", "b2:backward");
   m2.keep_passed = false;
   CHECK(Repeated(c, {c.Recompute("j", "join:forward", "bj:backward"), m2}) == "f2 norm join");

@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 // What runs right after the swap-in of `tensor` was issued.
-std::string IssuedBefore(const Case& c, const Program& program, const char* tensor) {
+std::string IssuedBefore(const LowerCase& c, const Program& program, const char* tensor) {
   bool issued = false;
   std::string op = "never";
   for (const Instruction& in : program.code) {
@@ -25,7 +25,7 @@ std::string IssuedBefore(const Case& c, const Program& program, const char* tens
 }
 
 TEST_CASE("in-core: the input is uploaded, everything goes after its last use") {
-  const Case c(MakeChain());
+  const LowerCase c(MakeChain());
   const Lowered lowered = c.Lowers(c.Of({}));
   CHECK(Text(c, lowered.program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -42,7 +42,7 @@ compute: free b1:data; free b2:m1; free b6:g1
 }
 
 TEST_CASE("a swap in our own runtime: out behind the writer, freed behind the last reader, in before in_at") {
-  const Case c(MakeChain());
+  const LowerCase c(MakeChain());
   CHECK(Text(c, c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
@@ -60,7 +60,7 @@ compute: free b1:data; free b7:m1; free b8:g1
 }
 
 TEST_CASE("a swap between two forward ops") {
-  const Case c(MakeChain({.layers = 2}));
+  const LowerCase c(MakeChain({.layers = 2}));
   CHECK(Text(c, c.Lowers(c.Of({c.Swap("m1", "f1:forward", "f2:forward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
@@ -75,7 +75,7 @@ compute: free b1:data; free b4:m1; free b6:g1
 }
 
 TEST_CASE("a copy out may start before the gap; the memory stays until the gap") {
-  const Case c(MakeChain());
+  const LowerCase c(MakeChain());
   GapDecision gap = c.Swap("m2", "f3:forward", "b2:backward");
   gap.out_after = c.Op("f2:forward");
   CHECK(Text(c, c.Lowers(c.Of({gap})).program) == R"(
@@ -97,7 +97,7 @@ compute: free b1:data; free b2:m1; free b8:g1
 }
 
 TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and after each backward layer") {
-  const Case c(MakeChain());
+  const LowerCase c(MakeChain());
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, RuntimeByName("pooch"));
   const Program program = c.Lowers(plan).program;
   CHECK_FALSE(program.arena);
@@ -120,7 +120,7 @@ compute: free b1:data; free b7:m1; free b8:g1; record e7; sync e7 (barrier)
 }
 
 TEST_CASE("in a pool without syncs a swap-in follows what the compute stream gave back before") {
-  const Case c(MakeChain({.layers = 2}));
+  const LowerCase c(MakeChain({.layers = 2}));
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.memory = MemoryModel::kPool});
   Program program = c.Lowers(plan).program;
   CHECK(Text(c, program) == R"(
@@ -144,7 +144,7 @@ compute: free b1:data; free b6:m1; free b5:g1
 }
 
 TEST_CASE("vDNN's barriers: after every layer the host waits for the kernel and for the copies") {
-  const Case c(MakeChain({.layers = 2}));
+  const LowerCase c(MakeChain({.layers = 2}));
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.copy_streams = 1, .barrier = Barrier::kOp});
   CHECK(Text(c, c.Lowers(plan).program) == R"(
 copy: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -166,7 +166,7 @@ copy: sync e5 (swap-in)
 }
 
 TEST_CASE("the input goes without a copy and is uploaded again") {
-  const Case c(MakeChain({.layers = 2}));
+  const LowerCase c(MakeChain({.layers = 2}));
   CHECK(Text(c, c.Lowers(c.Of({c.Swap("data", "f1:forward", "b1:backward")})).program) == R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
@@ -185,7 +185,7 @@ TEST_CASE("the first upload may be issued before the op that needs it") {
   const TensorId m = b.Tensor("m", TensorClass::kTransient, 10);
   b.Op("f1", Pass::kForward, 4, {}, {m});
   b.Op("f2", Pass::kForward, 4, {m, x}, {});
-  const Case c(b.Take());
+  const LowerCase c(b.Take());
   GapDecision gap;
   gap.tensor = x;
   gap.before = 1;
@@ -195,7 +195,7 @@ TEST_CASE("the first upload may be issued before the op that needs it") {
 }
 
 TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
-  const Case c(MakeChain({.layers = 2}));
+  const LowerCase c(MakeChain({.layers = 2}));
   Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")});
   plan.runtime.copy_chunk = 4;  // users may not ask for so little
   const Program program = c.Lowers(plan).program;
@@ -212,7 +212,7 @@ TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
 // Units live while each op runs, with m1 swapped out after f2 and back when b1 needs it:
 //   f1 2   f2 3   f3 3   f4 4   b4 5   b3 5   b2 4   b1 3
 TEST_CASE("an arena's swap-in comes as early as the plan asks and memory allows") {
-  const Case c(MakeChain({.layers = 4}));
+  const LowerCase c(MakeChain({.layers = 4}));
   const auto issued = [&c](const char* in_at, Bytes units) {
     const Lowered lowered = c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", in_at)}), units * 512);
     CHECK(lowered.list_peak == std::max<Bytes>(units, 5) * 512);
@@ -229,7 +229,7 @@ TEST_CASE("an arena's swap-in comes as early as the plan asks and memory allows"
 TEST_CASE("an arena's swap-ins come in order of need and share the room") {
   // With m2 out from f3 to b2 and m1 from f2 to b1: f3 3, f4 3, b4 4, b3 4, b2 4, b1 3. Within 5, m2 comes back before
   // f4 (b4 and b3 are full then), and m1 cannot overtake: b2 has room for it, b3 has none.
-  const Case c(MakeChain({.layers = 4}));
+  const LowerCase c(MakeChain({.layers = 4}));
   const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "f3:forward");
   const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "f4:forward");
   for (const Plan& plan : {c.Of({m1, m2}), c.Of({m2, m1})}) {
@@ -240,7 +240,7 @@ TEST_CASE("an arena's swap-ins come in order of need and share the room") {
 }
 
 TEST_CASE("a pool's swap-ins come where the plan says, in its order") {
-  const Case c(MakeChain());
+  const LowerCase c(MakeChain());
   const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "b2:backward");
   const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "b2:backward");
   const std::string m1_first = Text(c, c.Lowers(c.Of({m1, m2}, RuntimeByName("pooch")), 512).program);
@@ -267,7 +267,7 @@ TEST_CASE("tables of a step: rounded bytes, distinct launches, working sets") {
   law.flop_fraction = 1;
   law.workspace = 512;
   machine.devices[0].laws.push_back(law);
-  const Case c(b.Take(), machine);
+  const LowerCase c(b.Take(), machine);
   const StepTables tables(c.step, c.costs);
   CHECK(tables.bytes == std::vector<Bytes>{1024, 512, 512, 1536});
   CHECK(tables.persistent == std::vector<bool>{true, false, false, false});
@@ -286,7 +286,7 @@ TEST_CASE("parameters are there from first to last; a workspace lives for its ke
   const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 10);
   b.Op("f", Pass::kForward, 4, {w}, {m});
   b.Op("u", Pass::kUpdate, 4, {m, w}, {w});
-  const Case c(b.Take());
+  const LowerCase c(b.Take());
   Plan plan = c.Of({});
   CHECK(Text(c, c.Lowers(plan).program) == R"(
 compute: alloc b0:w; alloc b1:m; f r=b0:w w=b1:m

@@ -35,7 +35,7 @@ struct Case {
   Program Lowered(const Plan& plan, Bytes percent = 100) const {
     const Bytes limit = percent == 100 ? 0 : Lower(plan, tables, 0).list_peak * percent / 100;
     Program program = Lower(plan, tables, limit).program;
-    if (program.arena) Layout(program);
+    if (program.arena) PlaceBuffers(program);
     return program;
   }
 };
@@ -72,7 +72,7 @@ TEST_CASE("random plans are lowered to safe Programs") {
 
 TEST_CASE("mutations of lowered Programs") {
   Random random(2);
-  Tally tally;
+  MutationTally tally;
   const Case c("cifar-alexnet", StepOptionTable().front());
   for (const Runtime& runtime : Runtimes()) {
     for (const std::uint32_t percent : {10u, 30u}) {

@@ -76,7 +76,7 @@ class StopAfter : public BenchWatcher {
   int left_;
 };
 
-constexpr int kNever = 1 << 30;
+constexpr int kNeverStops = 1 << 30;
 
 inline std::vector<BenchItem> TinyPlan() {
   const auto network = MakeBenchNetwork("cifar-resnet20", BuildZooNetwork("cifar-resnet20", {.batch = 2}), {});
@@ -84,7 +84,7 @@ inline std::vector<BenchItem> TinyPlan() {
 }
 
 inline BenchReport RunIt(const std::vector<BenchItem>& plan, MadeUpDevice& device, BenchJournal& journal,
-                         int stop_after = kNever) {
+                         int stop_after = kNeverStops) {
   StopAfter watcher(stop_after);
   const Nanos budget = 1'000'000 * kSecond;
   return RunBench(plan, device, device, {.budget = budget, .loop = {}, .date = "2020-01-01"}, journal, watcher);

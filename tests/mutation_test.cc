@@ -42,7 +42,7 @@ Program TwoRounds(bool barriers, bool arena) {
 }
 
 TEST_CASE("mutations of Programs without a step") {
-  Tally tally;
+  MutationTally tally;
   for (const bool barriers : {false, true}) {
     for (const bool arena : {false, true}) Judge(TwoRounds(barriers, arena), nullptr, tally);
   }
@@ -53,7 +53,7 @@ TEST_CASE("mutations of Programs without a step") {
 
 TEST_CASE("mutations of Programs that compute a step") {
   const TrainingStep step = SmallStep::Build();
-  Tally tally;
+  MutationTally tally;
   for (const Program& program : {RecomputeProgram(), RecomputeChainProgram(), SwapStepProgram()}) {
     CHECK(ImpliedWaits(program).empty());
     Judge(program, &step, tally);

@@ -19,7 +19,7 @@ void ForEachRandomProgram(const TrainingStep& step, const CostModel& costs, Rand
   const StepTables tables(step, costs);
   for (const Runtime& runtime : runtimes) {
     Program program = Lower(RandomPlan(step, runtime, 20 + 10 * random.Below(6), random), tables, 0).program;
-    Layout(program);
+    PlaceBuffers(program);
     check(program);
   }
 }

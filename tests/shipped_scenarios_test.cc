@@ -70,7 +70,7 @@ Texts TextsOf(const PreparedRun& run) {
   return texts;
 }
 
-TEST_CASE("the tables, plans and programs of the shipped scenarios") {
+TEST_CASE("the tables, plans and programs of the shipped scenarios", "[threads]") {
   REQUIRE(ShippedScenarios().count("resnet50-pcie-vs-nvlink") == 1);
   for (const std::string& scenario : ShippedScenarios()) {
     const PreparedRun run = PreparedOf(scenario);

@@ -11,7 +11,7 @@ namespace {
 
 // By model, for a chain of three layers in which m1 is swapped: forward ops take 4 ns, backward ops 4, copies of 512
 // bytes 512 + latency.
-std::map<std::string, Nanos> TimesOf(const Case& c, const Plan& plan) {
+std::map<std::string, Nanos> TimesOf(const LowerCase& c, const Plan& plan) {
   Problem problem;
   problem.step = &c.step;
   problem.costs = &c.costs;
@@ -39,7 +39,7 @@ Machine FullMachine() {
 }
 
 TEST_CASE("without a feature, its cost is gone; where nothing of the kind happens, nothing changes") {
-  const Case c(MakeChain({.forward = 1000, .backward = 1000}), FullMachine());
+  const LowerCase c(MakeChain({.forward = 1000, .backward = 1000}), FullMachine());
   const std::map<std::string, Nanos> in_core = TimesOf(c, c.Of({}));
   CHECK(in_core.at("sum of ops") == 6000);
   CHECK(in_core.at("no contention") == in_core.at("full"));  // nothing can run beside the upload
@@ -57,7 +57,7 @@ TEST_CASE("without a feature, its cost is gone; where nothing of the kind happen
 }
 
 TEST_CASE("sums, on the bare machine") {
-  const Case c(MakeChain({.forward = 4, .backward = 4}));
+  const LowerCase c(MakeChain({.forward = 4, .backward = 4}));
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")});
   const std::map<std::string, Nanos> times = TimesOf(c, plan);
   CHECK(times.at("sum of ops") == 24);
@@ -69,7 +69,7 @@ TEST_CASE("sums, on the bare machine") {
 }
 
 TEST_CASE("the busier direction counts where there are two streams, their sum where there is one") {
-  const Case c(MakeChain({.data = 0, .map = 100, .forward = 4, .backward = 4}));
+  const LowerCase c(MakeChain({.data = 0, .map = 100, .forward = 4, .backward = 4}));
   Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward"), c.Swap("m2", "f3:forward", "b2:backward")});
   CHECK(TimesOf(c, plan).at("max(compute, transfer)") == 200);
   plan.runtime.copy_streams = 1;
@@ -77,7 +77,7 @@ TEST_CASE("the busier direction counts where there are two streams, their sum wh
 }
 
 TEST_CASE("two clocks is PoocH's simulation of the plan's classes") {
-  const Case c(MakeChain({.data = 0, .map = 100, .forward = 4, .backward = 4}));
+  const LowerCase c(MakeChain({.data = 0, .map = 100, .forward = 4, .backward = 4}));
   const PoochModel model(ProfileStep(c.step, c.costs, kMB));
   SimulationScratch scratch = model.MakeScratch();
   const Nanos kept = model.Simulate(Classes(3, MapClass::kKeep), {}, scratch).total;

@@ -9,7 +9,7 @@
 namespace spillway {
 namespace {
 
-double Quantile(const std::vector<double>& log_ratios, double quantile, bool absolute) {
+double LogQuantile(const std::vector<double>& log_ratios, double quantile, bool absolute) {
   std::vector<std::pair<double, double>> values;
   for (const double r : log_ratios) values.emplace_back(absolute ? std::abs(std::expm1(r)) : std::expm1(r), 1.0);
   return WeightedQuantile(std::move(values), quantile);
@@ -31,9 +31,9 @@ std::string Quoted(const std::string& field) {
 
 }  // namespace
 
-double Cell::MedianError() const { return Quantile(log_ratios, 0.5, true); }
-double Cell::Error90() const { return Quantile(log_ratios, 0.9, true); }
-double Cell::Bias() const { return Quantile(log_ratios, 0.5, false); }
+double Cell::MedianError() const { return LogQuantile(log_ratios, 0.5, true); }
+double Cell::Error90() const { return LogQuantile(log_ratios, 0.9, true); }
+double Cell::Bias() const { return LogQuantile(log_ratios, 0.5, false); }
 
 std::string SizeClass(const Sample& sample) {
   if (sample.microseconds < 100) return "below 0.1 ms";

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "calibrate/accuracy/cells.h"
+#include "calibrate/statistics.h"
 #include "model/hash.h"
 #include "sim/uncertainty.h"
 
@@ -108,11 +109,6 @@ std::array<double, kStepErrors.size()> DrawnSums(const SummedStep& step, double 
   return sums;
 }
 
-double Quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
-}
-
 StepSummary::Part PartOf(std::span<const SummedStep> steps,
                          const std::vector<std::array<StepInterval, kStepErrors.size()>>& intervals, std::size_t part) {
   Cell cell;
@@ -126,7 +122,7 @@ StepSummary::Part PartOf(std::span<const SummedStep> steps,
     inside += interval.low <= measured && measured <= interval.high ? 1 : 0;
   }
   return {cell.MedianError(), cell.Error90(), cell.Bias(), inside / static_cast<double>(steps.size()),
-          Quantile(widths, 0.5)};
+          NearestRank(widths, 0.5)};
 }
 
 // REQUIRES: not empty.
@@ -141,8 +137,8 @@ StepSummary SummaryOf(std::span<const SummedStep> steps, double stack_error) {
     times.push_back(step.Measured() / 1000);
   }
   summary.steps = static_cast<int>(steps.size());
-  summary.ops = static_cast<int>(Quantile(ops, 0.5));
-  summary.milliseconds = Quantile(times, 0.5);
+  summary.ops = static_cast<int>(NearestRank(ops, 0.5));
+  summary.milliseconds = NearestRank(times, 0.5);
   for (std::size_t part = 0; part < kStepErrors.size(); ++part) {
     summary.parts[part] = PartOf(steps, intervals, part);
   }
@@ -182,8 +178,8 @@ std::array<StepInterval, kStepErrors.size()> IntervalsOf(const SummedStep& step,
     StepInterval& interval = intervals[At(errors)];
     const bool reference = errors == StepErrors::kReference || errors == StepErrors::kStack;
     for (const StepOp& op : step.ops) interval.predicted += op.count * (reference ? op.reference_us : op.predicted_us);
-    interval.low = Quantile(sums[At(errors)], 0.1);
-    interval.high = Quantile(sums[At(errors)], 0.9);
+    interval.low = NearestRank(sums[At(errors)], 0.1);
+    interval.high = NearestRank(sums[At(errors)], 0.9);
   }
   return intervals;
 }

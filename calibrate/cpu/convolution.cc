@@ -21,7 +21,7 @@ constexpr std::array<const char*, 4> kNames = {"direct", "winograd", "gemm", "re
 
 std::int32_t AlgorithmOf(Class type, Pass pass) { return AlgorithmByName(OpKind::kConvolution, pass, kNames[type]); }
 
-struct Candidate {
+struct Implementation {
   Class type;
   dnnl::primitive_desc primitive;
 };
@@ -61,18 +61,19 @@ dnnl::primitive_desc Clone(const dnnl::primitive_desc& primitive) {
   return result;
 }
 
-void Collect(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint, std::vector<Candidate>& candidates) {
+void Collect(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint,
+             std::vector<Implementation>& candidates) {
   dnnl::primitive_desc primitive(operation, &UserScratch(), Engine(), hint, true);
   if (!primitive) return;
   do {
     const Class type = ClassOf(primitive);
     const bool known =
-        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.type == type; });
+        std::any_of(candidates.begin(), candidates.end(), [&](const Implementation& c) { return c.type == type; });
     if (!known) candidates.push_back({type, Clone(primitive)});
   } while (primitive.next_impl());
 }
 
-void CollectPass(Pass pass, dnnl::algorithm method, const Problem& p, std::vector<Candidate>& candidates) {
+void CollectPass(Pass pass, dnnl::algorithm method, const Problem& p, std::vector<Implementation>& candidates) {
   using dnnl::algorithm;
   using dnnl::prop_kind;
   const Desc in = AnyFormat(p.in), weight = AnyFormat(p.weight), out = AnyFormat(p.out);
@@ -93,12 +94,12 @@ void CollectPass(Pass pass, dnnl::algorithm method, const Problem& p, std::vecto
   }
 }
 
-std::vector<Candidate> Candidates(const OpCall& call, const Problem& problem) {
-  std::vector<Candidate> candidates;
+std::vector<Implementation> Candidates(const OpCall& call, const Problem& problem) {
+  std::vector<Implementation> candidates;
   CollectPass(call.launch.pass, dnnl::algorithm::convolution_direct, problem, candidates);
   CollectPass(call.launch.pass, dnnl::algorithm::convolution_winograd, problem, candidates);
   std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.type < b.type; });
+            [](const Implementation& a, const Implementation& b) { return a.type < b.type; });
   if (candidates.size() > 1 && candidates.back().type == kReference) candidates.pop_back();
   return candidates;
 }
@@ -120,7 +121,7 @@ std::vector<Binding> Bindings(Pass pass, const Problem& p) {
 
 KernelPtr MakeConvolution(const OpCall& call) {
   const Problem problem = ProblemOf(call.launch.shape);
-  for (const Candidate& candidate : Candidates(call, problem)) {
+  for (const Implementation& candidate : Candidates(call, problem)) {
     if (AlgorithmOf(candidate.type, call.launch.pass) != call.launch.algorithm) continue;
     return std::make_unique<DnnlKernel>(candidate.primitive, Bindings(call.launch.pass, problem),
                                         call.launch.accumulate);
@@ -131,7 +132,7 @@ KernelPtr MakeConvolution(const OpCall& call) {
 std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call) {
   const Problem problem = ProblemOf(call.launch.shape);
   std::vector<CpuAlgorithm> algorithms;
-  for (const Candidate& candidate : Candidates(call, problem)) {
+  for (const Implementation& candidate : Candidates(call, problem)) {
     const DnnlKernel kernel(candidate.primitive, Bindings(call.launch.pass, problem), call.launch.accumulate);
     algorithms.push_back({AlgorithmOf(candidate.type, call.launch.pass), kernel.workspace(), kernel.implementation()});
   }

@@ -10,7 +10,7 @@ namespace {
 constexpr Bytes kAlignment = 64;  // a cache line, and the widest vector
 
 Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-Bytes SizeOf(const Desc& desc) { return static_cast<Bytes>(desc.get_size()); }
+Bytes DescSize(const Desc& desc) { return static_cast<Bytes>(desc.get_size()); }
 
 dnnl::primitive_attr MakeUserScratch() {
   dnnl::primitive_attr attributes;
@@ -23,7 +23,7 @@ void* BufferOf(const Binding& binding, const CpuArguments& arguments) {
 }
 
 // Each thread has a stream of its own: they are cheap, and CPU streams run what they are given at once.
-dnnl::stream& Stream() {
+dnnl::stream& CpuStream() {
   thread_local dnnl::stream stream(Engine());
   return stream;
 }
@@ -83,7 +83,7 @@ void DnnlKernel::AddOperand(const dnnl::primitive_desc& primitive, const Binding
   const bool unwanted = binding.role == Binding::Role::kUnwanted;
   if (unwanted || accumulate || operand.desc != binding.dense) {
     operand.offset = workspace_;
-    workspace_ += Aligned(SizeOf(operand.desc));
+    workspace_ += Aligned(DescSize(operand.desc));
     if (binding.role == Binding::Role::kRead) MakeReorder(operand, binding.dense, operand.desc, false);
     if (binding.role == Binding::Role::kWrite) MakeReorder(operand, operand.desc, binding.dense, accumulate);
   }
@@ -103,7 +103,7 @@ void DnnlKernel::MakeReorder(Operand& operand, const Desc& from, const Desc& to,
   Reserve(operand.reorder_scratch);
 }
 
-void DnnlKernel::Reserve(const Desc& scratch) { scratch_bytes_ = std::max(scratch_bytes_, Aligned(SizeOf(scratch))); }
+void DnnlKernel::Reserve(const Desc& scratch) { scratch_bytes_ = std::max(scratch_bytes_, Aligned(DescSize(scratch))); }
 
 void* DnnlKernel::At(const CpuArguments& arguments, Bytes offset) const {
   assert(arguments.workspace != nullptr || workspace_ == 0);
@@ -116,7 +116,7 @@ void DnnlKernel::RunReorder(const Operand& operand, const CpuArguments& argument
   const bool read = operand.binding.role == Binding::Role::kRead;
   std::unordered_map<int, dnnl::memory> tied{{DNNL_ARG_FROM, read ? dense : copy}, {DNNL_ARG_TO, read ? copy : dense}};
   tied.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(operand.reorder_scratch, Engine(), At(arguments, scratch_offset_)));
-  operand.reorder.execute(Stream(), tied);
+  operand.reorder.execute(CpuStream(), tied);
 }
 
 void DnnlKernel::Run(const CpuArguments& arguments) const {
@@ -128,7 +128,7 @@ void DnnlKernel::Run(const CpuArguments& arguments) const {
     tied.emplace(binding.argument, dnnl::memory(operand.desc, Engine(), place));
   }
   tied.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, Engine(), At(arguments, scratch_offset_)));
-  primitive_.execute(Stream(), tied);
+  primitive_.execute(CpuStream(), tied);
   for (const Operand& operand : operands_) {
     if (operand.reorder && operand.binding.role == Binding::Role::kWrite) RunReorder(operand, arguments);
   }

@@ -194,7 +194,7 @@ LayerAttributes AttributesOf(const Convolution& c) {
 // A network has it first where it reads an image or a spectrogram. Elsewhere something must want its data gradient, and
 // batch norm with ReLU costs little and leaves it the zeros that it is used to.
 Network BuildAround(const Convolution& convolution, const char* name, std::int64_t batch) {
-  constexpr std::int64_t kMostOfInput = 3, kClasses = 1000;
+  constexpr std::int64_t kMostOfInput = 3, kOutputs = 1000;
   const Convolution& c = convolution;
   NetworkBuilder b(name, {.n = batch, .c = c.channels, .h = c.height, .w = c.width});
   LayerId x = kNetworkInput;
@@ -204,7 +204,7 @@ Network BuildAround(const Convolution& convolution, const char* name, std::int64
   const bool beyond = c.pad >= c.window_h;
   const LayerId wanted = b.Convolution("wanted", x, beyond ? Square(c.out, c.window_h) : AttributesOf(c));
   x = b.GlobalAveragePool("pool", b.Relu("relu", wanted));
-  Network network = b.Loss(b.Linear("classes", x, kClasses));
+  Network network = b.Loss(b.Linear("classes", x, kOutputs));
   network.layers[static_cast<std::size_t>(wanted)].attributes = AttributesOf(c);
   return network;
 }

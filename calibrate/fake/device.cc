@@ -12,8 +12,7 @@ namespace spillway {
 
 namespace {
 
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
-std::size_t At(Opcode opcode) { return static_cast<std::size_t>(opcode); }
+std::size_t IndexOf(Opcode opcode) { return static_cast<std::size_t>(opcode); }
 
 [[noreturn]] void Broken(std::uint32_t instruction, const std::string& what) {
   throw DeviceError(Fault::kContract, instruction, what);
@@ -117,7 +116,7 @@ void FakeDevice::Write(const Location& at, std::span<const std::byte> bytes) {
   assert(open() && static_cast<Bytes>(bytes.size()) == at.bytes);
   const Fingerprint value = FingerprintOf(at.tensor, bytes);
   memory_->Set(at, value);
-  if (at.tensor != kNoTensor && !start_.empty()) start_[At(at.tensor)] = value;
+  if (at.tensor != kNoTensor && !start_.empty()) start_[Index(at.tensor)] = value;
 }
 
 void FakeDevice::Read(const Location& at, std::span<std::byte> bytes) {
@@ -146,7 +145,7 @@ void FakeDevice::BeginStep() {
 void FakeDevice::Push(Opcode opcode, Issue issue, std::uint32_t event, std::vector<OperandCall> accesses) {
   if (issue.stream >= lanes_.size()) Broken(issue.instruction, fmt::format("there is no stream {}", issue.stream));
   calls_.push_back({opcode, issue});
-  host_ += options_.host_cost[At(opcode)];
+  host_ += options_.host_cost[IndexOf(opcode)];
   lanes_[issue.stream].queue.push_back({opcode, issue.instruction, host_, event, std::move(accesses)});
 }
 
@@ -156,7 +155,8 @@ void FakeDevice::Enqueue(const KernelCall& call) {
   }
   const TensorId lacking = call.op == nullptr ? kNoTensor : Lacks(call);
   if (lacking != kNoTensor) {
-    Broken(call.issue.instruction, fmt::format("it has no operand for {}", session_.step->tensors[At(lacking)].name));
+    Broken(call.issue.instruction,
+           fmt::format("it has no operand for {}", session_.step->tensors[Index(lacking)].name));
   }
   Push(Opcode::kKernel, call.issue, 0, {call.operands.begin(), call.operands.end()});
 }
@@ -190,7 +190,7 @@ void FakeDevice::HostSync(Issue issue, EventId event) {
   NeedEvent(issue, event, true);
   calls_.push_back({Opcode::kHostSync, issue});
   RunUntil(&events_[event], issue.instruction);
-  host_ = std::max(host_, events_[event].time) + options_.host_cost[At(Opcode::kHostSync)];
+  host_ = std::max(host_, events_[event].time) + options_.host_cost[IndexOf(Opcode::kHostSync)];
 }
 
 void FakeDevice::Alloc(Issue issue, const Location& buffer) {

@@ -5,11 +5,7 @@
 
 namespace spillway {
 
-namespace {
-
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
+namespace {}  // namespace
 
 void FakeDevice::CheckReads(const Queued& head) const {
   const std::uint32_t first = expected_.first[head.instruction];
@@ -37,7 +33,7 @@ void FakeDevice::WriteResults(const Queued& head) {
     if (head.accesses[k].access != Access::kRead) memory_->Set(head.accesses[k].at, expected_.writes[first + k]);
   }
   const Kernel& kernel = session_.program->kernels[session_.program->code[head.instruction].arg];
-  if (session_.step != nullptr && kernel.op != kNoOp && !kernel.recomputation) ++runs_[At(kernel.op)];
+  if (session_.step != nullptr && kernel.op != kNoOp && !kernel.recomputation) ++runs_[Index(kernel.op)];
 }
 
 void FakeDevice::CheckStep() {
@@ -48,12 +44,12 @@ void FakeDevice::CheckStep() {
                       fmt::format("{} ran {} times", session_.step->ops[op].name, runs_[op]));
   }
   for (const Resident& resident : session_.residents) {
-    Fingerprint& value = start_[At(resident.tensor)];
-    value = expected_.after[At(resident.tensor)];
+    Fingerprint& value = start_[Index(resident.tensor)];
+    value = expected_.after[Index(resident.tensor)];
     if (memory_->Digest(resident.last, resident.last.bytes) == DigestOf(resident.last.bytes, value)) continue;
     throw DeviceError(
         Fault::kContents, kNoInstruction,
-        fmt::format("{} has not its new value after the step", session_.step->tensors[At(resident.tensor)].name));
+        fmt::format("{} has not its new value after the step", session_.step->tensors[Index(resident.tensor)].name));
   }
 }
 

@@ -16,7 +16,6 @@ Fingerprint Fresh(char what, std::uint64_t a, std::uint64_t b = 0) {
   return value == kNothing ? 1 : value;
 }
 
-std::size_t At(std::int32_t id) { return static_cast<std::size_t>(id); }
 bool Listed(const std::vector<TensorId>& list, TensorId t) {
   return std::find(list.begin(), list.end(), t) != list.end();
 }
@@ -94,14 +93,14 @@ class StepReference {
   StepReference(const TrainingStep& step, const std::vector<Fingerprint>& start) : step_(step), value_(start) {
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
       reads_.emplace_back();
-      for (const TensorId t : step.ops[op].reads) reads_.back().push_back(value_[At(t)]);
+      for (const TensorId t : step.ops[op].reads) reads_.back().push_back(value_[Index(t)]);
       writes_.emplace_back();
       for (const TensorId t : step.ops[op].writes) writes_.back().push_back(Result(op, t));
-      for (std::size_t k = 0; k < writes_.back().size(); ++k) value_[At(step.ops[op].writes[k])] = writes_.back()[k];
+      for (std::size_t k = 0; k < writes_.back().size(); ++k) value_[Index(step.ops[op].writes[k])] = writes_.back()[k];
     }
   }
-  Fingerprint Read(OpId op, TensorId t) const { return Find(step_.ops[At(op)].reads, reads_[At(op)], t); }
-  Fingerprint Written(OpId op, TensorId t) const { return Find(step_.ops[At(op)].writes, writes_[At(op)], t); }
+  Fingerprint Read(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].reads, reads_[Index(op)], t); }
+  Fingerprint Written(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].writes, writes_[Index(op)], t); }
   const std::vector<Fingerprint>& after() const { return value_; }
 
  private:
@@ -109,7 +108,7 @@ class StepReference {
   Fingerprint Result(std::size_t op, TensorId t) const {
     Hasher hash;
     for (const Fingerprint value : reads_[op]) hash.Add(value);
-    return Fresh('r', hash.Value(), op << 32 | At(t));
+    return Fresh('r', hash.Value(), op << 32 | Index(t));
   }
   static Fingerprint Find(const std::vector<TensorId>& list, const std::vector<Fingerprint>& values, TensorId t) {
     const auto it = std::find(list.begin(), list.end(), t);
@@ -124,11 +123,11 @@ class StepReference {
 // A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
 ExpectedRead ReadOf(const TrainingStep& step, const StepReference& reference, const Kernel& kernel, TensorId t) {
   if (kernel.op == kNoOp || t == kNoTensor) return {};
-  const Op& op = step.ops[At(kernel.op)];
+  const Op& op = step.ops[Index(kernel.op)];
   const bool found = kernel.recomputation && Listed(op.writes, t);
   if (!Listed(op.reads, t) && !found) return {};
   const Fingerprint value = Listed(op.reads, t) ? reference.Read(kernel.op, t) : reference.Written(kernel.op, t);
-  const Bytes bytes = step.tensors[At(t)].bytes;
+  const Bytes bytes = step.tensors[Index(t)].bytes;
   return {ExpectedRead::Kind::kDigest, bytes, DigestOf(bytes, value)};
 }
 
@@ -143,7 +142,7 @@ ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, co
     if (in.opcode == Opcode::kCopy) {
       const Copy& copy = program.copies[in.arg];
       const TensorId t = program.buffers[copy.from].tensor;
-      const Bytes end = t == kNoTensor ? copy.offset + copy.bytes : step.tensors[At(t)].bytes;
+      const Bytes end = t == kNoTensor ? copy.offset + copy.bytes : step.tensors[Index(t)].bytes;
       expected.reads.push_back(
           {ExpectedRead::Kind::kComplete, std::clamp<Bytes>(end - copy.offset, 0, copy.bytes), kNothing});
       expected.writes.push_back(kNothing);

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "hw/units.h"
+
 namespace spillway {
 namespace {
 
 using Loss = LeastSquaresOptions::Loss;
-
-std::size_t At(int i) { return static_cast<std::size_t>(i); }
 
 // Loss of a residual of z scales, and the weight with which it enters the squares: rho'(z) / z.
 double Rho(double z, const LeastSquaresOptions& options) {
@@ -59,20 +59,20 @@ Search::Search(const LeastSquaresProblem& problem, const LeastSquaresOptions& op
     : problem_(problem),
       options_(options),
       n_(static_cast<int>(problem.variables.size())),
-      residuals_(At(problem.residuals)),
-      trial_(At(n_)),
-      trial_residuals_(At(problem.residuals)),
+      residuals_(Index(problem.residuals)),
+      trial_(Index(n_)),
+      trial_residuals_(Index(problem.residuals)),
       blocks_(problem.blocks),
       hessian_(n_),
-      gradient_(At(n_)),
+      gradient_(Index(n_)),
       scale_(options.scale) {
-  assert(problem.weights.empty() || problem.weights.size() == At(problem.residuals));
+  assert(problem.weights.empty() || problem.weights.size() == Index(problem.residuals));
   for (const LeastSquaresVariable& variable : problem.variables) {
     assert(variable.lower <= variable.start && variable.start <= variable.upper);
     x_.push_back(variable.start);
   }
   if (blocks_.empty()) {
-    blocks_.push_back({0, problem.residuals, std::vector<int>(At(n_))});
+    blocks_.push_back({0, problem.residuals, std::vector<int>(Index(n_))});
     std::iota(blocks_[0].variables.begin(), blocks_[0].variables.end(), 0);
   }
 }
@@ -90,7 +90,7 @@ double Search::Objective(std::span<const double> x, std::span<const double> resi
 // One step of the EM iteration for the scale of a t distribution (Lange, Little and Taylor 1989); exact for squares.
 void Search::UpdateScale() {
   if (std::isinf(options_.scale_weight)) return;
-  const std::size_t rows = problem_.scale_residuals < 0 ? residuals_.size() : At(problem_.scale_residuals);
+  const std::size_t rows = problem_.scale_residuals < 0 ? residuals_.size() : Index(problem_.scale_residuals);
   double sum = options_.scale_weight * options_.scale * options_.scale, weights = options_.scale_weight;
   for (std::size_t i = 0; i < rows; ++i) {
     const double r = residuals_[i];
@@ -101,15 +101,15 @@ void Search::UpdateScale() {
 }
 
 void Search::Difference(const ResidualBlock& block, int variable, std::span<double> derivative) {
-  const LeastSquaresVariable& v = problem_.variables[At(variable)];
-  const double x = x_[At(variable)], h = 1e-5 * std::max(1.0, std::abs(x));
+  const LeastSquaresVariable& v = problem_.variables[Index(variable)];
+  const double x = x_[Index(variable)], h = 1e-5 * std::max(1.0, std::abs(x));
   const double low = std::max(v.lower, x - h), high = std::min(v.upper, x + h);
-  const std::span<double> scratch = std::span(trial_residuals_).subspan(At(block.first), At(block.count));
-  x_[At(variable)] = high;
+  const std::span<double> scratch = std::span(trial_residuals_).subspan(Index(block.first), Index(block.count));
+  x_[Index(variable)] = high;
   problem_.evaluate(x_, block.first, derivative);
-  x_[At(variable)] = low;
+  x_[Index(variable)] = low;
   problem_.evaluate(x_, block.first, scratch);
-  x_[At(variable)] = x;
+  x_[Index(variable)] = x;
   for (std::size_t i = 0; i < derivative.size(); ++i) {
     derivative[i] = high > low ? (derivative[i] - scratch[i]) / (high - low) : 0.0;
   }
@@ -120,13 +120,13 @@ void Search::FillJacobian() {
   if (problem_.jacobian) return problem_.jacobian(x_, &jacobian_);
   std::vector<double> columns;
   for (const ResidualBlock& block : blocks_) {
-    columns.assign(At(block.count) * block.variables.size(), 0.0);
+    columns.assign(Index(block.count) * block.variables.size(), 0.0);
     for (std::size_t v = 0; v < block.variables.size(); ++v) {
-      Difference(block, block.variables[v], std::span(columns).subspan(v * At(block.count), At(block.count)));
+      Difference(block, block.variables[v], std::span(columns).subspan(v * Index(block.count), Index(block.count)));
     }
-    for (std::size_t i = 0; i < At(block.count); ++i) {
+    for (std::size_t i = 0; i < Index(block.count); ++i) {
       for (std::size_t v = 0; v < block.variables.size(); ++v) {
-        jacobian_.Add(block.variables[v], columns[v * At(block.count) + i]);
+        jacobian_.Add(block.variables[v], columns[v * Index(block.count) + i]);
       }
       jacobian_.EndRow();
     }
@@ -137,7 +137,7 @@ void Search::Linearise() {
   FillJacobian();
   assert(jacobian_.size() == residuals_.size());
   std::fill(hessian_.values.begin(), hessian_.values.end(), 0.0);
-  for (std::size_t j = 0; j < At(n_); ++j) {
+  for (std::size_t j = 0; j < Index(n_); ++j) {
     const LeastSquaresVariable& v = problem_.variables[j];
     const double precision = 1 / (v.prior_spread * v.prior_spread);
     hessian_.At(static_cast<int>(j), static_cast<int>(j)) = precision;
@@ -148,7 +148,7 @@ void Search::Linearise() {
     if (w == 0) continue;
     const auto row = jacobian_.Row(i);
     for (const auto& [a, da] : row) {
-      gradient_[At(a)] += w * da * residuals_[i];
+      gradient_[Index(a)] += w * da * residuals_[i];
       for (const auto& [b, db] : row) {
         if (b <= a) hessian_.At(a, b) += w * da * db;
       }
@@ -157,15 +157,15 @@ void Search::Linearise() {
 }
 
 bool Search::Blocked(int variable) const {
-  const LeastSquaresVariable& v = problem_.variables[At(variable)];
-  const double x = x_[At(variable)], g = gradient_[At(variable)];
+  const LeastSquaresVariable& v = problem_.variables[Index(variable)];
+  const double x = x_[Index(variable)], g = gradient_[Index(variable)];
   return v.lower == v.upper || (x <= v.lower && g > 0) || (x >= v.upper && g < 0);
 }
 
 bool Search::Solve(double damping, std::span<double> step) const {
   SquareMatrix damped = hessian_;
   for (int j = 0; j < n_; ++j) {
-    step[At(j)] = Blocked(j) ? 0.0 : -gradient_[At(j)];
+    step[Index(j)] = Blocked(j) ? 0.0 : -gradient_[Index(j)];
     damped.At(j, j) += damping * std::max(damped.At(j, j), 1e-9) + 1e-12;
     if (!Blocked(j)) continue;
     for (int k = 0; k < n_; ++k) damped.At(std::max(j, k), std::min(j, k)) = k == j ? 1.0 : 0.0;
@@ -176,7 +176,7 @@ bool Search::Solve(double damping, std::span<double> step) const {
 }
 
 bool Search::Step() {
-  std::vector<double> step(At(n_));
+  std::vector<double> step(Index(n_));
   double trial_objective = std::numeric_limits<double>::infinity(), expected = 0;
   if (Solve(damping_, step)) {
     for (std::size_t j = 0; j < step.size(); ++j) {

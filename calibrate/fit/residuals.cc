@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "hw/units.h"
+
 namespace spillway {
 namespace {
 
@@ -12,13 +14,11 @@ constexpr double kSoftness = 0.05;  // algorithms this close (relative) share th
 constexpr double kNegligibleShare = 0.02;
 constexpr double kOneSidedWeight = 0.5;
 
-std::size_t At(int i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 double LawLog(const FitGroup& group, const FitRow& row, const StackRate& rate, int candidate,
               std::span<const double> parameters) {
-  const Candidate& c = group.candidates[At(candidate)];
+  const Candidate& c = group.candidates[Index(candidate)];
   const double time = SpecialFactor(row.launch, rate) * c.form->time(LaunchFor(row.launch, c), WithRate(row.chip, rate),
                                                                      parameters.first(c.form->parameters.size()));
   return std::log(std::max(time, kShortest));
@@ -29,7 +29,7 @@ GroupResiduals::GroupResiduals(const FitGroup& group, const FitLayout& layout, s
   for (std::size_t c = 0; c < parameters_.size(); ++c)
     parameters_[c].resize(group.candidates[c].form->parameters.size());
   for (const int r : rows) {
-    const FitRow& row = group.rows[At(r)];
+    const FitRow& row = group.rows[Index(r)];
     const int position = static_cast<int>(rows_.size());
     rows_.push_back(&row);
     if (!row.chosen) continue;
@@ -42,7 +42,7 @@ GroupResiduals::GroupResiduals(const FitGroup& group, const FitLayout& layout, s
 std::vector<double> GroupResiduals::Weights() const {
   std::vector<double> weights;
   for (const FitRow* row : rows_) weights.push_back(row->weight);
-  for (const Other& other : one_sided_) weights.push_back(kOneSidedWeight * rows_[At(other.row)]->weight);
+  for (const Other& other : one_sided_) weights.push_back(kOneSidedWeight * rows_[Index(other.row)]->weight);
   return weights;
 }
 
@@ -52,7 +52,7 @@ void GroupResiduals::UnpackAll(std::span<const double> x) const {
 }
 
 double GroupResiduals::Law(const FitRow& row, int candidate) const {
-  return LawLog(group_, row, rates_[At(row.stack)], candidate, parameters_[At(candidate)]);
+  return LawLog(group_, row, rates_[Index(row.stack)], candidate, parameters_[Index(candidate)]);
 }
 
 double GroupResiduals::FastestLaw(const FitRow& row) const {
@@ -69,7 +69,7 @@ void GroupResiduals::Evaluate(std::span<const double> x, std::span<double> out) 
     out[i] = row.log_time - Observe(law, layout_.Curve(x, row.harness).At(row.order)).log_time;
   }
   for (std::size_t i = 0; i < one_sided_.size(); ++i) {
-    const FitRow& row = *rows_[At(one_sided_[i].row)];
+    const FitRow& row = *rows_[Index(one_sided_[i].row)];
     const double seen =
         Observe(Law(row, one_sided_[i].candidate), layout_.Curve(x, row.harness).At(row.order)).log_time;
     out[rows_.size() + i] = std::max(0.0, row.log_time - seen);
@@ -80,14 +80,14 @@ void GroupResiduals::Evaluate(std::span<const double> x, std::span<double> out) 
 // of its law.
 void GroupResiduals::AddLaw(std::span<const double> x, const FitRow& row, int candidate, double factor,
                             SparseRows* rows) const {
-  const auto& form = *group_.candidates[At(candidate)].form;
-  std::vector<double>& parameters = parameters_[At(candidate)];
+  const auto& form = *group_.candidates[Index(candidate)].form;
+  std::vector<double>& parameters = parameters_[Index(candidate)];
   const double law = Law(row, candidate);
   AddStack(row, candidate, law, factor, rows);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const int variable = layout_.First(candidate) + static_cast<int>(p);
-    const double upper = layout_.variables()[At(variable)].upper;
-    const double step = x[At(variable)] + kLawStep <= upper ? kLawStep : -kLawStep;
+    const double upper = layout_.variables()[Index(variable)].upper;
+    const double step = x[Index(variable)] + kLawStep <= upper ? kLawStep : -kLawStep;
     const double before = parameters[p];
     parameters[p] = form.parameters[p].positive ? before * std::exp(step) : before + step;
     const double derivative = (Law(row, candidate) - law) / step;
@@ -99,7 +99,7 @@ void GroupResiduals::AddLaw(std::span<const double> x, const FitRow& row, int ca
 void GroupResiduals::AddStack(const FitRow& row, int candidate, double law, double factor, SparseRows* rows) const {
   const int first = layout_.Stack(row.stack);
   if (first < 0) return;
-  StackRate& rate = rates_[At(row.stack)];
+  StackRate& rate = rates_[Index(row.stack)];
   double* const variables[kStackVariables] = {&rate.arithmetic, &rate.memory, &rate.special};
   for (int v = 0; v < kStackVariables; ++v) {
     const double before = *variables[v];
@@ -150,7 +150,7 @@ void GroupResiduals::Jacobian(std::span<const double> x, SparseRows* rows) const
     rows->EndRow();
   }
   for (const Other& other : one_sided_) {
-    const FitRow& row = *rows_[At(other.row)];
+    const FitRow& row = *rows_[Index(other.row)];
     const Observed seen = Observe(Law(row, other.candidate), layout_.Curve(x, row.harness).At(row.order));
     if (seen.log_time < row.log_time) {
       AddLaw(x, row, other.candidate, seen.kernel, rows);

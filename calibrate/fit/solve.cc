@@ -5,13 +5,12 @@
 #include <numeric>
 
 #include "calibrate/fit/residuals.h"
+#include "hw/units.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::size_t kRowsToJudge = 60;  // that a candidate's uncertainty is taken from
-
-std::size_t At(int i) { return static_cast<std::size_t>(i); }
 
 GroupFit ToFit(const FitGroup& group, const FitLayout& layout, const LeastSquaresResult& result) {
   GroupFit fit;
@@ -32,12 +31,12 @@ GroupFit ToFit(const FitGroup& group, const FitLayout& layout, const LeastSquare
 
 // Derivatives of the logarithm of the law with respect to the candidate's variables.
 std::vector<double> Sensitivities(const FitGroup& group, const GroupFit& fit, const FitRow& row, int candidate) {
-  std::vector<double> parameters = fit.parameters[At(candidate)], slopes(parameters.size());
+  std::vector<double> parameters = fit.parameters[Index(candidate)], slopes(parameters.size());
   const double law = LawLog(group, row, {}, candidate, parameters);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const double before = parameters[p];
-    parameters[p] =
-        group.candidates[At(candidate)].form->parameters[p].positive ? before * std::exp(kLawStep) : before + kLawStep;
+    parameters[p] = group.candidates[Index(candidate)].form->parameters[p].positive ? before * std::exp(kLawStep)
+                                                                                    : before + kLawStep;
     slopes[p] = (LawLog(group, row, {}, candidate, parameters) - law) / kLawStep;
     parameters[p] = before;
   }
@@ -46,14 +45,14 @@ std::vector<double> Sensitivities(const FitGroup& group, const GroupFit& fit, co
 
 // Variance of slopes . variables, the slopes being those of variables first, first + 1, ...
 double VarianceAlong(const SquareMatrix& precision, int first, std::span<const double> slopes) {
-  std::vector<double> full(At(precision.n), 0.0);
+  std::vector<double> full(Index(precision.n), 0.0);
   std::copy(slopes.begin(), slopes.end(), full.begin() + first);
   std::vector<double> solved = full;
   SolveFactored(precision, solved);
   return std::inner_product(full.begin(), full.end(), solved.begin(), 0.0);
 }
 
-double Median(std::vector<double> values) {
+double UpperMedian(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -80,7 +79,7 @@ GroupFit SolveGroup(const FitGroup& group, std::span<const int> rows) {
 }
 
 double LogTime(const FitGroup& group, const GroupFit& fit, const FitRow& row, int candidate) {
-  return LawLog(group, row, fit.stacks[At(row.stack)], candidate, fit.parameters[At(candidate)]);
+  return LawLog(group, row, fit.stacks[Index(row.stack)], candidate, fit.parameters[Index(candidate)]);
 }
 
 Prediction Fastest(const FitGroup& group, const GroupFit& fit, const FitRow& row) {
@@ -94,7 +93,7 @@ Prediction Fastest(const FitGroup& group, const GroupFit& fit, const FitRow& row
 
 double ObservedLog(const GroupFit& fit, const FitRow& row, double log_time) {
   if (row.harness < 0) return log_time;
-  return Observe(log_time, fit.harnesses[At(row.harness)].At(row.order)).log_time;
+  return Observe(log_time, fit.harnesses[Index(row.harness)].At(row.order)).log_time;
 }
 
 Learnt LearntOf(const FitGroup& group, const GroupFit& fit, int candidate) {
@@ -108,12 +107,12 @@ Learnt LearntOf(const FitGroup& group, const GroupFit& fit, int candidate) {
     const std::vector<double> slopes = Sensitivities(group, fit, row, candidate);
     double prior = 0;
     for (std::size_t p = 0; p < slopes.size(); ++p) {
-      prior += std::pow(slopes[p] * layout.variables()[At(first) + p].prior_spread, 2);
+      prior += std::pow(slopes[p] * layout.variables()[Index(first) + p].prior_spread, 2);
     }
     before.push_back(prior);
     after.push_back(VarianceAlong(fit.precision, first, slopes));
   }
-  return {Median(after), Median(before)};
+  return {UpperMedian(after), UpperMedian(before)};
 }
 
 }  // namespace spillway

@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "calibrate/statistics.h"
+
 namespace spillway {
 namespace {
 
@@ -113,11 +115,6 @@ void WarnOfFew(const Samples& samples, int sizes, const CurveFitOptions& options
   }
 }
 
-double Quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
-}
-
 FittedCurve CurveOf(const Samples& samples, const CurveFitOptions& options, std::vector<std::string>* warnings) {
   std::vector<TimedCopy> copies = CopiesOf(samples);
   FittedCurve fitted;
@@ -132,9 +129,9 @@ FittedCurve CurveOf(const Samples& samples, const CurveFitOptions& options, std:
   if (!fitted.left_out.empty()) {
     std::vector<double> errors;
     for (const LeftOutCopy& copy : fitted.left_out) errors.push_back(copy.Error());
-    fitted.curve.error = std::max(fitted.curve.error, Quantile(errors, 0.68));
-    text += fmt::format(", left out in turn off by {:.1f} % (median) and {:.1f} % (90 %)", 100 * Quantile(errors, 0.5),
-                        100 * Quantile(errors, 0.9));
+    fitted.curve.error = std::max(fitted.curve.error, NearestRank(errors, 0.68));
+    text += fmt::format(", left out in turn off by {:.1f} % (median) and {:.1f} % (90 %)",
+                        100 * NearestRank(errors, 0.5), 100 * NearestRank(errors, 0.9));
   }
   fitted.curve.source = SourceOf(samples, text);
   fitted.copies = std::move(copies);
@@ -177,7 +174,7 @@ void FitDuplexOf(const Samples& samples, Direction direction, FittedLink* link) 
   }
   if (used.empty()) return;
   const std::vector<double>& shares = large.empty() ? all : large;
-  const auto bounded = [&](double share) { return std::clamp(Quantile(shares, share), 0.05, 1.0); };
+  const auto bounded = [&](double share) { return std::clamp(NearestRank(shares, share), 0.05, 1.0); };
   link->duplex_by_direction[static_cast<std::size_t>(direction)] =
       RangedValue{bounded(0.5), bounded(0), bounded(1), static_cast<int>(shares.size()),
                   SourceOf(used, "copies beside one in the other direction against copies alone")};
@@ -224,7 +221,8 @@ void FitPitchedRow(const Samples& samples, FittedLink* link) {
                          {Source::Kind::kAssumed, "pitched copies not measured; one descriptor per row"}};
     return;
   }
-  link->pitched_row = {Quantile(costs, 0.5), Quantile(costs, 0), Quantile(costs, 1), static_cast<int>(costs.size()),
+  link->pitched_row = {NearestRank(costs, 0.5), NearestRank(costs, 0), NearestRank(costs, 1),
+                       static_cast<int>(costs.size()),
                        SourceOf(used, "pitched copies against contiguous pinned ones of the same bytes")};
 }
 

@@ -13,7 +13,7 @@ Conditions Usual(const Evaluation& e, const Plan& plan, const Problem& problem) 
   return ConditionsOf(e.program, *problem.costs, plan.runtime, problem.capacity);
 }
 
-Nanos Simulated(const Evaluation& e, const std::vector<Nanos>& durations, const Conditions& conditions) {
+Nanos SimulatedStep(const Evaluation& e, const std::vector<Nanos>& durations, const Conditions& conditions) {
   Scratch scratch;
   return Simulate(e.program, durations, conditions, scratch).makespan;
 }
@@ -28,25 +28,25 @@ Nanos WithoutLatency(const Evaluation& e, const Plan& plan, const Problem& probl
     const Copy& copy = e.program.copies[in.arg];
     durations[i] = std::max<Nanos>(0, durations[i] - problem.costs->Copy(1, copy.direction).time);
   }
-  return Simulated(e, durations, Usual(e, plan, problem));
+  return SimulatedStep(e, durations, Usual(e, plan, problem));
 }
 
 Nanos WithoutContention(const Evaluation& e, const Plan& plan, const Problem& problem) {
   Conditions conditions = Usual(e, plan, problem);
   conditions.copy_slowdown.clear();
-  return Simulated(e, Durations(e.program, *problem.costs), conditions);
+  return SimulatedStep(e, Durations(e.program, *problem.costs), conditions);
 }
 
 Nanos WithoutDuplexLoss(const Evaluation& e, const Plan& plan, const Problem& problem) {
   Conditions conditions = Usual(e, plan, problem);
   conditions.duplex_factor.clear();
-  return Simulated(e, Durations(e.program, *problem.costs), conditions);
+  return SimulatedStep(e, Durations(e.program, *problem.costs), conditions);
 }
 
 Nanos WithoutHostCost(const Evaluation& e, const Plan& plan, const Problem& problem) {
   Conditions conditions = Usual(e, plan, problem);
   conditions.DropHostCosts();
-  return Simulated(e, Durations(e.program, *problem.costs), conditions);
+  return SimulatedStep(e, Durations(e.program, *problem.costs), conditions);
 }
 
 struct Sums {

@@ -14,7 +14,7 @@ constexpr double kLargeTile = 64;        // h of 128 x 128: the largest, what `e
 constexpr double kStep = 8;              // elements of the depth that a block loads at once
 constexpr double kUsualTile = 128 * 64;  // what `fill` is told in
 
-double Square(double x) { return x * x; }
+double Squared(double x) { return x * x; }
 
 // At most 1.
 double RelativeRate(const GemmTile& tile, const GemmLaw& law) {
@@ -69,7 +69,7 @@ double FastestTileTime(const TiledProduct& product, std::span<const GemmTile> ti
 }
 
 double Overlap(double compute, double memory) {
-  return std::sqrt(std::sqrt(Square(Square(compute)) + Square(Square(memory))));
+  return std::sqrt(std::sqrt(Squared(Squared(compute)) + Squared(Squared(memory))));
 }
 
 }  // namespace spillway

@@ -67,7 +67,7 @@ constexpr double kLeastDepth = 64;                      // a split leaves each b
 constexpr double kFull = 4;                             // blocks per multiprocessor above which splitting cannot help
 constexpr double kResident = 4;                         // blocks that run on a multiprocessor at the same time
 
-double Square(double x) { return x * x; }
+double Squared(double x) { return x * x; }
 // std::ceil of a positive number below 2^62, inline: this law runs millions of times in a fit.
 double Ceil(double x) {
   const auto down = static_cast<double>(static_cast<std::int64_t>(x));
@@ -105,7 +105,7 @@ class Tiling {
     const double rows = (product_.rows_along_depth ? std::min(tile_.rows * resident, product_.rows) : 0) +
                         (product_.columns_along_depth ? std::min(tile_.columns * resident, product_.columns) : 0);
     const double span = rows * product_.depth * product_.element / (1 << 20);
-    return 1 + p_[parameter::kPageCost] * Square(span / (span + p_[parameter::kPageReach])) * kUsualSize / tile_.size;
+    return 1 + p_[parameter::kPageCost] * Squared(span / (span + p_[parameter::kPageReach])) * kUsualSize / tile_.size;
   }
 
   const MatrixProduct& product_;

@@ -12,8 +12,6 @@
 namespace spillway {
 namespace {
 
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 struct Ratio {
   enum class Verdict { kHidden, kDoesNotFit, kRatio };
   Verdict verdict = Verdict::kHidden;
@@ -30,9 +28,9 @@ class Chooser {
     const Simulation instant = search_.Simulate(classes_, x);
     const Nanos swap_overhead = swapped - instant.total;
     if (swap_overhead <= 0) return {};
-    classes_[At(x)] = MapClass::kRecompute;
+    classes_[Index(x)] = MapClass::kRecompute;
     const Simulation recomputed = search_.Simulate(classes_);
-    classes_[At(x)] = MapClass::kSwap;
+    classes_[Index(x)] = MapClass::kSwap;
     if (!recomputed.feasible) return {Ratio::Verdict::kDoesNotFit, 0};
     const Nanos recompute_overhead = overhead_ == RecomputeOverhead::kTimeline
                                          ? recomputed.total - instant.total
@@ -81,7 +79,7 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
     double best_ratio = 1;
     for (std::int32_t x : open) {
       const Ratio ratio = chooser.RatioOf(x, now.total);
-      notes[At(x)] = NoteOf(ratio);
+      notes[Index(x)] = NoteOf(ratio);
       if (ratio.verdict != Ratio::Verdict::kRatio || ratio.value >= 1) continue;
       still_open.push_back(x);
       if (ratio.value < best_ratio) {
@@ -90,7 +88,7 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
       }
     }
     if (best < 0) break;
-    classes[At(best)] = MapClass::kRecompute;
+    classes[Index(best)] = MapClass::kRecompute;
     now = search.Simulate(classes);
     std::erase(still_open, best);
     open = std::move(still_open);

@@ -8,8 +8,6 @@
 namespace spillway {
 namespace {
 
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 std::string WithNote(std::string reason, const std::vector<std::string>& notes, std::size_t map) {
   if (notes.empty() || notes[map].empty()) return reason;
   return reason + (reason.empty() ? "" : "; ") + notes[map];
@@ -55,13 +53,13 @@ void AddDecisions(const Search& search, const Classes& classes, const std::vecto
   const PoochProfile& profile = search.model->profile();
   const SimulationScratch& scratch = search.scratch;
   for (const SimulationScratch::SwapIn& swap_in : scratch.swap_ins) {
-    const PoochProfile::Map& map = profile.maps[At(swap_in.map)];
-    assert(classes[At(swap_in.map)] == MapClass::kSwap);
+    const PoochProfile::Map& map = profile.maps[Index(swap_in.map)];
+    assert(classes[Index(swap_in.map)] == MapClass::kSwap);
     GapDecision gap = GapOf(map, GapAction::kSwap);
     gap.out_after = gap.after;
-    gap.in_at = profile.timings[At(swap_in.issue)].first_op;
-    gap.reason = WithNote(SwapReason(map, scratch.out_wait[At(swap_in.map)], scratch.in_wait[At(swap_in.map)]), notes,
-                          At(swap_in.map));
+    gap.in_at = profile.timings[Index(swap_in.issue)].first_op;
+    gap.reason = WithNote(SwapReason(map, scratch.out_wait[Index(swap_in.map)], scratch.in_wait[Index(swap_in.map)]),
+                          notes, Index(swap_in.map));
     plan.gaps.push_back(std::move(gap));
   }
   for (std::size_t m = 0; m < classes.size(); ++m) {
@@ -81,7 +79,7 @@ Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Si
   Planned planned;
   planned.reason = fmt::format("out_of_memory: needs {} at op {} with every map swapped, {} are usable",
                                FormatBytes(simulation.needed + profile.persistent),
-                               problem.step->ops[At(simulation.worst_op)].name, FormatBytes(problem.capacity));
+                               problem.step->ops[Index(simulation.worst_op)].name, FormatBytes(problem.capacity));
   return planned;
 }
 

@@ -13,8 +13,6 @@
 namespace spillway {
 namespace {
 
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 struct Stalls {                       // of the all-swap timeline
   std::vector<std::int32_t> out, in;  // maps, ascending
   std::vector<Nanos> in_wait;         // by map
@@ -24,8 +22,8 @@ Stalls FindStalls(const Search& search) {
   Stalls stalls;
   stalls.in_wait = search.scratch.in_wait;
   for (std::int32_t m = 0; m < search.model->maps(); ++m) {
-    if (search.scratch.out_wait[At(m)] > 0) stalls.out.push_back(m);
-    if (search.scratch.in_wait[At(m)] > 0) stalls.in.push_back(m);
+    if (search.scratch.out_wait[Index(m)] > 0) stalls.out.push_back(m);
+    if (search.scratch.in_wait[Index(m)] > 0) stalls.in.push_back(m);
   }
   return stalls;
 }
@@ -35,8 +33,9 @@ class Tree {
   Tree(Search& search, const Stalls& stalls, std::int64_t cap, KeepOrSwap& best)
       : search_(search), cap_(cap), best_(best), in_(stalls.in), classes_(search.AllSwap()) {
     // The most harmful swap-ins first: good leaves early, tight bounds high up.
-    std::stable_sort(in_.begin(), in_.end(),
-                     [&](std::int32_t a, std::int32_t b) { return stalls.in_wait[At(a)] > stalls.in_wait[At(b)]; });
+    std::stable_sort(in_.begin(), in_.end(), [&](std::int32_t a, std::int32_t b) {
+      return stalls.in_wait[Index(a)] > stalls.in_wait[Index(b)];
+    });
     std::set_difference(stalls.out.begin(), stalls.out.end(), stalls.in.begin(), stalls.in.end(),
                         std::back_inserter(scan_));
     std::reverse(scan_.begin(), scan_.end());
@@ -47,19 +46,19 @@ class Tree {
     std::vector<std::int32_t> order = in_;
     std::sort(order.rbegin(), order.rend());
     for (std::int32_t m : order) {
-      classes_[At(m)] = MapClass::kKeep;
-      if (!search_.Simulate(classes_).feasible) classes_[At(m)] = MapClass::kSwap;
+      classes_[Index(m)] = MapClass::kKeep;
+      if (!search_.Simulate(classes_).feasible) classes_[Index(m)] = MapClass::kSwap;
     }
     Leaf();
-    for (std::int32_t m : in_) classes_[At(m)] = MapClass::kSwap;
+    for (std::int32_t m : in_) classes_[Index(m)] = MapClass::kSwap;
   }
 
   void Visit(std::size_t depth) {
     if (Stopped() || Bound(depth) >= best_.simulation.total) return;
     if (depth == in_.size()) return Leaf();
-    classes_[At(in_[depth])] = MapClass::kKeep;
+    classes_[Index(in_[depth])] = MapClass::kKeep;
     if (search_.Simulate(classes_).feasible) Visit(depth + 1);
-    classes_[At(in_[depth])] = MapClass::kSwap;
+    classes_[Index(in_[depth])] = MapClass::kSwap;
     Visit(depth + 1);
   }
 
@@ -70,11 +69,11 @@ class Tree {
   }
 
   Nanos Bound(std::size_t depth) {
-    for (std::size_t i = depth; i < in_.size(); ++i) classes_[At(in_[i])] = MapClass::kFree;
-    for (std::int32_t m : scan_) classes_[At(m)] = MapClass::kFree;
+    for (std::size_t i = depth; i < in_.size(); ++i) classes_[Index(in_[i])] = MapClass::kFree;
+    for (std::int32_t m : scan_) classes_[Index(m)] = MapClass::kFree;
     const Nanos bound = search_.Simulate(classes_).total;
-    for (std::size_t i = depth; i < in_.size(); ++i) classes_[At(in_[i])] = MapClass::kSwap;
-    for (std::int32_t m : scan_) classes_[At(m)] = MapClass::kSwap;
+    for (std::size_t i = depth; i < in_.size(); ++i) classes_[Index(in_[i])] = MapClass::kSwap;
+    for (std::int32_t m : scan_) classes_[Index(m)] = MapClass::kSwap;
     return bound;
   }
 
@@ -83,19 +82,19 @@ class Tree {
     std::size_t kept = 0, best_kept = 0;
     Simulation best = search_.Simulate(classes_);
     for (; kept < scan_.size(); ++kept) {
-      classes_[At(scan_[kept])] = MapClass::kKeep;
+      classes_[Index(scan_[kept])] = MapClass::kKeep;
       const Simulation simulation = search_.Simulate(classes_);
       if (!simulation.feasible) break;
       if (simulation.total > best.total) continue;
       best = simulation;
       best_kept = kept + 1;
     }
-    for (std::size_t i = best_kept; i < scan_.size(); ++i) classes_[At(scan_[i])] = MapClass::kSwap;
+    for (std::size_t i = best_kept; i < scan_.size(); ++i) classes_[Index(scan_[i])] = MapClass::kSwap;
     if (best.total < best_.simulation.total) {
       best_.simulation = best;
       best_.classes = classes_;
     }
-    for (std::int32_t m : scan_) classes_[At(m)] = MapClass::kSwap;
+    for (std::int32_t m : scan_) classes_[Index(m)] = MapClass::kSwap;
   }
 
   Search& search_;
@@ -131,15 +130,15 @@ KeepOrSwap GreedyKeepOrSwap(Search& search) {
   result.out_stalls = stalls.out;
   result.in_stalls = stalls.in;
   const auto keep = [&](std::int32_t m) {
-    result.classes[At(m)] = MapClass::kKeep;
+    result.classes[Index(m)] = MapClass::kKeep;
     const bool fits = search.Simulate(result.classes).feasible;
-    if (!fits) result.classes[At(m)] = MapClass::kSwap;
+    if (!fits) result.classes[Index(m)] = MapClass::kSwap;
     return fits;
   };
   for (std::size_t i = stalls.out.size(); i-- > 0 && keep(stalls.out[i]);) {
   }
   for (std::int32_t m = search.model->maps() - 1; m >= 0; --m) {
-    if (result.classes[At(m)] == MapClass::kSwap) keep(m);
+    if (result.classes[Index(m)] == MapClass::kSwap) keep(m);
   }
   result.simulation = search.Simulate(result.classes);
   return result;

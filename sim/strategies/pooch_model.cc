@@ -9,7 +9,6 @@
 namespace spillway {
 namespace {
 
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
 std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
 
 }  // namespace
@@ -32,14 +31,17 @@ class PoochModel::Run {
   }
 
  private:
-  bool IsDecidable(std::int32_t value) const { return value < Count(p_.maps.size()) && p_.maps[At(value)].Decidable(); }
+  bool IsDecidable(std::int32_t value) const {
+    return value < Count(p_.maps.size()) && p_.maps[Index(value)].Decidable();
+  }
   bool IsCopiedIn(std::int32_t value) const {
     if (value >= Count(p_.maps.size())) return false;
-    return p_.maps[At(value)].on_host || (p_.maps[At(value)].Decidable() && classes_[At(value)] == MapClass::kSwap);
+    return p_.maps[Index(value)].on_host ||
+           (p_.maps[Index(value)].Decidable() && classes_[Index(value)] == MapClass::kSwap);
   }
   bool IsEndless() const { return visits_ > kRecomputeLimit * static_cast<std::int64_t>(p_.writers.size()); }
-  Nanos OutTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[At(map)].out_time; }
-  Nanos InTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[At(map)].in_time; }
+  Nanos OutTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[Index(map)].out_time; }
+  Nanos InTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[Index(map)].in_time; }
 
   void Reset() {
     result_.total = kNever;
@@ -91,24 +93,24 @@ bool PoochModel::Run::Forward() {
   live_ = p_.initial;
   for (const PoochProfile::ForwardOp& op : p_.forward) {
     while (oldest_ < s_.pending.size() && s_.pending[oldest_].end <= compute_) {
-      live_ -= p_.maps[At(s_.pending[oldest_++].map)].bytes;
+      live_ -= p_.maps[Index(s_.pending[oldest_++].map)].bytes;
     }
     live_ += op.allocates;
     while (live_ + op.workspace > p_.capacity && oldest_ < s_.pending.size()) {
       const SimulationScratch::Pending& pending = s_.pending[oldest_++];
-      s_.out_wait[At(pending.map)] = std::max<Nanos>(pending.end - compute_, 0);
+      s_.out_wait[Index(pending.map)] = std::max<Nanos>(pending.end - compute_, 0);
       compute_ = std::max(compute_, pending.end);
-      live_ -= p_.maps[At(pending.map)].bytes;
+      live_ -= p_.maps[Index(pending.map)].bytes;
     }
     if (!Fits(live_ + op.workspace, op.op)) return false;
     compute_ += op.time;
     live_ -= op.releases;
-    for (std::int32_t i = op.maps_begin; i < op.maps_end; ++i) Leave(p_.leaving[At(i)]);
+    for (std::int32_t i = op.maps_begin; i < op.maps_end; ++i) Leave(p_.leaving[Index(i)]);
   }
   for (; oldest_ < s_.pending.size(); ++oldest_) {
     const SimulationScratch::Pending& pending = s_.pending[oldest_];
-    s_.out_wait[At(pending.map)] = std::max<Nanos>(pending.end - compute_, 0);
-    live_ -= p_.maps[At(pending.map)].bytes;
+    s_.out_wait[Index(pending.map)] = std::max<Nanos>(pending.end - compute_, 0);
+    live_ -= p_.maps[Index(pending.map)].bytes;
   }
   result_.forward = std::max(compute_, lane_);
   return true;
@@ -116,10 +118,10 @@ bool PoochModel::Run::Forward() {
 
 // A map after its last forward use.
 void PoochModel::Run::Leave(std::int32_t map) {
-  const MapClass c = classes_[At(map)];
+  const MapClass c = classes_[Index(map)];
   if (c == MapClass::kKeep) return;
-  if (c != MapClass::kSwap || p_.maps[At(map)].on_host) {
-    live_ -= p_.maps[At(map)].bytes;
+  if (c != MapClass::kSwap || p_.maps[Index(map)].on_host) {
+    live_ -= p_.maps[Index(map)].bytes;
     return;
   }
   lane_ = std::max(lane_, compute_) + OutTime(map);
@@ -147,58 +149,58 @@ void PoochModel::Run::StartWalk() {
 }
 
 bool PoochModel::Run::WalkTiming(std::int32_t timing) {
-  const PoochProfile::Timing& row = p_.timings[At(timing)];
-  s_.recompute[At(timing)] = 0;
+  const PoochProfile::Timing& row = p_.timings[Index(timing)];
+  s_.recompute[Index(timing)] = 0;
   spike_ = live_;
   std::size_t known = s_.swap_ins.size();
-  for (std::int32_t i = row.needs_begin; i < row.needs_end; ++i) Fetch(p_.needs[At(i)], timing);
+  for (std::int32_t i = row.needs_begin; i < row.needs_end; ++i) Fetch(p_.needs[Index(i)], timing);
   Bytes arrived = 0;  // all of it before anything is recomputed
-  for (; known < s_.swap_ins.size(); ++known) arrived += p_.maps[At(s_.swap_ins[known].map)].bytes;
+  for (; known < s_.swap_ins.size(); ++known) arrived += p_.maps[Index(s_.swap_ins[known].map)].bytes;
   live_ += arrived;
   Bytes load = row.before + arrived + spike_;
   for (std::int32_t i = row.stretches_begin; i < row.stretches_end; ++i) {
-    const PoochProfile::Stretch& stretch = p_.stretches[At(i)];
+    const PoochProfile::Stretch& stretch = p_.stretches[Index(i)];
     load = std::max(load, live_ + stretch.peak);
-    for (std::int32_t e = stretch.ends_begin; e < stretch.ends_end; ++e) End(p_.ends[At(e)]);
+    for (std::int32_t e = stretch.ends_begin; e < stretch.ends_end; ++e) End(p_.ends[Index(e)]);
   }
-  s_.load[At(timing)] = load;
+  s_.load[Index(timing)] = load;
   result_.endless = IsEndless();
   return Fits(load, row.first_op) && !result_.endless;
 }
 
 // A map after its last use.
 void PoochModel::Run::End(std::int32_t map) {
-  if (classes_[At(map)] == MapClass::kFree) return;
-  s_.available[At(map)] = 0;
-  live_ -= p_.maps[At(map)].bytes;
+  if (classes_[Index(map)] == MapClass::kFree) return;
+  s_.available[Index(map)] = 0;
+  live_ -= p_.maps[Index(map)].bytes;
 }
 
 // Whether a value brought back for another one's sake stays for a use of its own.
 bool PoochModel::Run::Stays(std::int32_t value, std::int32_t timing) const {
-  if (!IsDecidable(value) || p_.maps[At(value)].last_timing < timing) return false;
+  if (!IsDecidable(value) || p_.maps[Index(value)].last_timing < timing) return false;
   if (options_.keep_passed || IsCopiedIn(value)) return true;
   const auto needs = p_.needs.begin();
-  const PoochProfile::Timing& row = p_.timings[At(timing)];
+  const PoochProfile::Timing& row = p_.timings[Index(timing)];
   return std::find(needs + row.needs_begin, needs + row.needs_end, value) != needs + row.needs_end;
 }
 
 // Puts `value` on the device if it is not there.
 void PoochModel::Run::Fetch(std::int32_t value, std::int32_t timing) {
-  if (s_.available[At(value)] != 0) return;
+  if (s_.available[Index(value)] != 0) return;
   if (!IsCopiedIn(value)) BringSources(value, timing);
   BringBack(value, timing);
 }
 
 // What stays comes first, as far back as need be, so that nothing waits in passing beside another recomputation.
 void PoochModel::Run::BringSources(std::int32_t value, std::int32_t timing) {
-  const PoochProfile::Value& row = p_.values[At(value)];
+  const PoochProfile::Value& row = p_.values[Index(value)];
   for (std::int32_t w = row.writers_begin; w < row.writers_end; ++w) {
-    const PoochProfile::Writer& writer = p_.writers[At(w)];
+    const PoochProfile::Writer& writer = p_.writers[Index(w)];
     ++visits_;
     if (IsEndless()) return;
     for (std::int32_t i = writer.inputs_begin; i < writer.inputs_end; ++i) {
-      const std::int32_t input = p_.inputs[At(i)];
-      if (s_.available[At(input)] != 0) continue;
+      const std::int32_t input = p_.inputs[Index(i)];
+      if (s_.available[Index(input)] != 0) continue;
       if (Stays(input, timing)) {
         Fetch(input, timing);
       } else if (!IsCopiedIn(input)) {
@@ -214,7 +216,7 @@ void PoochModel::Run::BringBack(std::int32_t value, std::int32_t timing) {
   } else {
     Recompute(value, timing);
   }
-  s_.available[At(value)] = 1;
+  s_.available[Index(value)] = 1;
 }
 
 void PoochModel::Run::SwapIn(std::int32_t map, std::int32_t timing) {
@@ -222,15 +224,15 @@ void PoochModel::Run::SwapIn(std::int32_t map, std::int32_t timing) {
     s_.swap_ins.push_back({map, timing, timing, 0, 0});
     return;
   }
-  live_ += p_.maps[At(map)].bytes;
+  live_ += p_.maps[Index(map)].bytes;
   spike_ = std::max(spike_, live_);
-  s_.recompute[At(timing)] += InTime(map);
+  s_.recompute[Index(timing)] += InTime(map);
 }
 
 void PoochModel::Run::Recompute(std::int32_t value, std::int32_t timing) {
-  const PoochProfile::Value& row = p_.values[At(value)];
+  const PoochProfile::Value& row = p_.values[Index(value)];
   for (std::int32_t w = row.writers_begin; w < row.writers_end; ++w) {
-    RunAgain(p_.writers[At(w)], value, w == row.writers_begin, timing);
+    RunAgain(p_.writers[Index(w)], value, w == row.writers_begin, timing);
   }
 }
 
@@ -242,18 +244,18 @@ void PoochModel::Run::RunAgain(const PoochProfile::Writer& writer, std::int32_t 
   const std::size_t passing = s_.passing.size();
   for (const bool transients : {false, true}) {  // a map may be a long way back
     for (std::int32_t i = writer.inputs_begin; i < writer.inputs_end; ++i) {
-      const std::int32_t input = p_.inputs[At(i)];
-      if (s_.available[At(input)] != 0 || (input >= Count(p_.maps.size())) != transients) continue;
+      const std::int32_t input = p_.inputs[Index(i)];
+      if (s_.available[Index(input)] != 0 || (input >= Count(p_.maps.size())) != transients) continue;
       BringBack(input, timing);
       if (!Stays(input, timing)) s_.passing.push_back(input);
     }
   }
-  if (first) live_ += p_.values[At(value)].bytes;
+  if (first) live_ += p_.values[Index(value)].bytes;
   spike_ = std::max(spike_, live_ + writer.workspace);
-  s_.recompute[At(timing)] += writer.time;
+  s_.recompute[Index(timing)] += writer.time;
   for (; s_.passing.size() > passing; s_.passing.pop_back()) {
-    s_.available[At(s_.passing.back())] = 0;
-    live_ -= p_.values[At(s_.passing.back())].bytes;
+    s_.available[Index(s_.passing.back())] = 0;
+    live_ -= p_.values[Index(s_.passing.back())].bytes;
   }
 }
 
@@ -261,7 +263,7 @@ void PoochModel::Run::Backward() {
   compute_ = lane_ = 0;
   std::size_t issued = 0, arrived = 0;
   for (std::int32_t k = 0; k < Count(p_.timings.size()); ++k) {
-    s_.timing_clock[At(k)] = compute_;
+    s_.timing_clock[Index(k)] = compute_;
     for (; issued < s_.swap_ins.size() && s_.swap_ins[issued].issue == k; ++issued) {
       SimulationScratch::SwapIn& swap_in = s_.swap_ins[issued];
       swap_in.start = std::max(lane_, compute_);
@@ -270,10 +272,10 @@ void PoochModel::Run::Backward() {
     const Nanos ready = compute_;
     for (; arrived < s_.swap_ins.size() && s_.swap_ins[arrived].need == k; ++arrived) {
       const SimulationScratch::SwapIn& swap_in = s_.swap_ins[arrived];
-      s_.in_wait[At(swap_in.map)] = std::max<Nanos>(swap_in.end - ready, 0);
+      s_.in_wait[Index(swap_in.map)] = std::max<Nanos>(swap_in.end - ready, 0);
       compute_ = std::max(compute_, swap_in.end);
     }
-    const Nanos time = p_.timings[At(k)].time + s_.recompute[At(k)];
+    const Nanos time = p_.timings[Index(k)].time + s_.recompute[Index(k)];
     compute_ += time;
     result_.backward_compute += time;
   }

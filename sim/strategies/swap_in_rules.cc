@@ -7,8 +7,6 @@
 namespace spillway {
 namespace {
 
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 class Rules {
  public:
   Rules(const PoochProfile& profile, SimulationScratch& scratch) : p_(profile), s_(scratch) {}
@@ -18,7 +16,7 @@ class Rules {
   void IssueAtConvolutions();
 
  private:
-  Bytes BytesOf(std::size_t swap_in) const { return p_.maps[At(s_.swap_ins[swap_in].map)].bytes; }
+  Bytes BytesOf(std::size_t swap_in) const { return p_.maps[Index(s_.swap_ins[swap_in].map)].bytes; }
   std::size_t GroupEnd(std::size_t p, Bytes* bytes) const;
 
   const PoochProfile& p_;
@@ -37,7 +35,7 @@ void Rules::IssueOneAhead() {
     Bytes bytes = 0;
     const std::size_t end = GroupEnd(p, &bytes);
     const std::int32_t need = s_.swap_ins[p].need;
-    const bool ahead = need > 0 && s_.load[At(need - 1)] + bytes <= p_.capacity;
+    const bool ahead = need > 0 && s_.load[Index(need - 1)] + bytes <= p_.capacity;
     for (; p < end; ++p) s_.swap_ins[p].issue = ahead ? need - 1 : need;
   }
 }
@@ -54,14 +52,14 @@ void Rules::IssueWhenRoom() {
   for (std::size_t p = 0; p < s_.swap_ins.size(); ++p) {
     for (; seen < s_.swap_ins[p].need; ++seen) {
       for (; s_.swap_ins[due].need <= seen; ++due) due_bytes += BytesOf(due);
-      s_.load[At(seen)] -= due_bytes;
-      while (!s_.stack.empty() && s_.load[At(s_.stack.back())] <= s_.load[At(seen)]) s_.stack.pop_back();
+      s_.load[Index(seen)] -= due_bytes;
+      while (!s_.stack.empty() && s_.load[Index(s_.stack.back())] <= s_.load[Index(seen)]) s_.stack.pop_back();
       s_.stack.push_back(seen);
     }
     issued += BytesOf(p);
     const Bytes limit = p_.capacity - issued;
-    const auto room =
-        std::partition_point(s_.stack.begin(), s_.stack.end(), [&](std::int32_t k) { return s_.load[At(k)] > limit; });
+    const auto room = std::partition_point(s_.stack.begin(), s_.stack.end(),
+                                           [&](std::int32_t k) { return s_.load[Index(k)] > limit; });
     if (room != s_.stack.begin()) issue = std::max(issue, *(room - 1) + 1);
     s_.swap_ins[p].issue = issue;
   }
@@ -78,7 +76,7 @@ void Rules::IssueBursts() {
     for (std::int32_t k = burst; p < s_.swap_ins.size();) {
       for (; k < s_.swap_ins[p].need; ++k) {
         for (; s_.swap_ins[due].need <= k; ++due) due_bytes += BytesOf(due);
-        most = std::max(most, s_.load[At(k)] - due_bytes);
+        most = std::max(most, s_.load[Index(k)] - due_bytes);
       }
       Bytes bytes = 0;
       const std::size_t end = GroupEnd(p, &bytes);
@@ -95,7 +93,7 @@ void Rules::IssueAtConvolutions() {
   std::int32_t seen = 0, convolution = 0;
   for (SimulationScratch::SwapIn& swap_in : s_.swap_ins) {
     for (; seen < swap_in.need; ++seen) {
-      if (p_.timings[At(seen)].convolution) convolution = seen;
+      if (p_.timings[Index(seen)].convolution) convolution = seen;
     }
     swap_in.issue = convolution;
   }
@@ -120,7 +118,7 @@ void IssueSwapIns(const PoochProfile& profile, SwapInRule rule, SimulationScratc
 void DelaySwapIns(SimulationScratch& scratch) {
   for (SimulationScratch::SwapIn& swap_in : scratch.swap_ins) {
     for (std::int32_t k = swap_in.need; k > swap_in.issue; --k) {
-      if (scratch.timing_clock[At(k)] <= swap_in.start) swap_in.issue = k;
+      if (scratch.timing_clock[Index(k)] <= swap_in.start) swap_in.issue = k;
     }
   }
 }
