@@ -8,7 +8,8 @@ if(NOT SPILLWAY_PORTABLE)
   return()
 endif()
 
-target_compile_definitions(spillway_hw PRIVATE SPILLWAY_PORTABLE)  # profiles are looked for beside the program
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/hw/machine_file.cc DIRECTORY ${PROJECT_SOURCE_DIR}/hw
+  APPEND PROPERTY COMPILE_DEFINITIONS SPILLWAY_PORTABLE)  # profiles are looked for beside the program
 set(programs)
 set(plugin)
 foreach(target spillway cuda_gpu_test spillway_cuda)

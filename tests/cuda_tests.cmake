@@ -13,17 +13,17 @@ foreach(library cuda_nowhere cuda_broken_plugin cuda_foreign_library cuda_old_pl
   target_link_libraries(${library} PRIVATE spillway_settings)
 endforeach()
 
-spillway_test(cuda_load_test spillway_calibrate)
-add_dependencies(cuda_load_test cuda_broken_plugin cuda_foreign_library cuda_old_plugin)
-target_compile_definitions(cuda_load_test PRIVATE
+set(load_definitions
   SPILLWAY_TEST_BROKEN_PLUGIN="$<TARGET_FILE:cuda_broken_plugin>"
   SPILLWAY_TEST_FOREIGN_LIBRARY="$<TARGET_FILE:cuda_foreign_library>"
   SPILLWAY_TEST_OLD_PLUGIN="$<TARGET_FILE:cuda_old_plugin>")
-
+add_dependencies(cuda_tests cuda_broken_plugin cuda_foreign_library cuda_old_plugin)
 if(SPILLWAY_HAS_CUDA)
-  add_dependencies(cuda_load_test spillway_cuda)
-  target_compile_definitions(cuda_load_test PRIVATE SPILLWAY_EXPECT_CUDA_PLUGIN)
+  add_dependencies(cuda_tests spillway_cuda)
+  list(APPEND load_definitions SPILLWAY_EXPECT_CUDA_PLUGIN)
 endif()
+set_source_files_properties(cuda_load_test.cc PROPERTIES COMPILE_DEFINITIONS "${load_definitions}")
+
 if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
   # The plugin's own objects against a fake of the C libraries.
   add_library(cuda_fake_c OBJECT
@@ -35,16 +35,22 @@ if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
     cuda_fake_c/runtime.cc)
   target_link_libraries(cuda_fake_c PRIVATE spillway_settings)
   target_include_directories(cuda_fake_c SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
-  foreach(test cuda_plugin_test cuda_plugin_numbers_test cuda_plugin_beyond_test cuda_plugin_half_test
+  spillway_tests(cuda_plugin_tests LABEL cuda LINK spillway_calibrate
+    FILES
+      cuda_plugin_beyond_test
+      cuda_plugin_half_test
+      cuda_plugin_numbers_test
+      cuda_plugin_test
+    PLAIN
       cuda_plugin_resnext_test)
-    spillway_test(${test} spillway_calibrate)
-    target_sources(${test} PRIVATE $<TARGET_OBJECTS:spillway_cuda_objects> $<TARGET_OBJECTS:cuda_fake_c>)
-    target_include_directories(${test} SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
-  endforeach()
+  target_sources(cuda_plugin_tests PRIVATE $<TARGET_OBJECTS:spillway_cuda_objects> $<TARGET_OBJECTS:cuda_fake_c>)
+  target_include_directories(cuda_plugin_tests SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
 
   # The real ones on a real GPU; one test, which is skipped where there is none.
   add_executable(cuda_gpu_test cuda_gpu_test.cc)
   target_link_libraries(cuda_gpu_test PRIVATE catch_main spillway_calibrate)
+  spillway_optimise(cuda_gpu_test -Og)
+  spillway_precompile(cuda_gpu_test catch_main)
   add_dependencies(cuda_gpu_test spillway_cuda)
   add_test(NAME cuda_gpu_test COMMAND cuda_gpu_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(cuda_gpu_test PROPERTIES LABELS gpu SKIP_REGULAR_EXPRESSION "gpu test skipped")
