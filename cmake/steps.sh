@@ -68,29 +68,61 @@ cannot_install() {
   exit 2
 }
 
-# build FOLDER TARGET OPTION...: configures where the options or the place changed, then builds. Silent but for a
-# line of progress on a terminal; what the compiler said is shown on failure, and the exit status is 1.
+# build_standard FOLDER TARGET ON|OFF: the build that ./run and ./test share, ON with the tests. Where they are in it
+# already they stay.
+build_standard() {
+  standard="-DCMAKE_BUILD_TYPE=Release -DSPILLWAY_WERROR=${SPILLWAY_WERROR:-OFF}"
+  tests=$3
+  if [ "$(cat "$1/configured" 2>/dev/null)" = "$root $standard -DSPILLWAY_TESTS=ON" ]; then tests=ON; fi
+  build "$1" "$2" $standard "-DSPILLWAY_TESTS=$tests"
+}
+
+# build FOLDER TARGET OPTION...: configures where the options or the place changed, then builds. Says how far it is; what
+# the compiler said is shown on failure, and the exit status is 1.
 build() {
   folder=$1
   target=$2
   shift 2
   mkdir -p "$folder"
   if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/configured" 2>/dev/null)" != "$root $*" ]; then
+    rm -f "$folder/configured"
     cmake --fresh -S "$root" -B "$folder" -G Ninja "$@" >"$folder/build.log" 2>&1 || build_failed
     printf '%s\n' "$root $*" >"$folder/configured"
   fi
-  if [ -t 2 ]; then
-    case $(ninja -C "$folder" -n "$target" 2>/dev/null) in
-      *"no work to do"*) ;;
-      *) NINJA_STATUS='building [%f/%t] ' ninja -C "$folder" -j "$jobs" "$target" >&2 || exit 1 ;;
-    esac
-  else
-    ninja --quiet -C "$folder" -j "$jobs" "$target" >"$folder/build.log" 2>&1 || build_failed
-  fi
+  begun=$(date +%s)
+  NINJA_STATUS='[%f %t] ' ninja -C "$folder" -j "$jobs" "$target" >"$folder/build.log" 2>&1 &
+  ninja=$!
+  trap 'kill "$ninja" 2>/dev/null; exit 130' INT TERM
+  tell_progress
+  wait "$ninja" || build_failed
+  trap - INT TERM
+  steps=$(steps_done)
+  if [ -n "$steps" ]; then printf '%s\n' "${steps#*of } steps in $(($(date +%s) - begun)) s" >"$folder/took.$target"; fi
+}
+
+# "123 of 450", as ninja counts; nothing before the first.
+steps_done() { sed -n 's/^\[\([0-9]*\) \([0-9]*\)\] .*/\1 of \2/p' "$folder/build.log" | tail -n 1; }
+
+# While ninja runs: a line that changes on a terminal, in a log one every half minute.
+tell_progress() {
+  before=$(cat "$folder/took.$target" 2>/dev/null) || before=
+  next=$((begun + 30))
+  while kill -0 "$ninja" 2>/dev/null; do
+    now=$(date +%s)
+    line="building $target: $(steps_done), $((now - begun)) s${before:+ (last time $before)}"
+    if [ -t 2 ]; then
+      printf '\r%s\033[K' "$line" >&2
+    elif [ "$now" -ge "$next" ]; then
+      say "$line"
+      next=$((next + 30))
+    fi
+    sleep 0.2 2>/dev/null || sleep 1
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
 build_failed() {
-  cat "$folder/build.log" >&2
+  grep -v '^\[[0-9]* [0-9]*\] ' "$folder/build.log" >&2
   say "The build in $folder failed."
   exit 1
 }
