@@ -43,6 +43,40 @@ TEST_CASE("the plugin computes every op of training steps as the CPU device does
   }
 }
 
+// cuDNN lists algorithms that it then cannot run.
+TEST_CASE("one algorithm that is refused is told, and the comparison goes on") {
+  for (const int status : {CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_EXECUTION_FAILED}) {
+    const PluginOverFake fake;
+    StepCompare compare(*fake.calls, Everything(), {}, 2e-5);
+    FailNext("convolution", status);
+    compare.Run();
+    REQUIRE(compare.refused().size() == 1);
+    CHECK_THAT(compare.refused()[0], Contains(" algorithm 0: ") && Contains("cudnnConvolutionForward("));
+    CHECK(compare.compared() > 20);
+  }
+}
+
+TEST_CASE("what ends the device ends the comparison") {
+  const PluginOverFake fake;
+  StepCompare compare(*fake.calls, Everything(), {}, 2e-5);
+  FailNext("cudaMalloc", cudaErrorMemoryAllocation);
+  CHECK_THROWS_AS(compare.Run(), DeviceError);
+}
+
+TEST_CASE("maxima that a window has twice are left out of comparisons") {
+  // Windows 2x2 by 2 on {n 1, c 2, 2x4}: {0 0 0 0}, {1 3 3 2} and {5 1 2 3}, {-1 -1 -4 -2}.
+  const OpShape shape{
+      .in = {.c = 2, .h = 2, .w = 4}, .out = {.c = 2, .h = 1, .w = 2}, .window = {1, 2, 2}, .stride = {1, 2, 2}};
+  const Values x{0, 0, 1, 3, 0, 0, 3, 2, 5, 1, -1, -1, 2, 3, -4, -2};
+  const std::vector<bool> tied = TiedMaxima(shape, x);
+  CHECK(tied == std::vector<bool>{true, true, false, true, true, true, true, false, false, false, true, true, false,
+                                  false, false, false});
+  // One window over the edge: what is padded has no maximum.
+  const OpShape padded{.in = {.h = 1, .w = 2}, .out = {.h = 1, .w = 2}, .window = {1, 1, 2}, .pad = {0, 0, 1}};
+  CHECK(TiedMaxima(padded, Values{-1, -1}) == std::vector<bool>{true, true});
+  CHECK(TiedMaxima(padded, Values{-2, -1}) == std::vector<bool>{false, false});
+}
+
 TEST_CASE("the networks compared have every kind of op and every pass") {
   std::set<std::pair<OpKind, Pass>> seen, accumulated;
   for (const Case& test : kCases) {

@@ -112,15 +112,25 @@ check "another failure" env REFUSED=1 bash -c "cd $folder && bash $bundle/calibr
 check "is not tried again" test "$(grep -c calibrate "$CALLS")" = 1
 touch "$folder/out/done/grid"
 
-# Where the folder has the test of what a GPU computes, that comes first; a GPU that computes something else is told.
+# Where the folder has the test of what a GPU computes, that comes first; a GPU that computes something else is told, which
+# is a result. A test that cannot begin is none.
 printf '#!/bin/sh\necho compared\nexit "${DIFFERS:-0}"\n' >"$bundle/cuda_gpu_test"
 chmod +x "$bundle/cuda_gpu_test"
-check "something else is computed" env DIFFERS=1 bash -c "cd $folder && bash $bundle/calibrate/gpu-run.sh out 500 2>$folder/err"
-check "which is said" says 'computes something else than the processor'
-check "and it is not done" test ! -e "$folder/out/done/computes"
-check "the right thing is" run out 500
-check "and what was compared is kept" grep -q '^compared$' "$folder/out/gpu-test.txt"
-check "once" test -e "$folder/out/done/computes"
+compared() { # compared STATUS: one call, with a test that ends so
+  rm -f "$folder/out/gpu-test.txt"
+  env DIFFERS="$1" bash -c "cd $folder && bash $bundle/calibrate/gpu-run.sh out 500 2>$folder/err"
+}
+compared 127
+check "a test that cannot begin is not done" test ! -e "$folder/out/done/computes"
+compared 1
+check "something else is computed, which is said" says 'computes something else than the processor'
+check "and is a result" test -e "$folder/out/done/computes"
+check "that is kept" grep -q '^compared$' "$folder/out/gpu-test.txt"
+compared 1
+check "and not asked for again" test ! -e "$folder/out/gpu-test.txt"
+rm "$folder/out/done/computes"
+compared 0
+check "the right thing is computed" test -e "$folder/out/done/computes"
 rm "$bundle/cuda_gpu_test"
 
 # PyTorch's steps: what the scenarios train, with their limits and without any; until none is missing.
