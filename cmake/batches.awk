@@ -20,7 +20,9 @@ BEGIN {
     for (j = i; j > 1 && reach[order[j - 1]] > reach[order[j]]; --j) Swap(j - 1, j)
   }
   for (i = 1; i <= sources; ++i) print Place(order[i]), order[i]
+  exit
 }
+END { exit failed }
 
 function Swap(i, j,    other) {
   other = order[i]
@@ -42,8 +44,8 @@ function Reach(file,    seen, visited, folders, count, header, part) {
   return count
 }
 
-function Read(file,    line, hidden, listing, part, names) {
-  while ((getline line < file) > 0) {
+function Read(file,    status, line, hidden, listing, part, names) {
+  while ((status = (getline line < file)) > 0) {
     if (line ~ /^namespace \{/) hidden = 1
     if (line ~ /^\}  \/\/ namespace$/) hidden = 0
     if (line ~ /^#include "/) {
@@ -57,6 +59,11 @@ function Read(file,    line, hidden, listing, part, names) {
     if (line ~ /\}/) listing = 0
     if (hidden) own[file] = own[file] names
     if (!hidden && file ~ /\.h$/) declares[file] = declares[file] names
+  }
+  if (status < 0) {
+    print "cannot read " file
+    failed = 1
+    exit
   }
   close(file)
 }

@@ -14,6 +14,7 @@ function(spillway_batches target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM sources REPLACE "^.*//" "/")  # what was absolute already
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/[cdhmrst]*/*.h)
   execute_process(
     COMMAND ${SPILLWAY_AWK} -v size=${SPILLWAY_BATCH} -f ${PROJECT_SOURCE_DIR}/cmake/batches.awk ${sources} -- ${headers}
