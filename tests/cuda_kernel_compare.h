@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/cuda/calls.h"
+#include "calibrate/device.h"
 #include "hw/measured_op_text.h"
 #include "model/kernel_form.h"
 #include "model/launch_text.h"

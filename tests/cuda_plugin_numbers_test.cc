@@ -1,5 +1,8 @@
 // What the CUDA plugin's kernels compute, over a fake of the C libraries (cuda_fake_c/) that computes as they do: wrong
 // arguments, descriptors and factors show here without a GPU.
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
