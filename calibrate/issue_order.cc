@@ -8,17 +8,17 @@ namespace spillway {
 
 namespace {
 
-using RecordIndex = std::uint32_t;
-constexpr RecordIndex kNone = 0xffffffffu;
+using InstructionIndex = std::uint32_t;
+constexpr InstructionIndex kNone = 0xffffffffu;
 constexpr std::size_t kChanges = 3;  // of priorities: finds races that need up to four places to come together
 
 class Shuffle {
  public:
   Shuffle(const Program& program, std::uint64_t seed)
       : program_(program), random_(seed), lanes_(program.streams.size() + 1), next_(lanes_.size(), 0) {
-    std::vector<RecordIndex> record(program.events, kNone);
-    RecordIndex sync = kNone;
-    for (RecordIndex i = 0; i < program.code.size(); ++i) {
+    std::vector<InstructionIndex> record(program.events, kNone);
+    InstructionIndex sync = kNone;
+    for (InstructionIndex i = 0; i < program.code.size(); ++i) {
       const Instruction& in = program.code[i];
       const bool waits = in.opcode == Opcode::kWait || in.opcode == Opcode::kHostSync;
       after_record_.push_back(waits ? record[in.arg] : kNone);
@@ -30,16 +30,16 @@ class Shuffle {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) priority_.push_back(lane);
   }
 
-  std::vector<RecordIndex> Run() {
+  std::vector<InstructionIndex> Run() {
     const std::size_t count = program_.code.size();
     std::vector<std::size_t> changes(kChanges);
     for (std::size_t& change : changes) change = Below(std::max<std::size_t>(count, 1));
-    std::vector<RecordIndex> order;
+    std::vector<InstructionIndex> order;
     issued_.assign(count, false);
     Draw();
     while (order.size() < count) {
       if (std::find(changes.begin(), changes.end(), order.size()) != changes.end()) Draw();
-      const RecordIndex i = Next();
+      const InstructionIndex i = Next();
       issued_[i] = true;
       order.push_back(i);
     }
@@ -52,12 +52,12 @@ class Shuffle {
   void Draw() {
     for (std::size_t k = priority_.size(); k > 1; --k) std::swap(priority_[k - 1], priority_[Below(k)]);
   }
-  bool Ready(RecordIndex i) const {
-    const auto done = [this](RecordIndex before) { return before == kNone || issued_[before]; };
+  bool Ready(InstructionIndex i) const {
+    const auto done = [this](InstructionIndex before) { return before == kNone || issued_[before]; };
     return done(after_record_[i]) && done(after_sync_[i]);
   }
   // There always is one: the first instruction in list order that is left.
-  RecordIndex Next() {
+  InstructionIndex Next() {
     for (const std::size_t lane : priority_) {
       if (next_[lane] < lanes_[lane].size() && Ready(lanes_[lane][next_[lane]])) return lanes_[lane][next_[lane]++];
     }
@@ -67,10 +67,10 @@ class Shuffle {
 
   const Program& program_;
   std::mt19937_64 random_;
-  std::vector<std::vector<RecordIndex>> lanes_;         // by stream, then the host
-  std::vector<std::size_t> next_;                       // by lane
-  std::vector<std::size_t> priority_;                   // lanes, highest first
-  std::vector<RecordIndex> after_record_, after_sync_;  // by instruction
+  std::vector<std::vector<InstructionIndex>> lanes_;         // by stream, then the host
+  std::vector<std::size_t> next_;                            // by lane
+  std::vector<std::size_t> priority_;                        // lanes, highest first
+  std::vector<InstructionIndex> after_record_, after_sync_;  // by instruction
   std::vector<bool> issued_;
 };
 

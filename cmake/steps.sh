@@ -122,7 +122,7 @@ tell_progress() {
 }
 
 build_failed() {
-  grep -v '^\[[0-9]* [0-9]*\] ' "$folder/build.log" >&2
+  grep -v '^\[[0-9]* [0-9]*\] ' "$folder/build.log" >&2 || :
   say "The build in $folder failed."
   exit 1
 }

@@ -5,8 +5,6 @@
 
 namespace spillway {
 
-namespace {}  // namespace
-
 bool LowerWalk::StartsLayerBackward(OpId op) const {
   if (op < step_.first_backward || op >= step_.first_update) return false;
   return op == step_.first_backward || tables_.layer[Index(op)] != tables_.layer[Index(op - 1)];

@@ -5,8 +5,6 @@
 
 namespace spillway {
 
-namespace {}  // namespace
-
 void FakeDevice::CheckReads(const Queued& head) const {
   const std::uint32_t first = expected_.first[head.instruction];
   for (std::uint32_t k = 0; k < head.accesses.size(); ++k) {
