@@ -115,16 +115,16 @@ def verdict(ours, theirs):
     return text + (f"; predicted {ours.predicted / theirs.time:.2f}\n" if ours.predicted else "\n")
 
 
-def aligned(rows):
+def aligned(rows, columns=COLUMNS):
     """A column is as wide as its widest cell, two spaces apart; a row with fewer cells ends in running text."""
-    left = [name.startswith("<") for name in COLUMNS]
-    rows = [[name.lstrip("<") for name in COLUMNS]] + rows
-    full = [row for row in rows if len(row) == len(COLUMNS)]
-    cut = [row[:-1] for row in rows if len(row) < len(COLUMNS)]
-    widths = [max(len(row[k]) for row in full + cut if k < len(row)) for k in range(len(COLUMNS))]
+    left = [name.startswith("<") for name in columns]
+    rows = [[name.lstrip("<") for name in columns]] + rows
+    full = [row for row in rows if len(row) == len(columns)]
+    cut = [row[:-1] for row in rows if len(row) < len(columns)]
+    widths = [max(len(row[k]) for row in full + cut if k < len(row)) for k in range(len(columns))]
     text = ""
     for row in rows:
-        last = len(row) - 1 if len(row) < len(COLUMNS) else len(row)
+        last = len(row) - 1 if len(row) < len(columns) else len(row)
         cells = [c if k >= last else c.ljust(widths[k]) if left[k] else c.rjust(widths[k]) for k, c in enumerate(row)]
         text += "  ".join(cells).rstrip() + "\n"
     return text

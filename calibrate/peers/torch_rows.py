@@ -1,8 +1,9 @@
-"""The file of torch_steps.py: one row per training step measured, written as soon as it is known."""
+"""Files of rows, each written as soon as it is known: the journal of torch_steps.py, and of torch_convolutions.py with
+columns of its own."""
 import csv
 import os
 
-# What a row is of. Rows that agree in these are the same measurement.
+# What a row of torch_steps.py is of.
 KEY = ["network", "batch", "image", "memory_limit_bytes", "strategy", "math", "device", "gpu", "torch", "cuda", "cudnn",
        "allocator"]
 # As in validation.csv and results.csv where they have them.
@@ -14,10 +15,6 @@ RESULT = ["measured_s", "measured_spread", "p10_s", "p90_s", "measured_fastest_s
 
 class Mistake(Exception):
     """The user's: one line, exit status 2."""
-
-
-def key_of(row):
-    return tuple(str(row[name]) for name in KEY)
 
 
 def quantile(values, q):
@@ -39,10 +36,12 @@ def read_table(path):
 
 
 class Journal:
-    """Rows on disk; a last line that was torn when the process was killed is dropped."""
+    """Rows on disk; a last line that was torn when the process was killed is dropped. `key`: rows that agree in these
+    columns are the same measurement; `result`: the columns behind them."""
 
-    def __init__(self, path):
+    def __init__(self, path, key=KEY, result=RESULT):
         self.path = path
+        self.key, self.columns = key, key + result
         self.rows = {}
         try:
             self._open()
@@ -52,11 +51,14 @@ class Journal:
     def _open(self):
         whole = self._drop_torn_line()
         if whole == 0:
-            return self._append(",".join(KEY + RESULT) + "\n")
+            return self._append(",".join(self.columns) + "\n")
         names, rows = read_table(self.path)
-        if names != KEY + RESULT:
+        if names != self.columns:
             raise Mistake(f"{self.path}: has other columns than this script writes; name another file with -o")
-        self.rows = {key_of(row): row for row in rows}
+        self.rows = {self._key_of(row): row for row in rows}
+
+    def _key_of(self, row):
+        return tuple(str(row[name]) for name in self.key)
 
     def _drop_torn_line(self):
         """The bytes that are left."""
@@ -74,11 +76,11 @@ class Journal:
             os.fsync(file.fileno())
 
     def __contains__(self, row):
-        return key_of(row) in self.rows
+        return self._key_of(row) in self.rows
 
     def add(self, row):
-        cells = [text_of(row.get(name, "")) for name in KEY + RESULT]
-        self.rows[key_of(row)] = dict(zip(KEY + RESULT, cells))
+        cells = [text_of(row.get(name, "")) for name in self.columns]
+        self.rows[self._key_of(row)] = dict(zip(self.columns, cells))
         self._append(",".join(quoted(cell) for cell in cells) + "\n")
 
 
