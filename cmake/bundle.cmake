@@ -1,6 +1,6 @@
 # cmake -DPROGRAMS= -DPLUGIN= (or empty) -DSOURCE= -DFOLDER= -P bundle.cmake: fills FOLDER with the programs, the plugin,
 # the shared libraries of all that are not libc's, CUDA's or cuDNN's, their licences, the profiles, the scenarios,
-# gpu-run.sh and torch_steps.py.
+# gpu-run.sh and what it runs.
 set(outside "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|resolv|util|nsl)\\.so"
   "^lib(cuda|cudart|cudnn|cublas|cublasLt|nvrtc|nvidia)[^/]*\\.so")
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} MODULES ${PLUGIN}
@@ -49,5 +49,6 @@ file(COPY ${PROGRAMS} ${PLUGIN} ${SOURCE}/LICENSE ${SOURCE}/README.md ${SOURCE}/
 file(COPY ${SOURCE}/hw DESTINATION ${FOLDER} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv")
 file(COPY ${SOURCE}/model/networks DESTINATION ${FOLDER}/model)  # scenarios refer to it
 # Work from there.
-file(COPY ${SOURCE}/calibrate/gpu-run.sh ${SOURCE}/calibrate/peers DESTINATION ${FOLDER}/calibrate
+file(GLOB scripts ${SOURCE}/calibrate/gpu-*.sh)
+file(COPY ${scripts} ${SOURCE}/calibrate/peers DESTINATION ${FOLDER}/calibrate
   PATTERN "__pycache__" EXCLUDE)

@@ -32,3 +32,10 @@ add_custom_target(bundle ALL
     -DFOLDER=${PROJECT_BINARY_DIR}/spillway-portable -P ${PROJECT_SOURCE_DIR}/cmake/bundle.cmake
   COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/bundle_check.sh ${PROJECT_BINARY_DIR}/spillway-portable
   DEPENDS ${programs} ${plugin} VERBATIM)
+
+# The folder as one file, for machines that take few: spillway-portable.tar.gz.
+add_custom_target(archive
+  COMMAND ${CMAKE_COMMAND} -E rm -f spillway-portable.tar.gz
+  COMMAND sh -c "tar --sort=name --owner=0 --group=0 --numeric-owner -cf - spillway-portable | gzip -9n > spillway-portable.tar.gz"
+  COMMAND sh -c "echo archive: $(pwd)/spillway-portable.tar.gz, $(du -k spillway-portable.tar.gz | cut -f1) KiB"
+  WORKING_DIRECTORY ${PROJECT_BINARY_DIR} DEPENDS bundle VERBATIM)
