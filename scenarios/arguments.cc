@@ -111,10 +111,19 @@ void AddCalibrate(CLI::App& app, Command& command) {
   app.add_option("--networks", command.networks,
                  "measure the launches of these first: NAME:BATCH, network.yaml:BATCH, or a scenario's")
       ->delimiter(',');
+  app.add_option(
+         "--groups", command.groups,
+         "measure these alone: copies, host, networks, beside, memory, grid, beyond, again, managed (without it "
+         "all but managed)")
+      ->delimiter(',');
   app.add_flag("--no-grid", command.no_grid, "measure the launches of --networks only; models will not hold elsewhere");
   app.add_option("--threads", command.threads, "threads of the compute library")->check(CLI::Range(1, 256));
   app.add_option("--protocol", command.protocol,
                  "state in which kernels find their operands: step (as in training, the default), cold or warm");
+}
+
+void AddProbe(CLI::App& app, Command& command) {
+  app.add_option("--device", command.device, "cuda:0 and so on")->required();
 }
 
 void AddValidate(CLI::App& app, Command& command) {
@@ -141,6 +150,7 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "fit") AddFit(app, command);
   if (verb == "validate") AddValidate(app, command);
   if (verb == "calibrate") AddCalibrate(app, command);
+  if (verb == "probe") AddProbe(app, command);
 }
 
 std::vector<std::string> VerbNames() {

@@ -13,6 +13,7 @@ const std::vector<Verb>& Verbs() {
       {"list", "list machines, networks, strategies or reports", ListVerb},
       {"show", "describe a network, machine or strategy", ShowVerb},
       {"calibrate", "measure this machine and write its profile", CalibrateVerb},
+      {"probe", "look at a GPU for a minute: clocks, holds, copies, a convolution by every algorithm", ProbeVerb},
       {"fit", "fit a machine profile's kernel models to samples", FitVerb},
       {"validate", "carry a scenario out on this machine: predicted against measured", ValidateVerb},
       {"estimate", "predict the cost of single operations: CSV in, CSV out", EstimateVerb},

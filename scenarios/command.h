@@ -42,6 +42,7 @@ struct Command {
   std::string budget, link_rate;      // calibrate: as typed; "" = the usual
   std::string protocol;               // calibrate: in which state kernels find their operands; "" = "step"
   std::vector<std::string> networks;  // calibrate: whose launches come first
+  std::vector<std::string> groups;    // calibrate: what is measured, as typed; empty = the usual
   int threads = 1;                    // calibrate: of kernels
   bool quick = false, resume = false, no_grid = false;  // calibrate
   int steps = 20, random_plans = 0;                     // validate
@@ -73,6 +74,7 @@ ExitCode EstimateVerb(const Command& command, Console& console);
 ExitCode FitVerb(const Command& command, Console& console);
 ExitCode ValidateVerb(const Command& command, Console& console);
 ExitCode CalibrateVerb(const Command& command, Console& console);
+ExitCode ProbeVerb(const Command& command, Console& console);
 
 // Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes.
 ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);

@@ -69,7 +69,8 @@ CalibrateSetup CalibrateCpu(const CalibrateRequest& request, const Clock& clock)
       .link_rate = request.link_rate, .threads = request.threads, .protocol = request.protocol, .version = Version()};
   CalibrateSetup setup;
   setup.plan = MakeBenchPlan(BenchNetworksOf(request.networks.empty() ? UsualNetworks() : request.networks),
-                             request.no_grid ? BenchNetworks{} : BenchGrid(), {.quick = request.quick});
+                             request.no_grid ? BenchNetworks{} : BenchGrid(),
+                             {.quick = request.quick, .groups = request.groups});
   auto target = std::make_unique<CpuBenchTarget>(options, clock);
   setup.facts = FactsOf(*target, options, request.date);
   setup.target = std::move(target);

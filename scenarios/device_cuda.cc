@@ -11,6 +11,7 @@
 #include "calibrate/cuda/bench_target.h"
 #include "calibrate/cuda/device.h"
 #include "calibrate/cuda/load.h"
+#include "calibrate/cuda/probe.h"
 #include "scenarios/bench_networks.h"
 #include "scenarios/cuda_devices.h"
 #include "scenarios/devices.h"
@@ -104,6 +105,7 @@ CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBench
                                const CalibrateRequest& request, const Clock& clock) {
   CalibrateSetup setup;
   BenchPlanOptions plan = CudaPlanOptions(request.quick);
+  plan.groups = request.groups;
   if (!request.no_grid) {
     CudaBeyond beyond = Told([&] { return MakeCudaBeyond(*calls, request.quick); });
     plan.beyond = std::move(beyond.items);
@@ -175,6 +177,11 @@ ValidateHost ValidateOnCuda(int device, std::uint64_t seed, const Clock& clock) 
   CudaBenchOptions bench;
   bench.device = device;
   return ValidateOnCudaBy(MakeCudaCalls(device), bench, seed, clock);
+}
+
+int ProbeOnCuda(int device, const Clock& clock, const std::function<void(const std::string&)>& tell) {
+  const std::shared_ptr<CudaCalls> calls = MakeCudaCalls(device);
+  return ProbeCuda(*calls, clock, {}, tell);
 }
 
 }  // namespace spillway

@@ -15,8 +15,9 @@ std::vector<std::string> Names() {
 
 const std::vector<DeviceKind>& DeviceKinds() {
   static const std::vector<DeviceKind> kinds = {
-      {"cpu", 1, CalibrateCpu, ValidateOnCpu},        // this machine's processor, by oneDNN
-      {"cuda", 1024, CalibrateCuda, ValidateOnCuda},  // a GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0
+      {"cpu", 1, CalibrateCpu, ValidateOnCpu, nullptr},  // this machine's processor, by oneDNN
+      {"cuda", 1024, CalibrateCuda, ValidateOnCuda,
+       ProbeOnCuda},  // a GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0
   };
   return kinds;
 }

@@ -4,6 +4,7 @@
 #ifndef SPILLWAY_SCENARIOS_DEVICES_H_
 #define SPILLWAY_SCENARIOS_DEVICES_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct CalibrateRequest {
   double link_rate = 0;  // bytes per nanosecond; 0 = as fast as it goes
   int threads = 1;
   bool quick = false, no_grid = false;
+  std::vector<BenchGroup> groups;  // empty: the usual
   std::string date;
 };
 
@@ -42,6 +44,9 @@ struct DeviceKind {
   // what they give.
   CalibrateSetup (*calibrate)(const CalibrateRequest& request, const Clock& clock);
   ValidateHost (*validate)(int device, std::uint64_t seed, const Clock& clock);
+  // Says a line at a time what the device is and whether what measuring relies on holds; the number of sections where it
+  // does not. nullptr: there is nothing of the kind to ask.
+  int (*probe)(int device, const Clock& clock, const std::function<void(const std::string&)>& tell);
 };
 const std::vector<DeviceKind>& DeviceKinds();
 
@@ -58,6 +63,7 @@ CalibrateSetup CalibrateCpu(const CalibrateRequest& request, const Clock& clock)
 ValidateHost ValidateOnCpu(int device, std::uint64_t seed, const Clock& clock);
 CalibrateSetup CalibrateCuda(const CalibrateRequest& request, const Clock& clock);
 ValidateHost ValidateOnCuda(int device, std::uint64_t seed, const Clock& clock);
+int ProbeOnCuda(int device, const Clock& clock, const std::function<void(const std::string&)>& tell);
 
 // The verbs with a device of the caller's choice.
 using CalibrateOpener = std::function<CalibrateSetup(const CalibrateRequest& request, const Clock& clock)>;

@@ -175,6 +175,29 @@ void Summarise(const Command& command, const BenchReport& report, const BenchFac
                              report.stopped ? "; interrupted: --resume goes on" : "");
 }
 
+std::vector<BenchGroup> GroupsOf(const Command& command) {
+  const std::vector<std::string>& names = BenchGroupNames();
+  std::vector<BenchGroup> groups;
+  for (const std::string& name : command.groups) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      throw UserError(fmt::format("--groups: there is no group '{}'{} ({})", name, DidYouMean(name, names),
+                                  fmt::join(names, ", ")));
+    }
+    groups.push_back(static_cast<BenchGroup>(found - names.begin()));
+  }
+  return groups;
+}
+
+// A name that stands for nothing here is a mistake rather than nothing to do.
+void CheckGroups(const std::vector<BenchGroup>& groups, const std::vector<BenchItem>& plan) {
+  for (const BenchGroup group : groups) {
+    if (std::any_of(plan.begin(), plan.end(), [&](const BenchItem& item) { return item.group == group; })) continue;
+    throw UserError(
+        fmt::format("--groups: with these options nothing of '{}' is measured on this device", BenchGroupName(group)));
+  }
+}
+
 CalibrateRequest RequestOf(const Command& command, const std::string& date) {
   CalibrateRequest request;
   request.device = DeviceByName(command.device).index;
@@ -184,6 +207,7 @@ CalibrateRequest RequestOf(const Command& command, const std::string& date) {
   request.threads = command.threads;
   request.quick = command.quick;
   request.no_grid = command.no_grid;
+  request.groups = GroupsOf(command);
   request.date = date;
   return request;
 }
@@ -205,6 +229,7 @@ ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, cons
   const CalibrateRequest request = RequestOf(command, date);
   Interrupts interrupts;  // before there are threads
   CalibrateSetup setup = open(request, clock);
+  CheckGroups(request.groups, setup.plan);
   setup.facts.name = fs::path(command.out).stem().string();
   BenchJournal journal(JournalOf(command.out).string());
   OpenJournal(command, setup.target->Identity(), &journal);

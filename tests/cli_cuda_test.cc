@@ -128,6 +128,26 @@ TEST_CASE("plans are offered algorithms that always come to the same numbers, wh
   CHECK(offered({1, 2}) == std::vector<std::int32_t>{1, 2});
 }
 
+TEST_CASE("groups that are named are measured alone, and one that does not exist is told with the nearest") {
+  const GpuFolder f;
+  StandInOptions options = SlowGpu();
+  options.compute = false;
+  Gpu gpu(options);
+  const Outcome outcome = gpu.Calibrate(f.Tiny({"--groups", "copies,host"}));
+  INFO(outcome.err);
+  REQUIRE(outcome.status == kExitDone);
+  for (const Sample& sample : ParseRows(f.Journal(), "gpu.samples.csv").samples) {
+    CHECK((sample.what == SampleKind::kCopy ? sample.kind == "pinned" : sample.op == "overhead"));
+  }
+  const Outcome more = gpu.Calibrate(f.Tiny({"--groups", "networks", "--resume"}));
+  CHECK(more.status == kExitDone);
+  CHECK_FALSE(LoadMachine(f.Profile()).devices[0].measured.empty());
+  CHECK_THAT(gpu.Calibrate(f.Tiny({"--groups", "network"})).err,
+             Catch::Contains("--groups: there is no group 'network'; did you mean 'networks'?"));
+  CHECK_THAT(gpu.Calibrate(f.Tiny({"--groups", "grid"})).err, Catch::Contains("nothing of 'grid' is measured"));
+  gpu.CheckClean();
+}
+
 TEST_CASE("what a GPU has not is refused before anything is opened") {
   const GpuFolder f;
   const auto says = [&](const std::vector<std::string>& more, const std::string& expected) {

@@ -70,8 +70,8 @@ TEST_CASE("a hold that runs out is noticed, by the timer and by what is timed") 
     issue(20);  // not held
     CHECK_FALSE(timer.ran_out());
   }
-  // Eight kernels and their events behind one hold are more than 20 of a queue; fewer at once are not.
-  options.queue = 20;
+  // Eight kernels and their events behind one hold are more than 30 of a queue; fewer at once are not.
+  options.queue = 30;
   CudaStandIn narrow(options);
   const auto network = SmallBenchNetwork();
   CudaBenchMemory memory(narrow, 2 * kMiB);

@@ -7,7 +7,7 @@
 
 namespace spillway {
 
-TEST_CASE("a GPU's plan: transfers, host calls, the network in fp32, then in TF32") {
+TEST_CASE("a GPU's plan: pinned copies, host calls, the network in fp32, then in TF32") {
   const auto resnet = MakeBenchNetwork("resnet50", BuildZooNetwork("resnet50", {.batch = 2}), {});
   const std::vector<BenchItem> plan = MakeBenchPlan({resnet}, {}, CudaPlanOptions(false));
   std::set<Bytes> pinned;
@@ -30,9 +30,39 @@ TEST_CASE("a GPU's plan: transfers, host calls, the network in fp32, then in TF3
   CHECK(kinds.count("pinned h2d d2h") == 1);
   CHECK(kinds.count("pageable d2h none") == 1);
   CHECK(kinds.count("pitched h2d none") == 1);
-  CHECK(kinds.count("managed_prefetch h2d none") == 1);
   CHECK(kinds.count("device d2d none") == 1);
   CHECK(first_tf32 > last_fp32);
+}
+
+TEST_CASE("what a GPU's steps need comes before what they do not, and managed memory only where it is named") {
+  const auto resnet = MakeBenchNetwork("resnet50", BuildZooNetwork("resnet50", {.batch = 2}), {});
+  std::vector<std::string> order;
+  const auto plan_of = [&](std::vector<BenchGroup> groups) {
+    BenchPlanOptions options = CudaPlanOptions(true);
+    options.groups = std::move(groups);
+    return MakeBenchPlan({resnet}, {}, options);
+  };
+  for (const BenchItem& item : plan_of({})) {
+    if (order.empty() || order.back() != BenchGroupName(item.group)) order.emplace_back(BenchGroupName(item.group));
+    CHECK_FALSE(item.memory.starts_with("managed"));
+    if (item.group == BenchGroup::kCopies) CHECK(item.memory == "pinned");
+  }
+  CHECK(order == std::vector<std::string>{"copies", "host", "networks", "beside", "memory", "again"});
+  std::set<std::string> managed;
+  for (const BenchItem& item : plan_of({BenchGroup::kManaged})) managed.insert(item.memory);
+  CHECK(managed == std::set<std::string>{"managed_prefetch", "managed_touch"});
+  const auto both = plan_of({BenchGroup::kManaged, BenchGroup::kHost});
+  CHECK(both.front().group == BenchGroup::kHost);
+  CHECK(both.back().group == BenchGroup::kManaged);
+}
+
+TEST_CASE("a plan without later groups gives their time to those that it has") {
+  BenchPlanOptions options = CudaPlanOptions(true);
+  CHECK(LargestShare(MakeBenchPlan({}, {}, options)) == BudgetShare(BenchGroup::kMemory));
+  options.groups = {BenchGroup::kCopies, BenchGroup::kHost};
+  CHECK(LargestShare(MakeBenchPlan({}, {}, options)) == BudgetShare(BenchGroup::kCopies));
+  options.groups = {BenchGroup::kHost};
+  CHECK(LargestShare(MakeBenchPlan({}, {}, options)) == 1);
 }
 
 TEST_CASE("a GPU's grid goes network by network, each in fp32, then in TF32") {

@@ -63,7 +63,7 @@ namespace {
 // Throttled for the next `left` looks, at its power cap always.
 class Hot : public CudaStandIn {
  public:
-  explicit Hot(int left) : CudaStandIn(UsualStandIn()), left_(left) {}
+  explicit Hot(int left) : CudaStandIn(Untold()), left_(left) {}
   CudaClocks Clocks() override {
     ++looks;
     return {.sm_mhz = 1500, .throttled = left_-- > 0 ? "temperature" : "", .limited = "power cap"};
@@ -71,6 +71,12 @@ class Hot : public CudaStandIn {
   int looks = 0;
 
  private:
+  // Whose counters stand still: the driver's word is all there is.
+  static StandInOptions Untold() {
+    StandInOptions options = UsualStandIn();
+    options.clock_ghz = [](double) { return 0; };
+    return options;
+  }
   int left_;
 };
 

@@ -1,5 +1,6 @@
 // What a user hears who asks for a CUDA device and lacks something.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -56,6 +57,16 @@ TEST_CASE("another library, or a plugin of another version") {
   CHECK_THAT(Complaint(0, SPILLWAY_TEST_FOREIGN_LIBRARY), Contains("is not Spillway's CUDA device"));
   CHECK_THAT(Complaint(0, SPILLWAY_TEST_OLD_PLUGIN),
              Contains("another version of Spillway: it has interface -1, this program"));
+}
+
+TEST_CASE("a variable of the environment that changes what runs is refused, whatever it says") {
+  for (const char* const name : {"NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING"}) {
+    ::setenv(name, "0", 1);
+    CHECK_THAT(Complaint(0, SPILLWAY_TEST_OLD_PLUGIN),
+               Contains(std::string(name) + "=0 is set") && Contains("unset it"));
+    ::unsetenv(name);
+  }
+  CHECK_THAT(Complaint(0, SPILLWAY_TEST_OLD_PLUGIN), Contains("another version"));
 }
 
 TEST_CASE("a plugin that loads: no such device, or a device") {

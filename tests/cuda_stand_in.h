@@ -62,6 +62,8 @@ struct StandInOptions {
   std::array<double, 2> copy_rate{10, 10};             // by Direction: bytes per ns
   double device_rate = 0;                              // of copies and fills on the device; 0: they take no time
   double spin_gap = 0;                                 // ns that a Spin takes beyond what it is told
+  std::function<double(double now)> clock_ghz{};       // of its one multiprocessor at `now` ns; empty: 1
+  double tick = 32;                                    // ns, of its timer
   double record_time = 0;                              // ns that the device takes to record an event
   std::size_t queue = 0;                               // what a stream holds before the host waits for it; 0: all
   double call_cost = 0;                                // ns of the host
@@ -83,6 +85,7 @@ struct StandInOptions {
   double fault_rate = 1;  // bytes per ns at which managed memory comes that is on the other side
   // Algorithms that the library refuses with bias and activation, when they run.
   std::set<std::int32_t> unfused{};
+  std::set<std::int32_t> without_tf32{};  // algorithms that compute in fp32 where TF32 is allowed
   bool compute = true;  // false: kernels only take time, but for OpKind::kCopy without slices, which copies
   std::set<std::int32_t> varying{};  // algorithms that are said not to be deterministic
   StandInFault fault{};
@@ -168,6 +171,8 @@ class CudaStandIn : public CudaCalls, public Clock {
   void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) override;
   void Spin(double nanoseconds, CudaStream* stream) override;
   void HoldUntil(volatile int* flag, CudaStream* stream) override;
+  void Mark(CudaMoment* moments, CudaStream* stream) override;
+  void ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* stream) override;
   int DeviceNumber() override { return 0; }
   int DeviceCount() override { return options_.devices; }
   CudaMemory MemoryOf(int device) override;
@@ -229,6 +234,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   std::set<std::pair<int, int>> peer_access_;
   Bytes pinned_bytes_ = 0, library_bytes_ = 0;
   int live_kernels_ = 0;
+  double cycles_ = 0, marked_ = 0;  // of the multiprocessor's clock, at the last mark
   std::set<std::string> loaded_;
   std::array<std::uint32_t, 32> counts_{};
   std::uint64_t drawn_ = 0;

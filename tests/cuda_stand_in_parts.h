@@ -49,6 +49,7 @@ class StandInKernel : public CudaKernel {
 
  private:
   void AddBias(const std::vector<void*>& reads, const std::vector<void*>& writes) const;
+  void RoundAsTf32(const std::vector<void*>& writes) const;
   CudaStandIn& owner_;
   OpCall call_;
   const CpuKernel* kernel_;

@@ -13,6 +13,21 @@ namespace {
 
 using What = StandInFault::What;
 
+// The processor's kernels, which have no TF32: what comes out is rounded.
+OpCall InFp32(OpCall call) {
+  if (call.launch.math == MathMode::kTf32) call.launch.math = MathMode::kFp32;
+  return call;
+}
+
+// Of a convolution or product.
+Bytes ElementsOfResult(const Launch& launch) {
+  const OpShape& shape = launch.shape;
+  if (launch.pass == Pass::kForward) return shape.out.Elements();
+  if (launch.pass == Pass::kBackwardData) return shape.in.Elements();
+  if (launch.kind == OpKind::kLinear) return shape.in.Elements() / shape.in.n * shape.out.c;
+  return shape.out.c * (shape.in.c / shape.groups) * shape.window[0] * shape.window[1] * shape.window[2];
+}
+
 // Classes, batch outermost, of one-hot rows.
 std::vector<std::int32_t> ClassesOf(const Shape& shape, const float* one_hot) {
   const std::int64_t positions = shape.Spatial();
@@ -104,6 +119,28 @@ void CudaStandIn::HoldUntil(volatile int* flag, CudaStream* stream) {
   Give(stream, std::move(item));
 }
 
+// The clock ran since the last mark as it runs now.
+void CudaStandIn::Mark(CudaMoment* moments, CudaStream* stream) {
+  Enter(What::kNone, "mark<<<blocks, 32, 0, stream>>>(moments)");
+  if (!Holds(moments, sizeof(CudaMoment) * kCudaMostMultiprocessors, false)) Violated("a mark goes to unpinned memory");
+  Give(stream, {.effect = [this, moments, stream] {
+         const double now = stream->free_at + 1;
+         const double ghz = options_.clock_ghz ? options_.clock_ghz(now) : 1;
+         cycles_ += (now - marked_) * ghz;
+         marked_ = now;
+         moments[0] = {.cycles = static_cast<std::int64_t>(cycles_), .nanoseconds = static_cast<std::int64_t>(now)};
+       }});
+}
+
+void CudaStandIn::ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* stream) {
+  Enter(What::kNone, "ticks<<<1, 1, 0, stream>>>(nanoseconds, count)");
+  Give(stream, {.duration = options_.tick * count, .effect = [this, nanoseconds, count, stream] {
+                  for (int k = 0; k < count; ++k) {
+                    nanoseconds[k] = static_cast<std::int64_t>(stream->free_at - options_.tick * (count - 1 - k));
+                  }
+                }});
+}
+
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
 StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel, CudaStandIn::Fused fused)
@@ -147,6 +184,16 @@ void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<v
   }
   kernel_->Run(cpu);
   if (fused) AddBias(reads, writes);
+  if (call_.launch.math == MathMode::kTf32 && !owner_.options_.without_tf32.contains(call_.launch.algorithm)) {
+    RoundAsTf32(writes);
+  }
+}
+
+// Ten bits are left, of results instead of operands.
+void StandInKernel::RoundAsTf32(const std::vector<void*>& writes) const {
+  const Bytes elements = ElementsOfResult(call_.launch);
+  auto* const result = static_cast<std::uint32_t*>(writes[0]);
+  for (Bytes i = 0; i < elements; ++i) result[i] &= ~std::uint32_t{0x1fff};
 }
 
 void StandInKernel::AddBias(const std::vector<void*>& reads, const std::vector<void*>& writes) const {
@@ -202,7 +249,7 @@ void CudaStandIn::Load(const std::string& kernel) {
 std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
   Enter(What::kNone, "cudnnGetConvolutionForwardAlgorithm_v7(...)");
   std::vector<CpuAlgorithm> all = {{1, 0, ""}, {2, kMiB, ""}};
-  if (kernels_ != nullptr) all = kernels_->Algorithms(call);
+  if (kernels_ != nullptr) all = kernels_->Algorithms(InFp32(call));
   std::vector<CudaAlgorithm> algorithms;
   for (const CpuAlgorithm& known : all) {
     algorithms.push_back({.algorithm = known.algorithm,
@@ -222,7 +269,7 @@ std::unique_ptr<CudaKernel> CudaStandIn::Prepared(const OpCall& call, Fused fuse
   library_bytes_ = options_.library_bytes;
   if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr, fused);
   try {
-    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(call), fused);
+    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(InFp32(call)), fused);
   } catch (const UserError& error) {
     throw DeviceError(Fault::kRefused, kNoInstruction, error.what());
   }

@@ -1,7 +1,6 @@
 #include "calibrate/bench/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -79,7 +78,7 @@ void AddCopy(const BenchCopies& copies, Bytes bytes, Bytes row, bool both, std::
   for (const std::string& direction : copies.directions) {
     BenchItem item;
     item.kind = BenchItem::Kind::kCopy;
-    item.group = BenchGroup::kCopies;
+    item.group = copies.group;
     item.bytes = row > 0 ? bytes / row * row : bytes;
     item.row_bytes = row;
     item.pitch_bytes = 2 * row;
@@ -101,6 +100,17 @@ void AddCopies(const BenchCopies& copies, bool quick, std::vector<BenchItem>* pl
       for (const Bytes row : rows) AddCopy(copies, bytes, row, both, plan);
     }
   }
+}
+
+void AddCopiesOf(BenchGroup group, const BenchPlanOptions& options, std::vector<BenchItem>* plan) {
+  for (const BenchCopies& copies : options.copies) {
+    if (copies.group == group) AddCopies(copies, options.quick, plan);
+  }
+}
+
+bool IsWanted(BenchGroup group, const std::vector<BenchGroup>& groups) {
+  if (groups.empty()) return group != BenchGroup::kManaged;
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
 void AddHostCalls(const std::vector<std::string>& calls, std::vector<BenchItem>* plan) {
@@ -178,10 +188,12 @@ void AddAgain(const std::vector<Distinct>& launches, const BenchPlanOptions& opt
 
 }  // namespace
 
-const char* BenchGroupName(BenchGroup group) {
-  constexpr std::array kNames = {"copies", "host", "networks", "beside", "grid", "beyond", "again"};
-  return kNames[static_cast<std::size_t>(group)];
+const std::vector<std::string>& BenchGroupNames() {
+  static const std::vector<std::string> names = {"copies", "host",   "networks", "beside", "memory",
+                                                 "grid",   "beyond", "again",    "managed"};
+  return names;
 }
+const char* BenchGroupName(BenchGroup group) { return BenchGroupNames()[static_cast<std::size_t>(group)].c_str(); }
 
 const std::vector<std::string>& HostCallNames() {
   static const std::vector<std::string> names = {"kernel_launch", "copy_submit", "event_record", "stream_wait",
@@ -191,7 +203,7 @@ const std::vector<std::string>& HostCallNames() {
 
 std::vector<BenchItem> MakeBenchPlan(const Networks& networks, const Networks& grid, const BenchPlanOptions& options) {
   std::vector<BenchItem> plan;
-  for (const BenchCopies& copies : options.copies) AddCopies(copies, options.quick, &plan);
+  AddCopiesOf(BenchGroup::kCopies, options, &plan);
   AddHostCalls(options.host_calls, &plan);
   LaunchCollector collector;
   for (const auto& network : networks) collector.Add(network, BenchGroup::kNetworks);
@@ -202,12 +214,15 @@ std::vector<BenchItem> MakeBenchPlan(const Networks& networks, const Networks& g
   for (const Distinct& launch : wanted) plan.push_back(launch.item);
   const std::vector<Distinct> others = CollectGrid(grid, options.maths, &collector);
   AddBeside(wanted.empty() ? collector.launches() : wanted, &plan);
+  AddCopiesOf(BenchGroup::kMemory, options, &plan);
   for (const Distinct& launch : others) plan.push_back(launch.item);
   for (BenchItem item : options.beyond) {
     item.group = BenchGroup::kBeyond;
     plan.push_back(std::move(item));
   }
   AddAgain(wanted, options, &plan);
+  AddCopiesOf(BenchGroup::kManaged, options, &plan);
+  std::erase_if(plan, [&](const BenchItem& item) { return !IsWanted(item.group, options.groups); });
   return plan;
 }
 
@@ -221,14 +236,25 @@ double BudgetShare(BenchGroup group) {
       return 0.60;
     case BenchGroup::kBeside:
       return 0.66;
+    case BenchGroup::kMemory:
+      return 0.72;
     case BenchGroup::kGrid:
       return 0.85;
     case BenchGroup::kBeyond:
       return 0.90;
     case BenchGroup::kAgain:
+    case BenchGroup::kManaged:
       break;
   }
   return 1.0;
+}
+
+double LargestShare(std::span<const BenchItem> plan) {
+  double largest = 0;
+  for (const BenchItem& item : plan) {
+    if (item.group != BenchGroup::kHost) largest = std::max(largest, BudgetShare(item.group));
+  }
+  return largest > 0 ? largest : 1;
 }
 
 std::shared_ptr<const BenchNetwork> MakeBenchNetwork(std::string name, Network network, const StepOptions& options) {

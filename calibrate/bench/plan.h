@@ -5,15 +5,18 @@
 //   host         what host calls cost
 //   networks     the launches of the networks given, by how much of a step's work each kind of launch makes
 //   beside       a few launches of each op and pass while a copy runs
+//   memory       copies of other memory than steps use: ordinary, rows that lie apart, on the device
 //   grid         launches of many shapes (bench/grid.h), so that models hold for networks that nobody gave
 //   beyond       what no step of ours has: the device says what that is
 //   again        the same launches a second and third time: how far times drift within the hour
+//   managed      memory that the driver moves, only where it is asked for: on some systems it can hang a GPU
 //
 // A plan is data: no clock, no device. It holds each launch once a round, whatever number of networks have it.
 #ifndef SPILLWAY_CALIBRATE_BENCH_PLAN_H_
 #define SPILLWAY_CALIBRATE_BENCH_PLAN_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +32,18 @@ struct BenchNetwork {
   TrainingStep step;
 };
 
-enum class BenchGroup : std::uint8_t { kCopies, kHost, kNetworks, kBeside, kGrid, kBeyond, kAgain };
-// "copies", "host", "networks", "beside", "grid", "beyond", "again"
+enum class BenchGroup : std::uint8_t {
+  kCopies,
+  kHost,
+  kNetworks,
+  kBeside,
+  kMemory,
+  kGrid,
+  kBeyond,
+  kAgain,
+  kManaged,
+};
+const std::vector<std::string>& BenchGroupNames();  // "copies", "host", ... as above, in the order of the plan
 const char* BenchGroupName(BenchGroup group);
 
 struct BenchItem {
@@ -67,6 +80,7 @@ struct BenchCopies {
   Bytes least = 4 * kKiB, most = 64 * kMiB, factor = 4;
   bool both = true;  // also beside the other direction, from a MiB on
   std::vector<std::string> directions = {"h2d", "d2h"};
+  BenchGroup group = BenchGroup::kCopies;
   std::vector<Bytes> row_bytes = {};  // of pitched ones: rows of these sizes, as far apart again
 };
 
@@ -78,6 +92,7 @@ struct BenchPlanOptions {
   // In which convolutions and products of fp32 are made, each a row of its own. The launches of `networks`: all in the
   // first one, then those in the next; of the grid: network by network.
   std::vector<MathMode> maths = {MathMode::kFp32};
+  std::vector<BenchGroup> groups = {};  // these alone; empty: all but kManaged
 };
 
 // Copies, host calls, then the launches of `networks`, then those of `grid`, what is beyond them, then again.
@@ -86,8 +101,11 @@ std::vector<BenchItem> MakeBenchPlan(const std::vector<std::shared_ptr<const Ben
                                      const std::vector<std::shared_ptr<const BenchNetwork>>& grid,
                                      const BenchPlanOptions& options);
 
-// Which share of the budget must not have passed for an item of that group to be started.
+// Which share of the budget must not have passed for an item of that group to be started, in a plan of all groups.
 double BudgetShare(BenchGroup group);
+// Of all that a plan holds the largest, host calls apart, which are always started: in a plan without later groups each has
+// its share of that.
+double LargestShare(std::span<const BenchItem> plan);
 
 std::shared_ptr<const BenchNetwork> MakeBenchNetwork(std::string name, Network network, const StepOptions& options);
 

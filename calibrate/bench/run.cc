@@ -30,6 +30,7 @@ class Runner {
         watcher_(watcher),
         inflight_(target.MayHang() ? InflightPath(journal.path()) : ""),
         refused_(RefusedPath(journal.path())),
+        largest_share_(LargestShare(plan)),
         begin_(clock.Now()) {}
   BenchReport Run();
 
@@ -61,7 +62,8 @@ class Runner {
   std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
   void FindNoisy();
   bool IsNoisy(const BenchItem& item) const;
-  void RearrangeAgain(std::size_t begin);
+  std::size_t EndOfGroup(std::size_t begin) const;
+  void RearrangeAgain(std::size_t begin, std::size_t end);
 
   std::vector<BenchItem> items_;
   std::vector<BenchItem> late_;  // their groups had no time left
@@ -74,6 +76,7 @@ class Runner {
   BenchRefused refused_;
   std::set<std::string> skipped_;
   std::vector<Launch> noisy_;  // of the first round, algorithm 0
+  double largest_share_;
   Nanos begin_;
   BenchReport report_;
 };
@@ -186,7 +189,8 @@ bool Runner::Stopped() {
 
 bool Runner::LateFor(BenchGroup group) const {
   const double spent = static_cast<double>(clock_.Now() - begin_);
-  return spent > BudgetShare(group) * static_cast<double>(options_.budget);
+  const double share = std::min(1.0, BudgetShare(group) / largest_share_);
+  return spent > share * static_cast<double>(options_.budget);
 }
 
 // Looked for once: a long grid has thousands of launches, and its journal tens of thousands of rows.
@@ -207,7 +211,7 @@ bool Runner::IsNoisy(const BenchItem& item) const {
 // The last group begins with launches that there was no time for before, those of the networks; then comes what was
 // noisy the first time, launches of the grid among it, which are not looked at again otherwise. What else was late comes
 // at the end.
-void Runner::RearrangeAgain(std::size_t begin) {
+void Runner::RearrangeAgain(std::size_t begin, std::size_t end) {
   FindNoisy();
   const int round = items_[begin].round;
   std::vector<BenchItem> first, last;
@@ -221,10 +225,17 @@ void Runner::RearrangeAgain(std::size_t begin) {
   for (std::vector<BenchItem>* items : {&first, &last}) {
     for (BenchItem& item : *items) item.group = BenchGroup::kAgain;
   }
-  std::stable_partition(items_.begin() + static_cast<std::ptrdiff_t>(begin), items_.end(),
+  const auto at = [this](std::size_t k) { return items_.begin() + static_cast<std::ptrdiff_t>(k); };
+  std::stable_partition(at(begin), at(end),
                         [&](const BenchItem& item) { return item.round == round && IsNoisy(item); });
-  items_.insert(items_.begin() + static_cast<std::ptrdiff_t>(begin), first.begin(), first.end());
-  items_.insert(items_.end(), last.begin(), last.end());
+  items_.insert(at(end), last.begin(), last.end());
+  items_.insert(at(begin), first.begin(), first.end());
+}
+
+std::size_t Runner::EndOfGroup(std::size_t begin) const {
+  std::size_t end = begin;
+  while (end < items_.size() && items_[end].group == items_[begin].group) ++end;
+  return end;
 }
 
 // Whether there is a row of it, or it was refused, by any algorithm.
@@ -277,10 +288,9 @@ void Runner::RunGroup(std::size_t begin, std::size_t end) {
 BenchReport Runner::Run() {
   std::size_t begin = 0;
   while (begin < items_.size()) {
-    const BenchGroup group = items_[begin].group;
-    if (group == BenchGroup::kAgain && !report_.stopped) RearrangeAgain(begin);
-    std::size_t end = begin;
-    while (end < items_.size() && items_[end].group == group) ++end;
+    const bool again = items_[begin].group == BenchGroup::kAgain;
+    if (again && !report_.stopped) RearrangeAgain(begin, EndOfGroup(begin));
+    const std::size_t end = EndOfGroup(begin);
     RunGroup(begin, end);
     begin = end;
   }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "calibrate/bench/host.h"
+#include "calibrate/cuda/known_launches.h"
 
 namespace spillway {
 namespace {
@@ -14,12 +15,7 @@ constexpr int kSlowCalls = 10;
 constexpr int kCallsHeld = 50;  // of one kind, so that no queue fills
 
 // A ReLU of 4 KiB: the library's call, and one kernel.
-OpCall SmallOp() {
-  Launch launch;
-  launch.kind = OpKind::kRelu;
-  launch.shape.in = launch.shape.out = {.n = 1, .c = 1024};
-  return CallOf(launch);
-}
+OpCall SmallOp() { return CallOf(ReluOf(1024)); }
 
 class HostCalls {
  public:

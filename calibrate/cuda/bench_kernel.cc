@@ -14,9 +14,9 @@ namespace {
 
 constexpr Bytes kAlignment = 512;
 constexpr int kMostSets = 256;  // of tiny ops
-// Calls that one run may come to, so that held streams never fill their queues: kernels of one library call, their
-// events, the copies that make operands fresh.
-constexpr int kKernelsOfCall = 6;
+// Calls that one run may come to, so that held streams never fill their queues: kernels of one library call, their two
+// pairs of events and the spin between, the copies that make operands fresh.
+constexpr int kKernelsOfCall = 6, kCallsAround = 5;
 
 Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -75,7 +75,7 @@ void CudaKernelSubject::LayOut() {
   if (protocol_ != BenchProtocol::kWarm) {
     sets_ = static_cast<int>(std::clamp<Bytes>(memory_.RingBytes() / std::max<Bytes>(set_bytes_, 1), 1, kMostSets));
   }
-  const int calls_of_run = kKernelsOfCall + 3 + static_cast<int>(operands_.size());
+  const int calls_of_run = kKernelsOfCall + kCallsAround + static_cast<int>(operands_.size());
   most_runs_ = CudaTimer::kMostHeld / calls_of_run;
   if (protocol_ == BenchProtocol::kStep) most_runs_ = std::min(most_runs_, sets_);
   if (kernel_->workspace() > 0) workspace_ = memory_.Block("workspace").AtLeast(kernel_->workspace());
@@ -206,34 +206,54 @@ void CudaKernelSubject::RunOn(std::byte* set, std::vector<double>* issues) {
 
 double CudaKernelSubject::issue_time() const { return issues_.empty() ? 0 : Median(issues_); }
 
-// With kStep each run is timed by itself, between those that make the next set fresh; otherwise all together. What a pair
-// of events takes with nothing between them is taken off.
-double CudaKernelSubject::TryRun(int runs, bool hold) {
-  const ReleaseAtEnd release(timer_);
-  const bool each = protocol_ == BenchProtocol::kStep;
-  if (hold) timer_.Hold(1 + (each ? runs : 1));
-  if (beside_ != nullptr) beside_->Begin(timer_.stream());
+// What a pair of events takes with nothing between them, beside each run with kStep, else before and behind all of them.
+void CudaKernelSubject::TimeNothing() {
   timer_.Start();
   timer_.Stop();
-  if (!each) timer_.Start();
-  std::vector<double> issues;
+}
+
+void CudaKernelSubject::IssueRuns(int runs, bool each, std::vector<double>* issues) {
+  if (!each) {
+    TimeNothing();
+    timer_.Start();
+  }
   for (int k = 0; k < runs; ++k) {
     std::byte* const set = SetAt((next_ + k) % sets_);
     if (each) {
       Freshen(set);
       calls_.Spin(1, timer_.stream());  // what it costs to go from copies to kernels is not this one's
+      TimeNothing();
       timer_.Start();
     }
-    const bool timed = hold && host_clock_ != nullptr && k < kTimedIssues;
-    RunOn(set, timed ? &issues : nullptr);
+    RunOn(set, issues != nullptr && k < kTimedIssues ? issues : nullptr);
     if (each) timer_.Stop();
   }
-  if (!each) timer_.Stop();
+  if (each) return;
+  timer_.Stop();
+  TimeNothing();
+}
+
+// With kStep each run is timed by itself, between those that make the next set fresh; otherwise all together. What a pair
+// of events takes with nothing between them, at the same moment, is taken off.
+double CudaKernelSubject::TryRun(int runs, bool hold) {
+  const ReleaseAtEnd release(timer_);
+  const bool each = protocol_ == BenchProtocol::kStep;
+  if (hold) timer_.Hold(each ? 2 * runs : 3);
+  if (beside_ != nullptr) beside_->Begin(timer_.stream());
+  std::vector<double> issues;
+  timer_.MarkBegin();
+  IssueRuns(runs, each, hold && host_clock_ != nullptr ? &issues : nullptr);
+  timer_.MarkEnd();
   timer_.Finish();
   if (!timer_.ran_out()) issues_.insert(issues_.end(), issues.begin(), issues.end());
-  const double nothing = timer_.times()[0];
+  clock_.cycles += timer_.between_marks().cycles;
+  clock_.nanoseconds += timer_.between_marks().nanoseconds;
+  // Pairs with nothing between them have even places.
+  std::vector<double> nothing;
+  for (std::size_t k = 0; k < timer_.times().size(); k += 2) nothing.push_back(timer_.times()[k]);
+  const double taken_off = Median(std::move(nothing));
   double time = 0;
-  for (std::size_t k = 1; k < timer_.times().size(); ++k) time += std::max(0.0, timer_.times()[k] - nothing);
+  for (std::size_t k = 1; k < timer_.times().size(); k += 2) time += std::max(0.0, timer_.times()[k] - taken_off);
   return time;
 }
 

@@ -17,6 +17,7 @@
 #include "calibrate/cuda/bench_beside.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"
+#include "calibrate/cuda/moments.h"
 
 namespace spillway {
 
@@ -48,6 +49,8 @@ class CudaKernelSubject : public BenchSubject {
   // finds one full waits for the hold itself, which then runs out. Never the first run of all, which loads code.
   double issue_time() const;
   static constexpr int kTimedIssues = 4;
+  // Of the device while all of it ran, by its own counters; 0: not known.
+  double clock_mhz() const { return Megahertz(clock_); }
 
  private:
   struct Place {
@@ -62,6 +65,8 @@ class CudaKernelSubject : public BenchSubject {
   void MakeLabels();
   void Freshen(std::byte* set);
   void RunOn(std::byte* set, std::vector<double>* issues);
+  void TimeNothing();
+  void IssueRuns(int runs, bool each, std::vector<double>* issues);
   double TryRun(int runs, bool hold);
   std::byte* SetAt(int k) const { return ring_ + static_cast<Bytes>(k) * set_bytes_; }
 
@@ -76,6 +81,7 @@ class CudaKernelSubject : public BenchSubject {
   CudaCopiesBeside* beside_ = nullptr;
   const Clock* host_clock_ = nullptr;
   std::vector<double> issues_;  // nanoseconds of the host
+  CudaMoment clock_;            // cycles and nanoseconds of all timings
   std::unique_ptr<CudaKernel> kernel_;
   std::vector<BenchOperand> operands_;
   std::vector<Bytes> fresh_;           // operands that are written again: offsets in `kept_`, -1 for others

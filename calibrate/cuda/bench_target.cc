@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "calibrate/bench/guard.h"
@@ -13,7 +14,9 @@
 #include "calibrate/cuda/bench_host.h"
 #include "calibrate/cuda/bench_peer.h"
 #include "calibrate/cuda/bench_touch.h"
+#include "calibrate/cuda/known_launches.h"
 #include "calibrate/cuda/owned.h"
+#include "calibrate/cuda/tf32_check.h"
 #include "calibrate/device.h"
 #include "hw/chips.h"
 #include "hw/document.h"
@@ -31,24 +34,11 @@ constexpr int kLeastCopies = 5;
 constexpr int kRepeats = 2;  // of what was throttled
 // The clock has settled when it changes by less than this from one look to the next.
 constexpr int kSettledMegahertz = 15;
+constexpr Nanos kCools = kSecond;           // idle for longer, the device may have lowered its clock
 constexpr std::int64_t kWarmUpSize = 4096;  // of a square product
 
 Direction DirectionOf(const std::string& name) {
   return name == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
-}
-
-Launch ReluOf(std::int64_t elements) {
-  Launch launch;
-  launch.kind = OpKind::kRelu;
-  launch.shape.in = launch.shape.out = {.n = 1, .c = elements};
-  return launch;
-}
-
-Launch ProductOf(std::int64_t size) {
-  Launch launch;
-  launch.kind = OpKind::kLinear;
-  launch.shape.in = launch.shape.out = {.n = size, .c = size};
-  return launch;
 }
 
 // One op of each library, run once.
@@ -188,9 +178,12 @@ const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& 
   return variants_.emplace(key, std::move(variants)).first->second;
 }
 
-// Twenty products at a time until the clock stands still.
+// Twenty products at a time until the clock stands still; a quarter of the time where it only idled for a while, as it
+// does while the profile is fitted between two groups.
 void CudaBenchTarget::WarmUp() {
-  if (warm_ || options_.warm_up == 0) return;
+  if (options_.warm_up == 0) return;
+  const Nanos least = !warm_ ? options_.warm_up : clock_.Now() - busy_ > kCools ? options_.warm_up / 4 : 0;
+  if (least == 0) return;
   warm_ = true;
   constexpr int kAtATime = 20, kMostTimes = 3;
   const std::unique_ptr<CudaKernel> kernel = calls_->Prepare(CallOf(ProductOf(kWarmUpSize)));
@@ -201,16 +194,24 @@ void CudaBenchTarget::WarmUp() {
   void* const reads[] = {ring, ring + bytes};
   void* const writes[] = {ring + 2 * bytes};
   const Nanos begin = clock_.Now();
-  for (int last = -1; clock_.Now() - begin < kMostTimes * options_.warm_up;) {
+  for (int last = -1; clock_.Now() - begin < kMostTimes * least;) {
     for (int k = 0; k < kAtATime; ++k) {
       kernel->Run(timer_.stream(), {.reads = reads, .writes = writes, .workspace = workspace});
     }
     calls_->Synchronize(timer_.stream());
     const int now = calls_->Clocks().sm_mhz;
     const bool settled = std::abs(now - last) < kSettledMegahertz;
-    if (clock_.Now() - begin >= options_.warm_up && settled) return;
+    if (clock_.Now() - begin >= least && settled) return;
     last = now;
   }
+}
+
+// A row of TF32 says so of a kernel that the library ran so, not of one that it was allowed to.
+void CudaBenchTarget::CheckTf32(const BenchItem& item, const Launch& launch) {
+  if (launch.math != MathMode::kTf32 || item.round > 1 || item.contention != "none" || !item.fused.empty()) return;
+  const OpCall call = BenchCallOf(*item.from, item.op, launch);
+  if (RoundingOf(call, item.from->step, item.op, *calls_, memory_, timer_.stream()) != Rounding::kAsFp32) return;
+  throw UserError(NameOf(item) + ": TF32 is allowed, but results are those of fp32: no TF32 kernel ran");
 }
 
 LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options) {
@@ -218,6 +219,7 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   Launch launch = item.launch;
   launch.algorithm = variant.algorithm;
   launch.workspace = variant.workspace;
+  CheckTf32(item, launch);
   CudaKernelSubject subject(*item.from, item.op, launch, options_.protocol, *calls_, memory_, timer_, item.fused);
   subject.SetHostClock(&clock_);
   std::optional<CudaCopiesBeside> beside;
@@ -231,6 +233,7 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   LoopResult result = MeasureLoop(subject, {.wall = &timer_, .limit = &clock_}, options);
   result.unheld = subject.unheld();
   result.host = subject.issue_time();
+  if (subject.clock_mhz() > 0) result.sm_clock_mhz = static_cast<int>(std::lround(subject.clock_mhz()));
   return result;
 }
 
@@ -293,9 +296,10 @@ void CudaBenchTarget::Settle() {
 LoopResult CudaBenchTarget::Steady(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) {
   for (int take = 0;; ++take) {
     LoopResult result = MeasureOnce(item, variant, options);
+    busy_ = clock_.Now();
     const CudaClocks clocks = calls_->Clocks();
     const bool kernel = item.kind == BenchItem::Kind::kKernel;
-    result.sm_clock_mhz = clocks.sm_mhz;
+    if (result.sm_clock_mhz < 0) result.sm_clock_mhz = clocks.sm_mhz;
     result.throttled = kernel && !clocks.throttled.empty();
     if (kernel) result.limited = clocks.limited;
     if (!result.throttled || result.cut_short || take == kRepeats) return result;

@@ -56,6 +56,7 @@ class CudaBenchTarget : public BenchTarget {
   auto Judged(const Call& call);
   LoopResult MeasureOnce(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   LoopResult MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options);
+  void CheckTf32(const BenchItem& item, const Launch& launch);
   LoopResult MeasureCopy(const BenchItem& item, const LoopOptions& options);
   template <typename Subject>
   LoopResult TimeCopies(Subject& subject, LoopOptions options);
@@ -73,6 +74,7 @@ class CudaBenchTarget : public BenchTarget {
   CudaBenchMemory memory_;
   Sample identity_;
   bool warm_ = false;
+  Nanos busy_ = 0;  // when something was measured last
   std::map<std::tuple<const BenchNetwork*, OpId, MathMode>, std::vector<BenchVariant>> variants_;
   std::map<std::string, LoopResult> host_calls_;
 };

@@ -1,15 +1,24 @@
 #include "calibrate/cuda/bench_timer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <numeric>
 
+#include "calibrate/cuda/moments.h"
+
 namespace spillway {
+namespace {
+
+constexpr int kMarks = kCudaMostMultiprocessors;
+
+}  // namespace
 
 CudaTimer::CudaTimer(CudaCalls& calls) : calls_(calls) {
   try {
     flag_ = static_cast<volatile int*>(calls.MallocHost(sizeof(int)));
     *flag_ = 1;
+    marks_ = static_cast<CudaMoment*>(calls.MallocHost(2 * kMarks * static_cast<Bytes>(sizeof(CudaMoment))));
     stream_ = calls.MakeStream(false);
   } catch (...) {
     Destroy();
@@ -29,6 +38,7 @@ void CudaTimer::Destroy() noexcept {
   }
   if (stream_ != nullptr) calls_.Destroy(stream_);
   if (flag_ != nullptr) calls_.FreeHost(const_cast<int*>(flag_));
+  if (marks_ != nullptr) calls_.FreeHost(marks_);
 }
 
 void CudaTimer::Add(double nanoseconds) { passed_ += std::llround(nanoseconds); }
@@ -56,10 +66,27 @@ void CudaTimer::Start() {
 
 void CudaTimer::Stop() { calls_.Record(pairs_[used_++].stop, stream_); }
 
+void CudaTimer::MarkBegin() {
+  std::fill_n(marks_, 2 * kMarks, CudaMoment{});
+  calls_.Mark(marks_, stream_);
+}
+
+void CudaTimer::MarkEnd() {
+  calls_.Mark(marks_ + kMarks, stream_);
+  marked_ = true;
+}
+
 double CudaTimer::Finish() {
   const std::size_t used = used_;
   Release();
-  calls_.Synchronize(pairs_[used - 1].stop);
+  between_ = {};
+  if (marked_) {
+    calls_.Synchronize(stream_);
+    between_ = Between({marks_, kMarks}, {marks_ + kMarks, kMarks});
+  } else {
+    calls_.Synchronize(pairs_[used - 1].stop);
+  }
+  marked_ = false;
   times_.clear();
   for (std::size_t k = 0; k < used; ++k) times_.push_back(calls_.Elapsed(pairs_[k].start, pairs_[k].stop));
   return std::accumulate(times_.begin(), times_.end(), 0.0);

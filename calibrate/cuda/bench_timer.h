@@ -40,6 +40,12 @@ class CudaTimer : public Clock {
   bool ran_out() const { return ran_out_; }
   void Start();
   void Stop();
+  // Around what is timed, outside of the pairs: the device tells its clock there. Both or neither, before Finish().
+  void MarkBegin();
+  void MarkEnd();
+  // How fast the multiprocessors' clocks ran between the marks of the last Finish(): cycles of one, and nanoseconds; 0
+  // without marks.
+  const CudaMoment& between_marks() const { return between_; }
   // Waits for the last Stop; nanoseconds between all pairs. REQUIRES: a pair.
   double Finish();
   const std::vector<double>& times() const { return times_; }  // of each pair of the last Finish()
@@ -63,6 +69,9 @@ class CudaTimer : public Clock {
   std::size_t used_ = 0;
   bool held_ = false, ran_out_ = false;
   std::vector<double> times_;
+  CudaMoment* marks_ = nullptr;  // in pinned memory: those of the beginning, those of the end
+  bool marked_ = false;
+  CudaMoment between_;
   Nanos passed_ = 0;
 };
 
@@ -73,6 +82,18 @@ class ReleaseAtEnd {
   ~ReleaseAtEnd() { timer_.Release(); }
   ReleaseAtEnd(const ReleaseAtEnd&) = delete;
   ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
+
+ private:
+  CudaTimer& timer_;
+};
+
+// However what is timed ends, nothing runs behind the end of a scope.
+class DrainAtEnd {
+ public:
+  explicit DrainAtEnd(CudaTimer& timer) : timer_(timer) {}
+  ~DrainAtEnd() { timer_.Drain(); }
+  DrainAtEnd(const DrainAtEnd&) = delete;
+  DrainAtEnd& operator=(const DrainAtEnd&) = delete;
 
  private:
   CudaTimer& timer_;

@@ -32,6 +32,13 @@ struct CudaEvent;
 inline constexpr Nanos kCudaLongestHold = 100 * kMillisecond;
 inline constexpr int kCudaHoldRanOut = 2;
 
+// When a stream came by, by the device's own clocks, as one multiprocessor sees it.
+struct CudaMoment {
+  std::int64_t cycles = 0;       // of the multiprocessor's clock
+  std::int64_t nanoseconds = 0;  // of the device's timer; 0: this multiprocessor took no part
+};
+inline constexpr int kCudaMostMultiprocessors = 256;
+
 // What the device and its software say of themselves; -1 or "" where not known.
 struct CudaProperties {
   std::string name;                    // "NVIDIA H200"
@@ -139,6 +146,12 @@ class CudaCalls {
   // Keeps the stream waiting until *flag, in pinned memory, is not 0; after kCudaLongestHold goes on all the same and
   // sets *flag to kCudaHoldRanOut, so that a host which waits for the held stream is not stuck for ever.
   virtual void HoldUntil(volatile int* flag, CudaStream* stream) = 0;
+  // Writes to moments[m] when the stream comes by, for each multiprocessor m that takes part: some microseconds of a
+  // kernel that uses neither memory nor arithmetic units to speak of. `moments`: kCudaMostMultiprocessors of them, in
+  // pinned memory.
+  virtual void Mark(CudaMoment* moments, CudaStream* stream) = 0;
+  // Writes the next `count` values that the device's timer takes, each another one: how it ticks. To pinned memory.
+  virtual void ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* stream) = 0;
 
   // Other devices of this machine, numbered as CUDA numbers them, for copies between two of them. Memory of another one
   // makes a context there, which stays as long as the process.

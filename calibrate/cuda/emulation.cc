@@ -17,18 +17,6 @@ constexpr int kRuns = 4;         // of the rehearsal; the first one warms up
 // Library calls behind one hold: one of them may be a hundred kernels, and a queue takes about a thousand.
 constexpr std::size_t kGroup = 8;
 
-// However a measurement ends, nothing runs behind its end.
-class Settled {
- public:
-  explicit Settled(CudaTimer& timer) : timer_(timer) {}
-  ~Settled() { timer_.Drain(); }
-  Settled(const Settled&) = delete;
-  Settled& operator=(const Settled&) = delete;
-
- private:
-  CudaTimer& timer_;
-};
-
 // Whatever runs for the first time does so without a hold: CUDA loads a kernel when it is first launched, and may wait for
 // the device to be idle, which a held stream never is (CUDA programming guide, lazy loading).
 
@@ -92,7 +80,7 @@ LinkTimes MeasurePieces(CudaCalls& calls) {
   const OwnedPinnedMemory host = NewPinnedMemory(calls, kPacedPiece);
   std::memset(host.get(), 0, static_cast<std::size_t>(kPacedPiece));
   CudaTimer timer(calls);
-  const Settled settled(timer);
+  const DrainAtEnd drain(timer);
   LinkTimes times;
   for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
     times[static_cast<std::size_t>(direction)] = MeasurePiece(calls, timer, device.get(), host.get(), direction);
@@ -102,7 +90,7 @@ LinkTimes MeasurePieces(CudaCalls& calls) {
 
 double MeasureSpinGap(CudaCalls& calls) {
   CudaTimer timer(calls);
-  const Settled settled(timer);
+  const DrainAtEnd drain(timer);
   const double time = TimeOf(timer, [&] {
     for (int k = 0; k < kRepeats; ++k) calls.Spin(kProbe, timer.stream());
   });
@@ -125,7 +113,7 @@ std::vector<double> RehearseKernels(CudaCalls& calls, std::size_t count,
                                     const std::function<void(std::size_t k, CudaStream* stream)>& run) {
   std::vector<std::vector<double>> runs(kRuns, std::vector<double>(count));
   CudaTimer timer(calls);
-  const Settled settled(timer);
+  const DrainAtEnd drain(timer);
   for (std::vector<double>& times : runs) {
     for (std::size_t begin = 0; begin < count; begin += kGroup) {
       RunGroup(timer, begin, std::min(count, begin + kGroup), run, &times != runs.data(), times);

@@ -1,6 +1,9 @@
 #include "calibrate/cuda/load.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
 
 #include "calibrate/cuda/plugin/entry.h"
 #include "calibrate/device.h"
@@ -53,6 +56,18 @@ cuda::MakeFunction* Load(const fs::path& plugin) {
                   std::to_string(interface()) + ", this program " + std::to_string(cuda::kInterface));
 }
 
+// Settings of the libraries that change what runs, whatever a call asks for.
+void RefuseOverrides() {
+  for (const char* const name : {"NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    throw UserError(
+        fmt::format("{}={} is set in the environment: it changes what the CUDA device runs, so that times "
+                    "would not be those of a profile; unset it",
+                    name, value));
+  }
+}
+
 }  // namespace
 
 fs::path CudaPluginFile() {
@@ -69,6 +84,7 @@ bool HasCudaPlugin() {
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device) { return MakeCudaCalls(device, CudaPluginFile()); }
 
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device, const fs::path& plugin) {
+  RefuseOverrides();
   cuda::MakeFunction* const make = Load(plugin);
   std::shared_ptr<CudaCalls> calls;
   try {

@@ -17,7 +17,8 @@ bool HasCudaPlugin();
 std::filesystem::path CudaPluginFile();
 
 // The calls for device `device`, as CUDA numbers them; they become the calling thread's, which must make all calls.
-// Throws a UserError that says what is missing: the plugin (built without CUDA), a library that it needs, the driver,
+// Throws a UserError that says what is missing or in the way: a variable of the environment that changes what the libraries
+// run (NVIDIA_TF32_OVERRIDE, CUDA_LAUNCH_BLOCKING), the plugin (built without CUDA), a library that it needs, the driver,
 // the device.
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device);
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device, const std::filesystem::path& plugin);

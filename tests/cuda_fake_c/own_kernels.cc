@@ -1,6 +1,8 @@
 // The plugin's own kernels, element by element on the host.
 #include "calibrate/cuda/plugin/own_kernels.h"
 
+#include <algorithm>
+
 #include "tests/cuda_fake_c/fake.h"
 
 namespace spillway::cuda {
@@ -26,6 +28,21 @@ cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t) {
 cudaError_t LaunchHold(volatile int* flag, std::uint64_t longest, int ran_out, cudaStream_t) {
   cuda_fake::Log("hold " + std::to_string(longest));
   if (*flag == 0) *flag = ran_out;
+  return cudaSuccess;
+}
+
+// A clock of 1.5 GHz, a timer that ticks every 32 ns; each call is a microsecond later.
+cudaError_t LaunchMark(long long* moments, int most, int multiprocessors, cudaStream_t) {
+  static long long now = 0;
+  now += 1000;
+  for (int m = 0; m < std::min(most, multiprocessors); ++m) {
+    moments[2 * m] = now * 3 / 2 + m;
+    moments[2 * m + 1] = now;
+  }
+  return cudaSuccess;
+}
+cudaError_t LaunchTicks(long long* nanoseconds, int count, cudaStream_t) {
+  for (int k = 0; k < count; ++k) nanoseconds[k] = 32LL * (k + 1);
   return cudaSuccess;
 }
 

@@ -27,6 +27,28 @@ __global__ void HoldKernel(volatile int* flag, unsigned long long longest, int r
   }
 }
 
+// Both numbers in one store, since two blocks of a multiprocessor may write the same place.
+__global__ void MarkKernel(longlong2* moments, int most) {
+  unsigned multiprocessor;
+  long long cycles, now;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  if (threadIdx.x == 0 && static_cast<int>(multiprocessor) < most) {
+    moments[multiprocessor] = make_longlong2(cycles, now);
+  }
+}
+
+__global__ void TicksKernel(long long* nanoseconds, int count) {
+  long long last = 0, now;
+  for (int k = 0; k < count; ++k) {
+    do {
+      asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now == last);
+    nanoseconds[k] = last = now;
+  }
+}
+
 template <typename Body>
 __global__ void ElementsKernel(Body body) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -58,6 +80,17 @@ cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream) {
 
 cudaError_t LaunchHold(volatile int* flag, std::uint64_t longest, int ran_out, cudaStream_t stream) {
   HoldKernel<<<1, 1, 0, stream>>>(flag, longest, ran_out);
+  return cudaPeekAtLastError();
+}
+
+// Twice as many blocks as multiprocessors: an idle device then gives each of them one.
+cudaError_t LaunchMark(long long* moments, int most, int multiprocessors, cudaStream_t stream) {
+  MarkKernel<<<2 * static_cast<unsigned>(multiprocessors), 32, 0, stream>>>(reinterpret_cast<longlong2*>(moments), most);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t LaunchTicks(long long* nanoseconds, int count, cudaStream_t stream) {
+  TicksKernel<<<1, 1, 0, stream>>>(nanoseconds, count);
   return cudaPeekAtLastError();
 }
 

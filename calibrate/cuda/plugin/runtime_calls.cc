@@ -184,5 +184,15 @@ void RuntimeCalls::Spin(double nanoseconds, CudaStream* stream) {
 void RuntimeCalls::HoldUntil(volatile int* flag, CudaStream* stream) {
   SPILLWAY_CHECK(LaunchHold(flag, static_cast<std::uint64_t>(kCudaLongestHold), kCudaHoldRanOut, Real(stream)));
 }
+void RuntimeCalls::Mark(CudaMoment* moments, CudaStream* stream) {
+  static_assert(sizeof(CudaMoment) == 2 * sizeof(long long), "as the kernel writes them");
+  const int multiprocessors = std::max(1, Attribute(cudaDevAttrMultiProcessorCount));
+  SPILLWAY_CHECK(
+      LaunchMark(reinterpret_cast<long long*>(moments), kCudaMostMultiprocessors, multiprocessors, Real(stream)));
+}
+void RuntimeCalls::ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* stream) {
+  static_assert(sizeof(std::int64_t) == sizeof(long long), "as the kernel writes them");
+  SPILLWAY_CHECK(LaunchTicks(reinterpret_cast<long long*>(nanoseconds), count, Real(stream)));
+}
 
 }  // namespace spillway::cuda

@@ -49,6 +49,8 @@ class RuntimeCalls : public CudaCalls {
   void Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) override;
   void Spin(double nanoseconds, CudaStream* stream) override;
   void HoldUntil(volatile int* flag, CudaStream* stream) override;
+  void Mark(CudaMoment* moments, CudaStream* stream) override;
+  void ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* stream) override;
 
   // peer_calls.cc
   int DeviceNumber() override { return device_; }
