@@ -73,7 +73,8 @@ struct StandInOptions {
   std::function<double(const OpCall&)> issue_time{};   // ns of the host of a kernel's call beyond call_cost; empty: 0
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
-  // Of a copy's row, at most; less where tests are about calls, not contents. With `sparse` longer copies carry nothing.
+  // Of a copy's row, at most; less where tests are about calls, not contents. With `sparse` longer copies carry nothing, nor
+  // do those behind another one in their stream and those of memory that is not pinned: real time has none for it.
   Bytes carried = kGiB;
   // Device memory without pages behind it, and pinned memory without a reservation. REQUIRES: not `compute`.
   bool sparse = false;
@@ -220,6 +221,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void RunUntilDone(const std::function<bool()>& done);
   bool Idle() const;
   bool IsHeld() const;
+  static bool IsFirstCopy(const CudaStream& stream);  // none is queued
 
   void Enter(StandInFault::What what, const char* expression);
   bool Hits(StandInFault::What what);
@@ -233,8 +235,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void Load(const std::string& kernel);
   std::byte* Allocate(Bytes bytes, bool device, int on = 0);
   void Erase(std::map<const std::byte*, Allocation>::iterator allocation);
-  void CarryRows(void* to, Bytes to_pitch, const void* from, Bytes from_pitch, Bytes row_bytes, std::int64_t rows,
-                 Direction direction);
+  void CarryOverLink(void* to, const void* from, Bytes bytes, Direction direction, bool carries);
   void CarryOnDevice(void* to, const void* from, Bytes bytes);
   void TouchWrites(const std::vector<void*>& writes);
   void Release(void* memory, bool device, int on = 0) noexcept;

@@ -1,7 +1,6 @@
 // Where the stand-in's memory is, and what copies carry.
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -13,7 +12,6 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kAlignment = 4096;
-constexpr unsigned kMostRows = 64;  // of a pitched copy in sparse memory, where each is a range
 
 // Pages that are touched only.
 std::shared_ptr<void> Zeros(std::size_t bytes) {
@@ -52,25 +50,12 @@ void CudaStandIn::Erase(std::map<const std::byte*, Allocation>::iterator found) 
   allocations_.erase(found);
 }
 
-void CudaStandIn::CarryRows(void* to, Bytes to_pitch, const void* from, Bytes from_pitch, Bytes row_bytes,
-                            std::int64_t rows, Direction direction) {
+// In sparse memory. A copy that carries nothing fills what was empty all the same.
+void CudaStandIn::CarryOverLink(void* to, const void* from, Bytes bytes, Direction direction, bool carries) {
   const bool in = direction == Direction::kHostToDevice;
-  if (options_.sparse && (row_bytes * rows > options_.carried || rows > kMostRows)) {
-    if (in) contents_.Touch(to, to_pitch * (rows - 1) + row_bytes);
-    return;
-  }
-  const auto carried = static_cast<std::size_t>(std::min(row_bytes, options_.carried));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    char* const there = static_cast<char*>(to) + row * to_pitch;
-    const char* const here = static_cast<const char*>(from) + row * from_pitch;
-    if (!options_.sparse) {
-      std::memcpy(there, here, carried);
-    } else if (in) {
-      contents_.Bring(there, here, row_bytes);
-    } else {
-      contents_.Fetch(there, here, row_bytes);
-    }
-  }
+  if (carries && in) contents_.Bring(to, from, bytes);
+  if (carries && !in) contents_.Fetch(to, from, bytes);
+  if (!carries && in) contents_.Touch(to, bytes);
 }
 
 void CudaStandIn::CarryOnDevice(void* to, const void* from, Bytes bytes) {

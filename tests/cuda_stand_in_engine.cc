@@ -97,6 +97,11 @@ bool CudaStandIn::IsHeld() const {
   return false;
 }
 
+bool CudaStandIn::IsFirstCopy(const CudaStream& stream) {
+  return std::none_of(stream.queue.begin(), stream.queue.end(),
+                      [](const Item& item) { return item.done.work == Work::kCopy; });
+}
+
 bool CudaStandIn::Idle() const {
   return std::all_of(streams_.begin(), streams_.end(),
                      [](const auto& stream) { return stream->queue.empty(); });

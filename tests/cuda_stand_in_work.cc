@@ -46,20 +46,25 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
                            std::int64_t rows, Direction direction, CudaStream* stream) {
   Enter(What::kCopyCall, "cudaMemcpyAsync(to, from, bytes, kind, stream)");
   const bool in = direction == Direction::kHostToDevice;
+  const bool pinned = Holds(in ? from : to, 1, false);
+  const bool carries = !options_.sparse || (pinned && rows == 1 && row_bytes <= options_.carried && IsFirstCopy(*stream));
   const auto copy = [=, this] {
     const Bytes to_end = to_pitch * (rows - 1) + row_bytes, from_end = from_pitch * (rows - 1) + row_bytes;
     if (!Holds(in ? to : from, in ? to_end : from_end, true)) {
       return Violated("a copy touches device memory that is not there");
     }
-    CarryRows(to, to_pitch, from, from_pitch, row_bytes, rows, direction);
+    if (options_.sparse) return CarryOverLink(to, from, to_end, direction, carries);
+    const auto carried = static_cast<std::size_t>(std::min(row_bytes, options_.carried));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, carried);
+    }
   };
   const Bytes bytes = row_bytes * rows;
   Item item{.duration = Shuffled(CopyTime(bytes, direction)), .effect = copy, .reported = true};
   item.done = {.work = Work::kCopy, .to = to, .from = from, .bytes = bytes, .direction = direction};
   if (Hits(What::kCopyFails)) item.fails = "a copy failed on the device";
   Give(stream, std::move(item));
-  const void* const host = in ? from : to;
-  if (!Holds(host, 1, false)) Synchronize(stream);  // pageable
+  if (!pinned) Synchronize(stream);
 }
 
 void CudaStandIn::CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) {
