@@ -216,8 +216,10 @@ bool CudaStandIn::IsDone(CudaEvent* event) {
   const std::shared_ptr<CudaEvent> known = Known(event);
   Run(now_);
   if (!known->done()) {
-    double end = now_ + 1e6;
+    constexpr double kLongest = 1e6;
+    double end = now_ + kLongest;
     if (options_.poll_cost == 0) NextToEnd(end);
+    if (options_.real_time) end = std::min(end, now_ + kLongest);  // the host may have other things to do
     MoveTo(options_.poll_cost == 0 ? end : now_ + options_.poll_cost);
     Run(now_);
   }

@@ -61,16 +61,16 @@ struct StandInFault {
 };
 
 struct StandInOptions {
-  std::function<double(const OpCall&)> kernel_time{};  // nanoseconds; empty: 1000 for every kernel
-  double copy_latency = 0;                             // ns of each copy between host and device
-  std::array<double, 2> copy_rate{10, 10};             // by Direction: bytes per ns
+  std::function<double(const OpCall&)> kernel_time{};   // nanoseconds; empty: 1000 for every kernel
+  double copy_latency = 0;                              // ns of each copy between host and device
+  std::array<double, 2> copy_rate{10, 10};              // by Direction: bytes per ns
   std::function<double(Bytes, Direction)> copy_time{};  // in place of both
-  double device_rate = 0;                              // of copies and fills on the device; 0: they take no time
-  double spin_gap = 0;                                 // ns that a Spin takes beyond what it is told
-  double record_time = 0;                              // ns that the device takes to record an event
-  std::size_t queue = 0;                               // what a stream holds before the host waits for it; 0: all
-  double call_cost = 0;                                // ns of the host
-  std::function<double(const OpCall&)> issue_time{};   // ns of the host of a kernel's call beyond call_cost; empty: 0
+  double device_rate = 0;                               // of copies and fills on the device; 0: they take no time
+  double spin_gap = 0;                                  // ns that a Spin takes beyond what it is told
+  double record_time = 0;                               // ns that the device takes to record an event
+  std::size_t queue = 0;                                // what a stream holds before the host waits for it; 0: all
+  double call_cost = 0;                                 // ns of the host
+  std::function<double(const OpCall&)> issue_time{};    // ns of the host of a kernel's call beyond call_cost; empty: 0
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
   // Of a copy's row, at most; less where tests are about calls, not contents. With `sparse` longer copies carry nothing, nor
@@ -78,11 +78,11 @@ struct StandInOptions {
   Bytes carried = kGiB;
   // Device memory without pages behind it, and pinned memory without a reservation. REQUIRES: not `compute`.
   bool sparse = false;
-  bool real_time = false;  // `call_cost` and its kin are waited for, on top of what calls really take
-  double noise = 0;        // standard deviation of the logarithm of kernels' and copies' times, drawn in order
-  Bytes context_bytes = 0;             // of device memory that is never free
-  Bytes library_bytes = 0;             // taken for good by the first Prepare
-  Bytes code_bytes = 0;                // taken for good by each kernel when it is first launched
+  bool real_time = false;   // `call_cost` and its kin are waited for, on top of what calls really take
+  double noise = 0;         // standard deviation of the logarithm of kernels' and copies' times, drawn in order
+  Bytes context_bytes = 0;  // of device memory that is never free
+  Bytes library_bytes = 0;  // taken for good by the first Prepare
+  Bytes code_bytes = 0;     // taken for good by each kernel when it is first launched
   // Not 0: kernels and copies take random times up to 20 us instead of their own: another order that streams and events
   // allow.
   std::uint64_t shuffle_seed = 0;

@@ -103,8 +103,7 @@ bool CudaStandIn::IsFirstCopy(const CudaStream& stream) {
 }
 
 bool CudaStandIn::Idle() const {
-  return std::all_of(streams_.begin(), streams_.end(),
-                     [](const auto& stream) { return stream->queue.empty(); });
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->queue.empty(); });
 }
 
 }  // namespace spillway

@@ -47,7 +47,8 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
   Enter(What::kCopyCall, "cudaMemcpyAsync(to, from, bytes, kind, stream)");
   const bool in = direction == Direction::kHostToDevice;
   const bool pinned = Holds(in ? from : to, 1, false);
-  const bool carries = !options_.sparse || (pinned && rows == 1 && row_bytes <= options_.carried && IsFirstCopy(*stream));
+  const bool carries =
+      !options_.sparse || (pinned && rows == 1 && row_bytes <= options_.carried && IsFirstCopy(*stream));
   const auto copy = [=, this] {
     const Bytes to_end = to_pitch * (rows - 1) + row_bytes, from_end = from_pitch * (rows - 1) + row_bytes;
     if (!Holds(in ? to : from, in ? to_end : from_end, true)) {

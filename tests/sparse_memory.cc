@@ -8,6 +8,8 @@ namespace spillway {
 
 namespace {
 
+constexpr Bytes kWorthKeeping = kMiB;
+
 std::uintptr_t AddressOf(const void* at) { return reinterpret_cast<std::uintptr_t>(at); }
 
 }  // namespace
@@ -57,22 +59,38 @@ void SparseMemory::Fill(const void* at, unsigned char value, Bytes bytes) {
 
 void SparseMemory::Bring(const void* at, const void* from, Bytes bytes) {
   const auto* const first = static_cast<const std::byte*>(from);
-  auto brought = std::make_shared<const std::vector<std::byte>>(first, first + bytes);
-  Put(AddressOf(at), {.end = AddressOf(at) + static_cast<Address>(bytes), .bytes = std::move(brought)});
+  std::vector<std::byte> contents;
+  if (!spare_->empty() && bytes >= kWorthKeeping) {
+    contents = std::move(spare_->back());
+    spare_->pop_back();
+  }
+  contents.assign(first, first + bytes);
+  const auto keep = [spare = spare_](std::vector<std::byte>* gone) {
+    if (static_cast<Bytes>(gone->size()) >= kWorthKeeping) spare->push_back(std::move(*gone));
+    delete gone;
+  };
+  const std::shared_ptr<std::vector<std::byte>> brought(new std::vector<std::byte>(std::move(contents)), keep);
+  Put(AddressOf(at), {.end = AddressOf(at) + static_cast<Address>(bytes), .bytes = brought});
 }
 
 void SparseMemory::Fetch(void* to, const void* at, Bytes bytes) const {
-  const Address begin = AddressOf(at);
+  const Address begin = AddressOf(at), end = begin + static_cast<Address>(bytes);
   auto* const first = static_cast<std::byte*>(to);
-  std::memset(first, 0, static_cast<std::size_t>(bytes));
-  ForEach(begin, begin + static_cast<Address>(bytes), [&](Address from, const Range& part) {
-    std::byte* const here = first + (from - begin);
+  Address done = begin;
+  const auto repeat = [&](Address until, unsigned char value) {
+    if (until > done) std::memset(first + (done - begin), value, until - done);
+  };
+  ForEach(begin, end, [&](Address from, const Range& part) {
+    repeat(from, 0);
+    done = from;
     if (part.bytes == nullptr) {
-      std::memset(here, part.value, part.end - from);
+      repeat(part.end, part.value);
     } else {
-      std::memcpy(here, part.bytes->data() + part.skipped, part.end - from);
+      std::memcpy(first + (from - begin), part.bytes->data() + part.skipped, part.end - from);
     }
+    done = part.end;
   });
+  repeat(end, 0);
 }
 
 void SparseMemory::Copy(const void* to, const void* from, Bytes bytes) {

@@ -35,6 +35,7 @@ class SparseMemory {
 
  private:
   using Address = std::uintptr_t;
+  using Spare = std::vector<std::vector<std::byte>>;
   struct Range {
     Address end = 0;
     unsigned char value = 0;  // repeated, unless there are `bytes`
@@ -49,6 +50,9 @@ class SparseMemory {
   template <typename Take>
   void ForEach(Address begin, Address end, const Take& take) const;
 
+  // Of what was brought and is gone, so that the system need not find pages again: a training step's worth of parameters is
+  // brought again and again.
+  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
   std::map<Address, Range> ranges_;  // by where they begin; they do not overlap
 };
 
