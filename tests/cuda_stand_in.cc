@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 #include <stdexcept>
 
 #include "model/hash.h"
@@ -17,8 +14,6 @@ namespace spillway {
 namespace {
 
 using What = StandInFault::What;
-
-constexpr std::size_t kAlignment = 4096;
 
 [[noreturn]] void Throw(Fault fault, const std::string& what) { throw DeviceError(fault, kNoInstruction, what); }
 
@@ -43,7 +38,7 @@ std::string CudaStandIn::leaks() const {
   const auto add = [&](const char* what, auto number) {
     if (number != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, what);
   };
-  add("streams", std::count_if(streams_.begin(), streams_.end(), [](const auto& s) { return s != nullptr; }));
+  add("streams", streams_.size());
   add("events", events_.size());
   add("allocations", allocations_.size());
   add("kernels", live_kernels_);
@@ -64,6 +59,7 @@ void CudaStandIn::CheckAlive(const char* expression) const {
 
 // At the beginning of each call that can fail.
 void CudaStandIn::Enter(What what, const char* expression) {
+  Advance();
   if (Hits(What::kLost)) lost_ = "the device is lost";
   CheckAlive(expression);
   if (what == What::kNone || !Hits(what)) return;
@@ -74,7 +70,7 @@ void CudaStandIn::Enter(What what, const char* expression) {
 }
 
 double CudaStandIn::Shuffled(double time) {
-  if (options_.shuffle_seed == 0) return time;
+  if (options_.shuffle_seed == 0) return Noisy(time);
   return static_cast<double>(Hasher(options_.shuffle_seed).Add(drawn_++).Value() % 20000);
 }
 
@@ -100,18 +96,6 @@ Bytes CudaStandIn::FreeBytes() const {
          (used == device_bytes_.end() ? 0 : used->second);
 }
 
-std::byte* CudaStandIn::Allocate(Bytes bytes, bool device, int on) {
-  Allocation allocation{.bytes = bytes, .device = device, .on = on};
-  allocation.owned.reset(std::calloc(static_cast<std::size_t>(bytes) + kAlignment, 1));  // pages that are touched only
-  if (allocation.owned == nullptr) throw std::bad_alloc();
-  const auto misplaced = reinterpret_cast<std::uintptr_t>(allocation.owned.get()) % kAlignment;
-  allocation.data = static_cast<std::byte*>(allocation.owned.get()) + (kAlignment - misplaced) % kAlignment;
-  std::byte* const data = allocation.data;
-  allocations_[data] = std::move(allocation);
-  (device ? device_bytes_[on] : pinned_bytes_) += bytes;
-  return data;
-}
-
 void* CudaStandIn::Malloc(Bytes bytes) {
   Enter(What::kMalloc, "cudaMalloc(&memory, bytes)");
   if (bytes > FreeBytes()) Throw(Fault::kNoMemory, "cudaMalloc(&memory, bytes): out of memory");
@@ -133,12 +117,12 @@ bool CudaStandIn::Broken() const {
 
 void CudaStandIn::Release(void* memory, bool device, int on) noexcept {
   if (memory == nullptr) return;
+  Advance();
   const auto found = allocations_.find(static_cast<std::byte*>(memory));
   if (found == allocations_.end() || found->second.device != device || found->second.on != on)
     return Violated("memory is freed that is not there");
   if (!Broken() && !Idle()) Violated("memory is freed while streams work");
-  (device ? device_bytes_[on] : pinned_bytes_) -= found->second.bytes;
-  allocations_.erase(found);
+  Erase(found);
 }
 void CudaStandIn::Free(void* memory) noexcept { Release(memory, true); }
 void CudaStandIn::FreeHost(void* memory) noexcept { Release(memory, false); }
@@ -168,8 +152,7 @@ void CudaStandIn::FreeAsync(void* memory, CudaStream* stream) {
   Give(stream, {.effect = [this, memory] {
          const auto found = allocations_.find(static_cast<std::byte*>(memory));
          if (found == allocations_.end()) return Violated("memory is freed that is not there");
-         device_bytes_[0] -= found->second.bytes;
-         allocations_.erase(found);
+         Erase(found);
        }});
 }
 
@@ -178,7 +161,7 @@ void CudaStandIn::FreeAsync(void* memory, CudaStream* stream) {
 CudaStream* CudaStandIn::MakeStream(bool urgent) {
   Enter(What::kMakeStream, "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)");
   streams_.push_back(std::make_unique<CudaStream>());
-  streams_.back()->id = static_cast<int>(streams_.size() - 1);
+  streams_.back()->id = streams_made_++;
   streams_.back()->urgent = urgent;
   return streams_.back().get();
 }
@@ -186,8 +169,9 @@ CudaStream* CudaStandIn::MakeStream(bool urgent) {
 void CudaStandIn::Destroy(CudaStream* stream) noexcept {
   const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const auto& s) { return s.get() == stream; });
   if (stream == nullptr || found == streams_.end()) return Violated("a stream is destroyed that is not there");
+  Advance();
   if (!Broken() && !stream->queue.empty()) Violated("a stream is destroyed while it works");
-  found->reset();
+  streams_.erase(found);
 }
 
 CudaEvent* CudaStandIn::MakeEvent(bool timed) {
@@ -232,9 +216,11 @@ bool CudaStandIn::IsDone(CudaEvent* event) {
   const std::shared_ptr<CudaEvent> known = Known(event);
   Run(now_);
   if (!known->done()) {
-    double end = now_ + 1e6;
+    constexpr double kLongest = 1e6;
+    double end = now_ + kLongest;
     if (options_.poll_cost == 0) NextToEnd(end);
-    now_ = options_.poll_cost == 0 ? end : now_ + options_.poll_cost;
+    if (options_.real_time) end = std::min(end, now_ + kLongest);  // the host may have other things to do
+    MoveTo(options_.poll_cost == 0 ? end : now_ + options_.poll_cost);
     Run(now_);
   }
   CheckAlive("cudaEventQuery(event)");

@@ -5,6 +5,10 @@
 // that is false, and by however long it waits.
 // Nothing contends: what things take is stated in the options. Kernels are computed by CpuKernels where this program has them.
 //
+// With `real_time` the clock is the host's own: what streams are given ends when it would by these times, calls that wait
+// sleep until then, and what the host takes is what it takes. With `sparse` memory a device may have more of it than this
+// machine (sparse_memory.h). So a program that knows no virtual clock can be rehearsed (tests/rehearsal/).
+//
 // Everything that calls do is recorded, misuse too (violations()): memory used after it was freed or outside of what
 // was allocated, memory freed while streams still work, things given back twice, kernels launched for the first time while a stream is
 // held (CUDA loads them then, which may wait for the stream), events made meanwhile (which may wait likewise).
@@ -16,7 +20,6 @@
 #define SPILLWAY_TESTS_CUDA_STAND_IN_H_
 
 #include <array>
-#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <map>
@@ -29,6 +32,7 @@
 #include "calibrate/cpu/kernels.h"
 #include "calibrate/cuda/calls.h"
 #include "calibrate/device.h"
+#include "tests/sparse_memory.h"
 
 namespace spillway {
 
@@ -57,23 +61,30 @@ struct StandInFault {
 };
 
 struct StandInOptions {
-  std::function<double(const OpCall&)> kernel_time{};  // nanoseconds; empty: 1000 for every kernel
-  double copy_latency = 0;                             // ns of each copy between host and device
-  std::array<double, 2> copy_rate{10, 10};             // by Direction: bytes per ns
-  double device_rate = 0;                              // of copies and fills on the device; 0: they take no time
-  double spin_gap = 0;                                 // ns that a Spin takes beyond what it is told
-  std::function<double(double now)> clock_ghz{};       // of its one multiprocessor at `now` ns; empty: 1
-  double tick = 32;                                    // ns, of its timer
-  double record_time = 0;                              // ns that the device takes to record an event
-  std::size_t queue = 0;                               // what a stream holds before the host waits for it; 0: all
-  double call_cost = 0;                                // ns of the host
-  std::function<double(const OpCall&)> issue_time{};   // ns of the host of a kernel's call beyond call_cost; empty: 0
+  std::function<double(const OpCall&)> kernel_time{};   // nanoseconds; empty: 1000 for every kernel
+  double copy_latency = 0;                              // ns of each copy between host and device
+  std::array<double, 2> copy_rate{10, 10};              // by Direction: bytes per ns
+  std::function<double(Bytes, Direction)> copy_time{};  // in place of both
+  double device_rate = 0;                               // of copies and fills on the device; 0: they take no time
+  double spin_gap = 0;                                  // ns that a Spin takes beyond what it is told
+  std::function<double(double now)> clock_ghz{};        // of its one multiprocessor at `now` ns; empty: 1
+  double tick = 32;                                     // ns, of its timer
+  double record_time = 0;                               // ns that the device takes to record an event
+  std::size_t queue = 0;                                // what a stream holds before the host waits for it; 0: all
+  double call_cost = 0;                                 // ns of the host
+  std::function<double(const OpCall&)> issue_time{};    // ns of the host of a kernel's call beyond call_cost; empty: 0
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
-  Bytes carried = kGiB;                // of a copy's row, at most; less where tests are about calls, not contents
-  Bytes context_bytes = 0;             // of device memory that is never free
-  Bytes library_bytes = 0;             // taken for good by the first Prepare
-  Bytes code_bytes = 0;                // taken for good by each kernel when it is first launched
+  // Of a copy's row, at most; less where tests are about calls, not contents. With `sparse` longer copies carry nothing, nor
+  // do those behind another one in their stream and those of memory that is not pinned: real time has none for it.
+  Bytes carried = kGiB;
+  // Device memory without pages behind it, and pinned memory without a reservation. REQUIRES: not `compute`.
+  bool sparse = false;
+  bool real_time = false;   // `call_cost` and its kin are waited for, on top of what calls really take
+  double noise = 0;         // standard deviation of the logarithm of kernels' and copies' times, drawn in order
+  Bytes context_bytes = 0;  // of device memory that is never free
+  Bytes library_bytes = 0;  // taken for good by the first Prepare
+  Bytes code_bytes = 0;     // taken for good by each kernel when it is first launched
   // Not 0: kernels and copies take random times up to 20 us instead of their own: another order that streams and events
   // allow.
   std::uint64_t shuffle_seed = 0;
@@ -85,7 +96,11 @@ struct StandInOptions {
   double fault_rate = 1;  // bytes per ns at which managed memory comes that is on the other side
   // Algorithms that the library refuses with bias and activation, when they run.
   std::set<std::int32_t> unfused{};
-  std::set<std::int32_t> without_tf32{};  // algorithms that compute in fp32 where TF32 is allowed
+  bool remember = true;  // done(): false where it would grow for minutes
+  // In place of the two that are made up: a convolution's algorithms, and what a kernel wants of workspace, which may throw
+  // that it is refused.
+  std::function<std::vector<CudaAlgorithm>(const OpCall&)> algorithms{};
+  std::function<Bytes(const OpCall&)> workspace{};
   bool compute = true;  // false: kernels only take time, but for OpKind::kCopy without slices, which copies
   std::set<std::int32_t> varying{};  // algorithms that are said not to be deterministic
   StandInFault fault{};
@@ -130,13 +145,13 @@ class CudaStandIn : public CudaCalls, public Clock {
     int on = 0;            // which device
     bool managed = false;  // unified; `on_host`: its pages are there now
     bool on_host = false;
-    std::unique_ptr<void, void (*)(void*)> owned{nullptr, std::free};
+    std::shared_ptr<void> owned{};
     std::byte* data = nullptr;
   };
   const std::map<const std::byte*, Allocation>& allocations() const { return allocations_; }
   const std::set<std::pair<int, int>>& peer_access() const { return peer_access_; }  // which device reaches which
   Nanos Now() const override { return static_cast<Nanos>(now_); }
-  void Sleep(double nanoseconds) { now_ += nanoseconds; }
+  void Sleep(double nanoseconds) { Pass(nanoseconds); }
 
   // ---- CudaCalls ----------------------------------------------------------------------------------------------------
 
@@ -195,6 +210,12 @@ class CudaStandIn : public CudaCalls, public Clock {
  private:
   friend class StandInKernel;
 
+  // Time (cuda_stand_in_time.cc).
+  void Advance();
+  void MoveTo(double time);
+  void Pass(double nanoseconds) { MoveTo(now_ + nanoseconds); }
+  double Noisy(double time);
+
   // The engine (cuda_stand_in_engine.cc).
   void Give(CudaStream* stream, Item item);
   void Run(double until);
@@ -204,6 +225,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void RunUntilDone(const std::function<bool()>& done);
   bool Idle() const;
   bool IsHeld() const;
+  static bool IsFirstCopy(const CudaStream& stream);  // none is queued
 
   void Enter(StandInFault::What what, const char* expression);
   bool Hits(StandInFault::What what);
@@ -216,20 +238,27 @@ class CudaStandIn : public CudaCalls, public Clock {
   bool Broken() const;
   void Load(const std::string& kernel);
   std::byte* Allocate(Bytes bytes, bool device, int on = 0);
+  void Erase(std::map<const std::byte*, Allocation>::iterator allocation);
+  void CarryOverLink(void* to, const void* from, Bytes bytes, Direction direction, bool carries);
+  void CarryOnDevice(void* to, const void* from, Bytes bytes);
+  void TouchWrites(const std::vector<void*>& writes);
   void Release(void* memory, bool device, int on = 0) noexcept;
   bool HasDevice(int device, const char* expression);
   double FaultTime(const StandInKernel& kernel, const std::vector<void*>& reads) const;
   std::unique_ptr<CudaKernel> Prepared(const OpCall& call, Fused fused);
   double CopyTime(Bytes bytes, Direction direction) const;
+  double OnDeviceTime(Bytes bytes);
   double Shuffled(double time);
   void RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments);
 
   StandInOptions options_;
   std::unique_ptr<CpuKernels> kernels_;
   double now_ = 0;
-  std::vector<std::unique_ptr<CudaStream>> streams_;  // destroyed ones are nullptr
+  std::vector<std::unique_ptr<CudaStream>> streams_;
+  int streams_made_ = 0;
   std::map<CudaEvent*, std::shared_ptr<CudaEvent>> events_;
   std::map<const std::byte*, Allocation> allocations_;
+  SparseMemory contents_;  // of `sparse` devices
   std::map<int, Bytes> device_bytes_;
   std::set<std::pair<int, int>> peer_access_;
   Bytes pinned_bytes_ = 0, library_bytes_ = 0;

@@ -7,10 +7,11 @@
 namespace spillway {
 
 void CudaStandIn::Give(CudaStream* stream, Item item) {
-  now_ += options_.call_cost;
+  Pass(options_.call_cost);
   if (options_.queue > 0) {
     RunUntilDone([&] { return stream->queue.size() < options_.queue; });
   }
+  Advance();
   item.issued = now_;
   item.done.stream = stream->id;
   item.done.urgent = stream->urgent;
@@ -41,7 +42,7 @@ CudaStream* CudaStandIn::NextToEnd(double& end) {
   CudaStream* next = nullptr;
   for (const auto& stream : streams_) {
     double own = 0;
-    if (stream == nullptr || !EndOf(*stream, own) || (next != nullptr && own >= end)) continue;
+    if (!EndOf(*stream, own) || (next != nullptr && own >= end)) continue;
     next = stream.get();
     end = own;
   }
@@ -64,7 +65,7 @@ void CudaStandIn::CarryOut(CudaStream& stream, double end) {
   if (item.effect) item.effect();
   item.done.start = end - item.duration;
   item.done.end = end;
-  if (item.reported) done_.push_back(std::move(item.done));
+  if (item.reported && options_.remember) done_.push_back(std::move(item.done));
 }
 
 void CudaStandIn::Run(double until) {
@@ -84,11 +85,11 @@ void CudaStandIn::RunUntilDone(const std::function<bool()>& done) {
     CarryOut(*stream, end);
     now_ = std::max(now_, end);
   }
+  MoveTo(now_);
 }
 
 bool CudaStandIn::IsHeld() const {
   for (const auto& stream : streams_) {
-    if (stream == nullptr) continue;
     for (const Item& item : stream->queue) {
       if (item.kind == Item::Kind::kHold && *item.flag == 0) return true;
     }
@@ -96,9 +97,13 @@ bool CudaStandIn::IsHeld() const {
   return false;
 }
 
+bool CudaStandIn::IsFirstCopy(const CudaStream& stream) {
+  return std::none_of(stream.queue.begin(), stream.queue.end(),
+                      [](const Item& item) { return item.done.work == Work::kCopy; });
+}
+
 bool CudaStandIn::Idle() const {
-  return std::all_of(streams_.begin(), streams_.end(),
-                     [](const auto& stream) { return stream == nullptr || stream->queue.empty(); });
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->queue.empty(); });
 }
 
 }  // namespace spillway

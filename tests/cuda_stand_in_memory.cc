@@ -41,7 +41,7 @@ void CudaStandIn::TouchOnHost(const void* memory, Bytes bytes) {
     return Violated("the host touches memory that is not unified");
   }
   if (!Idle()) Violated("the host touches unified memory while streams work");
-  if (!found->second.on_host) now_ += static_cast<double>(bytes) / options_.fault_rate;
+  if (!found->second.on_host) Pass(static_cast<double>(bytes) / options_.fault_rate);
   found->second.on_host = true;
 }
 
@@ -110,7 +110,7 @@ void CudaStandIn::CopyPeer(void* to, int to_device, const void* from, int from_d
                   if (!Holds(to, bytes, true, to_device) || !Holds(from, bytes, true, from_device)) {
                     return Violated("a copy between devices touches memory that is not there");
                   }
-                  std::memmove(to, from, static_cast<std::size_t>(bytes));
+                  CarryOnDevice(to, from, bytes);
                 },
             .reported = true};
   item.done = {.work = Work::kPeer, .to = to, .from = from, .bytes = bytes};

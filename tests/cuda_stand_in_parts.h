@@ -43,7 +43,7 @@ class StandInKernel : public CudaKernel {
   void Run(CudaStream* stream, const CudaArguments& arguments) override;
   const OpCall& call() const { return call_; }
   CudaStandIn::Fused fused() const { return fused_; }
-  std::string text() const;
+  const std::string& text() const { return text_; }
   // What the streams do. `arguments` with the pointers of the lists.
   void Compute(const std::vector<void*>& reads, const std::vector<void*>& writes, const CudaArguments& arguments) const;
 
@@ -54,6 +54,7 @@ class StandInKernel : public CudaKernel {
   OpCall call_;
   const CpuKernel* kernel_;
   CudaStandIn::Fused fused_;
+  std::string text_;
 };
 
 }  // namespace spillway

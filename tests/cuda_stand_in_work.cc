@@ -45,7 +45,12 @@ std::vector<std::int32_t> ClassesOf(const Shape& shape, const float* one_hot) {
 // ---- copies -----------------------------------------------------------------------------------------------------------
 
 double CudaStandIn::CopyTime(Bytes bytes, Direction direction) const {
+  if (options_.copy_time) return options_.copy_time(bytes, direction);
   return options_.copy_latency + static_cast<double>(bytes) / options_.copy_rate[static_cast<std::size_t>(direction)];
+}
+
+double CudaStandIn::OnDeviceTime(Bytes bytes) {
+  return options_.device_rate > 0 ? Noisy(static_cast<double>(bytes) / options_.device_rate) : 0;
 }
 
 void CudaStandIn::Copy(void* to, const void* from, Bytes bytes, Direction direction, CudaStream* stream) {
@@ -56,11 +61,15 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
                            std::int64_t rows, Direction direction, CudaStream* stream) {
   Enter(What::kCopyCall, "cudaMemcpyAsync(to, from, bytes, kind, stream)");
   const bool in = direction == Direction::kHostToDevice;
+  const bool pinned = Holds(in ? from : to, 1, false);
+  const bool carries =
+      !options_.sparse || (pinned && rows == 1 && row_bytes <= options_.carried && IsFirstCopy(*stream));
   const auto copy = [=, this] {
     const Bytes to_end = to_pitch * (rows - 1) + row_bytes, from_end = from_pitch * (rows - 1) + row_bytes;
     if (!Holds(in ? to : from, in ? to_end : from_end, true)) {
       return Violated("a copy touches device memory that is not there");
     }
+    if (options_.sparse) return CarryOverLink(to, from, to_end, direction, carries);
     const auto carried = static_cast<std::size_t>(std::min(row_bytes, options_.carried));
     for (std::int64_t row = 0; row < rows; ++row) {
       std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, carried);
@@ -71,19 +80,18 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
   item.done = {.work = Work::kCopy, .to = to, .from = from, .bytes = bytes, .direction = direction};
   if (Hits(What::kCopyFails)) item.fails = "a copy failed on the device";
   Give(stream, std::move(item));
-  const void* const host = in ? from : to;
-  if (!Holds(host, 1, false)) Synchronize(stream);  // pageable
+  if (!pinned) Synchronize(stream);
 }
 
 void CudaStandIn::CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStream* stream) {
   Enter(What::kNone, "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)");
-  Item item{.duration = options_.device_rate > 0 ? static_cast<double>(bytes) / options_.device_rate : 0,
+  Item item{.duration = OnDeviceTime(bytes),
             .effect =
                 [=, this] {
                   if (!Holds(to, bytes, true) || !Holds(from, bytes, true)) {
                     return Violated("a copy on the device touches memory that is not there");
                   }
-                  std::memmove(to, from, static_cast<std::size_t>(bytes));
+                  CarryOnDevice(to, from, bytes);
                 },
             .reported = true};
   item.done = {.work = Work::kOnDevice, .to = to, .from = from, .bytes = bytes};
@@ -92,10 +100,11 @@ void CudaStandIn::CopyOnDevice(void* to, const void* from, Bytes bytes, CudaStre
 
 void CudaStandIn::Fill(void* at, unsigned char value, Bytes bytes, CudaStream* stream) {
   Enter(What::kNone, "cudaMemsetAsync(at, value, bytes, stream)");
-  Item item{.duration = options_.device_rate > 0 ? static_cast<double>(bytes) / options_.device_rate : 0,
+  Item item{.duration = OnDeviceTime(bytes),
             .effect =
                 [=, this] {
                   if (!Holds(at, bytes, true)) return Violated("a fill touches memory that is not there");
+                  if (options_.sparse) return contents_.Fill(at, value, bytes);
                   std::memset(at, value, static_cast<std::size_t>(bytes));
                 },
             .reported = true};
@@ -145,16 +154,14 @@ void CudaStandIn::ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* st
 
 StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel, CudaStandIn::Fused fused)
     : owner_(owner), call_(call), kernel_(kernel), fused_(fused) {
-  workspace_ = kernel != nullptr ? kernel->workspace() : 0;
+  const char* const behind[] = {"", " with bias", " with bias and ReLU"};
+  text_ = CudaStandIn::Text(call_) + behind[static_cast<std::size_t>(fused_)];
+  if (kernel != nullptr) workspace_ = kernel->workspace();
+  if (kernel == nullptr && owner.options_.workspace) workspace_ = owner.options_.workspace(call);
   implementation_ = kernel != nullptr ? kernel->implementation() : "stand-in";
   ++owner_.live_kernels_;
 }
 StandInKernel::~StandInKernel() { --owner_.live_kernels_; }
-
-std::string StandInKernel::text() const {
-  const char* const behind[] = {"", " with bias", " with bias and ReLU"};
-  return CudaStandIn::Text(call_) + behind[static_cast<std::size_t>(fused_)];
-}
 
 void StandInKernel::Run(CudaStream* stream, const CudaArguments& arguments) {
   owner_.RunKernel(*this, stream, arguments);
@@ -165,7 +172,8 @@ void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<v
   const Shape& shape = call_.launch.shape.in;
   if (kernel_ == nullptr) {
     const bool copies = call_.launch.kind == OpKind::kCopy && !reads.empty() && !writes.empty();
-    if (copies) std::memmove(writes[0], reads[0], static_cast<std::size_t>(shape.Elements()) * sizeof(float));
+    if (!copies) return owner_.TouchWrites(writes);
+    owner_.CarryOnDevice(writes[0], reads[0], shape.Elements() * static_cast<Bytes>(sizeof(float)));
     return;
   }
   const std::vector<std::int32_t> labels = arguments.labels == nullptr
@@ -208,7 +216,7 @@ void StandInKernel::AddBias(const std::vector<void*>& reads, const std::vector<v
 
 void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments) {
   Enter(What::kLaunch, "kernel.Run(stream, arguments)");
-  const std::string text = kernel.text();
+  const std::string& text = kernel.text();
   if (kernel.fused() != Fused::kNo && options_.unfused.contains(kernel.call().launch.algorithm)) {
     throw DeviceError(Fault::kRefused, kNoInstruction, text + ": not supported");
   }
@@ -234,10 +242,12 @@ void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, con
             .fails = Hits(What::kKernelFails) ? "a kernel failed on the device" : "",
             .effect = compute,
             .reported = true};
-  if (options_.issue_time) now_ += options_.issue_time(kernel.call());
-  item.done = {.work = Work::kKernel, .kernel = text};
-  item.done.reads.assign(reads.begin(), reads.end());
-  item.done.writes.assign(writes.begin(), writes.end());
+  if (options_.issue_time) Pass(options_.issue_time(kernel.call()));
+  if (options_.remember) {
+    item.done = {.work = Work::kKernel, .kernel = text};
+    item.done.reads.assign(reads.begin(), reads.end());
+    item.done.writes.assign(writes.begin(), writes.end());
+  }
   Give(stream, std::move(item));
 }
 
@@ -248,6 +258,7 @@ void CudaStandIn::Load(const std::string& kernel) {
 
 std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
   Enter(What::kNone, "cudnnGetConvolutionForwardAlgorithm_v7(...)");
+  if (options_.algorithms) return options_.algorithms(call);
   std::vector<CpuAlgorithm> all = {{1, 0, ""}, {2, kMiB, ""}};
   if (kernels_ != nullptr) all = kernels_->Algorithms(InFp32(call));
   std::vector<CudaAlgorithm> algorithms;

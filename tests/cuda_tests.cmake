@@ -23,6 +23,10 @@ if(SPILLWAY_HAS_CUDA)
   list(APPEND load_definitions SPILLWAY_EXPECT_CUDA_PLUGIN)
 endif()
 set_source_files_properties(cuda_load_test.cc PROPERTIES COMPILE_DEFINITIONS "${load_definitions}")
+# The rehearsal's plugin, which is loaded as the real one is.
+add_dependencies(cuda_tests spillway_rehearsal)
+set_source_files_properties(rehearsal_test.cc PROPERTIES
+  COMPILE_DEFINITIONS SPILLWAY_TEST_REHEARSAL="$<TARGET_FILE:spillway_rehearsal>")
 
 if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
   # The plugin's own objects against a fake of the C libraries.
