@@ -118,7 +118,8 @@ CudaBenchTarget::CudaBenchTarget(const CudaBenchOptions& options, std::shared_pt
       properties_(calls_->Properties()),
       reserve_(TakenByLibraries(*calls_)),
       timer_(*calls_),
-      memory_(*calls_, properties_.l2_cache) {
+      memory_(*calls_, properties_.l2_cache),
+      copy_check_(*calls_, memory_, options_.checked) {
   const HostFacts host = ReadHostFacts();
   identity_.device = properties_.name;
   identity_.host = fmt::format("{}, {} cores", host.processor, host.cores);
@@ -255,6 +256,8 @@ LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, const LoopOptions
     CudaTouchSubject touched(item, *calls_, memory_, timer_, clock_);
     return TimeCopies(touched, options);
   }
+  const bool pinned = item.memory.empty() || item.memory == CopyKind();
+  if (pinned && item.direction != "d2d") copy_check_.Check(DirectionOf(item.direction), timer_.stream());
   CudaCopySubject subject(item, *calls_, memory_, timer_, options_.wander, clock_);
   std::optional<CudaCopiesBeside> beside;
   if (item.contention != "none") {
