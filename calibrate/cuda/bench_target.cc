@@ -167,10 +167,9 @@ std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
 }
 
 const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& item) {
-  const std::tuple key{item.from.get(), item.op, item.launch.math};
-  if (const auto found = variants_.find(key); found != variants_.end()) return found->second;
-  std::vector<BenchVariant> variants;
   const OpCall call = BenchCallOf(*item.from, item.op, item.launch);
+  if (const auto* const known = variants_.Find(call.launch)) return *known;
+  std::vector<BenchVariant> variants;
   for (const CudaAlgorithm& algorithm : Judged([&] { return calls_->Algorithms(call); })) {
     if (algorithm.workspace > options_.workspace_limit) continue;
     variants.push_back({.algorithm = algorithm.algorithm,
@@ -186,7 +185,7 @@ const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& 
                                 item.from->step.ops[static_cast<std::size_t>(item.op)].name, item.from->name,
                                 FormatText(item.launch)));
   }
-  return variants_.emplace(key, std::move(variants)).first->second;
+  return variants_.Keep(call.launch, std::move(variants));
 }
 
 // Twenty products at a time until the clock stands still.

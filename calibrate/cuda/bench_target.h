@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "calibrate/bench/operands.h"
@@ -20,6 +19,7 @@
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"
 #include "calibrate/cuda/copy_check.h"
+#include "calibrate/cuda/problem_memo.h"
 
 namespace spillway {
 
@@ -76,7 +76,7 @@ class CudaBenchTarget : public BenchTarget {
   CudaCopyCheck copy_check_;
   Sample identity_;
   bool warm_ = false;
-  std::map<std::tuple<const BenchNetwork*, OpId, MathMode>, std::vector<BenchVariant>> variants_;
+  ProblemMemo<std::vector<BenchVariant>> variants_;  // of convolutions
   std::map<std::string, LoopResult> host_calls_;
 };
 
