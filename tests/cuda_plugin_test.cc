@@ -282,7 +282,7 @@ TEST_CASE("properties are those of the device asked for, absent libraries leave 
 TEST_CASE("devices that are not there are named with how many there are") {
   TheState() = {};
   TheState().devices = 2;
-  CHECK(SpillwayCudaInterface() == cuda::kInterface);
+  CHECK(SpillwayCudaInterface() == SPILLWAY_CUDA_INTERFACE);
   CHECK_THAT(ErrorOf([] { MakePlugin(2); }).what(), Contains("no CUDA device 2: there are 2, counted from 0 to 1"));
   CHECK_THAT(ErrorOf([] { MakePlugin(-1); }).what(), Contains("no CUDA device -1"));
   TheState().devices = 0;
