@@ -108,6 +108,8 @@ void AddCalibrate(CLI::App& app, Command& command) {
   app.add_flag("--resume", command.resume, "go on with the journal of an earlier run; nothing is measured again");
   app.add_option("--link-rate", command.link_rate,
                  "rate of the link in each direction, e.g. \"2 GB/s\"; without it as fast as memory copies");
+  app.add_option("--pinned-limit", command.pinned_limit,
+                 "most host memory that may be pinned, e.g. 100GiB; without it all that the system states");
   app.add_option("--networks", command.networks,
                  "measure the launches of these first: NAME:BATCH, network.yaml:BATCH, or a scenario's")
       ->delimiter(',');

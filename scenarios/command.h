@@ -40,6 +40,7 @@ struct Command {
   bool links_only = false;            // fit
   std::string device = "cpu";         // calibrate
   std::string budget, link_rate;      // calibrate: as typed; "" = the usual
+  std::string pinned_limit;           // calibrate: likewise; "" = all memory of the host
   std::string protocol;               // calibrate: in which state kernels find their operands; "" = "step"
   std::vector<std::string> networks;  // calibrate: whose launches come first
   std::vector<std::string> groups;    // calibrate: what is measured, as typed; empty = the usual

@@ -74,6 +74,7 @@ CalibrateSetup CalibrateCpu(const CalibrateRequest& request, const Clock& clock)
   auto target = std::make_unique<CpuBenchTarget>(options, clock);
   setup.facts = FactsOf(*target, options, request.date);
   setup.target = std::move(target);
+  setup.host_memory = ReadHostMemory;
   return setup;
 }
 

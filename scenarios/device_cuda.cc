@@ -116,6 +116,7 @@ CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBench
   auto target = Told([&] { return std::make_unique<CudaBenchTarget>(options, std::move(calls), clock); });
   setup.facts = target->Facts(request.date);
   setup.target = std::move(target);
+  setup.host_memory = ReadHostMemory;
   return setup;
 }
 

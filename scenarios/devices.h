@@ -21,8 +21,10 @@ namespace spillway {
 struct CalibrateSetup {
   std::unique_ptr<BenchTarget> target;
   std::vector<BenchItem> plan;
-  BenchFacts facts;                            // all but the name of the profile
+  BenchFacts facts;                            // all but the name of the profile and what may be pinned
   std::vector<std::string> not_measured = {};  // of what could be, and why: one sentence each
+  // The host's, asked again for each profile that is written, since it may grow meanwhile; without it `facts` tells.
+  std::function<Bytes()> host_memory = {};
 };
 
 // What of the command line is the same for all devices.

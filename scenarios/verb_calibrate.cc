@@ -65,6 +65,16 @@ double LinkRateOf(const Command& command) {
   return *rate;
 }
 
+Bytes PinnedLimitOf(const Command& command) {
+  if (command.pinned_limit.empty()) return 0;
+  const auto limit = ParseBytes(command.pinned_limit);
+  if (!limit || *limit <= 0) {
+    throw UserError(fmt::format("--pinned-limit: expected a size above 0 with a unit, as 100GiB, found '{}'",
+                                command.pinned_limit));
+  }
+  return *limit;
+}
+
 BenchProtocol ProtocolOf(const Command& command) {
   for (const BenchProtocol protocol : {BenchProtocol::kStep, BenchProtocol::kCold, BenchProtocol::kWarm}) {
     if (command.protocol.empty() || command.protocol == BenchProtocolName(protocol)) return protocol;
@@ -88,10 +98,10 @@ void CheckOutput(const std::string& out) {
 
 class ProfileWriter : public BenchWatcher {
  public:
-  ProfileWriter(const Command& command, BenchFacts facts, const BenchJournal& journal, Nanos budget, const Clock& clock,
-                Interrupts& interrupts, Console& console)
+  ProfileWriter(const Command& command, const CalibrateSetup& setup, const BenchJournal& journal, Nanos budget,
+                const Clock& clock, Interrupts& interrupts, Console& console)
       : command_(command),
-        facts_(std::move(facts)),
+        setup_(setup),
         journal_(journal),
         written_(journal.samples().size()),
         budget_(budget),
@@ -103,14 +113,15 @@ class ProfileWriter : public BenchWatcher {
   bool Stop() override { return interrupts_.Came(); }
   void Progress(const BenchItem& item, std::size_t done, std::size_t items) override;
   void GroupDone(BenchGroup group) override;
-  void Write(const std::vector<std::string>& notes, int folds);
+  // Returns the host as the profile has it.
+  HostNode Write(const std::vector<std::string>& notes, int folds);
   void ClearLine() {
     if (console_.terminal) console_.err << "\r\x1b[K" << std::flush;
   }
 
  private:
   const Command& command_;
-  BenchFacts facts_;
+  const CalibrateSetup& setup_;
   const BenchJournal& journal_;
   std::size_t written_ = 0;  // rows of the journal that are in the profile, or were there when this run began
   Nanos budget_;
@@ -134,11 +145,14 @@ void ProfileWriter::GroupDone(BenchGroup group) {
     Write({fmt::format("the calibration was cut off after '{}'", BenchGroupName(group))}, 0);
 }
 
-void ProfileWriter::Write(const std::vector<std::string>& notes, int folds) {
-  BenchFacts facts = facts_;
+HostNode ProfileWriter::Write(const std::vector<std::string>& notes, int folds) {
+  BenchFacts facts = setup_.facts;
   facts.notes = notes;
+  if (setup_.host_memory) facts.memory = setup_.host_memory();
   written_ = journal_.samples().size();
-  WriteFile(command_.out, kHeader + MachineToYaml(MachineOfBench(journal_.samples(), facts, folds)));
+  const Machine machine = MachineOfBench(journal_.samples(), facts, folds);
+  WriteFile(command_.out, kHeader + MachineToYaml(machine));
+  return machine.hosts.at(0);
 }
 
 std::vector<std::string> NotesOf(const BenchReport& report, const BenchJournal& journal) {
@@ -158,20 +172,21 @@ std::vector<std::string> NotesOf(const BenchReport& report, const BenchJournal& 
   return notes;
 }
 
-void Summarise(const Command& command, const BenchReport& report, const BenchFacts& facts, const BenchJournal& journal,
-               const std::vector<std::string>& not_measured, Console& console) {
+void Summarise(const Command& command, const BenchReport& report, const CalibrateSetup& setup,
+               const BenchJournal& journal, const HostNode& host, Console& console) {
   console.err << fmt::format(
       "{}: {} samples measured, {} of them noisy; {} were in the journal; {} left out for time\n", journal.path(),
       report.measured, report.noisy, journal.resumed(), report.left_out);
-  if (WasBusy(journal.samples(), facts)) {
+  if (WasBusy(journal.samples(), setup.facts)) {
     console.err << fmt::format(
         "warning: the machine is busy (load {:.1f} on {} cores); calibrate again when it is not\n",
-        MedianLoad(journal.samples()), facts.cores);
+        MedianLoad(journal.samples()), setup.facts.cores);
   }
-  for (const auto* list : {&not_measured, &report.refused}) {
+  for (const auto* list : {&setup.not_measured, &report.refused}) {
     for (const std::string& what : *list) console.err << "not measured: " << what << "\n";
   }
-  console.err << fmt::format("{}: profile written{}\n", command.out,
+  console.err << fmt::format("{}: profile written; {} of the host's {} may be pinned{}\n", command.out,
+                             FormatBytes(host.pinned_limit), FormatBytes(host.memory),
                              report.stopped ? "; interrupted: --resume goes on" : "");
 }
 
@@ -212,12 +227,9 @@ CalibrateRequest RequestOf(const Command& command, const std::string& date) {
   return request;
 }
 
-void OpenJournal(const Command& command, const Sample& identity, BenchJournal* journal) {
-  if (command.resume) {
-    journal->Resume(identity);
-  } else {
-    journal->Create();
-  }
+void OpenJournal(const Command& command, const Sample& identity, BenchJournal* journal, Console& console) {
+  if (!command.resume) return journal->Create();
+  for (const std::string& warning : journal->Resume(identity)) console.err << "warning: " << warning << "\n";
 }
 
 }  // namespace
@@ -225,22 +237,24 @@ void OpenJournal(const Command& command, const Sample& identity, BenchJournal* j
 ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, const Clock& clock, Console& console) {
   CheckOutput(command.out);
   const Nanos budget = BudgetOf(command);
+  const Bytes pinned_limit = PinnedLimitOf(command);
   const std::string date = Today();
   const CalibrateRequest request = RequestOf(command, date);
   Interrupts interrupts;  // before there are threads
   CalibrateSetup setup = open(request, clock);
   CheckGroups(request.groups, setup.plan);
   setup.facts.name = fs::path(command.out).stem().string();
+  setup.facts.pinned_limit = pinned_limit;
   BenchJournal journal(JournalOf(command.out).string());
-  OpenJournal(command, setup.target->Identity(), &journal);
-  ProfileWriter writer(command, setup.facts, journal, budget, clock, interrupts, console);
+  OpenJournal(command, setup.target->Identity(), &journal, console);
+  ProfileWriter writer(command, setup, journal, budget, clock, interrupts, console);
   std::error_code ignored;
   if (!fs::exists(command.out, ignored)) writer.Write({"the calibration was cut off before anything was measured"}, 0);
   const BenchRunOptions run{.budget = budget, .loop = LoopOf(command), .date = date};
   const BenchReport report = RunBench(setup.plan, *setup.target, clock, run, journal, writer);
   writer.ClearLine();
-  writer.Write(NotesOf(report, journal), kFolds);
-  Summarise(command, report, setup.facts, journal, setup.not_measured, console);
+  const HostNode host = writer.Write(NotesOf(report, journal), kFolds);
+  Summarise(command, report, setup, journal, host, console);
   return report.stopped ? kExitInterrupted : kExitDone;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "calibrate/bench/refused.h"
+#include "calibrate/bench/setup.h"
 #include "calibrate/sample/file.h"
 #include "hw/document.h"
 #include "tests/bench_samples.h"
@@ -96,6 +97,98 @@ TEST_CASE("a journal of something else is refused with what differs") {
   BenchJournal foreign(folder.Path("b.samples.csv"));
   CHECK(Contains(Refusal(foreign, MadeUpIdentity()), "no journal that this version of spillway writes"));
   CHECK(folder.Read("b.samples.csv") == "device,op,median_us\nmade-up,relu,1\n");
+}
+
+namespace {
+
+Sample OnGpu(const std::string& host, const std::string& driver, Sample sample = ReluSample(100, 1.25)) {
+  sample.host = host;
+  sample.driver = "spillway 1, driver " + driver + ", cuBLAS 13.1";
+  sample.cuda = "13.0";
+  return sample;
+}
+
+}  // namespace
+
+TEST_CASE("rows of another host or patch of the driver are known, with a warning for each machine") {
+  const TemporaryFolder folder("journal");
+  const std::string path = folder.Path("a.samples.csv");
+  {
+    BenchJournal journal(path);
+    journal.Create();
+    journal.Append(OnGpu("A, 32 cores", "580.159.03"));
+    journal.Append(OnGpu("A, 32 cores", "580.159.03", ReluSample(200, 2)));
+    journal.Append(OnGpu("B, 8 cores", "580.159.04", ReluSample(300, 3)));
+  }
+  BenchJournal journal(path);
+  const std::string one = "'spillway 1, driver 580.159.03, cuBLAS 13.1'",
+                    other = "'spillway 1, driver 580.159.04, cuBLAS 13.1'";
+  CHECK(journal.Resume(OnGpu("B, 16 cores", "580.159.04")) ==
+        std::vector<std::string>{
+            path + ": 2 rows of another machine (host 'A, 32 cores', this one 'B, 16 cores'; set-up " + one +
+                ", this one " + other + "): kept and not measured again",
+            path + ": 1 row of another machine (host 'B, 8 cores', this one 'B, 16 cores'): kept "
+                   "and not measured again"});
+  CHECK(journal.resumed() == 3);
+  CHECK(journal.Has(OnGpu("B, 16 cores", "580.159.04"), 1));
+  // What is new says where it was measured, and nothing was written over.
+  journal.Append(OnGpu("B, 16 cores", "580.159.04", ReluSample(400, 4)));
+  BenchJournal again(path);
+  CHECK(again.Resume(OnGpu("B, 16 cores", "580.159.04")).size() == 2);
+  CHECK(again.samples()[0].host == "A, 32 cores");
+  CHECK(again.samples()[3].host == "B, 16 cores");
+  CHECK(BenchJournal(path).Resume(OnGpu("A, 32 cores", "580.159.03")).size() == 2);
+}
+
+TEST_CASE("a machine that the rows are all of is not warned of") {
+  const TemporaryFolder folder("journal");
+  WriteThree(folder);
+  CHECK(BenchJournal(folder.Path("a.samples.csv")).Resume(MadeUpIdentity()).empty());
+  CHECK(BenchJournal(folder.Path("b.samples.csv")).Resume(MadeUpIdentity()).empty());
+}
+
+TEST_CASE("another branch of the driver, library or protocol is another journal") {
+  const TemporaryFolder folder("journal");
+  {
+    BenchJournal journal(folder.Path("a.samples.csv"));
+    journal.Create();
+    journal.Append(OnGpu("A", "580.159.03"));
+  }
+  const auto refusal = [&](const Sample& identity) {
+    BenchJournal journal(folder.Path("a.samples.csv"));
+    return Refusal(journal, identity);
+  };
+  CHECK(refusal(OnGpu("A", "580")).empty());
+  CHECK(Contains(refusal(OnGpu("A", "590.159.03")),
+                 "a.samples.csv: error: the journal is of set-up 'spillway 1, driver "
+                 "580.159.03, cuBLAS 13.1', this run of 'spillway 1, driver 590"));
+  CHECK(Contains(refusal(OnGpu("A", "58.159.03")), "set-up"));
+  Sample other = OnGpu("A", "580.159.03");
+  other.driver = "spillway 1, driver 580.159.03, cuBLAS 13.2";
+  CHECK(Contains(refusal(other), "set-up"));
+  other = OnGpu("B", "580.1");
+  other.cuda = "13.1";
+  CHECK(Contains(refusal(other), "CUDA '13.0', this run of '13.1'"));
+  other = OnGpu("B", "580.1");
+  other.cudnn = "9.9";
+  CHECK(Contains(refusal(other), "cuDNN"));
+}
+
+TEST_CASE("the branch of a driver is what stands before its first dot") {
+  CHECK(DriverBranch("spillway 1, driver 580.159.03, cuBLAS 13.1") == "spillway 1, driver 580, cuBLAS 13.1");
+  CHECK(DriverBranch("driver 580.159.03") == "driver 580");
+  CHECK(DriverBranch("driver 580") == "driver 580");
+  CHECK(DriverBranch("driver 580, cuBLAS 13.1") == "driver 580, cuBLAS 13.1");
+  CHECK(DriverBranch("test 1.2, link 2.5 GB/s") == "test 1.2, link 2.5 GB/s");
+  CHECK(DriverBranch("a taxi driver 1.2") == "a taxi driver 1.2");
+  CHECK(DriverBranch("") == "");
+}
+
+TEST_CASE("what one machine was refused is not tried on the next") {
+  BenchRefused refused("");
+  refused.Add(OnGpu("A, 32 cores", "580.159.03"), "no such kernel");
+  CHECK(refused.Has(OnGpu("B, 16 cores", "580.159.04")));
+  CHECK_FALSE(refused.Has(OnGpu("A, 32 cores", "590.1")));
 }
 
 TEST_CASE("a new calibration does not touch an old journal") {
@@ -197,7 +290,11 @@ TEST_CASE("a journal that is begun anew forgets what was refused before, one tha
     folder.Write("a.samples.csv.refused", "x\ty\n");
     {
       BenchJournal journal(path);
-      resumed ? journal.Resume(MadeUpIdentity()) : journal.Create();
+      if (resumed) {
+        journal.Resume(MadeUpIdentity());
+      } else {
+        journal.Create();
+      }
     }
     CHECK_FALSE(std::filesystem::exists(RefusedPath(path)));
     folder.Write("a.samples.csv.refused", "x\ty\n");

@@ -73,6 +73,55 @@ TEST_CASE("a profile of nothing is valid and says that everything is assumed") {
   CHECK(machine.links[0].curves[0].Time(64 * kMiB) == 1000 + 32 * kMiB);
 }
 
+TEST_CASE("what may be pinned is all of the host's memory, or what the user states") {
+  BenchFacts facts = Facts();
+  facts.device_memory = 4 * kGiB;
+  CHECK(MachineOfBench({}, facts, 0).hosts[0].pinned_limit == 8 * kGiB);
+  facts.pinned_limit = 3 * kGiB;
+  const Machine less = MachineOfBench({}, facts, 0);
+  CHECK(Reloaded(less) == less);
+  CHECK(less.hosts[0].memory == 8 * kGiB);
+  CHECK(less.hosts[0].pinned_limit == 3 * kGiB);
+  CHECK(less.hosts[0].source.kind == Source::Kind::kMeasured);
+  // A machine that is given more when it needs it.
+  facts.pinned_limit = 100 * kGiB;
+  const Machine more = MachineOfBench({}, facts, 0);
+  CHECK(Reloaded(more) == more);
+  CHECK(more.hosts[0].memory == 100 * kGiB);
+  CHECK(more.hosts[0].pinned_limit == 100 * kGiB);
+  CHECK(more.hosts[0].source.kind == Source::Kind::kAssumed);
+  CHECK_THAT(more.hosts[0].source.text, Catch::Contains("the system stated 8.59 GB"));
+}
+
+TEST_CASE("notes say how many rows come from which machine, and models are of both together") {
+  const auto rows_of = [](double factor, const char* host, const char* driver) {
+    std::vector<Sample> rows = Relus(factor);
+    for (Sample& row : rows) {
+      row.host = host;
+      row.driver = driver;
+    }
+    return rows;
+  };
+  std::vector<Sample> rows = rows_of(1, "A", "driver 580.1");
+  const std::size_t count = rows.size();
+  const Machine alone = MachineOfBench(rows, Facts(), 0);
+  for (std::size_t k = count / 2; k < count; ++k) {
+    rows[k].host = "B";
+    rows[k].driver = "driver 580.2";
+  }
+  const Machine both = MachineOfBench(rows, Facts(), 0);
+  std::vector<std::string> notes = {
+      fmt::format("{} of {} rows were measured on the host 'A', set-up 'driver 580.1'", count / 2, count),
+      fmt::format("{} of {} rows were measured on the host 'B', set-up 'driver 580.2'", count - count / 2, count)};
+  notes.insert(notes.end(), alone.notes.begin(), alone.notes.end());
+  CHECK(both.notes == notes);
+  CHECK(both.devices[0].stacks == alone.devices[0].stacks);
+  REQUIRE(both.devices[0].models.size() == alone.devices[0].models.size());
+  for (std::size_t k = 0; k < both.devices[0].models.size(); ++k) {
+    CHECK(both.devices[0].models[k].parameters == alone.devices[0].models[k].parameters);
+  }
+}
+
 TEST_CASE("a profile of any beginning of a journal is valid") {
   std::vector<Sample> rows = {
       CopySample(4096, "h2d", 3),      CopySample(4096, "d2h", 3),        CopySample(1 << 20, "h2d", 525),

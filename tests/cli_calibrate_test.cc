@@ -183,7 +183,8 @@ class StandingClock : public Clock {
   Nanos Now() const override { return 0; }
 };
 
-// What the profile held after copies and host calls, which come before kernels.
+// What the profile held after copies and host calls, which come before kernels. The host has a GiB more each time that it is
+// asked.
 std::string BeforeKernels(const TemporaryFolder& folder) {
   std::string seen;
   const auto open = [&](const CalibrateRequest& /*request*/, const Clock& /*clock*/) {
@@ -193,7 +194,7 @@ std::string BeforeKernels(const TemporaryFolder& folder) {
     setup.facts.device = "cpu0";
     setup.facts.description = setup.facts.software = setup.facts.measured = "made up";
     setup.facts.cache = kMiB;
-    setup.facts.memory = kGiB;
+    setup.host_memory = [gibibytes = 0]() mutable { return ++gibibytes * kGiB; };
     setup.target = std::make_unique<Looking>(folder.Path("mine.yaml"), &seen);
     return setup;
   };
@@ -213,7 +214,11 @@ std::string BeforeKernels(const TemporaryFolder& folder) {
 
 TEST_CASE("the profile is written after a group only where that measured something") {
   const TemporaryFolder folder("written");
-  CHECK(Contains(BeforeKernels(folder), "cut off after 'host'"));
+  const std::string before = BeforeKernels(folder);
+  CHECK(Contains(before, "cut off after 'host'"));
+  // Memory of the host is what it is when a profile is written.
+  CHECK(ParseMachine(before, "mine.yaml").hosts.at(0).memory <
+        LoadMachine(folder.Path("mine.yaml")).hosts.at(0).memory);
   folder.Write("mine.yaml", "as it was");
   CHECK(BeforeKernels(folder) == "as it was");
   // Copies are missing, host calls are there.
@@ -244,6 +249,9 @@ TEST_CASE("mistakes on the command line of calibrate") {
   says({"calibrate", "--device", "cpu", "-o", tiny.folder().Path(std::string(300, 'n') + ".yaml")},
        "nnn.samples.csv: error: the journal cannot be written: File name too long");
   says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--link-rate", "2"}, "--link-rate: expected a rate");
+  says(tiny.Words({"--pinned-limit", "100"}),
+       "--pinned-limit: expected a size above 0 with a unit, as 100GiB, found '100'");
+  says(tiny.Words({"--pinned-limit", "0 B"}), "found '0 B'");
   says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--protocol", "hot"}, "expected step, cold or warm");
   says({"calibrate", "--device", "cpu", "-o", tiny.Profile(), "--networks", "cifar-vg,cifar-resnet20:0"},
        "did you mean 'cifar-vgg'");

@@ -1,5 +1,10 @@
 // spillway calibrate and validate on a CUDA device, over a stand-in whose times are known: the profile says what was put
 // in, and what it predicts is what comes out.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "calibrate/bench/journal.h"
 #include "calibrate/sample/file.h"
 #include "tests/cuda_command_line.h"
 
@@ -41,6 +46,54 @@ TEST_CASE("a GPU is calibrated: profile and journal, and a second time nothing i
   CHECK(refused.status == kExitWrongInput);
   CHECK_THAT(refused.err, Catch::Contains("the journal is of cuDNN '9.9', this run of '9.10'"));
   gpu.CheckClean();
+}
+
+TEST_CASE("on the next machine with such a GPU a calibration goes on, and says what is of which machine") {
+  const GpuFolder f;
+  StandInOptions options = SlowGpu();
+  options.properties.driver = "580.159.03";
+  options.fault = {StandInFault::What::kLost, 20'000};
+  CHECK(Gpu(options).Calibrate(f.Tiny({})).status == kExitWrongInput);
+  const std::size_t before = ParseRows(f.Journal(), "x").samples.size();
+  REQUIRE(before > 0);
+  options.fault = {};
+  options.properties.driver = "580.159.04";
+  Gpu next(options);
+  const Outcome rest = next.Calibrate(f.Tiny({"--resume"}));
+  INFO(rest.err);
+  CHECK(rest.status == kExitDone);
+  const std::string warned =
+      fmt::format("warning: {}: {} rows of another machine (set-up 'spillway test, driver 580.159.03",
+                  f.folder().Path("gpu.samples.csv"), before);
+  CHECK_THAT(rest.err, Catch::Contains(warned) && Catch::Contains("kept and not measured again"));
+  const std::string journal = f.Journal();
+  const std::vector<Sample> rows = ParseRows(journal, "x").samples;
+  CHECK(rows.size() > before);
+  std::set<std::pair<std::string, int>> keys;
+  for (const Sample& row : rows) keys.emplace(BenchKey(row), RoundOf(row));
+  CHECK(keys.size() == rows.size());
+  CHECK_THAT(rows.front().driver, Catch::Contains("580.159.03"));
+  CHECK_THAT(rows.back().driver, Catch::Contains("580.159.04"));
+  const std::vector<std::string> notes = LoadMachine(f.Profile()).notes;
+  const auto of_machine = [](const std::string& note) { return note.find("were measured on the host") != note.npos; };
+  CHECK(std::count_if(notes.begin(), notes.end(), of_machine) == 2);
+  // Nothing is left to do, on either machine.
+  const Outcome again = next.Calibrate(f.Tiny({"--resume"}));
+  CHECK_THAT(again.err, Catch::Contains(": 0 samples measured") && Catch::Contains(warned));
+  CHECK(f.Journal() == journal);
+  options.properties.driver = "590.1";
+  const Outcome refused = Gpu(options).Calibrate(f.Tiny({"--resume"}));
+  CHECK(refused.status == kExitWrongInput);
+  CHECK_THAT(refused.err, Catch::Contains("the journal is of set-up") && Catch::Contains("driver 590.1"));
+}
+
+TEST_CASE("what may be pinned goes from the command line into the profile") {
+  const GpuFolder f;
+  Gpu gpu;
+  const Outcome outcome = gpu.Calibrate(f.Tiny({"--pinned-limit", "3 MiB"}));
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.err, Catch::Contains("profile written; 3.15 MB of the host's "));
+  CHECK(LoadMachine(f.Profile()).hosts.at(0).pinned_limit == 3 * kMiB);
 }
 
 TEST_CASE("a GPU that is lost in the middle leaves journal and profile, and the rest is measured later") {

@@ -84,7 +84,7 @@ inline CudaBenchOptions UsualBenchOptions() {
   options.version = "test";
   options.warm_up = 0;
   options.host_repetitions = 20;
-  options.wander = options.beside = kMiB;
+  options.wander = options.beside = options.checked = kMiB;
   return options;
 }
 

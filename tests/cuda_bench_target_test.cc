@@ -46,6 +46,37 @@ TEST_CASE("algorithms come in the library's order, those that want too much memo
   CHECK(target.Variants(item).size() == 1);
 }
 
+namespace {
+
+class CountingStandIn : public CudaStandIn {
+ public:
+  using CudaStandIn::CudaStandIn;
+  std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override {
+    ++asked;
+    return CudaStandIn::Algorithms(call);
+  }
+  int asked = 0;
+};
+
+}  // namespace
+
+TEST_CASE("algorithms are asked for once for each problem, whichever network has it") {
+  const auto cuda = std::make_shared<CountingStandIn>(UsualStandIn());
+  CudaBenchTarget target(UsualBenchOptions(), cuda, *cuda);
+  for (int again = 0; again < 2; ++again) {
+    const auto network = SmallBenchNetwork();  // another object each time
+    const BenchItem item = ItemOf(network, FirstConvolution(*network));
+    CHECK(target.Variants(item).size() == 2);
+    CHECK(cuda->asked == 1);
+  }
+  const auto network = SmallBenchNetwork();
+  BenchItem item = ItemOf(network, FirstConvolution(*network));
+  item.launch.math = MathMode::kTf32;
+  CHECK(target.Variants(item).size() == 2);
+  CHECK(target.Variants(item).size() == 2);
+  CHECK(cuda->asked == 2);
+}
+
 TEST_CASE("a launch that does not fit is refused by itself, and others go on") {
   StandInOptions options = UsualStandIn();
   options.memory = 64 * kMiB;

@@ -1,4 +1,6 @@
 // What a user hears who asks for a CUDA device and lacks something.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -55,8 +57,12 @@ TEST_CASE("a plugin that does not load: the loader's own words") {
 
 TEST_CASE("another library, or a plugin of another version") {
   CHECK_THAT(Complaint(0, SPILLWAY_TEST_FOREIGN_LIBRARY), Contains("is not Spillway's CUDA device"));
-  CHECK_THAT(Complaint(0, SPILLWAY_TEST_OLD_PLUGIN),
-             Contains("another version of Spillway: it has interface -1, this program"));
+  CHECK_THAT(
+      Complaint(0, SPILLWAY_TEST_OLD_PLUGIN),
+      Contains(fmt::format("another version of Spillway: it has interface 0000003, this program {:07x}; take the "
+                           "one that was built with it",
+                           SPILLWAY_CUDA_INTERFACE)));
+  CHECK(SPILLWAY_CUDA_INTERFACE > 1000);  // none that was ever counted
 }
 
 TEST_CASE("a variable of the environment that changes what runs is refused, whatever it says") {

@@ -71,7 +71,10 @@ TEST_CASE("of halves the algorithms on tensor cores count, in the library's orde
     CHECK(found[1].deterministic == (pass == Pass::kForward));  // without tensor cores it would be
     CHECK(Numbers(fake.calls->Algorithms(HalfCall(pass, Plain(), Layout::kNhwc))) == std::vector<std::int32_t>{2});
   }
-  // A library that lists none on tensor cores does not tell.
+}
+
+TEST_CASE("a library that lists none on tensor cores does not tell them apart") {
+  const PluginOverFake fake;
   TheState().lists_tensor_cores = false;
   CHECK(Numbers(fake.calls->Algorithms(HalfCall(Pass::kForward, Plain(), Layout::kNhwc))) ==
         std::vector<std::int32_t>{1, 2});

@@ -67,6 +67,51 @@ TEST_CASE("convolutions: algorithm 0 is the library's first choice within the wo
   CHECK(ErrorOf([&] { fake.calls->Prepare(call); }).fault() == Fault::kRefused);
 }
 
+TEST_CASE("convolutions: the library is asked for its algorithms once for each problem") {
+  const PluginOverFake fake;
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
+    INFO(PassName(pass));
+    TheState().rankings = TheState().workspace_sizes = 0;
+    OpCall call = Call(OpKind::kConvolution, pass, ConvolutionShape());
+    const std::vector<CudaAlgorithm> told = fake.calls->Algorithms(call);
+    CHECK(TheState().rankings == 1);
+    const int sizes = TheState().workspace_sizes;
+    CHECK(sizes > 0);
+    // Whatever is wanted of it.
+    call.launch.workspace = 0;
+    CHECK(fake.calls->Algorithms(call).size() == told.size());
+    for (const bool accumulate : {false, true}) {
+      for (std::int32_t algorithm : {0, 1, 2}) {
+        call.launch.accumulate = accumulate;
+        call.launch.algorithm = algorithm;
+        call.launch.workspace = kUsualWorkspace;
+        CHECK(fake.calls->Prepare(call)->workspace() == (algorithm == 1 ? 0 : call.launch.shape.out.Elements() * 4));
+      }
+    }
+    CHECK(TheState().rankings == 1);
+    CHECK(TheState().workspace_sizes == sizes);
+    // Another arithmetic or size is another problem.
+    call = Call(OpKind::kConvolution, pass, ConvolutionShape());
+    call.launch.math = MathMode::kTf32;
+    fake.calls->Prepare(call);
+    CHECK(TheState().rankings == 2);
+    call.launch.shape.in.n = call.launch.shape.out.n = 3;
+    fake.calls->Prepare(call);
+    fake.calls->Algorithms(call);
+    CHECK(TheState().rankings == 3);
+  }
+}
+
+TEST_CASE("convolutions: what the library could not rank is asked again") {
+  const PluginOverFake fake;
+  const OpCall call = Call(OpKind::kConvolution, Pass::kForward, ConvolutionShape());
+  FailNext("ranking", CUDNN_STATUS_INTERNAL_ERROR);
+  for (const CudaAlgorithm& algorithm : fake.calls->Algorithms(call)) CHECK(algorithm.rank == -1);
+  CHECK(fake.calls->Algorithms(call).at(0).rank == 1);
+  fake.calls->Algorithms(call);
+  CHECK(TheState().rankings == 2);
+}
+
 TEST_CASE("true fp32 and TF32 are told to the libraries apart") {
   const PluginOverFake fake;
   CudaStream* const stream = fake.calls->MakeStream(false);
@@ -237,7 +282,7 @@ TEST_CASE("properties are those of the device asked for, absent libraries leave 
 TEST_CASE("devices that are not there are named with how many there are") {
   TheState() = {};
   TheState().devices = 2;
-  CHECK(SpillwayCudaInterface() == cuda::kInterface);
+  CHECK(SpillwayCudaInterface() == SPILLWAY_CUDA_INTERFACE);
   CHECK_THAT(ErrorOf([] { MakePlugin(2); }).what(), Contains("no CUDA device 2: there are 2, counted from 0 to 1"));
   CHECK_THAT(ErrorOf([] { MakePlugin(-1); }).what(), Contains("no CUDA device -1"));
   TheState().devices = 0;

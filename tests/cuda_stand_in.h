@@ -50,6 +50,7 @@ struct StandInFault {
     kCopyCall,         // the call fails; nothing is copied
     kPeer,             // the call that lets one device reach another's memory fails
     kLaunch,           // the call fails; nothing runs
+    kCopyCorrupts,     // a byte of it arrives as another one
     kCopyFails,        // while it runs: the device cannot be used any more
     kKernelFails,      // while it runs: the device cannot be used any more
     kKernelHangs,      // it never ends

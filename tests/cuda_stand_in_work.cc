@@ -60,7 +60,7 @@ void CudaStandIn::Copy(void* to, const void* from, Bytes bytes, Direction direct
 void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes from_pitch, Bytes row_bytes,
                            std::int64_t rows, Direction direction, CudaStream* stream) {
   Enter(What::kCopyCall, "cudaMemcpyAsync(to, from, bytes, kind, stream)");
-  const bool in = direction == Direction::kHostToDevice;
+  const bool in = direction == Direction::kHostToDevice, corrupts = Hits(What::kCopyCorrupts);
   const bool pinned = Holds(in ? from : to, 1, false);
   const bool carries =
       !options_.sparse || (pinned && rows == 1 && row_bytes <= options_.carried && IsFirstCopy(*stream));
@@ -74,6 +74,7 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
     for (std::int64_t row = 0; row < rows; ++row) {
       std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, carried);
     }
+    if (corrupts) static_cast<char*>(to)[row_bytes / 2] ^= 1;
   };
   const Bytes bytes = row_bytes * rows;
   Item item{.duration = Shuffled(CopyTime(bytes, direction)), .effect = copy, .reported = true};

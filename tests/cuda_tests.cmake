@@ -22,11 +22,15 @@ if(SPILLWAY_HAS_CUDA)
   add_dependencies(cuda_tests spillway_cuda)
   list(APPEND load_definitions SPILLWAY_EXPECT_CUDA_PLUGIN)
 endif()
+list(APPEND load_definitions SPILLWAY_CUDA_INTERFACE=${SPILLWAY_CUDA_INTERFACE})
 set_source_files_properties(cuda_load_test.cc PROPERTIES COMPILE_DEFINITIONS "${load_definitions}")
 # The rehearsal's plugin, which is loaded as the real one is.
 add_dependencies(cuda_tests spillway_rehearsal)
 set_source_files_properties(rehearsal_test.cc PROPERTIES
   COMPILE_DEFINITIONS SPILLWAY_TEST_REHEARSAL="$<TARGET_FILE:spillway_rehearsal>")
+
+add_test(NAME cuda_interface_test COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/interface
+  -DSOURCE=${PROJECT_SOURCE_DIR} -P ${CMAKE_CURRENT_SOURCE_DIR}/cuda_interface_test.cmake)
 
 if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
   # The plugin's own objects against a fake of the C libraries.
@@ -47,6 +51,8 @@ if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
       cuda_plugin_test
     PLAIN
       cuda_plugin_resnext_test)
+  set_source_files_properties(cuda_plugin_test.cc PROPERTIES COMPILE_DEFINITIONS
+    "SPILLWAY_CUDA_INTERFACE=${SPILLWAY_CUDA_INTERFACE}")
   target_sources(cuda_plugin_tests PRIVATE $<TARGET_OBJECTS:spillway_cuda_objects> $<TARGET_OBJECTS:cuda_fake_c>)
   target_include_directories(cuda_plugin_tests SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
 

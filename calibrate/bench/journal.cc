@@ -8,6 +8,7 @@
 
 #include "calibrate/bench/inflight.h"
 #include "calibrate/bench/refused.h"
+#include "calibrate/bench/setup.h"
 #include "calibrate/csv.h"
 #include "calibrate/sample/file.h"
 #include "hw/document.h"
@@ -26,15 +27,6 @@ std::string WholeLines(const std::string& text) {
   return end == std::string::npos ? "" : text.substr(0, end + 1);
 }
 
-void CheckSame(const std::string& file, const char* what, const std::string& there, const std::string& here,
-               std::vector<std::string>* messages) {
-  if (there == here) return;
-  messages->push_back(
-      fmt::format("{}: error: the journal is of {} '{}', this run of '{}'; resume as it was begun, or remove the "
-                  "file to measure anew",
-                  file, what, there, here));
-}
-
 // With the reason that the system gave, where it gave one.
 [[noreturn]] void CannotWrite(const std::string& path) {
   const std::string why = errno == 0 ? "" : ": " + std::system_category().message(errno);
@@ -49,13 +41,8 @@ void CutTo(const std::string& path, std::uintmax_t bytes) {
 }
 
 void CheckIdentity(const std::string& file, const Sample& there, const Sample& here) {
-  std::vector<std::string> messages;
-  CheckSame(file, "device", there.device, here.device, &messages);
-  CheckSame(file, "host", there.host, here.host, &messages);
-  CheckSame(file, "set-up", there.driver, here.driver, &messages);
-  CheckSame(file, "CUDA", there.cuda, here.cuda, &messages);
-  CheckSame(file, "cuDNN", there.cudnn, here.cudnn, &messages);
-  if (there.what == SampleKind::kKernel) CheckSame(file, "protocol", there.kind, here.kind, &messages);
+  std::vector<std::string> messages = SetupRefusals(there, here);
+  for (std::string& message : messages) message = fmt::format("{}: error: {}", file, message);
   if (!messages.empty()) throw UserError(std::move(messages));
 }
 
@@ -94,7 +81,8 @@ std::string BenchKey(const Sample& sample) {
   bare.repetitions = 0;
   bare.workspace = kUsualWorkspace;
   bare.deterministic = bare.heuristic_rank = bare.sm_clock_mhz = -1;
-  bare.network = bare.source = bare.note = bare.date = "";
+  bare.host = bare.network = bare.source = bare.note = bare.date = "";
+  bare.driver = DriverBranch(bare.driver);
   return SampleLine(bare);
 }
 
@@ -133,14 +121,18 @@ void BenchJournal::Create() {
   Begin();
 }
 
-void BenchJournal::Resume(const Sample& identity) {
+std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
   std::error_code ignored;
-  if (path_.empty() || !fs::exists(path_, ignored)) return Begin();
+  if (path_.empty() || !fs::exists(path_, ignored)) {
+    Begin();
+    return {};
+  }
   const std::string text = LoadCsvText(path_).text;
   const std::string whole = WholeLines(text);
   if (whole.empty()) {  // killed before the first line was complete
     CutTo(path_, 0);
-    return Open(true);
+    Open(true);
+    return {};
   }
   const std::string header = SampleHeader();
   if (!whole.starts_with(header)) {
@@ -158,6 +150,9 @@ void BenchJournal::Resume(const Sample& identity) {
   resumed_ = static_cast<int>(samples_.size());
   if (whole.size() < text.size()) CutTo(path_, whole.size());
   Open(false);
+  std::vector<std::string> warnings = SetupWarnings(samples_, identity);
+  for (std::string& warning : warnings) warning = fmt::format("{}: {}", path_, warning);
+  return warnings;
 }
 
 const Sample* BenchJournal::Find(const Sample& sample, int round) const {

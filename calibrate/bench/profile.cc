@@ -9,6 +9,7 @@
 #include "calibrate/bench/journal.h"
 #include "calibrate/bench/launches.h"
 #include "calibrate/bench/operands.h"
+#include "calibrate/bench/setup.h"
 #include "calibrate/fit/transfer.h"
 #include "calibrate/profile.h"
 #include "hw/document.h"
@@ -50,17 +51,32 @@ void SetFigures(std::span<const BenchTime> times, const BenchFacts& facts, Devic
                         : NotYet();
 }
 
+HostNode HostOf(const BenchFacts& facts) {
+  HostNode host{.name = "host0", .memory = facts.memory, .pinned_limit = facts.memory, .source = {}};
+  host.source = {Source::Kind::kMeasured,
+                 facts.device_memory == 0 ? "memory of the machine as the system states it; device and host share it"
+                                          : "memory of the machine as the system states it; all of it may be pinned"};
+  if (facts.pinned_limit == 0) return host;
+  host.pinned_limit = facts.pinned_limit;
+  host.source.text = "memory of the machine as the system states it; what may be pinned as the user does";
+  if (facts.pinned_limit <= facts.memory) return host;
+  host.memory = facts.pinned_limit;
+  host.source = {Source::Kind::kAssumed,
+                 fmt::format("what may be pinned, as the user states it; of memory the system stated {}",
+                             FormatBytes(facts.memory))};
+  return host;
+}
+
 void SetMemory(const BenchFacts& facts, Machine* machine) {
+  machine->hosts.push_back(HostOf(facts));
   const Source source{Source::Kind::kMeasured,
                       "memory of the machine as the system states it; device and host share it"};
-  machine->hosts.push_back({.name = "host0", .memory = facts.memory, .pinned_limit = facts.memory, .source = source});
   Device& device = machine->devices[0];
   device.total_memory = facts.device_memory > 0 ? facts.device_memory : facts.memory;
   device.reserve = facts.reserve;
   device.memory_source = source;
   if (facts.device_memory == 0) return;
   device.memory_source.text = "as the device states it; what was taken of it once the libraries were loaded";
-  machine->hosts[0].source.text = "memory of the machine as the system states it; all of it may be pinned";
 }
 
 // The line of a link at the rate that was asked for.
@@ -206,6 +222,8 @@ void SetModels(std::span<const BenchTime> times, const TransferFit& fit, const B
     if (IsFitted(time)) samples.push_back(time.sample);
   }
   if (samples.empty()) return;
+  // A patch of the driver makes no software stack of its own.
+  for (Sample& sample : samples) sample.driver = samples.back().driver;
   Device& device = machine->devices[0];
   FitOptions options;
   options.folds = folds;
@@ -255,6 +273,7 @@ Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, in
   machine.description = facts.description;
   machine.software = facts.software;
   machine.notes = facts.notes;
+  for (std::string& note : SetupNotes(rows)) machine.notes.push_back(std::move(note));
   machine.devices.resize(1);
   Device& device = machine.devices[0];
   device.name = facts.device;

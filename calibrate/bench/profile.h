@@ -27,6 +27,7 @@ struct BenchFacts {
   Platform platform = Platform::kCpu;  // whose forms the models have
   int cores = 0;                       // 0 = not known, or it does not matter how busy they are
   Bytes memory = 0;                    // of the host
+  Bytes pinned_limit = 0;              // of it, as the user states; 0 = all of it
   // Of a device with memory of its own, and what context and libraries take of it; 0 = device and host share theirs.
   Bytes device_memory = 0, reserve = 0;
   Bytes cache = 0;          // the last one before memory
@@ -68,6 +69,8 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
 // In which state the profile's measured launches found their operands.
 BenchProtocol ProtocolOf(const Machine& profile);
 
+// Where `rows` come from several machines (calibrate/bench/setup.h) a note tells for each how many. A `pinned_limit` beyond
+// `memory` is believed, for machines that get more memory when they need it: the host has as much, which is assumed.
 // `folds`: of the cross-validation of the kernel models (FitOptions); 0 is faster, for profiles on the way.
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);
 

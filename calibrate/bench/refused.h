@@ -16,10 +16,15 @@
 
 namespace spillway {
 
-// There is too little memory for it now. Another time there may be more, so that this one is not remembered.
-class NoRoom : public UserError {
+// It is the matter of this machine at this time, and may be otherwise another time, so that it is not remembered.
+class NotRemembered : public UserError {
  public:
   using UserError::UserError;
+};
+// There is too little memory for it.
+class NoRoom : public NotRemembered {
+ public:
+  using NotRemembered::NotRemembered;
 };
 
 // Of the journal at `journal`; "" for "".

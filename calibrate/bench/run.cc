@@ -108,7 +108,7 @@ std::invoke_result_t<Call> Runner::Judged(const BenchItem& item, const Sample& r
       return call();
     } catch (const UserError& error) {
       report_.refused.emplace_back(error.what());
-      if (dynamic_cast<const NoRoom*>(&error) == nullptr) refused_.Add(row, error.what());
+      if (dynamic_cast<const NotRemembered*>(&error) == nullptr) refused_.Add(row, error.what());
     }
     return {};
   });

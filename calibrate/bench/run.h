@@ -65,7 +65,7 @@ struct BenchReport {
 
 // Throws UserError: the device or the system failed at something (what and why is said; the journal keeps what was
 // measured before), and what the journal throws. What the target refuses by a UserError is noted in the report and, but for
-// NoRoom, remembered beside the journal (calibrate/bench/refused.h): it is known from then on, and noted by each run.
+// NotRemembered, remembered beside the journal (calibrate/bench/refused.h): it is known from then on, and noted by each run.
 BenchReport RunBench(std::span<const BenchItem> plan, BenchTarget& target, const Clock& clock,
                      const BenchRunOptions& options, BenchJournal& journal, BenchWatcher& watcher);
 

@@ -51,11 +51,15 @@ HostFacts ReadHostFacts() {
   facts.processor = ValueOf("/proc/cpuinfo", "model name");
   if (facts.processor.empty()) facts.processor = "processor";
   facts.cores = std::max<int>(1, static_cast<int>(AllowedCores().size()));
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page > 0) facts.memory = static_cast<Bytes>(pages) * static_cast<Bytes>(page);
+  facts.memory = ReadHostMemory();
   facts.l2_cache = CacheOfLevel(2);
   facts.l3_cache = CacheOfLevel(3);
   return facts;
+}
+
+Bytes ReadHostMemory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<Bytes>(pages) * static_cast<Bytes>(page) : 0;
 }
 
 double ReadLoad() {

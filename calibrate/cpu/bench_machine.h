@@ -11,11 +11,15 @@ namespace spillway {
 struct HostFacts {
   std::string processor;  // "AMD EPYC"; "processor" where the system does not say
   int cores = 1;          // that this process may use
-  Bytes memory = 0;       // of the machine; 0 = the system does not say
+  Bytes memory = 0;       // ReadHostMemory(), then
   Bytes l2_cache = 0;     // of one core; 0 = not known
   Bytes l3_cache = 0;     // that one core can use; 0 = not known
 };
 HostFacts ReadHostFacts();
+
+// Of the machine, as the system has it at this moment: some virtual machines are given more after they have started. 0: it
+// does not say.
+Bytes ReadHostMemory();
 
 // Runnable processes, as the one-minute average; 0 where the system does not say.
 double ReadLoad();

@@ -108,7 +108,8 @@ CudaBenchTarget::CudaBenchTarget(const CudaBenchOptions& options, std::shared_pt
       properties_(calls_->Properties()),
       reserve_(TakenByLibraries(*calls_)),
       timer_(*calls_),
-      memory_(*calls_, properties_.l2_cache) {
+      memory_(*calls_, properties_.l2_cache),
+      copy_check_(*calls_, memory_, options_.checked) {
   const HostFacts host = ReadHostFacts();
   identity_.device = properties_.name;
   identity_.host = fmt::format("{}, {} cores", host.processor, host.cores);
@@ -156,10 +157,9 @@ std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
 }
 
 const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& item) {
-  const std::tuple key{item.from.get(), item.op, item.launch.math};
-  if (const auto found = variants_.find(key); found != variants_.end()) return found->second;
-  std::vector<BenchVariant> variants;
   const OpCall call = BenchCallOf(*item.from, item.op, item.launch);
+  if (const auto* const known = variants_.Find(call.launch)) return *known;
+  std::vector<BenchVariant> variants;
   for (const CudaAlgorithm& algorithm : Judged([&] { return calls_->Algorithms(call); })) {
     if (algorithm.workspace > options_.workspace_limit) continue;
     variants.push_back({.algorithm = algorithm.algorithm,
@@ -175,7 +175,7 @@ const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& 
                                 item.from->step.ops[static_cast<std::size_t>(item.op)].name, item.from->name,
                                 FormatText(item.launch)));
   }
-  return variants_.emplace(key, std::move(variants)).first->second;
+  return variants_.Keep(call.launch, std::move(variants));
 }
 
 // Twenty products at a time until the clock stands still; a quarter of the time where it only idled for a while, as it
@@ -258,6 +258,8 @@ LoopResult CudaBenchTarget::MeasureCopy(const BenchItem& item, const LoopOptions
     CudaTouchSubject touched(item, *calls_, memory_, timer_, clock_);
     return TimeCopies(touched, options);
   }
+  const bool pinned = item.memory.empty() || item.memory == CopyKind();
+  if (pinned && item.direction != "d2d") copy_check_.Check(DirectionOf(item.direction), timer_.stream());
   CudaCopySubject subject(item, *calls_, memory_, timer_, options_.wander, clock_);
   std::optional<CudaCopiesBeside> beside;
   if (item.contention != "none") {

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "calibrate/bench/operands.h"
@@ -19,6 +18,8 @@
 #include "calibrate/cuda/bench_kernel.h"
 #include "calibrate/cuda/bench_memory.h"
 #include "calibrate/cuda/bench_timer.h"
+#include "calibrate/cuda/copy_check.h"
+#include "calibrate/cuda/problem_memo.h"
 
 namespace spillway {
 
@@ -31,6 +32,7 @@ struct CudaBenchOptions {
   int host_repetitions = 200;
   Bytes beside = 32 * kMiB;   // copies that run beside a kernel, one after another
   Bytes wander = 256 * kMiB;  // memory that small copies go through, which no cache of a processor holds
+  Bytes checked = 64 * kMiB;  // of a copy in each direction whose bytes are looked at, see copy_check.h; 0: none
 };
 
 class CudaBenchTarget : public BenchTarget {
@@ -72,10 +74,11 @@ class CudaBenchTarget : public BenchTarget {
   Bytes reserve_ = 0;  // of the device, taken by context and libraries
   CudaTimer timer_;
   CudaBenchMemory memory_;
+  CudaCopyCheck copy_check_;
   Sample identity_;
   bool warm_ = false;
   Nanos busy_ = 0;  // when something was measured last
-  std::map<std::tuple<const BenchNetwork*, OpId, MathMode>, std::vector<BenchVariant>> variants_;
+  ProblemMemo<std::vector<BenchVariant>> variants_;  // of convolutions
   std::map<std::string, LoopResult> host_calls_;
 };
 

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPluginName = "libspillway_cuda.so";
+constexpr int kInterface = SPILLWAY_CUDA_INTERFACE;
 #ifdef SPILLWAY_CUDA_PLUGIN
 constexpr bool kBuilt = true;
 #else
@@ -40,6 +41,9 @@ Function* Find(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
+// As cmake/interface.cmake writes it: the first seven digits of a hash.
+std::string InterfaceText(int interface) { return fmt::format("{:07x}", static_cast<unsigned>(interface)); }
+
 // Never closed: CUDA does not survive it.
 cuda::MakeFunction* Load(const fs::path& plugin) {
   std::error_code ignored;
@@ -51,9 +55,11 @@ cuda::MakeFunction* Load(const fs::path& plugin) {
   if (interface == nullptr || make == nullptr) {
     throw UserError(plugin.string() + " is not Spillway's CUDA device: " + std::string(dlerror()));
   }
-  if (interface() == cuda::kInterface) return make;
-  throw UserError(plugin.string() + " belongs to another version of Spillway: it has interface " +
-                  std::to_string(interface()) + ", this program " + std::to_string(cuda::kInterface));
+  if (interface() == kInterface) return make;
+  throw UserError(
+      fmt::format("{} belongs to another version of Spillway: it has interface {}, this program {}; take the one that "
+                  "was built with it",
+                  plugin.string(), InterfaceText(interface()), InterfaceText(kInterface)));
 }
 
 // Settings of the libraries that change what runs, whatever a call asks for.

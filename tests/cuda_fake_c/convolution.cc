@@ -130,6 +130,8 @@ Answer AnswerOf(const Shapes& s, const char* pass, int algorithm, bool tensor_co
 
 template <typename Answer>
 cudnnStatus_t Rank(const Shapes& s, const char* pass, int most, int* count, Answer* answers) {
+  ++TheState().rankings;
+  if (const auto status = Injected("ranking")) return static_cast<cudnnStatus_t>(*status);
   if (!s.fits) return CUDNN_STATUS_BAD_PARAM;
   *count = 0;
   for (const int algorithm : {1, 0, Special(pass), 2}) {
@@ -175,6 +177,7 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, const cudnn
                                                       const cudnnConvolutionDescriptor_t c,
                                                       const cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t a,
                                                       std::size_t* bytes) {
+  ++TheState().workspace_sizes;
   return Workspace(ShapesOf(x, w, c, y), "forward", a, bytes);
 }
 cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, const cudnnFilterDescriptor_t w,
@@ -182,6 +185,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, const 
                                                            const cudnnConvolutionDescriptor_t c,
                                                            const cudnnTensorDescriptor_t dx,
                                                            cudnnConvolutionBwdDataAlgo_t a, std::size_t* bytes) {
+  ++TheState().workspace_sizes;
   return Workspace(ShapesOf(dx, w, c, dy), "data", a, bytes);
 }
 cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, const cudnnTensorDescriptor_t x,
@@ -189,6 +193,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, cons
                                                              const cudnnConvolutionDescriptor_t c,
                                                              const cudnnFilterDescriptor_t dw,
                                                              cudnnConvolutionBwdFilterAlgo_t a, std::size_t* bytes) {
+  ++TheState().workspace_sizes;
   return Workspace(ShapesOf(x, dw, c, dy), "weights", a, bytes);
 }
 

@@ -1,5 +1,5 @@
-// A plugin of another version, which must not be called beyond its first function.
+// A plugin of another version, from when versions were counted, which must not be called beyond its first function.
 extern "C" int SpillwayCudaInterface();
-extern "C" int SpillwayCudaInterface() { return -1; }
+extern "C" int SpillwayCudaInterface() { return 3; }
 extern "C" void SpillwayMakeCudaCalls();
 extern "C" void SpillwayMakeCudaCalls() {}

@@ -115,7 +115,7 @@ std::vector<typename P::Answer> Answers(const Libraries& libraries, const Convol
 // Algorithms in the order of their numbers. One that the library ranks as impossible is left out even if it names a
 // workspace for it.
 template <typename P>
-std::vector<CudaAlgorithm> Algorithms(const Libraries& libraries, const ConvolutionProblem& problem) {
+std::vector<CudaAlgorithm> AskAlgorithms(const Libraries& libraries, const ConvolutionProblem& problem) {
   const std::vector<typename P::Answer> answers = Answers<P>(libraries, problem);
   std::vector<CudaAlgorithm> algorithms;
   for (int number = 0; number < P::kCount; ++number) {
@@ -135,6 +135,15 @@ std::vector<CudaAlgorithm> Algorithms(const Libraries& libraries, const Convolut
     algorithms.push_back(found);
   }
   return algorithms;
+}
+
+// Asked once of each problem. What the library ranks nothing of is asked again: it may have lacked memory to tell.
+template <typename P>
+std::vector<CudaAlgorithm> Algorithms(Libraries& libraries, const OpCall& call, const ConvolutionProblem& problem) {
+  if (const auto* const known = libraries.algorithms().Find(call.launch)) return *known;
+  const std::vector<CudaAlgorithm> told = AskAlgorithms<P>(libraries, problem);
+  const bool ranked = std::any_of(told.begin(), told.end(), [](const CudaAlgorithm& a) { return a.rank >= 0; });
+  return ranked ? libraries.algorithms().Keep(call.launch, told) : told;
 }
 
 std::string NameOf(Pass pass, std::int32_t algorithm) {
@@ -173,7 +182,7 @@ class Convolution : public Kernel {
  public:
   Convolution(const LibrariesPtr& libraries, const OpCall& call)
       : Kernel(libraries, ""), problem_(call), beta_(BetaOf(call.launch.accumulate)) {
-    const CudaAlgorithm chosen = Choose(call.launch, Algorithms<P>(*libraries, problem_));
+    const CudaAlgorithm chosen = Choose(call.launch, Algorithms<P>(*libraries, call, problem_));
     algorithm_ = static_cast<typename P::Algorithm>(chosen.algorithm - 1);
     workspace_ = chosen.workspace;
     implementation_ = NameOf(P::kPass, chosen.algorithm);
@@ -203,9 +212,9 @@ KernelPtr MakeConvolution(const LibrariesPtr& libraries, const OpCall& call) {
 
 std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call) {
   const ConvolutionProblem problem(call);
-  if (call.launch.pass == Pass::kForward) return Algorithms<ForwardPass>(*libraries, problem);
-  if (call.launch.pass == Pass::kBackwardData) return Algorithms<DataPass>(*libraries, problem);
-  return Algorithms<FilterPass>(*libraries, problem);
+  if (call.launch.pass == Pass::kForward) return Algorithms<ForwardPass>(*libraries, call, problem);
+  if (call.launch.pass == Pass::kBackwardData) return Algorithms<DataPass>(*libraries, call, problem);
+  return Algorithms<FilterPass>(*libraries, call, problem);
 }
 
 }  // namespace spillway::cuda

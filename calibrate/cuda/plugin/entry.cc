@@ -27,7 +27,7 @@ void CheckDevice(int device) {
 }  // namespace
 }  // namespace spillway::cuda
 
-extern "C" __attribute__((visibility("default"))) int SpillwayCudaInterface() { return spillway::cuda::kInterface; }
+extern "C" __attribute__((visibility("default"))) int SpillwayCudaInterface() { return SPILLWAY_CUDA_INTERFACE; }
 
 extern "C" __attribute__((visibility("default"))) void SpillwayMakeCudaCalls(
     int device, const spillway::cuda::PluginHost& host, std::shared_ptr<spillway::CudaCalls>& calls) {

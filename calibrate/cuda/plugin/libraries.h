@@ -5,6 +5,11 @@
 #include "calibrate/cuda/plugin/check.h"
 #ifdef SPILLWAY_HAS_CUDA_HEADERS
 
+#include <vector>
+
+#include "calibrate/cuda/calls.h"
+#include "calibrate/cuda/problem_memo.h"
+
 namespace spillway::cuda {
 
 // Kernels share the handles, and cuBLAS its workspace: kernels of one device run on one stream at a time.
@@ -19,6 +24,8 @@ class Libraries {
   cudaStream_t stream() const { return stream_; }
   cudnnHandle_t cudnn() const { return cudnn_; }
   cublasHandle_t cublas() const { return cublas_; }
+  // Of convolutions, as cuDNN told them when they were first asked for.
+  ProblemMemo<std::vector<CudaAlgorithm>>& algorithms() { return algorithms_; }
 
  private:
   void Destroy() noexcept;
@@ -28,6 +35,7 @@ class Libraries {
   void* cublas_workspace_ = nullptr;
   std::size_t cublas_workspace_bytes_ = 0;
   cudaStream_t stream_ = nullptr;
+  ProblemMemo<std::vector<CudaAlgorithm>> algorithms_;
 };
 
 }  // namespace spillway::cuda

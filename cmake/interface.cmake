@@ -1,0 +1,36 @@
+# What two programs that are built apart have to agree on: the headers through which they call each other.
+#
+# spillway_interface(root header NUMBER variable HEADERS variable): the first 28 bits of a SHA-256 over `header` and all
+# headers that it includes in quotes, itself or through others, by their names from `root`; as 0x1a2b3c4, which is an int
+# everywhere. HEADERS: their names, in order. A word that changes in any of them, a comment's too, makes another number.
+#
+#   spillway_interface(${PROJECT_SOURCE_DIR} calibrate/cuda/plugin/entry.h NUMBER number HEADERS headers)
+function(spillway_interface root header)
+  cmake_parse_arguments(arg "" "NUMBER;HEADERS" "" ${ARGN})
+  set(found ${header})
+  set(todo ${header})
+  while(todo)
+    list(POP_FRONT todo at)
+    file(STRINGS ${root}/${at} lines REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*" "\\1" included "${line}")
+      if(NOT EXISTS ${root}/${included})
+        message(FATAL_ERROR "${at} includes ${included}, which is not in ${root}")
+      endif()
+      if(NOT included IN_LIST found)
+        list(APPEND found ${included})
+        list(APPEND todo ${included})
+      endif()
+    endforeach()
+  endwhile()
+  list(SORT found)
+  set(text)
+  foreach(name IN LISTS found)
+    file(SHA256 ${root}/${name} hash)
+    string(APPEND text "${name} ${hash}\n")
+  endforeach()
+  string(SHA256 hash "${text}")
+  string(SUBSTRING ${hash} 0 7 number)
+  set(${arg_NUMBER} 0x${number} PARENT_SCOPE)
+  set(${arg_HEADERS} ${found} PARENT_SCOPE)
+endfunction()
