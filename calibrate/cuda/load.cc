@@ -32,7 +32,7 @@ std::string TextOf(const Launch& launch) {
   const std::string place = " (no " + std::string(kPluginName) + " in " + plugin.parent_path().string() + ")";
   if (kBuilt) throw UserError("the CUDA device's plugin is missing" + place + "; it belongs beside the program");
   throw UserError("this build has no CUDA device" + place +
-                  ": build Spillway where the CUDA toolkit (11 or later) and cuDNN (8 or later) are, "
+                  ": build Spillway where the CUDA toolkit (11 or later, with nvcc) and cuDNN (8 or later) are, "
                   "-DSPILLWAY_CUDA=ON tells what is missing");
 }
 

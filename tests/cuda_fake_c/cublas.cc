@@ -78,15 +78,3 @@ cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
   }
   return CUBLAS_STATUS_SUCCESS;
 }
-
-cublasStatus_t cublasSscal(cublasHandle_t, int n, const float* alpha, float* x, int step) {
-  if (step != 1 || !Holds(x, n, 1, n)) return CUBLAS_STATUS_INVALID_VALUE;
-  for (int i = 0; i < n; ++i) x[i] *= *alpha;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasSaxpy(cublasHandle_t, int n, const float* alpha, const float* x, int x_step, float* y,
-                           int y_step) {
-  if (x_step != 1 || y_step != 1 || !Holds(x, n, 1, n) || !Holds(y, n, 1, n)) return CUBLAS_STATUS_INVALID_VALUE;
-  for (int i = 0; i < n; ++i) y[i] += *alpha * x[i];
-  return CUBLAS_STATUS_SUCCESS;
-}

@@ -19,7 +19,6 @@ cudaError_t Each(const Body& body, bool fits) {
 
 }  // namespace
 
-bool HasOwnKernels() { return cuda_fake::TheState().has_own_kernels; }
 cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t) {
   cuda_fake::Log("spin " + std::to_string(nanoseconds));
   return cudaSuccess;

@@ -71,8 +71,6 @@ cudaError_t Elements(const Body& body, cudaStream_t stream) {
 
 }  // namespace
 
-bool HasOwnKernels() { return true; }
-
 cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream) {
   SpinKernel<<<1, 1, 0, stream>>>(nanoseconds);
   return cudaPeekAtLastError();

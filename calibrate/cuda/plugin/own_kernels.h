@@ -1,4 +1,4 @@
-// Kernels that no library has, in own_kernels.cu; without nvcc own_kernels_absent.cc takes their place.
+// Kernels that no library has, in own_kernels.cu; tests have them on the host (tests/cuda_fake_c/own_kernels.cc).
 // Private to calibrate/cuda/plugin/; C++17, as element.h.
 #ifndef SPILLWAY_CALIBRATE_CUDA_PLUGIN_OWN_KERNELS_H_
 #define SPILLWAY_CALIBRATE_CUDA_PLUGIN_OWN_KERNELS_H_
@@ -9,9 +9,6 @@
 #include "calibrate/cuda/plugin/element.h"
 
 namespace spillway::cuda {
-
-// Without nvcc: dropout and update give cudaErrorNotSupported, the other two keep the stream waiting for the host.
-bool HasOwnKernels();
 
 // Keeps one thread busy until the device's timer, which ticks every 32 ns to 1 us by model, has moved on so far.
 cudaError_t LaunchSpin(std::uint64_t nanoseconds, cudaStream_t stream);

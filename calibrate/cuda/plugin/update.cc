@@ -1,5 +1,5 @@
-// SGD with momentum, v = momentum * v + gradient, parameter -= rate * v, in one pass over memory where nvcc was there,
-// else in three of cuBLAS; and the copy of a tensor.
+// SGD with momentum, v = momentum * v + gradient, parameter -= rate * v, in one pass over memory; and the copy of a
+// tensor.
 #include "calibrate/cuda/plugin/kernel.h"
 #include "calibrate/cuda/plugin/own_kernels.h"
 
@@ -9,7 +9,7 @@ namespace {
 class Update : public Kernel {
  public:
   Update(const LibrariesPtr& libraries, const OpCall& call)
-      : Kernel(libraries, HasOwnKernels() ? "own" : "cublas"),
+      : Kernel(libraries, "own"),
         elements_(call.launch.shape.in.Elements()),
         momentum_(call.launch.shape.operands >= 3) {}
 
@@ -22,24 +22,10 @@ class Update : public Kernel {
                               .elements = elements_,
                               .rate = a.learning_rate,
                               .momentum = a.momentum};
-    if (!HasOwnKernels()) return LaunchByCublas(body);
     SPILLWAY_CHECK(LaunchElements(body, libraries().stream()));
   }
 
  private:
-  void LaunchByCublas(const MomentumUpdate& body) const {
-    const cublasHandle_t handle = libraries().cublas();
-    const int count = IntOf(elements_);
-    const float* step = body.gradient;
-    if (body.velocity != nullptr) {
-      SPILLWAY_CHECK(cublasSscal(handle, count, &body.momentum, body.velocity, 1));
-      SPILLWAY_CHECK(cublasSaxpy(handle, count, &kOne, body.gradient, 1, body.velocity, 1));
-      step = body.velocity;
-    }
-    const float rate = -body.rate;
-    SPILLWAY_CHECK(cublasSaxpy(handle, count, &rate, step, 1, body.parameter, 1));
-  }
-
   std::int64_t elements_;
   bool momentum_;
 };
