@@ -23,7 +23,8 @@ target_link_options(spillway_rehearsal PRIVATE -Wl,-z,defs -Wl,--exclude-libs,AL
 target_compile_options(spillway_rehearsal PRIVATE -ffunction-sections)
 target_link_options(spillway_rehearsal PRIVATE -Wl,--gc-sections)
 # Profiles are files beside the plugin, or named: it has no folder of them.
-target_compile_definitions(spillway_rehearsal PRIVATE SPILLWAY_PORTABLE)
+target_compile_definitions(spillway_rehearsal PRIVATE SPILLWAY_PORTABLE
+  SPILLWAY_CUDA_INTERFACE=${SPILLWAY_CUDA_INTERFACE})
 set_target_properties(spillway_rehearsal PROPERTIES
   OUTPUT_NAME spillway_cuda
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/rehearsal

@@ -131,7 +131,7 @@ void AddProbe(CLI::App& app, Command& command) {
 void AddValidate(CLI::App& app, Command& command) {
   AddFiles(app, command);
   app.add_option("--device", command.device, "what to run on: cpu, or cuda:0 and so on");
-  app.add_option("--out", command.out, "folder for validation.csv and falsification.csv");
+  app.add_option("--out", command.out, "folder for validation.csv, validation.txt and falsification.csv");
   app.add_option("--format", command.format, "what goes to standard output")->check(CLI::IsMember({"table", "csv"}));
   app.add_option("--steps", command.steps, "steps measured of each plan, at least")->check(CLI::Range(5, 10000));
   app.add_option("--random", command.random_plans, "so many random plans per network, beside the strategies'")

@@ -16,7 +16,7 @@ enum ExitCode {
   kExitExpectationFailed = 1,
   kExitWrongInput = 2,
   kExitNothingFits = 3,
-  kExitInterrupted = 130,   // calibrate: by Ctrl-C or SIGTERM; what was done is kept
+  kExitInterrupted = 130,   // calibrate, validate: by Ctrl-C or SIGTERM; what was done is kept
   kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
 };
 

@@ -11,11 +11,21 @@ Interrupts::Interrupts() {
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);
 }
 
-Interrupts::~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+// Once one was heeded, another one (timeout sends two) does not take the exit status away.
+Interrupts::~Interrupts() {
+  if (came_) Take();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool Interrupts::Take() {
+  const timespec now{};
+  bool any = false;
+  while (sigtimedwait(&signals_, nullptr, &now) > 0) any = true;
+  return any;
+}
 
 bool Interrupts::Came() {
-  const timespec now{};
-  came_ = came_ || sigtimedwait(&signals_, nullptr, &now) > 0;
+  came_ = came_ || Take();
   return came_;
 }
 

@@ -6,8 +6,8 @@
 
 namespace spillway {
 
-// Holds both signals back while it lives, also from threads that are begun meanwhile. One that came and was not asked
-// about ends the process afterwards, as usual.
+// Holds both signals back while it lives, also from threads that are begun meanwhile. One that came while nobody asked
+// ends the process afterwards, as usual.
 class Interrupts {
  public:
   Interrupts();
@@ -19,6 +19,7 @@ class Interrupts {
   bool Came();
 
  private:
+  bool Take();  // those that wait; whether there was one
   sigset_t signals_, before_;
   bool came_ = false;
 };

@@ -4,86 +4,74 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/rivals.h"
 #include "calibrate/validate/summary.h"
+#include "scenarios/stoppable_device.h"
 #include "scenarios/validate_device.h"
 #include "scenarios/validate_failures.h"
+#include "scenarios/validate_places.h"
 #include "sim/random_plans.h"
 
 namespace spillway {
 
 namespace {
 
-struct PlannedPoint {
-  const Point* point = nullptr;
-  PointResult result;
-};
-
-// Points of one step, machine and limit; they follow each other.
-struct Place {
-  std::size_t step = 0, machine = 0;
-  Bytes limit = 0;
-  std::vector<PlannedPoint> planned;
-  bool Holds(const Point& p) const { return p.step == step && p.machine == machine && p.row.memory_limit == limit; }
-};
-
-std::vector<Place> PlanAll(const PreparedRun& run, int jobs) {
-  std::vector<Place> places;
-  RunPoints(run, jobs, [&](const Point& point, PointResult& result) {
-    if (places.empty() || !places.back().Holds(point)) {
-      places.push_back({.step = point.step, .machine = point.machine, .limit = point.row.memory_limit, .planned = {}});
-    }
-    places.back().planned.push_back({&point, std::move(result)});
-  });
-  return places;
-}
-
-std::vector<ResultRow> RowsOf(const std::vector<Place>& places) {
-  std::vector<ResultRow> rows;
-  for (const Place& place : places) {
-    for (const PlannedPoint& planned : place.planned) rows.push_back(planned.result.row);
-  }
-  return rows;
-}
-
-// A plan that execute() can carry out needs an arena.
-void UseArenas(PreparedRun& run) {
-  for (Point& point : run.points) {
-    if (!point.use_runtime) point.runtime = RuntimeByName("arena");
-    point.use_runtime = true;
-    if (point.runtime.memory == MemoryModel::kArena) continue;
-    throw UserError(fmt::format(
-        "{}: its runtime has a pool of memory; only arenas can be validated: use runtime: arena", point.row.point));
-  }
+// Every device that it makes can be stopped.
+ValidateHost Stoppable(const ValidateHost& host, const std::function<bool()>& stop) {
+  ValidateHost stoppable = host;
+  stoppable.make = [make = host.make, stop](const Network& network, const Machine& profile, const DeviceTerms& terms) {
+    OpenDevice open = make(network, profile, terms);
+    open.device = std::make_unique<StoppableDevice>(std::move(open.device), stop);
+    return open;
+  };
+  return stoppable;
 }
 
 class Validation {
  public:
   Validation(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options, const ValidateWatcher& watcher)
-      : run_(run), host_(host), options_(options), watcher_(watcher), device_(run, host) {}
+      : run_(run),
+        host_(Stoppable(host, options.stop)),
+        options_(options),
+        watcher_(watcher),
+        device_(run, host_),
+        check_([this] {
+          if (options_.stop()) throw Stopped();
+        }) {}
 
   Validated Run() {
     UseArenas(run_);
     load_ = host_.load();
-    Note(device_.Ask());
-    std::vector<Place> places = PlanAll(run_, options_.jobs);
-    result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
-    if (!result_.stuck.empty()) return std::move(result_);
-    Note(device_.Measure());
-    places = PlanAll(run_, options_.jobs);
-    std::vector<CaseSetup> setups;
-    for (Place& place : places) setups.push_back(SetUp(place, places));
-    watcher_.begin(SessionsOf(setups));
-    for (std::size_t k = 0; k < places.size(); ++k) RunPlace(places[k], setups[k]);
-    Conclude();
+    try {
+      RunAll();
+    } catch (const Stopped&) {
+      result_.stopped = true;
+    }
+    if (!result_.set.cases.empty()) Conclude();
     return std::move(result_);
   }
 
  private:
+  void RunAll() {
+    Note(device_.Ask());
+    check_();
+    std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
+    result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
+    if (!result_.stuck.empty()) return;
+    Note(device_.Measure());
+    places = PlanAll(run_, options_.jobs, check_);
+    std::vector<CaseSetup> setups;
+    for (Place& place : places) setups.push_back(SetUp(place, places));
+    watcher_.begin(SessionsOf(setups), places.size());
+    for (std::size_t k = 0; k < places.size(); ++k) RunPlace(places[k], setups[k]);
+  }
+
   void Note(std::vector<std::string> notes) {
     std::move(notes.begin(), notes.end(), std::back_inserter(result_.set.notes));
   }
@@ -243,17 +231,18 @@ class Validation {
           "slower",
           load_, load));
     }
-    Note(device_.Drift());
+    if (!result_.stopped) Note(device_.Drift());  // else whoever waits for the end would wait for that too
     SummariseSet(result_.set);
     result_.set.falsification = Falsify(result_.set, models_, options_.seed);
     result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models_), options_.seed);
   }
 
   PreparedRun& run_;
-  const ValidateHost& host_;
+  const ValidateHost host_;
   const ValidateOptions& options_;
   const ValidateWatcher& watcher_;
   DeviceAsFound device_;
+  std::function<void()> check_;         // throws Stopped
   std::deque<Plan> plans_;              // random ones; addresses stay
   std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
   std::vector<ModelPredictions> models_;

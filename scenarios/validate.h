@@ -6,7 +6,9 @@
 // computes now (calibrate/pace.h) and the link at each rate the scenario states, everything is planned again at that
 // pace under the curves found, random plans are drawn, and the cases are run one by one.
 //
-// Tested by cli_validate_test and cli_validate_cpu_test (tests/).
+// Asked to stop, a validation abandons the case that runs and concludes from those that are finished.
+//
+// Tested by cli_validate_test, cli_validate_partial_test and cli_validate_cpu_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_H_
 
@@ -85,7 +87,8 @@ struct ValidateOptions {
   int steps = 20;        // of each plan
   int random_plans = 0;  // per network, spread over its cases
   std::uint64_t seed = 1;
-  int jobs = 1;  // of planning; the device has the machine to itself
+  int jobs = 1;                                       // of planning; the device has the machine to itself
+  std::function<bool()> stop = [] { return false; };  // asked before each step and each plan; once true it stays so
 };
 
 struct Validated {
@@ -93,11 +96,12 @@ struct Validated {
   std::vector<ResultRow> results;     // strategies' rows with measured step times, for expectations
   std::vector<std::string> stuck;     // places at which no strategy fits; then nothing was run
   std::vector<std::string> failures;  // what makes the validation fail: memory, numerics, runs that did not end
+  bool stopped = false;               // the set has the cases that were finished before, maybe none
 };
 
 // Told of each case when it is done, and of each session.
 struct ValidateWatcher {
-  std::function<void(std::size_t sessions)> begin = [](std::size_t) {};
+  std::function<void(std::size_t sessions, std::size_t cases)> begin = [](std::size_t, std::size_t) {};
   std::function<void()> session = [] {};
   std::function<void(const ValidationSet& set, std::size_t case_index)> case_done = [](const auto&, std::size_t) {};
 };
@@ -109,8 +113,11 @@ struct ValidateWatcher {
 Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
                       const ValidateWatcher& watcher);
 
-// The verb with a device of the caller's choice.
-ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console);
+// The verb with a device of the caller's choice. `stop` as in ValidateOptions; then the exit status is kExitInterrupted,
+// the tables are those of the finished cases, and expectations are not judged. The folder: scenarios/validate_files.h.
+ExitCode ValidateWith(
+    const ValidateHost& host, const Command& command, Console& console,
+    const std::function<bool()>& stop = [] { return false; });
 
 }  // namespace spillway
 

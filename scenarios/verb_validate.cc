@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -10,8 +11,10 @@
 #include "reports/validation.h"
 #include "scenarios/command.h"
 #include "scenarios/devices.h"
+#include "scenarios/interrupts.h"
 #include "scenarios/output_folder.h"
 #include "scenarios/validate.h"
+#include "scenarios/validate_files.h"
 
 namespace spillway {
 
@@ -62,14 +65,6 @@ void WarnOfChanges(const PreparedRun& run, const ValidateHost& host, Console& co
   }
 }
 
-// Written after every case, so that whoever stops a validation keeps what it found.
-constexpr const char* kCsv = "validation.csv";
-
-void Write(const fs::path& folder, const ValidationSet& set) {
-  WriteFile(folder / kCsv, ValidationCsv(set));
-  WriteFile(folder / "falsification.csv", FalsificationCsv(set));
-}
-
 bool Report(const PreparedRun& run, const Validated& validated, Console& console) {
   for (const std::string& failure : validated.failures) console.err << failure << "\n";
   const std::vector<Verdict> verdicts = Judge(validated.results, run.expectations);
@@ -79,32 +74,55 @@ bool Report(const PreparedRun& run, const Validated& validated, Console& console
   return validated.failures.empty() && !gate_failed;
 }
 
+// Expectations are of all cases together: they are not judged by some.
+ExitCode ReportStopped(const Validated& validated, std::size_t all, const Command& command, Console& console) {
+  for (const std::string& failure : validated.failures) console.err << failure << "\n";
+  console.err << fmt::format("interrupted: {} finished{}\n", CasesText(validated.set.cases.size(), all),
+                             command.out.empty() ? "" : ", kept in " + command.out);
+  return kExitInterrupted;
+}
+
 }  // namespace
 
-ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console) {
+ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console,
+                      const std::function<bool()>& stop) {
   PreparedRun run = PrepareValidation(host, command);
   WarnOfChanges(run, host, console);
   const bool table = command.format == "table";
   const ResultFolder folder(command.out);
+  ValidationFiles files(command.out);
   std::optional<Progress> progress;
-  const ValidateWatcher watcher{.begin = [&](std::size_t sessions) { progress.emplace(console, "session", sessions); },
+  std::size_t all = 0;
+  const ValidateWatcher watcher{.begin =
+                                    [&](std::size_t sessions, std::size_t cases) {
+                                      all = cases;
+                                      files.Begin(cases);
+                                      progress.emplace(console, "session", sessions);
+                                    },
                                 .session = [&] { progress->Step(); },
                                 .case_done =
                                     [&](const ValidationSet& set, std::size_t index) {
+                                      files.CaseDone(set);
                                       if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
-                                      if (!command.out.empty())
-                                        WriteFile(fs::path(command.out) / kCsv, ValidationCsv(set));
                                     }};
-  const ValidateOptions options{
-      .steps = command.steps, .random_plans = command.random_plans, .seed = command.seed, .jobs = JobsOf(command)};
+  const ValidateOptions options{.steps = command.steps,
+                                .random_plans = command.random_plans,
+                                .seed = command.seed,
+                                .jobs = JobsOf(command),
+                                .stop = stop};
   const Validated validated = ValidateRun(run, host, options, watcher);
   progress.reset();
   if (!validated.stuck.empty()) {
     for (const std::string& message : validated.stuck) console.err << message << "\n";
     return kExitNothingFits;
   }
-  console.out << (table ? ValidationSummaryTable(validated.set) : ValidationCsv(validated.set));
-  if (!command.out.empty()) Write(command.out, validated.set);
+  if (validated.stopped && validated.set.cases.empty()) {
+    console.err << "interrupted before the first case was finished\n";
+    return kExitInterrupted;
+  }
+  console.out << (table ? ValidationSummaryTable(validated.set) : ValidationCsv(validated.set)) << std::flush;
+  files.End(validated.set, !validated.stopped);
+  if (validated.stopped) return ReportStopped(validated, all, command, console);
   return Report(run, validated, console) ? kExitDone : kExitExpectationFailed;
 }
 
@@ -112,9 +130,10 @@ ExitCode ValidateVerb(const Command& command, Console& console) {
   const DeviceChoice choice = DeviceByName(command.device);
   const SteadyClock clock;
   OwnProcessMemory memory;
+  Interrupts interrupts;  // before there are threads, a device's among them
   ValidateHost host = choice.kind->validate(choice.index, command.seed, clock);
   host.memory = &memory;
-  return ValidateWith(host, command, console);
+  return ValidateWith(host, command, console, [&interrupts] { return interrupts.Came(); });
 }
 
 }  // namespace spillway

@@ -102,6 +102,7 @@ struct StandInOptions {
   // that it is refused.
   std::function<std::vector<CudaAlgorithm>(const OpCall&)> algorithms{};
   std::function<Bytes(const OpCall&)> workspace{};
+  std::set<std::int32_t> without_tf32{};  // algorithms that compute in fp32 where TF32 is allowed
   bool compute = true;  // false: kernels only take time, but for OpKind::kCopy without slices, which copies
   std::set<std::int32_t> varying{};  // algorithms that are said not to be deterministic
   StandInFault fault{};

@@ -8,6 +8,7 @@
 #define SPILLWAY_TESTS_VALIDATE_COMMAND_LINE_H_
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -41,6 +42,8 @@ struct Reality {
   bool aside = false;           // on a thread of its own
   std::set<std::thread::id> benched_on{};
   std::set<std::string> algorithms{};  // of convolutions timed again
+  std::function<void()> made = [] {};  // called when a device was made: to measure the link, then for each case
+  std::function<bool()> stop = [] { return false; };
 };
 
 inline ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostModel& costs) {
@@ -109,6 +112,7 @@ class ValidateFolder {
       open.clock = device.get();
       open.losses = [reality, loss = 1.0]() mutable { return std::vector{std::exchange(loss, 1 + reality->drift)}; };
       open.device = std::move(device);
+      reality->made();
       return open;
     };
     std::vector<std::string> line = {"validate", Scenario(more), "--steps", "5"};
@@ -117,7 +121,7 @@ class ValidateFolder {
     REQUIRE(arguments.command.has_value());
     std::ostringstream out, err;
     Console console{out, err};
-    const int status = ValidateWith(host, *arguments.command, console);
+    const int status = ValidateWith(host, *arguments.command, console, reality->stop);
     return {status, out.str(), err.str()};
   }
   const TemporaryFolder& folder() const { return folder_; }

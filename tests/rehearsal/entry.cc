@@ -39,7 +39,7 @@ void Make(int device, std::shared_ptr<CudaCalls>& calls) {
 }  // namespace
 }  // namespace spillway
 
-extern "C" __attribute__((visibility("default"))) int SpillwayCudaInterface() { return spillway::cuda::kInterface; }
+extern "C" __attribute__((visibility("default"))) int SpillwayCudaInterface() { return SPILLWAY_CUDA_INTERFACE; }
 
 extern "C" __attribute__((visibility("default"))) void SpillwayMakeCudaCalls(
     int device, const spillway::cuda::PluginHost& /*host*/, std::shared_ptr<spillway::CudaCalls>& calls) {
