@@ -25,6 +25,8 @@
 #                goes and again until nothing is left; fp16, fused convolutions, copies between GPUs
 #   managed      memory that the driver moves; only with MANAGED=1, since it can hang a GPU
 #
+# PINNED_LIMIT=100GiB: how much pinned memory plans may count on, where the system says less or more than there is.
+#
 # Of `pooch`, the paper's Table 3 on this GPU (scenarios/validate-cuda-pooch-table3.yaml): smoke, transfers, then
 #
 #   table3       launches of ResNet-50 at the batch of the scenario

@@ -165,7 +165,7 @@ calibrate() {
     ((seconds > last + 3)) || return 1
     before=$(lines "$lost")
     at_most "$seconds" "$program" calibrate --device cuda:0 -o "$profile" --resume \
-      --budget "$((seconds - last))s" "$@" 2>>"$out/log.txt"
+      --budget "$((seconds - last))s" ${PINNED_LIMIT:+--pinned-limit "$PINNED_LIMIT"} "$@" 2>>"$out/log.txt"
     status=$?
     ((status != 0 && status != 124 && status != 137 && $(lines "$lost") > before)) || return "$status"
     say "the device was lost at a measurement, which is left out from now on"
