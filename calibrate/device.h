@@ -5,6 +5,8 @@
 //   Begin  (Write | Read)*  ( BeginStep  (Enqueue | Record | Wait | HostSync | Alloc | Free)*  EndStep
 //                             (ReadSpans | HighWater | Write | Read)* )*  End
 //
+// and WriteKept and Keep wherever Write may be.
+//
 // A stream runs what is enqueued on it in the order of the calls, one at a time; streams run side by side. Enqueue,
 // Record and Wait return at once; HostSync and EndStep block. The device decides nothing: no memory of its own beside
 // the arena, the host buffers and what Begin() reserves for its library, no order but that of streams and events.
@@ -122,6 +124,12 @@ class ExecutionDevice {
   // Contents from and to the caller's memory of `at.bytes` bytes. Between steps only.
   virtual void Write(const Location& at, std::span<const std::byte> bytes) = 0;
   virtual void Read(const Location& at, std::span<std::byte> bytes) = 0;
+
+  // Contents that come again, in this session or later ones. `identity`, not 0, stands for them: whoever gives the same
+  // number gives the same bytes. Keep: they were just written there; the device may keep a copy, and drop it at any time.
+  // WriteKept: as Write, of such a copy; false, and nothing is done, where there is none.
+  virtual bool WriteKept(const Location& /*at*/, std::uint64_t /*identity*/) { return false; }
+  virtual void Keep(const Location& /*at*/, std::uint64_t /*identity*/) {}
 
   // All streams are idle, no event is recorded; the zero of the spans.
   virtual void BeginStep() = 0;

@@ -175,15 +175,26 @@ class Execution {
     std::vector<std::vector<std::byte>> moved(residents_.size());
     for (std::size_t r = 0; r < residents_.size(); ++r) {
       const Resident& resident = residents_[r];
-      const bool filled = iteration_ == 0 || IsInput(resident.tensor);
-      if (!filled && resident.first.buffer == resident.last.buffer) continue;
+      if (IsNew(resident) || resident.first.buffer == resident.last.buffer) continue;
       moved[r].resize(static_cast<std::size_t>(resident.last.bytes));
-      if (!filled) device_.Read(resident.last, moved[r]);
-      if (filled && options_.values != nullptr) options_.values->Fill(iteration_, resident.tensor, moved[r]);
+      device_.Read(resident.last, moved[r]);
     }
+    std::vector<std::byte> filled;  // gone before the step begins: what the process holds is measured there
     for (std::size_t r = 0; r < residents_.size(); ++r) {
+      if (IsNew(residents_[r])) BringNew(residents_[r], filled);
       if (!moved[r].empty()) device_.Write(residents_[r].first, moved[r]);
     }
+  }
+  bool IsNew(const Resident& resident) const { return iteration_ == 0 || IsInput(resident.tensor); }
+  void BringNew(const Resident& resident, std::vector<std::byte>& filled) {
+    const std::uint64_t identity =
+        options_.values != nullptr ? options_.values->Identity(iteration_, resident.tensor) : 0;
+    if (identity != 0 && device_.WriteKept(resident.first, identity)) return;
+    filled.assign(static_cast<std::size_t>(resident.last.bytes), std::byte{0});
+    if (filled.empty()) return;
+    if (options_.values != nullptr) options_.values->Fill(iteration_, resident.tensor, filled);
+    device_.Write(resident.first, filled);
+    if (identity != 0) device_.Keep(resident.first, identity);
   }
   bool IsInput(TensorId tensor) const {
     return step_->tensors[static_cast<std::size_t>(tensor)].use == TensorClass::kInput;

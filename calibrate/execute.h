@@ -13,6 +13,7 @@
 #define SPILLWAY_CALIBRATE_EXECUTE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,9 @@ class StepValues {
   virtual ~StepValues() = default;
   // Before the first iteration for every resident, before each later one for the input: the next batch. Warm-up counts.
   virtual void Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) = 0;
+  // Not 0: what Fill gives has this name, and nothing else that is ever given to the same device has it. Then a device
+  // that has kept it need not be brought it again.
+  virtual std::uint64_t Identity(int /*iteration*/, TensorId) const { return 0; }
   // Whether Take is to be told of it; what nobody wants is not read back.
   virtual bool Wants(TensorId) const { return true; }
   // After the last iteration, for every resident that is wanted.

@@ -17,6 +17,8 @@ class ForwardingDevice : public ExecutionDevice {
   void End() noexcept override { device_.End(); }
   void Write(const Location& at, std::span<const std::byte> bytes) override { device_.Write(at, bytes); }
   void Read(const Location& at, std::span<std::byte> bytes) override { device_.Read(at, bytes); }
+  bool WriteKept(const Location& at, std::uint64_t identity) override { return device_.WriteKept(at, identity); }
+  void Keep(const Location& at, std::uint64_t identity) override { device_.Keep(at, identity); }
   void BeginStep() override { device_.BeginStep(); }
   void Enqueue(const KernelCall& call) override { device_.Enqueue(call); }
   void Enqueue(const CopyCall& call) override { device_.Enqueue(call); }

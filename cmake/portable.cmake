@@ -35,7 +35,5 @@ add_custom_target(bundle ALL
 
 # The folder as one file, for machines that take few: spillway-portable.tar.gz.
 add_custom_target(archive
-  COMMAND ${CMAKE_COMMAND} -E rm -f spillway-portable.tar.gz
-  COMMAND sh -c "tar --sort=name --owner=0 --group=0 --numeric-owner -cf - spillway-portable | gzip -9n > spillway-portable.tar.gz"
-  COMMAND sh -c "echo archive: $(pwd)/spillway-portable.tar.gz, $(du -k spillway-portable.tar.gz | cut -f1) KiB"
-  WORKING_DIRECTORY ${PROJECT_BINARY_DIR} DEPENDS bundle VERBATIM)
+  COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/archive.sh ${PROJECT_BINARY_DIR} spillway-portable
+  DEPENDS bundle VERBATIM)

@@ -131,7 +131,8 @@ TEST_CASE("the highest byte that changes is found, also when it is freed and fil
   CHECK(result.high_water == 768 + kBytes);
   CHECK(c.Run(SwapProgram().program, cuda, {.arena_bytes = 5000}).high_water == 0);
   // Also in an arena of several staging areas.
-  result = c.Run(SwapProgram().program, cuda, {.arena_bytes = 21 * kMB, .iterations = 2, .debug = true});
+  result = c.Run(SwapProgram().program, cuda, {.arena_bytes = 21 * kMB, .iterations = 2, .debug = true},
+                 {.staging = 4 * kMiB});
   REQUIRE(Says(result) == "");
   CHECK(result.high_water == 768 + kBytes);
   CHECK(Wrong(cuda) == "");

@@ -51,6 +51,21 @@ void TrainingValues::Fill(int iteration, TensorId tensor, std::span<std::byte> b
   kept_bytes_ += size;
 }
 
+// Of all that the numbers are drawn from: seed, tensor, and of the input iteration and number of classes.
+std::uint64_t TrainingValues::Identity(int iteration, TensorId tensor) const {
+  const Tensor& wanted = step_.tensors[static_cast<std::size_t>(tensor)];
+  Hasher hash(seed_);
+  hash.Add(wanted.name).Add(static_cast<std::uint64_t>(wanted.use));
+  const Shape& shape = wanted.shape;
+  for (const std::int64_t size : {shape.n, shape.c, shape.Spatial(), wanted.bytes}) {
+    hash.Add(static_cast<std::uint64_t>(size));
+  }
+  if (wanted.use == TensorClass::kInput) {
+    hash.Add(static_cast<std::uint64_t>(iteration)).Add(static_cast<std::uint64_t>(classes_));
+  }
+  return hash.Value() | 1;
+}
+
 void TrainingValues::Draw(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const {
   std::vector<float> values(bytes.size() / sizeof(float), 0.0f);
   if (tensor.use == TensorClass::kInput) FillInput(iteration, tensor.shape, values);

@@ -29,6 +29,7 @@ class TrainingValues : public StepValues {
                  Bytes most_kept = kMostKept);
 
   void Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) override;
+  std::uint64_t Identity(int iteration, TensorId tensor) const override;
   bool Wants(TensorId) const override { return purpose_ == Purpose::kResults; }
   void Take(TensorId tensor, std::span<const std::byte> bytes) override;
 

@@ -199,30 +199,30 @@ void CudaBoundKernels::Slow(double slowdown, double gap) {
 
 // ---- training ---------------------------------------------------------------------------------------------------------
 
-void CudaBoundKernels::UploadStatistics(CudaService& service) {
+void CudaBoundKernels::UploadStatistics(CudaStaging& staging) {
   for (const auto& [layer, statistics] : statistics_) {
-    memory_.Upload(memory_.library() + statistics.offset, std::as_bytes(statistics.values), service);
+    staging.Upload(memory_.library() + statistics.offset, std::as_bytes(statistics.values));
   }
 }
 
-void CudaBoundKernels::DownloadStatistics(CudaService& service) {
+void CudaBoundKernels::DownloadStatistics(CudaStaging& staging) {
   for (const auto& [layer, statistics] : statistics_) {
-    memory_.Download(std::as_writable_bytes(statistics.values), memory_.library() + statistics.offset, service);
+    staging.Download(std::as_writable_bytes(statistics.values), memory_.library() + statistics.offset);
   }
 }
 
-void CudaBoundKernels::UploadLabels(CudaService& service) {
+void CudaBoundKernels::UploadLabels(CudaStaging& staging) {
   loss_ = nullptr;
   for (const Labels& labels : labels_) {
     const std::vector<float> rows = OneHot(labels.shape, labels.classes);
-    memory_.Upload(memory_.library() + labels.offset, std::as_bytes(std::span(rows)), service);
+    staging.Upload(memory_.library() + labels.offset, std::as_bytes(std::span(rows)));
   }
 }
 
-double CudaBoundKernels::ReadLoss(CudaService& service) {
+double CudaBoundKernels::ReadLoss(CudaStaging& staging) {
   if (loss_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
   std::vector<float> probabilities(static_cast<std::size_t>(loss_->shape.Elements()));
-  memory_.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + loss_->kept, service);
+  staging.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + loss_->kept);
   return CrossEntropy(loss_->shape, probabilities, LabelsOf(loss_->shape).classes);
 }
 

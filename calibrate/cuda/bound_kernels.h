@@ -9,8 +9,8 @@
 
 #include "calibrate/bind_kernel.h"
 #include "calibrate/cuda/calls.h"
-#include "calibrate/cuda/service.h"
 #include "calibrate/cuda/session_memory.h"
+#include "calibrate/cuda/staging.h"
 #include "calibrate/training_state.h"
 
 namespace spillway {
@@ -47,12 +47,12 @@ class CudaBoundKernels {
   void Slow(double slowdown, double gap);
   double SpinOf(std::uint32_t instruction) const { return bound_[row_[instruction]].spin; }
 
-  Bytes staging_bytes() const { return staging_bytes_; }  // what Start and the others need of the memory's staging area
-  void UploadStatistics(CudaService& service);            // at the beginning
-  void DownloadStatistics(CudaService& service);          // into the training state
-  void UploadLabels(CudaService& service);                // of the iteration
+  Bytes staging_bytes() const { return staging_bytes_; }  // the most that one of these brings or takes at once
+  void UploadStatistics(CudaStaging& staging);            // at the beginning
+  void DownloadStatistics(CudaStaging& staging);          // into the training state
+  void UploadLabels(CudaStaging& staging);                // of the iteration
   // The loss of the iteration; NaN: there was none. Behind the step.
-  double ReadLoss(CudaService& service);
+  double ReadLoss(CudaStaging& staging);
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;

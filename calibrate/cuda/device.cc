@@ -15,6 +15,7 @@ CudaDevice::CudaDevice(const Network& network, CudaDeviceOptions options, CudaCa
       calls_(calls),
       clock_(clock),
       pool_(calls),
+      kept_(calls),
       kernels_(std::make_unique<CudaKernelCache>(calls)) {
   const CudaEmulation& emulate = options_.emulate;
   if (!(emulate.link_rate >= 0) || std::isinf(emulate.link_rate)) throw UserError("a link's rate cannot be negative");
@@ -30,7 +31,7 @@ CudaDevice::~CudaDevice() { End(); }
 void CudaDevice::NoteMemory() {
   const CudaMemory memory = calls_.Memory();
   memory_.total = memory.total;
-  memory_.highest = std::max(memory_.highest, memory.total - memory.free);
+  memory_.highest = std::max(memory_.highest, memory.total - memory.free - kept_.bytes());
 }
 
 void CudaDevice::Begin(const Session& session) {
@@ -41,10 +42,22 @@ void CudaDevice::Begin(const Session& session) {
   memory_.highest = -1;
   if (options_.emulate.link_rate > 0 && !pieces_) pieces_ = MeasurePieces(calls_);
   if (options_.emulate.compute_slowdown > 1 && !spin_gap_) spin_gap_ = MeasureSpinGap(calls_);
-  session_ = std::make_unique<CudaSession>(*this, session);
+  if (session.debug || kept_.Crowd(session.arena_bytes)) kept_.Release();
+  Open(session);
   host_bytes_ = session_->memory().host_bytes();
   library_bytes_ = session_->memory().library_bytes();
   NoteMemory();
+}
+
+// What is kept is for nobody's sake but speed's: no session is refused for it.
+void CudaDevice::Open(const Session& session) {
+  try {
+    session_ = std::make_unique<CudaSession>(*this, session);
+  } catch (const DeviceError& error) {
+    if (error.fault() != Fault::kNoMemory || kept_.bytes() == 0) throw;
+    kept_.Release();
+    session_ = std::make_unique<CudaSession>(*this, session);
+  }
 }
 
 // Nothing that goes wrong here has anybody to be told to: losses and statistics are missing then.
@@ -59,12 +72,15 @@ void CudaDevice::End() noexcept {
   } catch (const std::exception&) {  // they are missing then
   }
   loss_pending_ = false;
+  const bool failed = session_->failed();
   session_ = nullptr;
+  if (failed) kept_.Release();  // a copy that was to be made may not have been
 }
 
 void CudaDevice::Forget() noexcept {
   assert(session_ == nullptr && "between sessions only");
   pool_.Release();
+  kept_.Release();
   kernels_ = std::make_unique<CudaKernelCache>(calls_);
 }
 
@@ -87,6 +103,9 @@ const std::vector<double>& CudaDevice::losses() {
 
 void CudaDevice::Write(const Location& at, std::span<const std::byte> bytes) { Open().Write(at, bytes); }
 void CudaDevice::Read(const Location& at, std::span<std::byte> bytes) { Open().Read(at, bytes); }
+
+bool CudaDevice::WriteKept(const Location& at, std::uint64_t identity) { return Open().WriteKept(at, identity); }
+void CudaDevice::Keep(const Location& at, std::uint64_t identity) { Open().Keep(at, identity); }
 
 void CudaDevice::BeginStep() {
   Settle();

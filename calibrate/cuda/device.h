@@ -13,6 +13,9 @@
 // results of recomputations that have no buffer. Sessions without a step compute launches as CallOf(launch) does; a kernel
 // without operands is a launch of an empty kernel.
 //
+// Values that timed sessions bring again and again are kept on the GPU, where there is room that no session wants: debug
+// sessions, whose memory is measured, begin without any.
+//
 // Host: the issuing thread also waits, by asking; nothing is waited for longer than `patience` unless something moves.
 //
 // Emulation (calibrate/cuda/emulation.h): each kernel is followed by a spin, so that both take compute_slowdown times
@@ -38,6 +41,7 @@
 #include "calibrate/cuda/bound_kernels.h"
 #include "calibrate/cuda/calls.h"
 #include "calibrate/cuda/emulation.h"
+#include "calibrate/cuda/kept_values.h"
 #include "calibrate/cuda/session_memory.h"
 #include "calibrate/device.h"
 #include "model/network.h"
@@ -51,10 +55,13 @@ struct CudaDeviceOptions {
   float learning_rate = 0.01f;
   float momentum = 0.9f;
   CudaEmulation emulate{};
+  // Of pinned memory for what goes to and fro between steps, at most: each of two halves (calibrate/cuda/staging.h).
+  Bytes staging = 64 * kMiB;
   Nanos patience = 120 * kSecond;  // how long nothing may happen before the device counts as hung: once or twice
 };
 
-// Memory in use on the GPU: by this process, its context and libraries, and whoever else is there. -1: not known.
+// Memory in use on the GPU: by this process, its context and libraries, and whoever else is there; without the copies of
+// values that timed sessions keep (calibrate/cuda/kept_values.h). -1: not known.
 struct CudaMemoryUse {
   Bytes before = -1;   // when the CudaDevice was made
   Bytes highest = -1;  // in the last session, with arena, library's memory and kernels
@@ -72,6 +79,8 @@ class CudaDevice : public ExecutionDevice {
   void End() noexcept override;
   void Write(const Location& at, std::span<const std::byte> bytes) override;
   void Read(const Location& at, std::span<std::byte> bytes) override;
+  bool WriteKept(const Location& at, std::uint64_t identity) override;
+  void Keep(const Location& at, std::uint64_t identity) override;
   void BeginStep() override;
   void Enqueue(const KernelCall& call) override;
   void Enqueue(const CopyCall& call) override;
@@ -92,7 +101,7 @@ class CudaDevice : public ExecutionDevice {
   Bytes host_bytes() const { return host_bytes_; }
   Bytes library_bytes() const { return library_bytes_; }
   const CudaMemoryUse& memory() const { return memory_; }
-  // Pinned memory and kernels stay from session to session. Gives them back; after End only.
+  // Pinned memory, kernels and kept values stay from session to session. Gives them back; after End only.
   void Forget() noexcept;
 
  private:
@@ -100,12 +109,14 @@ class CudaDevice : public ExecutionDevice {
   CudaSession& Open();
   void Settle();
   void NoteMemory();
+  void Open(const Session& session);
 
   const Network& network_;
   const CudaDeviceOptions options_;
   CudaCalls& calls_;
   const Clock& clock_;
   PinnedPool pool_;
+  CudaKeptValues kept_;
   std::unique_ptr<CudaKernelCache> kernels_;
   std::optional<LinkTimes> pieces_;       // with a link to emulate, from the first session on
   std::optional<double> spin_gap_;        // with a slowdown to emulate

@@ -21,7 +21,8 @@ class CudaService {
     calls_.Record(served_.get(), stream);
     watch_.Await(served_.get(), instruction);
   }
-  CudaEvent* probe() const { return served_.get(); }  // of CudaWatch::Blame
+  void Await(CudaEvent* event) { watch_.Await(event, kNoInstruction); }  // one recorded on stream()
+  CudaEvent* probe() const { return served_.get(); }                     // of CudaWatch::Blame
 
  private:
   CudaCalls& calls_;

@@ -1,21 +1,15 @@
 #include "calibrate/cuda/session.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cassert>
 #include <cmath>
-#include <cstring>
 
 #include "calibrate/bench/operands.h"
-#include "calibrate/cpu/canary.h"
 
 namespace spillway {
 
 namespace {
 
-constexpr Bytes kStaging = 4 * kMiB;  // at least; what goes back and forth between steps goes through it
-constexpr float kSmall = 0x1p-5f;     // of the numbers that kernels are rehearsed on
+constexpr float kSmall = 0x1p-5f;  // of the numbers that kernels are rehearsed on
 
 // Of which no sum of products overflows.
 std::vector<float> SmallNumbers() {
@@ -25,17 +19,6 @@ std::vector<float> SmallNumbers() {
 }
 
 }  // namespace
-
-template <typename Call>
-auto CudaSession::Guarded(std::uint32_t instruction, const Call& call) {
-  try {
-    return call();
-  } catch (const DeviceError& error) {
-    failed_ = true;
-    hung_ = hung_ || error.fault() == Fault::kHung;
-    watch_.Blame(error, instruction, service_.probe());
-  }
-}
 
 // ---- from Begin to End --------------------------------------------------------------------------------------------------
 
@@ -52,10 +35,12 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
       watch_(calls_, device.clock_, device.options_.patience, session.program->streams.size(),
              session.program->code.size(), session.debug),
       service_(calls_, watch_),
+      staging_(calls_, service_),
       start_(NewEvent(calls_, true)),
       ran_(session.program->code.size(), 0),
       looked_(session.program->buffers.size(), false) {
-  memory_.ReserveHost(std::max(kStaging, kernels_.staging_bytes()));
+  memory_.ReserveHost(2 * CudaStaging::HalfFor(MostBrought(), device.options_.staging));
+  staging_.Use(memory_.staging());
   // The spins that pace an emulated link must not queue up behind kernels.
   for (const Stream& stream : session.program->streams) {
     streams_.push_back(NewStream(calls_, stream.kind != StreamKind::kCompute));
@@ -68,6 +53,16 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
     Quiet();
     throw;
   }
+}
+
+// At once, between steps: debug sessions read the arena back.
+Bytes CudaSession::MostBrought() const {
+  if (session_.debug) return session_.arena_bytes;
+  Bytes most = kernels_.staging_bytes();
+  for (const Resident& resident : session_.residents) {
+    if (resident.first.kind != BufferKind::kHost) most = std::max(most, resident.first.bytes);
+  }
+  return most;
 }
 
 void CudaSession::MakeEvents() {
@@ -88,7 +83,10 @@ void CudaSession::MakeEvents() {
 void CudaSession::Rehearse(double slowdown, double gap) {
   if (!kernels_.Rehearsed() && session_.arena_bytes > 0) {
     const std::vector<float> numbers = SmallNumbers();
-    Guarded(kNoInstruction, [&] { memory_.FillArena(std::as_bytes(std::span(numbers)), service_); });
+    Guarded(kNoInstruction, [&] {
+      memory_.FillArena(std::as_bytes(std::span(numbers)), staging_, service_.stream());
+      service_.Wait();
+    });
   }
   kernels_.Slow(slowdown, gap);
 }
@@ -101,7 +99,7 @@ void CudaSession::FillAtBegin() {
                   service_.stream());
     }
     service_.Wait();
-    kernels_.UploadStatistics(service_);
+    kernels_.UploadStatistics(staging_);
   });
 }
 
@@ -119,39 +117,6 @@ void CudaSession::Quiet() noexcept {
   }
 }
 
-// ---- contents -----------------------------------------------------------------------------------------------------------
-
-void CudaSession::Write(const Location& at, std::span<const std::byte> bytes) {
-  std::byte* const place = memory_.At(at, kNoInstruction);
-  assert(at.bytes == static_cast<Bytes>(bytes.size()));
-  if (bytes.empty()) return;
-  if (at.kind == BufferKind::kHost) {
-    std::memcpy(place, bytes.data(), bytes.size());
-    return;
-  }
-  Guarded(kNoInstruction, [&] { memory_.Upload(place, bytes, service_); });
-}
-
-void CudaSession::Read(const Location& at, std::span<std::byte> bytes) {
-  const std::byte* const place = memory_.At(at, kNoInstruction);
-  assert(at.bytes == static_cast<Bytes>(bytes.size()));
-  if (bytes.empty()) return;
-  if (at.kind == BufferKind::kHost) {
-    std::memcpy(bytes.data(), place, bytes.size());
-    return;
-  }
-  Guarded(kNoInstruction, [&] { memory_.Download(bytes, place, service_); });
-}
-
-double CudaSession::ReadLoss() {
-  return Guarded(kNoInstruction, [&] { return kernels_.ReadLoss(service_); });
-}
-
-std::map<LayerId, std::vector<float>> CudaSession::TakeStatistics() {
-  Guarded(kNoInstruction, [&] { kernels_.DownloadStatistics(service_); });
-  return training_.TakeStatistics();
-}
-
 // ---- steps --------------------------------------------------------------------------------------------------------------
 
 void CudaSession::BeginStep() {
@@ -160,17 +125,20 @@ void CudaSession::BeginStep() {
   std::fill(ran_.begin(), ran_.end(), 0);
   training_.StartIteration(step_++);
   Guarded(kNoInstruction, [&] {
-    kernels_.UploadLabels(service_);
-    if (session_.debug) {
-      for (const SessionLayout::Range& range : memory_.layout().EmptyInArena()) {
-        memory_.LookFor(range.begin, range.end, service_);
-        memory_.Empty(range.begin, range.end, service_.stream());
-      }
-      memory_.EmptyHost();
-    }
+    kernels_.UploadLabels(staging_);
+    if (session_.debug) EmptyAll();
     calls_.Record(start_.get(), service_.stream());
     service_.Wait();
   });
+}
+
+// Before the first step there is nothing to look for: what is not a resident's is as Begin filled it.
+void CudaSession::EmptyAll() {
+  for (const SessionLayout::Range& range : memory_.layout().EmptyInArena()) {
+    if (step_ > 1) memory_.LookFor(range.begin, range.end, staging_);
+    memory_.Empty(range.begin, range.end, service_.stream());
+  }
+  memory_.EmptyHost();
 }
 
 template <typename Call>
@@ -252,7 +220,7 @@ void CudaSession::Look(Issue issue, const Location& buffer) {
   const Bytes end = buffer.offset + buffer.bytes;
   if (!memory_.MayRaise(end)) return;
   service_.WaitFor(StreamOf(issue), issue.instruction);
-  memory_.LookFor(buffer.offset, end, service_);
+  memory_.LookFor(buffer.offset, end, staging_);
 }
 
 void CudaSession::EndStep() {
@@ -265,20 +233,6 @@ void CudaSession::EndStep() {
   });
   order_.EndStep();
   if (session_.debug) CheckResidents();
-}
-
-void CudaSession::CheckResidents() {
-  for (const Resident& resident : session_.residents) {
-    const Tensor& tensor = session_.step->tensors[static_cast<std::size_t>(resident.tensor)];
-    if (tensor.use == TensorClass::kInput) continue;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(resident.last.bytes));
-    Read(resident.last, bytes);
-    if (!HoldsNan(bytes)) continue;
-    throw DeviceError(Fault::kContents, kNoInstruction,
-                      fmt::format("{} holds NaN after the step: memory was read that holds nothing, or training "
-                                  "diverges",
-                                  tensor.name));
-  }
 }
 
 // ---- after a step -------------------------------------------------------------------------------------------------------
@@ -295,11 +249,6 @@ std::vector<Span> CudaSession::ReadSpans() {
     }
   });
   return spans;
-}
-
-Bytes CudaSession::HighWater() {
-  Guarded(kNoInstruction, [&] { memory_.LookFor(0, session_.arena_bytes, service_); });
-  return memory_.highest();
 }
 
 }  // namespace spillway

@@ -28,6 +28,8 @@ class CudaSession {
   // As in ExecutionDevice.
   void Write(const Location& at, std::span<const std::byte> bytes);
   void Read(const Location& at, std::span<std::byte> bytes);
+  bool WriteKept(const Location& at, std::uint64_t identity);
+  void Keep(const Location& at, std::uint64_t identity);
   void BeginStep();
   void Enqueue(const KernelCall& call);
   void Enqueue(const CopyCall& call);
@@ -56,6 +58,9 @@ class CudaSession {
   void Copies(const CopyCall& call);
   void Look(Issue issue, const Location& buffer);
   void CheckResidents();
+  bool HoldsNanAt(const Location& at);
+  void EmptyAll();
+  Bytes MostBrought() const;
 
   CudaStream* StreamOf(Issue issue) const { return streams_[issue.stream].get(); }
   // Calls `call` on behalf of an instruction, with the events around it where the session has such.
@@ -77,12 +82,24 @@ class CudaSession {
   std::vector<OwnedCudaEvent> events_, ends_;  // by event; by stream
   std::vector<Around> around_;                 // by instruction
   CudaService service_;                        // what is done between steps
+  CudaStaging staging_;                        // what is brought and taken there
   OwnedCudaEvent start_;                       // the zero of spans
   std::vector<char> ran_;                      // by instruction: has a span in this step
   std::vector<bool> looked_;                   // by buffer: debug sessions
   std::uint64_t step_ = 0;                     // steps begun
   bool failed_ = false, hung_ = false;
 };
+
+template <typename Call>
+auto CudaSession::Guarded(std::uint32_t instruction, const Call& call) {
+  try {
+    return call();
+  } catch (const DeviceError& error) {
+    failed_ = true;
+    hung_ = hung_ || error.fault() == Fault::kHung;
+    watch_.Blame(error, instruction, service_.probe());
+  }
+}
 
 }  // namespace spillway
 

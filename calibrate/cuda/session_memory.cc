@@ -10,8 +10,6 @@ namespace spillway {
 
 namespace {
 
-constexpr Bytes kStagingAlignment = 4 * kKiB;
-
 // What was asked for, what the library says of it, and how much there is.
 [[noreturn]] void NoMemory(CudaCalls& calls, const DeviceError& error, const std::string& wanted, bool device) {
   if (error.fault() != Fault::kNoMemory) throw error;
@@ -74,7 +72,7 @@ void CudaSessionMemory::ReserveLibrary(Bytes bytes) {
 
 void CudaSessionMemory::ReserveHost(Bytes staging) {
   try {
-    host_ = pool_.Get(layout_.host_bytes() + staging + kStagingAlignment);
+    host_ = pool_.Get(layout_.host_bytes() + staging);
   } catch (const DeviceError& error) {
     NoMemory(calls_, error,
              fmt::format("host buffers of {} in pinned memory", FormatBytes(layout_.host_bytes() + staging)), false);
@@ -88,35 +86,14 @@ std::byte* CudaSessionMemory::At(const Location& at, std::uint32_t instruction) 
   return (at.kind == BufferKind::kHost ? host_ : arena_.get()) + offset;
 }
 
-void CudaSessionMemory::Upload(std::byte* to, std::span<const std::byte> from, CudaService& service) const {
-  for (std::size_t done = 0; done < from.size();) {
-    const std::size_t piece = std::min(from.size() - done, staging().size());
-    std::memcpy(staging_, from.data() + done, piece);
-    calls_.Copy(to + done, staging_, static_cast<Bytes>(piece), Direction::kHostToDevice, service.stream());
-    service.Wait();
-    done += piece;
-  }
-}
-
-void CudaSessionMemory::Download(std::span<std::byte> to, const std::byte* from, CudaService& service) const {
-  for (std::size_t done = 0; done < to.size();) {
-    const std::size_t piece = std::min(to.size() - done, staging().size());
-    calls_.Copy(staging_, from + done, static_cast<Bytes>(piece), Direction::kDeviceToHost, service.stream());
-    service.Wait();
-    std::memcpy(to.data() + done, staging_, piece);
-    done += piece;
-  }
-}
-
-void CudaSessionMemory::FillArena(std::span<const std::byte> bytes, CudaService& service) const {
+void CudaSessionMemory::FillArena(std::span<const std::byte> bytes, CudaStaging& staging, CudaStream* stream) const {
   Bytes done = std::min(arena_bytes_, static_cast<Bytes>(bytes.size()));
-  Upload(arena_.get(), bytes.first(static_cast<std::size_t>(done)), service);
+  staging.Upload(arena_.get(), bytes.first(static_cast<std::size_t>(done)));
   while (done < arena_bytes_) {
     const Bytes more = std::min(done, arena_bytes_ - done);
-    calls_.CopyOnDevice(arena_.get() + done, arena_.get(), more, service.stream());
+    calls_.CopyOnDevice(arena_.get() + done, arena_.get(), more, stream);
     done += more;
   }
-  service.Wait();
 }
 
 // ---- debug sessions ---------------------------------------------------------------------------------------------------
@@ -131,20 +108,16 @@ void CudaSessionMemory::EmptyHost() const {
   }
 }
 
-// From the end down, a piece at a time, until something is found.
-void CudaSessionMemory::LookFor(Bytes begin, Bytes end, CudaService& service) {
+// From the end down, until something is found.
+void CudaSessionMemory::LookFor(Bytes begin, Bytes end, CudaStaging& staging) {
   begin = std::max(begin, highest_);
-  while (end > begin) {
-    const Bytes from = std::max(begin, end - staging_bytes_);
-    calls_.Copy(staging_, arena_.get() + from, end - from, Direction::kDeviceToHost, service.stream());
-    service.Wait();
-    const Bytes last = EndOfContents(staging_, end - from);
-    if (last > 0) {
-      highest_ = from + last;
-      return;
-    }
-    end = from;
-  }
+  if (end <= begin) return;
+  staging.Look(arena_.get() + begin, end - begin, CudaStaging::Order::kFromEnd,
+               [&](Bytes offset, std::span<const std::byte> piece) {
+                 const Bytes last = EndOfContents(piece.data(), static_cast<Bytes>(piece.size()));
+                 if (last > 0) highest_ = begin + offset + last;
+                 return last == 0;
+               });
 }
 
 }  // namespace spillway

@@ -1,5 +1,5 @@
 // The memory of one session of the CUDA device: the arena, the library's memory beside it, and one block of pinned memory
-// with the host buffers.
+// with the host buffers and what CudaStaging works on.
 #ifndef SPILLWAY_CALIBRATE_CUDA_SESSION_MEMORY_H_
 #define SPILLWAY_CALIBRATE_CUDA_SESSION_MEMORY_H_
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/cuda/owned.h"
-#include "calibrate/cuda/service.h"
+#include "calibrate/cuda/staging.h"
 #include "calibrate/device.h"
 #include "calibrate/session_layout.h"
 
@@ -35,7 +35,7 @@ class CudaSessionMemory {
   // Reserves the arena, exactly session.arena_bytes. Throws DeviceError (kNoMemory) with the sizes.
   CudaSessionMemory(CudaCalls& calls, const Session& session, PinnedPool& pool);
 
-  // The library's memory; host buffers and `staging` bytes of pinned memory for whatever is between steps.
+  // The library's memory; host buffers and `staging` bytes of pinned memory for CudaStaging::Use.
   void ReserveLibrary(Bytes bytes);
   void ReserveHost(Bytes staging);
   std::byte* library() const { return library_.get(); }
@@ -47,11 +47,8 @@ class CudaSessionMemory {
   std::byte* At(const Location& at, std::uint32_t instruction) const;
   const SessionLayout& layout() const { return layout_; }
 
-  // From and to memory of the caller, by way of the staging area. Done when they return.
-  void Upload(std::byte* to, std::span<const std::byte> from, CudaService& service) const;
-  void Download(std::span<std::byte> to, const std::byte* from, CudaService& service) const;
-  // `bytes`, not empty, over and over up to the arena's end. REQUIRES: it has one.
-  void FillArena(std::span<const std::byte> bytes, CudaService& service) const;
+  // `bytes`, not empty, over and over up to the arena's end, in order of the stream. REQUIRES: it has one.
+  void FillArena(std::span<const std::byte> bytes, CudaStaging& staging, CudaStream* stream) const;
 
   // ---- debug sessions -----------------------------------------------------------------------------------------------
 
@@ -60,7 +57,7 @@ class CudaSessionMemory {
   // Whether a byte in [begin, end) of the arena may be higher than the highest known.
   bool MayRaise(Bytes end) const { return end > highest_; }
   // Reads the part above the highest byte known. Nothing may write there meanwhile.
-  void LookFor(Bytes begin, Bytes end, CudaService& service);
+  void LookFor(Bytes begin, Bytes end, CudaStaging& staging);
   Bytes highest() const { return highest_; }
 
  private:
