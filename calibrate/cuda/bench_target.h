@@ -77,7 +77,7 @@ class CudaBenchTarget : public BenchTarget {
   CudaCopyCheck copy_check_;
   Sample identity_;
   bool warm_ = false;
-  Nanos busy_ = 0;  // when something was measured last
+  Nanos busy_ = 0;                                   // when something was measured last
   ProblemMemo<std::vector<BenchVariant>> variants_;  // of convolutions
   std::map<std::string, LoopResult> host_calls_;
 };

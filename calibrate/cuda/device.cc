@@ -37,6 +37,7 @@ void CudaDevice::NoteMemory() {
 void CudaDevice::Begin(const Session& session) {
   assert(session_ == nullptr && "Begin without End");
   losses_.clear();
+  clocks_.clear();
   loss_pending_ = false;
   statistics_.clear();
   memory_.highest = -1;
@@ -89,16 +90,22 @@ CudaSession& CudaDevice::Open() {
   return *session_;
 }
 
-// The loss of the last step is read when somebody wants it, so that no step is longer for it.
+// Loss and clock of the last step are read when somebody wants it, so that no step is longer for it.
 void CudaDevice::Settle() {
   if (!loss_pending_) return;
   loss_pending_ = false;
   losses_.back() = Open().ReadLoss();
+  clocks_.back() = Open().ReadClock();
 }
 
 const std::vector<double>& CudaDevice::losses() {
   Settle();
   return losses_;
+}
+
+const std::vector<double>& CudaDevice::clocks() {
+  Settle();
+  return clocks_;
 }
 
 void CudaDevice::Write(const Location& at, std::span<const std::byte> bytes) { Open().Write(at, bytes); }
@@ -110,6 +117,7 @@ void CudaDevice::Keep(const Location& at, std::uint64_t identity) { Open().Keep(
 void CudaDevice::BeginStep() {
   Settle();
   losses_.push_back(std::numeric_limits<double>::quiet_NaN());
+  clocks_.push_back(0);
   Open().BeginStep();
 }
 

@@ -96,6 +96,8 @@ class CudaDevice : public ExecutionDevice {
   // Of the last session, also after End: mean cross-entropy by iteration, NaN where the step has none or failed, and
   // running means and variances by batch-norm layer (behind End of a session without failure). Not within a step.
   const std::vector<double>& losses();
+  // Likewise: at how many megahertz the multiprocessors ran in each iteration, by their own counters; 0 where not known.
+  const std::vector<double>& clocks();
   const std::map<LayerId, std::vector<float>>& running_statistics() const { return statistics_; }
   // Of the last session: all host buffers; what was reserved on the GPU beside the arena; memory in use on the GPU.
   Bytes host_bytes() const { return host_bytes_; }
@@ -121,8 +123,8 @@ class CudaDevice : public ExecutionDevice {
   std::optional<LinkTimes> pieces_;       // with a link to emulate, from the first session on
   std::optional<double> spin_gap_;        // with a slowdown to emulate
   std::unique_ptr<CudaSession> session_;  // between Begin and End
-  std::vector<double> losses_;
-  bool loss_pending_ = false;  // the last one has not been read yet
+  std::vector<double> losses_, clocks_;
+  bool loss_pending_ = false;  // the last ones have not been read yet
   std::map<LayerId, std::vector<float>> statistics_;
   Bytes host_bytes_ = 0, library_bytes_ = 0;
   CudaMemoryUse memory_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "calibrate/bench/operands.h"
+#include "calibrate/cuda/moments.h"
 
 namespace spillway {
 
@@ -38,7 +39,8 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
       staging_(calls_, service_),
       start_(NewEvent(calls_, true)),
       ran_(session.program->code.size(), 0),
-      looked_(session.program->buffers.size(), false) {
+      looked_(session.program->buffers.size(), false),
+      marks_(NewPinnedMemory(calls_, 2 * kCudaMostMultiprocessors * static_cast<Bytes>(sizeof(CudaMoment)))) {
   memory_.ReserveHost(2 * CudaStaging::HalfFor(MostBrought(), device.options_.staging));
   staging_.Use(memory_.staging());
   // The spins that pace an emulated link must not queue up behind kernels.
@@ -127,6 +129,8 @@ void CudaSession::BeginStep() {
   Guarded(kNoInstruction, [&] {
     kernels_.UploadLabels(staging_);
     if (session_.debug) EmptyAll();
+    std::fill_n(Marks(), 2 * kCudaMostMultiprocessors, CudaMoment{});
+    calls_.Mark(Marks(), service_.stream());
     calls_.Record(start_.get(), service_.stream());
     service_.Wait();
   });
@@ -230,12 +234,24 @@ void CudaSession::EndStep() {
       watch_.NoteMark({kNoInstruction, s}, ends_[s].get());
     }
     for (const OwnedCudaEvent& end : ends_) watch_.Await(end.get(), kNoInstruction);
+    calls_.Mark(Marks() + kCudaMostMultiprocessors,
+                service_.stream());  // nobody waits for it now: no step is longer for it
   });
   order_.EndStep();
   if (session_.debug) CheckResidents();
 }
 
 // ---- after a step -------------------------------------------------------------------------------------------------------
+
+double CudaSession::ReadClock() {
+  double megahertz = 0;
+  Guarded(kNoInstruction, [&] {
+    service_.Wait();
+    megahertz = Megahertz(
+        Between({Marks(), kCudaMostMultiprocessors}, {Marks() + kCudaMostMultiprocessors, kCudaMostMultiprocessors}));
+  });
+  return megahertz;
+}
 
 std::vector<Span> CudaSession::ReadSpans() {
   std::vector<Span> spans;

@@ -42,7 +42,8 @@ class CudaSession {
   std::vector<Span> ReadSpans();
   Bytes HighWater();
 
-  double ReadLoss();  // of the last step
+  double ReadLoss();   // of the last step
+  double ReadClock();  // megahertz, of the multiprocessors in the last step; 0: not known
   std::map<LayerId, std::vector<float>> TakeStatistics();
   bool failed() const { return failed_; }  // something did; only what is there may be asked for
   const CudaSessionMemory& memory() const { return memory_; }
@@ -58,6 +59,7 @@ class CudaSession {
   void Copies(const CopyCall& call);
   void Look(Issue issue, const Location& buffer);
   void CheckResidents();
+  CudaMoment* Marks() { return reinterpret_cast<CudaMoment*>(marks_.get()); }
   bool HoldsNanAt(const Location& at);
   void EmptyAll();
   Bytes MostBrought() const;
@@ -86,6 +88,7 @@ class CudaSession {
   OwnedCudaEvent start_;                       // the zero of spans
   std::vector<char> ran_;                      // by instruction: has a span in this step
   std::vector<bool> looked_;                   // by buffer: debug sessions
+  OwnedPinnedMemory marks_;                    // CudaMoments of the step's beginning, then of its end
   std::uint64_t step_ = 0;                     // steps begun
   bool failed_ = false, hung_ = false;
 };
