@@ -10,9 +10,10 @@
 //   error                  predicted / measured - 1
 //   replay_error           the step simulated with its measured spans / the same step measured - 1
 //   predicted_peak_bytes, measured_peak_bytes       highest arena address; highest byte of the arena that changed
-//   predicted_device_bytes, measured_device_bytes   arena and the profile's reserve; what was in use of a device's own
-//                                                   memory, else growth of the process without host buffers; empty
-//                                                   where the system does not tell
+//   predicted_device_bytes, measured_device_bytes   memory_limit_bytes, as the arena, and the profile's reserve; what was
+//                                                   in use of a device's own memory, at most, by whomever, else growth
+//                                                   of the process without host buffers; empty where the system does
+//                                                   not tell
 //   numerics               against the step in-core: bitwise, the largest relative difference, or skipped
 // and from here on columns that may grow in number:
 //   scenario, machine, kind (strategy or random), stratum, feasible, reason (why not feasible, or what failed)
@@ -30,6 +31,12 @@
 //   in_rate, out_rate      of the link as measured, bytes per second, host to device and back
 //   duplex_factor          of the link as measured
 //   measured_fastest_s     the fastest step: what the machine can do when nothing else runs
+//   products_pace, others_pace   kernel times now / the profile's, of convolutions and products, of all others
+//   as_calibrated_s        the step time predicted at the profile's own pace
+//   profile_reserve_bytes, measured_reserve_bytes   of a device's own memory, what is in use beside arenas: by the
+//                          profile, as predicted_device_bytes has it; the most while the case's plans trained, with
+//                          context, libraries, code of the kernels loaded by then and other users: measured_device_bytes
+//                          less this is the arena and what training keeps beside it. Empty where a device has none
 // Numbers that there are not are empty.
 #ifndef SPILLWAY_REPORTS_VALIDATION_H_
 #define SPILLWAY_REPORTS_VALIDATION_H_

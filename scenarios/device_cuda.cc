@@ -169,7 +169,8 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
                       .losses = [cuda] { return cuda->losses(); },
                       .host_bytes = [cuda] { return cuda->host_bytes(); },
                       .placement = [place] { return place; },
-                      .device_bytes = [cuda] { return cuda->memory().highest; }};
+                      .device_bytes = [cuda] { return cuda->memory().highest; },
+                      .device_reserve = [cuda] { return cuda->memory().beside; }};
   };
   return host;
 }

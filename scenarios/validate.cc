@@ -64,7 +64,7 @@ class Validation {
     std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
     result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
     if (!result_.stuck.empty()) return;
-    Note(device_.Measure());
+    device_.Measure();
     places = PlanAll(run_, options_.jobs, check_);
     std::vector<CaseSetup> setups;
     for (Place& place : places) setups.push_back(SetUp(place, places));
@@ -150,8 +150,10 @@ class Validation {
                       .memory = host_.memory,
                       .losses = open.losses,
                       .host_bytes = open.host_bytes,
-                      .device_bytes = open.device_bytes};
+                      .device_bytes = open.device_bytes,
+                      .device_reserve = open.device_reserve};
     CaseResult found = RunCase(setup, bench, OptionsOf());
+    device_.NoteReserve(place.machine, found.reserve);
     const std::size_t index = result_.set.cases.size();
     ValidationCase judged = CaseOf(place, found);
     for (ValidationRow& row : found.rows) row.case_index = static_cast<int>(index);
@@ -179,6 +181,8 @@ class Validation {
     c.memory_limit = place.limit;
     c.link = device_.LinkOf(place.machine);
     c.pace = device_.PaceOf(place.machine);
+    c.profile_reserve = run_.machines[place.machine]->machine.devices[0].reserve;
+    c.measured_reserve = found.reserve;
     c.in_core = found.in_core;
     c.in_core_predicted = found.in_core_predicted;
     c.in_core_split = found.in_core_split;
@@ -231,6 +235,7 @@ class Validation {
           "slower",
           load_, load));
     }
+    Note(device_.Reserves());
     if (!result_.stopped) Note(device_.Drift());  // else whoever waits for the end would wait for that too
     SummariseSet(result_.set);
     result_.set.falsification = Falsify(result_.set, models_, options_.seed);

@@ -37,6 +37,8 @@ struct OpenDevice {
   std::function<std::string()> placement = [] { return std::string(); };
   // Of a device with memory of its own: bytes in use at most in the last session, by whomever; -1: it has none.
   std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
+  // Likewise: of these bytes what is not the session's own (Bench::device_reserve).
+  std::function<Bytes()> device_reserve = [] { return Bytes{-1}; };
 };
 // What a device is to do other than it would by itself.
 struct DeviceTerms {

@@ -94,7 +94,7 @@ DeviceAsFound::Paces DeviceAsFound::MeasurePaces() const {
   return paces;
 }
 
-std::vector<std::string> DeviceAsFound::Measure() {
+void DeviceAsFound::Measure() {
   paces_ = MeasurePaces();
   for (std::size_t k = 0; k < run_.machines.size(); ++k) {
     PreparedMachine& machine = *run_.machines[k];
@@ -106,17 +106,27 @@ std::vector<std::string> DeviceAsFound::Measure() {
     as_calibrated_.push_back(CostsOf(machine, {}));
     links_.push_back(curves.Summary(rate));
   }
-  return LeftNotes();
 }
 
-std::vector<std::string> DeviceAsFound::LeftNotes() const {
+void DeviceAsFound::NoteReserve(std::size_t machine, Bytes bytes) {
+  if (bytes < 0) return;
+  Bytes& most = reserves_[run_.machines[machine]->from];
+  most = std::max(most, bytes);
+}
+
+std::vector<std::string> DeviceAsFound::Reserves() const {
   std::vector<std::string> notes;
-  for (const auto& [profile, found] : paces_) {
-    if (found.left == 0) continue;
-    notes.push_back(
-        fmt::format("{}: timing launches again left {} of the device's memory in use, probably code of kernels: "
-                    "measured_device_bytes has it, whether plans use it or not",
-                    profile, FormatBytes(found.left)));
+  for (const auto& [profile, measured] : reserves_) {
+    const auto of_profile = [&name = profile](const auto& machine) { return machine->from == name; };
+    const auto machine = std::find_if(run_.machines.begin(), run_.machines.end(), of_profile);
+    std::string note = fmt::format(
+        "{}: context, libraries and all else beside arenas take {} of the device's memory by the profile (its reserve, "
+        "in predicted_device_bytes), {} with the kernels loaded (in measured_device_bytes)",
+        profile, FormatBytes((*machine)->machine.devices[0].reserve), FormatBytes(measured));
+    const auto found = paces_.find(profile);
+    const Bytes left = found == paces_.end() ? 0 : found->second.left;
+    if (left > 0) note += fmt::format("; {} of it came when launches were timed again", FormatBytes(left));
+    notes.push_back(std::move(note));
   }
   return notes;
 }

@@ -27,8 +27,12 @@ class DeviceAsFound {
 
   // Costs of what the device offers; a note for each profile. Nothing where the host does not say whom to ask.
   std::vector<std::string> Ask();
-  // The pace of each profile, then each machine's link. Notes: what that left on the device. REQUIRES: once.
-  std::vector<std::string> Measure();
+  // The pace of each profile, then each machine's link. REQUIRES: once.
+  void Measure();
+  // What is in use of the device's memory beside the sessions' own, when a case of this machine has run; -1: not known.
+  void NoteReserve(std::size_t machine, Bytes bytes);
+  // Notes: for each profile its reserve, and the most that was noted; how much of that timing launches has loaded.
+  std::vector<std::string> Reserves() const;
   // Notes: how far the pace has moved since, or why that cannot be told. Throws nothing for a device that fails by now:
   // all else has been measured.
   std::vector<std::string> Drift() const;
@@ -43,13 +47,13 @@ class DeviceAsFound {
  private:
   using Paces = std::map<std::string, FoundPace>;  // by profile; of those that hold what can be timed again
   Paces MeasurePaces() const;
-  std::vector<std::string> LeftNotes() const;
   std::unique_ptr<CostModel> CostsOf(const PreparedMachine& machine, const KernelPace& pace) const;
 
   PreparedRun& run_;
   const ValidateHost& host_;
   std::map<std::string, DeviceOffers> offers_;  // by profile; empty: no device can be asked
   Paces paces_;
+  std::map<std::string, Bytes> reserves_;                  // by profile: the most that was noted
   std::vector<MeasuredLink> links_;                        // by machine
   std::vector<std::unique_ptr<CostModel>> as_calibrated_;  // by machine: its costs at the profile's pace
 };

@@ -90,6 +90,9 @@ struct ValidationCase {
   Bytes memory_limit = 0;
   MeasuredLink link;
   MeasuredPace pace;
+  // Of a device's own memory, what is in use beside arenas: the profile's reserve, which predicted_device holds, and what
+  // was found with the case's kernels loaded, which measured_device holds; -1: it has none.
+  Bytes profile_reserve = 0, measured_reserve = -1;
   double in_core = 0;  // measured in an arena as large as it takes; 0 = not run
   double in_core_predicted = 0;
   ErrorSplit in_core_split;

@@ -11,13 +11,6 @@ std::vector<std::string> CalibrateWords(const GpuFolder& f) {
   return f.Words(f.folder().Path("tiny.yaml") + ":16", {"--protocol", "warm"});
 }
 
-Bytes DeviceBytesOf(const Outcome& outcome, const std::string& strategy) {
-  for (const auto& row : RowsOf(outcome.out)) {
-    if (row.at("strategy") == strategy) return std::stoll(row.at("measured_device_bytes"));
-  }
-  return -1;
-}
-
 }  // namespace
 
 TEST_CASE("a GPU that is slower than when it was calibrated, by an emulated balance too") {
@@ -69,7 +62,7 @@ TEST_CASE("a GPU's pace is that of the algorithms which its plans are offered, n
   CHECK(std::abs(std::stod(rows.back().at("error"))) < 0.05);
 }
 
-TEST_CASE("code that timing launches again loads is what plans load, and told") {
+TEST_CASE("code of kernels is the reserve's: measured with them loaded, told beside the profile's") {
   constexpr Bytes kCode = 64 * kKiB;
   const GpuFolder f;
   Gpu then;
@@ -85,15 +78,30 @@ TEST_CASE("code that timing launches again loads is what plans load, and told") 
     REQUIRE(outcome.status == kExitDone);
     return outcome;
   };
-  const Bytes paced = DeviceBytesOf(validate(kCode, Gpu::Pace::kMeasured, "csv"), "recompute-all");
-  const Bytes plain = DeviceBytesOf(validate(kCode, Gpu::Pace::kAsProfile, "csv"), "recompute-all");
-  const Bytes bare = DeviceBytesOf(validate(0, Gpu::Pace::kAsProfile, "csv"), "recompute-all");
-  CHECK(plain > bare + 10 * kCode);   // so that there is something to see
-  CHECK(paced == plain + 2 * kCode);  // the first ops of both libraries, which the profile's reserve is measured with
+  const auto row = [&](Bytes code, Gpu::Pace pace) { return RowsOf(validate(code, pace, "csv").out).back(); };
+  const auto bytes = [](const auto& row, const char* column) { return std::stoll(row.at(column)); };
+  const auto paced = row(kCode, Gpu::Pace::kMeasured), plain = row(kCode, Gpu::Pace::kAsProfile),
+             bare = row(0, Gpu::Pace::kAsProfile);
+  constexpr const char *kDevice = "measured_device_bytes", *kNow = "measured_reserve_bytes";
+  CHECK(bytes(bare, kNow) == 64 * kMiB);                       // the context
+  CHECK(bytes(plain, kNow) > bytes(bare, kNow) + 10 * kCode);  // so that there is something to see
+  // The first ops of both libraries, which the profile's reserve is measured with.
+  CHECK(bytes(paced, kNow) == bytes(plain, kNow) + 2 * kCode);
+  for (const auto& measured : {paced, plain, bare}) {
+    CHECK(bytes(measured, "profile_reserve_bytes") == 64 * kMiB);
+    CHECK(bytes(measured, "predicted_device_bytes") == 2'450'000 + 64 * kMiB);
+    // What is left is the session's own, whatever code there is.
+    CHECK(bytes(measured, kDevice) - bytes(measured, kNow) == bytes(bare, kDevice) - bytes(bare, kNow));
+  }
+  const std::string now = FormatBytes(bytes(paced, kNow));
   CHECK_THAT(validate(kCode, Gpu::Pace::kMeasured, "table").out,
-             Catch::Contains("timing launches again left 1.05 MB of the device's memory in use, probably code of "
-                             "kernels: "));  // sixteen of them
-  CHECK_THAT(validate(0, Gpu::Pace::kMeasured, "table").out, !Catch::Contains("timing launches again"));
+             Catch::Contains("take 67.1 MB of the device's memory by the profile (its reserve, in "
+                             "predicted_device_bytes), " +
+                             now +
+                             " with the kernels loaded (in measured_device_bytes); 1.05 MB of it came when launches "
+                             "were timed again\n"));  // sixteen of them
+  CHECK_THAT(validate(0, Gpu::Pace::kMeasured, "table").out,
+             Catch::Contains("67.1 MB with the kernels loaded (in measured_device_bytes)\n"));
 }
 
 TEST_CASE("software that has changed since the calibration is told before anything runs") {

@@ -120,6 +120,7 @@ TEST_CASE("memory in use on the GPU is told: before, and at most in the session"
   Execute(SwapProgram().program, &c.step, device, cuda, {.arena_bytes = 5 * kMB});
   CHECK(device.memory().before == 500 * kMB);
   CHECK(device.memory().highest == 525 * kMB);
+  CHECK(device.memory().beside == 520 * kMB);
   CHECK(device.memory().total == kGiB);
 }
 

@@ -31,7 +31,11 @@ CudaDevice::~CudaDevice() { End(); }
 void CudaDevice::NoteMemory() {
   const CudaMemory memory = calls_.Memory();
   memory_.total = memory.total;
-  memory_.highest = std::max(memory_.highest, memory.total - memory.free - kept_.bytes());
+  const Bytes used = memory.total - memory.free - kept_.bytes();
+  memory_.highest = std::max(memory_.highest, used);
+  if (session_ == nullptr) return;
+  memory_.beside =
+      std::max(memory_.beside, used - session_->memory().arena_bytes() - session_->memory().library_bytes());
 }
 
 void CudaDevice::Begin(const Session& session) {
@@ -40,7 +44,7 @@ void CudaDevice::Begin(const Session& session) {
   clocks_.clear();
   loss_pending_ = false;
   statistics_.clear();
-  memory_.highest = -1;
+  memory_.highest = memory_.beside = -1;
   if (options_.emulate.link_rate > 0 && !pieces_) pieces_ = MeasurePieces(calls_);
   if (options_.emulate.compute_slowdown > 1 && !spin_gap_) spin_gap_ = MeasureSpinGap(calls_);
   if (session.debug || kept_.Crowd(session.arena_bytes)) kept_.Release();

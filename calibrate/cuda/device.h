@@ -66,6 +66,9 @@ struct CudaMemoryUse {
   Bytes before = -1;   // when the CudaDevice was made
   Bytes highest = -1;  // in the last session, with arena, library's memory and kernels
   Bytes total = -1;    // of the GPU
+  // The device's reserve: of `highest` all but the session's own blocks, the arena and the library's memory; so context,
+  // libraries, code of all kernels loaded so far, other users, and what cudaMalloc rounds blocks up by (2 MiB each).
+  Bytes beside = -1;
 };
 
 class CudaDevice : public ExecutionDevice {

@@ -39,6 +39,7 @@ class CudaSessionMemory {
   void ReserveLibrary(Bytes bytes);
   void ReserveHost(Bytes staging);
   std::byte* library() const { return library_.get(); }
+  Bytes arena_bytes() const { return arena_bytes_; }
   Bytes library_bytes() const { return library_bytes_; }
   Bytes host_bytes() const { return layout_.host_bytes(); }
   std::span<std::byte> staging() const { return {staging_, static_cast<std::size_t>(staging_bytes_)}; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -119,6 +120,7 @@ class CaseRun {
     const Bytes growth = watch ? watch->Growth() : -1;
     if (growth >= 0) training.device_bytes = std::max<Bytes>(0, growth - host - kGuard);
     if (const Bytes own = bench_.device_bytes(); own >= 0) training.device_bytes = std::max<Bytes>(0, own - kGuard);
+    result_.reserve = std::max(result_.reserve, bench_.device_reserve());
     training.results = ResultsOf(*setup_.step, values, bench_.losses());
     return training;
   }

@@ -46,6 +46,8 @@ struct Bench {
   std::function<Bytes()> host_bytes = [] { return Bytes{-1}; };
   // Of a device with memory of its own: bytes of it in use at most, by whomever; -1: it shares the process's.
   std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
+  // Likewise: of these bytes what is not the session's own, the device's reserve as it is with its kernels loaded.
+  std::function<Bytes()> device_reserve = [] { return Bytes{-1}; };
 };
 
 struct CaseOptions {
@@ -57,6 +59,7 @@ int CaseSessions(const CaseSetup& setup, const CaseOptions& options);
 
 struct CaseResult {
   std::vector<ValidationRow> rows;  // in order of contenders
+  Bytes reserve = -1;               // Bench::device_reserve, the most of all sessions that trained; -1: nobody tells
   double in_core = 0, in_core_predicted = 0;
   ErrorSplit in_core_split;
   std::vector<std::string> notes;
