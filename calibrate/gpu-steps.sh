@@ -179,12 +179,12 @@ grid() {
     grep 'left out for time$' "$out/log.txt" | tail -n 1 | grep -q '; 0 left out'
 }
 
-# validate NAME SCENARIO WORDS...: as long as it takes.
+# validate NAME SCENARIO WORDS...: as long as it takes; `steps` (10) of each plan.
 validate() {
   local name=$1 scenario=$2
   shift 2
   [[ -e $profile ]] || return 1
-  at_most "$total" "$program" validate "$scenario" --device cuda:0 --machine "$profile" --steps 10 \
+  at_most "$total" "$program" validate "$scenario" --device cuda:0 --machine "$profile" --steps "${steps:-10}" \
     --out "$out/validate-$name" "$@" >"$out/validate-$name.txt" 2>>"$out/log.txt"
   local status=$?
   # 1: predictions or memory did not hold, which is a result too.
@@ -218,7 +218,7 @@ part_of() {
 table3() {
   local balance=$1
   shift
-  validate "table3-$balance" "$(part_of "$balance")" --steps 5 "$@"
+  steps=5 validate "table3-$balance" "$(part_of "$balance")" "$@"
 }
 # crossed PLANNED RUN: pooch's plan for one balance, carried out under another.
 crossed() {
@@ -227,7 +227,7 @@ crossed() {
     return
   table3_with_plan "$2" "$plan"
 }
-table3_with_plan() { validate "table3-crossed-$1" "$(part_of "$1")" --steps 5 --plan "$2"; }
+table3_with_plan() { steps=5 validate "table3-crossed-$1" "$(part_of "$1")" --plan "$2"; }
 
 # Under the shipped profile, which is blind, and the measured one; the hash goes out before any step runs.
 predictions() {

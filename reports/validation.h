@@ -37,6 +37,7 @@
 //                          profile, as predicted_device_bytes has it; the most while the case's plans trained, with
 //                          context, libraries, code of the kernels loaded by then and other users: measured_device_bytes
 //                          less this is the arena and what training keeps beside it. Empty where a device has none
+//   clock_mhz, lowest_clock_mhz   of a device that tells: at how many megahertz it ran in the steps, median and slowest
 // Numbers that there are not are empty.
 #ifndef SPILLWAY_REPORTS_VALIDATION_H_
 #define SPILLWAY_REPORTS_VALIDATION_H_

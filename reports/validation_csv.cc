@@ -15,11 +15,13 @@ constexpr const char* kColumns =
     "scenario,machine,kind,stratum,feasible,reason,measured_low_s,measured_high_s,steps,kernel_error,"
     "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
     "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s,"
-    "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes\n";
+    "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,"
+    "clock_mhz,lowest_clock_mhz\n";
 
 std::string Seconds(double nanos) { return nanos > 0 ? SecondsText(std::llround(nanos)) : ""; }
 std::string BytesOrNothing(Bytes bytes) { return bytes > 0 ? std::to_string(bytes) : ""; }
 std::string If(bool there, double value) { return there ? fmt::format("{:.6f}", value) : ""; }
+std::string Megahertz(double mhz) { return mhz > 0 ? fmt::format("{:.0f}", mhz) : ""; }
 // Of a ratio that is 0 where nothing was measured.
 std::string LessOne(double ratio) { return If(ratio > 0, ratio - 1); }
 std::string Factor(const PaceGroup& group) { return group.high > 0 ? fmt::format("{:.4f}", group.factor) : ""; }
@@ -40,7 +42,7 @@ std::string MoreColumns(const ValidationCase& c, const ValidationRow& r) {
   for (const auto& round : r.step_times) steps += round.size();
   const ErrorSplit& s = r.split;
   const bool measured = r.Measured();
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                      CsvField(c.scenario), CsvField(c.machine), r.random ? "random" : "strategy", CsvField(r.stratum),
                      r.feasible ? 1 : 0, CsvField(r.reason), Seconds(r.measured_low), Seconds(r.measured_high), steps,
                      LessOne(s.kernels), LessOne(s.seen), LessOne(s.modelled), LessOne(s.isolated), LessOne(s.context),
@@ -49,7 +51,8 @@ std::string MoreColumns(const ValidationCase& c, const ValidationRow& r) {
                      Rate(c.link.out_rate), fmt::format("{:.4f}", c.link.duplex_factor), Seconds(r.Fastest()),
                      Factor(c.pace.products), Factor(c.pace.others), Seconds(static_cast<double>(r.as_calibrated)),
                      c.measured_reserve >= 0 ? std::to_string(c.profile_reserve) : "",
-                     c.measured_reserve >= 0 ? std::to_string(c.measured_reserve) : "");
+                     c.measured_reserve >= 0 ? std::to_string(c.measured_reserve) : "", Megahertz(r.clock_mhz),
+                     Megahertz(r.lowest_clock_mhz));
 }
 
 }  // namespace

@@ -170,7 +170,8 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
                       .host_bytes = [cuda] { return cuda->host_bytes(); },
                       .placement = [place] { return place; },
                       .device_bytes = [cuda] { return cuda->memory().highest; },
-                      .device_reserve = [cuda] { return cuda->memory().beside; }};
+                      .device_reserve = [cuda] { return cuda->memory().beside; },
+                      .step_clocks = [cuda] { return cuda->clocks(); }};
   };
   return host;
 }

@@ -151,7 +151,8 @@ class Validation {
                       .losses = open.losses,
                       .host_bytes = open.host_bytes,
                       .device_bytes = open.device_bytes,
-                      .device_reserve = open.device_reserve};
+                      .device_reserve = open.device_reserve,
+                      .step_clocks = open.step_clocks};
     CaseResult found = RunCase(setup, bench, OptionsOf());
     device_.NoteReserve(place.machine, found.reserve);
     const std::size_t index = result_.set.cases.size();

@@ -39,6 +39,8 @@ struct OpenDevice {
   std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
   // Likewise: of these bytes what is not the session's own (Bench::device_reserve).
   std::function<Bytes()> device_reserve = [] { return Bytes{-1}; };
+  // Of the last session: megahertz of the device by iteration, 0 where not known; empty: it does not tell.
+  std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
 };
 // What a device is to do other than it would by itself.
 struct DeviceTerms {

@@ -52,6 +52,7 @@ struct ValidationRow {
   double measured = 0;                          // their median
   double measured_low = 0, measured_high = 0;   // 95 % interval of it
   double measured_spread = 0;                   // interquartile range / median of the step times
+  double clock_mhz = 0, lowest_clock_mhz = 0;   // of the device in these steps: median, slowest step; 0: not told
   ErrorSplit split;
 
   Bytes predicted_peak = 0, measured_peak = 0;      // highest arena address; highest byte that changed

@@ -77,7 +77,8 @@ struct StandInOptions {
   double poll_cost = 1000;             // ns of the host; 0: it sleeps until something ends, or for a millisecond
   Bytes memory = kGiB, pinned = kGiB;  // how much there is
   // Of a copy's row, at most; less where tests are about calls, not contents. With `sparse` longer copies carry nothing, nor
-  // do those behind another one in their stream and those of memory that is not pinned: real time has none for it.
+  // do those that are made while others are or kernels work, and those of more than a MiB of memory that is not pinned: real
+  // time has none for it.
   Bytes carried = kGiB;
   // Device memory without pages behind it, and pinned memory without a reservation. REQUIRES: not `compute`.
   bool sparse = false;
@@ -227,7 +228,8 @@ class CudaStandIn : public CudaCalls, public Clock {
   void RunUntilDone(const std::function<bool()>& done);
   bool Idle() const;
   bool IsHeld() const;
-  static bool IsFirstCopy(const CudaStream& stream);  // none is queued
+  // Nothing else works, and at most one copy is on its way: as staging between steps has it, in two halves.
+  bool IsBetweenSteps(const CudaStream& stream) const;
 
   void Enter(StandInFault::What what, const char* expression);
   bool Hits(StandInFault::What what);

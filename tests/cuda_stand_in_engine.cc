@@ -97,9 +97,14 @@ bool CudaStandIn::IsHeld() const {
   return false;
 }
 
-bool CudaStandIn::IsFirstCopy(const CudaStream& stream) {
-  return std::none_of(stream.queue.begin(), stream.queue.end(),
-                      [](const Item& item) { return item.done.work == Work::kCopy; });
+bool CudaStandIn::IsBetweenSteps(const CudaStream& stream) const {
+  const auto busy = [&](const auto& other) { return other.get() != &stream && !other->queue.empty(); };
+  if (std::any_of(streams_.begin(), streams_.end(), busy)) return false;
+  const auto copies = std::count_if(stream.queue.begin(), stream.queue.end(),
+                                    [](const Item& item) { return item.kind == Item::Kind::kWork && item.reported; });
+  const bool held = std::any_of(stream.queue.begin(), stream.queue.end(),
+                                [](const Item& item) { return item.kind == Item::Kind::kHold; });
+  return copies < 2 && !held;
 }
 
 bool CudaStandIn::Idle() const {

@@ -63,7 +63,8 @@ void CudaStandIn::CopyRows(void* to, Bytes to_pitch, const void* from, Bytes fro
   const bool in = direction == Direction::kHostToDevice, corrupts = Hits(What::kCopyCorrupts);
   const bool pinned = Holds(in ? from : to, 1, false);
   const bool carries =
-      !options_.sparse || (pinned && rows == 1 && row_bytes <= options_.carried && IsFirstCopy(*stream));
+      !options_.sparse ||
+      (rows == 1 && row_bytes <= std::min(options_.carried, pinned ? kGiB : kMiB) && IsBetweenSteps(*stream));
   const auto copy = [=, this] {
     const Bytes to_end = to_pitch * (rows - 1) + row_bytes, from_end = from_pitch * (rows - 1) + row_bytes;
     if (!Holds(in ? to : from, in ? to_end : from_end, true)) {

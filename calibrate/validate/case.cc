@@ -159,8 +159,24 @@ class CaseRun {
                                                                       .rounds = options_.rounds,
                                                                       .seed = options_.seed,
                                                                       .values = &timed_values_,
+                                                                      .step_clocks = bench_.step_clocks,
                                                                       .session_done = options_.progress});
     for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
+    NoteSlowSteps(measurements);
+  }
+
+  // A step at a lower clock than the others is the device's doing, not a plan's or the model's.
+  void NoteSlowSteps(const std::vector<Measurement>& measurements) {
+    constexpr double kSlow = 0.97;
+    std::vector<double> clocks;
+    for (const Measurement& m : measurements) clocks.insert(clocks.end(), m.step_clocks.begin(), m.step_clocks.end());
+    if (clocks.empty()) return;
+    const double usual = Median(clocks), least = *std::min_element(clocks.begin(), clocks.end());
+    const auto slow = std::count_if(clocks.begin(), clocks.end(), [&](double mhz) { return mhz < kSlow * usual; });
+    if (slow == 0) return;
+    result_.notes.push_back(
+        fmt::format("the device's clock fell below {:.0f} % of the usual {:.0f} MHz in {} of {} steps, to {:.0f}",
+                    100 * kSlow, usual, slow, clocks.size(), least));
   }
 
   void Take(const Entry& entry, const Measurement& measurement) {
@@ -180,6 +196,10 @@ class CaseRun {
     const Spread interval = BootstrapMedian(row.step_times, {.seed = options_.seed});
     row.measured_low = interval.low;
     row.measured_high = interval.high;
+    if (const std::vector<double>& clocks = measurement.step_clocks; !clocks.empty()) {
+      row.clock_mhz = Median(clocks);
+      row.lowest_clock_mhz = *std::min_element(clocks.begin(), clocks.end());
+    }
     row.split = SplitError(entry.program, *setup_.costs, measurement, isolated_);
   }
 

@@ -48,6 +48,8 @@ struct Bench {
   std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
   // Likewise: of these bytes what is not the session's own, the device's reserve as it is with its kernels loaded.
   std::function<Bytes()> device_reserve = [] { return Bytes{-1}; };
+  // Of the last session: megahertz by iteration, 0 where not known; empty: the device does not tell.
+  std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
 };
 
 struct CaseOptions {

@@ -52,6 +52,13 @@ class Measurer {
       result.timelines.push_back(std::move(run.timeline));
     } else {
       result.step_times.emplace_back(run.step_times.begin(), run.step_times.end());
+      TakeClocks(options_.step_clocks(), &result.step_clocks);
+    }
+  }
+
+  void TakeClocks(const std::vector<double>& clocks, std::vector<double>* taken) const {
+    for (std::size_t k = static_cast<std::size_t>(options_.warm_up); k < clocks.size(); ++k) {
+      if (clocks[k] > 0) taken->push_back(clocks[k]);
     }
   }
 

@@ -31,6 +31,7 @@ struct TimedProgram {
 
 struct Measurement {
   Rounds step_times;                // nanoseconds, by round
+  std::vector<double> step_clocks;  // megahertz of the device in those steps; empty: not told
   std::vector<Timeline> timelines;  // one for each round with instruments
   std::optional<Failure> failure;   // then it is measured no further
 };
@@ -41,7 +42,9 @@ struct MeasureOptions {
   int warm_up = 1;              // of each session
   int instrumented_rounds = 3;  // at most `rounds`: the first ones
   std::uint64_t seed = 1;
-  StepValues* values = nullptr;                // nullptr: zeros
+  StepValues* values = nullptr;  // nullptr: zeros
+  // Of a device that tells its clock: megahertz in each step of the last session; 0: not known.
+  std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
   std::function<void()> session_done = [] {};  // called SessionsOf() times, less where something fails
 };
 // Sessions that measuring one Program takes.

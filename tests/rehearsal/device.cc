@@ -20,10 +20,10 @@ namespace {
 // What a first context and first ops of the libraries take of an H100 is not known here; both are less than the reserve of
 // the shipped profiles.
 constexpr Bytes kContext = 480 * kMiB, kLibraries = 160 * kMiB, kCode = 8 * kKiB;
-constexpr Bytes kCarried = 4 * kMiB;  // what comes and goes between steps is in such pieces; swapped maps are larger
-constexpr std::size_t kQueue = 1024;  // launches that a stream takes, about
-constexpr double kSpinGap = 1000;     // ns; a launch's
-constexpr double kFaultRate = 20;     // GB/s, assumed of an H100 (its profile says where from)
+constexpr Bytes kCarried = 64 * kMiB;  // what comes and goes between steps is in such pieces
+constexpr std::size_t kQueue = 1024;   // launches that a stream takes, about
+constexpr double kSpinGap = 1000;      // ns; a launch's
+constexpr double kFaultRate = 20;      // GB/s, assumed of an H100 (its profile says where from)
 constexpr int kBusBits = 5120;
 constexpr const char* kNone = "rehearsal";  // in place of each version
 
