@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "calibrate/validate/case.h"
@@ -69,7 +70,7 @@ class Validation {
     std::vector<CaseSetup> setups;
     for (Place& place : places) setups.push_back(SetUp(place, places));
     watcher_.begin(SessionsOf(setups), places.size());
-    for (std::size_t k = 0; k < places.size(); ++k) RunPlace(places[k], setups[k]);
+    for (std::size_t k = 0; k < places.size(); ++k) RunPlace(places[k], setups[k], k + 1 == places.size());
   }
 
   void Note(std::vector<std::string> notes) {
@@ -142,18 +143,9 @@ class Validation {
     return sessions;
   }
 
-  void RunPlace(const Place& place, const CaseSetup& setup) {
-    const PreparedMachine& machine = *run_.machines[place.machine];
-    const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
-    const Bench bench{.device = open.device.get(),
-                      .clock = open.clock,
-                      .memory = host_.memory,
-                      .losses = open.losses,
-                      .host_bytes = open.host_bytes,
-                      .device_bytes = open.device_bytes,
-                      .device_reserve = open.device_reserve,
-                      .step_clocks = open.step_clocks};
-    CaseResult found = RunCase(setup, bench, OptionsOf());
+  void RunPlace(const Place& place, const CaseSetup& setup, bool last) {
+    CaseResult found = RunIfItCan(place, setup);
+    NeedMemory(found, last);
     device_.NoteReserve(place.machine, found.reserve);
     const std::size_t index = result_.set.cases.size();
     ValidationCase judged = CaseOf(place, found);
@@ -163,11 +155,44 @@ class Validation {
     PredictByAllModels(setup, found.rows);
     for (const ValidationRow& row : found.rows) NoteFailures(judged, row, host_.numerics_tolerance, result_);
     for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, found.rows[k]);
-    if (index == 0 && !open.placement().empty()) result_.set.notes.push_back(open.placement());
     for (std::string& note : found.notes) result_.set.notes.push_back(judged.network + ": " + std::move(note));
     result_.set.cases.push_back(std::move(judged));
     std::move(found.rows.begin(), found.rows.end(), std::back_inserter(result_.set.rows));
     watcher_.case_done(result_.set, index);
+  }
+
+  // A device that cannot be had, or had to be given up, is this case's failure. Others may do with less, or of another
+  // machine; where it is lost for good they fail as soon as they begin.
+  CaseResult RunIfItCan(const Place& place, const CaseSetup& setup) {
+    try {
+      const PreparedMachine& machine = *run_.machines[place.machine];
+      const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
+      const Bench bench{.device = open.device.get(),
+                        .clock = open.clock,
+                        .memory = host_.memory,
+                        .losses = open.losses,
+                        .host_bytes = open.host_bytes,
+                        .device_bytes = open.device_bytes,
+                        .device_reserve = open.device_reserve,
+                        .step_clocks = open.step_clocks};
+      CaseResult found = RunCase(setup, bench, OptionsOf());
+      if (!std::exchange(placed_, true) && !open.placement().empty()) result_.set.notes.push_back(open.placement());
+      return found;
+    } catch (const DeviceError& error) {
+      return FailedCase(setup, fmt::format("{}: {}", FaultName(error.fault()), error.what()));
+    } catch (const UserError& error) {
+      return FailedCase(setup, error.what());
+    } catch (const std::bad_alloc&) {
+      return FailedCase(setup, "this process has no memory left");
+    }
+  }
+
+  // Limits that this machine has no memory for are a mistake, where no case is left that it has.
+  void NeedMemory(const CaseResult& found, bool last) {
+    const auto measured = [](const ValidationRow& row) { return row.Measured(); };
+    const bool any = std::any_of(found.rows.begin(), found.rows.end(), measured);
+    nothing_fits_ = nothing_fits_ && !any && !found.no_memory.empty();
+    if (last && nothing_fits_) throw UserError(found.no_memory);
   }
 
   ValidationCase CaseOf(const Place& place, const CaseResult& found) const {
@@ -252,7 +277,9 @@ class Validation {
   std::deque<Plan> plans_;              // random ones; addresses stay
   std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
   std::vector<ModelPredictions> models_;
-  double load_ = -1;  // at the start
+  double load_ = -1;          // at the start
+  bool placed_ = false;       // where cases run has been noted
+  bool nothing_fits_ = true;  // no plan measured yet, for want of memory in each case
   Validated result_;
 };
 

@@ -112,8 +112,9 @@ struct ValidateWatcher {
 
 // Changes `run`: runtimes become arenas where none is stated, machines get the links measured and the costs of what
 // the device offers. Throws UserError: a runtime with a pool, a profile of another machine than this, an op that the
-// library cannot compute or a plan's algorithm that it does not offer, too little memory on this machine. A plan that
-// the library refuses all the same is a row that says so, and a failure.
+// library cannot compute or a plan's algorithm that it does not offer, too little memory on this machine for any case.
+// Once cases run, what fails is a row that says so, and a failure: a plan that the library refuses all the same, one that
+// there is no memory for, a device that cannot be had for a case. The other plans and cases go on.
 Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
                       const ValidateWatcher& watcher);
 

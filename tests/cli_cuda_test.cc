@@ -140,6 +140,32 @@ TEST_CASE("what is calibrated predicts what is validated, as is and with another
   gpu.CheckClean();
 }
 
+TEST_CASE("a GPU that is lost in the second case: the first one stands, rows say why the others failed") {
+  const GpuFolder f;
+  Gpu then;
+  REQUIRE(then.Calibrate(f.Words(f.folder().Path("tiny.yaml") + ":16", {"--protocol", "warm"})).status == kExitDone);
+  const std::string scenario = ScenarioIn(f, "emulate: [as-is, {compute_slowdown: 4}, {compute_slowdown: 5}]\n");
+  const std::vector<std::string> words = {scenario, "--steps", "5", "--format", "csv", "--out", f.folder().Path("out")};
+  Gpu whole;
+  REQUIRE(whole.Validate(words).status == kExitDone);
+  StandInOptions options = SlowGpu();
+  options.fault = {StandInFault::What::kLost, whole.cuda().count(StandInFault::What::kLost) / 2};
+  Gpu gpu(options);
+  const Outcome outcome = gpu.Validate(words);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitExpectationFailed);
+  const auto rows = RowsOf(outcome.out);
+  REQUIRE(rows.size() == 3 * 3);
+  for (const std::size_t k : {1, 2}) CHECK_FALSE(rows[k].at("measured_s").empty());
+  for (const std::size_t k : {7, 8}) {
+    CHECK(rows[k].at("measured_s").empty());
+    CHECK_THAT(rows[k].at("reason"), Catch::Contains("the device is lost"));
+  }
+  CHECK(f.folder().Read("out/validation.csv") == outcome.out);
+  CHECK_FALSE(std::filesystem::exists(f.folder().Path("out/validation.partial")));
+  CHECK(gpu.cuda().leaks().empty());
+}
+
 TEST_CASE("a profile of another GPU is refused") {
   const GpuFolder f;
   Gpu gpu;

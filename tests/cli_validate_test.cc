@@ -114,6 +114,53 @@ TEST_CASE("memory that is not there is the user's to know") {
   CHECK_THROWS_WITH(f.Run(kLimit, {}, &reality), Catch::StartsWith("measuring the link: no arena of"));
 }
 
+TEST_CASE("a case that there is no memory for is rows that say so; the others go on, status 1") {
+  const ValidateFolder f;
+  Reality reality;
+  int made = 0;
+  reality.made = [&] {  // of the devices to come: the first case's
+    reality.injections.clear();
+    if (made++ == 0) reality.injections = {{Injection::What::kNoArena, 0}};
+  };
+  const Outcome outcome = f.Run("memory: [5 MB, 5500 kB]\nlink: 1 GB/s\n", {"--out", f.folder().Path("out")}, &reality);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitExpectationFailed);
+  CHECK(CountOf(outcome.err, " failed: no memory: ") == 2);
+  CHECK(CountOf(f.folder().Read("out/validation.csv"), ",bitwise,") == 2);  // at the other limit
+  CHECK_FALSE(std::filesystem::exists(f.folder().Path("out/validation.partial")));
+}
+
+TEST_CASE("no memory for any case is the user's to know, status 2") {
+  const ValidateFolder f;
+  Reality reality;
+  reality.made = [&] { reality.injections = {{Injection::What::kNoArena, 0}}; };
+  CHECK_THROWS_WITH(f.Run(kLimit, {"--out", f.folder().Path("out")}, &reality),
+                    Catch::StartsWith("recompute-all: ") && Catch::EndsWith("(no memory)"));
+  CHECK_FALSE(std::filesystem::exists(f.folder().Path("out")));
+}
+
+TEST_CASE("a device that cannot be had for a case, or for any: rows that say so, status 1") {
+  const ValidateFolder f;
+  for (const int broken : {1, 2, 3}) {  // which cases: the first, the second, both
+    Reality reality;
+    int made = 0;
+    reality.made = [&] {
+      if (made > 0 && (broken & made) != 0) {
+        ++made;
+        throw UserError("the device does not answer");
+      }
+      ++made;
+    };
+    const Outcome outcome = f.Run("memory: [5 MB, 5500 kB]\nlink: 1 GB/s\n", {}, &reality);
+    INFO(outcome.out << outcome.err);
+    const std::size_t cases = broken == 3 ? 2 : 1;
+    CHECK(outcome.status == kExitExpectationFailed);
+    CHECK(CountOf(outcome.err, " failed: the device does not answer\n") == 2 * cases);
+    CHECK(CountOf(outcome.out, " bitwise") == 2 * (2 - cases));
+    CHECK_THAT(outcome.out, Catch::Contains("Order of plans within points"));
+  }
+}
+
 TEST_CASE("plans that the library refuses are rows that say so; other cases go on, status 1") {
   const ValidateFolder f;
   Reality reality;

@@ -183,10 +183,44 @@ TEST_CASE("where every plan is refused no row is measured, and in-core is a note
   CHECK_THAT(result.notes[0], Catch::StartsWith("in-core did not run: "));
 }
 
-TEST_CASE("memory that is not there for a plan ends the validation") {
+TEST_CASE("memory that is not there for the plans: rows that say so, and the first of them for whoever asks") {
   SmallCase c;
   ScriptedDevice small(c.Times(1, 1), {.injections = {{Injection::What::kNoArena, 0}}});
-  CHECK_THROWS_WITH(c.Run(small), Catch::StartsWith("recompute-all: ") && Catch::EndsWith("(no memory)"));
+  const CaseResult result = c.Run(small);
+  for (const ValidationRow& row : {result.rows[1], result.rows[2]}) {
+    CHECK(row.failed);
+    CHECK_THAT(row.reason, Catch::StartsWith("no memory: "));
+  }
+  CHECK_THAT(result.no_memory, Catch::StartsWith("recompute-all: ") && Catch::EndsWith("(no memory)"));
+  REQUIRE_FALSE(result.notes.empty());
+  CHECK_THAT(result.notes[0], Catch::StartsWith("in-core did not run: "));
+}
+
+TEST_CASE("host memory that one plan has not is that plan's; the others are measured") {
+  SmallCase c;
+  // Only what moves maps has so many host buffers.
+  const std::uint32_t many = 3;
+  ScriptedDevice device(c.Times(1, 1), {.injections = {{Injection::What::kNoHostMemory, many}}});
+  const CaseResult result = c.Run(device);
+  CHECK(result.rows[1].failed);
+  CHECK_THAT(result.rows[1].reason, Catch::StartsWith("no memory: "));
+  CHECK_THAT(result.no_memory, Catch::StartsWith("swap-all: "));
+  CHECK(result.rows[2].Measured());
+  CHECK(result.in_core > 0);
+}
+
+TEST_CASE("a case that cannot begin: its feasible rows fail, with what was predicted") {
+  SmallCase c;
+  const CaseResult result = FailedCase(c.setup, "the device is lost");
+  REQUIRE(result.rows.size() == 3);
+  CHECK_FALSE(result.rows[0].failed);  // it would not have run anyway
+  CHECK_THAT(result.rows[0].reason, Catch::StartsWith("out_of_memory"));
+  for (const ValidationRow& row : {result.rows[1], result.rows[2]}) {
+    CHECK(row.failed);
+    CHECK(row.reason == "the device is lost");
+    CHECK(row.predicted > 0);
+    CHECK_FALSE(row.Measured());
+  }
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ std::vector<float> SmallNumbers() {
   return numbers;
 }
 
+constexpr Bytes kMarksBytes = kCudaMostMultiprocessors * static_cast<Bytes>(sizeof(CudaMoment));
+
 }  // namespace
 
 // ---- from Begin to End --------------------------------------------------------------------------------------------------
@@ -39,10 +41,11 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
       staging_(calls_, service_),
       start_(NewEvent(calls_, true)),
       ran_(session.program->code.size(), 0),
-      looked_(session.program->buffers.size(), false),
-      marks_(NewPinnedMemory(calls_, 2 * kCudaMostMultiprocessors * static_cast<Bytes>(sizeof(CudaMoment)))) {
-  memory_.ReserveHost(2 * CudaStaging::HalfFor(MostBrought(), device.options_.staging));
-  staging_.Use(memory_.staging());
+      looked_(session.program->buffers.size(), false) {
+  const Bytes half = CudaStaging::HalfFor(MostBrought(), device.options_.staging);
+  memory_.ReserveHost(2 * half + 2 * kMarksBytes);
+  staging_.Use(memory_.staging().first(static_cast<std::size_t>(2 * half)));
+  marks_ = reinterpret_cast<CudaMoment*>(memory_.staging().data() + 2 * half);
   // The spins that pace an emulated link must not queue up behind kernels.
   for (const Stream& stream : session.program->streams) {
     streams_.push_back(NewStream(calls_, stream.kind != StreamKind::kCompute));
@@ -129,8 +132,8 @@ void CudaSession::BeginStep() {
   Guarded(kNoInstruction, [&] {
     kernels_.UploadLabels(staging_);
     if (session_.debug) EmptyAll();
-    std::fill_n(Marks(), 2 * kCudaMostMultiprocessors, CudaMoment{});
-    calls_.Mark(Marks(), service_.stream());
+    std::fill_n(marks_, 2 * kCudaMostMultiprocessors, CudaMoment{});
+    calls_.Mark(marks_, service_.stream());
     calls_.Record(start_.get(), service_.stream());
     service_.Wait();
   });
@@ -234,7 +237,7 @@ void CudaSession::EndStep() {
       watch_.NoteMark({kNoInstruction, s}, ends_[s].get());
     }
     for (const OwnedCudaEvent& end : ends_) watch_.Await(end.get(), kNoInstruction);
-    calls_.Mark(Marks() + kCudaMostMultiprocessors,
+    calls_.Mark(marks_ + kCudaMostMultiprocessors,
                 service_.stream());  // nobody waits for it now: no step is longer for it
   });
   order_.EndStep();
@@ -248,7 +251,7 @@ double CudaSession::ReadClock() {
   Guarded(kNoInstruction, [&] {
     service_.Wait();
     megahertz = Megahertz(
-        Between({Marks(), kCudaMostMultiprocessors}, {Marks() + kCudaMostMultiprocessors, kCudaMostMultiprocessors}));
+        Between({marks_, kCudaMostMultiprocessors}, {marks_ + kCudaMostMultiprocessors, kCudaMostMultiprocessors}));
   });
   return megahertz;
 }

@@ -59,7 +59,6 @@ class CudaSession {
   void Copies(const CopyCall& call);
   void Look(Issue issue, const Location& buffer);
   void CheckResidents();
-  CudaMoment* Marks() { return reinterpret_cast<CudaMoment*>(marks_.get()); }
   bool HoldsNanAt(const Location& at);
   void EmptyAll();
   Bytes MostBrought() const;
@@ -88,7 +87,7 @@ class CudaSession {
   OwnedCudaEvent start_;                       // the zero of spans
   std::vector<char> ran_;                      // by instruction: has a span in this step
   std::vector<bool> looked_;                   // by buffer: debug sessions
-  OwnedPinnedMemory marks_;                    // CudaMoments of the step's beginning, then of its end
+  CudaMoment* marks_ = nullptr;                // of the step's beginning, then of its end; behind the staging
   std::uint64_t step_ = 0;                     // steps begun
   bool failed_ = false, hung_ = false;
 };

@@ -33,6 +33,23 @@ struct Training {
   std::optional<Failure> failure;
 };
 
+// What is known of it before anything runs.
+ValidationRow RowOf(const Contender& contender, const CaseSetup& setup) {
+  const Evaluation& evaluation = *contender.evaluation;
+  ValidationRow row;
+  row.strategy = contender.name;
+  row.stratum = contender.stratum;
+  row.random = contender.random;
+  row.feasible = evaluation.feasible;
+  row.reason = evaluation.reason;
+  if (!row.feasible) return row;
+  row.predicted = evaluation.step_time;
+  row.predicted_peak = evaluation.peak_bytes;
+  row.predicted_device = setup.capacity + setup.costs->machine().devices[0].reserve;
+  row.predicted_host = evaluation.host_peak_bytes;
+  return row;
+}
+
 class CaseRun {
  public:
   CaseRun(const CaseSetup& setup, const Bench& bench, const CaseOptions& options)
@@ -53,18 +70,8 @@ class CaseRun {
 
  private:
   void AddContender(const Contender& contender, ValidationRow& row) {
-    const Evaluation& evaluation = *contender.evaluation;
-    row.strategy = contender.name;
-    row.stratum = contender.stratum;
-    row.random = contender.random;
-    row.feasible = evaluation.feasible;
-    row.reason = evaluation.reason;
-    if (!row.feasible) return;
-    row.predicted = evaluation.step_time;
-    row.predicted_peak = evaluation.peak_bytes;
-    row.predicted_device = setup_.capacity + setup_.costs->machine().devices[0].reserve;
-    row.predicted_host = evaluation.host_peak_bytes;
-    AddEntry(contender.name, evaluation.program, setup_.capacity, &row);
+    row = RowOf(contender, setup_);
+    if (row.feasible) AddEntry(contender.name, contender.evaluation->program, setup_.capacity, &row);
   }
 
   void AddEntry(const std::string& name, const Program& program, Bytes arena, ValidationRow* row) {
@@ -113,7 +120,7 @@ class CaseRun {
         {.arena_bytes = entry.arena + kGuard, .iterations = kTrainingIterations, .debug = true, .values = &values});
     Training training;
     training.failure = std::move(run.failure);
-    if (training.failure) CheckMemory(entry, *training.failure);
+    if (training.failure) NoteMemory(entry, *training.failure);
     training.high_water = run.high_water;
     training.host_bytes = bench_.host_bytes();
     const Bytes host = training.host_bytes >= 0 ? training.host_bytes : entry.program.HostBytes();
@@ -125,10 +132,10 @@ class CaseRun {
     return training;
   }
 
-  // No other plan within this limit would run either. In-core takes more, and may be left out.
-  static void CheckMemory(const Entry& entry, const Failure& failure) {
-    if (failure.fault != Fault::kNoMemory || entry.row == nullptr) return;
-    throw UserError(fmt::format("{}: {} ({})", entry.name, failure.message, FaultName(failure.fault)));
+  // In-core takes more than the limit: that it finds no room says nothing of the plans.
+  void NoteMemory(const Entry& entry, const Failure& failure) {
+    if (failure.fault != Fault::kNoMemory || entry.row == nullptr || !result_.no_memory.empty()) return;
+    result_.no_memory = fmt::format("{}: {} ({})", entry.name, failure.message, FaultName(failure.fault));
   }
 
   static void FailRow(ValidationRow& row, const Failure& failure) {
@@ -180,7 +187,7 @@ class CaseRun {
   }
 
   void Take(const Entry& entry, const Measurement& measurement) {
-    if (measurement.failure) CheckMemory(entry, *measurement.failure);
+    if (measurement.failure) NoteMemory(entry, *measurement.failure);
     if (entry.row == nullptr) {
       if (measurement.failure) return;
       result_.in_core = Median(Flat(measurement.step_times));
@@ -218,6 +225,16 @@ int CaseSessions(const CaseSetup& setup, const CaseOptions& options) {
   int plans = 1;  // in-core
   for (const Contender& contender : setup.contenders) plans += contender.evaluation->feasible ? 1 : 0;
   return 1 + plans * (1 + SessionsOf({.steps = options.steps, .rounds = options.rounds}));
+}
+
+CaseResult FailedCase(const CaseSetup& setup, const std::string& why) {
+  CaseResult result;
+  for (const Contender& contender : setup.contenders) {
+    ValidationRow& row = result.rows.emplace_back(RowOf(contender, setup));
+    row.failed = row.feasible;
+    if (row.failed) row.reason = why;
+  }
+  return result;
 }
 
 CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options) {

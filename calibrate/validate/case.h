@@ -65,11 +65,14 @@ struct CaseResult {
   double in_core = 0, in_core_predicted = 0;
   ErrorSplit in_core_split;
   std::vector<std::string> notes;
+  std::string no_memory;  // of the first contender that there was not enough for, with its name
 };
 
-// Throws UserError, with the plan's name, where there is not enough memory for a contender. Any other failure is the
-// row's, a kernel that the library refuses among them; one of in-core is a note.
+// Whatever fails is the row's, and the others are measured: a kernel that the library refuses, memory that is not there. A
+// failure of in-core is a note. Throws what Execute() passes on.
 CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options);
+// A case that cannot begin, as its device cannot be had: rows that fail with `why`.
+CaseResult FailedCase(const CaseSetup& setup, const std::string& why);
 
 }  // namespace spillway
 
