@@ -135,9 +135,22 @@ TEST_CASE("what is calibrated predicts what is validated, as is and with another
     CHECK(std::stod(row.at("measured_device_bytes")) <= std::stod(row.at("predicted_device_bytes")) * 1.02);
     CHECK(row.at("products_pace") == "1.0000");
     CHECK(row.at("others_pace") == "1.0000");
+    CHECK(row.at("clock_mhz") == "1000");
+    CHECK(row.at("lowest_clock_mhz") == "1000");
   }
   CHECK(measured == 4);
   gpu.CheckClean();
+}
+
+TEST_CASE("steps at a lower clock than the others are told, with how low it was") {
+  const GpuFolder f;
+  Gpu gpu;
+  REQUIRE(gpu.Calibrate(f.Words(f.folder().Path("tiny.yaml") + ":16", {"--protocol", "warm"})).status == kExitDone);
+  StandInOptions options = SlowGpu();
+  options.clock_ghz = [marks = 0](double) mutable { return ++marks % 20 == 0 ? 0.8 : 1.0; };
+  const Outcome outcome = Gpu(options).Validate({ScenarioIn(f, ""), "--steps", "5"});
+  CHECK_THAT(outcome.out, Catch::Contains("the device's clock fell below 97 % of the usual 1000 MHz in") &&
+                              Catch::Contains("steps, to 800"));
 }
 
 TEST_CASE("a GPU that is lost in the second case: the first one stands, rows say why the others failed") {

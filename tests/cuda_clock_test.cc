@@ -4,6 +4,7 @@
 #include "calibrate/cuda/moments.h"
 #include "calibrate/cuda/tf32_check.h"
 #include "tests/cuda_bench.h"
+#include "tests/cuda_copies.h"
 
 namespace spillway {
 
@@ -78,6 +79,24 @@ TEST_CASE("a device that idled for a second is warmed again, one that did not is
   const int again = products(0);
   CHECK(again > 0);
   CHECK(again < first);
+}
+
+TEST_CASE("each step of a session tells at which clock it ran") {
+  StandInOptions options = Plain();
+  options.clock_ghz = [](double now) { return now < 500'000 ? 1.98 : 1.41; };
+  options.kernel_time = [](const OpCall&) { return 100'000; };
+  CudaStandIn cuda(options);
+  CudaCopies c;
+  {
+    CudaDevice device(c.network, {}, cuda, cuda);
+    const ExecuteResult result =
+        Execute(SwapProgram().program, &c.step, device, cuda, {.iterations = 8, .values = &c.values});
+    REQUIRE(Says(result) == "");
+    REQUIRE(device.clocks().size() == 8);
+    CHECK(device.clocks().front() == Approx(1980).epsilon(0.001));
+    CHECK(device.clocks().back() == Approx(1410).epsilon(0.001));
+  }
+  CHECK(Wrong(cuda) == "");
 }
 
 TEST_CASE("results tell TF32 from fp32") {

@@ -152,7 +152,7 @@ TEST_CASE("a factor that is the other group's says so") {
   CHECK_THAT(
       ValidationCaseTable(set, 0),
       Catch::Contains("products 1.20 (1.15 to 1.25), others 1.20 as well (3 launches are too few); 19 launches"));
-  CHECK_THAT(ValidationCsv(set), Catch::Contains(",1.2000,1.2000,0.095000000,,\n"));  // what was predicted with
+  CHECK_THAT(ValidationCsv(set), Catch::Contains(",1.2000,1.2000,0.095000000,,,,\n"));  // what was predicted with
 }
 
 TEST_CASE("the reserve of a device with memory of its own, by the profile and as it was found") {
@@ -162,6 +162,14 @@ TEST_CASE("the reserve of a device with memory of its own, by the profile and as
   for (std::size_t k = 1; k <= 3; ++k) {
     CHECK_THAT(Lines(ValidationCsv(set))[k], Catch::EndsWith(",500000000,512000000,,"));
   }
+}
+
+TEST_CASE("at which clock a device ran, where it tells") {
+  ValidationSet set = Example();
+  set.rows[1].clock_mhz = 1980;
+  set.rows[1].lowest_clock_mhz = 1410.4;
+  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::EndsWith(",1980,1410"));
+  CHECK_THAT(Lines(ValidationCsv(set))[1], Catch::EndsWith(",,,,"));
 }
 
 TEST_CASE("the summary") {
