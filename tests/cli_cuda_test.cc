@@ -147,7 +147,7 @@ TEST_CASE("steps at a lower clock than the others are told, with how low it was"
   Gpu gpu;
   REQUIRE(gpu.Calibrate(f.Words(f.folder().Path("tiny.yaml") + ":16", {"--protocol", "warm"})).status == kExitDone);
   StandInOptions options = SlowGpu();
-  options.clock_ghz = [marks = 0](double) mutable { return ++marks % 20 == 0 ? 0.8 : 1.0; };
+  options.clock_ghz = [marks = 0](double) mutable { return ++marks % 7 == 0 ? 0.8 : 1.0; };
   const Outcome outcome = Gpu(options).Validate({ScenarioIn(f, ""), "--steps", "5"});
   CHECK_THAT(outcome.out, Catch::Contains("the device's clock fell below 97 % of the usual 1000 MHz in") &&
                               Catch::Contains("steps, to 800"));
