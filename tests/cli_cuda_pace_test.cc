@@ -79,7 +79,7 @@ TEST_CASE("code of kernels is the reserve's: measured with them loaded, told bes
     return outcome;
   };
   const auto row = [&](Bytes code, Gpu::Pace pace) { return RowsOf(validate(code, pace, "csv").out).back(); };
-  const auto bytes = [](const auto& row, const char* column) { return std::stoll(row.at(column)); };
+  const auto bytes = [](const auto& of, const char* column) { return std::stoll(of.at(column)); };
   const auto paced = row(kCode, Gpu::Pace::kMeasured), plain = row(kCode, Gpu::Pace::kAsProfile),
              bare = row(0, Gpu::Pace::kAsProfile);
   constexpr const char *kDevice = "measured_device_bytes", *kNow = "measured_reserve_bytes";
