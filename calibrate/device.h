@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "sim/program.h"
-#include "sim/simulate.h"
+#include "sim/timeline.h"
 
 namespace spillway {
 

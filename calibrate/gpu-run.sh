@@ -31,8 +31,9 @@
 #
 #   table3       launches of ResNet-50 at the batch of the scenario
 #   predictions  under the shipped profile and under the measured one, packed with their hash before any step runs
-#   balances     as the machine is with ten random plans, then both balances
+#   balances     as the machine is, then both balances
 #   crossed      plans that were made for the other balance
+#   random       ten random plans as the machine is
 #
 # Results are packed after every step, and every ten seconds meanwhile, so that whatever ends the command leaves what is
 # known, whole: five files straight in OUTDIR,
@@ -121,11 +122,12 @@ pooch() {
   step transfers 20 calibrate 35 6 --groups copies,host
   step table3 60 calibrate 170 12 --groups networks,beside --networks "$(scenario pooch-table3)"
   step predictions 5 predictions pooch-table3
-  step table3-as-is 60 table3 as-is --random 10
+  step table3-as-is 60 table3 as-is
   step table3-n 60 table3 n
   step table3-p 60 table3 p
   step table3-crossed-p 30 crossed n p
   step table3-crossed-n 30 crossed p n
+  step table3-random 60 table3_random
   [[ -e $profile && -e $out/validate-table3-as-is.csv ]]
 }
 

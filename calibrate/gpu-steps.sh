@@ -56,7 +56,7 @@ pack() {
     tar -czf "$parts/results.tar.gz" --exclude=.pack --exclude=.lock -C "$out" . 2>/dev/null
     put "$parts/results.tar.gz" results.tar.gz
     put "$profile" gpu.yaml
-    if [[ -s $out/gpu.samples.csv ]]; then gzip -c "$out/gpu.samples.csv" >"$parts/samples.csv.gz"; fi
+    if [[ -s $out/gpu.samples.csv ]]; then gzip -c "$out/gpu.samples.csv" >"$parts/samples.csv.gz" 2>/dev/null; fi
     put "$parts/samples.csv.gz" samples.csv.gz
     tables >"$parts/tables.txt"
     put "$parts/tables.txt" tables.txt
@@ -220,6 +220,7 @@ table3() {
   shift
   steps=5 validate "table3-$balance" "$(part_of "$balance")" "$@"
 }
+table3_random() { steps=5 validate table3-random "$(part_of as-is)" --strategy pooch --random 10; }
 # crossed PLANNED RUN: pooch's plan for one balance, carried out under another.
 crossed() {
   local plan=$out/plan-$1.yaml

@@ -13,6 +13,7 @@
 
 #include "sim/plan.h"
 #include "sim/program.h"
+#include "sim/timeline.h"
 
 namespace spillway {
 
@@ -46,25 +47,6 @@ struct Conditions {
   }
 };
 Conditions ConditionsOf(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity);
-
-struct Span {  // of one kernel or copy
-  std::uint32_t instruction = 0;
-  Nanos start = 0;
-  Nanos end = 0;
-};
-
-// What happened, predicted or measured: one type, joined by instruction.
-struct Timeline {
-  std::vector<Span> spans;   // by instruction index
-  std::vector<Nanos> stall;  // by Cause: time the compute streams stood still for it
-  Nanos host_stall = 0;      // compute idle because the host had not issued yet
-  struct MemoryPoint {
-    Nanos time;
-    Bytes live;
-  };
-  std::vector<MemoryPoint> memory;  // device 0, after each change, times not decreasing
-  Nanos makespan = 0;
-};
 
 struct Simulated {
   bool completed = true;        // false: a pool ran out of memory

@@ -98,7 +98,8 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
         "scenario,machine,kind,stratum,feasible,reason,measured_low_s,measured_high_s,steps,kernel_error,"
         "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
         "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s,"
-        "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,clock_mhz,lowest_clock_mhz");
+        "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,clock_mhz,lowest_clock_"
+        "mhz");
   CHECK(
       lines[2] ==
       "net,32,cpu0,24000000,2000000000,swap-all,0.110000000,0.100000000,0.050000,0.100000,-0.030000,23999488,23999400,"

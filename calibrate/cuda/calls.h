@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "calibrate/op_call.h"
-#include "sim/simulate.h"
+#include "hw/machine.h"
 
 namespace spillway {
 
