@@ -66,10 +66,10 @@ std::shared_ptr<const BenchNetwork> HalfNetwork(const Chosen& chosen, Layout lay
 
 // ---- copies
 
-constexpr Bytes kLeast = 64 * kKiB, kMost = kGiB, kFactor = 4, kQuickMost = 64 * kMiB, kQuickFactor = 16;
+constexpr Bytes kPeerLeast = 64 * kKiB, kPeerMost = kGiB, kFactor = 4, kQuickMost = 64 * kMiB, kQuickFactor = 16;
 
 void AddPeerCopies(int from, int to, const char* kind, bool quick, std::vector<BenchItem>* items) {
-  for (Bytes bytes = kLeast; bytes <= (quick ? kQuickMost : kMost); bytes *= quick ? kQuickFactor : kFactor) {
+  for (Bytes bytes = kPeerLeast; bytes <= (quick ? kQuickMost : kPeerMost); bytes *= quick ? kQuickFactor : kFactor) {
     BenchItem item;
     item.kind = BenchItem::Kind::kCopy;
     item.bytes = bytes;

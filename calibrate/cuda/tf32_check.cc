@@ -61,14 +61,14 @@ class Operands {
   std::vector<void*> reads_, writes_;
 };
 
-// nullptr: the library does not make it in fp32.
-std::unique_ptr<CudaKernel> InFp32(OpCall call, CudaCalls& calls) {
+// Empty: the library does not make it in fp32, which it may say only when it runs.
+std::vector<float> ResultInFp32(OpCall call, CudaCalls& calls, Operands& operands) {
   call.launch.math = MathMode::kFp32;
   try {
-    return calls.Prepare(call);
+    return operands.ResultOf(*calls.Prepare(call));
   } catch (const DeviceError& error) {
     if (error.fault() != Fault::kRefused) throw;
-    return nullptr;
+    return {};
   }
 }
 
@@ -87,10 +87,9 @@ Rounding RoundingBetween(std::span<const float> tf32, std::span<const float> fp3
 
 Rounding RoundingOf(const OpCall& call, const TrainingStep& step, OpId op, CudaCalls& calls, CudaBenchMemory& memory,
                     CudaStream* stream) {
-  const std::unique_ptr<CudaKernel> tf32 = calls.Prepare(call), fp32 = InFp32(call, calls);
-  if (fp32 == nullptr) return Rounding::kNotKnown;
+  const std::unique_ptr<CudaKernel> tf32 = calls.Prepare(call);
   Operands operands(step, op, calls, memory, stream);
-  const std::vector<float> expected = operands.ResultOf(*fp32);
+  const std::vector<float> expected = ResultInFp32(call, calls, operands);
   return RoundingBetween(operands.ResultOf(*tf32), expected);
 }
 
