@@ -1,5 +1,7 @@
 // spillway calibrate and validate on a CUDA device, over a stand-in whose times are known: the profile says what was put
 // in, and what it predicts is what comes out.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
