@@ -1,4 +1,6 @@
 // From the rows of a calibration to a profile.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 
