@@ -15,9 +15,10 @@ std::vector<std::string> Names() {
 
 const std::vector<DeviceKind>& DeviceKinds() {
   static const std::vector<DeviceKind> kinds = {
-      {"cpu", 1, CalibrateCpu, ValidateOnCpu, nullptr},  // this machine's processor, by oneDNN
-      {"cuda", 1024, CalibrateCuda, ValidateOnCuda,
-       ProbeOnCuda},  // a GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0
+      // This machine's processor, by oneDNN.
+      {"cpu", 1, CalibrateCpu, ValidateOnCpu, nullptr},
+      // A GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0.
+      {"cuda", 1024, CalibrateCuda, ValidateOnCuda, ProbeOnCuda},
   };
   return kinds;
 }

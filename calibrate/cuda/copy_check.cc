@@ -52,8 +52,7 @@ std::string Comparison::Told(Bytes bytes, const char* way) const {
   if (sent_ == arrived_ && wrong_ < 0) return "";
   return fmt::format(
       "{} copies of pinned memory do not arrive as they were sent: of {} in one copy the 8 bytes from {} on are "
-      "others; "
-      "checksum {:016x} expected, {:016x} found ({}); nothing is measured in this direction",
+      "others; checksum {:016x} expected, {:016x} found ({}); nothing is measured in this direction",
       direction_ == Direction::kHostToDevice ? "h2d" : "d2h", FormatBytes(bytes), wrong_, sent_, arrived_, way);
 }
 

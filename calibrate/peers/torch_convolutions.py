@@ -40,7 +40,7 @@ sys.dont_write_bytecode = True  # not into a source tree
 
 from torch_conv_compare import compare  # noqa: E402
 from torch_conv_rows import KEY, LAYERS, PRECISIONS, RESULT, cases_of  # noqa: E402
-from torch_rows import Journal, Mistake  # noqa: E402
+from torch_rows import Journal, Mistake, needing_torch  # noqa: E402
 from torch_steps import list_of  # noqa: E402
 
 LEAST_TIMINGS = 20
@@ -63,12 +63,7 @@ def read_words():
 
 
 def measuring():
-    """The half that needs PyTorch."""
-    try:
-        import torch_conv_measure
-    except (ImportError, OSError) as error:
-        raise Mistake(f"PyTorch is missing: {' '.join(str(error).split())}")
-    return torch_conv_measure
+    return needing_torch("torch_conv_measure")
 
 
 def show_layers():

@@ -1,6 +1,7 @@
 """Files of rows, each written as soon as it is known: the journal of torch_steps.py, and of torch_convolutions.py with
 columns of its own."""
 import csv
+import importlib
 import os
 
 # What a row of torch_steps.py is of.
@@ -15,6 +16,14 @@ RESULT = ["measured_s", "measured_spread", "p10_s", "p90_s", "measured_fastest_s
 
 class Mistake(Exception):
     """The user's: one line, exit status 2."""
+
+
+def needing_torch(name):
+    """The module, whose half of a script needs PyTorch."""
+    try:
+        return importlib.import_module(name)
+    except (ImportError, OSError) as error:
+        raise Mistake(f"PyTorch is missing: {' '.join(str(error).split())}")
 
 
 def quantile(values, q):

@@ -36,7 +36,7 @@ import sys
 sys.dont_write_bytecode = True  # not into a source tree
 
 from torch_compare import compare  # noqa: E402
-from torch_rows import Journal, Mistake  # noqa: E402
+from torch_rows import Journal, Mistake, needing_torch  # noqa: E402
 
 # Usual size of the image, and parameters: `spillway show network`.
 NETWORKS = {"resnet50": (224, 25557032), "vgg16": (224, 138357544), "alexnet": (227, 62378344)}
@@ -100,12 +100,7 @@ def read_words():
 
 
 def measuring():
-    """The half that needs PyTorch."""
-    try:
-        import torch_measure
-    except (ImportError, OSError) as error:
-        raise Mistake(f"PyTorch is missing: {' '.join(str(error).split())}")
-    return torch_measure
+    return needing_torch("torch_measure")
 
 
 def run(words):
