@@ -6,8 +6,16 @@
 
 namespace spillway {
 
-// The least sure origin among the costs of a Program's kernels and copies.
-Source::Kind LeastSureSource(const Program& program, const CostModel& costs);
+// Shares of a step's time, adding up to 1: kernels by the source of each one's cost, stalls on copies by that of the
+// copies waited for, stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
+// other kernels) is shared out like the rest.
+struct SourceShares {
+  double measured = 0, published = 0, assumed = 0;
+  Source::Kind Largest() const;  // of equals the less sure one
+};
+
+// REQUIRES: a feasible evaluation with a timeline.
+SourceShares SharesOf(const Evaluation& evaluation, const CostModel& costs);
 
 }  // namespace spillway
 

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "reports/result.h"
+#include "reports/standing.h"
 
 namespace spillway {
 

@@ -8,9 +8,6 @@ double ElementsPerSecond(const ResultRow& row) {
   return row.SamplesPerSecond() * static_cast<double>(row.sample_elements);
 }
 
-// "in-core" as it is, and on the runtimes put in place of its own.
-bool IsInCore(const std::string& strategy) { return strategy == "in-core" || strategy.starts_with("in-core+"); }
-
 }  // namespace
 
 double ResultRow::SamplesPerSecond() const {
@@ -23,16 +20,7 @@ double ResultRow::BoundGap() const {
   return static_cast<double>(step_time) / static_cast<double>(lower_bound) - 1;
 }
 
-const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row) {
-  const ResultRow* best = nullptr;
-  for (const ResultRow& r : rows) {
-    if (!r.feasible || !IsInCore(r.strategy)) continue;
-    if (r.scenario != row.scenario || r.network_base != row.network_base) continue;
-    if (r.machine != row.machine || r.memory_limit != row.memory_limit) continue;
-    if (best == nullptr || ElementsPerSecond(r) > ElementsPerSecond(*best)) best = &r;
-  }
-  return best;
-}
+Nanos ResultRow::OtherTime() const { return step_time - compute_time - stall_out - stall_in - stall_host; }
 
 double LossAgainst(const ResultRow& reference, const ResultRow& row) {
   return 1 - ElementsPerSecond(row) / ElementsPerSecond(reference);

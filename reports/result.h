@@ -25,9 +25,14 @@ struct ResultRow {
   int devices = 1;
   std::string machine;       // with what the scenario changed: "v100-x86-pcie3+link=8GB/s"
   std::string machine_base;  // without
+  std::string beside_link;   // `machine` without what the scenario says of its link: rows that differ in that alone
+  double link_rate = 0;      // of large copies as simulated, mean of both directions, bytes per nanosecond
+  std::string emulation;     // another balance of computing and copying, empty without: "5x,8GB/s"
   Bytes memory_limit = 0;    // planned with
   std::string memory_model;  // "arena" or "pool"; empty when no plan was made
   std::string strategy;
+  std::string runtime;  // by name, "own" for one that has none; empty when no plan was made
+  int choices = -1;     // Strategy::choices; -1 = not known, as of a plan from a file
   bool feasible = false;
   std::string reason;  // token plus details when not feasible
 
@@ -42,14 +47,18 @@ struct ResultRow {
   Nanos recompute_time = 0, compute_time = 0;
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;
   std::int64_t evaluations = 0;
-  std::string search;       // "exact", "capped at ...", "" = by rule
-  std::string cost_source;  // the least sure kind among the costs used: "measured", "published" or "assumed"
+  std::string search;                                                 // "exact", "capped at ...", "" = by rule
+  double measured_share = 0, published_share = 0, assumed_share = 0;  // of the step's time, reports/cost_source.h
+  std::string cost_source;  // the largest of the three: "measured", "published" or "assumed"
   std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
 
   std::string point;  // names the row's files; unique in a run, safe in a file name
 
   double SamplesPerSecond() const;  // 0 when not feasible
   double BoundGap() const;          // step_time / lower_bound - 1; 0 without a bound
+  // Of the step, what is neither computing nor one of the three stalls: kernels slowed down by copies, waits for other
+  // kernels, moving memory together, the end of the last copies.
+  Nanos OtherTime() const;
 };
 
 struct ResultSet {
@@ -66,10 +75,6 @@ struct PointDetail {
   const Evaluation& evaluation;
 };
 
-// The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
-// scenario, network (whatever its image size), machine and memory limit, on whichever runtime: what a runtime costs is
-// part of the loss. nullptr if no in-core row is feasible.
-const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row);
 // 1 - throughput / throughput of the in-core reference, in input elements per second.
 double LossAgainst(const ResultRow& reference, const ResultRow& row);
 

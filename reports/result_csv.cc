@@ -2,25 +2,27 @@
 
 #include <fmt/format.h>
 
+#include "reports/result_columns.h"
+
 namespace spillway {
 
 namespace {
 
-std::string Identity(const ResultRow& r) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{}", CsvField(r.scenario), CsvField(r.network), r.batch,
-                     CsvField(r.precision), r.devices, CsvField(r.machine), r.memory_limit, r.memory_model,
-                     CsvField(r.strategy), r.feasible ? 1 : 0, CsvField(r.reason));
+std::string CsvCell(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return CsvField(*text);
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return std::to_string(*count);
+  if (const auto* time = std::get_if<ExactSeconds>(&cell)) return SecondsText(time->time);
+  if (const auto* ratio = std::get_if<Ratio>(&cell)) return fmt::format("{:.{}f}", ratio->value, ratio->digits);
+  return "";
 }
 
-std::string Figures(const ResultRow& r) {
-  return fmt::format("{},{},{},{:.4f},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", SecondsText(r.step_time),
-                     SecondsText(r.step_time_low), SecondsText(r.step_time_high), r.SamplesPerSecond(),
-                     SecondsText(r.lower_bound), r.peak, r.live_peak, r.host_peak, r.classes.keep, r.classes.swap,
-                     r.classes.recompute, r.bytes_out, r.bytes_in, SecondsText(r.recompute_time),
-                     SecondsText(r.stall_out), SecondsText(r.stall_in), r.evaluations, r.cost_source);
+std::string Line(const ResultRow& row, const Standing& standing) {
+  std::string line;
+  for (const ResultColumn& column : ResultColumns()) {
+    line += (&column == &ResultColumns().front() ? "" : ",") + CsvCell(CellOf(column, row, standing));
+  }
+  return line;
 }
-
-constexpr std::string_view kNoFigures = ",,,,,,,,,,,,,,,,,";
 
 }  // namespace
 
@@ -39,11 +41,16 @@ std::string CsvField(std::string_view text) {
   return quoted + '"';
 }
 
+std::string ResultCsvHeader() {
+  std::string header;
+  for (const ResultColumn& column : ResultColumns()) header += (header.empty() ? "" : ",") + std::string(column.name);
+  return header;
+}
+
 std::string ResultCsv(const ResultSet& results) {
-  std::string text = std::string(kResultColumns) + "\n";
-  for (const ResultRow& row : results.rows) {
-    text += Identity(row) + "," + (row.feasible ? Figures(row) : std::string(kNoFigures)) + "\n";
-  }
+  const std::vector<Standing> standings = Standings(results.rows);
+  std::string text = ResultCsvHeader() + "\n";
+  for (std::size_t i = 0; i < results.rows.size(); ++i) text += Line(results.rows[i], standings[i]) + "\n";
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/json_text.h"
+#include "reports/result_columns.h"
 
 namespace spillway {
 
@@ -12,56 +13,24 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr auto kReplace = Json::error_handler_t::replace;
 
-double Seconds(Nanos time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
+double InSeconds(Nanos time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
 
-Json Identity(const ResultRow& r) {
-  return {{"scenario", r.scenario},
-          {"network", r.network},
-          {"batch", r.batch},
-          {"precision", r.precision},
-          {"devices", r.devices},
-          {"machine", r.machine},
-          {"memory_limit_bytes", r.memory_limit},
-          {"memory_model", r.memory_model},
-          {"strategy", r.strategy},
-          {"feasible", r.feasible ? 1 : 0},
-          {"reason", r.reason}};
+Json JsonCell(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return *count;
+  if (const auto* time = std::get_if<ExactSeconds>(&cell)) return InSeconds(time->time);
+  if (const auto* ratio = std::get_if<Ratio>(&cell)) return ratio->value;
+  return nullptr;
 }
 
 // In the order of results.csv, then what only this file has.
-Json Figures(const ResultRow& r) {
-  Json by_class = Json::object();
-  for (const auto& [name, bytes] : r.memory_by_class) by_class[name] = bytes;
-  return {{"step_time_s", Seconds(r.step_time)},
-          {"step_time_low_s", Seconds(r.step_time_low)},
-          {"step_time_high_s", Seconds(r.step_time_high)},
-          {"samples_per_second", r.SamplesPerSecond()},
-          {"lower_bound_s", Seconds(r.lower_bound)},
-          {"peak_bytes", r.peak},
-          {"live_peak_bytes", r.live_peak},
-          {"host_peak_bytes", r.host_peak},
-          {"keep", r.classes.keep},
-          {"swap", r.classes.swap},
-          {"recompute", r.classes.recompute},
-          {"bytes_out", r.bytes_out},
-          {"bytes_in", r.bytes_in},
-          {"recompute_time_s", Seconds(r.recompute_time)},
-          {"stall_out_s", Seconds(r.stall_out)},
-          {"stall_in_s", Seconds(r.stall_in)},
-          {"evaluations", r.evaluations},
-          {"cost_source", r.cost_source},
-          {"compute_time_s", Seconds(r.compute_time)},
-          {"stall_host_s", Seconds(r.stall_host)},
-          {"binding_bound", r.binding_bound},
-          {"search", r.search},
-          {"memory_by_class", by_class}};
-}
-
-Json RowJson(const ResultRow& row) {
-  Json object = Identity(row);
-  const Json figures = Figures(row);
-  for (const auto& [key, value] : figures.items()) object[key] = row.feasible ? value : Json(nullptr);
-  object["point"] = row.point;
+Json RowJson(const ResultRow& row, const Standing& standing) {
+  Json object = Json::object();
+  for (const ResultColumn& column : ResultColumns()) object[column.name] = JsonCell(CellOf(column, row, standing));
+  object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
+  object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
+  object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);
+  for (const auto& [name, bytes] : row.memory_by_class) object["memory_by_class"][name] = bytes;
   return object;
 }
 
@@ -89,7 +58,8 @@ std::string JsonString(std::string_view text) { return Json(text).dump(-1, ' ', 
 
 std::string ResultJson(const ResultSet& results) {
   Json rows = Json::array();
-  for (const ResultRow& row : results.rows) rows.push_back(RowJson(row));
+  const std::vector<Standing> standings = Standings(results.rows);
+  for (std::size_t i = 0; i < results.rows.size(); ++i) rows.push_back(RowJson(results.rows[i], standings[i]));
   Json verdicts = Json::array();
   for (const Verdict& v : Judge(results.rows, results.expectations)) verdicts.push_back(VerdictJson(v));
   const Json document = {{"results", rows}, {"expectations", verdicts}};

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "reports/standing.h"
 #include "reports/text_table.h"
 #include "sim/uncertainty.h"
 
@@ -16,6 +18,9 @@ struct TimeUnit {
   const char* name;
   Nanos nanos;
 };
+
+constexpr std::size_t kBeatenTold = 3;                       // lines a block
+constexpr Nanos kNever = std::numeric_limits<Nanos>::max();  // a draw that does not run
 
 using RowIterator = std::vector<ResultRow>::const_iterator;
 
@@ -36,36 +41,40 @@ std::string InUnit(Nanos time, const TimeUnit& unit) {
   return ShortNumber(static_cast<double>(time) / static_cast<double>(unit.nanos));
 }
 
+// The ends with the digits that sim/uncertainty.h left them: in steps of more than a hundredth of their distance.
+std::string IntervalText(const ResultRow& row, const TimeUnit& unit) {
+  const Nanos width = row.step_time_high - row.step_time_low;
+  if (row.step_time_high == kNever) return InUnit(row.step_time_low, unit) + "-";
+  if (width == 0) return InUnit(row.step_time_low, unit);
+  int digits = 0;
+  for (Nanos step = unit.nanos; step > 1 && step > width / 10; step /= 10) ++digits;
+  const auto text = [&](Nanos time) {
+    return fmt::format("{:.{}f}", static_cast<double>(time) / static_cast<double>(unit.nanos), digits);
+  };
+  return text(row.step_time_low) + "-" + text(row.step_time_high);
+}
+
 std::string GapText(const ResultRow& row) {
   if (row.lower_bound <= 0) return "";
   return Percent(row.BoundGap()) + (row.binding_bound.empty() ? "" : " " + row.binding_bound.substr(0, 1));
 }
 
-// The fastest row of the same network, machine, memory and batch.
-const ResultRow& BestBeside(const ResultRow& row, RowIterator begin, RowIterator end) {
-  const ResultRow* best = &row;
-  for (auto other = begin; other != end; ++other) {
-    if (other->feasible && other->batch == row.batch && other->step_time < best->step_time) best = &*other;
-  }
-  return *best;
-}
-
 // "best", "=" for a row that may as well be, given what the cost model knows, or "".
 const char* StandingText(const ResultRow& row, const ResultRow& best) {
-  if (&row == &best) return "best";
+  if (row.step_time == best.step_time) return "best";
   if (row.draws.empty() || row.draws.size() != best.draws.size()) return "";
   return CannotBeToldApart(row.draws, best.draws) ? "=" : "";
 }
 
-std::vector<std::string> FeasibleCells(const ResultRow& row, const ResultRow* reference, const ResultRow& best,
-                                       const TimeUnit& unit) {
+std::vector<std::string> FeasibleCells(const ResultRow& row, const Standing& among, const TimeUnit& unit) {
+  const bool has_loss = among.reference != nullptr && !row.strategy.starts_with("in-core");
   return {std::to_string(row.batch),
           row.strategy,
           ShortNumber(row.SamplesPerSecond()),
-          reference == nullptr || row.strategy.starts_with("in-core") ? "" : Percent(LossAgainst(*reference, row)),
-          StandingText(row, best),
+          has_loss ? Percent(LossAgainst(*among.reference, row)) : "",
+          StandingText(row, *among.best),
           InUnit(row.step_time, unit),
-          InUnit(row.step_time_low, unit) + "-" + InUnit(row.step_time_high, unit),
+          IntervalText(row, unit),
           GapText(row),
           ShortNumber(static_cast<double>(row.peak) / static_cast<double>(kGB)),
           ClassesText(row.classes),
@@ -75,7 +84,23 @@ std::vector<std::string> FeasibleCells(const ResultRow& row, const ResultRow* re
           InUnit(row.stall_host, unit)};
 }
 
-std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end) {
+// What a row with more memory, a faster link or a cleverer strategy loses to one with less: for all to see.
+std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
+                        const std::vector<Standing>& standings) {
+  std::string text;
+  std::size_t told = 0, beaten = 0;
+  for (auto row = begin; row != end; ++row) {
+    const ResultRow* by = standings[static_cast<std::size_t>(row - rows.begin())].beaten_by;
+    if (by == nullptr || ++beaten > kBeatenTold) continue;
+    ++told;
+    text += "slower than less would be: " + BeatenText(*row, *by) + "\n";
+  }
+  if (beaten > told) text += fmt::format("and {} more such rows (column beaten_by of results.csv)\n", beaten - told);
+  return text;
+}
+
+std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
+                      const std::vector<Standing>& standings) {
   const TimeUnit unit = UnitOf(begin, end);
   std::string text =
       fmt::format("{}: {} ({}) on {}, {} of device memory, times in {}\n", begin->scenario, begin->network,
@@ -84,12 +109,12 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
                    "out", "in", "host"});
   for (auto row = begin; row != end; ++row) {
     if (row->feasible) {
-      table.Row(FeasibleCells(*row, InCoreReference(rows, *row), BestBeside(*row, begin, end), unit));
+      table.Row(FeasibleCells(*row, standings[static_cast<std::size_t>(row - rows.begin())], unit));
     } else {
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
   }
-  return text + table.Text();
+  return text + table.Text() + BeatenLines(rows, begin, end, standings);
 }
 
 constexpr const char* kLegend =
@@ -122,9 +147,10 @@ std::string ClassesText(const ClassCounts& classes) {
 std::string ResultTable(const ResultSet& results) {
   std::string text;
   const auto& rows = results.rows;
+  const std::vector<Standing> standings = Standings(rows);
   for (auto begin = rows.begin(); begin != rows.end();) {
     const auto end = std::find_if_not(begin, rows.end(), [&](const ResultRow& r) { return SameBlock(*begin, r); });
-    text += BlockText(rows, begin, end) + "\n";
+    text += BlockText(rows, begin, end, standings) + "\n";
     begin = end;
   }
   return rows.empty() ? text : text + kLegend;

@@ -51,11 +51,16 @@ std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std
 
 // ---- machines
 
+void AddToLabel(const std::string& text, PreparedMachine* prepared) {
+  prepared->label += text;
+  prepared->beside_link += text;
+}
+
 void Emulate(const Emulation& emulation, const std::string& file, PreparedMachine* prepared) {
   prepared->emulation = emulation;
   prepared->emulated_at = fmt::format("{}:{}:{}", file, emulation.mark.line, emulation.mark.column);
   if (!emulation.Any()) return;
-  prepared->label += "+emulate=" + emulation.Label();
+  AddToLabel("+emulate=" + emulation.Label(), prepared);
   if (emulation.link_rate == 0) return;
   for (const TransferCurve& curve : prepared->machine.LinkOf(0).curves) {
     if (emulation.link_rate <= curve.Rate()) continue;
@@ -85,13 +90,13 @@ std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, con
   prepared->link_rate = terms.link;
   const Link& near = prepared->machine.LinkOf(0);
   prepared->profile_rate = (near.curves[0].Rate() + near.curves[1].Rate()) / 2;
-  prepared->label = choice.name.empty() ? prepared->base : choice.name;
+  prepared->label = prepared->beside_link = choice.name.empty() ? prepared->base : choice.name;
   if (terms.link > 0) {
     prepared->machine = WithLinkRate(std::move(prepared->machine), terms.link);
     prepared->label += "+link=" + RateText(terms.link);
   }
   Emulate(terms.emulation, terms.file, prepared.get());
-  if (terms.said) prepared->label += "+workspace=" + FormatBytesExact(terms.workspace);
+  if (terms.said) AddToLabel("+workspace=" + FormatBytesExact(terms.workspace), prepared.get());
   const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
   prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
   return prepared;
@@ -165,6 +170,7 @@ class Preparer {
     if (choice.planned_on == name) return;  // that is the plain strategy
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.strategy = &StrategyByName(choice.name);
+    point.row.choices = point.strategy->choices;
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     if (!choice.planned_on.empty()) {
       point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
@@ -199,6 +205,10 @@ class Preparer {
     row.precision = s.precision;
     row.machine = m.label;
     row.machine_base = m.base;
+    row.beside_link = m.beside_link;
+    const Link& link = m.machine.LinkOf(0);
+    row.link_rate = (link.curves[0].Rate() + link.curves[1].Rate()) / 2;
+    row.emulation = m.emulation.Any() ? m.emulation.Label() : "";
     row.memory_limit = point.planned_capacity = CapacityOf(m.machine, usable, cap);
     return point;
   }

@@ -44,6 +44,7 @@ struct PreparedStep {
 struct PreparedMachine {
   std::string label;
   std::string base;
+  std::string beside_link;  // the label without what it says of the link
   std::string from;         // as the scenario names it
   double link_rate = 0;     // as the scenario has it, bytes per nanosecond; 0 = the profile's
   Emulation emulation;      // the machine below has its link, the costs its kernels

@@ -47,11 +47,23 @@ std::vector<std::pair<std::string, Bytes>> NamedClasses(const std::vector<Bytes>
   return named;
 }
 
-void FillFigures(const Evaluation& e, const CostModel& costs, ResultRow& row) {
+std::string RuntimeName(const Runtime& runtime) {
+  for (const RuntimeEntry& entry : RuntimeTable()) {
+    if (entry.runtime == runtime) return entry.name;
+  }
+  return "own";
+}
+
+void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
+  const SourceShares shares = SharesOf(e, costs);
+  row.measured_share = shares.measured;
+  row.published_share = shares.published;
+  row.assumed_share = shares.assumed;
+  row.cost_source = SourceKindName(shares.Largest());
+}
+
+void FillFigures(const Evaluation& e, ResultRow& row) {
   row.step_time = e.step_time;
-  const Interval interval = EightyPercentInterval(row.draws);
-  row.step_time_low = interval.low;
-  row.step_time_high = interval.high;
   row.lower_bound = e.bounds.Best();
   row.binding_bound = e.bounds.Binding();
   row.peak = e.peak_bytes;
@@ -65,7 +77,6 @@ void FillFigures(const Evaluation& e, const CostModel& costs, ResultRow& row) {
   row.stall_out = e.stall_out;
   row.stall_in = e.stall_in;
   row.stall_host = e.stall_host;
-  row.cost_source = SourceKindName(LeastSureSource(e.program, costs));
   row.memory_by_class = NamedClasses(e.memory_by_class);
 }
 
@@ -76,6 +87,7 @@ void Compute(const PreparedRun& run, const Point& point, PlanMemo& plans, PointR
     row.reason = planned.reason;
     return;
   }
+  row.runtime = RuntimeName(planned.plan.runtime);
   row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
   const Problem problem = ProblemOf(run, point, point.machine, row.memory_limit);
   Evaluation evaluation = Evaluate(planned.plan, problem);
@@ -85,8 +97,12 @@ void Compute(const PreparedRun& run, const Point& point, PlanMemo& plans, PointR
   // What a file says about its search need not hold any more: it may have been edited.
   row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
   row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
-  row.draws = DrawStepTimes(evaluation, planned.plan, problem);
-  FillFigures(evaluation, *problem.costs, row);
+  StepDraws draws = DrawStep(evaluation, planned.plan, problem);
+  row.draws = std::move(draws.times);
+  row.step_time_low = draws.interval.low;
+  row.step_time_high = draws.interval.high;
+  FillFigures(evaluation, row);
+  FillShares(evaluation, *problem.costs, row);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);
 }

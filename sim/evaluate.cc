@@ -9,13 +9,13 @@
 
 #include "sim/layout.h"
 #include "sim/lower.h"
+#include "sim/memory_by_class.h"
 #include "sim/verify.h"
 
 namespace spillway {
 
 namespace {
 
-constexpr std::size_t kTensorClasses = 8;  // kAuxiliary is the last
 constexpr int kLayoutTries = 6;
 
 class Evaluator {
@@ -153,8 +153,9 @@ class Evaluator {
     result_.live_peak_bytes = simulated.live_peak;
     if (!program.arena) result_.peak_bytes = simulated.live_peak;
     CountWork(durations);
+    if (!options_.timeline) return;
     CountStalls();
-    CountMemory();
+    result_.memory_by_class = MemoryByClassAtPeak(program, step_, scratch);
   }
 
   Bytes WantedAt(std::uint32_t alloc) const { return result_.program.buffers[result_.program.code[alloc].arg].bytes; }
@@ -185,31 +186,10 @@ class Evaluator {
   }
 
   void CountStalls() {
-    if (!options_.timeline) return;
     const auto stall = [this](Cause cause) { return result_.timeline.stall[static_cast<std::size_t>(cause)]; };
     result_.stall_out = stall(Cause::kSwapOut);
     result_.stall_in = stall(Cause::kSwapIn);
     result_.stall_host = result_.timeline.host_stall + stall(Cause::kBarrier);
-  }
-
-  // By class of tensor where the bytes live in list order are most.
-  void CountMemory() {
-    std::vector<Bytes> live(kTensorClasses + 1, 0);
-    Bytes sum = 0, peak = -1;
-    for (const Instruction& in : result_.program.code) {
-      if (in.opcode != Opcode::kAlloc && in.opcode != Opcode::kFree) continue;
-      const Buffer& buffer = result_.program.buffers[in.arg];
-      const std::size_t use = buffer.kind == BufferKind::kWorkspace
-                                  ? kTensorClasses
-                                  : static_cast<std::size_t>(step_.tensors[Index(buffer.tensor)].use);
-      const Bytes change = in.opcode == Opcode::kAlloc ? buffer.bytes : -buffer.bytes;
-      live[use] += change;
-      sum += change;
-      if (sum > peak) {
-        peak = sum;
-        result_.memory_by_class = live;
-      }
-    }
   }
 
   const Plan& plan_;

@@ -24,9 +24,9 @@ struct Evaluation {
   ClassCounts classes;
   Bytes bytes_out = 0, bytes_in = 0;
   Nanos recompute_time = 0, compute_time = 0;
-  Nanos stall_out = 0, stall_in = 0, stall_host = 0;
+  Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
   Bounds bounds;
-  std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace
+  std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   Program program;
   Timeline timeline;
 };

@@ -15,12 +15,13 @@ std::vector<Strategy> MakeStrategies() {
       {"swap-all-unscheduled", "every feature map is swapped, swap-ins one layer ahead of need", kPoochPaper,
        PlanSwapAllUnscheduled},
       {"swap-all", "every feature map is swapped, swap-ins as early as there is room", kPoochPaper, PlanSwapAll},
-      {"swap-opt", "keep or swap, searched on a simulated timeline (PoocH's step 1)", kPoochPaper, PlanSwapOpt},
-      {"pooch", "keep, swap or recompute, searched on a simulated timeline", kPoochPaper, PlanPooch},
+      {"swap-opt", "keep or swap, searched on a simulated timeline (PoocH's step 1)", kPoochPaper, PlanSwapOpt, false,
+       1},
+      {"pooch", "keep, swap or recompute, searched on a simulated timeline", kPoochPaper, PlanPooch, false, 2},
       {"pooch-released", "PoocH as its published code decides: greedy, swap-ins in bursts",
-       "yukiito2/chainer, branch 3.0.0rc1-pooch", PlanPoochReleased},
+       "yukiito2/chainer, branch 3.0.0rc1-pooch", PlanPoochReleased, false, 2},
       {"superneurons", "keep from the output layer, swap convolutions, recompute the rest, as PoocH models it",
-       "Wang et al., SuperNeurons, PPoPP 2018, arXiv 1801.04380", PlanSuperneurons},
+       "Wang et al., SuperNeurons, PPoPP 2018, arXiv 1801.04380", PlanSuperneurons, false, 1},
   };
 }
 

@@ -37,6 +37,9 @@ struct Strategy {
   const char* paper;
   Planned (*plan)(const Problem& problem);
   bool reads_runtime = false;  // decides by the problem's runtime; else one plan serves all of them (sim/plan_memo.h)
+  // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
+  // each map by rule or search over two of keep, swap and recompute, 2 a search over all three.
+  int choices = 0;
 };
 
 const std::vector<Strategy>& Strategies();

@@ -1,113 +1,196 @@
 #include "sim/uncertainty.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <numbers>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "model/hash.h"
+#include "sim/deviates.h"
+#include "sim/proxy_quantile.h"
 
 namespace spillway {
 namespace {
 
 constexpr double kSureOrder = 0.9;
 constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
+constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
-double Uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
-
-// What one launch or copy may err by, with the keys of the deviates.
+// What one launch or copy may err by, with the keys of its deviates.
 struct Errors {
   double stack = 0, shared = 0, own = 0;
-  std::uint64_t group = 0, identity = 0;
+  std::uint64_t stack_key = 0, shared_key = 0, own_key = 0;
+
+  double Common(std::uint32_t draw) const {
+    const double by_stack = stack > 0 ? stack * StratifiedDeviate(stack_key, draw) : 0;
+    return by_stack + (shared > 0 ? shared * StratifiedDeviate(shared_key, draw) : 0);
+  }
+  double Factor(std::uint32_t draw) const {
+    return std::exp(Common(draw) + (own > 0 ? own * StratifiedDeviate(own_key, draw) : 0));
+  }
 };
 
-Errors ErrorsOf(const Cost& cost, double stack, std::uint64_t identity) {
-  const double own = std::sqrt(std::max(0.0, cost.error * cost.error - cost.shared_error * cost.shared_error));
-  return {.stack = stack, .shared = cost.shared_error, .own = own, .group = cost.group, .identity = identity};
+std::uint64_t BitsOf(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+// What the errors of a device's stack belong to: its models and laws, or its bare figures; never its name.
+std::uint64_t StackOf(const Device& device) {
+  Hasher hash;
+  for (const KernelModel& model : device.models) {
+    hash.Add(model.form).Add(model.op).Add(model.pass);
+    for (const KernelModel::Parameter& parameter : model.parameters) hash.Add(BitsOf(parameter.value));
+  }
+  if (!device.models.empty()) return hash.Value();
+  for (const CostLaw& law : device.laws) {
+    hash.Add(law.op).Add(law.pass).Add(law.window);
+    hash.Add(BitsOf(law.flop_fraction)).Add(BitsOf(law.bandwidth_fraction));
+  }
+  return hash.Add(BitsOf(device.peak_flops)).Add(BitsOf(device.memory_bandwidth)).Value();
 }
 
-class Drawer {
- public:
-  Drawer(const Program& program, const CostModel& costs) : program_(program), durations_(Durations(program, costs)) {
+// The errors of everything in a Program that takes time.
+struct ProgramErrors {
+  std::vector<Errors> kernels, copies;  // by launch, by copy
+
+  ProgramErrors(const Program& program, const CostModel& costs, std::uint64_t seed) {
     const Device& device = costs.machine().devices[0];
-    const double stack = device.stack_error;
-    stack_ = Hasher().Add("stack").Add(device.models_from.empty() ? costs.machine().name : device.models_from).Value();
+    const std::uint64_t stack = Hasher(seed).Add("stack").Add(StackOf(device)).Value();
+    const auto of = [&](const Cost& cost, double stack_error, std::uint64_t identity) {
+      const double own = std::sqrt(std::max(0.0, cost.error * cost.error - cost.shared_error * cost.shared_error));
+      return Errors{.stack = stack_error,
+                    .shared = cost.shared_error,
+                    .own = own,
+                    .stack_key = stack,
+                    .shared_key = Hasher(seed).Add("model").Add(cost.group).Value(),
+                    .own_key = Hasher(seed).Add("own").Add(identity).Value()};
+    };
     for (const Launch& launch : program.launches) {
-      kernels_.push_back(ErrorsOf(costs.Kernel(launch), stack, HashOfWork(launch)));
+      kernels.push_back(of(costs.Kernel(launch), device.stack_error, HashOfWork(launch)));
     }
     for (const Copy& copy : program.copies) {
       const Cost cost = costs.Copy(copy.bytes, copy.direction, 0, copy.rows);
-      copies_.push_back(ErrorsOf(cost, 0, static_cast<std::uint64_t>(copy.bytes)));
+      copies.push_back(of(cost, 0, static_cast<std::uint64_t>(copy.bytes)));
     }
   }
 
-  const std::vector<Nanos>& Draw(std::uint64_t seed) {
-    Factors(kernels_, seed, kernel_factor_);
-    Factors(copies_, seed, copy_factor_);
-    drawn_.resize(durations_.size());
-    for (std::size_t i = 0; i < durations_.size(); ++i) drawn_[i] = Scaled(durations_[i], FactorOf(program_.code[i]));
-    return drawn_;
+  const Errors* Of(const Program& program, const Instruction& in) const {
+    if (in.opcode == Opcode::kKernel) return &kernels[program.kernels[in.arg].launch];
+    return in.opcode == Opcode::kCopy ? &copies[in.arg] : nullptr;
   }
-
- private:
-  void Factors(const std::vector<Errors>& errors, std::uint64_t seed, std::vector<double>& factors) const {
-    factors.clear();
-    const double stack = NormalDeviate(Hasher(seed).Add(stack_).Value());
-    for (const Errors& e : errors) {
-      const double shared = e.shared > 0 ? NormalDeviate(Hasher(seed).Add("model").Add(e.group).Value()) : 0;
-      const double own = e.own > 0 ? NormalDeviate(Hasher(seed).Add("own").Add(e.identity).Value()) : 0;
-      factors.push_back(std::exp(stack * e.stack + shared * e.shared + own * e.own));
-    }
-  }
-
-  double FactorOf(const Instruction& instruction) const {
-    if (instruction.opcode == Opcode::kKernel) return kernel_factor_[program_.kernels[instruction.arg].launch];
-    return instruction.opcode == Opcode::kCopy ? copy_factor_[instruction.arg] : 1;
-  }
-
-  static Nanos Scaled(Nanos time, double factor) {
-    return std::llround(std::min(kLongest, static_cast<double>(time) * factor));
-  }
-
-  const Program& program_;
-  std::uint64_t stack_ = 0;  // machines that share their models share their stack
-  std::vector<Nanos> durations_, drawn_;
-  std::vector<Errors> kernels_, copies_;             // by launch, by copy
-  std::vector<double> kernel_factor_, copy_factor_;  // the same, of the present draw
 };
+
+void DrawDurations(const Program& program, const std::vector<Nanos>& durations, const ProgramErrors& errors,
+                   std::uint32_t draw, std::vector<Nanos>& drawn) {
+  std::vector<double> by_launch;
+  for (const Errors& e : errors.kernels) by_launch.push_back(e.Factor(draw));
+  drawn = durations;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const Instruction& in = program.code[i];
+    if (in.opcode != Opcode::kKernel && in.opcode != Opcode::kCopy) continue;
+    const double factor =
+        in.opcode == Opcode::kKernel ? by_launch[program.kernels[in.arg].launch] : errors.copies[in.arg].Factor(draw);
+    drawn[i] = std::llround(std::min(kLongest, static_cast<double>(durations[i]) * factor));
+  }
+}
+
+// The sum of all kernels' or of all copies' times, by draw, with the errors that several of them share.
+std::vector<double> CommonSums(const Program& program, const std::vector<Nanos>& durations, const ProgramErrors& errors,
+                               Opcode opcode) {
+  using Key = std::tuple<std::uint64_t, std::uint64_t, double, double>;
+  std::map<Key, std::pair<const Errors*, double>> parts;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    if (program.code[i].opcode != opcode) continue;
+    const Errors* e = errors.Of(program, program.code[i]);
+    auto& part = parts[{e->stack_key, e->shared_key, e->stack, e->shared}];
+    part.first = e;
+    part.second += static_cast<double>(durations[i]);
+  }
+  std::vector<double> sums(kDraws, 0);
+  for (const auto& [key, part] : parts) {
+    for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
+      sums[draw] += part.second * std::exp(part.first->Common(draw));
+    }
+  }
+  return sums;
+}
+
+struct Moments {
+  double xx = 0, xz = 0, zz = 0, xy = 0, zy = 0;
+};
+
+Moments MomentsOf(const std::vector<double>& x, const std::vector<double>& z, const std::vector<double>& y) {
+  const auto mean = [&y](const std::vector<double>& v) {
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += v[i];
+    return sum / static_cast<double>(y.size());
+  };
+  const double mean_x = mean(x), mean_z = mean(z), mean_y = mean(y);
+  Moments m;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double dx = x[i] - mean_x, dz = z[i] - mean_z, dy = y[i] - mean_y;
+    m.xx += dx * dx, m.xz += dx * dz, m.zz += dz * dz, m.xy += dx * dy, m.zy += dz * dy;
+  }
+  return m;
+}
+
+// The combination of kernels' and copies' sums that goes with the step times: least squares over the draws simulated.
+std::vector<double> ProxyOf(const std::vector<double>& kernels, const std::vector<double>& copies,
+                            const std::vector<double>& steps) {
+  constexpr double kIndependent = 1e-6;
+  const Moments m = MomentsOf(kernels, copies, steps);
+  const double determinant = m.xx * m.zz - m.xz * m.xz;
+  double by_kernels = m.xx > 0 ? m.xy / m.xx : 0, by_copies = 0;
+  if (determinant > kIndependent * m.xx * m.zz) {
+    by_kernels = (m.xy * m.zz - m.zy * m.xz) / determinant;
+    by_copies = (m.zy * m.xx - m.xy * m.xz) / determinant;
+  }
+  std::vector<double> proxy(kernels.size());
+  for (std::size_t i = 0; i < proxy.size(); ++i) proxy[i] = by_kernels * kernels[i] + by_copies * copies[i];
+  return proxy;
+}
+
+Interval IntervalOf(const std::vector<Nanos>& times, const Program& program, const std::vector<Nanos>& durations,
+                    const ProgramErrors& errors) {
+  const std::vector<double> steps(times.begin(), times.end());
+  const auto whole = [](double time) { return static_cast<Nanos>(std::llround(time)); };
+  if (std::find(times.begin(), times.end(), kNever) != times.end()) {
+    const double high = QuantileOf(steps, 0.9);
+    return {whole(QuantileOf(steps, 0.1)), high >= static_cast<double>(kNever) ? kNever : whole(high)};
+  }
+  const std::vector<double> proxy = ProxyOf(CommonSums(program, durations, errors, Opcode::kKernel),
+                                            CommonSums(program, durations, errors, Opcode::kCopy), steps);
+  return {whole(QuantileByProxy(steps, proxy, 0.1)), whole(QuantileByProxy(steps, proxy, 0.9))};
+}
 
 }  // namespace
 
-// Box and Muller.
-double NormalDeviate(std::uint64_t key) {
-  const double radius = std::sqrt(-2 * std::log(Uniform(Hasher(key).Add(std::uint64_t{1}).Value())));
-  return radius * std::cos(2 * std::numbers::pi * Uniform(Hasher(key).Add(std::uint64_t{2}).Value()));
-}
-
-std::vector<Nanos> DrawStepTimes(const Evaluation& evaluation, const Plan& plan, const Problem& problem,
-                                 const DrawOptions& options) {
+StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem& problem, const DrawOptions& options) {
   assert(evaluation.feasible);
   const Program& program = evaluation.program;
   const Conditions conditions = ConditionsOf(program, *problem.costs, plan.runtime, problem.capacity);
-  Drawer drawer(program, *problem.costs);
+  const std::vector<Nanos> durations = Durations(program, *problem.costs);
+  const ProgramErrors errors(program, *problem.costs, options.seed);
   Scratch scratch;
-  std::vector<Nanos> times;
-  for (int draw = 0; draw < options.draws; ++draw) {
-    const std::uint64_t seed = Hasher(options.seed).Add(static_cast<std::uint64_t>(draw)).Value();
-    const Simulated simulated = Simulate(program, drawer.Draw(seed), conditions, scratch);
-    times.push_back(simulated.completed ? simulated.makespan : std::numeric_limits<Nanos>::max());
+  std::vector<Nanos> drawn;
+  StepDraws draws;
+  for (std::uint32_t draw = 0; draw < static_cast<std::uint32_t>(options.draws); ++draw) {
+    DrawDurations(program, durations, errors, draw, drawn);
+    const Simulated simulated = Simulate(program, drawn, conditions, scratch);
+    draws.times.push_back(simulated.completed ? simulated.makespan : kNever);
   }
-  return times;
+  draws.interval = RoundedToItsWidth(IntervalOf(draws.times, program, durations, errors));
+  return draws;
 }
 
-Interval EightyPercentInterval(std::vector<Nanos> draws) {
-  if (draws.empty()) return {};
-  std::sort(draws.begin(), draws.end());
-  const auto at = [&](double share) {
-    return draws[static_cast<std::size_t>(std::lround(share * static_cast<double>(draws.size() - 1)))];
-  };
-  return {at(0.1), at(0.9)};
+Interval RoundedToItsWidth(Interval interval) {
+  if (interval.high == kNever) return interval;
+  Nanos unit = 1;
+  while (unit <= (interval.high - interval.low) / 100) unit *= 10;
+  const auto rounded = [unit](Nanos time) { return (time + unit / 2) / unit * unit; };
+  return {rounded(interval.low), rounded(interval.high)};
 }
 
 double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b) {

@@ -5,7 +5,9 @@
 #include "sim/evaluate.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 
+#include "model/network.h"
 #include "tests/random_plan.h"
 #include "tests/step_builder.h"
 
@@ -251,6 +253,28 @@ TEST_CASE("what is not asked for is not done") {
   CHECK(e.step_time == 34);
   CHECK(e.bounds.Best() == 0);
   CHECK(e.timeline.spans.empty());
+}
+
+TEST_CASE("memory by class adds up to the live peak, whatever the plan and its runtime") {
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("cifar-resnet20", {.batch = 4}));
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  Problem problem;
+  problem.step = &step;
+  problem.costs = &costs;
+  problem.capacity = 16 * kMB;
+  Runtime addresses = RuntimeByName("pooch");
+  addresses.pool = PoolKind::kAddresses;
+  Random random(7);
+  int feasible = 0;
+  for (int i = 0; i < 30; ++i) {
+    const Runtime& runtime = i % 3 == 0 ? RuntimeByName("arena") : i % 3 == 1 ? RuntimeByName("pooch") : addresses;
+    const Evaluation e = Evaluate(RandomPlan(step, runtime, 40, random), problem, {.bounds = false});
+    if (!e.feasible) continue;
+    ++feasible;
+    CHECK(std::accumulate(e.memory_by_class.begin(), e.memory_by_class.end(), Bytes{0}) == e.live_peak_bytes);
+  }
+  CHECK(feasible > 10);
 }
 
 TEST_CASE("twice the same") {

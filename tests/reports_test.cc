@@ -1,9 +1,14 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "reports/compare_table.h"
 #include "reports/memory_csv.h"
 #include "reports/report_table.h"
+#include "reports/result_columns.h"
 #include "reports/result_csv.h"
 #include "reports/result_json.h"
 #include "reports/result_table.h"
@@ -31,24 +36,26 @@ TEST_CASE("results.csv has the columns of the contract") {
         "scenario,network,batch,precision,devices,machine,memory_limit_bytes,memory_model,strategy,feasible,reason,"
         "step_time_s,step_time_low_s,step_time_high_s,samples_per_second,lower_bound_s,peak_bytes,live_peak_bytes,"
         "host_peak_bytes,keep,swap,recompute,bytes_out,bytes_in,recompute_time_s,stall_out_s,stall_in_s,evaluations,"
-        "cost_source");
+        "cost_source,point,link,runtime,emulation,compute_time_s,stall_host_s,other_s,gap,loss,measured_share,"
+        "published_share,assumed_share,beaten_by");
 }
 
 TEST_CASE("a feasible row has every figure, times as exact seconds") {
   const auto lines = Lines(ResultCsv({{FeasibleRow()}, {}}));
   CHECK(lines.at(1) ==
         "demo,net,100,fp32,1,box,16000000000,pool,pooch,1,,2.000000000,1.616000000,2.384000000,50.0000,1.600000000,"
-        "15000000000,14000000000,3000000000,66,12,27,1000,2000,0.100000000,0.000000005,0.250000000,42,assumed");
+        "15000000000,14000000000,3000000000,66,12,27,1000,2000,0.100000000,0.000000005,0.250000000,42,published,"
+        "net_b100_box_pooch,12500000000,pooch,,1.700000000,0.000000000,0.049999995,0.2500,,0.1000,0.7000,0.2000,");
 }
 
 TEST_CASE("a row that is not feasible has a reason and no figures") {
   const auto lines = Lines(ResultCsv({{InfeasibleRow()}, {}}));
   CHECK(lines.at(1) ==
         "demo,net,100,fp32,1,box,16000000000,arena,in-core,0,\"out_of_memory: needs 20.9 GB, \"\"too much\"\"\""
-        ",,,,,,,,,,,,,,,,,,");
-  // 29 columns: 28 commas outside the quotes, one inside.
-  CHECK(std::count(lines[0].begin(), lines[0].end(), ',') == 28);
-  CHECK(std::count(lines[1].begin(), lines[1].end(), ',') == 29);
+        ",,,,,,,,,,,,,,,,,,,net_b100_box_in-core,12500000000,pooch,,,,,,,,,,");
+  // 42 columns: 41 commas outside the quotes, one inside.
+  CHECK(std::count(lines[0].begin(), lines[0].end(), ',') == 41);
+  CHECK(std::count(lines[1].begin(), lines[1].end(), ',') == 42);
 }
 
 TEST_CASE("CSV fields are quoted where they must be") {
@@ -66,12 +73,40 @@ TEST_CASE("JSON holds what CSV holds, null where there is no figure") {
   CHECK(Contains(json, "\"feature_map\": 7"));
   CHECK(Contains(json, "\"step_time_s\": null"));
   CHECK(Contains(json, "\\\"too much\\\""));
-  for (std::size_t begin = 0; begin < kResultColumns.size();) {
-    const std::size_t end = std::min(kResultColumns.find(',', begin), kResultColumns.size());
-    const std::string key(kResultColumns.substr(begin, end - begin));
-    CHECK(Contains(json, "\"" + key + "\": "));
-    begin = end + 1;
+  for (const ResultColumn& column : ResultColumns()) CHECK(Contains(json, fmt::format("\"{}\": ", column.name)));
+}
+
+TEST_CASE("the page on columns is the table of columns") {
+  std::ifstream file(SPILLWAY_SOURCE_DIR "/reports/README.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  CHECK(Contains(page, ResultColumnPage()));
+}
+
+TEST_CASE("a row beaten by less says so under its block, the fourth and later ones by number") {
+  std::vector<ResultRow> rows;
+  for (const char* const name : {"swap-all", "a", "b", "c", "d", "e"}) {
+    rows.push_back(FeasibleRow());
+    rows.back().strategy = name;
+    rows.back().choices = rows.size() == 1 ? 0 : 2;
+    rows.back().step_time = rows.size() == 1 ? kSecond : 2 * kSecond;
   }
+  const std::string text = ResultTable({rows, {}});
+  CHECK(Contains(text, "slower than less would be: a at batch 100: 50.0 images/s, 100 by swap-all\n"));
+  CHECK(Contains(text, "slower than less would be: c at batch 100"));
+  CHECK(!Contains(text, "slower than less would be: d"));
+  CHECK(Contains(text, "and 2 more such rows (column beaten_by of results.csv)\n"));
+}
+
+TEST_CASE("intervals are printed with the digits that they were left") {
+  ResultRow row = FeasibleRow();
+  row.step_time_low = 1'340 * kMillisecond;
+  row.step_time_high = 2'020 * kMillisecond;
+  CHECK(Contains(ResultTable({{row}, {}}), " 1.34-2.02 "));
+  row.step_time_low = 300 * kMillisecond;
+  row.step_time_high = 5'100 * kMillisecond;  // 4.8 s wide: tenths
+  CHECK(Contains(ResultTable({{row}, {}}), " 0.3-5.1 "));
+  row.step_time_low = row.step_time_high = 2 * kSecond;
+  CHECK(Contains(ResultTable({{row}, {}}), "  2.00  25 % m"));
 }
 
 TEST_CASE("JSON survives bytes that are not UTF-8") {

@@ -17,7 +17,8 @@ inline ResultRow FeasibleRow() {
   row.machine = row.machine_base = "box";
   row.memory_limit = 16 * kGB;
   row.memory_model = "pool";
-  row.strategy = "pooch";
+  row.strategy = row.runtime = "pooch";
+  row.link_rate = 12.5;
   row.feasible = true;
   row.step_time = 2 * kSecond;
   row.step_time_low = 1616 * kMillisecond;
@@ -35,7 +36,10 @@ inline ResultRow FeasibleRow() {
   row.stall_in = 250 * kMillisecond;
   row.compute_time = 1700 * kMillisecond;
   row.evaluations = 42;
-  row.cost_source = "assumed";
+  row.measured_share = 0.1;
+  row.published_share = 0.7;
+  row.assumed_share = 0.2;
+  row.cost_source = "published";
   row.memory_by_class = {{"feature_map", 7}, {"workspace", 1}};
   row.point = "net_b100_box_pooch";
   return row;

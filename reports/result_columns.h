@@ -1,0 +1,40 @@
+// The columns of results.csv, one table for the CSV, the JSON and the page that explains them (reports/README.md).
+#ifndef SPILLWAY_REPORTS_RESULT_COLUMNS_H_
+#define SPILLWAY_REPORTS_RESULT_COLUMNS_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "reports/standing.h"
+
+namespace spillway {
+
+struct ExactSeconds {
+  Nanos time = 0;
+};
+struct Ratio {
+  double value = 0;
+  int digits = 4;  // behind the point, in CSV
+};
+// Nothing: there is no such figure.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, ExactSeconds, Ratio>;
+
+struct ResultColumn {
+  const char* name;
+  const char* meaning;  // with its unit, for the page
+  Cell (*of)(const ResultRow& row, const Standing& standing);
+  bool known_before = false;  // also of a row that is not feasible; else nothing there
+};
+
+// Columns are only ever added, at the end: scripts rely on them.
+const std::vector<ResultColumn>& ResultColumns();
+Cell CellOf(const ResultColumn& column, const ResultRow& row, const Standing& standing);
+
+// The table of reports/README.md: one line "| name | meaning |" each.
+std::string ResultColumnPage();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_RESULT_COLUMNS_H_

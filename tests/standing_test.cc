@@ -1,0 +1,78 @@
+// How rows stand among others: reference, best, and what should not have been faster.
+#include "reports/standing.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/result_rows.h"
+
+namespace spillway {
+namespace {
+
+ResultRow Row(const char* strategy, int choices, Nanos milliseconds) {
+  ResultRow row = FeasibleRow();
+  row.strategy = strategy;
+  row.choices = choices;
+  row.step_time = milliseconds * kMillisecond;
+  row.beside_link = row.machine;
+  row.link_rate = 10;
+  return row;
+}
+
+std::vector<const ResultRow*> BeatenBy(const std::vector<ResultRow>& rows) {
+  std::vector<const ResultRow*> beaten_by;
+  for (const Standing& standing : Standings(rows)) beaten_by.push_back(standing.beaten_by);
+  return beaten_by;
+}
+
+TEST_CASE("references and the best are those of the place, for rows that do not run too") {
+  ResultRow elsewhere = InCoreRow();
+  elsewhere.machine = "crate";
+  const std::vector<ResultRow> rows = {InCoreRow(), FeasibleRow(), InfeasibleRow(), elsewhere};
+  const std::vector<Standing> standings = Standings(rows);
+  for (const std::size_t i : {0, 1, 2}) CHECK(standings[i].reference == &rows[0]);
+  CHECK(standings[3].reference == &rows[3]);
+  CHECK(standings[1].best == &rows[1]);  // batch 100; the in-core row is of batch 64
+  CHECK(standings[2].best == &rows[1]);
+  for (std::size_t i = 0; i < rows.size(); ++i) CHECK(standings[i].reference == InCoreReference(rows, rows[i]));
+}
+
+TEST_CASE("a strategy that a simpler one beats says so, the fastest of them") {
+  const std::vector<ResultRow> rows = {Row("swap-all", 0, 900), Row("swap-opt", 1, 950), Row("pooch", 2, 1000),
+                                       Row("pooch-released", 2, 800)};
+  const auto beaten_by = BeatenBy(rows);
+  CHECK(beaten_by == std::vector<const ResultRow*>{nullptr, &rows[0], &rows[0], nullptr});
+  CHECK(BeatenText(rows[2], rows[0]) == "pooch at batch 100: 100 images/s, 111 by swap-all");
+}
+
+TEST_CASE("within a percent nobody is beaten") {
+  const std::vector<ResultRow> rows = {Row("swap-all", 0, 1000), Row("pooch", 2, 1009), Row("swap-opt", 1, 1011)};
+  CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, nullptr, &rows[0]});
+}
+
+TEST_CASE("a row that is slower than with less memory says so, whatever the order of rows") {
+  std::vector<ResultRow> rows = {Row("pooch", 2, 900), Row("pooch", 2, 1000), Row("pooch", 2, 700)};
+  rows[0].memory_limit = 10 * kGB;
+  rows[1].memory_limit = 11 * kGB;
+  rows[2].memory_limit = 9 * kGB;
+  CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{&rows[2], &rows[2], nullptr});
+  CHECK(BeatenText(rows[1], rows[2]) == "pooch at batch 100: 100 images/s, 143 with 9.00 GB");
+}
+
+TEST_CASE("a row that is slower than on a slower link says so; other machines are no such link") {
+  std::vector<ResultRow> rows = {Row("pooch", 2, 900), Row("pooch", 2, 1000), Row("pooch", 2, 10)};
+  rows[0].machine = "box+link=5GB/s";
+  rows[0].link_rate = 5;
+  rows[2].machine = rows[2].beside_link = "crate";
+  rows[2].link_rate = 1;
+  CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, &rows[0], nullptr});
+  CHECK(BeatenText(rows[1], rows[0]) == "pooch at batch 100: 100 images/s, 111 on box+link=5GB/s");
+}
+
+TEST_CASE("plans from files are not held against strategies, and what does not run beats nobody") {
+  std::vector<ResultRow> rows = {Row("swap-all", 0, 500), Row("plan", -1, 1000), Row("pooch", 2, 1000)};
+  rows[0].feasible = false;
+  CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, nullptr, nullptr});
+}
+
+}  // namespace
+}  // namespace spillway
