@@ -2,54 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
+#include "hw/text_file.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::size_t kLargestFile = 256 * static_cast<std::size_t>(kMiB);
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-// Length of the UTF-8 character that `text` begins with, 0 when there is none. Overlong forms pass: nothing here
-// depends on characters, only what is written again must stay a text.
-std::size_t CharacterLength(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xC2 ? 0
-                             : lead < 0xE0 ? 2
-                             : lead < 0xF0 ? 3
-                             : lead < 0xF5 ? 4
-                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) return 0;
-  }
-  return length;
-}
-
-bool IsControl(std::string_view text) {
-  const auto byte = static_cast<unsigned char>(text.front());
-  if (byte == '\r') return !text.starts_with("\r\n");
-  return (byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7F;
-}
-
-// Reports the first byte that cannot stand in a text file.
-bool IsText(std::string_view text, Diagnostics& diagnostics) {
-  Mark mark{1, 1};
-  while (!text.empty()) {
-    const std::size_t length = CharacterLength(text);
-    if (length == 0 || IsControl(text)) {
-      diagnostics.Error(
-          mark, fmt::format("byte 0x{:02x} is {}; this is not a CSV text", static_cast<unsigned char>(text.front()),
-                            length == 0 ? "not UTF-8" : "a control character"));
-      return false;
-    }
-    mark = text.front() == '\n' ? Mark{mark.line + 1, 1} : Mark{mark.line, mark.column + static_cast<int>(length)};
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 std::string_view Trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -148,7 +107,7 @@ CsvRow CsvReader::ReadRow() {
 
 std::vector<CsvRow> ParseCsv(const Document& document, Diagnostics& diagnostics) {
   std::vector<CsvRow> rows;
-  if (!IsText(document.text, diagnostics)) return rows;
+  if (!IsText(document.text, "a CSV text", Returns::kBeforeLineFeeds, diagnostics)) return rows;
   CsvReader reader(document.text, diagnostics);
   while (!reader.AtEnd()) {
     if (!reader.SkipEmptyLine()) rows.push_back(reader.ReadRow());
@@ -157,20 +116,8 @@ std::vector<CsvRow> ParseCsv(const Document& document, Diagnostics& diagnostics)
 }
 
 Document LoadCsvText(const std::string& path) {
-  const auto fail = [&path](const char* why) { throw UserError(fmt::format("{}: error: {}", path, why)); };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail("is a directory, expected a CSV file");
-  if (!std::filesystem::exists(path, ignored)) fail("no such file");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail("cannot be read");
-  std::string text;
-  std::string piece(static_cast<std::size_t>(kMiB), '\0');
-  while (stream && text.size() <= kLargestFile) {
-    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece, 0, static_cast<std::size_t>(stream.gcount()));
-  }
-  if (stream.bad()) fail("cannot be read");
-  if (text.size() > kLargestFile) fail("larger than 256 MiB");
+  std::string text = ReadTextFile(path, "a CSV file", kLargestFile);
+  if (text.size() > kLargestFile) throw UserError(fmt::format("{}: error: larger than 256 MiB", path));
   return {path, std::move(text), {}, {}};
 }
 

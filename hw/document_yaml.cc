@@ -8,12 +8,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "hw/document.h"
+#include "hw/text_file.h"
 
 namespace spillway {
 namespace {
@@ -193,42 +192,6 @@ class Builder : public YAML::EventHandler {
   std::size_t nodes_ = 0, text_ = 0;
 };
 
-// Length of the valid UTF-8 character at `at`, 0 when there is none.
-std::size_t CharacterLength(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xC2 ? 0
-                             : lead < 0xE0 ? 2
-                             : lead < 0xF0 ? 3
-                             : lead < 0xF5 ? 4
-                                           : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = at + 1; i < at + length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  const bool overlong = (lead == 0xE0 && byte(at + 1) < 0xA0) || (lead == 0xF0 && byte(at + 1) < 0x90);
-  const bool outside = (lead == 0xED && byte(at + 1) >= 0xA0) || (lead == 0xF4 && byte(at + 1) >= 0x90);
-  return overlong || outside ? 0 : length;
-}
-
-// Reports the first byte that cannot stand in a text file.
-void CheckCharacters(std::string_view text, Diagnostics& diagnostics) {
-  Mark mark{1, 1};
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = CharacterLength(text, i);
-    const bool control = (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7F;
-    if (length == 0 || control) {
-      const char* const problem = control ? "a control character" : "not UTF-8";
-      diagnostics.Error(mark, fmt::format("byte 0x{:02x} is {}; this is not a YAML text", byte, problem));
-      return;
-    }
-    mark = byte == '\n' ? Mark{mark.line + 1, 1} : Mark{mark.line, mark.column + static_cast<int>(length)};
-    i += length;
-  }
-}
-
 void CheckIndentation(std::string_view text, Diagnostics& diagnostics) {
   int line = 1;
   for (int messages = 0; !text.empty() && messages < kMostTabMessages; ++line) {
@@ -272,20 +235,6 @@ void BuildTree(Document& document, Diagnostics& diagnostics) {
   }
 }
 
-std::string ReadText(const std::string& path) {
-  const auto fail = [&path](const std::string& why) { throw UserError(fmt::format("{}: error: {}", path, why)); };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail("is a directory, expected a YAML file");
-  if (!std::filesystem::exists(path, ignored)) fail("no such file");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail("cannot be read");
-  std::string text(kLargestFile + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) fail("cannot be read");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
-}
-
 }  // namespace
 
 Document ParseDocument(std::string text, std::string file) {
@@ -293,7 +242,7 @@ Document ParseDocument(std::string text, std::string file) {
   Diagnostics diagnostics(document);
   if (document.text.size() > kLargestFile) diagnostics.Error({}, "larger than 16 MiB");
   diagnostics.ThrowIfAny();
-  CheckCharacters(document.text, diagnostics);
+  IsText(document.text, "a YAML text", Returns::kAnywhere, diagnostics);
   diagnostics.ThrowIfAny();
   CheckIndentation(document.text, diagnostics);
   diagnostics.ThrowIfAny();
@@ -304,6 +253,8 @@ Document ParseDocument(std::string text, std::string file) {
   return document;
 }
 
-Document LoadDocument(const std::string& path) { return ParseDocument(ReadText(path), path); }
+Document LoadDocument(const std::string& path) {
+  return ParseDocument(ReadTextFile(path, "a YAML file", kLargestFile), path);
+}
 
 }  // namespace spillway

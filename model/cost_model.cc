@@ -71,6 +71,9 @@ struct KeyHash {
 // Answers already given. Planners ask for the same few hundred launches ten thousand times.
 class CostModel::Memo {
  public:
+  // Launches of some thirty steps at once, in ten megabytes. A sweep over thousands of batches asks for others each time.
+  static constexpr std::size_t kMostAnswers = 16'384;
+
   template <typename Compute>
   Cost Get(const Key& key, const Compute& compute) {
     {
@@ -79,7 +82,13 @@ class CostModel::Memo {
     }
     const Cost cost = compute();
     const std::unique_lock lock(mutex_);
+    if (costs_.size() >= kMostAnswers) costs_.clear();
     return costs_.emplace(key, cost).first->second;
+  }
+  // With the memory that the table of answers takes.
+  void Clear() {
+    const std::unique_lock lock(mutex_);
+    std::unordered_map<Key, Cost, KeyHash>().swap(costs_);
   }
 
  private:
@@ -172,6 +181,8 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
     return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
   });
 }
+
+void CostModel::Forget() const { memo_->Clear(); }
 
 const LaunchCosts& CostModel::launch_costs(int device) const {
   assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());

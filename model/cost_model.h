@@ -53,7 +53,8 @@ struct CostOptions {
 
 class LaunchCosts;  // model/launch_costs.h
 
-// Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered.
+// Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered, up to some
+// ten thousand.
 // Throws UserError if a kernel model, a measured launch or a launch cost of the profile names a form, parameter, op, pass
 // or shape that this program does not know. A subclass may know better about kernels (calibrate/device_costs.h).
 class CostModel {
@@ -70,6 +71,8 @@ class CostModel {
   const LaunchCosts& launch_costs(int device = 0) const;
   const Machine& machine() const { return *machine_; }
   const CostOptions& options() const { return options_; }
+  // Drops the answers remembered: they are found again when asked for. For who is done with it for a while.
+  void Forget() const;
 
  private:
   class Memo;

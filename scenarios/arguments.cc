@@ -20,8 +20,8 @@ constexpr const char* kExamples =
     "  spillway run my.yaml --plan plan.yaml\n"
     "  spillway list machines\n"
     "  spillway show network resnet50 --batch 256\n"
-    "\nExit status: 0 done; 1 an expectation failed under --check; 2 the input is wrong; 3 no strategy fits "
-    "somewhere; 130 calibrate was interrupted.\n";
+    "\nExit status: 0 done; 1 an expectation failed under --check; 2 the input is wrong, or the output cannot be "
+    "written; 3 no strategy fits somewhere; 130 calibrate was interrupted.\n";
 
 void AddFiles(CLI::App& app, Command& command) { app.add_option("FILE", command.files, "scenario files")->required(); }
 
@@ -42,6 +42,7 @@ void AddJobs(CLI::App& app, Command& command) {
 void AddRun(CLI::App& app, Command& command) {
   AddFiles(app, command);
   app.add_option("--out", command.out, "folder for results, plans and timelines");
+  app.add_flag("--resume", command.resume, "go on with the run in the folder of --out that was cut off");
   app.add_option("--format", command.format, "what goes to standard output")
       ->check(CLI::IsMember({"table", "csv", "json"}));
   AddJobs(app, command);
@@ -194,6 +195,8 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
     return Left(app, error);
   }
   command.verb = app.get_subcommands().front()->get_name();
+  // There the user's own profile may take the place of the machine that the scenario names.
+  command.overrides.plan_on_any_machine = command.verb == "validate";
   command.line = "spillway";
   for (const std::string& word : words) command.line += " " + word;
   return {std::move(command), kExitDone, ""};

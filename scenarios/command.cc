@@ -1,6 +1,9 @@
 #include "scenarios/command.h"
 
 #include <algorithm>
+#include <new>
+#include <ostream>
+#include <system_error>
 #include <thread>
 
 namespace spillway {
@@ -23,8 +26,9 @@ const std::vector<Verb>& Verbs() {
 
 const char* Version() { return SPILLWAY_VERSION; }
 
-PreparedRun PrepareCommand(const Command& command) {
+PreparedRun PrepareCommand(const Command& command, bool keep_steps) {
   PreparedRun run;
+  run.keep_steps = keep_steps;
   std::vector<std::string> messages;
   for (const std::string& file : command.files) {
     try {
@@ -46,8 +50,14 @@ int JobsOf(const Command& command) {
   return command.jobs > 0 ? command.jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console) {
-  const Arguments arguments = ParseArguments(words);
+namespace {
+
+// Plans and estimates are text for programs, without a --format.
+bool IsForReading(const Command& command) {
+  return command.format == "table" && command.verb != "plan" && command.verb != "estimate";
+}
+
+ExitCode CarryOut(const Arguments& arguments, Console& console) {
   if (!arguments.command) {
     (arguments.status == kExitDone ? console.out : console.err) << arguments.text;
     return arguments.status;
@@ -60,10 +70,34 @@ ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console)
     for (const std::string& message : error.messages()) console.err << message << "\n";
     if (error.messages().size() > 1) console.err << error.messages().size() << " errors\n";
     return kExitWrongInput;
+  } catch (const std::bad_alloc&) {
+    console.err << "there is not enough memory for this\n";
   } catch (const std::exception& error) {
     console.err << "internal error: " << error.what() << "\n";
   }
   return kExitInternalError;
+}
+
+}  // namespace
+
+ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console) {
+  const Arguments arguments = ParseArguments(words);
+  const bool for_reading = !arguments.command || IsForReading(*arguments.command);
+  ConsoleBuffer out_buffer(console.out, for_reading || console.out_terminal), err_buffer(console.err, true);
+  std::ostream out(&out_buffer), err(&err_buffer);
+  err.tie(&out);  // on one terminal they appear in the order in which they were written
+  Console quoted{.out = out,
+                 .err = err,
+                 .terminal = console.terminal,
+                 .out_terminal = console.out_terminal,
+                 .screen = &console.Screen()};
+  const ExitCode status = CarryOut(arguments, quoted);
+  out.flush();
+  if (out.good()) return status;
+  const int error = out_buffer.error();
+  err << "standard output cannot be written" << (error == 0 ? "" : ": " + std::system_category().message(error))
+      << "\n";
+  return kExitWrongInput;
 }
 
 }  // namespace spillway

@@ -14,7 +14,7 @@ namespace spillway {
 enum ExitCode {
   kExitDone = 0,
   kExitExpectationFailed = 1,
-  kExitWrongInput = 2,
+  kExitWrongInput = 2,  // or what was asked for cannot be written
   kExitNothingFits = 3,
   kExitInterrupted = 130,   // calibrate, validate: by Ctrl-C or SIGTERM; what was done is kept
   kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
@@ -45,7 +45,7 @@ struct Command {
   std::vector<std::string> networks;  // calibrate: whose launches come first
   std::vector<std::string> groups;    // calibrate: what is measured, as typed; empty = the usual
   int threads = 1;                    // calibrate: of kernels
-  bool quick = false, resume = false, no_grid = false;  // calibrate
+  bool quick = false, resume = false, no_grid = false;  // calibrate; resume: run, too
   int steps = 20, random_plans = 0;                     // validate
   std::uint64_t seed = 1;                               // validate
   Overrides overrides;
@@ -77,13 +77,14 @@ ExitCode ValidateVerb(const Command& command, Console& console);
 ExitCode CalibrateVerb(const Command& command, Console& console);
 ExitCode ProbeVerb(const Command& command, Console& console);
 
-// Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes.
+// Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes. Output that could not be
+// written is kExitWrongInput, whatever else there is to say. Names show their control characters (ConsoleBuffer).
 ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);
 
 const char* Version();
 
-// What several verbs share: loads the command's files, all mistakes of all files at once.
-PreparedRun PrepareCommand(const Command& command);
+// What several verbs share: loads the command's files, all mistakes of all files at once. `keep_steps`: as in PreparedRun.
+PreparedRun PrepareCommand(const Command& command, bool keep_steps = true);
 int JobsOf(const Command& command);
 
 }  // namespace spillway

@@ -1,12 +1,26 @@
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <iostream>
 
 #include "scenarios/command.h"
 
+// A standard stream that was closed would be the next file that is opened, and what is printed would land there. Opened
+// the wrong way round it fails as a closed one does.
+static void OccupyStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 int main(int argc, char** argv) {
-  spillway::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
-  const int status = spillway::RunCommandLine({argv + 1, argv + argc}, console);
-  std::cout.flush();
-  return status;
+  OccupyStandardStreams();
+  spillway::Console console{.out = std::cout,
+                            .err = std::cerr,
+                            .terminal = isatty(STDERR_FILENO) == 1,
+                            .out_terminal = isatty(STDOUT_FILENO) == 1,
+                            .screen = &std::cerr};
+  return spillway::RunCommandLine({argv + 1, argv + argc}, console);
 }

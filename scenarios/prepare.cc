@@ -4,50 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "model/measured_cost.h"
 #include "scenarios/changed_machine.h"
+#include "scenarios/given_plan.h"
+#include "scenarios/prepare_step.h"
 
 namespace spillway {
 
 namespace {
-
-// ---- networks
-
-bool SameImage(const Shape& a, const Shape& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
-
-std::string ImageText(const Shape& s) {
-  return s.d == 1 ? fmt::format("{}x{}", s.h, s.w) : fmt::format("{}x{}x{}", s.h, s.w, s.d);
-}
-
-// The zoo's name and what differs from the network's usual form.
-std::string ZooLabel(const NetworkChoice& choice, const Network& network) {
-  std::string label = choice.zoo;
-  const Network usual = BuildZooNetwork(choice.zoo, {.batch = 1});
-  if (!SameImage(usual.input, network.input)) label += "+" + ImageText(network.input);
-  if (choice.classes != 0 && CountParameters(usual) != CountParameters(network)) {
-    label += fmt::format("+classes={}", choice.classes);
-  }
-  return label;
-}
-
-Network BuildChoice(const NetworkChoice& choice, std::int64_t batch) {
-  if (!choice.file.empty()) return LoadNetwork(choice.file, batch);
-  return BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch));
-}
-
-std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std::string& options, std::int64_t batch) {
-  auto prepared = std::make_unique<PreparedStep>();
-  prepared->net = BuildChoice(choice, batch);
-  const Network& network = prepared->net;
-  prepared->network_base = choice.zoo.empty() ? network.name : choice.zoo;
-  prepared->network = choice.zoo.empty() ? network.name : ZooLabel(choice, network);
-  const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
-  prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
-  prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);
-  prepared->step = BuildTrainingStep(network, StepOptionsByName(options));
-  return prepared;
-}
 
 // ---- machines
 
@@ -113,25 +79,33 @@ Bytes CapacityOf(const Machine& machine, Bytes usable, Bytes cap) {
 class Preparer {
  public:
   Preparer(const Scenario& scenario, const Overrides& overrides, PreparedRun& run)
-      : scenario_(scenario), overrides_(overrides), run_(run) {}
+      : scenario_(scenario), overrides_(overrides), run_(run) {
+    if (!overrides.plan.empty()) plan_.emplace(overrides);
+  }
 
   void Prepare() {
     const std::size_t first = run_.points.size();
     for (const NetworkChoice& network : scenario_.networks) {
       for (const std::string& options : scenario_.options) AddNetwork(network, options);
     }
-    if (run_.points.size() == first) {
-      throw UserError(fmt::format("{}: no point of scenario '{}' has the network and batch of this plan",
-                                  overrides_.plan, scenario_.name));
-    }
+    if (run_.points.size() == first) RefuseEmpty();
     AddExpectations(first);
   }
 
  private:
+  [[noreturn]] void RefuseEmpty() const {
+    if (plan_) plan_->RefuseScenario(scenario_.name);
+    throw UserError(
+        fmt::format("{}: scenario '{}' has no point: all its strategies are planned on the machine that they "
+                    "would run on",
+                    scenario_.file, scenario_.name));
+  }
+
   void AddNetwork(const NetworkChoice& network, const std::string& options) {
+    const std::shared_ptr<const NetworkSource> source = SourceOf(network);
     std::vector<std::size_t> steps;
     for (const std::int64_t batch : network.batch) {
-      run_.steps.push_back(PrepareStep(network, options, batch));
+      run_.steps.push_back(PrepareStep(source, options, batch, run_.keep_steps));
       if (scenario_.options.size() > 1) run_.steps.back()->network += "+" + options;
       steps.push_back(run_.steps.size() - 1);
     }
@@ -180,7 +154,7 @@ class Preparer {
   }
 
   void AddPlanned(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
-    const std::shared_ptr<const Plan> plan = PlanFor(step);
+    const std::shared_ptr<const Plan> plan = plan_->For(run_, step, run_.machines[machine]->machine.name);
     if (plan == nullptr) return;
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.plan = plan;
@@ -200,7 +174,7 @@ class Preparer {
     row.scenario = scenario_.name;
     row.network = s.network;
     row.network_base = s.network_base;
-    row.batch = s.step.batch;
+    row.batch = s.batch;
     row.sample_elements = s.sample_elements;
     row.precision = s.precision;
     row.machine = m.label;
@@ -248,18 +222,6 @@ class Preparer {
     return it->second;
   }
 
-  // The plan of --plan, if it is for this network and batch.
-  std::shared_ptr<const Plan> PlanFor(std::size_t step) {
-    const TrainingStep& s = run_.steps[step]->step;
-    const Document document = LoadDocument(overrides_.plan);
-    const auto says = [&](const char* key, const std::string& value) {
-      const Node* node = document.root.Find(key);
-      return node == nullptr || node->scalar == value;
-    };
-    if (!says("network", s.network) || !says("batch", std::to_string(s.batch))) return nullptr;
-    return std::make_shared<const Plan>(LoadPlan(overrides_.plan, s));
-  }
-
   void AddExpectations(std::size_t first) {
     const auto selects = [&](const RowSelector& where) {
       return std::any_of(run_.points.begin() + static_cast<std::ptrdiff_t>(first), run_.points.end(),
@@ -284,6 +246,7 @@ class Preparer {
   const Scenario& scenario_;
   const Overrides& overrides_;
   PreparedRun& run_;
+  std::optional<GivenPlan> plan_;
   std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool>, std::size_t> machine_index_;
   Bytes workspace_ = 0;  // of the points being added
   bool workspace_said_ = false;

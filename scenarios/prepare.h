@@ -23,12 +23,20 @@ struct Overrides {
   std::vector<std::int64_t> batch{};
   std::string memory{};  // with its unit
   std::string runtime{};
-  std::string plan{};  // path: this plan in place of the strategies
+  std::string plan{};                // path: this plan in place of the strategies
+  bool plan_on_any_machine = false;  // whatever the plan says that it was made for
   bool Any() const;
 };
 
 // Throws UserError for names and values that do not exist. Expectations that no longer apply are dropped later.
 void ApplyOverrides(const Overrides& overrides, Scenario& scenario);
+
+// What networks of all batches are built from; a file is read once.
+struct NetworkSource {
+  NetworkChoice choice;                      // without its batches
+  std::shared_ptr<const Document> document;  // of a file, else nullptr
+  std::string label;
+};
 
 // One network at one batch, unrolled.
 struct PreparedStep {
@@ -36,8 +44,12 @@ struct PreparedStep {
   std::string network_base;  // name in the zoo or in the file
   std::string precision;
   std::int64_t sample_elements = 0;
-  Network net;
-  TrainingStep step;  // of `net`
+  std::int64_t batch = 0;
+  std::shared_ptr<const NetworkSource> source;
+  std::string options;       // how it is unrolled
+  std::uint64_t digest = 0;  // of `step`
+  Network net;               // empty where steps are not kept, see PreparedRun
+  TrainingStep step;         // of `net`, likewise
 };
 
 // A machine with what the scenario changes about it. Costs refer to the machine, so it does not move.
@@ -68,6 +80,9 @@ struct Point {
 };
 
 struct PreparedRun {
+  // Whether `steps` hold networks and steps. They are a fifth to two megabytes each: with thousands of batches they are
+  // better built again, by StepOf, when a point needs them. Set before Prepare.
+  bool keep_steps = true;
   std::vector<std::unique_ptr<PreparedStep>> steps;
   std::vector<std::unique_ptr<PreparedMachine>> machines;
   std::vector<Point>
@@ -76,9 +91,14 @@ struct PreparedRun {
   std::set<std::string> names;  // ResultRow::point of all points
 };
 
-// Appends the scenario's points. Throws UserError: a network or plan that cannot be built, an expectation that
-// selects no point (unless `overrides` left its points out).
+// Appends the scenario's points; of --plan those with the plan's network, batch and machine. Throws UserError: a network
+// or plan that cannot be built, no point for a plan, an expectation that selects no point (unless `overrides` left its
+// points out).
 void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run);
+
+// The step with network and ops: that of the run where it keeps them, else built for who asks. May be called by several
+// threads. REQUIRES: `run` outlives it.
+std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index);
 
 // Letters, digits, '.', '_' and '-'; everything else becomes '-'.
 std::string FileName(const std::string& text);

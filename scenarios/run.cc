@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "reports/cost_source.h"
+#include "scenarios/step_cache.h"
 #include "sim/margin.h"
 #include "sim/uncertainty.h"
 
@@ -19,9 +20,14 @@ namespace spillway {
 
 namespace {
 
-Problem ProblemOf(const PreparedRun& run, const Point& point, std::size_t machine, Bytes capacity) {
+// Steps kept beyond one for each worker, and results that may wait for one before them: a search may take as long as
+// hundreds of other points.
+constexpr std::size_t kMoreSteps = 8, kMostAhead = 64;
+
+Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep& step, std::size_t machine,
+                  Bytes capacity) {
   Problem problem;
-  problem.step = &run.steps[point.step]->step;
+  problem.step = &step;
   problem.costs = run.machines[machine]->costs.get();
   problem.capacity = capacity;
   problem.use_runtime = point.use_runtime;
@@ -29,9 +35,10 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, std::size_t machin
   return problem;
 }
 
-Planned PlanOf(const PreparedRun& run, const Point& point, PlanMemo& plans) {
+Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
   if (point.strategy != nullptr) {
-    return PlanWithMargin(*point.strategy, ProblemOf(run, point, point.planned_on, point.planned_capacity), &plans);
+    const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
+    return PlanWithMargin(*point.strategy, problem, &at.plans);
   }
   Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
   if (point.use_runtime) planned.plan.runtime = point.runtime;
@@ -80,16 +87,16 @@ void FillFigures(const Evaluation& e, ResultRow& row) {
   row.memory_by_class = NamedClasses(e.memory_by_class);
 }
 
-void Compute(const PreparedRun& run, const Point& point, PlanMemo& plans, PointResult& result) {
+void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, PointResult& result) {
   ResultRow& row = result.row;
-  Planned planned = PlanOf(run, point, plans);
+  Planned planned = PlanOf(run, point, at);
   if (!planned.feasible) {
     row.reason = planned.reason;
     return;
   }
   row.runtime = RuntimeName(planned.plan.runtime);
   row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
-  const Problem problem = ProblemOf(run, point, point.machine, row.memory_limit);
+  const Problem problem = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
   Evaluation evaluation = Evaluate(planned.plan, problem);
   row.feasible = evaluation.feasible;
   row.reason = evaluation.reason;
@@ -107,31 +114,59 @@ void Compute(const PreparedRun& run, const Point& point, PlanMemo& plans, PointR
   result.evaluation = std::move(evaluation);
 }
 
-PointResult RunOne(const PreparedRun& run, const Point& point, PlanMemo& plans) {
+PointResult RunOne(const PreparedRun& run, const Point& point, StepCache& steps) {
   const auto start = std::chrono::steady_clock::now();
+  const std::shared_ptr<StepCache::Entry> at = steps.Get(point.step);
   PointResult result;
   result.row = point.row;
-  Compute(run, point, plans, result);
+  result.step = at->step;
+  Compute(run, point, *at, result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
+// Counts the points that still need a machine.
+class MachineUses {
+ public:
+  MachineUses(const PreparedRun& run, std::size_t first) : run_(run), left_(run.machines.size()) {
+    for (std::size_t i = first; i < run.points.size(); ++i) {
+      for (const std::size_t machine : {run.points[i].machine, run.points[i].planned_on}) ++left_[machine];
+    }
+  }
+  void Done(const Point& point) {
+    for (const std::size_t machine : {point.machine, point.planned_on}) {
+      if (--left_[machine] == 0 && !run_.keep_steps) run_.machines[machine]->costs->Forget();
+    }
+  }
+
+ private:
+  const PreparedRun& run_;
+  std::vector<std::size_t> left_;
+};
+
 // Workers take points in order; the calling thread hands results over in order.
 class Runner {
  public:
-  Runner(const PreparedRun& run, const std::function<void(const Point&, PointResult&)>& sink)
-      : run_(run), sink_(sink), slots_(run.points.size()) {}
+  Runner(const PreparedRun& run, int jobs, std::size_t first,
+         const std::function<void(const Point&, PointResult&)>& sink)
+      : run_(run),
+        jobs_(static_cast<std::size_t>(jobs)),
+        sink_(sink),
+        steps_(run, jobs_ + kMoreSteps),
+        machines_(run, first),
+        next_(first),
+        taken_(first) {}
 
-  void Run(int jobs) {
+  void Run() {
     std::vector<std::jthread> workers;
     try {
-      for (int i = 0; i < jobs; ++i) workers.emplace_back([this] { Work(); });
-      for (std::size_t i = 0; i < slots_.size(); ++i) {
+      for (std::size_t i = 0; i < jobs_; ++i) workers.emplace_back([this] { Work(); });
+      for (std::size_t i = taken_; i < run_.points.size(); ++i) {
         PointResult result = Take(i);
         sink_(run_.points[i], result);
       }
     } catch (...) {
-      next_ = slots_.size();  // let the workers end
+      Stop();
       throw;
     }
   }
@@ -142,15 +177,29 @@ class Runner {
     std::exception_ptr error;
   };
 
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    next_ = run_.points.size();
+    room_.notify_all();
+  }
+
+  // The next point, once it is not too far ahead of the sink; the number of points: there is none.
+  std::size_t Next() {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return next_ >= run_.points.size() || next_ < taken_ + jobs_ + kMostAhead; });
+    return next_ < run_.points.size() ? next_++ : next_;
+  }
+
   void Work() {
-    for (std::size_t i = next_++; i < slots_.size(); i = next_++) {
+    for (std::size_t i = Next(); i < run_.points.size(); i = Next()) {
       Slot slot;
       try {
-        slot.result = RunOne(run_, run_.points[i], plans_);
+        slot.result = RunOne(run_, run_.points[i], steps_);
       } catch (...) {
         slot.error = std::current_exception();
       }
       const std::lock_guard lock(mutex_);
+      machines_.Done(run_.points[i]);
       slots_[i] = std::move(slot);
       ready_.notify_one();
     }
@@ -158,20 +207,23 @@ class Runner {
 
   PointResult Take(std::size_t i) {
     std::unique_lock lock(mutex_);
-    ready_.wait(lock, [&] { return slots_[i].result || slots_[i].error; });
-    if (slots_[i].error) std::rethrow_exception(slots_[i].error);
-    PointResult result = std::move(*slots_[i].result);
-    slots_[i].result.reset();
-    return result;
+    ready_.wait(lock, [&] { return slots_.contains(i); });
+    Slot slot = std::move(slots_.extract(i).mapped());
+    taken_ = i + 1;
+    room_.notify_all();
+    if (slot.error) std::rethrow_exception(slot.error);
+    return std::move(*slot.result);
   }
 
   const PreparedRun& run_;
+  const std::size_t jobs_;
   const std::function<void(const Point&, PointResult&)>& sink_;
-  PlanMemo plans_;
-  std::vector<Slot> slots_;
-  std::atomic<std::size_t> next_{0};
-  std::mutex mutex_;
-  std::condition_variable ready_;
+  StepCache steps_;
+  std::mutex mutex_;  // of all below
+  MachineUses machines_;
+  std::map<std::size_t, Slot> slots_;  // results that wait for the sink, by point
+  std::size_t next_, taken_;
+  std::condition_variable ready_, room_;
 };
 
 bool SamePlace(const ResultRow& a, const ResultRow& b) {
@@ -181,7 +233,8 @@ bool SamePlace(const ResultRow& a, const ResultRow& b) {
 
 // Whether one op alone is too large: a plan that decides nothing fails on its working set.
 std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
-  const Problem problem = ProblemOf(run, point, point.machine, point.row.memory_limit);
+  const std::shared_ptr<const PreparedStep> prepared = StepOf(run, point.step);
+  const Problem problem = ProblemOf(run, point, prepared->step, point.machine, point.row.memory_limit);
   const Evaluation e = Evaluate(Plan{}, problem, {.verify = false, .bounds = false, .timeline = false});
   if (e.worst_op == kNoOp) return "";
   return fmt::format(": op {} alone needs {}; the smallest limit that would do is {}",
@@ -192,12 +245,13 @@ std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
 }  // namespace
 
 PointResult RunPoint(const PreparedRun& run, const Point& point) {
-  PlanMemo plans;
-  return RunOne(run, point, plans);
+  StepCache steps(run, 1);
+  return RunOne(run, point, steps);
 }
 
-void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink) {
-  Runner(run, sink).Run(std::max(1, jobs));
+void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
+               std::size_t first) {
+  Runner(run, std::max(1, jobs), first, sink).Run();
 }
 
 std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows) {

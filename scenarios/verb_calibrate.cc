@@ -116,7 +116,7 @@ class ProfileWriter : public BenchWatcher {
   // Returns the host as the profile has it.
   HostNode Write(const std::vector<std::string>& notes, int folds);
   void ClearLine() {
-    if (console_.terminal) console_.err << "\r\x1b[K" << std::flush;
+    if (console_.terminal) console_.Screen() << "\r\x1b[K" << std::flush;
   }
 
  private:
@@ -134,9 +134,9 @@ class ProfileWriter : public BenchWatcher {
 void ProfileWriter::Progress(const BenchItem& item, std::size_t done, std::size_t items) {
   if (!console_.terminal) return;
   const Nanos left = std::max<Nanos>(0, budget_ - (clock_.Now() - begin_)) / kSecond;
-  console_.err << fmt::format("\r\x1b[Kcalibrate {} {}/{}, at most {}:{:02} left", BenchGroupName(item.group), done,
-                              items, left / 60, left % 60)
-               << std::flush;
+  console_.Screen() << fmt::format("\r\x1b[Kcalibrate {} {}/{}, at most {}:{:02} left", BenchGroupName(item.group),
+                                   done, items, left / 60, left % 60)
+                    << std::flush;
 }
 
 // A long journal is resumed for one group's sake: fitting it anew after each of the others would take most of the time.

@@ -19,7 +19,7 @@ std::vector<std::string> MachineLabels(const PreparedRun& run) {
 }  // namespace
 
 ExitCode CompareVerb(const Command& command, Console& console) {
-  const PreparedRun run = PrepareCommand(command);
+  const PreparedRun run = PrepareCommand(command, false);
   const std::vector<std::string> machines = MachineLabels(run);
   if (machines.size() != 2) {
     throw UserError("compare: expected two machines, found " + std::to_string(machines.size()) +

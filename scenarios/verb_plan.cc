@@ -31,7 +31,7 @@ void MustBeOnePlace(const PreparedRun& run) {
 }  // namespace
 
 ExitCode PlanVerb(const Command& command, Console& console) {
-  const PreparedRun run = PrepareCommand(command);
+  const PreparedRun run = PrepareCommand(command, false);
   MustBeOnePlace(run);
   std::vector<ResultRow> rows;
   std::optional<PointResult> best;
@@ -44,7 +44,7 @@ ExitCode PlanVerb(const Command& command, Console& console) {
     for (const std::string& message : PointsWithoutStrategy(run, rows)) console.err << message << "\n";
     return kExitNothingFits;
   }
-  const std::string text = PlanToYaml(best->plan, run.steps[run.points.front().step]->step);
+  const std::string text = PlanToYaml(best->plan, best->step->step);
   if (command.out.empty() || command.out == "-") {
     console.out << text;
   } else {

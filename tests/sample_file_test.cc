@@ -228,7 +228,13 @@ TEST_CASE("missing columns are named together, with what was probably meant") {
   CHECK(ErrorOf("device,op,median_us\n") == "f.csv: error: no rows below the names of the columns");
   CHECK_THAT(ErrorOf("\x7f"
                      "ELF"),
-             Contains("f.csv:1:1: error: byte 0x7f is a control character"));
+             Catch::StartsWith("f.csv:1:1: error: byte 0x7f is a control character"));
+  CHECK_THAT(ErrorOf(std::string("op\0", 3)),
+             Catch::StartsWith("f.csv:1:3: error: byte 0x00 is a control character (NUL)"));
+  CHECK_THAT(ErrorOf(std::string("\xff\xfe"
+                                 "o\0p\0",
+                                 6)),
+             Catch::StartsWith("f.csv:1:1: error: this is a text in UTF-16"));
 }
 
 TEST_CASE("of many mistakes the first twenty are told and the others counted") {

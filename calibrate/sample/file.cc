@@ -195,6 +195,7 @@ void FileReader::CountRefused() {
 }
 
 void FileReader::Read() {
+  errors_.ThrowIfAny();  // what is no text is not empty
   if (rows_.empty()) errors_.Error({}, "the file is empty; the first line names the columns");
   errors_.ThrowIfAny();
   std::vector<Column> required = {Column::kOp};

@@ -1,0 +1,65 @@
+#include "reports/run_journal.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "reports/result_csv.h"
+#include "reports/result_json.h"
+#include "reports/result_table.h"
+#include "tests/result_rows.h"
+
+namespace spillway {
+namespace {
+
+std::vector<ResultRow> Rows() {
+  ResultRow drawn = FeasibleRow();
+  drawn.draws = {1, 2, std::numeric_limits<Nanos>::max()};
+  drawn.stall_host = -3;
+  drawn.scenario = "two\nlines, \"quoted\" \x1b \xe2\x82\xac";
+  return {drawn, InCoreRow(), InfeasibleRow(), ResultRow{}};
+}
+
+TEST_CASE("rows that were read again make the same reports") {
+  ResultSet before, after;
+  for (const ResultRow& row : Rows()) {
+    const std::string line = JournalLine(JournalEntry{row, 0.125, {{"plans/a.yaml", "00ff"}}});
+    CHECK(line.find('\n') == line.size() - 1);
+    const std::optional<JournalEntry> entry = ReadJournalEntry(line);
+    REQUIRE(entry);
+    CHECK(entry->seconds == 0.125);
+    CHECK(entry->files == std::vector<std::pair<std::string, std::string>>{{"plans/a.yaml", "00ff"}});
+    CHECK(entry->row.draws == row.draws);
+    CHECK(JournalLine(*entry) == line);
+    before.rows.push_back(row);
+    after.rows.push_back(entry->row);
+  }
+  CHECK(ResultCsv(after) == ResultCsv(before));
+  CHECK(ResultJson(after) == ResultJson(before));
+  CHECK(ResultTable(after) == ResultTable(before));
+}
+
+TEST_CASE("a line that is torn or lacks a field is none") {
+  const std::string line = JournalLine(JournalEntry{FeasibleRow(), 1, {}});
+  CHECK_FALSE(ReadJournalEntry(line.substr(0, line.size() / 2)));
+  CHECK_FALSE(ReadJournalEntry(""));
+  CHECK_FALSE(ReadJournalEntry("{}"));
+  const std::size_t at = line.find("\"lower_bound\":");
+  REQUIRE(at != std::string::npos);
+  std::string other = line;
+  CHECK_FALSE(ReadJournalEntry(other.replace(at, 13, "\"lower_bount\"")));
+}
+
+TEST_CASE("the head says what run it is") {
+  const JournalHead head{"0.1", "spillway run a.yaml", 20000, {{"the points", "0a"}, {"the machines", "0b"}}};
+  const std::optional<JournalHead> read = ReadJournalHead(JournalLine(head));
+  REQUIRE(read);
+  CHECK(read->version == head.version);
+  CHECK(read->command == head.command);
+  CHECK(read->points == 20000);
+  CHECK(read->digests == head.digests);
+  CHECK_FALSE(ReadJournalHead(JournalLine(JournalEntry{FeasibleRow(), 1, {}})));
+  CHECK_FALSE(ReadJournalHead("{\"spillway_run\":2,\"version\":\"\",\"command\":\"\",\"points\":1,\"digests\":[]}"));
+}
+
+}  // namespace
+}  // namespace spillway
