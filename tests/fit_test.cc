@@ -101,6 +101,18 @@ TEST_CASE("what the harness adds is kept out of the kernel") {
   CHECK(MedianError(fit, samples) < 0.05);
 }
 
+TEST_CASE("a harness whose samples are all long is taken to hide no more than a launch takes") {
+  std::vector<Sample> samples;
+  for (const Sample& layer : Layers()) {
+    samples.push_back(toy::WithAlgorithm(layer, "implicit_gemm"));
+    samples.back().harness = "events";
+    samples.back().microseconds = 50 + Steady(layer, 0.7, 3000) / 1000;
+  }
+  const FitResult fit = Fit(samples, Options());
+  REQUIRE(fit.floors.size() == 1);
+  CHECK(fit.floors[0].first_ns < 15000);  // a shorter product, which nobody sampled, is not told to take 20 us
+}
+
 TEST_CASE("a harness shows its own time plus the longer of kernel and what it hides") {
   CHECK(std::exp(Observe(std::log(100.0), {0, 0}).log_time) == Approx(100));
   CHECK(std::exp(Observe(std::log(1000.0), {50, 10}).log_time) == Approx(1050));
@@ -170,6 +182,15 @@ TEST_CASE("two fits of the same samples are the same") {
   const FitResult a = Fit(samples, Options()), b = Fit(samples, Options());
   CHECK(a.models == b.models);
   CHECK(a.held_out == b.held_out);
+}
+
+TEST_CASE("the largest source does not drown the others' errors") {
+  // 900 samples of one source within 1 %, 30 of another off by 30 % either way, each source a stack.
+  std::vector<ErrorSample> samples;
+  for (int i = 0; i < 900; ++i) samples.push_back({i % 2 == 0 ? 0.01 : -0.01, 1, 0, 0, 0});
+  for (int i = 0; i < 30; ++i) samples.push_back({i % 2 == 0 ? 0.3 : -0.3, 1, 1, 0, 1});
+  // Half of what counts is off by 0.3, and so is the 80th percentile: 0.3 / 1.2816.
+  CHECK(EstimateError(samples).own == Approx(0.234).epsilon(0.02));
 }
 
 TEST_CASE("errors shared by a stack are told from those of single samples") {
