@@ -31,29 +31,31 @@ class Drawer {
  public:
   Drawer(const Program& program, const CostModel& costs) : program_(program), durations_(Durations(program, costs)) {
     const Device& device = costs.machine().devices[0];
-    const double stack = device.stack_error;
+    const double stack = device.stack_error, host = costs.machine().LinkOf(0).host_error;
+    host_ = Hasher().Add("host").Add(costs.machine().name).Value();
     stack_ = Hasher().Add("stack").Add(device.models_from.empty() ? costs.machine().name : device.models_from).Value();
     for (const Launch& launch : program.launches) {
       kernels_.push_back(ErrorsOf(costs.Kernel(launch), stack, HashOfWork(launch)));
     }
     for (const Copy& copy : program.copies) {
       const Cost cost = costs.Copy(copy.bytes, copy.direction, 0, copy.rows);
-      copies_.push_back(ErrorsOf(cost, 0, static_cast<std::uint64_t>(copy.bytes)));
+      copies_.push_back(ErrorsOf(cost, host, static_cast<std::uint64_t>(copy.bytes)));
     }
   }
 
   const std::vector<Nanos>& Draw(std::uint64_t seed) {
-    Factors(kernels_, seed, kernel_factor_);
-    Factors(copies_, seed, copy_factor_);
+    Factors(kernels_, stack_, seed, kernel_factor_);
+    Factors(copies_, host_, seed, copy_factor_);
     drawn_.resize(durations_.size());
     for (std::size_t i = 0; i < durations_.size(); ++i) drawn_[i] = Scaled(durations_[i], FactorOf(program_.code[i]));
     return drawn_;
   }
 
  private:
-  void Factors(const std::vector<Errors>& errors, std::uint64_t seed, std::vector<double>& factors) const {
+  static void Factors(const std::vector<Errors>& errors, std::uint64_t common, std::uint64_t seed,
+                      std::vector<double>& factors) {
     factors.clear();
-    const double stack = NormalDeviate(Hasher(seed).Add(stack_).Value());
+    const double stack = NormalDeviate(Hasher(seed).Add(common).Value());
     for (const Errors& e : errors) {
       const double shared = e.shared > 0 ? NormalDeviate(Hasher(seed).Add("model").Add(e.group).Value()) : 0;
       const double own = e.own > 0 ? NormalDeviate(Hasher(seed).Add("own").Add(e.identity).Value()) : 0;
@@ -72,6 +74,7 @@ class Drawer {
 
   const Program& program_;
   std::uint64_t stack_ = 0;  // machines that share their models share their stack
+  std::uint64_t host_ = 0;
   std::vector<Nanos> durations_, drawn_;
   std::vector<Errors> kernels_, copies_;             // by launch, by copy
   std::vector<double> kernel_factor_, copy_factor_;  // the same, of the present draw
