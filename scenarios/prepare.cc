@@ -45,7 +45,9 @@ std::unique_ptr<PreparedStep> PrepareStep(const NetworkChoice& choice, const std
   const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
   prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
   prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);
-  prepared->step = BuildTrainingStep(network, StepOptionsByName(options));
+  const StepOptions& step_options = StepOptionsByName(options);
+  prepared->framework_time = step_options.framework_time;
+  prepared->step = BuildTrainingStep(network, step_options);
   return prepared;
 }
 
@@ -189,6 +191,7 @@ class Preparer {
     point.use_runtime = !runtime.name.empty();
     point.runtime = runtime.runtime;
     const PreparedStep& s = *run_.steps[step];
+    if (runtime.framework_of_options) point.runtime.framework_time = s.framework_time;
     const PreparedMachine& m = *run_.machines[machine];
     ResultRow& row = point.row;
     row.scenario = scenario_.name;

@@ -36,6 +36,7 @@ struct PreparedStep {
   std::string network_base;  // name in the zoo or in the file
   std::string precision;
   std::int64_t sample_elements = 0;
+  Nanos framework_time = 0;  // StepOptions::framework_time
   Network net;
   TrainingStep step;  // of `net`
 };
