@@ -193,6 +193,30 @@ TEST_CASE("the largest source does not drown the others' errors") {
   CHECK(EstimateError(samples).own == Approx(0.234).epsilon(0.02));
 }
 
+TEST_CASE("a source is left out whole where others have more, and its errors are those of a stack not seen") {
+  std::vector<Sample> samples;
+  const std::vector<Sample> layers = Layers();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    for (const bool small : {false, true}) {
+      if (small && i / 3 % 3 != 0) continue;  // three batches of a layer; of every third layer
+      samples.push_back(toy::WithAlgorithm(layers[i], "implicit_gemm"));
+      samples.back().network.clear();
+      samples.back().harness = small ? "small" : "large";
+      samples.back().microseconds = Steady(layers[i], small ? 0.4 : 0.6, 3000) / 1000;
+    }
+  }
+  const FitResult fit = Fit(samples, Options());
+  REQUIRE(fit.outside.size() >= 12);
+  double sum = 0;
+  for (const HeldOut& h : fit.outside) {
+    const Sample& sample = samples[static_cast<std::size_t>(h.sample)];
+    CHECK(sample.harness == "small");
+    sum += std::log(sample.microseconds / h.predicted_us);
+  }
+  CHECK(sum / static_cast<double>(fit.outside.size()) == Approx(std::log(1.5)).margin(0.1));
+  CHECK(ModelNamed(fit, "steady").shared_error > 0.12);
+}
+
 TEST_CASE("errors shared by a stack are told from those of single samples") {
   // Stack 0 is off by +0.3, stack 1 by -0.3, each sample by +-0.1 around that.
   std::vector<ErrorSample> samples;
