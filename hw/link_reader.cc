@@ -133,6 +133,7 @@ Link LinkReader::Read(const Node& node, const Machine& machine) {
                                             [&](const Node& item) { return ReadOtherMemory(item, owner); });
   if (others != nullptr) CheckKinds(*others, link.other_memory);
   if (const Node* duplex = reader.Required("duplex")) ReadDuplex(*duplex, owner, link);
+  link.host_error = reader.NumberOr("host_error", UsualHostError(link), 0, kMostError);
   reader.Finish();
   return link;
 }

@@ -72,4 +72,10 @@ const Link& Machine::LinkOf(int device) const {
   return links.front();
 }
 
+double UsualHostError(const Link& link) {
+  const bool measured =
+      link.curves[0].source.kind == Source::Kind::kMeasured && link.curves[1].source.kind == Source::Kind::kMeasured;
+  return measured ? 0 : kOtherHostError;
+}
+
 }  // namespace spillway

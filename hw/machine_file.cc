@@ -37,6 +37,7 @@
 //                                                  host_to_device (r), device_to_host (r)}: the same for memory that is
 //                                                  not pinned; each kind at most once
 //     duplex (r)      {factor (r) [0.5..1], source (r)}
+//     host_error      = 0 where both curves are measured, else 0.08 [0..10]
 //
 //   source         one of {measured: text}, {published: text}, {assumed: text}
 //

@@ -109,6 +109,7 @@ void PrintLink(std::string& out, const Machine& machine, const Link& link) {
     PrintCurves(out, "        ", memory.curves);
   }
   Print(out, "    duplex:\n      factor: {}\n      source: {}\n", link.duplex_factor, SourceText(link.duplex_source));
+  Print(out, "    host_error: {}\n", link.host_error);
 }
 
 }  // namespace

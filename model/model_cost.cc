@@ -11,7 +11,8 @@ namespace {
 constexpr double kErrorPerFactorBeyond = 0.05;
 // Least error of a model used for other number formats than it was fitted to.
 constexpr double kOtherFormatError = 0.5;
-// Grouped and 3-D convolutions: the forms' arithmetic, but no measurement of either was found.
+// Grouped and 3-D convolutions: the forms' arithmetic (for groups also what conv_launch.h assumes of kernels without
+// tiles), but no measurement of either was found.
 constexpr double kUnmeasuredError = 0.6;
 constexpr double kLongest = 1e15;  // ns, eleven days: what a profile's parameters may say at most
 // L2 of a device whose profile does not say: of the smallest chips modelled.

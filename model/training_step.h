@@ -110,6 +110,10 @@ struct StepOptions {
   // Most scratch that the framework grants one convolution. Chainer 3 (cuda.get_max_workspace_size) and Caffe: 8 MiB.
   Bytes workspace_limit = 8 * kMiB;
   bool inference = false;
+  // Host time that the framework spends on every op, beside the driver's launch. Nothing takes it unless it is asked
+  // for (`framework: of-options` of a scenario's runtime): the systems modelled are said to hide it, and so it is told
+  // apart.
+  Nanos framework_time = 0;
 };
 const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch"
 const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name

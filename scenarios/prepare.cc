@@ -169,6 +169,7 @@ class Preparer {
     point.use_runtime = !runtime.name.empty();
     point.runtime = runtime.runtime;
     const PreparedStep& s = *run_.steps[step];
+    if (runtime.framework_of_options) point.runtime.framework_time = s.framework_time;
     const PreparedMachine& m = *run_.machines[machine];
     ResultRow& row = point.row;
     row.scenario = scenario_.name;

@@ -45,6 +45,7 @@ struct PreparedStep {
   std::string precision;
   std::int64_t sample_elements = 0;
   std::int64_t batch = 0;
+  Nanos framework_time = 0;  // StepOptions::framework_time
   std::shared_ptr<const NetworkSource> source;
   std::string options;       // how it is unrolled
   std::uint64_t digest = 0;  // of `step`

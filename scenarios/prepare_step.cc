@@ -82,6 +82,7 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
   prepared->batch = batch;
   prepared->source = source;
   prepared->options = options;
+  prepared->framework_time = StepOptionsByName(options).framework_time;
   Build(*prepared);
   const Network& network = prepared->net;
   prepared->network_base = source->choice.zoo.empty() ? network.name : source->choice.zoo;

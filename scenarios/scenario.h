@@ -10,7 +10,8 @@
 //   strategies: [in-core, pooch, {strategy: pooch, planned_on: v100-power9-nvlink2}]
 //   options: chainer             how the framework unrolls a step (plain, chainer, torch); default plain
 //   runtime: arena               every strategy on this runtime instead of the modelled system's own; or one built from
-//                                another: {name: one-stream, from: arena, copy_streams: 1}
+//                                another: {name: one-stream, from: arena, copy_streams: 1}; with framework: of-options
+//                                its framework_time is what is known of the framework of `options`
 //   memory: 12 GiB               cap below the machine's usable memory
 //   usable_memory: [14 GB, 17 GB]  another device: in place of the machine's usable memory
 //   link: [8 GB/s, 16 GB/s]      another link: this rate in both directions, the profile's latency
@@ -68,6 +69,7 @@ struct StrategyChoice {
 struct RuntimeChoice {
   std::string name;  // "" = the strategy's own
   Runtime runtime;
+  bool framework_of_options = false;  // its framework_time is that of the step's options (StepOptions)
 };
 
 // Another machine's balance of computing and copying on this one.

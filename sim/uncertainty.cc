@@ -20,7 +20,7 @@ constexpr double kSureOrder = 0.9;
 constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
-// What one launch or copy may err by, with the keys of its deviates.
+// What one launch or copy may err by, with the keys of its deviates. Stack: a host's, of copies.
 struct Errors {
   double stack = 0, shared = 0, own = 0;
   std::uint64_t stack_key = 0, shared_key = 0, own_key = 0;
@@ -51,6 +51,14 @@ std::uint64_t StackOf(const Device& device) {
   return hash.Add(BitsOf(device.peak_flops)).Add(BitsOf(device.memory_bandwidth)).Value();
 }
 
+std::uint64_t HostOf(const Link& link) {
+  Hasher hash;
+  for (const TransferCurve& curve : link.curves) {
+    for (const TransferCurve::Point& point : curve.points) hash.Add(static_cast<std::uint64_t>(point.time));
+  }
+  return hash.Value();
+}
+
 // The errors of everything in a Program that takes time.
 struct ProgramErrors {
   std::vector<Errors> kernels, copies;  // by launch, by copy
@@ -58,21 +66,23 @@ struct ProgramErrors {
   ProgramErrors(const Program& program, const CostModel& costs, std::uint64_t seed) {
     const Device& device = costs.machine().devices[0];
     const std::uint64_t stack = Hasher(seed).Add("stack").Add(StackOf(device)).Value();
-    const auto of = [&](const Cost& cost, double stack_error, std::uint64_t identity) {
+    const Link& link = costs.machine().LinkOf(0);
+    const std::uint64_t host = Hasher(seed).Add("host").Add(HostOf(link)).Value();
+    const auto of = [&](const Cost& cost, double all, std::uint64_t key_of_all, std::uint64_t identity) {
       const double own = std::sqrt(std::max(0.0, cost.error * cost.error - cost.shared_error * cost.shared_error));
-      return Errors{.stack = stack_error,
+      return Errors{.stack = all,
                     .shared = cost.shared_error,
                     .own = own,
-                    .stack_key = stack,
+                    .stack_key = key_of_all,
                     .shared_key = Hasher(seed).Add("model").Add(cost.group).Value(),
                     .own_key = Hasher(seed).Add("own").Add(identity).Value()};
     };
     for (const Launch& launch : program.launches) {
-      kernels.push_back(of(costs.Kernel(launch), device.stack_error, HashOfWork(launch)));
+      kernels.push_back(of(costs.Kernel(launch), device.stack_error, stack, HashOfWork(launch)));
     }
     for (const Copy& copy : program.copies) {
       const Cost cost = costs.Copy(copy.bytes, copy.direction, 0, copy.rows);
-      copies.push_back(of(cost, 0, static_cast<std::uint64_t>(copy.bytes)));
+      copies.push_back(of(cost, link.host_error, host, static_cast<std::uint64_t>(copy.bytes)));
     }
   }
 

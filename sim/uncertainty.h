@@ -2,7 +2,8 @@
 //
 // A draw multiplies every duration by exp of a normal deviate, made up of three parts:
 //   stack   one for all kernels of a device: driver, clocks, library version   (Device::stack_error); another one for
-//           devices whose models, or figures where there are none, differ
+//           devices whose models, or figures where there are none, differ; and one for all copies of a link, where its
+//           curves are of another host                                         (Link::host_error)
 //   model   one for all answers of the same model, law or curve                (Cost::shared_error)
 //   own     one for each launch, by what it computes                           (rest of Cost::error)
 // Errors that are shared do not average out: 348 independent ones of 15 % make 1.2 % of a step, shared ones 15 %.

@@ -136,4 +136,11 @@ TEST_CASE("what stacks differ by is an error of models on a stack not seen, not 
   CHECK(ModelNamed(two, "steady").own_error == Approx(ModelNamed(one, "steady").own_error).margin(0.02));
 }
 
+TEST_CASE("before any data a library may compute convolutions faster, but not move their bytes faster") {
+  CHECK(StackSpread(OpKind::kLinear, MathMode::kFp32) == StackRate{0.25, 0.25, 0.25});
+  CHECK(StackSpread(OpKind::kConvolution, MathMode::kFp32) == StackRate{0.1, 0.05, 0.1});
+  CHECK(StackSpread(OpKind::kLinear, MathMode::kFp16) == StackRate{1, 1, 1});
+  CHECK(StackSpread(OpKind::kRelu, MathMode::kFp32) == StackRate{0.05, 0.05, 0.05});
+}
+
 TEST_CASE("one stack alone has no rates") { CHECK(Fit(BestOfBoth(), Options()).stacks.empty()); }

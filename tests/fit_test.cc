@@ -101,6 +101,18 @@ TEST_CASE("what the harness adds is kept out of the kernel") {
   CHECK(MedianError(fit, samples) < 0.05);
 }
 
+TEST_CASE("a harness whose samples are all long is taken to hide no more than a launch takes") {
+  std::vector<Sample> samples;
+  for (const Sample& layer : Layers()) {
+    samples.push_back(toy::WithAlgorithm(layer, "implicit_gemm"));
+    samples.back().harness = "events";
+    samples.back().microseconds = 50 + Steady(layer, 0.7, 3000) / 1000;
+  }
+  const FitResult fit = Fit(samples, Options());
+  REQUIRE(fit.floors.size() == 1);
+  CHECK(fit.floors[0].first_ns < 15000);  // a shorter product, which nobody sampled, is not told to take 20 us
+}
+
 TEST_CASE("a harness shows its own time plus the longer of kernel and what it hides") {
   CHECK(std::exp(Observe(std::log(100.0), {0, 0}).log_time) == Approx(100));
   CHECK(std::exp(Observe(std::log(1000.0), {50, 10}).log_time) == Approx(1050));
@@ -170,6 +182,39 @@ TEST_CASE("two fits of the same samples are the same") {
   const FitResult a = Fit(samples, Options()), b = Fit(samples, Options());
   CHECK(a.models == b.models);
   CHECK(a.held_out == b.held_out);
+}
+
+TEST_CASE("the largest source does not drown the others' errors") {
+  // 900 samples of one source within 1 %, 30 of another off by 30 % either way, each source a stack.
+  std::vector<ErrorSample> samples;
+  for (int i = 0; i < 900; ++i) samples.push_back({i % 2 == 0 ? 0.01 : -0.01, 1, 0, 0, 0});
+  for (int i = 0; i < 30; ++i) samples.push_back({i % 2 == 0 ? 0.3 : -0.3, 1, 1, 0, 1});
+  // Half of what counts is off by 0.3, and so is the 80th percentile: 0.3 / 1.2816.
+  CHECK(EstimateError(samples).own == Approx(0.234).epsilon(0.02));
+}
+
+TEST_CASE("a source is left out whole where others have more, and its errors are those of a stack not seen") {
+  std::vector<Sample> samples;
+  const std::vector<Sample> layers = Layers();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    for (const bool small : {false, true}) {
+      if (small && i / 3 % 3 != 0) continue;  // three batches of a layer; of every third layer
+      samples.push_back(toy::WithAlgorithm(layers[i], "implicit_gemm"));
+      samples.back().network.clear();
+      samples.back().harness = small ? "small" : "large";
+      samples.back().microseconds = Steady(layers[i], small ? 0.4 : 0.6, 3000) / 1000;
+    }
+  }
+  const FitResult fit = Fit(samples, Options());
+  REQUIRE(fit.outside.size() >= 12);
+  double sum = 0;
+  for (const HeldOut& h : fit.outside) {
+    const Sample& sample = samples[static_cast<std::size_t>(h.sample)];
+    CHECK(sample.harness == "small");
+    sum += std::log(sample.microseconds / h.predicted_us);
+  }
+  CHECK(sum / static_cast<double>(fit.outside.size()) == Approx(std::log(1.5)).margin(0.1));
+  CHECK(ModelNamed(fit, "steady").shared_error > 0.12);
 }
 
 TEST_CASE("errors shared by a stack are told from those of single samples") {

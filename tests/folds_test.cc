@@ -87,6 +87,24 @@ TEST_CASE("a layer that two networks share is not trained on when one is left ou
   for (const Split& split : ExtrapolationSplits(items)) CHECK(split.kind != "network");
 }
 
+TEST_CASE("whole networks and sources are left out, sources only where the others have as much") {
+  std::vector<FoldItem> items = Items();
+  for (FoldItem& item : items) {
+    item.source = item.key < items[30].key ? "small" : "large";
+    item.network.clear();
+  }
+  std::size_t small = 0;
+  for (const FoldItem& item : items) small += item.source == "small" ? 1 : 0;
+  REQUIRE(small >= 12);
+  REQUIRE(small < 40);
+  const std::vector<Split> splits = OutsideSplits(items);
+  REQUIRE(splits.size() == 1);
+  CHECK(splits[0].left_out == "source small");
+  CHECK(splits[0].test.size() == small);
+  CHECK(splits[0].train.size() == 80 - small);
+  for (const int i : splits[0].train) CHECK(items[static_cast<std::size_t>(i)].source == "large");
+}
+
 TEST_CASE("too few items give no extrapolation") {
   const std::vector<FoldItem> items = Items();
   CHECK(ExtrapolationSplits(std::span(items).first(10)).empty());

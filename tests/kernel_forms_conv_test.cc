@@ -145,6 +145,46 @@ TEST_CASE("Implicit GEMM without workspace, by hand") {
         Approx(4 * (16 * 72 * 64 / 0.25 + 16 * 8 * 256 + 16 * 64 * 256 + 72 * 64)).epsilon(1e-9));
 }
 
+TEST_CASE("Backward filter of one input channel takes the smallest tile") {
+  const KernelForm form = ImplicitGemmForm();
+  const std::vector<double> p = Plain(form, {{"quarter", 0.5}, {"chunk", 1e5}});
+  // 9 x 16 results of 16 images: 16 blocks of 32 x 32 at a quarter of the rate, four on every multiprocessor. In tiles
+  // of 128 x 32, at half of it, they would take twice the time.
+  CHECK(form.time(Conv(16, 1, 16, 16, 3, 1, Pass::kBackwardFilter), kArithmetic, p) ==
+        Approx(4 * (2 * 32 * 32 * 256 / (0.25 * 20))));
+  // Forward has no such kernel: 4096 positions in 32 blocks of 128 x 32, depth 9 walked as 16.
+  CHECK(form.time(Conv(16, 1, 16, 16, 3), kArithmetic, p) == Approx(8 * (2 * 128 * 32 * 16 / (0.5 * 20))));
+}
+
+TEST_CASE("Backward filter of large planes waits for address translation") {
+  const KernelForm form = ImplicitPrecompGemmForm();
+  const std::vector<double> p = Plain(form, {});
+  // 576 x 64 results in nine blocks of 64 x 64, split among 448 rows. A block of 128 x 64 reads 128 / 9 planes of the
+  // input and 64 of the output, 448 x 448 x 4 bytes = 0.765625 MiB each: 59.9 MiB beside a reach of 48.
+  const double span = (128.0 / 9 + 64) * 0.765625, beyond = span / (span + 48);
+  CHECK(form.time(Conv(1, 64, 448, 64, 3, 1, Pass::kBackwardFilter), kArithmetic, p) ==
+        Approx(1008 * (2 * 64 * 64 * 448 / 20.0) * (1 + 3 * beyond * beyond)));
+  // The other passes read few planes at a time.
+  CHECK(form.time(Conv(1, 64, 448, 64, 3), kArithmetic, p) == Approx(392 * (2 * 128 * 64 * 576 / 20.0)));
+}
+
+TEST_CASE("Groups of few channels are computed without tiles") {
+  // Depthwise: 2 x 256 x 8 x 9 flops of sixteen instructions each at 80 per nanosecond, in every pass.
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
+    for (const KernelForm& form : {ImplicitPrecompGemmForm(), ImplicitGemmForm()}) {
+      Launch launch = Conv(1, 8, 16, 8, 3, 1, pass);
+      launch.shape.groups = 8;
+      CAPTURE(form.name, static_cast<int>(pass));
+      CHECK(form.time(launch, kArithmetic, Plain(form, {})) == Approx(2 * 256 * 8 * 9 * 16 / 80.0));
+    }
+  }
+  // By memory: both tensors and 72 weights, once.
+  Launch launch = Conv(1, 8, 16, 8, 3);
+  launch.shape.groups = 8;
+  CHECK(ImplicitPrecompGemmForm().time(launch, kMemory, Plain(ImplicitPrecompGemmForm(), {})) ==
+        Approx(4 * (2 * 8 * 256 + 72)));
+}
+
 TEST_CASE("Implicit GEMM that scatters the gradient of the input, by hand") {
   const KernelForm form = ImplicitGemmForm();
   const std::vector<double> p = Plain(form, {{"add_bandwidth", 0.25}});
@@ -299,8 +339,8 @@ TEST_CASE("On a chip of twice the rates everything but the launches takes half t
 }
 
 TEST_CASE("No layer of any size runs faster than the arithmetic it saves allows") {
-  // Parameters at the bounds that make a law fastest; large layers, so that edges and launches do not matter. 36 products
-  // for 16 outputs of 9 elements save a factor of 4, 169 for 81 of 25 save 11.98, 16 for 4 of 9 save 2.25.
+  // Parameters at the bounds that make a law fastest; large layers, so that edges and launches do not matter. 36
+  // products for 16 outputs of 9 elements save a factor of 4, 169 for 81 of 25 save 11.98, 16 for 4 of 9 save 2.25.
   const Chip chip{.peak_flops = 15700, .memory_bandwidth = 900, .multiprocessors = 80};
   const std::set<std::string> costs = {"tile_power", "prologue", "fill", "fixed", "quantisation"};
   for (const Case& c : Cases()) {

@@ -153,8 +153,9 @@ TEST_CASE("Explicit GEMM: the workspace is the matrix of patches") {
 }
 
 TEST_CASE("Explicit GEMM: the copy, then one product of the whole batch") {
-  // 2 samples of 8 x 8 positions fill one tile's 128 rows; depth 2 channels x 9. Product: 24 deep, 2 x 128 x 128 x 24 / 50
-  // = 15728.64 (16 channels fill a quarter of 128 x 64 and half of 128 x 32; at a tile power of 3 the largest is fastest).
+  // 2 samples of 8 x 8 positions fill one tile's 128 rows; depth 2 channels x 9. Product: 24 deep, 2 x 128 x 128 x 24 /
+  // 50 = 15728.64 (16 channels fill a quarter of 128 x 64 and half of 128 x 32; at a tile power of 3 the largest is
+  // fastest).
   const KernelForm form = ExplicitGemmForm();
   const Launch launch = Convolution(Pass::kForward, {2, 2, 8, 16, 3, 1, 1});
   Values values{{"efficiency", 1},   {"tile_power", 3},   {"prologue", 0},          {"fill", 0},
@@ -176,6 +177,24 @@ TEST_CASE("FFT: spectra of 16 x 9 complex numbers and more, twice, and a copy of
   // 14 with padding 1 each side still fits 16; 15 needs 32 x 17 x 8 = 4352 bytes.
   CHECK(form.workspace(Convolution(Pass::kForward, {1, 1, 14, 1, 3, 1, 1})) == 2 * 2 * 1152 + 36);
   CHECK(form.workspace(Convolution(Pass::kForward, {1, 1, 15, 1, 3, 1, 1})) == 2 * 2 * 4352 + 36);
+}
+
+TEST_CASE("FFT: an image that is no square is transformed as a square of its larger side") {
+  const KernelForm form = FftForm();
+  Launch wide = Convolution(Pass::kForward, {8, 64, 10, 64, 3, 1, 1});
+  wide.shape.in.w = wide.shape.out.w = 60;
+  // 62 points need 64 x 33 x 8 = 16896 bytes.
+  CHECK(form.workspace(wide) == 2 * (8 * 64 + 64 * 64) * 16896 + 64 * 64 * 36);
+  Launch high = wide;
+  std::swap(high.shape.in.h, high.shape.in.w);
+  std::swap(high.shape.out.h, high.shape.out.w);
+  CHECK(form.workspace(high) == form.workspace(wide));
+  CHECK(FormTime(form, high, {}, kBigChip) == FormTime(form, wide, {}, kBigChip));
+  // As much as the whole square but for the images themselves.
+  const double whole = FormTime(form, Convolution(Pass::kForward, {8, 64, 60, 64, 3, 1, 1}), {}, kBigChip);
+  CHECK(FormTime(form, wide, {}, kBigChip) > 0.8 * whole);
+  wide.shape.in.w = wide.shape.out.w = 255;
+  CHECK_FALSE(form.applies(wide));
 }
 
 TEST_CASE("FFT applies to plain windows that do not stride, up to 256 points") {
@@ -208,21 +227,25 @@ TEST_CASE("FFT: traffic, transforms and one complex product per frequency") {
   // Transforms: 2.5 x 256 x log2(256) = 5120 flops each. Products: 8 x 144 x 64 x 32 x 16 = 37748736 flops.
   const double product = std::pow(std::pow(37748736.0, 4) + std::pow(4128768.0, 4), 0.25);
   CHECK(FormTime(FftForm(), launch, values) == Approx(4128768 + 198656 + 3584 * 5120 + product));
-  // Filter: the gradient is copied first (read and write), 16 x 32 results of depth 64: rows 16 round up to 64.
-  const double filter = std::pow(std::pow(4.0 * 37748736, 4) + std::pow(4128768.0, 4), 0.25);
+  // Filter: the gradient is copied first (read and write), 16 x 32 results of depth 64: rows 16 round up to 32, in
+  // tiles of 32 x 32, whose harmonic size is three quarters of that of 64 x 32.
+  const double filter = std::pow(std::pow(2.0 * 37748736 * std::pow(4.0 / 3, 0.15), 4) + std::pow(4128768.0, 4), 0.25);
   const Launch backward = Convolution(Pass::kBackwardFilter, {64, 16, 4, 32, 1});
   CHECK(FormTime(FftForm(), backward, values) == Approx(4128768 + 198656 + 2 * 131072 + 3584 * 5120 + filter));
 }
 
 TEST_CASE("FFT: large transforms of an uneven batch cost a call per frequency") {
   const KernelForm form = FftForm();
-  const auto time = [&](std::int64_t n, std::int64_t side, double call) {
-    return FormTime(form, Convolution(Pass::kForward, {n, 64, side, 64, 3, 1, 1}), {{"call", call}}, kBigChip);
+  const auto time = [&](std::int64_t n, std::int64_t side, double call, std::int64_t c = 64, std::int64_t k = 64) {
+    return FormTime(form, Convolution(Pass::kForward, {n, c, side, k, 3, 1, 1}), {{"call", call}}, kBigChip);
   };
   // 64 x 33 frequencies of 1 ms each.
   CHECK(time(184, 56, 1e6) == Approx(2112e6).epsilon(0.02));
   CHECK(time(192, 56, 1e6) == time(192, 56, 1));
   CHECK(time(184, 28, 1e6) == time(184, 28, 1));
+  // Nothing tells of fewer channels, on either side.
+  CHECK(time(184, 56, 1e6, 32, 64) == time(184, 56, 1, 32, 64));
+  CHECK(time(184, 56, 1e6, 64, 32) == time(184, 56, 1, 64, 32));
 }
 
 TEST_CASE("FFT tiling: spectra of the filter and of two tiles of every image") {
@@ -234,6 +257,11 @@ TEST_CASE("FFT tiling: spectra of the filter and of two tiles of every image") {
   CHECK(form.workspace(Convolution(Pass::kBackwardData, {8, 64, 56, 32, 3, 1, 1})) == (2048 + 2 * 8 * 96) * 4352);
   // 1x1: rows of 32 points, 17 x 8 = 136 bytes; 56 rows of two tiles.
   CHECK(form.workspace(Convolution(Pass::kForward, {8, 64, 56, 32, 1})) == (2048 + 112 * 8 * 96) * 136);
+  // 112 rows of four tiles, two of each at a time; the same of columns.
+  CHECK(form.workspace(Convolution(Pass::kForward, {8, 64, 112, 32, 1})) == (2048 + 2 * 112 * 8 * 96) * 136);
+  Launch column = Convolution(Pass::kForward, {8, 64, 112, 32, 1});
+  column.shape.window[1] = 3, column.shape.pad[1] = 1;
+  CHECK(form.workspace(column) == (2048 + 2 * 112 * 8 * 96) * 136);
 }
 
 TEST_CASE("FFT tiling strides by two where the window has two dimensions, and has no filter pass") {

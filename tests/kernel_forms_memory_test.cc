@@ -69,12 +69,23 @@ TEST_CASE("Batch norm reduces with one block per channel, in rounds of four bloc
   // Blocks so fast that the bandwidth binds, planes that cost next to nothing.
   const Values p{{"latency", 0},      {"bandwidth_fraction", 1}, {"reduction_fraction", 0.75},
                  {"block_rate", 1e9}, {"block_latency", 7},      {"plane_cost", 1e-9}};
-  // Forward: statistics 5760 / 0.75, then x, y and four vectors of 10 words; 5 = ceil(10 / 2) blocks per multiprocessor.
+  // Forward: statistics 5760 / 0.75, then x, y and four vectors of 10 words; 5 = ceil(10 / 2) blocks per
+  // multiprocessor.
   CHECK(TimeOf(form, Square(OpKind::kBatchNorm, Pass::kForward, shape), p) ==
         Approx(5760 / 0.75 + 5 * 7 + 2 * 5760 + 4 * 40));
   // Backward: both sums read x and dy, then three tensors and five vectors.
   CHECK(TimeOf(form, Square(OpKind::kBatchNorm, Pass::kBackward, shape), p) ==
         Approx(2 * 5760 / 0.75 + 5 * 7 + 3 * 5760 + 5 * 40));
+}
+
+TEST_CASE("Batch norm backward in three dimensions is its channels' blocks alone") {
+  const KernelForm form = BatchNormForm();
+  const Values p{{"latency", 0},      {"bandwidth_fraction", 1e-3}, {"reduction_fraction", 0.75},
+                 {"block_rate", 1e9}, {"block_latency", 7},         {"plane_cost", 1e9}};
+  // 1440 elements: the sums read two tensors, the gradient moves three and five vectors of 10 words.
+  const Shape volume{.n = 4, .c = 10, .d = 2, .h = 6, .w = 3};
+  CHECK(TimeOf(form, Square(OpKind::kBatchNorm, Pass::kBackward, volume), p) ==
+        Approx((5 * 5760 + 5 * 40) / 0.75 + 5 * 7));
 }
 
 TEST_CASE("Few channels leave a chip idle in the reduction of batch norm") {

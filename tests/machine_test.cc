@@ -48,6 +48,17 @@ TEST_CASE("a profile is read") {
   REQUIRE(link.duplex_factor == 0.85);
 }
 
+TEST_CASE("copies by another host's curves have a host's error, measured ones none") {
+  CHECK(ParseMachine(kSmall, "small.yaml").links[0].host_error == kOtherHostError);
+  CHECK(ParseMachine(With("    duplex:", "    host_error: 0.02\n    duplex:"), "small.yaml").links[0].host_error ==
+        0.02);
+  Link link;
+  for (TransferCurve& curve : link.curves) curve.source.kind = Source::Kind::kMeasured;
+  CHECK(UsualHostError(link) == 0);
+  link.curves[1].source.kind = Source::Kind::kPublished;
+  CHECK(UsualHostError(link) == kOtherHostError);
+}
+
 // kSmall with this under `other_memory` of its link.
 std::string WithOtherMemory(const std::string& items) {
   return With("    duplex:", "    other_memory:\n" + items + "    duplex:");

@@ -91,6 +91,19 @@ TEST_CASE("labels say what is unusual") {
   CHECK(run.points.at(0).row.sample_elements == 3 * 224 * 224);
 }
 
+TEST_CASE("a runtime takes the framework's time of the options where it is asked to") {
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n"
+      "options: [plain, chainer, torch]\nruntime: [arena, {name: host, from: arena, framework: of-options}]\n";
+  const PreparedRun run = PrepareText(text);
+  REQUIRE(run.points.size() == 6);
+  for (const std::size_t unasked : {0, 2, 4}) CHECK(run.points[unasked].runtime.framework_time == 0);
+  CHECK(run.points[1].runtime.framework_time == 0);
+  CHECK(run.points[3].runtime.framework_time == StepOptionsByName("chainer").framework_time);
+  CHECK(run.points[5].runtime.framework_time == 26 * kMicrosecond);
+  CHECK(run.points[5].row.strategy == "in-core+host");
+}
+
 TEST_CASE("a plan made for another machine") {
   const PreparedRun run = PrepareText(
       "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: [unit, v100-x86-pcie3]\n"

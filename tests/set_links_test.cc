@@ -157,13 +157,13 @@ TEST_CASE("published curves are of another specimen, managed memory of another d
   }
   Machine machine = LoadMachine("unit");
   REQUIRE(SetFrom(fit, kPlace, &machine) == 1);
-  CHECK(machine.links[0].curves[0].error == Approx(std::hypot(0.07, 0.05)).margin(1e-3));
+  CHECK(machine.links[0].curves[0].error == Approx(std::hypot(0.07, 0.02)).margin(1e-3));
   CHECK(machine.links[0].curves[0].source.kind == Source::Kind::kPublished);
   REQUIRE(SetLinks(fit, {.curves = kPlace, .other_device = true}, &machine) == 1);
-  CHECK(machine.links[0].curves[0].error == Approx(std::hypot(0.07, 0.05)).margin(1e-3));
+  CHECK(machine.links[0].curves[0].error == Approx(std::hypot(0.07, 0.02)).margin(1e-3));
   const OtherMemory* const managed = machine.links[0].FindOtherMemory(OtherMemory::Kind::kManagedPrefetch);
   REQUIRE(managed != nullptr);
-  CHECK(managed->curves[0].error == Approx(std::hypot(0.07, 0.05, 0.15)).margin(1e-3));
+  CHECK(managed->curves[0].error == Approx(std::hypot(0.07, 0.02, 0.15)).margin(1e-3));
 }
 
 TEST_CASE("a link of fewer lanes: the rate is scaled, the latency is not, nor what the link does not limit") {

@@ -48,14 +48,32 @@ struct Case {
     return program;
   }
 
-  std::vector<Nanos> Draws(int count, int draws) const {
+  // Copies to the device, one after another.
+  Program Copies(int count) const {
+    Program program;
+    program.streams = {{0, StreamKind::kCompute}};
+    for (int i = 0; i < count; ++i) {
+      Copy copy;
+      copy.bytes = kMiB + i;
+      program.copies.push_back(copy);
+      Instruction instruction;
+      instruction.opcode = Opcode::kCopy;
+      instruction.arg = static_cast<std::uint32_t>(i);
+      program.code.push_back(instruction);
+    }
+    return program;
+  }
+
+  std::vector<Nanos> Draws(int count, int draws) const { return DrawsOf(Relus(count), draws); }
+
+  std::vector<Nanos> DrawsOf(const Program& program, int draws) const {
     const CostModel costs(machine);
     Problem problem;
     problem.step = &step;
     problem.costs = &costs;
     Evaluation evaluation;
     evaluation.feasible = true;
-    evaluation.program = Relus(count);
+    evaluation.program = program;
     return DrawStep(evaluation, plan, problem, {.draws = draws}).times;
   }
 };
@@ -84,6 +102,19 @@ TEST_CASE("errors of a stack and of a law are shared: they do not average out ov
   CHECK(Spread(Case(0.2, 0).Draws(100, 2000)) == Approx(0.2).epsilon(0.06));
   CHECK(Spread(Case(0, 0.3).Draws(100, 2000)) == Approx(0.3).epsilon(0.06));
   CHECK(Spread(Case(0.3, 0.4).Draws(100, 2000)) == Approx(0.5).epsilon(0.06));
+}
+
+TEST_CASE("copies share what another host does to them, and kernels do not feel it") {
+  Case c(0, 0);
+  c.machine.links[0].host_error = 0.1;
+  for (TransferCurve& curve : c.machine.links[0].curves) curve.error = 0;
+  CHECK(Spread(c.DrawsOf(c.Copies(20), 2000)) == Approx(0.1).epsilon(0.06));
+  CHECK(c.Draws(2, 8) == std::vector<Nanos>(8, 16008));
+  Case other = c;
+  other.machine.name = "other";
+  CHECK(other.DrawsOf(c.Copies(2), 8) == c.DrawsOf(c.Copies(2), 8));  // a name is no host
+  for (TransferCurve::Point& point : other.machine.links[0].curves[1].points) ++point.time;
+  CHECK(other.DrawsOf(c.Copies(2), 8) != c.DrawsOf(c.Copies(2), 8));  // in the other direction only: another host's
 }
 
 TEST_CASE("draws are common: the same deviates whatever the program") {

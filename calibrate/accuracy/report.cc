@@ -129,6 +129,34 @@ std::string IntervalTable(std::span<const Sample> samples, const FitResult& fit)
   return text + "\n";
 }
 
+std::string OutsideTable(std::span<const Sample> samples, const FitResult& fit, double stack_error) {
+  std::map<std::pair<std::string, std::string>, Coverage> sources;
+  for (HeldOut h : fit.outside) {
+    const Sample& sample = samples[static_cast<std::size_t>(h.sample)];
+    const double log_error = std::abs(std::log(h.predicted_us / sample.microseconds));
+    h.shared_error = std::hypot(h.shared_error, stack_error);
+    sources[{sample.harness, OperationOf(sample)}].Add(log_error, h);
+    sources[{sample.harness, "all"}].Add(log_error, h);
+    sources[{"all", "all"}].Add(log_error, h);
+  }
+  if (sources.empty()) return "";
+  std::string text = fmt::format(
+      "## Sources and networks left out\n\nThe same of samples that are predicted by fits that have seen nothing of "
+      "their "
+      "network, or of whoever measured them: what the errors are stated for. `all` holds the error of {:g} that all "
+      "kernels of a stack share, too, as for any other stack. No source is left out that has more samples than all "
+      "others, "
+      "and none of an algorithm that the others hardly know.\n\n| source | operation | samples | own, % | reach, % | "
+      "all, % "
+      "| reach, % |\n|---|---|--:|--:|--:|--:|--:|\n",
+      stack_error);
+  for (const auto& [key, c] : sources) {
+    text += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", key.first, key.second, c.samples,
+                        c.Percent(c.own), c.Percent(c.own_reach), c.Percent(c.all), c.Percent(c.all_reach));
+  }
+  return text + "\n";
+}
+
 // "v100.csv:17": files come from folders that are nobody's business.
 std::string PlaceOf(const Sample& sample, std::span<const std::string> files) {
   const auto file = static_cast<std::size_t>(sample.file);
@@ -166,7 +194,8 @@ AccuracyReport ReportAccuracy(std::span<const Sample> samples, const FitOptions&
   const std::vector<StepSummary> steps = SummariseSteps(sums, options.stack_error);
   const std::string text = "# Accuracy of the kernel models\n\n" + TargetsMarkdown(samples, fit) + ErrorTables(cells) +
                            "\n" + HitTable(samples, fit) + IntervalTable(samples, fit) +
-                           StepsMarkdown(steps, options.stack_error) + WorstTable(samples, fit, files);
+                           OutsideTable(samples, fit, options.stack_error) + StepsMarkdown(steps, options.stack_error) +
+                           WorstTable(samples, fit, files);
   return {text, CellsCsv(cells) + StepsCsv(steps)};
 }
 

@@ -132,6 +132,7 @@ void SetLink(const TransferFit& fit, const BenchFacts& facts, Machine* machine) 
   const bool measured = !fit.links.empty() && fit.links.front().duplex.samples > 0;
   link.duplex_factor = measured ? FiveDigits(std::clamp(fit.links.front().duplex.value, kLeastDuplex, 1.0)) : 1.0;
   link.duplex_source = measured ? Measured(facts, "copies beside one in the other direction") : NotYet();
+  link.host_error = UsualHostError(link);
   machine->links.push_back(std::move(link));
 }
 

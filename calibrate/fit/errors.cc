@@ -13,12 +13,26 @@ constexpr double kLeastOwn = 0.003;   // no harness repeats a time better
 constexpr double kUsualShared = 0.05;
 // What the prior counts: samples for the own error, stacks for the shared one.
 constexpr double kPriorSamples = 4, kPriorStacks = 2;
+// Samples that a source's voice does not grow beyond.
+constexpr double kMostVoice = 30;
 
 struct Stack {
   double weight = 0, squares = 0, sum = 0;  // of weights, of their squares, of weighted residuals
   double Mean() const { return sum / weight; }
   double Size() const { return weight * weight / squares; }  // as so many samples of equal weight
 };
+
+// By source: what its samples' weights are multiplied by.
+std::map<int, double> VoicesOf(std::span<const ErrorSample> samples) {
+  std::map<int, Stack> sources;
+  for (const ErrorSample& s : samples) {
+    sources[s.source].weight += s.weight;
+    sources[s.source].squares += s.weight * s.weight;
+  }
+  std::map<int, double> voices;
+  for (const auto& [source, sum] : sources) voices[source] = std::min(sum.Size(), kMostVoice) / sum.weight;
+  return voices;
+}
 
 // `unseen`: as predicted without the offsets.
 std::map<int, Stack> StacksOf(std::span<const ErrorSample> samples, bool unseen) {
@@ -76,11 +90,12 @@ ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError&
   std::vector<std::pair<double, double>> own;
   double size = 0;
   for (const auto& [number, stack] : stacks) size += stack.Size();
+  const std::map<int, double> voices = VoicesOf(samples);
   for (const ErrorSample& s : samples) {
     const Stack& stack = stacks.at(s.stack);
     const double noise = within / stack.Size();
     const double shared = between + noise > 0 ? stack.Mean() * between / (between + noise) : 0;
-    own.emplace_back(std::abs(s.residual - shared), s.weight);
+    own.emplace_back(std::abs(s.residual - shared), s.weight * voices.at(s.source));
   }
   const double spread = std::max(WeightedQuantile(std::move(own), 0.8) / kNormal80, kLeastOwn);
   const double unseen = VarianceBetween(StacksOf(samples, true), within);

@@ -23,17 +23,23 @@ std::string NameOf(const Candidate& candidate) {
   return candidate.algorithm.empty() ? candidate.form->name : candidate.algorithm;
 }
 
-void AddHeldOut(const FitGroup& group, std::span<const RowPrediction> predictions, std::span<const KernelModel> models,
-                FitResult* result) {
+HeldOut HeldOutOf(const FitGroup& group, const FitRow& row, const RowPrediction& p,
+                  std::span<const KernelModel> models) {
+  const KernelModel& model = models[static_cast<std::size_t>(CandidateOf(row, p))];
+  return {row.sample,
+          std::exp(p.log_time) / 1000,
+          std::exp(p.log_known) / 1000,
+          std::exp(p.log_time - p.offset) / 1000,
+          group.candidates[static_cast<std::size_t>(p.candidate)].algorithm,
+          model.shared_error,
+          model.own_error};
+}
+
+void AddHeldOut(const FitGroup& group, std::span<const RowPrediction> held_out, std::span<const RowPrediction> outside,
+                std::span<const KernelModel> models, FitResult* result) {
   for (std::size_t r = 0; r < group.rows.size(); ++r) {
-    const FitRow& row = group.rows[r];
-    const RowPrediction& p = predictions[r];
-    if (!p.made) continue;
-    const auto candidate = static_cast<std::size_t>(CandidateOf(row, p));
-    result->held_out.push_back({row.sample, std::exp(p.log_time) / 1000, std::exp(p.log_known) / 1000,
-                                std::exp(p.log_time - p.offset) / 1000,
-                                group.candidates[static_cast<std::size_t>(p.candidate)].algorithm,
-                                models[candidate].shared_error, models[candidate].own_error});
+    if (held_out[r].made) result->held_out.push_back(HeldOutOf(group, group.rows[r], held_out[r], models));
+    if (outside[r].outside) result->outside.push_back(HeldOutOf(group, group.rows[r], outside[r], models));
   }
 }
 
@@ -52,13 +58,17 @@ void FitOneGroup(const FitGroup& group, std::span<const Sample> samples, const F
   if (!fit.converged) {
     result->warnings.push_back(group.Name() + ": the fit stopped before it had settled");
   }
-  const std::vector<Split> splits = LayerFolds(FoldItemsOf(group, samples), options.folds);
+  const std::vector<FoldItem> items = FoldItemsOf(group, samples);
+  const std::vector<Split> splits = LayerFolds(items, options.folds);
   if (splits.size() < 2) {
     result->warnings.push_back(group.Name() + ": no cross-validation, errors are guesses");
   }
   const std::vector<RowPrediction> held_out = PredictHeldOut(group, splits);
-  const GroupModels models = ModelsOf(group, fit, held_out, samples, options);
-  AddHeldOut(group, held_out, models.models, result);
+  const bool validated = splits.size() >= 2;
+  const std::vector<RowPrediction> outside =
+      validated ? PredictOutside(group, OutsideSplits(items), held_out) : held_out;
+  const GroupModels models = ModelsOf(group, fit, held_out, outside, samples, options);
+  AddHeldOut(group, held_out, outside, models.models, result);
   for (std::size_t c = 0; c < models.models.size(); ++c) {
     if (models.known[c]) {
       result->models.push_back(models.models[c]);
@@ -84,8 +94,10 @@ FitResult Fit(std::span<const Sample> samples, const FitOptions& options) {
   const std::vector<FitGroup> groups = BuildGroups(samples, options, &result.warnings);
   for (const FitGroup& group : groups) FitOneGroup(group, samples, options, &result);
   for (KernelModel& model : CarriedAlone(groups, options)) result.models.push_back(std::move(model));
-  std::stable_sort(result.held_out.begin(), result.held_out.end(),
-                   [](const HeldOut& a, const HeldOut& b) { return a.sample < b.sample; });
+  for (std::vector<HeldOut>* rows : {&result.held_out, &result.outside}) {
+    std::stable_sort(rows->begin(), rows->end(),
+                     [](const HeldOut& a, const HeldOut& b) { return a.sample < b.sample; });
+  }
   return result;
 }
 

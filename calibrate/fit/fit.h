@@ -4,7 +4,8 @@
 // form's parameters drawn to the form's start values, or to what another device taught (`carried`). What a harness adds
 // to every call is found apart, and so is how software stacks differ (fit/stacks.h): the models are those of the stack
 // with most layers, the newer of two alike, by op, pass and math. Errors come from cross-validation: layers are
-// predicted by fits that have not seen them. Deterministic.
+// predicted by fits that have not seen them, nor, where the others suffice, anything of their network or source.
+// Deterministic.
 #ifndef SPILLWAY_CALIBRATE_FIT_FIT_H_
 #define SPILLWAY_CALIBRATE_FIT_FIT_H_
 
@@ -70,6 +71,7 @@ struct FitResult {
   std::vector<SoftwareStack>
       stacks;                     // of each op, pass and math that several took samples of, the reference among them
   std::vector<HeldOut> held_out;  // by sample; only those a model serves
+  std::vector<HeldOut> outside;   // the same of left-out networks and sources (fit/folds.h), where they could be made
   std::vector<std::string> warnings;  // what was weakened and why: one sentence each
 };
 

@@ -66,17 +66,19 @@ void AddWindowSplits(std::span<const FoldItem> items, int least, std::vector<Spl
   }
 }
 
-void AddNetworkSplits(std::span<const FoldItem> items, int least, std::vector<Split>* splits) {
-  std::set<std::string> networks;
-  for (const FoldItem& item : items) networks.insert(item.network);
-  for (const std::string& network : networks) {
-    if (network.empty()) continue;
+// One per value of `field` that is not empty: its items predicted from all others but those of its layers.
+void AddSplitsBy(std::string FoldItem::*field, const std::string& kind, std::span<const FoldItem> items, int least,
+                 std::vector<Split>* splits) {
+  std::set<std::string> values;
+  for (const FoldItem& item : items) values.insert(item.*field);
+  for (const std::string& value : values) {
+    if (value.empty()) continue;
     std::set<std::string> layers;
     for (const FoldItem& item : items) {
-      if (item.network == network) layers.insert(item.key);
+      if (item.*field == value) layers.insert(item.key);
     }
     Split split = MakeSplit(
-        "network", "network " + network, items.size(), [&](std::size_t i) { return items[i].network == network; },
+        kind, kind + " " + value, items.size(), [&](std::size_t i) { return items[i].*field == value; },
         [&](std::size_t i) { return layers.count(items[i].key) == 0; });
     if (HasBothSides(split, least)) splits->push_back(std::move(split));
   }
@@ -100,7 +102,7 @@ FoldItem FoldItemOf(const Sample& sample) {
   if (launch.kind == OpKind::kConvolution || launch.kind == OpKind::kMaxPool || launch.kind == OpKind::kAveragePool) {
     window = w[0] == 1 ? fmt::format("{}x{}", w[1], w[2]) : fmt::format("{}x{}x{}", w[0], w[1], w[2]);
   }
-  return {LayerKey(sample), static_cast<double>(launch.shape.in.n), window, sample.network};
+  return {LayerKey(sample), static_cast<double>(launch.shape.in.n), window, sample.network, sample.harness};
 }
 
 std::vector<Split> LayerFolds(std::span<const FoldItem> items, int folds) {
@@ -118,7 +120,17 @@ std::vector<Split> ExtrapolationSplits(std::span<const FoldItem> items, int leas
   std::vector<Split> splits;
   AddBatchSplit(items, least, &splits);
   AddWindowSplits(items, least, &splits);
-  AddNetworkSplits(items, least, &splits);
+  AddSplitsBy(&FoldItem::network, "network", items, least, &splits);
+  return splits;
+}
+
+std::vector<Split> OutsideSplits(std::span<const FoldItem> items, int least) {
+  std::vector<Split> splits, sources;
+  AddSplitsBy(&FoldItem::network, "network", items, least, &splits);
+  AddSplitsBy(&FoldItem::source, "source", items, least, &sources);
+  for (Split& split : sources) {
+    if (split.train.size() >= split.test.size()) splits.push_back(std::move(split));
+  }
   return splits;
 }
 

@@ -19,11 +19,12 @@ struct FoldItem {
   double batch = 0;
   std::string window;   // "3x3"; "" where there is none
   std::string network;  // "" = not known
+  std::string source;   // who measured: Sample::harness
 };
 FoldItem FoldItemOf(const Sample& sample);
 
 struct Split {
-  std::string kind;              // "layer", "batch", "window", "network"
+  std::string kind;              // "layer", "batch", "window", "network", "source"
   std::string left_out;          // "fold 3", "batch >= 64 from <= 8", "window 5x5", "network vgg16"
   std::vector<int> train, test;  // indices, ascending
 };
@@ -38,6 +39,10 @@ std::vector<Split> LayerFolds(std::span<const FoldItem> items, int folds);
 //   network  one network left out, all others and those of unknown origin trained on; layers that are in both are
 //            taken out of the training
 std::vector<Split> ExtrapolationSplits(std::span<const FoldItem> items, int least = 12);
+
+// What a network that nobody measured, timed by somebody new, is like: the networks of above left out, then whole
+// sources, where others have at least as many items, layers that are in both taken out of the training.
+std::vector<Split> OutsideSplits(std::span<const FoldItem> items, int least = 12);
 
 }  // namespace spillway
 

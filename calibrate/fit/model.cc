@@ -114,8 +114,9 @@ bool HasGroup(std::span<const FitGroup> groups, const KernelModel& model) {
 }  // namespace
 
 GroupModels ModelsOf(const FitGroup& group, const GroupFit& fit, std::span<const RowPrediction> held_out,
-                     std::span<const Sample> samples, const FitOptions& options) {
-  const ModelError pooled = EstimateError(ErrorSamples(group, held_out, -1));
+                     std::span<const RowPrediction> outside, std::span<const Sample> samples,
+                     const FitOptions& options) {
+  const ModelError pooled = EstimateError(ErrorSamples(group, outside, -1));
   GroupModels result;
   for (int c = 0; c < static_cast<int>(group.candidates.size()); ++c) {
     const Candidate& candidate = group.candidates[static_cast<std::size_t>(c)];
@@ -123,7 +124,7 @@ GroupModels ModelsOf(const FitGroup& group, const GroupFit& fit, std::span<const
     const Evidence evidence = EvidenceFor(group, fit, c, samples);
     const Learnt learnt = LearntOf(group, fit, c);
     const double left = learnt.prior_variance > 0 ? learnt.variance / learnt.prior_variance : 1;
-    const ModelError error = EstimateError(errors, pooled);
+    const ModelError error = EstimateError(ErrorSamples(group, outside, c), pooled);
     KernelModel model = BareModel(group, fit, c);
     // What is not known of the parameters is common to all launches.
     model.shared_error = std::hypot(error.shared, std::sqrt(learnt.variance));

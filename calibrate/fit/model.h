@@ -17,9 +17,11 @@ struct GroupModels {
   // prediction takes the fastest of all models, and a wild guess that is too fast would win.
   std::vector<bool> known;
 };
-// `held_out`: cross-validated, one per row; rows without one leave the errors to guesses.
+// `held_out`: cross-validated by layer, one per row; rows without one leave the errors to guesses. `outside`: the same
+// with whole networks and sources left out, which is what errors are stated for.
 GroupModels ModelsOf(const FitGroup& group, const GroupFit& fit, std::span<const RowPrediction> held_out,
-                     std::span<const Sample> samples, const FitOptions& options);
+                     std::span<const RowPrediction> outside, std::span<const Sample> samples,
+                     const FitOptions& options);
 
 // Carried models of (op, pass, math) that have no samples here at all: taken over, `assumed`, errors widened.
 std::vector<KernelModel> CarriedAlone(std::span<const FitGroup> groups, const FitOptions& options);

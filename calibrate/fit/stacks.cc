@@ -66,11 +66,11 @@ double SpecialFactor(const Launch& launch, const StackRate& rate) {
   return IsSpecial(launch) ? std::exp(-rate.special) : 1;
 }
 
-double StackSpread(OpKind kind, MathMode math) {
-  const bool convolution = kind == OpKind::kConvolution;
-  if (!convolution && kind != OpKind::kLinear) return kMemorySpread;
-  if (math != MathMode::kFp32) return kOtherMathSpread;
-  return convolution ? kConvolutionSpread : kLinearSpread;
+StackRate StackSpread(OpKind kind, MathMode math) {
+  if (!IsProduct(kind)) return {kMemorySpread, kMemorySpread, kMemorySpread};
+  if (math != MathMode::kFp32) return {kOtherMathSpread, kOtherMathSpread, kOtherMathSpread};
+  if (kind == OpKind::kLinear) return {kLinearSpread, kLinearSpread, kLinearSpread};
+  return {kConvolutionSpread, kMemorySpread, kConvolutionSpread};
 }
 
 std::string StackName(const Sample& sample) {

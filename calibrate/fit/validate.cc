@@ -4,6 +4,8 @@ namespace spillway {
 
 namespace {
 
+constexpr int kLeastSeen = 12;  // samples of an algorithm that make a fit know it
+
 // As log_time, of the kernels of the reference stack.
 double TimeOnReference(const FitGroup& group, const GroupFit& fit, FitRow row) {
   row.stack = group.reference;
@@ -43,6 +45,26 @@ std::vector<RowPrediction> PredictHeldOut(const FitGroup& group, std::span<const
   return predictions;
 }
 
+std::vector<RowPrediction> PredictOutside(const FitGroup& group, std::span<const Split> splits,
+                                          std::vector<RowPrediction> predictions) {
+  for (const Split& split : splits) {
+    std::vector<int> seen(group.candidates.size(), 0);
+    for (const int r : split.train) {
+      const FitRow& row = group.rows[static_cast<std::size_t>(r)];
+      if (row.known >= 0) ++seen[static_cast<std::size_t>(row.known)];
+    }
+    const GroupFit fit = SolveGroup(group, split.train);
+    for (const int r : split.test) {
+      const auto row = static_cast<std::size_t>(r);
+      const int known = group.rows[row].known;
+      if (known >= 0 && seen[static_cast<std::size_t>(known)] < kLeastSeen) continue;
+      predictions[row] = PredictRow(group, fit, group.rows[row]);
+      predictions[row].outside = true;
+    }
+  }
+  return predictions;
+}
+
 int CandidateOf(const FitRow& row, const RowPrediction& prediction) {
   return row.known >= 0 && !row.chosen ? row.known : prediction.candidate;
 }
@@ -53,7 +75,8 @@ std::vector<ErrorSample> ErrorSamples(const FitGroup& group, std::span<const Row
   for (std::size_t r = 0; r < group.rows.size(); ++r) {
     const FitRow& row = group.rows[r];
     if (!predictions[r].made || (candidate >= 0 && CandidateOf(row, predictions[r]) != candidate)) continue;
-    samples.push_back({row.log_time - predictions[r].log_time, row.weight, row.origin, predictions[r].offset});
+    samples.push_back(
+        {row.log_time - predictions[r].log_time, row.weight, row.origin, predictions[r].offset, row.harness});
   }
   return samples;
 }

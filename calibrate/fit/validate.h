@@ -18,6 +18,7 @@ struct RowPrediction {
   double log_known = 0;  // of the measured algorithm where known, else as above
   int candidate = -1;    // the fastest
   double offset = 0;     // of log_time: for knowing the stack
+  bool outside = false;  // by a fit that has seen nothing of the row's network, or of its source
 };
 RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRow& row);
 
@@ -26,6 +27,12 @@ std::vector<FoldItem> FoldItemsOf(const FitGroup& group, std::span<const Sample>
 
 // One prediction per row; each split's test rows by a fit of its training rows.
 std::vector<RowPrediction> PredictHeldOut(const FitGroup& group, std::span<const Split> splits);
+
+// `predictions` with those of left-out networks and sources (OutsideSplits) in place of others, where they could be
+// made: what is left must hold twelve samples of an algorithm that is known to have run, or it would be told from
+// nothing.
+std::vector<RowPrediction> PredictOutside(const FitGroup& group, std::span<const Split> splits,
+                                          std::vector<RowPrediction> predictions);
 
 // The candidate whose error the row's prediction tells of.
 int CandidateOf(const FitRow& row, const RowPrediction& prediction);

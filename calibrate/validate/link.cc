@@ -166,6 +166,7 @@ Machine WithMeasuredLink(Machine machine, const LinkCurves& measured, double sta
     link.curves = measured.curves;
     link.duplex_factor = measured.duplex_factor;
     link.duplex_source = measured.curves[0].source;
+    link.host_error = 0;
     link.other_memory.clear();
     break;
   }

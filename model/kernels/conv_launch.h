@@ -24,6 +24,12 @@ ConvLaunch ConvLaunchOf(const Launch& launch);
 // so see the same elements of the window. The classes' depths differ by an element or two; their mean is taken.
 TiledProduct BackwardDataProduct(const ConvLaunch& conv);
 
+// Nanoseconds of the library's kernels for groups (conv2d_grouped_direct_kernel and its kin for both gradients), which
+// compute every result by itself, without tiles: tensors once at `bandwidth`, a fraction of the memory's, and some
+// sixteen instructions to each multiply-add (two loads, the bounds of the padding, addresses). No sample tells how
+// many; the count is assumed, and costs by it are marked (model_cost.cc).
+double GroupedDirectTime(const ConvLaunch& conv, const Chip& chip, double bandwidth);
+
 // A convolution's forward, backward data or backward filter pass.
 bool IsConvolution(const Launch& launch);
 // Two-dimensional, square window of this size, stride 1, one group: what Winograd transforms exist for.

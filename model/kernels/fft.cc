@@ -1,14 +1,16 @@
 // Convolution by one FFT per plane, all three passes.
 //
-//   transform   padded to a power of two of at least 16 points each way, for the image with its padding
-//   workspace   spectra before and after their transposition, of the operands or of the result, whichever is more; and a
-//               copy of the filter, in the filter pass of the incoming gradient
+//   transform   a square: the larger side of the image with its padding, in a power of two of at least 16 points (the
+//               library's kernels are fft2d_r2c_16x16, 32x32, 64x64; none has two different sides)
+//   workspace   spectra before and after their transposition, of the operands or of the result, whichever is more; and
+//               a copy of the filter, in the filter pass of the incoming gradient
 //   time        fixed + planes and spectra at `bandwidth` + transforms at `transform_efficiency` + products
 //
 // Products run as one batch over all frequencies, but one call per frequency (`call` nanoseconds at least) where the
-// transform has 64 x 64 points or more, the depth is that of a hidden layer and the batch is not made of whole blocks of
-// 64: then a small product costs its launch. Inferred from times that are the number of frequencies times 6 to 7
-// microseconds, whatever the channels.
+// transform has 64 x 64 points or more, both sides have 64 channels and the batch is not made of whole blocks of 64:
+// then a small product costs its launch. Inferred from times that are the number of frequencies times 6 to 7
+// microseconds, whatever the channels. It was seen from 64 channels on and not with 3; between them nothing tells, and
+// batches are taken, as in all other cases.
 // Tested by tests/kernel_forms_gemm_test.cc.
 #include <algorithm>
 #include <bit>
@@ -34,7 +36,7 @@ enum : std::size_t { kTransformEfficiency = kSpectrumParameters, kCall, kFixed }
 constexpr std::int64_t kLeastSide = 16, kMostSide = 256;
 constexpr std::int64_t kLargeTransform = 64 * (64 / 2 + 1);  // frequencies
 constexpr std::int64_t kBatchBlock = 64;
-constexpr double kHiddenDepth = 16;
+constexpr std::int64_t kManyChannels = 64;
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
   static constexpr const char* kNames[] = {"fft"};
@@ -43,18 +45,16 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
   return std::span<const char* const>(kNames).first(has ? 1 : 0);
 }
 
-std::int64_t Side(std::int64_t size, std::int64_t pad) {
-  const auto padded = static_cast<std::uint64_t>(size + 2 * pad);
-  return std::max(kLeastSide, static_cast<std::int64_t>(std::bit_ceil(padded)));
+PlaneTransform TransformOf(const OpShape& s) {
+  const auto padded = static_cast<std::uint64_t>(std::max(s.in.h + 2 * s.pad[1], s.in.w + 2 * s.pad[2]));
+  const std::int64_t side = std::max(kLeastSide, static_cast<std::int64_t>(std::bit_ceil(padded)));
+  return {side, side};
 }
-
-PlaneTransform TransformOf(const OpShape& s) { return {Side(s.in.h, s.pad[1]), Side(s.in.w, s.pad[2])}; }
 
 // Limits as the cuDNN developer guide gives them.
 bool Applies(const Launch& launch) {
   if (!FftApplies(launch) || Algorithms(launch.kind, launch.pass).empty()) return false;
-  const PlaneTransform t = TransformOf(launch.shape);
-  return launch.shape.stride[1] == 1 && launch.shape.stride[2] == 1 && t.side_h <= kMostSide && t.side_w <= kMostSide;
+  return launch.shape.stride[1] == 1 && launch.shape.stride[2] == 1 && TransformOf(launch.shape).side_h <= kMostSide;
 }
 
 double CopiedBytes(const Launch& launch, const ConvLaunch& conv) {
@@ -71,9 +71,10 @@ Bytes Workspace(const Launch& launch) {
          static_cast<Bytes>(CopiedBytes(launch, ConvLaunchOf(launch)));
 }
 
-bool CallPerFrequency(const Launch& launch, const PlaneTransform& transform, double depth) {
+bool CallPerFrequency(const Launch& launch, const PlaneTransform& transform) {
+  const OpShape& s = launch.shape;
   return launch.pass != Pass::kBackwardFilter && transform.Frequencies() >= kLargeTransform &&
-         launch.shape.in.n % kBatchBlock != 0 && depth >= kHiddenDepth;
+         s.in.n % kBatchBlock != 0 && std::min(s.in.c, s.out.c) >= kManyChannels;
 }
 
 double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
@@ -84,7 +85,7 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   const double spectra = planes * static_cast<double>(transform.Spectrum());
   const FrequencyProduct product = FrequencyProductOf(launch, 1);
   double products = SpectrumProductTime(product, frequencies, spectra, chip, p);
-  if (CallPerFrequency(launch, transform, product.depth)) products = Overlap(products, frequencies * p[kCall]);
+  if (CallPerFrequency(launch, transform)) products = Overlap(products, frequencies * p[kCall]);
   const double copied = launch.pass == Pass::kBackwardFilter ? 2 * conv.out_bytes : 0;
   const double moved = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes + copied + spectra;
   return p[kFixed] + moved / (chip.memory_bandwidth * p[kSpectrumBandwidthIndex]) +

@@ -3,8 +3,8 @@
 //
 //   tiles      overlap by the window less one: steps of 33 - window. A window of one row is transformed along the width
 //              only, tiles of 1 x 32, and of one column along the height
-//   workspace  spectra of the filter and of both images, two tiles of each image at a time (all tiles where they have
-//              one row or column)
+//   workspace  spectra of the filter and of both images, two tiles of each image at a time; where tiles have one row or
+//              column, two of every row or column of the image
 //   time       fixed + (planes + spectra) at `bandwidth` + products + `piece` for every further two tiles of an image
 //
 // The transforms themselves hide behind their memory traffic.
@@ -63,10 +63,12 @@ Tiling TilingOf(const Launch& launch) {
   Tiling tiling;
   if (s.window[1] == 1) {
     tiling.transform = {1, kSide};
-    tiling.tiles = tiling.at_once = h * Pieces(w, s.window[2]);
+    tiling.tiles = h * Pieces(w, s.window[2]);
+    tiling.at_once = h * std::min(kTilesAtOnce, Pieces(w, s.window[2]));
   } else if (s.window[2] == 1) {
     tiling.transform = {1, kSide};
-    tiling.tiles = tiling.at_once = w * Pieces(h, s.window[1]);
+    tiling.tiles = w * Pieces(h, s.window[1]);
+    tiling.at_once = w * std::min(kTilesAtOnce, Pieces(h, s.window[1]));
   } else {
     tiling.transform = {kSide, kSide};
     tiling.tiles = Pieces(h, s.window[1]) * Pieces(w, s.window[2]);

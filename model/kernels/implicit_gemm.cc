@@ -4,11 +4,16 @@
 // Forward computes the product of implicit_precomp_gemm.cc, and so does backward filter, in blocks that take one image
 // each, or parts of one where that leaves multiprocessors idle, down to `chunk` positions. Kernels differ by width:
 // tiles of 128 rows and 64 or 32 columns reach `half` and `quarter` of the rate of 128 columns, and windows of one
-// element have kernels of their own, which narrow tiles suit by `pointwise` better or worse.
+// element have kernels of their own, which narrow tiles suit by `pointwise` better or worse. Backward filter has tiles
+// of 64 x 32 and 32 x 32 as well (wgrad_alg0_engine<float, 512, 6, 5, ...> and <float, 128, 5, 5, ...>, logarithms of
+// the sides): one input channel under a 3 x 3 window makes nine rows. They are taken to lose against 128 x 32 by no
+// more than that does against 128 x 64.
 //
 // Backward data scatters: every output position makes what it owes to all elements of its window, rows = output
 // positions, columns = input channels x window, depth = output channels. So strides cost nothing and few channels waste
 // little. Tiles are 64 x 64, at `efficiency`, of positions of one image, or of whole images where several fit.
+//
+// Groups are computed without tiles where that is faster (GroupedDirectTime).
 //
 // Both backward passes sum by atomic additions, as the library's manual says: backward data once per element of the
 // matrix of input patches, backward filter once per weight and block, which is what 7x7 images spend their time on.
@@ -54,7 +59,8 @@ enum : std::size_t {
   kChunk
 };
 
-constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {128, 32}};
+constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {128, 32}, {64, 32}, {32, 32}};
+constexpr std::size_t kForwardTiles = 3;  // the first of them
 constexpr GemmTile kScatterTile{64, 64};
 // Blocks per multiprocessor that a split aims at.
 constexpr double kWantedLoad = 2;
@@ -104,10 +110,11 @@ double GatherTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip
   TiledProduct product = ProductOf(launch, conv);
   const bool filter = launch.pass == Pass::kBackwardFilter;
   const double narrow = conv.taps == 1 ? p[kPointwise] : 1.0;
-  const double relative[] = {1.0, p[kHalf] * narrow, p[kQuarter] * narrow};
+  const double small = p[kQuarter] * std::min(1.0, p[kQuarter] / p[kHalf]);
+  const double relative[] = {1.0, p[kHalf] * narrow, p[kQuarter] * narrow, small * narrow, small * narrow};
   const double moved = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
   double best = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < std::size(kTiles); ++i) {
+  for (std::size_t i = 0; i < (filter ? std::size(kTiles) : kForwardTiles); ++i) {
     if (filter) product.split = SplitOf(product, conv.n, kTiles[i], chip, p[kChunk]);
     const double added = filter ? product.count * product.rows * product.columns * product.split : 0;
     const double arithmetic = TileTime(product, kTiles[i], chip, LawOf(p, relative[i]));
@@ -133,7 +140,8 @@ double ScatterTime(const Launch& launch, const ConvLaunch& conv, const Chip& chi
 double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const bool scatters = launch.pass == Pass::kBackwardData;
-  return p[kFixed] + (scatters ? ScatterTime(launch, conv, chip, p) : GatherTime(launch, conv, chip, p));
+  const double tiled = scatters ? ScatterTime(launch, conv, chip, p) : GatherTime(launch, conv, chip, p);
+  return p[kFixed] + (conv.groups == 1 ? tiled : std::min(tiled, GroupedDirectTime(conv, chip, p[kBandwidth])));
 }
 
 Bytes Workspace(const Launch&) { return 0; }

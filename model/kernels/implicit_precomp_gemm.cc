@@ -1,6 +1,7 @@
 // Implicit GEMM with offsets computed beforehand: forward implicit_precomp_gemm, backward data algo_1, backward filter
 // algo_1 and algo_3. The matrix of input patches exists in shared memory only (S. Chetlur et al., "cuDNN: Efficient
-// Primitives for Deep Learning", 2014, section 3). Per group:
+// Primitives for Deep Learning", 2014, section 3). Per group, or without tiles where that is faster
+// (GroupedDirectTime):
 //
 //   forward          rows = samples x output positions, columns = output channels, depth = input channels x window
 //   backward data    rows = samples x input positions, columns = input channels, depth = output channels x window.
@@ -9,8 +10,13 @@
 //                    leaves one class, at `strided_pointwise`; the other positions are zero
 //   backward filter  rows = input channels x window, columns = output channels, depth = samples x output positions,
 //                    split among as many blocks as the output has rows: few channels still fill a chip when the
-//                    image is high, and 7x7 images make few blocks
+//                    image is high, and 7x7 images make few blocks. A block reads all its rows and columns at a time,
+//                    each of another plane: where planes are large these lie beyond the reach of address translation,
+//                    as with long rows of a matrix (matrix_product.h)
 // Tested by tests/kernel_forms_conv_test.cc.
+#include <algorithm>
+
+#include "hw/units.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"
@@ -47,6 +53,20 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
   return {};
 }
 
+// Factor on the backward filter's blocks for loads that wait for address translation. Planes are large in few networks,
+// and in no sample this was fitted to: cost and reach are what products of matrices show, 1.3 to 4.9 at 12 to 90 MiB on
+// the P100, V100 and A100 (page_cost and page_reach of their profiles).
+double PageFactor(const ConvLaunch& conv) {
+  constexpr double kPageCost = 3, kPageReachMiB = 48;
+  constexpr GemmTile kUsual{128, 64};
+  const double in_planes = std::min(conv.c, kUsual.rows / conv.taps), out_planes = std::min(conv.k, kUsual.columns);
+  const double span = (in_planes * conv.in_bytes / (conv.n * conv.c * conv.groups) +
+                       out_planes * conv.out_bytes / (conv.n * conv.k * conv.groups)) /
+                      kMiB;
+  const double beyond = span / (span + kPageReachMiB);
+  return 1 + kPageCost * beyond * beyond;
+}
+
 double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, std::span<const double> p) {
   const GemmLaw law = GemmLawOf(p);
   TiledProduct product{.count = conv.groups};
@@ -59,7 +79,7 @@ double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, 
     case Pass::kBackwardFilter:
       product.rows = conv.c * conv.taps, product.columns = conv.k, product.depth = conv.n * conv.out_spatial;
       product.split = static_cast<double>(launch.shape.out.d * launch.shape.out.h);
-      return FastestTileTime(product, kFilterTiles, chip, law);
+      return FastestTileTime(product, kFilterTiles, chip, law) * PageFactor(conv);
     default:
       product.rows = conv.n * conv.out_spatial, product.columns = conv.k, product.depth = conv.c * conv.taps;
       return FastestTileTime(product, kTiles, chip, law);
@@ -72,8 +92,9 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   // Positions that no element of the window reaches are cleared beforehand.
   const bool clears = launch.pass == Pass::kBackwardData && conv.taps < conv.strides;
   const double bandwidth = chip.memory_bandwidth * p[kBandwidth];
-  return p[kFixed] + (clears ? conv.in_bytes / bandwidth : 0) +
-         Overlap(GemmTime(launch, conv, chip, p), bytes / bandwidth);
+  const double tiled =
+      (clears ? conv.in_bytes / bandwidth : 0) + Overlap(GemmTime(launch, conv, chip, p), bytes / bandwidth);
+  return p[kFixed] + (conv.groups == 1 ? tiled : std::min(tiled, GroupedDirectTime(conv, chip, p[kBandwidth])));
 }
 
 // One offset of 4 bytes per element of the depth; the backward kernels compute theirs.

@@ -1,15 +1,41 @@
 // Tested by tests/kernel_forms_gemm_test.cc.
 #include "model/kernels/spectrum.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "model/kernels/gemm_core.h"
 
 namespace spillway {
 namespace {
 
-constexpr GemmTile kTile{64, 32};
 constexpr double kComplexMultiplyAdd = 8;  // flops
+
+// The library's complex kernels: gcgemm_64x64, 64x32 (either way round) and 32x32.
+struct ComplexTile {
+  double rows, columns;
+  double slower;  // time of an element of it, relative to 64 x 32, which `efficiency` is told for
+};
+// A tile loads 1 / h operands per multiply-add, h its harmonic size; how much that matters is taken from products of
+// real numbers (kGemmTilePower of gemm_core.h).
+ComplexTile MakeTile(double rows, double columns) {
+  constexpr double kUsual = 64.0 * 32 / (64 + 32);
+  return {rows, columns, std::pow(kUsual * (rows + columns) / (rows * columns), kGemmTilePower.start)};
+}
+
+// Elements of a product in whole tiles, as many as take as long in the usual one: of the tile with fewest.
+double PaddedElements(double rows, double columns) {
+  static const std::array<ComplexTile, 4> kTiles{MakeTile(64, 64), MakeTile(64, 32), MakeTile(32, 64),
+                                                 MakeTile(32, 32)};
+  double least = std::numeric_limits<double>::infinity();
+  for (const ComplexTile& tile : kTiles) {
+    const double area = CeilNear(rows / tile.rows) * tile.rows * CeilNear(columns / tile.columns) * tile.columns;
+    least = std::min(least, area * tile.slower);
+  }
+  return least;
+}
 
 }  // namespace
 
@@ -33,10 +59,8 @@ FrequencyProduct FrequencyProductOf(const Launch& launch, std::int64_t tiles) {
 
 double SpectrumProductTime(const FrequencyProduct& product, double frequencies, double bytes, const Chip& chip,
                            std::span<const double> p) {
-  const double rows = CeilNear(product.rows / kTile.rows) * kTile.rows;
-  const double columns = CeilNear(product.columns / kTile.columns) * kTile.columns;
   const double depth = product.depth + p[kSpectrumDepthIndex];
-  const double flops = kComplexMultiplyAdd * frequencies * rows * columns * depth;
+  const double flops = kComplexMultiplyAdd * frequencies * PaddedElements(product.rows, product.columns) * depth;
   return Overlap(flops / (chip.peak_flops * p[kSpectrumEfficiencyIndex]),
                  bytes / (chip.memory_bandwidth * p[kSpectrumBandwidthIndex]));
 }

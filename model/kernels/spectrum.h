@@ -1,7 +1,7 @@
-// What the two FFT convolutions share (M. Mathieu, M. Henaff, Y. LeCun, "Fast Training of Convolutional Networks through
-// FFTs", 2014; N. Vasilache et al., "Fast Convolutional Nets With fbfft: A GPU Performance Evaluation", 2015): planes of
-// both operands are transformed, the products of all planes are summed over the depth as one complex matrix product per
-// frequency, and the result is transformed back.
+// What the two FFT convolutions share (M. Mathieu, M. Henaff, Y. LeCun, "Fast Training of Convolutional Networks
+// through FFTs", 2014; N. Vasilache et al., "Fast Convolutional Nets With fbfft: A GPU Performance Evaluation", 2015):
+// planes of both operands are transformed, the products of all planes are summed over the depth as one complex matrix
+// product per frequency, and the result is transformed back.
 #ifndef SPILLWAY_MODEL_KERNELS_SPECTRUM_H_
 #define SPILLWAY_MODEL_KERNELS_SPECTRUM_H_
 
@@ -50,7 +50,7 @@ enum SpectrumParameter : std::size_t {
   kSpectrumParameters
 };
 
-// Nanoseconds of the products at all frequencies, batched, in tiles of 64 x 32, moving `bytes`.
+// Nanoseconds of the products at all frequencies, batched, in the best of the library's tiles, moving `bytes`.
 double SpectrumProductTime(const FrequencyProduct& product, double frequencies, double bytes, const Chip& chip,
                            std::span<const double> parameters);
 
