@@ -24,8 +24,10 @@ PointResult RunPoint(const PreparedRun& run, const Point& point);
 void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink);
 
 // One message per (network, batch, machine, memory limit) at which no strategy fits; where a single op is the
-// obstacle, its name, its working set and the smallest limit that would do.
-std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows);
+// obstacle, its name, its working set and the smallest limit that would do. None where every row is `expected` not to
+// run.
+std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
+                                               const std::function<bool(const ResultRow&)>& expected = {});
 
 }  // namespace spillway
 
