@@ -49,7 +49,7 @@ std::string KeyText(const KeyRow& key) {
     text += fmt::format("{}{}", i == 0 ? "; keys: " : ", ", key.maps[i]->title);
   }
   if (key.maps.size() > 2) text += "; keys: see below";
-  return Wrapped(fmt::format("- `{}` ", key.name), text + ".", 2);
+  return Wrapped(fmt::format("- `{}` ", key.name), text + (text.ends_with('.') ? "" : "."), 2);
 }
 
 std::string TableText(const KeyTable& table) {

@@ -23,12 +23,11 @@ KeyRow CurveRow(const char* name, const char* meaning) { return {name, "a map", 
 }  // namespace
 
 const KeyTable& SourceKeys() {
-  static const KeyTable kTable{
-      .title = "source",
-      .keys = {{"measured", kAnyText, "", "measured: device, driver, library, date and spread"},
-               {"published", kAnyText, "", "published: where"},
-               {"assumed", kAnyText, "", "assumed: why"}},
-      .note = "Where a group of numbers comes from: exactly one of the three."};
+  static const KeyTable kTable{.title = "source",
+                               .keys = {{"measured", kAnyText, "", "device, driver, library, date and spread"},
+                                        {"published", kAnyText, "", "in which publication"},
+                                        {"assumed", kAnyText, "", "why"}},
+                               .note = "Where a group of numbers comes from: exactly one of the three."};
   return kTable;
 }
 
@@ -132,15 +131,18 @@ const KeyTable& StackKeys() {
   const auto factor = [](const char* name, const char* meaning) {
     return KeyRow{name, NumberFrom(1 / kMostFactor, kMostFactor), "1", meaning};
   };
-  static const KeyTable kTable{.title = "stack",
-                               .keys = {{"name", kAnyText, kRequired, "of the software stack"},
-                                        OpRow("convolution, ..."),
-                                        PassRow(),
-                                        {"math", kAnyText, "fp32", "fp32, tf32, ..."},
-                                        factor("arithmetic", "factor on the time of arithmetic"),
-                                        factor("memory", "factor on that of memory"),
-                                        factor("special", "factor on what is neither")},
-                               .note = "How another software stack's samples relate to this one's."};
+  static const KeyTable kTable{
+      .title = "stack",
+      .keys = {{"name", kAnyText, kRequired, "of the software stack"},
+               OpRow("convolution, ..."),
+               PassRow(),
+               {"math", kAnyText, "fp32", "fp32, tf32, ..."},
+               factor("arithmetic", "how fast arithmetic is, against the stack that `models` are of"),
+               factor("memory", "likewise memory"),
+               factor("special", "likewise shapes for which libraries have kernels of their own")},
+      .note =
+          "How fast another software stack runs the kernels of one op; for samples of that stack, no part of a "
+          "prediction."};
   return kTable;
 }
 

@@ -8,13 +8,28 @@
 
 namespace spillway {
 
+double SteadySeconds();  // of a clock that only goes forward
+
 struct Console {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;  // err is one: progress may be shown
+  bool terminal = false;  // err is one: progress may be shown as it goes
+  double (*seconds)() = SteadySeconds;
 };
 
-// One line on a terminal that is overwritten as work goes on and cleared at the end; nothing otherwise.
+// What is told of progress where err is no terminal: a line a minute, the first after a minute. Nothing on a terminal.
+class MinuteLines {
+ public:
+  explicit MinuteLines(Console& console) : console_(console), begin_(console.seconds()), last_(begin_) {}
+  // Prints the text, and how long it has been, if a minute has passed since the last line.
+  void Say(const std::string& text);
+
+ private:
+  Console& console_;
+  double begin_, last_;
+};
+
+// One line on a terminal that is overwritten as work goes on and cleared at the end; elsewhere a line a minute.
 class Progress {
  public:
   Progress(Console& console, std::string what, std::size_t total);
@@ -25,6 +40,7 @@ class Progress {
 
  private:
   Console& console_;
+  MinuteLines lines_;
   std::string what_;
   std::size_t total_;
   std::size_t done_ = 0;
