@@ -94,20 +94,29 @@ class Diagnostics {
 };
 
 struct UnitFamily;  // the units of one kind of quantity, map_reader.cc
+struct KeyRow;      // hw/keys.h
+struct KeyTable;
 
 // Reads the entries of one map. Each getter marks its key as known; Finish() reports the keys nobody asked for,
 // with the nearest known name. Getters report a missing required key or a bad value once and then return the
 // default, so that reading goes on and finds the other mistakes.
 //
-//   MapReader r(node, diagnostics, "scenario");
+//   MapReader r(node, diagnostics, "scenario", ScenarioKeys());
 //   std::string name = r.RequiredString("name");
 //   Bytes limit = r.BytesOr("memory", 0);
 //   r.Finish();
+//
+// With a table of keys (hw/keys.h; it must outlive the reader), known are those that it lists, and a getter or Finish()
+// that does not do as its rows say throws std::logic_error: the reference printed from the table holds.
 class MapReader {
  public:
   // `what` names the map in messages ("scenario", "device 'gpu0'"). A node that is not a map is reported here and
   // then read as an empty one (without further complaints about missing keys).
+  MapReader(const Node& node, Diagnostics& diagnostics, std::string what, const KeyTable& keys);
+  // A map whose keys are not ours to list, such as parameters.
   MapReader(const Node& node, Diagnostics& diagnostics, std::string what);
+  // For one item of a list under `key`, as if it alone stood there: the same table. `map` holds just that; no Finish().
+  MapReader ItemReader(const Node& map, std::string_view key) const;
 
   const Node* Optional(std::string_view key);  // nullptr when absent or null
   const Node* Required(std::string_view key);  // reports and returns nullptr when absent or null
@@ -147,11 +156,21 @@ class MapReader {
   double Number(std::string_view key, bool required, double fallback, double min, double max);
   void Report(Mark mark, std::string_view key, const std::string& message);
   void Bad(std::string_view key, const Node& value, const std::string& expected);
+  void Ask(std::string_view key);
+  void MustBe(std::string_view key, const std::string& value) const;  // what the key's row says of values
+  // `given`: the row's words for what holds without the key as a value, if they are one.
+  template <typename T>
+  void MustDefaultTo(std::string_view key, const T& fallback, const std::optional<T>& given) const;
+  [[noreturn]] void NotAsListed(std::string_view key, const std::string& problem) const;
+  const KeyRow* Row(std::string_view key) const;
   const Node* node_;
   Diagnostics* diagnostics_;
   std::string what_;
+  const KeyTable* keys_ = nullptr;
   bool is_map_;
+  bool item_ = false;  // see ItemReader
   std::vector<std::string> known_;
+  std::vector<std::string> demanded_;  // those that Required() was asked for
   std::vector<std::string> reported_;
 };
 

@@ -5,16 +5,13 @@
 #include <cmath>
 #include <iterator>
 
+#include "hw/machine_keys.h"
 #include "hw/source_text.h"
 
 namespace spillway {
 namespace {
 
-constexpr double kMostError = 10;
-constexpr double kMostSlowdown = 10;
-constexpr double kMostWork = 1e21;
 constexpr double kMostParameter = 1e15;
-constexpr double kMostFactor = 100;
 
 std::vector<KernelModel::Parameter> ReadParameters(const Node& node, Diagnostics& diagnostics,
                                                    const std::string& owner) {
@@ -28,7 +25,7 @@ std::vector<KernelModel::Parameter> ReadParameters(const Node& node, Diagnostics
 }
 
 void ReadWork(const Node& node, Diagnostics& diagnostics, KernelModel& model) {
-  MapReader reader(node, diagnostics, "work");
+  MapReader reader(node, diagnostics, "work", ModelWorkKeys());
   model.least_work = reader.RequiredNumber("least", 0, kMostWork);
   model.most_work = reader.RequiredNumber("most", 0, kMostWork);
   reader.Finish();
@@ -38,7 +35,7 @@ void ReadWork(const Node& node, Diagnostics& diagnostics, KernelModel& model) {
 }  // namespace
 
 KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, "model of " + owner);
+  MapReader reader(node, diagnostics, "model of " + owner, KernelModelKeys());
   KernelModel model;
   model.form = reader.RequiredString("form");
   model.op = reader.RequiredString("op");
@@ -79,7 +76,7 @@ std::string KernelModelText(const KernelModel& model) {
 }
 
 CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, "call floor of " + owner);
+  MapReader reader(node, diagnostics, "call floor of " + owner, CallFloorKeys());
   CallFloor floor;
   floor.harness = reader.RequiredString("harness");
   floor.op = reader.RequiredString("op");
@@ -99,7 +96,7 @@ std::string CallFloorText(const CallFloor& floor) {
 }
 
 SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, "stack of " + owner);
+  MapReader reader(node, diagnostics, "stack of " + owner, StackKeys());
   SoftwareStack stack;
   stack.name = reader.RequiredString("name");
   stack.op = reader.RequiredString("op");

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "hw/machine_keys.h"
 #include "hw/profile_parts.h"
 #include "hw/source_text.h"
 
@@ -12,7 +13,7 @@ namespace spillway {
 namespace {
 
 LaunchCost ReadLaunchCost(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, owner);
+  MapReader reader(node, diagnostics, owner, LaunchCostKeys());
   LaunchCost cost;
   cost.op = reader.RequiredString("op");
   cost.pass = reader.RequiredString("pass");
@@ -35,7 +36,7 @@ void CheckUnique(const Node& list, const std::vector<LaunchCost>& launches, Diag
 
 void ReadLaunchCosts(const Node& node, Diagnostics& diagnostics, const std::string& owner, HostCosts& costs) {
   const std::string launches = "launches of " + owner;
-  MapReader reader(node, diagnostics, launches);
+  MapReader reader(node, diagnostics, launches, LaunchListKeys());
   costs.launches_source = ReadSource(reader, diagnostics);
   if (const Node* ops = reader.Required("ops")) {
     costs.launches = ReadList<LaunchCost>(ops, 1, "launch cost", diagnostics, [&](const Node& item) {

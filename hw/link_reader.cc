@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "hw/machine_keys.h"
 #include "hw/profile_parts.h"
 #include "hw/source_text.h"
 
 namespace spillway {
 namespace {
-
-constexpr double kLeastDuplexFactor = 0.5;  // below it, taking turns would be faster
 
 class LinkReader {
  public:
@@ -67,7 +66,7 @@ void LinkReader::CheckPoints(const Node& list, const std::vector<TransferCurve::
 }
 
 TransferCurve LinkReader::ReadCurve(const Node& node, const std::string& what) {
-  MapReader reader(node, diagnostics_, what);
+  MapReader reader(node, diagnostics_, what, CurveKeys());
   TransferCurve curve;
   const Node* points = reader.Required("points");
   curve.points = ReadList<TransferCurve::Point>(points, 2, "point", diagnostics_,
@@ -92,7 +91,7 @@ std::array<TransferCurve, 2> LinkReader::ReadCurves(MapReader& reader, const std
 }
 
 OtherMemory LinkReader::ReadOtherMemory(const Node& node, const std::string& owner) {
-  MapReader reader(node, diagnostics_, "other_memory of " + owner);
+  MapReader reader(node, diagnostics_, "other_memory of " + owner, OtherMemoryKeys());
   OtherMemory memory;
   if (reader.Required("kind") != nullptr) {
     memory.kind = static_cast<OtherMemory::Kind>(reader.ChoiceOr("kind", OtherMemoryNames(), 0));
@@ -114,7 +113,7 @@ void LinkReader::CheckKinds(const Node& list, const std::vector<OtherMemory>& me
 }
 
 void LinkReader::ReadDuplex(const Node& node, const std::string& owner, Link& link) {
-  MapReader reader(node, diagnostics_, "duplex of " + owner);
+  MapReader reader(node, diagnostics_, "duplex of " + owner, DuplexKeys());
   link.duplex_factor = reader.RequiredNumber("factor", kLeastDuplexFactor, 1);
   link.duplex_source = ReadSource(reader, diagnostics_);
   reader.Finish();
@@ -122,7 +121,7 @@ void LinkReader::ReadDuplex(const Node& node, const std::string& owner, Link& li
 
 Link LinkReader::Read(const Node& node, const Machine& machine) {
   const std::string owner = Called("link", node);
-  MapReader reader(node, diagnostics_, owner);
+  MapReader reader(node, diagnostics_, owner, LinkKeys());
   Link link;
   link.name = reader.RequiredString("name");
   link.host = Endpoint(reader, "host", machine.hosts);

@@ -1,4 +1,4 @@
-// Links of a profile and their transfer curves; for machine_reader.cc. Their keys are listed in machine_file.cc.
+// Links of a profile and their transfer curves; for machine_reader.cc. Their keys are listed in machine_keys.cc.
 #ifndef SPILLWAY_HW_LINK_READER_H_
 #define SPILLWAY_HW_LINK_READER_H_
 

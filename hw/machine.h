@@ -245,7 +245,7 @@ struct Machine {
 
 // Loads a profile. `name_or_path` is the name of a shipped profile ("v100-x86-pcie3") or a path ending in .yaml.
 // A profile may name another one (`same_as: other`) and then is that one under a second name, notes added.
-// The keys of a profile are listed in machine_file.cc.
+// The keys of a profile are listed in machine_keys.cc.
 // Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once.
 Machine LoadMachine(const std::string& name_or_path);
 // The same from text; `file` is for messages, and a profile named by `same_as` is looked for beside it.

@@ -1,49 +1,7 @@
 // Profiles: finding them by name, and what a file of them may say.
 //
-// A profile is a map; hw/unit.yaml shows every key in use. (r) = required, [..] = range.
-//
-//   name (r), description (r), software (r)      text
-//   notes                                        list of texts
-//   hosts (r)      list of {name (r), memory (r) > 0, pinned_limit = memory, source (r)}
-//   devices (r)    list of
-//     name (r)
-//     figures (r)     {peak (r) FLOP/s, memory_bandwidth (r) B/s, multiprocessors (r) [1..10000],
-//                      l2_cache, source (r)}
-//     memory (r)      {total (r) > 0, reserve (r) < total, pool_fraction (r) (0..1], source (r)}
-//     host_costs (r)  {kernel_launch, copy_submit, event_record, stream_wait, pool_alloc, pool_free, sync:
-//                      durations, all (r); source (r);
-//                      launches: {source (r), ops (r): list of {op (r), pass (r), time (r)}, (op, pass) unique: what
-//                      issuing such an op costs in place of kernel_launch, which holds for all that are not named}}
-//     laws            list of {op (r), pass (r), window, flop_fraction (r) [0..5], bandwidth_fraction (r) [0..5],
-//                      fixed = 0 ns, workspace = 0 B, error = 0.3 [0..10], copy_slowdown = 1 [1..10], source (r)};
-//                      (op, pass, window) unique
-//     models_from     a profile (as same_as below): models, call floors and stacks of its first device, not own ones
-//     call_floors     list of {harness (r), op (r), pass, math, added = 0 ns, floor (r)}
-//     stacks          list of {name (r), op (r), pass (r), math = fp32, arithmetic = 1, memory = 1, special = 1: all
-//                      [0.01..100]}
-//     stack_error     = 0.15 [0..10]
-//     models          list of {form (r), op (r), pass (r), algorithm, math = fp32, parameters (r): map of numbers,
-//                      shared_error = 0.1 [0..10], own_error = 0.2 [0..10], copy_slowdown = 1 [1..10],
-//                      work: {least, most}, source (r)}; forms and their parameters: model/kernel_form.h
-//     measured        {source (r), ops (r): list of texts, one for each launch measured on this very machine:
-//                      "OP PASS SHAPE, algorithm NAME, math fp32, precision fp32, layout nchw, accumulate yes,
-//                      time DURATION, error 0.02 [0..10], workspace SIZE, copy_slowdown 1 [1..10]", all but the time
-//                      optional after the first comma}; hw/measured_op_text.h; never taken over by models_from
-//   links (r)      list of
-//     name (r), host (r), device (r)               the last two name entries above
-//     host_to_device (r), device_to_host (r)       {points (r): list of [size, time], error = 0.1 [0..10], source (r)};
-//                      at least two points, sizes increasing, times not decreasing, the last interval takes time
-//     other_memory                                 list of {kind (r): pageable | managed_prefetch | managed_touch, note,
-//                                                  host_to_device (r), device_to_host (r)}: the same for memory that is
-//                                                  not pinned; each kind at most once
-//     duplex (r)      {factor (r) [0.5..1], source (r)}
-//     host_error      = 0 where both curves are measured, else 0.08 [0..10]
-//
-//   source         one of {measured: text}, {published: text}, {assumed: text}
-//
-// or the short form of a second name for the same figures:
-//
-//   name (r), same_as (r): another profile (a file beside this one, or a shipped one), description, software, notes
+// Their keys, units and ranges are tables in hw/machine_keys.cc, which `spillway help machine` prints; hw/unit.yaml is a
+// short one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,6 +10,7 @@
 
 #include "hw/document.h"
 #include "hw/machine.h"
+#include "hw/machine_keys.h"
 #include "hw/machine_reader.h"
 
 namespace spillway {
@@ -119,7 +78,7 @@ void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector
   for (std::size_t i = 0; i < machine.devices.size(); ++i) {
     Device& device = machine.devices[i];
     if (device.models_from.empty()) continue;
-    MapReader reader(devices.items[i], diagnostics, "device");
+    MapReader reader(devices.items[i], diagnostics, "device", DeviceKeys());
     const std::string path = FollowReference(reader, "models_from", device.models_from, chain);
     diagnostics.ThrowIfAny();
     chain.push_back(path);
@@ -143,8 +102,9 @@ void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector
 
 Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
   Diagnostics diagnostics(document);
-  MapReader reader(document.root, diagnostics, "machine profile");
-  if (document.root.Find("same_as") != nullptr) return ReadSecondName(reader, diagnostics, chain);
+  const bool second_name = document.root.Find("same_as") != nullptr;
+  MapReader reader(document.root, diagnostics, "machine profile", second_name ? SecondNameKeys() : MachineKeys());
+  if (second_name) return ReadSecondName(reader, diagnostics, chain);
   Machine machine = ReadMachine(reader, diagnostics);
   reader.Finish();
   diagnostics.ThrowIfAny();

@@ -9,6 +9,7 @@
 #include "hw/kernel_model_text.h"
 #include "hw/launch_cost_text.h"
 #include "hw/link_reader.h"
+#include "hw/machine_keys.h"
 #include "hw/measured_op_text.h"
 #include "hw/profile_parts.h"
 #include "hw/source_text.h"
@@ -16,8 +17,6 @@
 namespace spillway {
 namespace {
 
-constexpr double kMostFraction = 5;  // fast algorithms, counted by their direct operations, exceed the peak
-constexpr double kMostSlowdown = 10;
 constexpr const char* kNotPositive = "must be more than zero";
 
 class ProfileReader {
@@ -50,7 +49,7 @@ class ProfileReader {
 };
 
 HostNode ProfileReader::ReadHost(const Node& node) {
-  MapReader reader(node, diagnostics_, Called("host", node));
+  MapReader reader(node, diagnostics_, Called("host", node), HostKeys());
   HostNode host;
   host.name = reader.RequiredString("name");
   host.memory = reader.RequiredBytes("memory");
@@ -63,10 +62,10 @@ HostNode ProfileReader::ReadHost(const Node& node) {
 }
 
 void ProfileReader::ReadFigures(const Node& node, const std::string& owner, Device& device) {
-  MapReader reader(node, diagnostics_, "figures of " + owner);
+  MapReader reader(node, diagnostics_, "figures of " + owner, FigureKeys());
   device.peak_flops = reader.RequiredFlopRate("peak");
   device.memory_bandwidth = reader.RequiredBandwidth("memory_bandwidth");
-  device.multiprocessors = static_cast<int>(reader.RequiredInteger("multiprocessors", 1, 10000));
+  device.multiprocessors = static_cast<int>(reader.RequiredInteger("multiprocessors", 1, kMostMultiprocessors));
   device.l2_cache = reader.BytesOr("l2_cache", 0);
   device.source = ReadSource(reader);
   reader.Finish();
@@ -75,7 +74,7 @@ void ProfileReader::ReadFigures(const Node& node, const std::string& owner, Devi
 }
 
 void ProfileReader::ReadMemory(const Node& node, const std::string& owner, Device& device) {
-  MapReader reader(node, diagnostics_, "memory of " + owner);
+  MapReader reader(node, diagnostics_, "memory of " + owner, DeviceMemoryKeys());
   device.total_memory = reader.RequiredBytes("total");
   device.reserve = reader.RequiredBytes("reserve");
   device.pool_fraction = reader.RequiredNumber("pool_fraction", 0, 1);
@@ -88,7 +87,7 @@ void ProfileReader::ReadMemory(const Node& node, const std::string& owner, Devic
 }
 
 HostCosts ProfileReader::ReadHostCosts(const Node& node, const std::string& owner) {
-  MapReader reader(node, diagnostics_, "host costs of " + owner);
+  MapReader reader(node, diagnostics_, "host costs of " + owner, HostCostKeys());
   HostCosts costs;
   costs.kernel_launch = reader.RequiredDuration("kernel_launch");
   costs.copy_submit = reader.RequiredDuration("copy_submit");
@@ -104,7 +103,7 @@ HostCosts ProfileReader::ReadHostCosts(const Node& node, const std::string& owne
 }
 
 CostLaw ProfileReader::ReadLaw(const Node& node, const std::string& owner) {
-  MapReader reader(node, diagnostics_, "law of " + owner);
+  MapReader reader(node, diagnostics_, "law of " + owner, LawKeys());
   CostLaw law;
   law.op = reader.RequiredString("op");
   law.pass = reader.RequiredString("pass");
@@ -134,7 +133,7 @@ void ProfileReader::CheckLaws(const Node& list, const std::vector<CostLaw>& laws
 
 Device ProfileReader::ReadDevice(const Node& node) {
   const std::string owner = Called("device", node);
-  MapReader reader(node, diagnostics_, owner);
+  MapReader reader(node, diagnostics_, owner, DeviceKeys());
   Device device;
   device.name = reader.RequiredString("name");
   if (const Node* figures = reader.Required("figures")) ReadFigures(*figures, owner, device);

@@ -1,4 +1,4 @@
-// The body of a profile; for machine_file.cc, where its keys are listed.
+// The body of a profile; for machine_file.cc. Its keys are listed in machine_keys.cc.
 #ifndef SPILLWAY_HW_MACHINE_READER_H_
 #define SPILLWAY_HW_MACHINE_READER_H_
 

@@ -6,13 +6,12 @@
 #include <set>
 #include <string_view>
 
+#include "hw/machine_keys.h"
 #include "hw/profile_parts.h"
 #include "hw/source_text.h"
 
 namespace spillway {
 namespace {
-
-constexpr double kMostSlowdown = 10;
 
 // One text of the list, part by part; every complaint names its part's place.
 class OpReader {
@@ -156,7 +155,7 @@ std::string MeasuredOpText(const MeasuredOp& op) {
 }
 
 void ReadMeasured(const Node& node, Diagnostics& diagnostics, const std::string& owner, Device& device) {
-  MapReader reader(node, diagnostics, "measured of " + owner);
+  MapReader reader(node, diagnostics, "measured of " + owner, MeasuredKeys());
   device.measured_source = ReadSource(reader, diagnostics);
   if (const Node* ops = reader.Required("ops")) {
     device.measured = ReadList<MeasuredOp>(ops, 0, "measured launch", diagnostics,

@@ -11,8 +11,6 @@
 
 namespace spillway {
 
-constexpr double kMostError = 10;
-
 // "device 'gpu0'", or "device" while it has no name.
 inline std::string Called(const char* what, const Node& node) {
   const Node* name = node.Find("name");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "hw/machine_keys.h"
+
 namespace spillway {
 
 std::string Quoted(const std::string& text) {
@@ -28,7 +30,7 @@ Source ReadSource(MapReader& reader, Diagnostics& diagnostics) {
   const Node* node = reader.Required("source");
   if (node == nullptr) return {};
   Source source;
-  MapReader kinds(*node, diagnostics, "source");
+  MapReader kinds(*node, diagnostics, "source", SourceKeys());
   int given = 0;
   for (const Source::Kind kind : {Source::Kind::kMeasured, Source::Kind::kPublished, Source::Kind::kAssumed}) {
     const std::string text = kinds.StringOr(SourceKindName(kind), "");

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <system_error>
+#include <utility>
 
 namespace spillway {
 namespace {
@@ -24,6 +25,16 @@ constexpr Unit kTimeUnits[] = {{"s", kSecond}, {"ms", kMillisecond}, {"us", kMic
 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+bool IsDigits(std::string_view number) {
+  for (const char c : number) {
+    if (!IsDigit(c)) return false;
+  }
+  return true;
+}
+
+// "010" is eight to some and ten to others.
+bool BeginsWithZero(std::string_view digits) { return digits.size() > 1 && digits[0] == '0' && IsDigits(digits); }
+
 // "12.5 GB" -> "12.5" and "GB". Only a leading digit is accepted, so signs, "inf" and "nan" end here.
 struct Split {
   std::string_view number, unit;
@@ -35,20 +46,14 @@ std::optional<Split> SplitQuantity(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, ignored);
   if (error != std::errc()) return std::nullopt;
   Split split{{text.data(), rest}, {rest, end}};
+  if (BeginsWithZero(split.number)) return std::nullopt;
   while (!split.unit.empty() && split.unit.front() == ' ') split.unit.remove_prefix(1);
   return split;
 }
 
-bool IsWhole(std::string_view number) {
-  for (const char c : number) {
-    if (!IsDigit(c)) return false;
-  }
-  return true;
-}
-
 std::optional<std::int64_t> Scale(std::string_view number, std::int64_t factor) {
   std::int64_t result = 0;
-  if (IsWhole(number)) {  // exact where a double would round
+  if (IsDigits(number)) {  // exact where a double would round
     const auto count = ParseInteger(number);
     if (!count || __builtin_mul_overflow(*count, factor, &result)) return std::nullopt;
     return result;
@@ -84,16 +89,23 @@ std::optional<double> ParseRate(std::string_view text, std::span<const RateUnit>
   return std::nullopt;
 }
 
+std::uint64_t PowerOfTen(int exponent) {
+  std::uint64_t power = 1;
+  for (int i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
 std::uint64_t Magnitude(std::int64_t value) {
   const auto bits = static_cast<std::uint64_t>(value);
   return value < 0 ? 0 - bits : bits;
 }
 
-std::string FormatRounded(std::int64_t value, std::span<const Unit> units) {
-  std::uint64_t step = 1;  // of the third significant digit
+std::string FormatRounded(std::int64_t value, std::span<const Unit> units, int digits = 3, bool up = false) {
+  const std::uint64_t limit = PowerOfTen(digits);
+  std::uint64_t step = 1;  // of the last significant digit
   const std::uint64_t magnitude = Magnitude(value);
-  while (magnitude / step >= 1000) step *= 10;
-  const std::uint64_t rounded = (magnitude + step / 2) / step * step;
+  while (magnitude / step >= limit) step *= 10;
+  const std::uint64_t rounded = (magnitude + (up ? step - 1 : step / 2)) / step * step;
   const Unit* unit = &units.back();
   for (const Unit& candidate : units) {
     if (rounded < static_cast<std::uint64_t>(candidate.factor)) continue;
@@ -102,11 +114,13 @@ std::string FormatRounded(std::int64_t value, std::span<const Unit> units) {
   }
   const auto factor = static_cast<std::uint64_t>(unit->factor);
   const std::uint64_t whole = rounded / factor;
+  int decimals = digits;
+  for (std::uint64_t rest = whole; rest > 0 && decimals > 0; rest /= 10) --decimals;
+  while (decimals > 0 && PowerOfTen(decimals) > factor) --decimals;
   const char* const sign = value < 0 ? "-" : "";
-  if (factor == 1 || whole >= 100) return fmt::format("{}{} {}", sign, whole, unit->name);
-  const int digits = whole >= 10 ? 1 : 2;
-  const std::uint64_t fraction = rounded % factor / (factor / (digits == 1 ? 10 : 100));
-  return fmt::format("{}{}.{:0{}} {}", sign, whole, fraction, digits, unit->name);
+  if (decimals == 0) return fmt::format("{}{} {}", sign, whole, unit->name);
+  const std::uint64_t fraction = rounded % factor / (factor / PowerOfTen(decimals));
+  return fmt::format("{}{}.{:0{}} {}", sign, whole, fraction, decimals, unit->name);
 }
 
 std::string FormatExact(std::int64_t value, std::span<const Unit> units) {
@@ -133,6 +147,7 @@ std::optional<double> ParseFlopRate(std::string_view text) {
 
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
   std::int64_t value = 0;
+  if (BeginsWithZero(text.substr(text.starts_with('-') ? 1 : 0))) return std::nullopt;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value, 10);
   if (error != std::errc() || rest != end) return std::nullopt;
@@ -141,6 +156,7 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
 
 std::optional<double> ParseNumber(std::string_view text) {
   double value = 0;
+  if (BeginsWithZero(text.substr(text.starts_with('-') ? 1 : 0))) return std::nullopt;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || !std::isfinite(value)) return std::nullopt;
@@ -148,6 +164,15 @@ std::optional<double> ParseNumber(std::string_view text) {
 }
 
 std::string FormatBytes(Bytes bytes) { return FormatRounded(bytes, kDecimalByteUnits); }
+std::string FormatBytesUp(Bytes bytes) { return FormatRounded(bytes, kDecimalByteUnits, 4, true); }
+std::pair<std::string, std::string> FormatBytesApart(Bytes a, Bytes b) {
+  constexpr int kMostDigits = 19;  // of an int64
+  for (int digits = 3; digits < kMostDigits; ++digits) {
+    std::string of_a = FormatRounded(a, kDecimalByteUnits, digits), of_b = FormatRounded(b, kDecimalByteUnits, digits);
+    if (of_a != of_b || a == b) return {std::move(of_a), std::move(of_b)};
+  }
+  return {FormatBytesExact(a), FormatBytesExact(b)};
+}
 std::string FormatDuration(Nanos time) { return FormatRounded(time, kTimeUnits); }
 std::string FormatBytesExact(Bytes bytes) { return FormatExact(bytes, kByteUnits); }
 std::string FormatDurationExact(Nanos time) { return FormatExact(time, kTimeUnits); }

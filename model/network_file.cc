@@ -1,44 +1,62 @@
-// Networks in YAML; the keys are described in model/README.md.
+// Networks in YAML.
 #include <array>
 #include <map>
 #include <utility>
 
 #include "model/check_network.h"
 #include "model/layer_kind.h"
+#include "model/network_keys.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::int64_t kMaxChannels = 1 << 24;
 constexpr std::int64_t kMaxExtent = 1 << 20;  // of an image, window, stride or padding
+constexpr std::int64_t kMaxLrnSize = 1024;
 constexpr std::size_t kMaxLayers = 100000;
 
-// An attribute that is a single value: its key, its bit in LayerKind::keys, and how it gets into the struct.
+// An attribute that is a single value: its row in the table of keys, its bit in LayerKind::keys, and how it gets into
+// the struct.
 struct AttributeReader {
-  const char* key;
+  KeyRow key;
   AttributeKey bit;
-  void (*read)(MapReader& reader, const char* key, bool required, LayerAttributes& attributes);
+  void (*read)(MapReader& reader, const std::string& key, bool required, LayerAttributes& attributes);
 };
 
-void ReadOut(MapReader& r, const char* key, bool required, LayerAttributes& a) {
+void ReadOut(MapReader& r, const std::string& key, bool required, LayerAttributes& a) {
   a.out_channels = required ? r.RequiredInteger(key, 1, kMaxChannels) : r.IntegerOr(key, 1, 1, kMaxChannels);
 }
-void ReadGroups(MapReader& r, const char* key, bool, LayerAttributes& a) {
+void ReadGroups(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   a.groups = r.IntegerOr(key, a.groups, 1, kMaxChannels);
 }
-void ReadBias(MapReader& r, const char* key, bool, LayerAttributes& a) { a.bias = r.BoolOr(key, a.bias); }
-void ReadCeil(MapReader& r, const char* key, bool, LayerAttributes& a) { a.ceil_mode = r.BoolOr(key, a.ceil_mode); }
-void ReadGlobal(MapReader& r, const char* key, bool, LayerAttributes& a) { a.global = r.BoolOr(key, a.global); }
-void ReadRate(MapReader& r, const char* key, bool, LayerAttributes& a) { a.rate = r.NumberOr(key, a.rate, 0, 1); }
-void ReadSize(MapReader& r, const char* key, bool, LayerAttributes& a) { a.size = r.IntegerOr(key, a.size, 1, 1024); }
+void ReadBias(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.bias = r.BoolOr(key, a.bias); }
+void ReadCeil(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.ceil_mode = r.BoolOr(key, a.ceil_mode);
+}
+void ReadGlobal(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.global = r.BoolOr(key, a.global); }
+void ReadRate(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.rate = r.NumberOr(key, a.rate, 0, 1);
+}
+void ReadSize(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.size = r.IntegerOr(key, a.size, 1, kMaxLrnSize);
+}
 
-constexpr std::array<AttributeReader, 7> kScalars = {{{"out", kOutKey, ReadOut},
-                                                      {"groups", kGroupsKey, ReadGroups},
-                                                      {"bias", kBiasKey, ReadBias},
-                                                      {"ceil", kCeilKey, ReadCeil},
-                                                      {"global", kGlobalKey, ReadGlobal},
-                                                      {"rate", kRateKey, ReadRate},
-                                                      {"size", kSizeKey, ReadSize}}};
+const std::vector<AttributeReader>& Scalars() {
+  const std::string channels = WholeNumberFrom(1, kMaxChannels);
+  static const std::vector<AttributeReader> kTable = {
+      {{"out", channels, "required", "channels, or features, of the result"}, kOutKey, ReadOut},
+      {{"groups", channels, "1", "convolutions side by side, each on its share of the channels"},
+       kGroupsKey,
+       ReadGroups},
+      {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
+      {{"ceil", kTrueOrFalse, "false", "rounds the size of the result up"}, kCeilKey, ReadCeil},
+      {{"global", kTrueOrFalse, "false", "over the whole image; then without window and stride"},
+       kGlobalKey,
+       ReadGlobal},
+      {{"rate", NumberFrom(0, 1), "0.5", "share of the elements that is dropped"}, kRateKey, ReadRate},
+      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "channels summed over"}, kSizeKey, ReadSize}};
+  return kTable;
+}
 
 // An attribute with one number per spatial axis.
 struct ExtentReader {
@@ -46,17 +64,24 @@ struct ExtentReader {
   AttributeKey bit;
   std::array<std::int64_t, 3> LayerAttributes::*field;
   std::int64_t min;
+  const char* meaning;
 };
-constexpr std::array<ExtentReader, 3> kExtents = {{{"window", kWindowKey, &LayerAttributes::window, 1},
-                                                   {"stride", kStrideKey, &LayerAttributes::stride, 1},
-                                                   {"pad", kPadKey, &LayerAttributes::pad, 0}}};
+constexpr std::array<ExtentReader, 3> kExtents = {
+    {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from"},
+     {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next"},
+     {"pad", kPadKey, &LayerAttributes::pad, 0, "zeros around the image"}}};
+
+const LayerKind* KindOf(const Node& layer) {
+  const Node* kind = layer.IsMap() ? layer.Find("kind") : nullptr;
+  return kind != nullptr ? FindLayerKind(kind->scalar) : nullptr;
+}
 
 class NetworkReader {
  public:
   NetworkReader(Diagnostics& diagnostics, std::int64_t batch) : diagnostics_(&diagnostics) { network_.input.n = batch; }
 
   Network Read(const Node& node) {
-    MapReader reader(node, *diagnostics_, "network");
+    MapReader reader(node, *diagnostics_, "network", NetworkKeys());
     network_.name = reader.RequiredString("name");
     if (const Node* input = reader.Required("input")) ReadInput(*input);
     const Node* layers = reader.Required("layers");
@@ -78,7 +103,7 @@ class NetworkReader {
   }
 
   void ReadInput(const Node& node) {
-    MapReader r(node, *diagnostics_, "input");
+    MapReader r(node, *diagnostics_, "input", InputKeys());
     if (!node.IsMap()) return;
     Shape& input = network_.input;
     input.c = r.IntegerOr("channels", 3, 1, kMaxChannels);
@@ -133,10 +158,12 @@ class NetworkReader {
     layer.mark = node.mark;
     const Node* name = node.IsMap() ? node.Find("name") : nullptr;
     const bool named = name != nullptr && name->IsScalar();
-    MapReader reader(node, *diagnostics_, named ? "layer '" + name->scalar + "'" : "layer");
+    layer.kind = KindOf(node);
+    MapReader reader(node, *diagnostics_, named ? "layer '" + name->scalar + "'" : "layer",
+                     layer.kind != nullptr ? LayerKindKeys(*layer.kind) : LayerKeys());
     layer.name = reader.RequiredString("name");
     const Node* kind = reader.Required("kind");
-    layer.kind = kind != nullptr ? ReadKind(*kind) : nullptr;
+    if (kind != nullptr && layer.kind == nullptr) ReportKind(*kind);
     layer.inputs = ReadInputs(reader);
     if (layer.kind == nullptr) {
       sound_ = false;
@@ -147,14 +174,10 @@ class NetworkReader {
     return layer;
   }
 
-  const LayerKind* ReadKind(const Node& node) {
+  void ReportKind(const Node& node) {
     std::vector<std::string> names;
-    for (const LayerKind* kind : LayerKinds()) {
-      if (node.scalar == kind->name) return kind;
-      names.emplace_back(kind->name);
-    }
+    for (const LayerKind* kind : LayerKinds()) names.emplace_back(kind->name);
     Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, names));
-    return nullptr;
   }
 
   std::vector<LayerId> ReadInputs(MapReader& reader) {
@@ -181,8 +204,8 @@ class NetworkReader {
   }
 
   void ReadAttributes(MapReader& reader, const LayerKind& kind, LayerAttributes& attributes) {
-    for (const AttributeReader& row : kScalars) {
-      if ((kind.keys & row.bit) != 0) row.read(reader, row.key, (kind.required & row.bit) != 0, attributes);
+    for (const AttributeReader& row : Scalars()) {
+      if ((kind.keys & row.bit) != 0) row.read(reader, row.key.name, (kind.required & row.bit) != 0, attributes);
     }
     for (const ExtentReader& row : kExtents) {
       if ((kind.keys & row.bit) == 0) continue;
@@ -232,6 +255,36 @@ class NetworkReader {
 };
 
 }  // namespace
+
+std::vector<KeyRow> AttributeKeys(const LayerKind& kind) {
+  std::vector<KeyRow> keys;
+  for (const ExtentReader& row : kExtents) {
+    if ((kind.keys & row.bit) == 0) continue;
+    const bool unless_global = (kind.keys & kGlobalKey) != 0 && row.bit != kPadKey;
+    const bool required = (kind.required & row.bit) != 0;
+    keys.push_back({row.key, WholeNumberFrom(row.min, kMaxExtent) + ", [height, width] or [depth, height, width]",
+                    unless_global ? "required, unless `global: true`"
+                    : required    ? "required"
+                                  : std::to_string((LayerAttributes{}.*row.field)[2]),
+                    row.meaning});
+  }
+  for (const AttributeReader& row : Scalars()) {
+    if ((kind.keys & row.bit) != 0) keys.push_back(row.key);
+  }
+  return keys;
+}
+
+const KeyTable& InputKeys() {
+  static const KeyTable kTable{
+      .title = "input",
+      .keys = {{"channels", WholeNumberFrom(1, kMaxChannels), "3", "of the image"},
+               {"image", WholeNumberFrom(1, kMaxExtent), "height and width", "height and width alike"},
+               {"height", WholeNumberFrom(1, kMaxExtent), "required, unless `image` is given", "in pixels"},
+               {"width", WholeNumberFrom(1, kMaxExtent), "required, unless `image` is given", "in pixels"},
+               {"depth", WholeNumberFrom(1, kMaxExtent), "1", "frames of a 3-D network"}},
+      .note = "One sample. The batch is not part of a network."};
+  return kTable;
+}
 
 Network ReadNetwork(const Node& node, Diagnostics& diagnostics, std::int64_t batch) {
   return NetworkReader(diagnostics, batch).Read(node);

@@ -1,5 +1,6 @@
 #include "reports/expectation.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
@@ -122,6 +123,12 @@ std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector
     }
   }
   return verdicts;
+}
+
+bool ExpectedNotToRun(const std::vector<Verdict>& verdicts, const ResultRow& row) {
+  return !row.feasible && std::any_of(verdicts.begin(), verdicts.end(), [&row](const Verdict& v) {
+    return v.row == &row && v.expectation->measure == Measure::kFeasible && v.expectation->value.high == 0;
+  });
 }
 
 }  // namespace spillway

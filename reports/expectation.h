@@ -68,6 +68,9 @@ struct Verdict {
 // One verdict per expectation and row it selects, in the order of expectations, then rows.
 std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations);
 
+// Whether an expectation says that this row (of those judged) does not run, and it does not.
+bool ExpectedNotToRun(const std::vector<Verdict>& verdicts, const ResultRow& row);
+
 // Lines for the console; expectations that select more than three rows are summed up in one line, with the rows that
 // fail a gate listed, and some of those outside a one-sided range. Empty text when there is nothing to judge.
 std::string ExpectationTable(const std::vector<Verdict>& verdicts);

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "scenarios/command.h"
+#include "scenarios/help.h"
 
 namespace spillway {
 
@@ -11,17 +12,18 @@ namespace {
 constexpr const char* kDescription =
     "Spillway predicts how fast a network trains when it does not fit in GPU memory, and which plan is best.";
 
-constexpr const char* kExamples =
+constexpr const char* kMore =
     "\nExamples:\n"
     "  spillway run scenarios/resnet50-pcie-vs-nvlink.yaml --out out/\n"
-    "  spillway run my.yaml --strategies pooch,swap-all --memory 12GiB --format csv\n"
     "  spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2\n"
     "  spillway plan my.yaml --machine v100-x86-pcie3 --batch 256 -o plan.yaml\n"
     "  spillway run my.yaml --plan plan.yaml\n"
     "  spillway list machines\n"
-    "  spillway show network resnet50 --batch 256\n"
-    "\nExit status: 0 done; 1 an expectation failed under --check; 2 the input is wrong, or the output cannot be "
-    "written; 3 no strategy fits somewhere; 130 calibrate was interrupted.\n";
+    "  spillway help run            options, examples and exit status of a verb\n"
+    "  spillway help scenario       the keys of scenario files; likewise plan, network, machine\n"
+    "\nExit status: 0 done; 1 an expectation failed under --check, or what was measured is not as promised; 2 the "
+    "input\n"
+    "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 calibrate or validate was interrupted; 70 a bug of ours.\n";
 
 void AddFiles(CLI::App& app, Command& command) { app.add_option("FILE", command.files, "scenario files")->required(); }
 
@@ -65,13 +67,27 @@ void AddPlan(CLI::App& app, Command& command) {
 }
 
 void AddList(CLI::App& app, Command& command) {
-  app.add_option("WHAT", command.topic, "machines, networks, strategies or reports")->required();
+  app.add_option("WHAT", command.topic, "machines, networks, layers, strategies or reports")->required();
 }
 
 void AddShow(CLI::App& app, Command& command) {
   app.add_option("WHAT", command.topic, "network, machine or strategy")->required();
   app.add_option("NAME", command.name, "its name, or a file")->required();
   app.add_option("--batch", command.batch, "batch size of the network")->check(CLI::Range(std::int64_t{1}, kMostBatch));
+}
+
+void AddDump(CLI::App& app, Command& command) {
+  app.add_option("WHAT", command.topic, "step, program or plan")->required();
+  app.add_option("FILE", command.files, "scenario file")->required()->expected(1);
+  app.add_option("-o,--output", command.out, "file to write; standard output without");
+  app.add_option("--format", command.dump_format, "json: described in reports/dump.md")->check(CLI::IsMember({"json"}));
+  AddJobs(app, command);
+  AddOverrides(app, command.overrides);
+  app.add_option("--plan", command.overrides.plan, "this plan instead of the strategies' best");
+}
+
+void AddHelp(CLI::App& app, Command& command) {
+  app.add_option("TOPIC", command.topic, "a verb, or scenario, plan, network or machine: the keys of such files");
 }
 
 void AddEstimate(CLI::App& app, Command& command) {
@@ -154,6 +170,8 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "validate") AddValidate(app, command);
   if (verb == "calibrate") AddCalibrate(app, command);
   if (verb == "probe") AddProbe(app, command);
+  if (verb == "dump") AddDump(app, command);
+  if (verb == "help") AddHelp(app, command);
 }
 
 std::vector<std::string> VerbNames() {
@@ -168,6 +186,56 @@ std::string UnknownVerb(const std::vector<std::string>& words) {
   if (words.empty() || words[0].starts_with('-')) return "";
   if (std::find(names.begin(), names.end(), words[0]) != names.end()) return "";
   return "unknown verb '" + words[0] + "'" + DidYouMean(words[0], names) + " (spillway --help)\n";
+}
+
+// The library takes 010 for eight.
+std::string LeadingZero(const std::string& text) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  return digits && text.size() > 1 && text[0] == '0' ? "'" + text + "' begins with a zero; write it without" : "";
+}
+
+void RefuseLeadingZeros(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("INT") || type.starts_with("UINT")) option->check(LeadingZero, "");
+  }
+}
+
+void AddVerb(const Verb& verb, CLI::App& app, Command& command) {
+  CLI::App& sub = *app.add_subcommand(verb.name, verb.description);
+  AddOptions(verb.name, sub, command);
+  RefuseLeadingZeros(sub);
+  for (const VerbGuide& guide : VerbGuides()) {
+    if (sub.get_name() == guide.verb) sub.footer(GuideText(guide));
+  }
+}
+
+// Options that the verb does not have, with the nearest one that it has. "" when there are none: then the library knows
+// better what is wrong.
+std::string UnknownOptions(const CLI::App& verb, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  std::string text;
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || name.size() == 2) continue;
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    text += verb.get_name() + ": unknown option '" + name + "'" + DidYouMean(name, names) + " (spillway help " +
+            verb.get_name() + ")\n";
+  }
+  return text;
+}
+
+// `help`, `help VERB`: the library's own text, and the page of keys of that name. Nothing for other topics.
+std::optional<std::string> HelpText(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "help" || words.size() > 2) return std::nullopt;
+  if (words.size() == 1) return app.help();
+  const std::vector<std::string> names = VerbNames();
+  if (std::find(names.begin(), names.end(), words[1]) == names.end()) return std::nullopt;
+  const std::string page = HelpPage(words[1]);
+  return app.get_subcommand(words[1])->help("spillway") + (page.empty() ? "" : "\n" + page);
 }
 
 Arguments Left(const CLI::App& app, const CLI::ParseError& error) {
@@ -185,14 +253,18 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
   if (!unknown.empty()) return {std::nullopt, kExitWrongInput, unknown};
   Command command;
   CLI::App app(kDescription, "spillway");
-  app.footer(kExamples);
+  app.footer(kMore);
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("spillway ") + Version());
-  for (const Verb& verb : Verbs()) AddOptions(verb.name, *app.add_subcommand(verb.name, verb.description), command);
+  for (const Verb& verb : Verbs()) AddVerb(verb, app, command);
+  if (std::optional<std::string> help = HelpText(app, words)) return {std::nullopt, kExitDone, std::move(*help)};
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back
   } catch (const CLI::ParseError& error) {
-    return Left(app, error);
+    const bool asks = error.get_exit_code() == 0;  // for help or the version
+    const std::string mistakes =
+        asks || app.get_subcommands().empty() ? "" : UnknownOptions(*app.get_subcommands().front(), words);
+    return mistakes.empty() ? Left(app, error) : Arguments{std::nullopt, kExitWrongInput, mistakes};
   }
   command.verb = app.get_subcommands().front()->get_name();
   // There the user's own profile may take the place of the machine that the scenario names.

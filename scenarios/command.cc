@@ -13,13 +13,15 @@ const std::vector<Verb>& Verbs() {
       {"run", "run scenarios: predict every point with every strategy", RunVerb},
       {"compare", "run a scenario on two machines side by side", CompareVerb},
       {"plan", "write the best plan of one point as YAML", PlanVerb},
-      {"list", "list machines, networks, strategies or reports", ListVerb},
+      {"list", "list machines, networks, layers, strategies or reports", ListVerb},
       {"show", "describe a network, machine or strategy", ShowVerb},
+      {"dump", "write the step, program or plan of one point as JSON", DumpVerb},
       {"calibrate", "measure this machine and write its profile", CalibrateVerb},
       {"probe", "look at a GPU for a minute: clocks, holds, copies, a convolution by every algorithm", ProbeVerb},
       {"fit", "fit a machine profile's kernel models to samples", FitVerb},
       {"validate", "carry a scenario out on this machine: predicted against measured", ValidateVerb},
       {"estimate", "predict the cost of single operations: CSV in, CSV out", EstimateVerb},
+      {"help", "help on a verb, or the keys of scenario, plan, network and machine files", HelpVerb},
   };
   return table;
 }

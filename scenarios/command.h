@@ -24,10 +24,11 @@ struct Command {
   std::string verb;
   std::string line;                // as typed, for run.json
   std::vector<std::string> files;  // run, compare, plan: scenarios; fit: samples; estimate: operations
-  std::string topic;               // list, show: "machines", "network"
+  std::string topic;               // list, show, dump, help: "machines", "network"
   std::string name;                // show
-  std::string out;                 // run: folder; plan: file
+  std::string out;                 // run: folder; plan, dump: file
   std::string format = "table";
+  std::string dump_format = "json";
   int jobs = 0;  // 0 = all cores
   bool check = false;
   std::int64_t batch = 1;             // show
@@ -70,6 +71,8 @@ ExitCode RunVerb(const Command& command, Console& console);
 ExitCode CompareVerb(const Command& command, Console& console);
 ExitCode PlanVerb(const Command& command, Console& console);
 ExitCode ListVerb(const Command& command, Console& console);
+ExitCode DumpVerb(const Command& command, Console& console);
+ExitCode HelpVerb(const Command& command, Console& console);
 ExitCode ShowVerb(const Command& command, Console& console);
 ExitCode EstimateVerb(const Command& command, Console& console);
 ExitCode FitVerb(const Command& command, Console& console);

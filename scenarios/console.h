@@ -10,45 +10,31 @@
 
 namespace spillway {
 
+double SteadySeconds();  // of a clock that only goes forward
+
 struct Console {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;           // err is one: progress may be shown
+  bool terminal = false;           // err is one: progress may be shown as it goes
   bool out_terminal = false;       // out is one
   std::ostream* screen = nullptr;  // err with nothing between: what moves the cursor goes here; nullptr: err itself
+  double (*seconds)() = SteadySeconds;
   std::ostream& Screen() const { return screen != nullptr ? *screen : err; }
 };
 
-// On the way to a stream: what a name may hold that a terminal obeys becomes visible, and why writing failed is kept.
-//
-// Control characters but tab and line feed, those of 8 bits (U+0080 to U+009F) and bytes that are not UTF-8 are
-// written as \x1b, \u009b, \xff. A character may come in pieces.
-class ConsoleBuffer : public std::streambuf {
+// What is told of progress where err is no terminal: a line a minute, the first after a minute. Nothing on a terminal.
+class MinuteLines {
  public:
-  // `quote`: false lets everything through as it is.
-  ConsoleBuffer(std::ostream& to, bool quote) : to_(to), quote_(quote) {}
-  ~ConsoleBuffer() override;
-  ConsoleBuffer(const ConsoleBuffer&) = delete;
-  ConsoleBuffer& operator=(const ConsoleBuffer&) = delete;
-
-  int error() const { return error_; }  // errno of the first write that failed; 0 if the system gave no reason
-
- protected:
-  int_type overflow(int_type c) override;
-  std::streamsize xsputn(const char* text, std::streamsize count) override;
-  int sync() override;
+  explicit MinuteLines(Console& console) : console_(console), begin_(console.seconds()), last_(begin_) {}
+  // Prints the text, and how long it has been, if a minute has passed since the last line.
+  void Say(const std::string& text);
 
  private:
-  bool Pass(std::string_view text);
-  bool Failed();
-
-  std::ostream& to_;
-  bool quote_;
-  std::string begun_;  // bytes of a character that is not complete
-  int error_ = 0;
+  Console& console_;
+  double begin_, last_;
 };
 
-// One line on a terminal that is overwritten as work goes on and cleared at the end; nothing otherwise.
+// One line on a terminal that is overwritten as work goes on and cleared at the end; elsewhere a line a minute.
 class Progress {
  public:
   Progress(Console& console, std::string what, std::size_t total, std::size_t done = 0);
@@ -59,6 +45,7 @@ class Progress {
 
  private:
   Console& console_;
+  MinuteLines lines_;
   std::string what_;
   std::size_t total_;
   std::size_t done_;

@@ -31,16 +31,16 @@ inline std::vector<const Node*> ItemsOf(MapReader& reader, std::string_view key,
   return items;
 }
 
-// Reads one item as if it were the value of `key` in a map, so that messages name the key.
+// Reads one item as if it were the value of `key` in the map of `reader`, so that messages name the key.
 // `read` is called with a MapReader and the key.
 template <typename Read>
-auto ReadItem(std::string_view key, const Node& item, Diagnostics& diagnostics, Read read) {
+auto ReadItem(const MapReader& reader, std::string_view key, const Node& item, Read read) {
   Node map;
   map.kind = Node::Kind::kMap;
   map.mark = item.mark;
   map.entries.push_back({std::string(key), item.mark, item});
-  MapReader reader(map, diagnostics, std::string(key));
-  return read(reader, key);
+  MapReader of_item = reader.ItemReader(map, key);
+  return read(of_item, key);
 }
 
 // All values of an axis, in the order given.
@@ -48,7 +48,7 @@ template <typename Read>
 auto ReadAxis(MapReader& reader, std::string_view key, bool required, Diagnostics& diagnostics, Read read) {
   std::vector<decltype(read(reader, key))> values;
   for (const Node* item : ItemsOf(reader, key, required, diagnostics)) {
-    values.push_back(ReadItem(key, *item, diagnostics, read));
+    values.push_back(ReadItem(reader, key, *item, read));
   }
   return values;
 }

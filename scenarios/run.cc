@@ -237,9 +237,9 @@ std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
   const Problem problem = ProblemOf(run, point, prepared->step, point.machine, point.row.memory_limit);
   const Evaluation e = Evaluate(Plan{}, problem, {.verify = false, .bounds = false, .timeline = false});
   if (e.worst_op == kNoOp) return "";
-  return fmt::format(": op {} alone needs {}; the smallest limit that would do is {}",
-                     problem.step->ops[static_cast<std::size_t>(e.worst_op)].name, FormatBytes(e.smallest_limit),
-                     FormatBytesExact(e.smallest_limit));
+  // The reason as rows have it, so that one op has one size wherever it is spoken of.
+  const std::string_view reason = std::string_view(e.reason).substr(e.reason.find(": ") + 2);
+  return fmt::format(": op {}; the smallest limit that would do is {}", reason, FormatBytesUp(e.smallest_limit));
 }
 
 }  // namespace
@@ -254,15 +254,16 @@ void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const 
   Runner(run, std::max(1, jobs), first, sink).Run();
 }
 
-std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows) {
+std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
+                                               const std::function<bool(const ResultRow&)>& expected) {
   std::vector<std::string> messages;
   for (std::size_t begin = 0; begin < rows.size();) {
     std::size_t end = begin;
     while (end < rows.size() && SamePlace(rows[begin], rows[end])) ++end;
-    const bool any =
-        std::any_of(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.begin() + static_cast<std::ptrdiff_t>(end),
-                    [](const ResultRow& r) { return r.feasible; });
-    if (!any) {
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = rows.begin() + static_cast<std::ptrdiff_t>(end);
+    const bool any = std::any_of(first, last, [](const ResultRow& r) { return r.feasible; });
+    if (!any && !(expected && std::all_of(first, last, expected))) {
       const ResultRow& r = rows[begin];
       messages.push_back(fmt::format("no strategy fits {} at batch {} on {} with {}{}", r.network, r.batch, r.machine,
                                      FormatBytes(r.memory_limit), SingleOpProblem(run, run.points[begin])));

@@ -30,8 +30,10 @@ void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const 
                std::size_t first = 0);
 
 // One message per (network, batch, machine, memory limit) at which no strategy fits; where a single op is the
-// obstacle, its name, its working set and the smallest limit that would do.
-std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows);
+// obstacle, its name, its working set and the smallest limit that would do. None where every row is `expected` not to
+// run.
+std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
+                                               const std::function<bool(const ResultRow&)>& expected = {});
 
 }  // namespace spillway
 

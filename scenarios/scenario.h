@@ -1,28 +1,13 @@
 // A scenario: which networks on which machines with which strategies, and what is known about the outcome.
 //
 //   name: ResNet-50 beyond 16 GB
-//   network: {zoo: resnet50, image: 224, batch: [128, 256]}    or {file: mine.yaml, batch: 32}, or a list of such maps
-//                                image: 448x224 is height x width; frames, classes: as wanted, else the usual
-//   machines: [v100-x86-pcie3, mine.yaml]                       shipped profiles, or files; or one on other terms:
-//                                {name: far, from: v100-power9-nvlink2, host: socket1, host_memory: pageable}
-//                                host: the node of the host that is copied to and from, in place of the nearest
-//                                host_memory: pinned (the usual) or pageable
+//   network: {zoo: resnet50, image: 224, batch: [128, 256]}
+//   machines: [v100-x86-pcie3, mine.yaml]
 //   strategies: [in-core, pooch, {strategy: pooch, planned_on: v100-power9-nvlink2}]
-//   options: chainer             how the framework unrolls a step (plain, chainer, torch); default plain
-//   runtime: arena               every strategy on this runtime instead of the modelled system's own; or one built from
-//                                another: {name: one-stream, from: arena, copy_streams: 1}; with framework: of-options
-//                                its framework_time is what is known of the framework of `options`
-//   memory: 12 GiB               cap below the machine's usable memory
-//   usable_memory: [14 GB, 17 GB]  another device: in place of the machine's usable memory
-//   link: [8 GB/s, 16 GB/s]      another link: this rate in both directions, the profile's latency
-//   emulate: {compute_slowdown: 5, link_rate: 8 GB/s}
-//                                another machine's balance on this one: every kernel takes so many times as long, by
-//                                idling after it; copies are paced to the rate, below the machine's own. One or both;
-//                                as-is: neither. `validate` carries it out on devices that can
-//   workspace: 64 MiB            most scratch a call of the library is granted; default: as the framework of `options`
-//   expect: [...]                see scenario_expect.cc
+//   memory: 12 GiB
+//   expect: [{strategy: pooch, batch: 256, samples_per_second: 195, source: "PoocH, fig. 17"}]
 //
-// A list anywhere is swept; all combinations are run. Paths are relative to the scenario's folder.
+// A list anywhere is swept; all combinations are run. All keys: scenario_keys.cc, which `spillway help scenario` prints.
 #ifndef SPILLWAY_SCENARIOS_SCENARIO_H_
 #define SPILLWAY_SCENARIOS_SCENARIO_H_
 

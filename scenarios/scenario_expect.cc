@@ -5,10 +5,8 @@
 //   - {machine: ..., strategy: pooch, batch: 512, keep: 66, swap: 12, recompute: 27, source: ...}
 //   - {strategy: in-core, batch: 256, feasible: false, required: true, source: ...}
 //
-// Which rows: network, machine, strategy, batch, memory; what is left out matches all. Figures: samples_per_second,
-// step_time, loss (against in-core), keep, swap, recompute, ratio, feasible; a number, [from, to], or a map of
-// at_least and at_most. `within: 10 %` makes a gate of a figure, `required: true` of feasible and of bounds; `why` is
-// shown with the result.
+// What is left out matches all rows. A figure is a number, [from, to], or a map of at_least and at_most; `within: 10 %`
+// makes a gate of it, `required: true` one of feasible and of bounds. The keys: scenario_keys.cc.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,6 +14,7 @@
 #include <optional>
 
 #include "scenarios/list_reader.h"
+#include "scenarios/scenario_keys.h"
 #include "scenarios/scenario_reader.h"
 
 namespace spillway {
@@ -58,7 +57,7 @@ constexpr Figure kShare = {"within", Measure::kRatio, ParseFraction, "a share su
 class ExpectReader {
  public:
   ExpectReader(const Node& node, const std::string& scenario, Diagnostics& diagnostics)
-      : node_(node), diagnostics_(diagnostics), reader_(node, diagnostics, "expectation") {
+      : node_(node), diagnostics_(diagnostics), reader_(node, diagnostics, "expectation", ExpectationKeys()) {
     common_.mark = node.mark;
     common_.where.scenario = scenario;
   }
@@ -123,7 +122,7 @@ class ExpectReader {
   }
 
   void ReadRatio(const Node& node, std::vector<Expectation>& figures) {
-    MapReader ratio(node, diagnostics_, "ratio");
+    MapReader ratio(node, diagnostics_, "ratio", RatioKeys());
     Expectation e = common_;
     e.measure = Measure::kRatio;
     e.other.network = ratio.StringOr("network", "");
@@ -156,7 +155,7 @@ class ExpectReader {
   // A value, [from, to], or a map of at_least and at_most.
   ValueRange ReadRange(const Figure& figure, const Node& node) {
     if (node.IsMap()) {
-      MapReader bounds(node, diagnostics_, figure.key);
+      MapReader bounds(node, diagnostics_, figure.key, BoundKeys());
       const ValueRange range = ReadBounds(bounds, node, figure);
       bounds.Finish();
       return range;

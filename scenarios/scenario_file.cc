@@ -8,6 +8,7 @@
 #include "model/network.h"
 #include "scenarios/list_reader.h"
 #include "scenarios/scenario.h"
+#include "scenarios/scenario_keys.h"
 #include "scenarios/scenario_reader.h"
 #include "sim/strategy.h"
 
@@ -39,7 +40,7 @@ class ScenarioReader {
   ScenarioReader(const Document& document, ScenarioErrors& errors) : document_(document), errors_(errors) {}
 
   Scenario Read() {
-    MapReader reader(document_.root, errors_.own, "scenario");
+    MapReader reader(document_.root, errors_.own, "scenario", ScenarioKeys());
     Scenario s;
     s.file = document_.file;
     s.name = reader.RequiredString("name");
@@ -91,7 +92,7 @@ class ScenarioReader {
       choice.name = ReadName(item, "strategy", StrategyNames(), hint, errors_.own);
       return choice;
     }
-    MapReader reader(item, errors_.own, "strategy");
+    MapReader reader(item, errors_.own, "strategy", StrategyChoiceKeys());
     if (const Node* name = reader.Required("strategy")) {
       choice.name = ReadName(*name, "strategy", StrategyNames(), hint, errors_.own);
     }

@@ -5,14 +5,13 @@
 
 #include "model/network.h"
 #include "scenarios/list_reader.h"
+#include "scenarios/scenario_keys.h"
 #include "scenarios/scenario_reader.h"
 
 namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kMostPixels = 100'000;
-constexpr std::int64_t kMostClasses = 10'000'000;
 constexpr std::size_t kMostNetworks = 1000;
 
 struct ImageSize {
@@ -68,7 +67,7 @@ class NetworkReader {
 
  private:
   void ReadOne(const Node& node) {
-    MapReader reader(node, errors_.own, "network");
+    MapReader reader(node, errors_.own, "network", NetworkChoiceKeys());
     const auto zoo = ReadAxis(reader, "zoo", false, errors_.own,
                               [](MapReader& r, std::string_view key) { return r.RequiredString(key); });
     const std::string file = reader.StringOr("file", "");

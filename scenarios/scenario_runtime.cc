@@ -7,6 +7,7 @@
 
 #include "hw/machine.h"
 #include "scenarios/list_reader.h"
+#include "scenarios/scenario_keys.h"
 #include "scenarios/scenario_reader.h"
 #include "sim/strategy.h"
 
@@ -54,7 +55,7 @@ void CheckMachineName(const MachineChoice& choice, MapReader& reader) {
 }
 
 MachineChoice ReadChangedMachine(const Node& item, const std::string& file, ScenarioErrors& errors) {
-  MapReader reader(item, errors.own, "machine");
+  MapReader reader(item, errors.own, "machine", MachineChoiceKeys());
   MachineChoice choice;
   choice.name = reader.RequiredString("name");
   CheckMachineName(choice, reader);
@@ -72,7 +73,7 @@ MachineChoice ReadChangedMachine(const Node& item, const std::string& file, Scen
 // ---- runtimes
 
 RuntimeChoice ReadChanged(const Node& node, Diagnostics& diagnostics) {
-  MapReader reader(node, diagnostics, "runtime");
+  MapReader reader(node, diagnostics, "runtime", RuntimeChoiceKeys());
   RuntimeChoice choice;
   choice.name = reader.RequiredString("name");
   const std::vector<std::string> names = RuntimeNames();
@@ -88,15 +89,13 @@ RuntimeChoice ReadChanged(const Node& node, Diagnostics& diagnostics) {
 
 // ---- emulation
 
-constexpr double kMostSlowdown = 1000;
-
 Emulation ReadEmulation(const Node& node, Diagnostics& diagnostics) {
   Emulation emulation;
   emulation.mark = node.mark;
   if (node.IsScalar() && node.scalar == "as-is") return emulation;
-  MapReader reader(node, diagnostics, "emulate");
+  MapReader reader(node, diagnostics, "emulate", EmulationKeys());
   if (reader.Optional("compute_slowdown") != nullptr) {
-    emulation.compute_slowdown = reader.RequiredNumber("compute_slowdown", 1, kMostSlowdown);
+    emulation.compute_slowdown = reader.RequiredNumber("compute_slowdown", 1, kMostEmulatedSlowdown);
   }
   if (const Node* rate = reader.Optional("link_rate")) {
     emulation.link_rate = reader.RequiredBandwidth("link_rate");

@@ -25,7 +25,7 @@ constexpr Nanos kQuickBudget = 52 * kSecond, kFullBudget = 280 * kSecond;
 constexpr int kFolds = 5;
 constexpr const char* kHeader =
     "# Written by `spillway calibrate`; the samples that it comes from are in the journal beside it.\n"
-    "# Keys, units and ranges: head of hw/machine_file.cc.\n";
+    "# Keys, units and ranges: `spillway help machine`.\n";
 
 std::string Today() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -108,7 +108,8 @@ class ProfileWriter : public BenchWatcher {
         clock_(clock),
         begin_(clock.Now()),
         interrupts_(interrupts),
-        console_(console) {}
+        console_(console),
+        lines_(console) {}
 
   bool Stop() override { return interrupts_.Came(); }
   void Progress(const BenchItem& item, std::size_t done, std::size_t items) override;
@@ -129,14 +130,15 @@ class ProfileWriter : public BenchWatcher {
   Nanos begin_;
   Interrupts& interrupts_;
   Console& console_;
+  MinuteLines lines_;
 };
 
 void ProfileWriter::Progress(const BenchItem& item, std::size_t done, std::size_t items) {
-  if (!console_.terminal) return;
   const Nanos left = std::max<Nanos>(0, budget_ - (clock_.Now() - begin_)) / kSecond;
-  console_.Screen() << fmt::format("\r\x1b[Kcalibrate {} {}/{}, at most {}:{:02} left", BenchGroupName(item.group),
-                                   done, items, left / 60, left % 60)
-                    << std::flush;
+  const std::string text = fmt::format("calibrate {} {}/{}, at most {}:{:02} left", BenchGroupName(item.group), done,
+                                       items, left / 60, left % 60);
+  if (console_.terminal) console_.Screen() << "\r\x1b[K" << text << std::flush;
+  lines_.Say(text);
 }
 
 // A long journal is resumed for one group's sake: fitting it anew after each of the others would take most of the time.

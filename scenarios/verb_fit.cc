@@ -63,7 +63,7 @@ FitOptions OptionsOf(const Command& command, const SampleSet& set, const Machine
 
 constexpr const char* kHeader =
     "# Written by `spillway fit`: kernel models and measured curves are its own, the rest is the base profile's.\n"
-    "# Keys, units and ranges: head of hw/machine_file.cc.\n";
+    "# Keys, units and ranges: `spillway help machine`.\n";
 
 void Say(const std::vector<std::string>& warnings, Console& console) {
   for (const std::string& warning : warnings) console.err << warning << "\n";

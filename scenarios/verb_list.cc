@@ -1,6 +1,7 @@
 // spillway list: what there is, by name.
 #include <functional>
 
+#include "model/network_keys.h"
 #include "reports/report_table.h"
 #include "reports/text_table.h"
 #include "scenarios/command.h"
@@ -35,12 +36,32 @@ std::string ReportNames() {
   return table.Text();
 }
 
+std::string KeyNames(const LayerKind& kind) {
+  std::string names;
+  for (const KeyRow& key : LayerKindKeys(kind).keys) {
+    const bool required = key.otherwise.starts_with(kRequiredKey);
+    names += (names.empty() ? "" : " ") + (required ? key.name : "[" + key.name + "]");
+  }
+  return names.empty() ? "-" : names;
+}
+
+std::string Layers() {
+  TextTable table({"<kind", "<reads", "<keys", "<description"});
+  for (const LayerKind* kind : LayerKinds()) {
+    table.Row({kind->name, InputCountText(*kind), KeyNames(*kind), kind->description});
+  }
+  return table.Text() + "\nWhat the keys mean: spillway help network\n";
+}
+
 struct Topic {
   const char* name;
   std::string (*text)();
 };
-constexpr Topic kTopics[] = {
-    {"machines", Machines}, {"networks", Networks}, {"strategies", StrategiesAndRuntimes}, {"reports", ReportNames}};
+constexpr Topic kTopics[] = {{"machines", Machines},
+                             {"networks", Networks},
+                             {"layers", Layers},
+                             {"strategies", StrategiesAndRuntimes},
+                             {"reports", ReportNames}};
 
 }  // namespace
 
@@ -53,7 +74,7 @@ ExitCode ListVerb(const Command& command, Console& console) {
     return kExitDone;
   }
   throw UserError("list: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
-                  " (machines, networks, strategies, reports)");
+                  " (machines, networks, layers, strategies, reports)");
 }
 
 }  // namespace spillway

@@ -169,11 +169,12 @@ ExitCode RunVerb(const Command& command, Console& console) {
   folder.End(results, RunJson(command, clocked));
   const std::vector<Verdict> verdicts = Judge(results.rows, results.expectations);
   Print(command, results, verdicts, console);
-  const std::vector<std::string> stuck = PointsWithoutStrategy(run, results.rows);
+  const std::vector<std::string> stuck =
+      PointsWithoutStrategy(run, results.rows, [&](const ResultRow& row) { return ExpectedNotToRun(verdicts, row); });
   for (const std::string& message : stuck) console.err << message << "\n";
   if (folder.failed()) return kExitWrongInput;
-  if (!stuck.empty()) return kExitNothingFits;
-  return command.check && AnyGateFailed(verdicts, console) ? kExitExpectationFailed : kExitDone;
+  if (command.check && AnyGateFailed(verdicts, console)) return kExitExpectationFailed;
+  return stuck.empty() ? kExitDone : kExitNothingFits;
 }
 
 }  // namespace spillway

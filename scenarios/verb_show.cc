@@ -115,8 +115,11 @@ std::string LaunchesText(const HostCosts& costs) {
 
 std::string DeviceText(const Device& d) {
   std::string text = fmt::format("device {}\n", d.name);
-  text +=
-      fmt::format("  {:.1f} TFLOP/s, {:.0f} GB/s {}\n", d.peak_flops / 1000, d.memory_bandwidth, SourceText(d.source));
+  const double tera = d.peak_flops / 1000;
+  text += fmt::format(
+      "  {}, {} GB/s {}\n", tera >= 0.1 ? fmt::format("{:.1f} TFLOP/s", tera) : ShortNumber(d.peak_flops) + " GFLOP/s",
+      d.memory_bandwidth >= 10 ? fmt::format("{:.0f}", d.memory_bandwidth) : ShortNumber(d.memory_bandwidth),
+      SourceText(d.source));
   text += fmt::format("  {} memory, {} reserved, {} of the rest usable: {} {}\n", FormatBytes(d.total_memory),
                       FormatBytes(d.reserve), Percent(d.pool_fraction), FormatBytes(d.UsableMemory()),
                       SourceText(d.memory_source));

@@ -71,8 +71,8 @@ class Evaluator {
       launch.workspace = decision.workspace;
       const Bytes wanted = problem_.costs->Kernel(launch, problem_.device).workspace;
       if (decision.workspace >= wanted) continue;
-      result_.reason = fmt::format("workspace: {} wants {} and is granted {}", Name(decision.op), FormatBytes(wanted),
-                                   FormatBytes(decision.workspace));
+      const auto [wants, granted] = FormatBytesApart(wanted, decision.workspace);
+      result_.reason = fmt::format("workspace: {} wants {} and is granted {}", Name(decision.op), wants, granted);
       return false;
     }
     return true;
@@ -123,8 +123,8 @@ class Evaluator {
     const Bytes limit = host.pinned_limit > 0 ? host.pinned_limit : host.memory;
     result_.host_peak_bytes = result_.program.HostBytes();
     if (result_.host_peak_bytes <= limit) return true;
-    result_.reason = fmt::format("host_memory: {} of pinned memory on {}, which has {}",
-                                 FormatBytes(result_.host_peak_bytes), host.name, FormatBytes(limit));
+    const auto [wanted, there] = FormatBytesApart(result_.host_peak_bytes, limit);
+    result_.reason = fmt::format("host_memory: {} of pinned memory on {}, which has {}", wanted, host.name, there);
     return false;
   }
 

@@ -1,48 +1,16 @@
 // Plans as text: names in place of indices, one decision a line.
 #include <fmt/format.h>
 
-#include <limits>
 #include <map>
 
 #include "sim/plan.h"
+#include "sim/plan_keys.h"
 
 namespace spillway {
 
 namespace {
 
 const char* const kStart = "start";  // the position kNoOp
-
-// In the order of the enumerations.
-const std::vector<std::string>& ActionNames() {
-  static const std::vector<std::string> kNames{"swap", "recompute"};
-  return kNames;
-}
-const std::vector<std::string>& MemoryNames() {
-  static const std::vector<std::string> kNames{"arena", "pool"};
-  return kNames;
-}
-const std::vector<std::string>& BlockingNames() {
-  static const std::vector<std::string> kNames{"none", "swap_outs", "all"};
-  return kNames;
-}
-const std::vector<std::string>& BarrierNames() {
-  static const std::vector<std::string> kNames{"none", "phase", "op"};
-  return kNames;
-}
-const std::vector<std::string>& HostSyncNames() {
-  static const std::vector<std::string> kNames{"none", "backward_layer"};
-  return kNames;
-}
-const std::vector<std::string>& PoolNames() {
-  static const std::vector<std::string> kNames{"bytes", "addresses"};
-  return kNames;
-}
-template <typename Enum>
-const std::string& NameIn(const std::vector<std::string>& names, Enum value) {
-  return names[static_cast<std::size_t>(value)];
-}
-
-constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 
 // ---- writing
 
@@ -112,19 +80,20 @@ std::string Writer::Head(const Plan& plan) const {
   out += fmt::format(
       "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: "
       "{}{}{}}}\n",
-      runtime.copy_streams, NameIn(MemoryNames(), runtime.memory), NameIn(BarrierNames(), runtime.barrier),
-      NameIn(HostSyncNames(), runtime.host_syncs), FormatDurationExact(runtime.framework_time),
+      runtime.copy_streams, RuntimeWord(runtime, "memory"), RuntimeWord(runtime, "barrier"),
+      RuntimeWord(runtime, "host_syncs"), FormatDurationExact(runtime.framework_time),
       FormatBytesExact(runtime.copy_chunk), runtime.pool == PoolKind::kBytes ? "" : ", pool: addresses",
       runtime.blocking_copies == BlockingCopies::kNone
           ? ""
-          : fmt::format(", blocking_copies: {}", NameIn(BlockingNames(), runtime.blocking_copies)));
+          : fmt::format(", blocking_copies: {}", RuntimeWord(runtime, "blocking_copies")));
   return out;
 }
 
 std::string Writer::Gap(const GapDecision& gap) const {
-  std::string line = fmt::format("  - {{tensor: {}, action: {}, after: {}, before: {}",
-                                 Quoted(step_.tensors[static_cast<std::size_t>(gap.tensor)].name),
-                                 NameIn(ActionNames(), gap.action), OpName(gap.after), OpName(gap.before));
+  std::string line =
+      fmt::format("  - {{tensor: {}, action: {}, after: {}, before: {}",
+                  Quoted(step_.tensors[static_cast<std::size_t>(gap.tensor)].name),
+                  GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(gap.after), OpName(gap.before));
   if (gap.action == GapAction::kSwap) {
     if (gap.out_after != gap.after) line += ", out_after: " + OpName(gap.out_after);
     if (gap.in_at != gap.before) line += ", in_at: " + OpName(gap.in_at);
@@ -189,7 +158,7 @@ class Reader {
 };
 
 Plan Reader::Read() {
-  MapReader reader(document_.root, diagnostics_, "plan");
+  MapReader reader(document_.root, diagnostics_, "plan", PlanKeys());
   ReadHead(reader);
   if (const Node* runtime = reader.Optional("runtime")) plan_.runtime = ReadRuntime(*runtime);
   for (const Node& item : Items(reader, "gaps")) ReadGap(item);
@@ -219,7 +188,7 @@ void Reader::ReadHead(MapReader& reader) {
 }
 
 Runtime Reader::ReadRuntime(const Node& node) {
-  MapReader reader(node, diagnostics_, "runtime");
+  MapReader reader(node, diagnostics_, "runtime", RuntimeKeys());
   Runtime runtime;
   ReadRuntimeFields(reader, runtime);
   reader.Finish();
@@ -236,11 +205,11 @@ const std::vector<Node>& Reader::Items(MapReader& reader, std::string_view key) 
 
 void Reader::ReadGap(const Node& node) {
   bad_ = false;
-  MapReader reader(node, diagnostics_, "gap decision");
+  MapReader reader(node, diagnostics_, "gap decision", GapKeys());
   GapDecision gap;
   gap.tensor = Lookup(reader, "tensor", tensors_, "tensor");
   if (reader.Required("action") == nullptr) bad_ = true;
-  gap.action = static_cast<GapAction>(reader.ChoiceOr("action", ActionNames(), 0));
+  gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
   gap.after = Position(reader, "after");
   gap.before = Lookup(reader, "before", ops_, "op");
   const bool swap = gap.action == GapAction::kSwap;
@@ -257,10 +226,9 @@ void Reader::ReadGap(const Node& node) {
 
 void Reader::ReadOp(const Node& node) {
   bad_ = false;
-  MapReader reader(node, diagnostics_, "op decision");
+  MapReader reader(node, diagnostics_, "op decision", OpDecisionKeys());
   OpDecision decision;
   decision.op = Lookup(reader, "op", ops_, "op");
-  constexpr std::int64_t kMostAlgorithm = std::numeric_limits<std::int32_t>::max();
   decision.algorithm = static_cast<std::int32_t>(reader.IntegerOr("algorithm", 0, 0, kMostAlgorithm));
   decision.workspace = reader.BytesOr("workspace", 0);
   reader.Finish();
@@ -318,9 +286,10 @@ Plan ParsePlan(const std::string& text, const std::string& file, const TrainingS
 
 void ReadRuntimeFields(MapReader& reader, Runtime& r) {
   r.copy_streams = static_cast<int>(reader.IntegerOr("copy_streams", r.copy_streams, 1, 2));
-  r.memory = static_cast<MemoryModel>(reader.ChoiceOr("memory", MemoryNames(), static_cast<int>(r.memory)));
-  r.barrier = static_cast<Barrier>(reader.ChoiceOr("barrier", BarrierNames(), static_cast<int>(r.barrier)));
-  r.host_syncs = static_cast<HostSyncs>(reader.ChoiceOr("host_syncs", HostSyncNames(), static_cast<int>(r.host_syncs)));
+  r.memory = static_cast<MemoryModel>(reader.ChoiceOr("memory", RuntimeWords("memory"), static_cast<int>(r.memory)));
+  r.barrier = static_cast<Barrier>(reader.ChoiceOr("barrier", RuntimeWords("barrier"), static_cast<int>(r.barrier)));
+  r.host_syncs =
+      static_cast<HostSyncs>(reader.ChoiceOr("host_syncs", RuntimeWords("host_syncs"), static_cast<int>(r.host_syncs)));
   r.framework_time = reader.DurationOr("framework_time", r.framework_time);
   reader.Check(r.framework_time <= kMostFrameworkTime, "framework_time",
                fmt::format("expected at most 1 s per op, found {}", FormatDurationExact(r.framework_time)));
@@ -328,11 +297,11 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
   reader.Check(
       r.copy_chunk == 0 || r.copy_chunk >= kLeastCopyChunk, "copy_chunk",
       fmt::format("expected 0 B (copies in one piece) or at least 64 KiB, found {}", FormatBytesExact(r.copy_chunk)));
-  r.pool = static_cast<PoolKind>(reader.ChoiceOr("pool", PoolNames(), static_cast<int>(r.pool)));
+  r.pool = static_cast<PoolKind>(reader.ChoiceOr("pool", RuntimeWords("pool"), static_cast<int>(r.pool)));
   reader.Check(r.pool == PoolKind::kBytes || r.memory == MemoryModel::kPool, "pool",
                "only for a runtime with memory: pool");
   r.blocking_copies = static_cast<BlockingCopies>(
-      reader.ChoiceOr("blocking_copies", BlockingNames(), static_cast<int>(r.blocking_copies)));
+      reader.ChoiceOr("blocking_copies", RuntimeWords("blocking_copies"), static_cast<int>(r.blocking_copies)));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

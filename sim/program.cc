@@ -12,6 +12,7 @@ namespace {
 const char* const kOpcodeNames[kOpcodes] = {"kernel", "copy", "alloc", "free", "record", "wait", "sync"};
 const char* const kCauseNames[] = {"none", "data", "swap-in", "swap-out", "memory", "produced", "barrier"};
 const char* const kStreamNames[] = {"compute", "h2d", "d2h", "copy"};
+const char* const kBufferNames[] = {"tensor", "workspace", "host"};
 const char* const kAccessNames[] = {"", "r", "w", "rw"};
 
 std::string BufferText(const Program& program, BufferId id, const TrainingStep* step) {
@@ -66,6 +67,9 @@ std::string ArgumentText(const Program& program, const Instruction& instruction,
 
 }  // namespace
 
+const char* OpcodeName(Opcode opcode) { return kOpcodeNames[static_cast<int>(opcode)]; }
+const char* BufferKindName(BufferKind kind) { return kBufferNames[static_cast<int>(kind)]; }
+const char* StreamKindName(StreamKind kind) { return kStreamNames[static_cast<int>(kind)]; }
 const char* CauseName(Cause cause) { return kCauseNames[static_cast<int>(cause)]; }
 
 Bytes Program::HostBytes() const {
@@ -106,8 +110,8 @@ std::string DumpProgram(const Program& program, const TrainingStep* step) {
   for (std::size_t i = 0; i < program.code.size(); ++i) {
     const Instruction& instruction = program.code[i];
     const Stream& stream = program.streams[instruction.stream];
-    text += fmt::format("{:5} {:<7} {:<6} {}\n", i, kStreamNames[static_cast<int>(stream.kind)],
-                        kOpcodeNames[static_cast<int>(instruction.opcode)], ArgumentText(program, instruction, step));
+    text += fmt::format("{:5} {:<7} {:<6} {}\n", i, StreamKindName(stream.kind), OpcodeName(instruction.opcode),
+                        ArgumentText(program, instruction, step));
   }
   return text;
 }

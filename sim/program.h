@@ -39,6 +39,7 @@ constexpr BufferId kNoBuffer = 0xffffffffu;
 
 enum class Opcode : std::uint8_t { kKernel, kCopy, kAlloc, kFree, kRecord, kWait, kHostSync };
 constexpr int kOpcodes = 7;
+const char* OpcodeName(Opcode opcode);  // "kernel", "copy", ...
 
 // Why a stream or the host is made to wait; stalls are summed by it.
 enum class Cause : std::uint8_t {
@@ -87,6 +88,7 @@ struct Copy {
 };
 
 enum class BufferKind : std::uint8_t { kTensor, kWorkspace, kHost };
+const char* BufferKindName(BufferKind kind);  // "tensor", "workspace", "host"
 
 struct Buffer {
   Bytes bytes = 0;    // rounded up to the allocator's unit
@@ -97,6 +99,7 @@ struct Buffer {
 };
 
 enum class StreamKind : std::uint8_t { kCompute, kHostToDevice, kDeviceToHost, kCopy };
+const char* StreamKindName(StreamKind kind);  // "compute", "h2d", "d2h", "copy"
 
 struct Stream {
   std::int16_t device = 0;

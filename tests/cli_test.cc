@@ -162,6 +162,39 @@ TEST_CASE("run --check: a required order is a gate") {
   CHECK(status("at_least: 1.5") == 1);
 }
 
+TEST_CASE("run --check: gates decide, and rows that were said not to run are no error") {
+  TemporaryFolder folder("check-infeasible");
+  const auto run = [&](const std::string& expect, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"run", folder.Write("a.yaml", Small("memory: 10 MB\nexpect:\n" + expect))};
+    words.insert(words.end(), more.begin(), more.end());
+    return Spillway(words);
+  };
+  const std::string none = "  - {feasible: false, required: true, source: p}\n";
+  const std::string some = "  - {feasible: false, strategy: in-core, required: true, source: p}\n";
+  const std::string gate = "  - {batch: 64, keep: 1, within: 10 %, source: p}\n";
+  CHECK(run(none, {"--check"}).status == 0);
+  CHECK(run(none, {}).status == 0);
+  CHECK(run(none, {}).err.empty());
+  // swap-all was not said to fail, and there is nothing else.
+  const Outcome unexpected = run(some, {"--check"});
+  CHECK(unexpected.status == 3);
+  CHECK(Contains(unexpected.err, "no strategy fits cifar-resnet20 at batch 64"));
+  // A gate that fails is told and decides, whatever does not fit.
+  const Outcome failed = run(gate, {"--check"});
+  CHECK(failed.status == 1);
+  CHECK(Contains(failed.err, "2 of the expectations that are gates failed"));
+  CHECK(Contains(failed.err, "no strategy fits"));
+  CHECK(run(gate, {}).status == 3);
+  CHECK(run(none + gate, {"--check"}).status == 1);
+}
+
+TEST_CASE("a batch with a leading zero is refused with what to write") {
+  TemporaryFolder folder("octal");
+  const Outcome outcome = Spillway({"run", folder.Write("s.yaml", Replaced(Small(), "[64, 128]", "010"))});
+  CHECK(outcome.status == 2);
+  CHECK(Contains(outcome.err, "batch: expected a whole number from 1 to 1000000, found '010', which is eight to some"));
+}
+
 TEST_CASE("3 when a single layer does not fit, with the op and the smallest limit that would do") {
   TemporaryFolder folder("three");
   const std::string file = folder.Write("s.yaml", Small());
@@ -176,7 +209,15 @@ TEST_CASE("3 when a single layer does not fit, with the op and the smallest limi
   // With that limit the op is no obstacle any more.
   std::string limit = outcome.err.substr(at + phrase.size());
   limit = limit.substr(0, limit.find('\n'));
-  CHECK_FALSE(Contains(Spillway({"run", file, "--memory", limit, "--batch", "64"}).err, "alone needs"));
+  CHECK(limit.size() <= std::string("99.99 MB").size());
+  CHECK_FALSE(Contains(Spillway({"run", file, "--memory", limit, "--batch", "64"}).err, "the smallest limit"));
+  // One op has one size, in the table as in the message.
+  const std::string row = "working_set: ";
+  const std::size_t reason = outcome.out.find(row);
+  REQUIRE(reason != std::string::npos);
+  const std::string needs =
+      outcome.out.substr(reason + row.size(), outcome.out.find('\n', reason) - reason - row.size());
+  CHECK(Contains(outcome.err, "op " + needs + "; "));
 }
 
 TEST_CASE("plan writes a plan that run --plan carries out to the same figures") {
@@ -225,6 +266,8 @@ TEST_CASE("list and show") {
   CHECK(Contains(machine.out, "host to device"));
   CHECK(Contains(machine.out, "[assumed: "));
   CHECK(Contains(Spillway({"show", "strategy", "pooch"}).out, "paper: "));
+  CHECK(Contains(Spillway({"show", "machine", "unit"}).out, "  1.00 GFLOP/s, 1.00 GB/s "));
+  CHECK(Contains(machine.out, "  15.7 TFLOP/s, 900 GB/s "));
 }
 
 TEST_CASE("show tells what launches cost in one line, where they differ") {

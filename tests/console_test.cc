@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "scenarios/console_buffer.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
@@ -116,6 +117,34 @@ TEST_CASE("a table that is cut short is no success") {
   const Told told = Into(out, {"run", file, "--format", "csv"});
   CHECK(told.status == kExitWrongInput);
   CHECK(told.err == "standard output cannot be written\n");
+}
+
+double told_seconds = 0;  // by the clock of the console below
+
+std::string LinesOf(bool terminal, const std::vector<double>& steps) {
+  std::ostringstream out, err;
+  told_seconds = 1000;
+  Console console{.out = out, .err = err, .terminal = terminal, .seconds = [] { return told_seconds; }};
+  {
+    Progress progress(console, "point", steps.size());
+    for (const double at : steps) {
+      told_seconds = 1000 + at;
+      progress.Step();
+    }
+  }
+  CHECK(out.str().empty());
+  return err.str();
+}
+
+TEST_CASE("without a terminal progress is a line a minute, the first after a minute") {
+  CHECK(LinesOf(false, {1, 30, 59}).empty());
+  CHECK(LinesOf(false, {1, 61, 62, 100, 122, 700}) ==
+        "point 2/6, after 1 min\npoint 5/6, after 2 min\npoint 6/6, after 12 min\n");
+}
+
+TEST_CASE("on a terminal progress is one line that goes again") {
+  CHECK(LinesOf(true, {1, 100}) == "\rpoint 1/2\rpoint 2/2\r\x1b[K");
+  CHECK(LinesOf(true, {}).empty());
 }
 
 }  // namespace

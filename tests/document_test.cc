@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "hw/keys.h"
 #include "tests/text.h"
 #include "tests/user_errors.h"
 
@@ -286,6 +287,10 @@ TEST_CASE("values of the wrong kind are refused with what was expected") {
       {"65", [](MapReader& r) { r.IntegerOr("k", 1, 0, 64); }, "k: expected a whole number from 0 to 64, found '65'"},
       {"0x10", [](MapReader& r) { r.IntegerOr("k", 1, 1, kAny); },
        "k: expected a whole number from 1 up, found '0x10'"},
+      {"010", [](MapReader& r) { r.IntegerOr("k", 1, 1, 64); },
+       "k: expected a whole number from 1 to 64, found '010', which is eight to some and ten to others: no leading "
+       "zeros"},
+      {"010 GB", [](MapReader& r) { r.BytesOr("k", 0); }, "k: '010 GB' begins with a zero; write it without"},
       {"nan", [](MapReader& r) { r.RequiredNumber("k", 0, 1); }, "k: expected a number from 0 to 1, found 'nan'"},
       {"1.5", [](MapReader& r) { r.NumberOr("k", 0, 0, 1); }, "k: expected a number from 0 to 1, found '1.5'"},
       {"yes", [](MapReader& r) { r.BoolOr("k", false); }, "k: expected true or false, found 'yes'"},
@@ -329,6 +334,49 @@ TEST_CASE("values of the wrong kind are refused with what was expected") {
     const std::string message = ErrorOf([&] { diagnostics.ThrowIfAny(); });
     REQUIRE(message.substr(0, message.find('\n')) == std::string("f.yaml:1:4: error: ") + c.message);
   }
+}
+
+// A reader of the key `k` in "k: 3\n", by a table with the row given.
+void ReadBy(const KeyRow& row, const std::function<void(MapReader&)>& read, const char* text = "k: 3\n") {
+  const KeyTable table{.title = "thing", .keys = {row}};
+  const Document document = ParseDocument(text, "f.yaml");
+  Diagnostics diagnostics(document);
+  MapReader reader(document.root, diagnostics, "thing", table);
+  read(reader);
+  reader.Finish();
+}
+
+TEST_CASE("a table of keys cannot lie about what is read") {
+  const KeyRow row{"k", WholeNumberFrom(0, 9), "7", "a number"};
+  REQUIRE_NOTHROW(ReadBy(row, [](MapReader& r) { r.IntegerOr("k", 7, 0, 9); }));
+  using Lie = std::logic_error;
+  REQUIRE_THROWS_AS(ReadBy(row, [](MapReader&) {}), Lie);                                    // not read
+  REQUIRE_THROWS_AS(ReadBy(row, [](MapReader& r) { r.IntegerOr("other", 7, 0, 9); }), Lie);  // not listed
+  REQUIRE_THROWS_AS(ReadBy(row, [](MapReader& r) { r.IntegerOr("k", 7, 0, 10); }), Lie);     // another range
+  REQUIRE_THROWS_AS(ReadBy(row, [](MapReader& r) { r.IntegerOr("k", 6, 0, 9); }), Lie);      // another default
+  REQUIRE_THROWS_AS(ReadBy(row, [](MapReader& r) { r.BytesOr("k", 7); }), Lie);              // another kind
+  const auto required = [](MapReader& r) { r.RequiredInteger("k", 0, 9); };
+  REQUIRE_THROWS_AS(ReadBy(row, required, "j: 3\n"), Lie);  // required, and not said so
+  KeyRow said = row;
+  said.otherwise = kRequiredKey;
+  REQUIRE_NOTHROW(ReadBy(said, required, "j: 3\n"));  // the user is told: unknown key, missing key
+  REQUIRE_THROWS_AS(ReadBy(
+                        said, [](MapReader& r) { r.IntegerOr("k", 7, 0, 9); }, "j: 3\n"),
+                    Lie);
+}
+
+TEST_CASE("keys that a table lists are what a misspelt one is held against") {
+  const KeyTable common{.title = "any", .keys = {{"name", kAnyText, "none", "what it is called"}}};
+  const KeyTable table{.title = "thing", .keys = {{"stride", kAnyText, "none", "a text"}}, .also = &common};
+  const Document document = ParseDocument("strid: 3\nnmae: x\n", "f.yaml");
+  Diagnostics diagnostics(document);
+  MapReader reader(document.root, diagnostics, "thing", table);
+  reader.StringOr("stride", "");
+  reader.StringOr("name", "");
+  reader.Finish();
+  const std::string errors = ErrorOf([&] { diagnostics.ThrowIfAny(); });
+  REQUIRE_THAT(errors, Catch::Contains("unknown key 'strid' in thing; did you mean 'stride'?"));
+  REQUIRE_THAT(errors, Catch::Contains("unknown key 'nmae' in thing; did you mean 'name'?"));
 }
 
 TEST_CASE("all mistakes of a map are reported at once, each once") {

@@ -23,6 +23,19 @@ void WriteFile(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+// `golden` from the root, `actual` from where new texts are kept.
+std::string Difference(const std::string& golden, const std::string& actual, const std::string& text) {
+  const fs::path actual_path = fs::path(SPILLWAY_GOLDEN_ACTUAL_DIR) / actual;
+  const std::optional<std::string> approved = ReadFile(fs::path(SPILLWAY_SOURCE_DIR) / golden);
+  if (approved == text) {
+    fs::remove(actual_path);
+    return {};
+  }
+  WriteFile(actual_path, text);
+  const std::string difference = approved ? FirstDifference(*approved, text) : "there is no golden text yet";
+  return golden + ": " + difference + "\n(tests/approve accepts the new text)";
+}
+
 }  // namespace
 
 std::string FirstDifference(const std::string& golden, const std::string& actual) {
@@ -40,16 +53,9 @@ std::string FirstDifference(const std::string& golden, const std::string& actual
 }
 
 std::string GoldenDifference(const std::string& name, const std::string& text) {
-  const fs::path golden_path = fs::path(SPILLWAY_SOURCE_DIR) / "tests/golden" / (name + ".txt");
-  const fs::path actual_path = fs::path(SPILLWAY_GOLDEN_ACTUAL_DIR) / (name + ".txt");
-  std::optional<std::string> golden = ReadFile(golden_path);
-  if (golden == text) {
-    fs::remove(actual_path);
-    return {};
-  }
-  WriteFile(actual_path, text);
-  std::string difference = golden ? FirstDifference(*golden, text) : "there is no golden text yet";
-  return "tests/golden/" + name + ".txt: " + difference + "\n(tests/approve accepts the new text)";
+  return Difference("tests/golden/" + name + ".txt", name + ".txt", text);
 }
+
+std::string PageDifference(const std::string& page, const std::string& text) { return Difference(page, page, text); }
 
 }  // namespace spillway

@@ -15,6 +15,9 @@ namespace spillway {
 // "" when equal, else what differs and what to do about it.
 std::string GoldenDifference(const std::string& name, const std::string& text);
 
+// The same for a page of the documentation that is generated, by its path from the root: scenarios/keys/plan.md.
+std::string PageDifference(const std::string& page, const std::string& text);
+
 // The first line in which the texts differ, both versions: "line 3:\n  golden: ...\n  actual: ...".
 std::string FirstDifference(const std::string& golden, const std::string& actual);
 

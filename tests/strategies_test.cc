@@ -218,6 +218,22 @@ TEST_CASE("what cannot work says why") {
   }
 }
 
+TEST_CASE("a plan that misses its memory by a little says so in figures that differ") {
+  Setting s("cifar-resnet20", 64, LoadMachine("v100-x86-pcie3"));
+  Bytes fails = 0, fits = 16 * kGB;
+  while (fits - fails > 1) {
+    s.problem.capacity = fails + (fits - fails) / 2;
+    (s.PlanBy("swap-all").feasible ? fits : fails) = s.problem.capacity;
+  }
+  s.problem.capacity = fails;
+  const std::string reason = s.PlanBy("swap-all").reason;
+  INFO(reason);
+  const std::size_t needs = reason.find("needs ") + 6, usable = reason.rfind(", ") + 2;
+  const std::string needed = reason.substr(needs, reason.find(" at op ") - needs);
+  CHECK(reason.substr(usable) != needed + " are usable");
+  CHECK(reason.substr(usable).ends_with("are usable"));
+}
+
 TEST_CASE("the problem may override the runtime") {
   Setting s("resnet50", 384, LoadMachine("v100-x86-pcie3"));
   const Planned own = s.PlanBy("pooch");

@@ -28,7 +28,6 @@ TEST_CASE("sizes are read with their unit") {
                         {"1 TiB", 1'099'511'627'776},
                         {"1.5 KiB", 1536},
                         {"16.1 GB", 16'100'000'000},
-                        {"0010 B", 10},
                         {"1e3 MB", 1'000'000'000},
                         {"9007199254740993 B", 9007199254740993},  // 2^53 + 1: a double would lose the 1
                         {"9223372036854775807 B", kMax}};
@@ -99,7 +98,7 @@ TEST_CASE("rates come out per nanosecond") {
 }
 
 TEST_CASE("whole numbers are decimal digits") {
-  REQUIRE(ParseInteger("010") == 10);  // not eight
+  for (const char* text : {"010", "00", "-07"}) REQUIRE_FALSE(ParseInteger(text).has_value());  // eight, or ten?
   REQUIRE(ParseInteger("0") == 0);
   REQUIRE(ParseInteger("-3") == -3);
   REQUIRE(ParseInteger("9223372036854775807") == kMax);
@@ -171,4 +170,37 @@ TEST_CASE("exact text reads back as the same value") {
 }
 
 }  // namespace
+TEST_CASE("a leading zero is refused in numbers and quantities; one before the point is none") {
+  REQUIRE_FALSE(ParseNumber("010").has_value());
+  REQUIRE(ParseNumber("0.5") == 0.5);
+  REQUIRE(ParseNumber("0") == 0);
+  REQUIRE_FALSE(ParseBytes("010 GB").has_value());
+  REQUIRE_FALSE(ParseBandwidth("010 GB/s").has_value());
+  REQUIRE_FALSE(ParseFlopRate("010 TFLOP/s").has_value());
+  REQUIRE(ParseBytes("0 B") == 0);
+  REQUIRE(ParseBytes("0.5 kB") == 500);
+}
+
+TEST_CASE("two sizes in one message get the digits that tell them apart") {
+  using Pair = std::pair<std::string, std::string>;
+  REQUIRE(FormatBytesApart(9'060'000'000, 8'000'000'000) == Pair("9.06 GB", "8.00 GB"));
+  REQUIRE(FormatBytesApart(9'061'000'000, 9'060'000'000) == Pair("9.061 GB", "9.060 GB"));
+  REQUIRE(FormatBytesApart(9'060'000'001, 9'060'000'000) == Pair("9.060000001 GB", "9.060000000 GB"));
+  REQUIRE(FormatBytesApart(12'345, 12'345) == Pair("12.3 kB", "12.3 kB"));
+  REQUIRE(FormatBytesApart(1001, 1000) == Pair("1.001 kB", "1.000 kB"));
+  REQUIRE(FormatBytesApart(7, 8) == Pair("7 B", "8 B"));
+}
+
+TEST_CASE("a limit is rounded up, to four digits") {
+  REQUIRE(FormatBytesUp(12'603'404 * kKiB) == "12.91 GB");  // 12 905 885 696 bytes
+  REQUIRE(FormatBytesUp(1'000'000'000) == "1.000 GB");
+  REQUIRE(FormatBytesUp(1'000'000'001) == "1.001 GB");
+  REQUIRE(FormatBytesUp(999'999) == "1.000 MB");
+  REQUIRE(FormatBytesUp(512) == "512 B");
+  for (const Bytes bytes : {Bytes{1}, Bytes{1023}, Bytes{123'456'789}, 77 * kGiB + 1, 11 * kGiB * 1024 - 1}) {
+    REQUIRE(ParseBytes(FormatBytesUp(bytes)) >= bytes);
+    REQUIRE(static_cast<double>(*ParseBytes(FormatBytesUp(bytes))) < 1.001 * static_cast<double>(bytes) + 1);
+  }
+}
+
 }  // namespace spillway

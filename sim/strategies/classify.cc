@@ -77,9 +77,9 @@ PoochModel MakeModel(const Problem& problem) {
 
 Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation) {
   Planned planned;
-  planned.reason = fmt::format("out_of_memory: needs {} at op {} with every map swapped, {} are usable",
-                               FormatBytes(simulation.needed + profile.persistent),
-                               problem.step->ops[Index(simulation.worst_op)].name, FormatBytes(problem.capacity));
+  const auto [needed, usable] = FormatBytesApart(simulation.needed + profile.persistent, problem.capacity);
+  planned.reason = fmt::format("out_of_memory: needs {} at op {} with every map swapped, {} are usable", needed,
+                               problem.step->ops[Index(simulation.worst_op)].name, usable);
   return planned;
 }
 

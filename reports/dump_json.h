@@ -1,0 +1,65 @@
+// What the dumps share; for dump_*.cc.
+#ifndef SPILLWAY_REPORTS_DUMP_JSON_H_
+#define SPILLWAY_REPORTS_DUMP_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/cost_model.h"
+#include "model/kernel_form.h"
+#include "reports/dump.h"
+
+namespace spillway {
+
+using DumpObject = nlohmann::ordered_json;
+
+inline std::string DumpLine(const DumpObject& object) {
+  return object.dump(-1, ' ', false, DumpObject::error_handler_t::replace);
+}
+
+// One key a line, and the items of lists of maps likewise: for people and for diff.
+inline std::string DumpText(const DumpObject& document) {
+  std::string text = "{";
+  for (const auto& [key, value] : document.items()) {
+    text += (text.size() == 1 ? "\n " : ",\n ") + DumpLine(key) + ": ";
+    if (!value.is_array() || value.empty() || !value.front().is_object()) {
+      text += DumpLine(value);
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) text += (i == 0 ? "[\n  " : ",\n  ") + DumpLine(value[i]);
+    text += "\n ]";
+  }
+  return text + "\n}\n";
+}
+
+// Where the file is from: the first keys of every dump.
+inline DumpObject DumpHead(const char* what, const std::string& network, std::int64_t batch,
+                           const std::string& machine) {
+  return {{"format", std::string("spillway-") + what},
+          {"version", kDumpVersion},
+          {"network", network},
+          {"batch", batch},
+          {"machine", machine}};
+}
+
+// null where an op has no choice of algorithm, or it is not known.
+inline DumpObject AlgorithmName(OpKind kind, Pass pass, std::int32_t algorithm) {
+  const auto names = AlgorithmNames(kind, pass);
+  if (algorithm < 1 || static_cast<std::size_t>(algorithm) > names.size()) return nullptr;
+  return names[static_cast<std::size_t>(algorithm) - 1];
+}
+
+inline DumpObject CostObject(const Launch& launch, const Cost& cost) {
+  return {{"time_ns", cost.time},
+          {"algorithm", AlgorithmName(launch.kind, launch.pass, cost.algorithm)},
+          {"workspace_bytes", cost.workspace},
+          {"source", SourceKindName(cost.source)},
+          {"how", cost.how},
+          {"error", cost.error},
+          {"shared_error", cost.shared_error},
+          {"copy_slowdown", cost.copy_slowdown}};
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_DUMP_JSON_H_

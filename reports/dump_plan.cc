@@ -1,0 +1,64 @@
+#include "reports/dump_json.h"
+#include "sim/plan_keys.h"
+
+namespace spillway {
+
+namespace {
+
+// "start" is before the first op, as in plan files.
+DumpObject OpName(const TrainingStep& step, OpId op) {
+  return op == kNoOp ? DumpObject("start") : DumpObject(step.ops[Index(op)].name);
+}
+
+DumpObject RuntimeObject(const Runtime& r) {
+  return {{"copy_streams", r.copy_streams},        {"memory", RuntimeWord(r, "memory")},
+          {"barrier", RuntimeWord(r, "barrier")},  {"host_syncs", RuntimeWord(r, "host_syncs")},
+          {"framework_time_ns", r.framework_time}, {"copy_chunk_bytes", r.copy_chunk},
+          {"pool", RuntimeWord(r, "pool")},        {"blocking_copies", RuntimeWord(r, "blocking_copies")}};
+}
+
+DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
+  const bool swap = gap.action == GapAction::kSwap;
+  DumpObject object = {{"tensor", step.tensors[Index(gap.tensor)].name},
+                       {"tensor_id", gap.tensor},
+                       {"action", GapActionNames()[static_cast<std::size_t>(gap.action)]},
+                       {"after", OpName(step, gap.after)},
+                       {"after_id", gap.after},
+                       {"before", OpName(step, gap.before)},
+                       {"before_id", gap.before}};
+  if (swap) {
+    object["out_after"] = OpName(step, gap.out_after);
+    object["out_after_id"] = gap.out_after;
+    object["in_at"] = OpName(step, gap.in_at);
+    object["in_at_id"] = gap.in_at;
+  } else {
+    object["keep_result"] = gap.keep_result;
+    object["keep_passed"] = gap.keep_passed;
+  }
+  object["reason"] = gap.reason;
+  return object;
+}
+
+}  // namespace
+
+std::string PlanJson(const Plan& plan, const TrainingStep& step) {
+  DumpObject document = DumpHead("plan", plan.network, plan.batch, plan.machine);
+  document["strategy"] = plan.strategy;
+  document["capacity_bytes"] = plan.capacity;
+  document["search"] = plan.search;
+  document["evaluations"] = plan.evaluations;
+  document["runtime"] = RuntimeObject(plan.runtime);
+  DumpObject& gaps = document["gaps"] = DumpObject::array();
+  for (const GapDecision& gap : plan.gaps) gaps.push_back(GapObject(gap, step));
+  DumpObject& ops = document["ops"] = DumpObject::array();
+  for (const OpDecision& decision : plan.ops) {
+    const Op& op = step.ops[Index(decision.op)];
+    ops.push_back({{"op", op.name},
+                   {"op_id", decision.op},
+                   {"algorithm", AlgorithmName(op.kind, op.pass, decision.algorithm)},
+                   {"workspace_bytes", decision.workspace}});
+  }
+  return DumpText(document);
+}
+
+}  // namespace spillway
