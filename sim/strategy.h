@@ -36,7 +36,8 @@ struct Strategy {
   const char* description;  // one line
   const char* paper;
   Planned (*plan)(const Problem& problem);
-  bool reads_runtime = false;  // decides by the problem's runtime; else one plan serves all of them (sim/plan_memo.h)
+  // Decides by the problem's runtime; else one plan serves all that have the same backward units (sim/plan_memo.h).
+  bool reads_runtime = false;
 };
 
 const std::vector<Strategy>& Strategies();
