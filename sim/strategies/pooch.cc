@@ -4,8 +4,8 @@
 // The ladder. What a capped search finds depends on where it was stopped, and with a little more memory it may find
 // less. So it is made for a ladder of smaller capacities, the same ones whatever the capacity, down to where swapping
 // everything does not fit, and what it finds for each rung is judged at the capacity that there is. Classes that fit also
-// fit with more memory, and are no slower in the model; so the fastest of all rungs is no slower with more memory either.
-// A rung has kRungBits leading bits.
+// fit with more memory, and are no slower in the model; so the fastest of all rungs is no slower with more memory either,
+// as far down as the ladder reaches. A rung has kRungBits leading bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kRungBits = 6;
 constexpr std::int64_t kRungs = 24;          // at most, from the highest one down: a third of the memory or more
+constexpr std::int64_t kMostOfCap = 5;       // the ladder ends when so many times the cap are spent, step 2 included
 constexpr std::int64_t kLeastPerRung = 100;  // simulations; with fewer there is no ladder
 
 struct Way {  // how a strategy searches
@@ -68,10 +69,11 @@ struct Ladder {
   std::int64_t rungs = 0;
 };
 
-Ladder SearchLadder(Search& search, const Way& way, std::int64_t cap) {
+// `cap`: of step 1 on each rung; `most`: of all simulations, no rung is begun beyond.
+Ladder SearchLadder(Search& search, const Way& way, std::int64_t cap, std::int64_t most) {
   Ladder ladder;
   Bytes rung = RungBelow(search.model->profile().capacity);
-  for (; ladder.rungs < kRungs && rung > 0; ++ladder.rungs, rung = RungBelow(rung - 1)) {
+  for (; ladder.rungs < kRungs && rung > 0 && search.simulations < most; ++ladder.rungs, rung = RungBelow(rung - 1)) {
     const PoochModel model = WithCapacity(*search.model, rung);
     Search below = SearchOf(model, way);
     KeepOrSwap step1 = SearchKeepOrSwap(below, cap);
@@ -97,7 +99,7 @@ Planned Classify(const Problem& problem, const Way& way) {
   planned.plan.search = step1.exact ? "exact" : fmt::format("capped at {} simulations", cap);
   Found found;
   if (!step1.exact && use_ladder) {
-    Ladder ladder = SearchLadder(search, way, cap);
+    Ladder ladder = SearchLadder(search, way, cap, kMostOfCap * problem.simulation_cap);
     if (ladder.rungs > 0) planned.plan.search += fmt::format(" for each of {} capacities", ladder.rungs);
     found = std::move(ladder.best);
   }
