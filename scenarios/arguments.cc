@@ -23,7 +23,8 @@ constexpr const char* kMore =
     "  spillway help scenario       the keys of scenario files; likewise plan, network, machine\n"
     "\nExit status: 0 done; 1 an expectation failed under --check, or what was measured is not as promised; 2 the "
     "input\n"
-    "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 calibrate or validate was interrupted; 70 a bug of ours.\n";
+    "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 calibrate or validate was "
+    "interrupted; 70 a bug of ours.\n";
 
 void AddFiles(CLI::App& app, Command& command) { app.add_option("FILE", command.files, "scenario files")->required(); }
 

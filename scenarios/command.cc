@@ -6,6 +6,8 @@
 #include <system_error>
 #include <thread>
 
+#include "scenarios/console_buffer.h"
+
 namespace spillway {
 
 const std::vector<Verb>& Verbs() {

@@ -30,6 +30,10 @@ void UseArenas(PreparedRun& run) {
   for (Point& point : run.points) {
     if (!point.use_runtime) point.runtime = RuntimeByName("arena");
     point.use_runtime = true;
+    if (point.runtime.collection_time > 0) {
+      throw UserError(
+          fmt::format("{}: no device carries out the pauses of its runtime's collection_time", point.row.point));
+    }
     if (point.runtime.memory == MemoryModel::kArena) continue;
     throw UserError(fmt::format(
         "{}: its runtime has a pool of memory; only arenas can be validated: use runtime: arena", point.row.point));

@@ -49,6 +49,13 @@ void ItemWriter::HostSync(StreamId stream) {
   skeleton_.items.push_back({Opcode::kHostSync, stream, sync_cause_[stream], 0, last_[stream]});
 }
 
+void ItemWriter::HostSyncFor(BufferId buffer) {
+  if (trial_) return;
+  const std::uint32_t copy = touched_[buffer].write;
+  assert(copy != kNone && skeleton_.items[copy].opcode == Opcode::kCopy);
+  skeleton_.items.push_back({Opcode::kHostSync, skeleton_.items[copy].stream, Cause::kSwapIn, 0, copy});
+}
+
 // In a pool, where the compute stream gives bytes back at once.
 void ItemWriter::FollowFrees(StreamId stream) {
   if (last_compute_free_ == kNone || skeleton_.items[last_compute_free_].stream == stream) return;

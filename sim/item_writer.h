@@ -26,6 +26,8 @@ class ItemWriter {
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
   // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.
   void HostSync(StreamId stream);
+  // The host waits for the last write of `buffer`, by a copy to the device.
+  void HostSyncFor(BufferId buffer);
 
   // In between, buffers are numbered and nothing else is written; then they are forgotten again.
   void StartTrial();

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_SIM_LOWER_H_
 #define SPILLWAY_SIM_LOWER_H_
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -25,13 +26,14 @@ struct StepTables {
   int host;            // host node the device's copies go to
   std::uint16_t link;  // index into Machine::links
   Uses uses;
-  std::vector<Bytes> bytes;           // by tensor, rounded
-  std::vector<bool> persistent;       // by tensor: there before the step and after it
-  std::vector<OpId> last_use;         // by tensor
-  std::vector<TensorId> inputs;       // those of class kInput
-  std::vector<Launch> launches;       // distinct ones
-  std::vector<std::uint32_t> launch;  // by op: row of `launches`, with the library's choice of algorithm
-  std::vector<LayerId> layer;         // by op
+  std::vector<Bytes> bytes;                       // by tensor, rounded
+  std::vector<bool> persistent;                   // by tensor: there before the step and after it
+  std::vector<OpId> last_use;                     // by tensor
+  std::vector<TensorId> inputs;                   // those of class kInput
+  std::vector<Launch> launches;                   // distinct ones
+  std::vector<std::uint32_t> launch;              // by op: row of `launches`, with the library's choice of algorithm
+  std::vector<LayerId> layer;                     // by op
+  std::array<std::vector<std::int32_t>, 2> unit;  // by BackwardUnits: UnitOfOps
 
   struct Touch {  // of a tensor by an op
     TensorId tensor = kNoTensor;

@@ -5,15 +5,15 @@
 
 namespace spillway {
 
-bool LowerWalk::StartsLayerBackward(OpId op) const {
+bool LowerWalk::StartsUnit(OpId op) const {
   if (op < step_.first_backward || op >= step_.first_update) return false;
-  return op == step_.first_backward || tables_.layer[Index(op)] != tables_.layer[Index(op - 1)];
+  return op == step_.first_backward || unit_[Index(op)] != unit_[Index(op - 1)];
 }
 
 // Frameworks fetch what a layer saved before any op of its backward runs. Recomputing between those ops would need its
 // memory beside the gradients that the first of them has written.
-void LowerWalk::RecomputeForLayer(OpId first) {
-  const OpId end = EndOfLayer(first);
+void LowerWalk::RecomputeForUnit(OpId first) {
+  const OpId end = EndOfUnit(first);
   for (OpId op = first; op < end; ++op) {
     for (const Touch& touch : tables_.Touches(op)) {
       const std::uint32_t gap = at_[Index(touch.tensor)].gap;
@@ -93,6 +93,8 @@ void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
     if (access == Access::kRead || t == tensor) continue;
     if (!IsThere(t) && !StaysFor(t, op)) passing.push_back(t);
   }
+  const bool awaited = plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer && op >= step_.first_backward;
+  if (awaited) AwaitSwapIns(writer, writer + 1);
   Launch(writer, true);
   for (const TensorId t : passing) FreeOnDevice(t);
 }
@@ -101,14 +103,14 @@ bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
   const std::uint32_t gap = at_[Index(tensor)].gap;
   const OpId next = tables_.uses.Next(tensor, op - 1);
   if (next == kNoOp || !KeepsResult(tensor)) return false;
-  return gap == kNoGap || plan_.gaps[gap].keep_passed || next < EndOfLayer(op);
+  return gap == kNoGap || plan_.gaps[gap].keep_passed || next < EndOfUnit(op);
 }
 
-// The first op behind those of `op`'s layer that follow one another.
-OpId LowerWalk::EndOfLayer(OpId op) const {
+// The first op behind those of `op`'s unit.
+OpId LowerWalk::EndOfUnit(OpId op) const {
   const auto ops = static_cast<OpId>(step_.ops.size());
   OpId end = op + 1;
-  while (end < ops && end != step_.first_update && tables_.layer[Index(end)] == tables_.layer[Index(op)]) ++end;
+  while (end < ops && unit_[Index(end)] == unit_[Index(op)]) ++end;
   return end;
 }
 

@@ -43,6 +43,7 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
               step_.ops.size()),
       by_issue_({}, step_.ops.size()),
       launch_(tables.launch),
+      unit_(tables.unit[static_cast<std::size_t>(plan.runtime.backward_units)]),
       at_(step_.tensors.size()),
       live_at_(step_.ops.size(), 0),
       needed_at_(plan.gaps.size(), kNoOp) {
@@ -129,13 +130,42 @@ void LowerWalk::FreePersistent() {
 void LowerWalk::RunOp(OpId op) {
   now_ = op;
   IssueSwapIns(op);
-  if (StartsLayerBackward(op)) RecomputeForLayer(op);
+  if (StartsUnit(op)) {
+    if (plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer) BringInForUnit(op);
+    RecomputeForUnit(op);
+  }
   for (const Touch& touch : tables_.Touches(op)) {
     if (touch.access != Access::kWrite && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
   }
   Launch(op, false);
   AfterOp(op);
   Barriers(op);
+}
+
+// What the host waits for has to be on its way before.
+void LowerWalk::BringInForUnit(OpId first) {
+  const OpId end = EndOfUnit(first);
+  for (OpId op = first; op < end; ++op) {
+    for (const Touch& touch : tables_.Touches(op)) {
+      const bool missing = touch.access != Access::kWrite && !IsThere(touch.tensor);
+      if (missing && !NeedsRecompute(touch.tensor)) Materialise(touch.tensor, first);
+    }
+  }
+  AwaitSwapIns(first, end);
+}
+
+// Copies in arrive in the order of their buffers: the last one brings the others.
+void LowerWalk::AwaitSwapIns(OpId first, OpId end) {
+  BufferId last = kNoBuffer;
+  for (OpId op = first; op < end; ++op) {
+    for (const Touch& touch : tables_.Touches(op)) {
+      Residence& at = at_[Index(touch.tensor)];
+      if (touch.access == Access::kWrite || !at.arriving || at.device == kNoBuffer) continue;
+      at.arriving = false;
+      if (last == kNoBuffer || at.device > last) last = at.device;
+    }
+  }
+  if (last != kNoBuffer) out_.HostSyncFor(last);
 }
 
 void LowerWalk::IssueSwapIns(OpId op) {
@@ -158,6 +188,7 @@ void LowerWalk::Launch(OpId op, bool recomputation) {
       }
       if (!recomputation) at.host_valid = false;
     }
+    at.arriving = false;
     out_.Operand(at.device, access);
   }
   const std::uint32_t row = launch_[Index(op)];
@@ -208,7 +239,8 @@ void LowerWalk::Barriers(OpId op) {
   const Runtime& runtime = plan_.runtime;
   const bool backward = op >= step_.first_backward && op < step_.first_update;
   const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
-  if (every_op || (runtime.host_syncs == HostSyncs::kBackwardLayer && backward && last_of_layer)) {
+  const bool unit_done = runtime.host_syncs == HostSyncs::kBackwardLayer && backward && EndOfUnit(op) == op + 1;
+  if (every_op || unit_done) {
     out_.HostSync(kComputeStream);
   }
   if (every_op || (runtime.barrier == Barrier::kPhase && last_of_phase)) {
@@ -223,6 +255,7 @@ void LowerWalk::SwapIn(TensorId tensor) {
   if (at.host == kNoBuffer) at.host = out_.NewBuffer(bytes, tensor, BufferKind::kHost, tables_.host);
   at.device = NewOnDevice(bytes, tensor, BufferKind::kTensor, in_stream_);
   at.keeps_result = true;
+  at.arriving = true;
   CopyInPieces({.from = at.host,
                 .to = at.device,
                 .bytes = step_.tensors[Index(tensor)].bytes,

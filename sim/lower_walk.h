@@ -50,6 +50,7 @@ class LowerWalk {
     std::uint32_t gap = kNoGap;  // the decision whose gap it is in
     bool host_valid = false;
     bool keeps_result = true;  // of the recomputation it came from
+    bool arriving = false;     // copied in, and nobody has waited for it yet
   };
   void ChooseLaunches();
   void MakeStreams();
@@ -57,9 +58,10 @@ class LowerWalk {
   void FreePersistent();
   void RunOp(OpId op);
   void IssueSwapIns(OpId op);
-  bool StartsLayerBackward(OpId op) const;
-  OpId EndOfLayer(OpId op) const;
-  void RecomputeForLayer(OpId first);
+  bool StartsUnit(OpId op) const;
+  OpId EndOfUnit(OpId op) const;
+  void BringInForUnit(OpId first);
+  void RecomputeForUnit(OpId first);
   void Launch(OpId op, bool recomputation);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
@@ -67,6 +69,8 @@ class LowerWalk {
   void Barriers(OpId op);
 
   bool IsThere(TensorId tensor) const { return at_[static_cast<std::size_t>(tensor)].device != kNoBuffer; }
+  // The host waits for what of the operands of [first, end) is still being copied in.
+  void AwaitSwapIns(OpId first, OpId end);
   // Puts `tensor` on the device, by copy or by recomputation, if it is not there.
   void Materialise(TensorId tensor, OpId op);
   void BringSources(TensorId tensor, OpId op);
@@ -93,9 +97,10 @@ class LowerWalk {
   Lowered lowered_;
   ItemWriter out_;
   DecisionsAt by_after_, by_out_, by_issue_;
-  std::vector<std::uint32_t> launch_;  // by op, the plan's choices of algorithm applied
-  std::vector<Bytes> workspace_;       // by row of the launches
-  std::vector<Residence> at_;          // by tensor
+  std::vector<std::uint32_t> launch_;      // by op, the plan's choices of algorithm applied
+  const std::vector<std::int32_t>& unit_;  // by op, of backward
+  std::vector<Bytes> workspace_;           // by row of the launches
+  std::vector<Residence> at_;              // by tensor
   Bytes live_ = 0;
   OpId now_ = 0;
   OpId next_ = 0;  // op

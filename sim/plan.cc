@@ -11,7 +11,39 @@ void AddUse(std::vector<OpId>& uses, OpId op) {
   if (uses.empty() || uses.back() != op) uses.push_back(op);
 }
 
+// By layer: whether forward gives a feature map there that backward uses.
+std::vector<bool> LayersOfMaps(const TrainingStep& step) {
+  std::vector<bool> map(step.tensors.size(), false), used(step.tensors.size(), false), layers;
+  for (const TensorId t : step.maps) map[Index(t)] = true;
+  for (OpId op = step.first_backward; op < static_cast<OpId>(step.ops.size()); ++op) {
+    for (const TensorId t : step.ops[Index(op)].reads) used[Index(t)] = true;
+  }
+  for (OpId op = 0; op < step.first_backward; ++op) {
+    const Op& o = step.ops[Index(op)];
+    if (Index(o.layer) >= layers.size()) layers.resize(Index(o.layer) + 1, false);
+    for (const TensorId t : o.writes) {
+      if (map[Index(t)] && used[Index(t)]) layers[Index(o.layer)] = true;
+    }
+  }
+  return layers;
+}
+
 }  // namespace
+
+std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units) {
+  const std::vector<bool> of_map = LayersOfMaps(step);
+  std::vector<std::int32_t> unit(step.ops.size(), 0);
+  for (OpId op = 1; op < static_cast<OpId>(step.ops.size()); ++op) {
+    const LayerId layer = step.ops[Index(op)].layer;
+    const bool backward = op > step.first_backward && op < step.first_update;
+    const bool map = Index(layer) < of_map.size() && of_map[Index(layer)];
+    const bool goes_on = units == BackwardUnits::kBreakPoints && backward && !map;
+    const bool cut =
+        op == step.first_backward || op == step.first_update || (layer != step.ops[Index(op - 1)].layer && !goes_on);
+    unit[Index(op)] = unit[Index(op - 1)] + (cut ? 1 : 0);
+  }
+  return unit;
+}
 
 Uses::Uses(const TrainingStep& step) : of(step.tensors.size()), writers(step.tensors.size()) {
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {

@@ -58,8 +58,25 @@ enum class Barrier : std::uint8_t {
 };
 enum class HostSyncs : std::uint8_t {
   kNone,
-  kBackwardLayer,  // after the backward ops of each layer the host waits for them (PoocH)
+  kBackwardLayer,  // after the backward ops of each unit (BackwardUnits) the host waits for them (PoocH)
 };
+
+// Who waits for what a copy brings in.
+enum class SwapInWaits : std::uint8_t {
+  kKernel,         // the first kernel that uses it, on its stream
+  kBackwardLayer,  // in backward the host: before it issues anything of a unit, for all that its ops use, and before a
+                   // recomputation, for all that this is made from (PoocH)
+};
+
+// What backward is cut into: where swap-ins are issued and awaited, recomputation begins and the host waits.
+enum class BackwardUnits : std::uint8_t {
+  kLayers,
+  kBreakPoints,  // a layer whose result is a feature map begins one, layers whose results are not go on with it: ReLU,
+                 // addition and batch norm together (the sub-graphs between break points of PoocH's published code)
+};
+// By op: the number of its unit, ascending. Ops in a row of one layer are never cut apart; forward and the update are
+// counted by layers, whatever `units` says.
+std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
 
 // How the pool of a runtime with MemoryModel::kPool finds room.
 enum class PoolKind : std::uint8_t {
@@ -72,6 +89,7 @@ enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
 
 constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
 constexpr Nanos kMostFrameworkTime = kSecond;
+constexpr Nanos kMostCollectionTime = kSecond;
 constexpr Bytes kMostWorkspace = 1000 * kGB;
 
 // How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
@@ -84,6 +102,11 @@ struct Runtime {
   Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk
   PoolKind pool = PoolKind::kBytes;
   BlockingCopies blocking_copies = BlockingCopies::kNone;
+  SwapInWaits swap_in_waits = SwapInWaits::kKernel;
+  // The host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every wait of
+  // a pool for a swap-out (PoocH's published code); up to a second. Predicted only: no device carries it out.
+  Nanos collection_time = 0;
+  BackwardUnits backward_units = BackwardUnits::kLayers;
   bool operator==(const Runtime&) const = default;
 };
 

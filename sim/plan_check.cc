@@ -66,6 +66,8 @@ void Checker::CheckHead() {
   if (runtime.copy_streams != 1 && runtime.copy_streams != 2) Say("copy_streams must be 1 or 2");
   if (runtime.framework_time < 0) Say("framework_time must not be negative");
   if (runtime.framework_time > kMostFrameworkTime) Say("framework_time must be at most 1 s");
+  if (runtime.collection_time < 0) Say("collection_time must not be negative");
+  if (runtime.collection_time > kMostCollectionTime) Say("collection_time must be at most 1 s");
   if (runtime.copy_chunk != 0 && runtime.copy_chunk < kLeastCopyChunk) Say("copy_chunk must be 0 or at least 64 KiB");
 }
 

@@ -64,6 +64,25 @@ class Writer {
   const TrainingStep& step_;
 };
 
+// The fields that most runtimes leave alone, where this one does not.
+std::string RareFields(const Runtime& runtime) {
+  std::string out;
+  if (runtime.pool != PoolKind::kBytes) out += ", pool: addresses";
+  if (runtime.blocking_copies != BlockingCopies::kNone) {
+    out += fmt::format(", blocking_copies: {}", RuntimeWord(runtime, "blocking_copies"));
+  }
+  if (runtime.swap_in_waits != SwapInWaits::kKernel) {
+    out += fmt::format(", swap_in_waits: {}", RuntimeWord(runtime, "swap_in_waits"));
+  }
+  if (runtime.collection_time != 0) {
+    out += fmt::format(", collection_time: {}", FormatDurationExact(runtime.collection_time));
+  }
+  if (runtime.backward_units != BackwardUnits::kLayers) {
+    out += fmt::format(", backward_units: {}", RuntimeWord(runtime, "backward_units"));
+  }
+  return out;
+}
+
 std::string Writer::Head(const Plan& plan) const {
   std::string out;
   const auto text = [&out](const char* key, const std::string& value) {
@@ -79,13 +98,10 @@ std::string Writer::Head(const Plan& plan) const {
   const Runtime& runtime = plan.runtime;
   out += fmt::format(
       "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: "
-      "{}{}{}}}\n",
+      "{}{}}}\n",
       runtime.copy_streams, RuntimeWord(runtime, "memory"), RuntimeWord(runtime, "barrier"),
       RuntimeWord(runtime, "host_syncs"), FormatDurationExact(runtime.framework_time),
-      FormatBytesExact(runtime.copy_chunk), runtime.pool == PoolKind::kBytes ? "" : ", pool: addresses",
-      runtime.blocking_copies == BlockingCopies::kNone
-          ? ""
-          : fmt::format(", blocking_copies: {}", RuntimeWord(runtime, "blocking_copies")));
+      FormatBytesExact(runtime.copy_chunk), RareFields(runtime));
   return out;
 }
 
@@ -302,6 +318,13 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
                "only for a runtime with memory: pool");
   r.blocking_copies = static_cast<BlockingCopies>(
       reader.ChoiceOr("blocking_copies", RuntimeWords("blocking_copies"), static_cast<int>(r.blocking_copies)));
+  r.swap_in_waits = static_cast<SwapInWaits>(
+      reader.ChoiceOr("swap_in_waits", RuntimeWords("swap_in_waits"), static_cast<int>(r.swap_in_waits)));
+  r.collection_time = reader.DurationOr("collection_time", r.collection_time);
+  reader.Check(r.collection_time <= kMostCollectionTime, "collection_time",
+               fmt::format("expected at most 1 s, found {}", FormatDurationExact(r.collection_time)));
+  r.backward_units = static_cast<BackwardUnits>(
+      reader.ChoiceOr("backward_units", RuntimeWords("backward_units"), static_cast<int>(r.backward_units)));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

@@ -24,8 +24,14 @@ const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
        {"none", "backward_layer"},
        [](const Runtime& r) { return static_cast<std::size_t>(r.host_syncs); }},
       {"pool", {"bytes", "addresses"}, [](const Runtime& r) { return static_cast<std::size_t>(r.pool); }},
-      {"blocking_copies", {"none", "swap_outs", "all"}, [](const Runtime& r) {
-         return static_cast<std::size_t>(r.blocking_copies);
+      {"blocking_copies",
+       {"none", "swap_outs", "all"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.blocking_copies); }},
+      {"swap_in_waits",
+       {"kernel", "backward_layer"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.swap_in_waits); }},
+      {"backward_units", {"layers", "break_points"}, [](const Runtime& r) {
+         return static_cast<std::size_t>(r.backward_units);
        }}};
   for (const RuntimeChoiceWords& choice : kTable) {
     if (key == choice.key) return choice;
@@ -54,24 +60,35 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
   const auto choice = [&](const char* name, const char* meaning) {
     return KeyRow{name, OneOf(RuntimeWords(name)), without(RuntimeWord(usual, name)), meaning};
   };
-  return {{"copy_streams", WholeNumberFrom(1, 2), without(std::to_string(usual.copy_streams)),
-           "1: both directions share one stream"},
-          choice("memory",
-                 "arena: every buffer has a fixed address before the step, and allocation costs nothing; pool: "
-                 "allocation blocks the host until there is room, and fails where none can come"),
-          choice("barrier",
-                 "phase: after forward the host waits for every copy; op: after each layer it waits for its kernels "
-                 "and every copy (vDNN)"),
-          choice("host_syncs", "backward_layer: after the backward ops of each layer the host waits for them (PoocH)"),
-          {"framework_time", kADuration, without(FormatDurationExact(usual.framework_time)),
-           "of the host per op, on top of what the driver takes: an interpreter's; up to 1 s"},
-          {"copy_chunk", kASize, without(FormatBytesExact(usual.copy_chunk)),
-           "tensors are copied in pieces of this size, from 64 KiB on; 0 B: in one piece"},
-          choice("pool",
-                 "only with memory: pool; addresses: free bytes must lie together, and where they do not, the host "
-                 "waits for the device and the pool is compacted"),
-          choice("blocking_copies",
-                 "copies whose call returns only when they are done, as from memory that is not pinned")};
+  return {
+      {"copy_streams", WholeNumberFrom(1, 2), without(std::to_string(usual.copy_streams)),
+       "1: both directions share one stream"},
+      choice("memory",
+             "arena: every buffer has a fixed address before the step, and allocation costs nothing; pool: "
+             "allocation blocks the host until there is room, and fails where none can come"),
+      choice("barrier",
+             "phase: after forward the host waits for every copy; op: after each layer it waits for its kernels "
+             "and every copy (vDNN)"),
+      choice("host_syncs",
+             "backward_layer: after the backward ops of each layer (or break point) the host waits for them (PoocH)"),
+      {"framework_time", kADuration, without(FormatDurationExact(usual.framework_time)),
+       "of the host per op, on top of what the driver takes: an interpreter's; up to 1 s"},
+      {"copy_chunk", kASize, without(FormatBytesExact(usual.copy_chunk)),
+       "tensors are copied in pieces of this size, from 64 KiB on; 0 B: in one piece"},
+      choice("pool",
+             "only with memory: pool; addresses: free bytes must lie together, and where they do not, the host "
+             "waits for the device and the pool is compacted"),
+      choice("blocking_copies", "copies whose call returns only when they are done, as from memory that is not pinned"),
+      choice("swap_in_waits",
+             "who waits for what is copied in. kernel: the first kernel that uses it, on its stream; "
+             "backward_layer: the host, before it issues anything of the layer's (or break point's) backward (PoocH)"),
+      {"collection_time", kADuration, without(FormatDurationExact(usual.collection_time)),
+       "the host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every "
+       "wait of a pool for a swap-out (PoocH's published code); predicted only, no device carries it out; up to 1 s"},
+      choice("backward_units",
+             "what backward is cut into for these waits, and for the planners' timings. break_points: a layer whose "
+             "result is a feature map begins one, the others go on with it (PoocH's published code: ReLU, addition "
+             "and batch norm together)")};
 }
 
 const KeyTable& RuntimeKeys() {

@@ -20,6 +20,7 @@ PlanMemo::Question::Question(const Strategy& s, const Problem& problem)
       capacity(problem.capacity),
       device(problem.device),
       use_runtime(problem.use_runtime),
+      units(problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers),
       simulation_cap(problem.simulation_cap) {}
 
 Planned PlanMemo::Plan(const Strategy& strategy, const Problem& problem) {

@@ -1,5 +1,6 @@
 // The plans of a run that were made already. Points that differ in the runtime alone ask most strategies the same
-// question: their decisions do not depend on the runtime, and a search of a second is made once for nine of them.
+// question: their decisions depend on nothing of it but its backward units, and a search of a second is made once for
+// nine of them.
 #ifndef SPILLWAY_SIM_PLAN_MEMO_H_
 #define SPILLWAY_SIM_PLAN_MEMO_H_
 
@@ -29,7 +30,8 @@ class PlanMemo {
     const CostModel* costs;
     Bytes capacity;
     int device;
-    bool use_runtime;  // otherwise the plan has the runtime of the modelled system
+    bool use_runtime;     // otherwise the plan has the runtime of the modelled system
+    BackwardUnits units;  // of that runtime: what planners cut backward into
     std::int64_t simulation_cap;
   };
   using Answer = std::shared_future<Planned>;

@@ -53,6 +53,7 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
   conditions.pool = runtime.pool;
   if (runtime.pool == PoolKind::kAddresses) conditions.compaction = CompactionCostOf(costs);
   conditions.blocking_copies = runtime.blocking_copies;
+  conditions.collection_time = runtime.collection_time;
   for (const Link& link : machine.links) conditions.duplex_factor.push_back(link.duplex_factor);
   const LaunchCosts& issue = costs.launch_costs();
   for (const Launch& launch : program.launches) {

@@ -33,6 +33,8 @@ struct Conditions {
   PoolKind pool = PoolKind::kBytes;  // kAddresses: the event engine only
   CompactionCost compaction;         // of a pool with addresses
   BlockingCopies blocking_copies = BlockingCopies::kNone;
+  // The host's pause after it has issued a kernel that recomputes, and after each free that it waited for in a pool.
+  Nanos collection_time = 0;
   std::vector<double> duplex_factor;  // by link; empty or 1 = none
   std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
@@ -40,6 +42,7 @@ struct Conditions {
   void DropHostCosts() {
     host_cost.fill(0);
     launch_cost.clear();
+    collection_time = 0;
   }
   bool Blocks(const Copy& copy) const {
     return blocking_copies == BlockingCopies::kAll ||

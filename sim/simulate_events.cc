@@ -100,6 +100,7 @@ class Events {
       paid_ = false;
       if (in.opcode != Opcode::kHostSync) Append(in);
       if (in.opcode == Opcode::kCopy && conditions_.Blocks(program_.copies[in.arg])) awaited_ = issued_;
+      if (in.opcode == Opcode::kKernel && program_.kernels[in.arg].recomputation) host_ += conditions_.collection_time;
     }
     return any;
   }
@@ -135,6 +136,7 @@ class Events {
       const std::uint32_t oldest = pool_.OldestPending();
       if (scratch_.reached[oldest] == kNever) return false;
       BlockHost(Cause::kSwapOut, scratch_.reached[oldest]);
+      host_ += conditions_.collection_time;
       pool_.TakeOldest();
       if (addresses_) addresses_->Free(program_.code[oldest].arg);
     }

@@ -43,6 +43,7 @@ class Relax {
         case Opcode::kKernel:
           if constexpr (kByLaunch) host_ += conditions_.launch_cost[program_.kernels[in.arg].launch];
           Work(i, in);
+          if (program_.kernels[in.arg].recomputation) host_ += conditions_.collection_time;
           break;
         case Opcode::kCopy:
           Work(i, in);
@@ -95,6 +96,7 @@ class Relax {
       while (!pool_.Fits(buffer.bytes)) {
         if (!pool_.HasPending()) return false;
         BlockHost(Cause::kSwapOut, scratch_.reached[pool_.OldestPending()]);
+        host_ += conditions_.collection_time;
         pool_.TakeOldest();
       }
       pool_.Allocate(buffer.bytes);

@@ -51,6 +51,9 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
     if (s.tensors[t].use == TensorClass::kInput) inputs.push_back(static_cast<TensorId>(t));
     last_use.push_back(uses.of[t].empty() ? kNoOp : uses.of[t].back());
   }
+  for (const BackwardUnits units : {BackwardUnits::kLayers, BackwardUnits::kBreakPoints}) {
+    unit[static_cast<std::size_t>(units)] = UnitOfOps(s, units);
+  }
   LaunchRows rows(launches);
   for (const Op& op : s.ops) {
     Launch call = LaunchOf(op);

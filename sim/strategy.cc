@@ -18,6 +18,8 @@ std::vector<Strategy> MakeStrategies() {
       {"swap-opt", "keep or swap, searched on a simulated timeline (PoocH's step 1)", kPoochPaper, PlanSwapOpt, false,
        1},
       {"pooch", "keep, swap or recompute, searched on a simulated timeline", kPoochPaper, PlanPooch, false, 2},
+      {"pooch-keep-passed", "the same, but maps recomputed on the way to another one stay", kPoochPaper,
+       PlanPoochKeepPassed, false, 2},
       {"pooch-released", "PoocH as its published code decides: greedy, swap-ins in bursts",
        "yukiito2/chainer, branch 3.0.0rc1-pooch", PlanPoochReleased, false, 2},
       {"superneurons", "keep from the output layer, swap convolutions, recompute the rest, as PoocH models it",
@@ -31,9 +33,12 @@ std::vector<RuntimeEntry> MakeRuntimes() {
   pooch.memory = MemoryModel::kPool;
   pooch.barrier = Barrier::kPhase;
   pooch.host_syncs = HostSyncs::kBackwardLayer;
+  pooch.swap_in_waits = SwapInWaits::kBackwardLayer;
   return {
       {"arena", "ours: a copy stream per direction, memory laid out in advance, no barriers", Runtime{}},
-      {"pooch", "PoocH: one copy stream, a memory pool that blocks, a host wait after forward and per backward layer",
+      {"pooch",
+       "PoocH: one copy stream, a memory pool that blocks, host waits after forward and before and after each backward "
+       "layer",
        pooch},
   };
 }

@@ -221,6 +221,8 @@ TEST_CASE("results that have nowhere to go are refused before the device is aske
 TEST_CASE("pools cannot be validated, nor profiles of other devices") {
   const ValidateFolder f;
   CHECK_THROWS_WITH(f.Run("memory: 5 MB\nruntime: pooch\n"), Catch::Contains("only arenas can be validated"));
+  CHECK_THROWS_WITH(f.Run("memory: 5 MB\nruntime: {name: collects, collection_time: 8 ms}\n"),
+                    Catch::Contains("no device carries out the pauses of its runtime's collection_time"));
   CHECK_THROWS_WITH(f.Run(kLimit, {"--machine", "unit"}),
                     Catch::StartsWith("unit+link=1GB/s: not a profile of this machine") &&
                         Catch::Contains("\n  spillway calibrate --device cpu -o hw/mine.yaml\n"));

@@ -96,7 +96,7 @@ compute: free b1:data; free b2:m1; free b8:g1
 )");
 }
 
-TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and after each backward layer") {
+TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and around each backward layer") {
   const LowerCase c(MakeChain());
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, RuntimeByName("pooch"));
   const Program program = c.Lowers(plan).program;
@@ -114,8 +114,51 @@ compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
 compute: free b5:m3; record e4; sync e4 (barrier)
 copy: alloc b7:m1; copy b4:m1:host -> b7:m1 10 B; record e5
 compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
-compute: free b3:m2; free b6:g2; record e6; sync e6 (barrier); wait e5 (swap-in); b1 r=b1:data r=b7:m1 r=b8:g1
+compute: free b3:m2; free b6:g2; record e6; sync e6 (barrier)
+copy: sync e5 (swap-in)
+compute: b1 r=b1:data r=b7:m1 r=b8:g1
 compute: free b1:data; free b7:m1; free b8:g1; record e7; sync e7 (barrier)
+)");
+}
+
+TEST_CASE("the host may wait for swap-ins before it issues the backward of a layer") {
+  const LowerCase c(MakeChain());
+  const Runtime waits{.swap_in_waits = SwapInWaits::kBackwardLayer};
+  const Plan early = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, waits);
+  // b2 comes between: it does not wait, and the kernel of b1 no longer has to.
+  CHECK(Text(c, c.Lowers(early).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4
+compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
+compute: free b3:m2; free b6:g2
+h2d: sync e4 (swap-in)
+compute: b1 r=b1:data r=b7:m1 r=b8:g1
+compute: free b1:data; free b7:m1; free b8:g1
+)");
+  // What is recomputed from a swapped map waits for it first.
+  const Plan again =
+      c.Of({c.Swap("m1", "f2:forward", "b1:backward"), c.Recompute("m2", "f3:forward", "b2:backward")}, waits);
+  CHECK(Text(c, c.Lowers(again).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: free b3:m2; alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4; sync e4 (swap-in)
+compute: alloc b8:m2; f2 (again) r=b7:m1 w=b8:m2
+compute: alloc b9:g1; b2 r=b8:m2 r=b6:g2 w=b9:g1
+compute: free b8:m2; free b6:g2; b1 r=b1:data r=b7:m1 r=b9:g1
+compute: free b1:data; free b7:m1; free b9:g1
 )");
 }
 
@@ -244,11 +287,11 @@ TEST_CASE("a pool's swap-ins come where the plan says, in its order") {
   const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "b2:backward");
   const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "b2:backward");
   const std::string m1_first = Text(c, c.Lowers(c.Of({m1, m2}, RuntimeByName("pooch")), 512).program);
-  CHECK(m1_first.find("copy: alloc b8:m1; copy b4:m1:host -> b8:m1 10 B; alloc b9:m2; copy b6:m2:host -> b9:m2 10 B; "
-                      "record e6\ncompute: alloc b10:g1; wait e6 (swap-in); b2 ") != std::string::npos);
+  CHECK(m1_first.find("copy: alloc b8:m1; copy b4:m1:host -> b8:m1 10 B; record e6; alloc b9:m2; copy b6:m2:host -> "
+                      "b9:m2 10 B; record e7; sync e7 (swap-in)\ncompute: alloc b10:g1; b2 ") != std::string::npos);
   const std::string m2_first = Text(c, c.Lowers(c.Of({m2, m1}, RuntimeByName("pooch")), 512).program);
   CHECK(m2_first.find("copy: alloc b8:m2; copy b6:m2:host -> b8:m2 10 B; record e6; alloc b9:m1; copy b4:m1:host -> "
-                      "b9:m1 10 B; record e7\ncompute: alloc b10:g1; wait e6 (swap-in); b2 ") != std::string::npos);
+                      "b9:m1 10 B; record e7; sync e6 (swap-in)\ncompute: alloc b10:g1; b2 ") != std::string::npos);
 }
 
 TEST_CASE("tables of a step: rounded bytes, distinct launches, working sets") {

@@ -21,7 +21,13 @@ std::vector<Runtime> Runtimes() {
           {.barrier = Barrier::kPhase},
           {.barrier = Barrier::kOp},
           {.copy_streams = 1, .memory = MemoryModel::kPool, .host_syncs = HostSyncs::kBackwardLayer},
-          {.memory = MemoryModel::kPool, .barrier = Barrier::kOp}};
+          {.memory = MemoryModel::kPool, .barrier = Barrier::kOp},
+          {.swap_in_waits = SwapInWaits::kBackwardLayer},
+          {.copy_streams = 1,
+           .memory = MemoryModel::kPool,
+           .host_syncs = HostSyncs::kBackwardLayer,
+           .swap_in_waits = SwapInWaits::kBackwardLayer,
+           .backward_units = BackwardUnits::kBreakPoints}};
 }
 
 struct Case {

@@ -21,7 +21,10 @@ Plan FullPlan() {
                   .framework_time = 1500,
                   .copy_chunk = 4 * kMiB,
                   .pool = PoolKind::kAddresses,
-                  .blocking_copies = BlockingCopies::kSwapOuts};
+                  .blocking_copies = BlockingCopies::kSwapOuts,
+                  .swap_in_waits = SwapInWaits::kBackwardLayer,
+                  .collection_time = 7 * kMillisecond,
+                  .backward_units = BackwardUnits::kBreakPoints};
   plan.gaps = {
       {.tensor = 0, .after = kNoOp, .before = 0, .out_after = kNoOp, .in_at = 0, .reason = ""},
       {.tensor = 0, .after = 0, .before = 5, .out_after = kNoOp, .in_at = 4, .reason = "the host has it"},
@@ -179,6 +182,10 @@ TEST_CASE("figures out of bounds are said with what is expected") {
         "plan.yaml:3:23: error: copy_chunk: expected 0 B (copies in one piece) or at least 64 KiB, found 1 B");
   CHECK(Complaint("runtime: {framework_time: 2 s}\n") ==
         "plan.yaml:3:27: error: framework_time: expected at most 1 s per op, found 2 s");
+  CHECK(Complaint("runtime: {collection_time: 1001 ms}\n") ==
+        "plan.yaml:3:28: error: collection_time: expected at most 1 s, found 1001 ms");
+  CHECK_THAT(Complaint("runtime: {swap_in_waits: backward}\n"), Catch::Contains("did you mean 'backward_layer'?"));
+  CHECK_THAT(Complaint("runtime: {backward_units: breakpoints}\n"), Catch::Contains("did you mean 'break_points'?"));
   CHECK(Complaint("runtime: {pool: addresses}\n") ==
         "plan.yaml:3:17: error: pool: only for a runtime with memory: pool");
   CHECK_THAT(Complaint("runtime: {memory: pool, pool: adresses}\n"), Catch::Contains("did you mean 'addresses'?"));

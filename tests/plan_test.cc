@@ -5,6 +5,7 @@
 //                                               m1      0, 1, 5    m3  2, 3        g1  4, 5
 #include "sim/plan.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "model/network.h"
@@ -270,7 +271,41 @@ TEST_CASE("indices out of range and negative figures are mistakes, not crashes")
   plan.runtime.copy_streams = 3;
   plan.runtime.framework_time = -1;
   plan.runtime.copy_chunk = -1;
-  CHECK(CheckPlan(plan, step).size() == 3);
+  plan.runtime.collection_time = -1;
+  CHECK(CheckPlan(plan, step).size() == 4);
+}
+
+// The first ops of the units of backward, by layer, as far as the first `count` of them.
+std::string Units(const TrainingStep& step, BackwardUnits units, std::size_t count) {
+  const std::vector<std::int32_t> unit = UnitOfOps(step, units);
+  std::string text;
+  for (OpId op = step.first_backward; op < step.first_update && count > 0; ++op) {
+    const std::string& layer = step.layer_names[Index(step.ops[Index(op)].layer)];
+    const bool begins = op == step.first_backward || unit[Index(op)] != unit[Index(op - 1)];
+    const bool same_layer = op > step.first_backward && step.ops[Index(op)].layer == step.ops[Index(op - 1)].layer;
+    if (begins) text += text.empty() ? "" : " | ";
+    if (begins || !same_layer) text += (begins ? "" : " ") + layer;
+    count -= begins ? 1 : 0;
+  }
+  return text;
+}
+
+TEST_CASE("backward is cut into layers, or where a layer's result is a feature map") {
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("resnet50", {.batch = 2}), StepOptionsByName("chainer"));
+  const auto starts = [](const std::string& text) { return 1 + std::count(text.begin(), text.end(), '|'); };
+  const std::string layers = Units(step, BackwardUnits::kLayers, 1000);
+  const std::string points = Units(step, BackwardUnits::kBreakPoints, 1000);
+  INFO(layers << "\n" << points);
+  CHECK(Units(step, BackwardUnits::kLayers, 5) == "loss | fc1000 | pool5 | res5c_relu | bn_5c_branch2c");
+  CHECK(Units(step, BackwardUnits::kBreakPoints, 5) ==
+        "loss fc1000 | pool5 | res5c_relu bn_5c_branch2c | res5c_branch2c | res5c_branch2b_relu");
+  CHECK(starts(layers) == 159);  // 53 convolutions and batch norms, 49 ReLUs, two poolings, fc and the loss
+  CHECK(starts(points) == 105);
+  // Forward and the update are not touched, and no unit reaches from one part of the step into another.
+  const std::vector<std::int32_t> a = UnitOfOps(step, BackwardUnits::kLayers);
+  const std::vector<std::int32_t> b = UnitOfOps(step, BackwardUnits::kBreakPoints);
+  for (OpId op = 0; op < step.first_backward; ++op) REQUIRE(a[Index(op)] == b[Index(op)]);
+  for (const OpId op : {step.first_backward, step.first_update}) CHECK(b[Index(op)] == b[Index(op - 1)] + 1);
 }
 
 TEST_CASE("figures have bounds") {
@@ -287,6 +322,8 @@ TEST_CASE("figures have bounds") {
   CHECK(says({.copy_chunk = 64 * kKiB - 1}) == "copy_chunk must be 0 or at least 64 KiB");
   CHECK(says({.framework_time = kSecond}) == "");
   CHECK(says({.framework_time = kSecond + 1}) == "framework_time must be at most 1 s");
+  CHECK(says({.collection_time = kSecond}) == "");
+  CHECK(says({.collection_time = kSecond + 1}) == "collection_time must be at most 1 s");
   CHECK(says({}, {.op = 0, .workspace = 1000 * kGB}) == "");
   CHECK(says({}, {.op = 0, .workspace = 1000 * kGB + 1}) == "ops[0]: op 'f1:forward': workspace must be at most 1 TB");
   for (std::int32_t algorithm : {-1, 1}) {

@@ -113,7 +113,10 @@ TEST_CASE("timing by timing, model and Program hold the same bytes and recompute
   for (const Case& c : kCases) {
     for (const char* options : {"plain", "chainer", "torch"}) {
       CAPTURE(c.network, options);
-      const Setting s(c, options);
+      Setting s(c, options);
+      s.problem.use_runtime = random.Below(2) == 0;
+      s.problem.runtime = RuntimeByName("pooch");
+      s.problem.runtime.backward_units = BackwardUnits::kBreakPoints;
       const PoochModel model = MakeModel(s.problem);
       Search search(model, SwapInRule::kOneAhead);
       for (int round = 0; round < 8; ++round) {

@@ -15,7 +15,8 @@ void ForEachRandomProgram(const TrainingStep& step, const CostModel& costs, Rand
                               {.copy_streams = 1},
                               {.copy_chunk = 64 * kKiB},
                               {.barrier = Barrier::kOp},
-                              {.barrier = Barrier::kPhase, .host_syncs = HostSyncs::kBackwardLayer}};
+                              {.barrier = Barrier::kPhase, .host_syncs = HostSyncs::kBackwardLayer},
+                              {.swap_in_waits = SwapInWaits::kBackwardLayer}};
   const StepTables tables(step, costs);
   for (const Runtime& runtime : runtimes) {
     Program program = Lower(RandomPlan(step, runtime, 20 + 10 * random.Below(6), random), tables, 0).program;

@@ -251,6 +251,39 @@ TEST_CASE("only swap-outs may block") {
   }
 }
 
+TEST_CASE("a collection after a recomputation holds the host, while the device goes on") {
+  // host     |collection 30|collection 30|
+  // compute  |K 10|        |-- K 50 --|  |K 5|        the third kernel waits for the second one: 30 + 50
+  Sketch sketch;
+  for (const Nanos time : {10, 50, 5}) sketch.Kernel(time);
+  sketch.program.kernels[0].recomputation = sketch.program.kernels[1].recomputation = true;
+  for (const Engine engine : kEngines) {
+    CHECK(RunSketch(engine, sketch, {}).makespan == 65);
+    Conditions conditions;
+    conditions.collection_time = 30;
+    Timeline timeline;
+    CHECK(RunSketch(engine, sketch, conditions, &timeline).makespan == 85);
+    CHECK(timeline.host_stall == 20);  // before the second kernel
+    sketch.program.kernels[1].recomputation = false;
+    CHECK(RunSketch(engine, sketch, conditions).makespan == 85);  // nobody waited for the second collection
+    sketch.program.kernels[1].recomputation = true;
+    conditions.DropHostCosts();
+    CHECK(RunSketch(engine, sketch, conditions).makespan == 65);
+  }
+}
+
+TEST_CASE("a pool collects after each free that it waits for, those long done included") {
+  // A's copy out ends at 30 and B's allocation waits for it: 10 + 20, then 7, then the kernel's 5.
+  Sketch sketch = TwoBuffers();
+  sketch.program.arena = false;
+  Conditions conditions;
+  conditions.pool_capacity = 10;
+  conditions.collection_time = 7;
+  for (const Engine engine : kEngines) CHECK(RunSketch(engine, sketch, conditions).makespan == 42);
+  conditions.pool_capacity = 12;  // nobody waits
+  for (const Engine engine : kEngines) CHECK(RunSketch(engine, sketch, conditions).makespan == 30);
+}
+
 TEST_CASE("copies in both directions share the link") {
   // Alone 100 and 40. Together at half rate: the short one ends at 80, then the long one has 60 left: ends at 140.
   Sketch sketch;
@@ -312,6 +345,7 @@ Sketch RandomSketch(std::mt19937& random, bool pool) {
       case 0:
       case 1:
         if (stream == 0) sketch.Kernel(draw(20), static_cast<std::uint32_t>(sketch.program.kernels.size() % 2));
+        if (stream == 0) sketch.program.kernels.back().recomputation = draw(3) == 0;
         if (stream != 0) sketch.Copy(stream, draw(20));
         break;
       case 2:
@@ -361,6 +395,7 @@ TEST_CASE("both engines agree on random programs without contention") {
     if (round % 8 >= 4) conditions.launch_cost = {1, 9};
     if (pool) conditions.pool_capacity = 12 + round % 20;
     conditions.blocking_copies = static_cast<BlockingCopies>(round / 4 % 3);
+    if (round % 3 == 0) conditions.collection_time = 5;
     Timeline relaxed, evented;
     const Simulated a = RunSketch(SimulateRelax, sketch, conditions, &relaxed);
     const Simulated b = RunSketch(SimulateEvents, sketch, conditions, &evented);

@@ -54,7 +54,7 @@ const GapDecision* DecisionOn(const Plan& plan, TensorId tensor) {
 }
 
 TEST_CASE("strategies and runtimes have names") {
-  CHECK(Strategies().size() == 8);
+  CHECK(Strategies().size() == 9);
   for (const Strategy& strategy : Strategies()) CHECK(&StrategyByName(strategy.name) == &strategy);
   CHECK_THROWS_WITH(StrategyByName("poch"), Catch::Contains("no strategy 'poch'") && Catch::Contains("'pooch'"));
   CHECK(RuntimeByName("arena") == Runtime{});
@@ -63,6 +63,7 @@ TEST_CASE("strategies and runtimes have names") {
   CHECK(pooch.memory == MemoryModel::kPool);
   CHECK(pooch.barrier == Barrier::kPhase);
   CHECK(pooch.host_syncs == HostSyncs::kBackwardLayer);
+  CHECK(pooch.swap_in_waits == SwapInWaits::kBackwardLayer);
   CHECK_THROWS_AS(RuntimeByName("arna"), UserError);
 }
 
@@ -153,6 +154,69 @@ TEST_CASE("the plan says how far the search went") {
   CHECK(fast.PlanBy("swap-opt").plan.search == "exact");
   CHECK(fast.PlanBy("pooch").plan.search == "exact");
   CHECK(fast.PlanBy("pooch-released").plan.search.empty());
+}
+
+// Of the classes of `plan`, in PoocH's model.
+Nanos ModelTime(const Setting& s, const Plan& plan, bool keep_passed) {
+  const PoochModel model = MakeModel(s.problem);
+  Search search(model, SwapInRule::kWhenRoom);
+  search.keep_passed = keep_passed;
+  Classes classes;
+  for (const TensorId map : s.step.maps) {
+    const GapDecision* gap = DecisionOn(plan, map);
+    const bool swap = gap != nullptr && gap->action == GapAction::kSwap;
+    classes.push_back(gap == nullptr ? MapClass::kKeep : swap ? MapClass::kSwap : MapClass::kRecompute);
+  }
+  return search.Simulate(classes).total;
+}
+
+TEST_CASE("with more memory a capped search finds nothing slower") {
+  for (const std::int64_t batch : {256, 640}) {
+    Setting s("resnet50", batch, LoadMachine("v100-x86-pcie3"));
+    Nanos last = kNever;
+    for (Bytes capacity = 15'000 * kMB; capacity <= 16'000 * kMB; capacity += 80 * kMB + 1) {
+      CAPTURE(batch, capacity);
+      s.problem.capacity = capacity;
+      const Planned planned = s.PlanBy("pooch");
+      REQUIRE_THAT(planned.plan.search, Catch::StartsWith("capped at 833 simulations for each of "));
+      const Nanos time = ModelTime(s, planned.plan, false);
+      CHECK(time <= last);
+      last = time;
+    }
+  }
+}
+
+TEST_CASE("PoocH frees the maps that it passes on the way to another one") {
+  const Setting s("resnet50", 512, LoadMachine("v100-x86-pcie3"));
+  for (const bool keep : {false, true}) {
+    const Planned planned = s.PlanBy(keep ? "pooch-keep-passed" : "pooch");
+    int recomputed = 0;
+    for (const GapDecision& gap : planned.plan.gaps) {
+      if (gap.action != GapAction::kRecompute) continue;
+      ++recomputed;
+      CHECK(gap.keep_passed == keep);
+    }
+    CHECK(recomputed > 10);
+  }
+  // Keeping them is the kinder runtime: for the same decisions and for what is found for each.
+  const Nanos freed = ModelTime(s, s.PlanBy("pooch").plan, false);
+  CHECK(ModelTime(s, s.PlanBy("pooch").plan, true) < freed);
+  CHECK(ModelTime(s, s.PlanBy("pooch-keep-passed").plan, true) < freed);
+}
+
+TEST_CASE("planners cut backward where the runtime does") {
+  Setting s("resnet50", 512, LoadMachine("v100-x86-pcie3"));
+  const std::size_t layers = MakeModel(s.problem).profile().timings.size();
+  s.problem.use_runtime = true;
+  s.problem.runtime = RuntimeByName("pooch");
+  CHECK(MakeModel(s.problem).profile().timings.size() == layers);
+  s.problem.runtime.backward_units = BackwardUnits::kBreakPoints;
+  CHECK(MakeModel(s.problem).profile().timings.size() < layers);
+  const Planned planned = s.PlanBy("swap-all");
+  const std::vector<std::int32_t> unit = UnitOfOps(s.step, BackwardUnits::kBreakPoints);
+  for (const GapDecision& gap : planned.plan.gaps) {
+    CHECK(unit[Index(gap.in_at)] != unit[Index(gap.in_at - 1)]);  // swap-ins are issued where a unit begins
+  }
 }
 
 TEST_CASE("PoocH keeps everything that stalls where there is room") {

@@ -13,7 +13,7 @@ namespace spillway {
 namespace {
 
 struct Ratio {
-  enum class Verdict { kHidden, kDoesNotFit, kRatio };
+  enum class Verdict { kHidden, kDoesNotFit, kEndless, kRatio };
   Verdict verdict = Verdict::kHidden;
   double value = 0;  // kRatio: r(X)
 };
@@ -31,6 +31,7 @@ class Chooser {
     classes_[Index(x)] = MapClass::kRecompute;
     const Simulation recomputed = search_.Simulate(classes_);
     classes_[Index(x)] = MapClass::kSwap;
+    if (recomputed.endless) return {Ratio::Verdict::kEndless, 0};
     if (!recomputed.feasible) return {Ratio::Verdict::kDoesNotFit, 0};
     const Nanos recompute_overhead = overhead_ == RecomputeOverhead::kTimeline
                                          ? recomputed.total - instant.total
@@ -50,6 +51,8 @@ std::string NoteOf(const Ratio& ratio) {
       return "swapping costs no time";
     case Ratio::Verdict::kDoesNotFit:
       return "recomputing does not fit";
+    case Ratio::Verdict::kEndless:
+      return "recomputing comes to no end";
     case Ratio::Verdict::kRatio:
       break;
   }

@@ -72,7 +72,8 @@ void AddDecisions(const Search& search, const Classes& classes, const std::vecto
 }
 
 PoochModel MakeModel(const Problem& problem) {
-  return PoochModel(ProfileStep(*problem.step, *problem.costs, problem.capacity, problem.device));
+  const BackwardUnits units = problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers;
+  return PoochModel(ProfileStep(*problem.step, *problem.costs, problem.capacity, problem.device, units));
 }
 
 Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation) {

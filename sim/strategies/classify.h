@@ -19,6 +19,7 @@ Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime
 // REQUIRES: the last simulation of `search` was of `classes`, and came to its end.
 void AddDecisions(const Search& search, const Classes& classes, const std::vector<std::string>& notes, Plan& plan);
 
+// Its timings are the backward units of the problem's runtime, if that overrides.
 PoochModel MakeModel(const Problem& problem);
 
 // "out_of_memory: needs 17.3 GB at op conv1:forward with every map swapped, 15.2 GB are usable".

@@ -7,20 +7,19 @@
 //   swap           |----A-----|---B---|       not hidden. Whatever is still being copied when the last forward op
 //                                             ends is not hidden either; backward starts when all copies are done.
 //
-// Backward. Before each timing (the backward ops of one layer) swap-ins are issued, in order of need, into the same
-// lane; a timing starts when all it needs has arrived. Which swap-ins are issued when is the SwapInRule.
+// Backward. Before each timing (the backward ops of one layer or break point) swap-ins are issued, in order of need,
+// into the same lane; a timing starts when all it needs has arrived. Which swap-ins are issued when is the SwapInRule.
 //
 // Recomputing a map runs the forward ops that give it, and those that give their inputs where they are not on the
 // device, back to what is, in a timing before its first backward op. Maps come before the transients beside which they
-// are read; those it passes stay until their last use, transients are freed after the op they were computed for. A
-// swapped map that it needs is swapped in for that timing.
+// are read; those it passes stay until their last use, or are freed and computed again for their own (the published
+// code; SimulationOptions::keep_passed), transients are freed after the op they were computed for. A swapped map that
+// it needs is swapped in for that timing, and stays.
 //
 // Where the publications leave room, this model does the following.
 //  - A forward op's memory is allocated before it runs (the code adds its time first, and so sees a stall too late).
 //  - A swap-out at whose end nobody waited counts as hidden even if the code's bookkeeping would find it pending.
 //  - The first timing waits for its swap-ins like every other one (the code lets it start at once).
-//  - A map recomputed on the way to another one stays (the code frees it and computes it again for its own use: option
-//    `keep_passed`, GapDecision::keep_passed to `lower`).
 //  - A map is freed right after the last op that uses it. A recomputation that needs it later still brings it back in
 //    passing: it is copied in, compute waiting, if it is swapped, and recomputed otherwise.
 //  - The network input lies on the host already: class swap drops it after its last forward use and copies it in.

@@ -22,8 +22,13 @@ std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
 
 class Profiler {
  public:
-  Profiler(const TrainingStep& step, const CostModel& costs, int device)
-      : step_(step), costs_(costs), device_(device), lives_(step.tensors.size()), kernel_(step.ops.size()) {}
+  Profiler(const TrainingStep& step, const CostModel& costs, int device, BackwardUnits units)
+      : step_(step),
+        costs_(costs),
+        device_(device),
+        unit_(UnitOfOps(step, units)),
+        lives_(step.tensors.size()),
+        kernel_(step.ops.size()) {}
 
   PoochProfile Run(Bytes capacity) {
     for (std::size_t i = 0; i < step_.ops.size(); ++i) kernel_[i] = costs_.Kernel(LaunchOf(step_.ops[i]), device_);
@@ -38,6 +43,7 @@ class Profiler {
 
  private:
   const Tensor& TensorOf(TensorId t) const { return step_.tensors[static_cast<std::size_t>(t)]; }
+  std::int32_t UnitOf(OpId op) const { return unit_[static_cast<std::size_t>(op)]; }
   const Op& OpOf(OpId op) const { return step_.ops[static_cast<std::size_t>(op)]; }
   const Cost& CostOf(OpId op) const { return kernel_[static_cast<std::size_t>(op)]; }
   const Life& LifeOf(TensorId t) const { return lives_[static_cast<std::size_t>(t)]; }
@@ -143,7 +149,7 @@ class Profiler {
     for (OpId op = step_.first_backward; op < ops;) {
       OpId end = op + 1;
       const bool update = op >= step_.first_update;
-      while (end < ops && (update || (end < step_.first_update && OpOf(end).layer == OpOf(op).layer))) ++end;
+      while (end < ops && (update || UnitOf(end) == UnitOf(op))) ++end;
       AddTiming(op, end);
       op = end;
     }
@@ -236,6 +242,7 @@ class Profiler {
   const TrainingStep& step_;
   const CostModel& costs_;
   int device_;
+  std::vector<std::int32_t> unit_;      // by op
   std::vector<Life> lives_;             // by tensor
   std::vector<Cost> kernel_;            // by op
   std::vector<std::int32_t> value_of_;  // by tensor: row of `values`, -1 = none
@@ -245,8 +252,9 @@ class Profiler {
 
 }  // namespace
 
-PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device) {
-  return Profiler(step, costs, device).Run(capacity);
+PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
+                         BackwardUnits units) {
+  return Profiler(step, costs, device, units).Run(capacity);
 }
 
 }  // namespace spillway

@@ -6,8 +6,9 @@
 //
 //   forward op      allocates its results and workspace, runs, releases what nobody needs; then some maps had their
 //                   last forward use and may leave the device
-//   timing          the consecutive backward ops of one layer (PoocH: a break point); the unit in which swap-ins are
-//                   issued and maps are needed. Recomputation runs at its start, before its first op
+//   timing          the consecutive backward ops of one layer, or of one break point of the published code
+//                   (BackwardUnits); the unit in which swap-ins are issued and maps are needed. Recomputation runs at
+//                   its start, before its first op
 //   stretch         ops of a timing up to one after which a map is gone; a timing of one op has one
 //   value           a forward result that can be computed again: every map, then every transient
 //
@@ -21,6 +22,7 @@
 
 #include "model/cost_model.h"
 #include "model/training_step.h"
+#include "sim/plan.h"
 
 namespace spillway {
 
@@ -82,7 +84,8 @@ struct PoochProfile {
 };
 
 // `capacity`: bytes of device memory to plan with, persistent tensors included.
-PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0);
+PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0,
+                         BackwardUnits units = BackwardUnits::kLayers);
 
 }  // namespace spillway
 

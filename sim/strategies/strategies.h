@@ -12,6 +12,7 @@ Planned PlanSwapAllUnscheduled(const Problem& problem);
 Planned PlanSwapAll(const Problem& problem);
 Planned PlanSwapOpt(const Problem& problem);
 Planned PlanPooch(const Problem& problem);
+Planned PlanPoochKeepPassed(const Problem& problem);
 Planned PlanPoochReleased(const Problem& problem);
 Planned PlanSuperneurons(const Problem& problem);
 
