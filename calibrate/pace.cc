@@ -18,12 +18,6 @@ constexpr int kLeast = 6;  // launches; the ranks of fewer enclose no median
 using Networks = std::vector<std::shared_ptr<const BenchNetwork>>;
 using Ratios = std::array<std::vector<double>, 2>;  // of products, of others
 
-// A launch that can be timed again, and what the profile says of it.
-struct Known {
-  BenchItem item;
-  Cost then;
-};
-
 // Those of `steps`, then those of `others`, both by how much of a step they make.
 std::vector<BenchItem> LaunchesOf(const Networks& steps, const Networks& others, MathMode math) {
   Networks all = steps;
@@ -37,8 +31,8 @@ std::vector<BenchItem> LaunchesOf(const Networks& steps, const Networks& others,
 }
 
 // Of networks that differ in nothing but their math a launch is there twice.
-bool Has(const std::vector<Known>& known, const Launch& launch) {
-  return std::any_of(known.begin(), known.end(), [&](const Known& one) { return one.item.launch == launch; });
+bool Has(const std::vector<PacedLaunch>& known, const Launch& launch) {
+  return std::any_of(known.begin(), known.end(), [&](const PacedLaunch& one) { return one.item.launch == launch; });
 }
 
 // What the profile says of the algorithm that plans take; nullopt: nothing.
@@ -48,9 +42,9 @@ std::optional<Cost> ThenOf(const MeasuredLaunches& profile, Launch launch, const
   return profile.Choose(launch).cost;
 }
 
-std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
-                                 MathMode math, const PaceOptions& options) {
-  std::vector<Known> known;
+std::vector<PacedLaunch> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
+                                       MathMode math, const PaceOptions& options) {
+  std::vector<PacedLaunch> known;
   for (BenchItem& item : LaunchesOf(steps, others, math)) {
     if (Has(known, item.launch)) continue;
     const std::optional<Cost> then = ThenOf(profile, item.launch, options);
@@ -59,13 +53,13 @@ std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks
   return known;
 }
 
-std::vector<Known> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
-                                 const PaceOptions& options) {
+std::vector<PacedLaunch> KnownLaunches(const MeasuredLaunches& profile, const Networks& steps, const Networks& others,
+                                       const PaceOptions& options) {
   const auto in = [&](MathMode math) { return KnownLaunches(profile, steps, others, math, options); };
   const MathMode math = steps.empty() ? MathMode::kFp32 : steps.front()->network.math;
-  std::vector<Known> known = in(math);
+  std::vector<PacedLaunch> known = in(math);
   const auto products =
-      std::count_if(known.begin(), known.end(), [](const Known& one) { return IsProduct(one.item.launch.kind); });
+      std::count_if(known.begin(), known.end(), [](const PacedLaunch& one) { return IsProduct(one.item.launch.kind); });
   return products >= kLeast ? known : in(MathMode::kFp32);
 }
 
@@ -80,18 +74,6 @@ std::optional<double> TimeNow(const BenchItem& item, const Cost& then, BenchTarg
   return std::nullopt;
 }
 
-PaceGroup GroupOf(std::vector<double> ratios) {
-  PaceGroup group;
-  group.launches = static_cast<int>(ratios.size());
-  if (group.launches < kLeast) return group;
-  std::sort(ratios.begin(), ratios.end());
-  group.factor = Median(ratios);
-  const double half = MedianHalfWidth(ratios);
-  group.low = group.factor * (1 - half);
-  group.high = group.factor * (1 + half);
-  return group;
-}
-
 void FillFrom(const PaceGroup& other, PaceGroup& group) {
   if (group.launches >= kLeast || other.launches < kLeast) return;
   const int launches = group.launches;
@@ -102,22 +84,37 @@ void FillFrom(const PaceGroup& other, PaceGroup& group) {
 
 }  // namespace
 
+PaceGroup PaceGroupOf(std::vector<double> ratios) {
+  PaceGroup group;
+  group.launches = static_cast<int>(ratios.size());
+  if (group.launches < kLeast) return group;
+  std::sort(ratios.begin(), ratios.end());
+  group.factor = Median(ratios);
+  const double half = MedianHalfWidth(ratios);
+  group.low = group.factor * (1 - half);
+  group.high = group.factor * (1 + half);
+  group.applied = !group.HoldsOne();
+  return group;
+}
+
 MeasuredPace MeasurePace(const Machine& profile, const Networks& steps, const Networks& others, BenchTarget& target,
-                         const PaceOptions& options) {
+                         const PaceOptions& options, std::vector<PacedLaunch>* timed) {
   const MeasuredLaunches measured(profile.devices[0], profile.name);
   Ratios ratios;
   for (const auto& [item, then] : KnownLaunches(measured, steps, others, options)) {
     std::vector<double>& of_kind = ratios[IsProduct(item.launch.kind) ? 0 : 1];
     if (of_kind.size() >= options.launches) continue;
     const std::optional<double> now = TimeNow(item, then, target, options.loop);
-    if (now) of_kind.push_back(*now / static_cast<double>(then.time));
+    if (!now) continue;
+    of_kind.push_back(*now / static_cast<double>(then.time));
+    if (timed != nullptr) timed->push_back({item, then});
   }
-  MeasuredPace pace{.products = GroupOf(std::move(ratios[0])), .others = GroupOf(std::move(ratios[1]))};
+  MeasuredPace pace{.products = PaceGroupOf(std::move(ratios[0])), .others = PaceGroupOf(std::move(ratios[1]))};
   FillFrom(pace.others, pace.products);
   FillFrom(pace.products, pace.others);
   return pace;
 }
 
-KernelPace FactorsOf(const MeasuredPace& pace) { return {pace.products.factor, pace.others.factor}; }
+KernelPace FactorsOf(const MeasuredPace& pace) { return {pace.products.Applied(), pace.others.Applied()}; }
 
 }  // namespace spillway

@@ -30,6 +30,12 @@ struct PaceOptions {
   LoopOptions loop{.target = 0.01, .time_limit = 60 * kMillisecond};
 };
 
+// A launch that can be timed again.
+struct PacedLaunch {
+  BenchItem item;
+  Cost then;  // by the profile
+};
+
 // Of the launches that the profile's first device holds measured times of, those that make most of a step, each by the
 // algorithm that a plan takes (a GPU's plans take one that repeats its bits where there is any, fast or not) and
 // against the profile's own time of that one; left out where the profile has none. Where nobody says which: the fastest
@@ -48,10 +54,18 @@ struct PaceOptions {
 // Nothing watches over these launches. Each has run to its end on such a device, by the same algorithm, when it was
 // calibrated; `validate` warns before it times any where the libraries have changed since (ValidateHost::changed). One
 // that hangs all the same has to be ended by the user, as CUDA gives back no memory that a kernel may still use.
+//
+// A factor whose interval holds 1 is not applied: by what was timed the machine may be as it was.
+//
+// `timed`, if given: the launches that it comes from, in the order in which they were timed.
 MeasuredPace MeasurePace(const Machine& profile, const std::vector<std::shared_ptr<const BenchNetwork>>& steps,
                          const std::vector<std::shared_ptr<const BenchNetwork>>& others, BenchTarget& target,
-                         const PaceOptions& options = {});
+                         const PaceOptions& options = {}, std::vector<PacedLaunch>* timed = nullptr);
 
+// Median and interval of ratios: factor, low, high and launches of a group; of fewer than six the last alone.
+PaceGroup PaceGroupOf(std::vector<double> ratios);
+
+// As far as they are applied.
 KernelPace FactorsOf(const MeasuredPace& pace);
 
 }  // namespace spillway

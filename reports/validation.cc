@@ -28,10 +28,35 @@ std::string FactorText(const PaceGroup& group) {
   if (group.of_other) return fmt::format("{:.2f} as well ({} launches are too few)", group.factor, group.launches);
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", group.factor, group.low, group.high);
 }
+
+// Whether predictions are at the factor, and why not.
+std::string UseText(const PaceGroup& group) {
+  if (group.high <= 0) return "";
+  std::string meanwhile;
+  if (group.meanwhile > 0) {
+    meanwhile = fmt::format("{:.2f} ({:.2f} to {:.2f}) between the steps", group.meanwhile, group.meanwhile_low,
+                            group.meanwhile_high);
+  }
+  if (group.applied) return meanwhile.empty() ? ", applied" : ", applied: " + meanwhile;
+  if (group.HoldsOne()) return ", not applied: that may be 1";
+  return meanwhile.empty() ? ", not applied" : ", not applied: " + meanwhile;
+}
 std::string PaceText(const MeasuredPace& pace) {
   if (!pace.Known()) return "";
-  return fmt::format("kernels now, times those of the profile: products {}, others {}; {} launches timed again\n",
-                     FactorText(pace.products), FactorText(pace.others), pace.products.launches + pace.others.launches);
+  return fmt::format("kernels now, times those of the profile: products {}{}; others {}{}; {} launches timed again\n",
+                     FactorText(pace.products), UseText(pace.products), FactorText(pace.others), UseText(pace.others),
+                     pace.products.launches + pace.others.launches);
+}
+
+std::string NoiseText(const MachineNoise& noise) {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "machine: " : ", ") + part; };
+  if (noise.load >= 0 && noise.room > 0) {
+    add(fmt::format("load {:.1f} (up to {:.0f} nobody waits)", noise.load, noise.room));
+  }
+  if (noise.rounds >= 0) add(fmt::format("rounds of a plan differ by {:.0f} %", 100 * noise.rounds));
+  if (noise.launches >= 0) add(fmt::format("launches timed between them by {:.0f} %", 100 * noise.launches));
+  return text.empty() ? "" : text + "\n";
 }
 
 std::string Standing(const ValidationCase& place, const ValidationRow& row) {
@@ -49,6 +74,7 @@ std::vector<std::string> Cells(const ValidationCase& place, const ValidationRow&
           Milliseconds(row.measured),
           Milliseconds(row.measured_low) + "-" + Milliseconds(row.measured_high),
           Signed(row.Error()),
+          row.tracked > 0 ? Signed(row.tracked_error) : "",
           RatioError(row.split.kernels),
           RatioError(row.split.copies),
           RatioError(row.split.replay),
@@ -117,18 +143,19 @@ std::string RegretsText(const ValidationSet& set) {
 }
 
 constexpr const char* kLegend =
-    "\nTimes in ms, medians; 95 %: interval of the median; error: predicted / measured - 1, and its parts: kernels "
-    "and\n"
-    "copies (predicted / measured spans), replay (the step simulated with its measured spans); gaps: share of the "
-    "step\n"
-    "in which compute stood still with all it needed there; spans: what taking them costs; peak MB: highest arena "
-    "byte,\n"
-    "predicted and measured; proc: growth of the process without host buffers; numerics: against in-core.\n"
-    "chosen: predicted best, = within the noise of the fastest. full closer, farther: points at which the full "
-    "model's\n"
-    "error is smaller, larger; p: sign test. One factor per point: each model's predictions times the median of "
-    "measured /\n"
-    "predicted there, so that a machine that is slower than when it was calibrated speaks for none of them.\n";
+    "\nTimes in ms, medians; 95 %: interval of the median; error: predicted / measured - 1; tracked: the same with "
+    "each\n"
+    "step predicted at the pace of its own moment; parts of the error: kernels and copies (predicted / measured "
+    "spans),\n"
+    "replay (the step simulated with its measured spans); gaps: share of the step in which compute stood still with "
+    "all\n"
+    "it needed there; spans: what taking them costs; peak MB: highest arena byte, predicted and measured; proc: growth "
+    "of\n"
+    "the process without host buffers; numerics: against in-core. chosen: predicted best, = within the noise of the\n"
+    "fastest. full closer, farther: points at which the full model's error is smaller, larger; p: sign test. One "
+    "factor\n"
+    "per point: each model's predictions times the median of measured / predicted there, so that a machine that is\n"
+    "slower than when it was calibrated speaks for none of them; no model is rejected that such factors explain.\n";
 
 }  // namespace
 
@@ -137,12 +164,20 @@ std::string NumericsText(const Numerics& numerics) {
   return numerics.kind == Numerics::Kind::kBitwise ? "bitwise" : "skipped";
 }
 
+std::string NoiseVerdict(const MachineNoise& noise) {
+  std::string why;
+  if (noise.Crowded()) why = fmt::format("load {:.1f}", noise.load);
+  if (noise.Unsteady()) why += fmt::format("{}rounds differ by {:.0f} %", why.empty() ? "" : ", ", 100 * noise.rounds);
+  return why.empty() ? "" : "do not trust these numbers: " + why + "\n";
+}
+
 std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index) {
   const ValidationCase& place = set.cases[case_index];
-  std::string text = fmt::format("{}: {} at batch {} on {}, {} of device memory, {}\n", place.scenario, place.network,
-                                 place.batch, place.machine, FormatBytes(place.memory_limit), LinkText(place.link));
-  TextTable table({"<strategy", "<", "predicted", "measured", "95 %", "error", "kernels", "copies", "replay", "gaps",
-                   "spans", "peak", "MB", "proc", "numerics"});
+  std::string text = NoiseVerdict(place.noise);
+  text += fmt::format("{}: {} at batch {} on {}, {} of device memory, {}\n", place.scenario, place.network, place.batch,
+                      place.machine, FormatBytes(place.memory_limit), LinkText(place.link));
+  TextTable table({"<strategy", "<", "predicted", "measured", "95 %", "error", "tracked", "kernels", "copies", "replay",
+                   "gaps", "spans", "peak", "MB", "proc", "numerics"});
   for (const ValidationRow& row : set.rows) {
     if (row.case_index != static_cast<int>(case_index)) continue;
     if (row.Measured()) {
@@ -152,11 +187,11 @@ std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index
       table.RowThenText({row.strategy}, what + row.reason);
     }
   }
-  return text + PaceText(place.pace) + table.Text() + InCoreText(place) + ChoiceText(place);
+  return text + PaceText(place.pace) + NoiseText(place.noise) + table.Text() + InCoreText(place) + ChoiceText(place);
 }
 
 std::string ValidationSummaryTable(const ValidationSet& set) {
-  std::string text = SummariesText(set) + RegretsText(set) +
+  std::string text = NoiseVerdict(set.noise) + SummariesText(set) + RegretsText(set) +
                      FalsificationText("model of the step time, as it is", set.falsification) +
                      FalsificationText("with one factor per point", set.scaled_falsification);
   for (const std::string& note : set.notes) text += "note: " + note + "\n";

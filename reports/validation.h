@@ -38,6 +38,18 @@
 //                          context, libraries, code of the kernels loaded by then and other users: measured_device_bytes
 //                          less this is the arena and what training keeps beside it. Empty where a device has none
 //   clock_mhz, lowest_clock_mhz   of a device that tells: at how many megahertz it ran in the steps, median and slowest
+//   products_pace_applied, others_pace_applied   1: predicted_s is at products_pace, others_pace; 0: at the profile's own
+//                          pace, as the interval of the factor holds 1, or launches timed between the steps deny it; empty:
+//                          not measured
+//   products_pace_meanwhile, others_pace_meanwhile   the factors by launches timed between the steps
+//   at_pace_s              the step time predicted at the factors measured before, applied or not
+//   tracked_s, tracked_error   predicted at the pace of each step's own moment, and that / the step - 1: medians over steps
+//   load                   most threads that wanted a core around this case, one-minute average
+//   rounds_differ          of one plan: largest less smallest median of a round, over their median; median over plans
+//   launches_differ        the same of launches that were timed again and again between the rounds
+//   trusted                1, or 0: nobody should believe this case's numbers (MachineNoise)
+//   forward_error, recomputed_error, backward_error   kernel_error by ops of the forward pass, ops computed once more, the
+//                          backward pass and the update
 // Numbers that there are not are empty.
 #ifndef SPILLWAY_REPORTS_VALIDATION_H_
 #define SPILLWAY_REPORTS_VALIDATION_H_
@@ -54,6 +66,9 @@ std::string ValidationCsv(const ValidationSet& set);
 std::string FalsificationCsv(const ValidationSet& set);
 
 std::string NumericsText(const Numerics& numerics);  // "bitwise", "3.1e-07", "skipped"
+
+// "do not trust these numbers: load 4.0, rounds differ by 31 %\n"; "" where nothing speaks against them.
+std::string NoiseVerdict(const MachineNoise& noise);
 
 // A block per case with its rows.
 std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index);

@@ -16,7 +16,9 @@ constexpr const char* kColumns =
     "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
     "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s,"
     "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,"
-    "clock_mhz,lowest_clock_mhz\n";
+    "clock_mhz,lowest_clock_mhz,products_pace_applied,others_pace_applied,products_pace_meanwhile,"
+    "others_pace_meanwhile,at_pace_s,tracked_s,tracked_error,load,rounds_differ,launches_differ,trusted,forward_error,"
+    "recomputed_error,backward_error\n";
 
 std::string Seconds(double nanos) { return nanos > 0 ? SecondsText(std::llround(nanos)) : ""; }
 std::string BytesOrNothing(Bytes bytes) { return bytes > 0 ? std::to_string(bytes) : ""; }
@@ -55,13 +57,26 @@ std::string MoreColumns(const ValidationCase& c, const ValidationRow& r) {
                      Megahertz(r.lowest_clock_mhz));
 }
 
+std::string AppliedText(const PaceGroup& group) { return group.high > 0 ? (group.applied ? "1" : "0") : ""; }
+std::string Meanwhile(const PaceGroup& group) { return If(group.meanwhile > 0, group.meanwhile); }
+
+std::string TrackColumns(const ValidationCase& c, const ValidationRow& r) {
+  const MachineNoise& n = c.noise;
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", AppliedText(c.pace.products),
+                     AppliedText(c.pace.others), Meanwhile(c.pace.products), Meanwhile(c.pace.others),
+                     Seconds(static_cast<double>(r.at_pace)), Seconds(static_cast<double>(r.tracked)),
+                     If(r.tracked > 0, r.tracked_error), n.load >= 0 ? fmt::format("{:.2f}", n.load) : "",
+                     If(n.rounds >= 0, n.rounds), If(n.launches >= 0, n.launches), n.Trusted() ? 1 : 0,
+                     LessOne(r.split.forward), LessOne(r.split.recomputed), LessOne(r.split.backward));
+}
+
 }  // namespace
 
 std::string ValidationCsv(const ValidationSet& set) {
   std::string text = kColumns;
   for (const ValidationRow& row : set.rows) {
     const ValidationCase& place = set.cases[static_cast<std::size_t>(row.case_index)];
-    text += HouseColumns(place, row) + "," + MoreColumns(place, row) + "\n";
+    text += HouseColumns(place, row) + "," + MoreColumns(place, row) + "," + TrackColumns(place, row) + "\n";
   }
   return text;
 }

@@ -152,6 +152,8 @@ void AddValidate(CLI::App& app, Command& command) {
   app.add_option("--out", command.out, "folder for validation.csv, validation.txt and falsification.csv");
   app.add_option("--format", command.format, "what goes to standard output")->check(CLI::IsMember({"table", "csv"}));
   app.add_option("--steps", command.steps, "steps measured of each plan, at least")->check(CLI::Range(5, 10000));
+  app.add_flag("--resume", command.resume,
+               "go on with the cases that an interrupted run of the same command has finished in --out");
   app.add_option("--random", command.random_plans, "so many random plans per network, beside the strategies'")
       ->check(CLI::Range(0, 10000));
   app.add_option("--seed", command.seed, "of random plans, of the order of measuring, and of the numbers trained on");

@@ -46,7 +46,7 @@ struct Command {
   std::vector<std::string> networks;  // calibrate: whose launches come first
   std::vector<std::string> groups;    // calibrate: what is measured, as typed; empty = the usual
   int threads = 1;                    // calibrate: of kernels
-  bool quick = false, resume = false, no_grid = false;  // calibrate; resume: run, too
+  bool quick = false, resume = false, no_grid = false;  // calibrate; resume: run and validate, too
   int steps = 20, random_plans = 0;                     // validate
   std::uint64_t seed = 1;                               // validate
   Overrides overrides;

@@ -1,6 +1,7 @@
 // The CPU device for the verbs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -82,6 +83,10 @@ ValidateHost ValidateOnCpu(int /*device*/, std::uint64_t seed, const Clock& cloc
   if (!HasCpuKernels()) throw UserError("validate: this program was built without oneDNN, which the CPU device needs");
   ValidateHost host;
   host.load = ReadLoad;
+  // Beside the threads that compute there is one that issues, and copies take little of a core.
+  host.room = [](const Machine& profile) { return std::max(OnlineCores(), ComputeThreads(profile) + 1); };
+  const HostFacts facts = ReadHostFacts();
+  host.identity = fmt::format("{}, {} cores, {}", facts.processor, facts.cores, CpuLibrary());
   host.check = [](const Machine& profile) { NeedCores(ComputeThreads(profile), profile.name); };
   host.algorithms = [](const Machine& profile) { return AskKernels(ComputeThreads(profile)); };
   host.bench = [&clock](const Machine& profile) {

@@ -139,6 +139,7 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
   host.slows_compute = true;
   host.numerics_tolerance = kNumericsTolerance;
   host.load = ReadLoad;
+  host.room = [](const Machine&) { return std::max(OnlineCores(), 2); };  // one issues, one beside it
   host.algorithms = [calls](const Machine&) -> AskDevice {
     return [calls](const Launch& launch) { return OfferedBy(*calls, launch); };
   };
@@ -155,6 +156,7 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
                      }};
   };
   const CudaProperties properties = Told([&] { return calls->Properties(); });
+  host.identity = PlaceOf(properties);
   host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };
   host.changed = [properties](const Machine& profile) { return ChangedSince(profile, properties); };
   host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Network& network, const Machine&,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -11,13 +10,14 @@
 #include <utility>
 
 #include "calibrate/validate/case.h"
+#include "calibrate/validate/falsify.h"
 #include "calibrate/validate/rivals.h"
 #include "calibrate/validate/summary.h"
 #include "scenarios/stoppable_device.h"
-#include "scenarios/validate_device.h"
+#include "scenarios/validate_contenders.h"
 #include "scenarios/validate_failures.h"
+#include "scenarios/validate_follow.h"
 #include "scenarios/validate_places.h"
-#include "sim/random_plans.h"
 
 namespace spillway {
 
@@ -42,13 +42,13 @@ class Validation {
         options_(options),
         watcher_(watcher),
         device_(run, host_),
+        contenders_(run, options.random_plans, options.seed),
         check_([this] {
           if (options_.stop()) throw Stopped();
         }) {}
 
   Validated Run() {
     UseArenas(run_);
-    load_ = host_.load();
     try {
       RunAll();
     } catch (const Stopped&) {
@@ -65,76 +65,40 @@ class Validation {
     std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
     result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
     if (!result_.stuck.empty()) return;
-    device_.Measure();
-    places = PlanAll(run_, options_.jobs, check_);
+    const std::size_t known = std::min(options_.known.size(), places.size());
+    if (known < places.size()) {
+      LookAtLoad();
+      device_.Measure();
+      places = PlanAll(run_, options_.jobs, check_);
+    }
     std::vector<CaseSetup> setups;
-    for (Place& place : places) setups.push_back(SetUp(place, places));
+    for (std::size_t k = known; k < places.size(); ++k) setups.push_back(contenders_.SetUp(places[k], places));
     watcher_.begin(SessionsOf(setups), places.size());
-    for (std::size_t k = 0; k < places.size(); ++k) RunPlace(places[k], setups[k], k + 1 == places.size());
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      FinishedCase finished = k < known ? options_.known[k] : RunPlace(places[k], setups[k - known]);
+      NeedMemory(finished, k + 1 == places.size());
+      if (k >= known) watcher_.measured(finished);
+      Take(places[k], std::move(finished));
+    }
+  }
+
+  void LookAtLoad() {
+    MachineNoise& noise = result_.set.noise;
+    noise.load = load_ = host_.load();
+    for (const auto& machine : run_.machines) noise.room = std::max(noise.room, host_.room(machine->machine));
+    watcher_.before(noise);
   }
 
   void Note(std::vector<std::string> notes) {
     std::move(notes.begin(), notes.end(), std::back_inserter(result_.set.notes));
   }
 
-  CaseSetup SetUp(Place& place, const std::vector<Place>& places) {
-    CaseSetup setup;
-    setup.step = &run_.steps[place.step]->step;
-    setup.costs = run_.machines[place.machine]->costs.get();
-    setup.capacity = place.limit;
-    for (const PlannedPoint& planned : place.planned) {
-      setup.contenders.push_back({.name = planned.point->row.strategy,
-                                  .stratum = "",
-                                  .random = false,
-                                  .plan = &planned.result.plan,
-                                  .evaluation = Judged(planned.result)});
-    }
-    AddRandomPlans(place, places, setup);
-    return setup;
-  }
-
-  // The evaluation, with the reason of a row that has none.
-  const Evaluation* Judged(const PointResult& result) {
-    if (result.row.feasible) return &result.evaluation;
-    evaluations_.emplace_back();
-    evaluations_.back().reason = result.row.reason;
-    return &evaluations_.back();
-  }
-
-  Problem ProblemOf(const CaseSetup& setup, const Runtime& runtime) const {
-    Problem problem;
-    problem.step = setup.step;
-    problem.costs = setup.costs;
-    problem.capacity = setup.capacity;
-    problem.use_runtime = true;
-    problem.runtime = runtime;
-    return problem;
-  }
-
-  void AddRandomPlans(const Place& place, const std::vector<Place>& places, CaseSetup& setup) {
-    const std::string& network = run_.steps[place.step]->network;
-    int sharing = 0, before = 0;  // places of this network
-    for (const Place& other : places) {
-      if (run_.steps[other.step]->network != network) continue;
-      before += &other < &place ? 1 : 0;
-      ++sharing;
-    }
-    const int plans = options_.random_plans * (before + 1) / sharing - options_.random_plans * before / sharing;
-    const Problem problem = ProblemOf(setup, place.planned.front().point->runtime);
-    const auto seed = options_.seed + static_cast<std::uint64_t>(before);
-    for (DrawnPlan& drawn : DrawPlans(problem, {.plans = plans, .seed = seed})) {
-      plans_.push_back(std::move(drawn.plan));
-      evaluations_.push_back(Evaluate(plans_.back(), problem));
-      setup.contenders.push_back({.name = fmt::format("random {}", setup.contenders.size() - place.planned.size() + 1),
-                                  .stratum = drawn.stratum.Text(),
-                                  .random = true,
-                                  .plan = &plans_.back(),
-                                  .evaluation = &evaluations_.back()});
-    }
-  }
-
   CaseOptions OptionsOf() const {
-    return {.steps = options_.steps, .seed = options_.seed, .progress = watcher_.session};
+    CaseOptions options;
+    options.steps = options_.steps;
+    options.seed = options_.seed;
+    options.progress = watcher_.session;
+    return options;
   }
 
   std::size_t SessionsOf(const std::vector<CaseSetup>& setups) const {
@@ -143,27 +107,51 @@ class Validation {
     return sessions;
   }
 
-  void RunPlace(const Place& place, const CaseSetup& setup, bool last) {
-    CaseResult found = RunIfItCan(place, setup);
-    NeedMemory(found, last);
-    device_.NoteReserve(place.machine, found.reserve);
-    const std::size_t index = result_.set.cases.size();
-    ValidationCase judged = CaseOf(place, found);
-    for (ValidationRow& row : found.rows) row.case_index = static_cast<int>(index);
-    if (judged.pace.Known()) PredictAsCalibrated(setup, device_.AsCalibrated(place.machine), found.rows);
-    JudgeCase(found.rows, options_.seed, judged);
-    PredictByAllModels(setup, found.rows);
-    for (const ValidationRow& row : found.rows) NoteFailures(judged, row, host_.numerics_tolerance, result_);
-    for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, found.rows[k]);
-    for (std::string& note : found.notes) result_.set.notes.push_back(judged.network + ": " + std::move(note));
-    result_.set.cases.push_back(std::move(judged));
-    std::move(found.rows.begin(), found.rows.end(), std::back_inserter(result_.set.rows));
-    watcher_.case_done(result_.set, index);
+  FinishedCase RunPlace(const Place& place, const CaseSetup& setup) {
+    FinishedCase finished;
+    MachineNoise noise{.load = host_.load(), .room = host_.room(run_.machines[place.machine]->machine)};
+    MeasuredPace pace = device_.PaceOf(place.machine);
+    CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, std::vector<ValidationRow>& rows) {
+      pace = followed.pace();
+      followed.PredictOtherwise(setup, rows);
+      finished.models = PredictionsOfAll(setup, followed.CostsOf(setup), rows);
+      noise.launches = LaunchesDiffer(followed.probes());
+    });
+    noise.load = std::max(noise.load, host_.load());
+    noise.rounds = RoundsDiffer(found.rows);
+    finished.place = CaseOf(place, found);
+    finished.place.pace = pace;
+    finished.place.noise = noise;
+    JudgeCase(found.rows, options_.seed, finished.place);
+    finished.rows = std::move(found.rows);
+    finished.reserve = found.reserve;
+    finished.no_memory = std::move(found.no_memory);
+    for (std::string& note : found.notes) finished.notes.push_back(finished.place.network + ": " + std::move(note));
+    return finished;
+  }
+
+  // Of a case that is finished, now or by an earlier run.
+  void Take(const Place& place, FinishedCase finished) {
+    device_.NoteReserve(place.machine, finished.reserve);
+    ValidationSet& set = result_.set;
+    const std::size_t index = set.cases.size();
+    for (ValidationRow& row : finished.rows) {
+      row.case_index = static_cast<int>(index);
+      NoteFailures(finished.place, row, host_.numerics_tolerance, result_);
+    }
+    for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, finished.rows[k]);
+    Note(std::move(finished.notes));
+    set.noise.Add(finished.place.noise);
+    set.cases.push_back(std::move(finished.place));
+    std::move(finished.rows.begin(), finished.rows.end(), std::back_inserter(set.rows));
+    std::move(finished.models.begin(), finished.models.end(), std::back_inserter(by_model_));
+    watcher_.case_done(set, index);
   }
 
   // A device that cannot be had, or had to be given up, is this case's failure. Others may do with less, or of another
   // machine; where it is lost for good they fail as soon as they begin.
-  CaseResult RunIfItCan(const Place& place, const CaseSetup& setup) {
+  template <typename Measured>
+  CaseResult RunIfItCan(const Place& place, const CaseSetup& setup, const Measured& measured) {
     try {
       const PreparedMachine& machine = *run_.machines[place.machine];
       const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
@@ -175,7 +163,12 @@ class Validation {
                         .device_bytes = open.device_bytes,
                         .device_reserve = open.device_reserve,
                         .step_clocks = open.step_clocks};
-      CaseResult found = RunCase(setup, bench, OptionsOf());
+      FollowedPace followed(device_, place.machine, *open.clock);
+      CaseOptions options = OptionsOf();
+      options.between = [&](bool end) { followed.Look(end); };
+      options.settled = [&] { return followed.Settle(); };
+      CaseResult found = RunCase(setup, bench, options);
+      measured(followed, found.rows);
       if (!std::exchange(placed_, true) && !open.placement().empty()) result_.set.notes.push_back(open.placement());
       return found;
     } catch (const DeviceError& error) {
@@ -188,7 +181,7 @@ class Validation {
   }
 
   // Limits that this machine has no memory for are a mistake, where no case is left that it has.
-  void NeedMemory(const CaseResult& found, bool last) {
+  void NeedMemory(const FinishedCase& found, bool last) {
     const auto measured = [](const ValidationRow& row) { return row.Measured(); };
     const bool any = std::any_of(found.rows.begin(), found.rows.end(), measured);
     nothing_fits_ = nothing_fits_ && !any && !found.no_memory.empty();
@@ -206,7 +199,6 @@ class Validation {
     c.batch = row.batch;
     c.memory_limit = place.limit;
     c.link = device_.LinkOf(place.machine);
-    c.pace = device_.PaceOf(place.machine);
     c.profile_reserve = run_.machines[place.machine]->machine.devices[0].reserve;
     c.measured_reserve = found.reserve;
     c.in_core = found.in_core;
@@ -215,35 +207,40 @@ class Validation {
     return c;
   }
 
-  static void PredictAsCalibrated(const CaseSetup& setup, const CostModel& costs, std::vector<ValidationRow>& rows) {
-    Scratch scratch;
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      if (!rows[k].feasible) continue;
-      const Contender& contender = setup.contenders[k];
-      const Program& program = contender.evaluation->program;
-      const Conditions conditions = ConditionsOf(program, costs, contender.plan->runtime, setup.capacity);
-      rows[k].as_calibrated = Simulate(program, Durations(program, costs), conditions, scratch).makespan;
-    }
-  }
-
-  void PredictByAllModels(const CaseSetup& setup, const std::vector<ValidationRow>& rows) {
-    const std::vector<StepModel>& models = StepModels();
-    if (models_.empty()) {
-      for (const StepModel& model : models) models_.push_back({model.name, model.description, {}});
-      if (device_.AnyPace()) models_.push_back({"as calibrated", "at the pace at which the profile was measured", {}});
-    }
+  // Of each measured row by each step model.
+  static std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const CostModel& costs,
+                                                           const std::vector<ValidationRow>& rows) {
+    std::vector<std::vector<double>> predictions;
     for (std::size_t k = 0; k < rows.size(); ++k) {
       if (!rows[k].Measured()) continue;
       const Contender& contender = setup.contenders[k];
-      const Problem problem = ProblemOf(setup, contender.plan->runtime);
-      for (std::size_t m = 0; m < models.size(); ++m) {
-        const Nanos time = models[m].predict(*contender.evaluation, *contender.plan, problem);
-        models_[m].predicted.push_back(static_cast<double>(time));
+      Problem problem = ProblemOf(setup, contender.plan->runtime);
+      problem.costs = &costs;
+      Evaluation evaluation = *contender.evaluation;
+      evaluation.step_time = rows[k].predicted;  // by these costs
+      std::vector<double>& by_model = predictions.emplace_back();
+      for (const StepModel& model : StepModels()) {
+        by_model.push_back(static_cast<double>(model.predict(evaluation, *contender.plan, problem)));
       }
-      if (!device_.AnyPace()) continue;
-      models_.back().predicted.push_back(
-          static_cast<double>(rows[k].as_calibrated > 0 ? rows[k].as_calibrated : rows[k].predicted));
     }
+    return predictions;
+  }
+
+  // By model, of all measured rows; the profile at its own pace is one more where the pace of any case is known.
+  std::vector<ModelPredictions> Models() const {
+    std::vector<ModelPredictions> models;
+    for (std::size_t m = 0; m < StepModels().size(); ++m) {
+      models.push_back({StepModels()[m].name, StepModels()[m].description, {}});
+      for (const std::vector<double>& row : by_model_) models.back().predicted.push_back(row[m]);
+    }
+    const std::vector<ValidationRow>& rows = result_.set.rows;
+    if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.as_calibrated > 0; })) return models;
+    models.push_back({"as calibrated", "at the pace at which the profile was measured", {}});
+    for (const ValidationRow& row : rows) {
+      if (!row.Measured()) continue;
+      models.back().predicted.push_back(static_cast<double>(row.as_calibrated > 0 ? row.as_calibrated : row.predicted));
+    }
+    return models;
   }
 
   void AddResult(ResultRow result, const ValidationRow& row) {
@@ -254,7 +251,8 @@ class Validation {
   }
 
   void Conclude() {
-    const double load = host_.load();
+    const double load = load_ < 0 ? -1 : host_.load();
+    result_.set.noise.load = std::max(result_.set.noise.load, load);
     if (load > 0) {
       result_.set.notes.push_back(fmt::format(
           "load of the machine {:.1f} at the start, {:.1f} at the end; what waits for a core is measured as "
@@ -262,10 +260,13 @@ class Validation {
           load_, load));
     }
     Note(device_.Reserves());
+    Note(device_.Lost());
     if (!result_.stopped) Note(device_.Drift());  // else whoever waits for the end would wait for that too
     SummariseSet(result_.set);
-    result_.set.falsification = Falsify(result_.set, models_, options_.seed);
-    result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models_), options_.seed);
+    const std::vector<ModelPredictions> models = Models();
+    result_.set.falsification = Falsify(result_.set, models, options_.seed);
+    result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models), options_.seed);
+    AllowCommonFactors(result_.set.scaled_falsification, result_.set.falsification);
   }
 
   PreparedRun& run_;
@@ -273,13 +274,12 @@ class Validation {
   const ValidateOptions& options_;
   const ValidateWatcher& watcher_;
   DeviceAsFound device_;
-  std::function<void()> check_;         // throws Stopped
-  std::deque<Plan> plans_;              // random ones; addresses stay
-  std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
-  std::vector<ModelPredictions> models_;
-  double load_ = -1;          // at the start
-  bool placed_ = false;       // where cases run has been noted
-  bool nothing_fits_ = true;  // no plan measured yet, for want of memory in each case
+  Contenders contenders_;
+  std::function<void()> check_;                // throws Stopped
+  std::vector<std::vector<double>> by_model_;  // FinishedCase::models of all cases
+  double load_ = -1;                           // at the start
+  bool placed_ = false;                        // where cases run has been noted
+  bool nothing_fits_ = true;                   // no plan measured yet, for want of memory in each case
   Validated result_;
 };
 

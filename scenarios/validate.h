@@ -6,9 +6,13 @@
 // computes now (calibrate/pace.h) and the link at each rate the scenario states, everything is planned again at that
 // pace under the curves found, random plans are drawn, and the cases are run one by one.
 //
+// While a case is measured, the pace is followed (calibrate/validate/track.h), for at most a fifth of the time; behind it,
+// it is decided whether the pace found before holds for the case, and how far the machine can be believed.
+//
 // Asked to stop, a validation abandons the case that runs and concludes from those that are finished.
 //
-// Tested by cli_validate_test, cli_validate_partial_test and cli_validate_cpu_test (tests/).
+// Tested by cli_validate_test, cli_validate_pace_test, cli_validate_noise_test, cli_validate_partial_test,
+// cli_validate_resume_test and cli_validate_cpu_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_H_
 
@@ -24,6 +28,7 @@
 #include "calibrate/validate/memory.h"
 #include "scenarios/command.h"
 #include "scenarios/run.h"
+#include "scenarios/validate_journal.h"
 #include "sim/validation.h"
 
 namespace spillway {
@@ -85,6 +90,9 @@ struct ValidateHost {
   bool bench_aside = false;
   ProcessMemory* memory = nullptr;                     // nullptr: process memory is not looked at
   std::function<double()> load = [] { return -1.0; };  // average number of threads that want a core; < 0: unknown
+  // Up to which load nobody waits for a core while it validates; < 0: unknown.
+  std::function<double(const Machine& profile)> room = [](const Machine&) { return -1.0; };
+  std::string identity{};  // of device and software: cases measured on others do not belong together
 };
 
 struct ValidateOptions {
@@ -92,6 +100,7 @@ struct ValidateOptions {
   int random_plans = 0;  // per network, spread over its cases
   std::uint64_t seed = 1;
   int jobs = 1;                                       // of planning; the device has the machine to itself
+  std::vector<FinishedCase> known{};                  // the first cases, by an earlier run of the same
   std::function<bool()> stop = [] { return false; };  // asked before each step and each plan; once true it stays so
 };
 
@@ -103,10 +112,13 @@ struct Validated {
   bool stopped = false;               // the set has the cases that were finished before, maybe none
 };
 
-// Told of each case when it is done, and of each session.
+// Told of each case when it is done, of known ones too, and of each session.
 struct ValidateWatcher {
+  // All is planned, nothing measured yet; load and room alone are known.
+  std::function<void(const MachineNoise& noise)> before = [](const auto&) {};
   std::function<void(std::size_t sessions, std::size_t cases)> begin = [](std::size_t, std::size_t) {};
   std::function<void()> session = [] {};
+  std::function<void(const FinishedCase& finished)> measured = [](const auto&) {};  // now, before it is done
   std::function<void(const ValidationSet& set, std::size_t case_index)> case_done = [](const auto&, std::size_t) {};
 };
 

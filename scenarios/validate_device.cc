@@ -43,7 +43,8 @@ FoundPace PaceBy(PaceBench bench, const PreparedRun& run, const PreparedMachine&
   bench.options.algorithm = [&costs](const Launch& launch) { return costs.Kernel(launch).algorithm; };
   const Bytes before = bench.device_bytes();
   FoundPace found;
-  found.pace = MeasurePace(machine.machine, NetworksOf(run), bench.networks, *bench.target, bench.options);
+  found.pace =
+      MeasurePace(machine.machine, NetworksOf(run), bench.networks, *bench.target, bench.options, &found.timed);
   bench.target = nullptr;
   found.left = std::max<Bytes>(0, bench.device_bytes() - before);
   return found;
@@ -83,13 +84,18 @@ std::vector<std::string> DeviceAsFound::Ask() {
   return notes;
 }
 
+// On the thread that the host wants its benches on.
+template <typename Work>
+auto DeviceAsFound::Aside(const Work& work) const {
+  return std::async(host_.bench_aside ? std::launch::async : std::launch::deferred, work).get();
+}
+
 DeviceAsFound::Paces DeviceAsFound::MeasurePaces() const {
   Paces paces;
   if (!host_.bench) return paces;
   for (const auto& machine : run_.machines) {
     if (machine->machine.devices[0].measured.empty() || paces.contains(machine->from)) continue;
-    const auto where = host_.bench_aside ? std::launch::async : std::launch::deferred;
-    paces.emplace(machine->from, std::async(where, [&] { return PaceOn(host_, run_, *machine); }).get());
+    paces.emplace(machine->from, Aside([&] { return PaceOn(host_, run_, *machine); }));
   }
   return paces;
 }
@@ -106,6 +112,25 @@ void DeviceAsFound::Measure() {
     as_calibrated_.push_back(CostsOf(machine, {}));
     links_.push_back(curves.Summary(rate));
   }
+}
+
+std::optional<PaceProbe> DeviceAsFound::Probe(std::size_t machine, Nanos at) {
+  const auto found = paces_.find(run_.machines[machine]->from);
+  if (found == paces_.end() || !found->second.pace.Known() || !lost_.empty()) return std::nullopt;
+  try {
+    return Aside([&] {
+      const PaceBench bench = host_.bench(run_.machines[machine]->machine);
+      return ProbePace(TrackedLaunches(found->second.timed), *bench.target, at);
+    });
+  } catch (const std::exception& error) {
+    lost_ = error.what();
+    return std::nullopt;
+  }
+}
+
+std::vector<std::string> DeviceAsFound::Lost() const {
+  if (lost_.empty()) return {};
+  return {"the pace was followed no further, as launches could not be timed again: " + lost_};
 }
 
 void DeviceAsFound::NoteReserve(std::size_t machine, Bytes bytes) {
@@ -132,6 +157,7 @@ std::vector<std::string> DeviceAsFound::Reserves() const {
 }
 
 std::vector<std::string> DeviceAsFound::Drift() const {
+  if (paces_.empty()) return {};
   Paces now;
   try {
     now = MeasurePaces();
@@ -150,10 +176,6 @@ std::vector<std::string> DeviceAsFound::Drift() const {
   return notes;
 }
 
-bool DeviceAsFound::AnyPace() const {
-  return std::any_of(paces_.begin(), paces_.end(), [](const auto& found) { return found.second.pace.Known(); });
-}
-
 DeviceTerms DeviceAsFound::TermsOf(const PreparedMachine& machine) const {
   return {.link_rate = RateOf(machine, host_), .compute_slowdown = machine.emulation.compute_slowdown};
 }
@@ -161,6 +183,10 @@ DeviceTerms DeviceAsFound::TermsOf(const PreparedMachine& machine) const {
 MeasuredPace DeviceAsFound::PaceOf(std::size_t machine) const {
   const auto found = paces_.find(run_.machines[machine]->from);
   return found == paces_.end() ? MeasuredPace{} : found->second.pace;
+}
+
+std::unique_ptr<CostModel> DeviceAsFound::CostsAt(std::size_t machine, const KernelPace& pace) const {
+  return CostsOf(*run_.machines[machine], pace);
 }
 
 std::unique_ptr<CostModel> DeviceAsFound::CostsOf(const PreparedMachine& machine, const KernelPace& pace) const {

@@ -23,10 +23,10 @@ std::string CasesText(std::size_t done, std::size_t cases) {
 void ValidationFiles::Mark(const std::string& text) const { WriteFile(folder_ / kPartial, text + "\n"); }
 
 // Until the first case is finished nothing is taken away, and no folder made.
-void ValidationFiles::Begin(std::size_t cases) {
+void ValidationFiles::Begin(std::size_t cases, std::size_t known) {
   cases_ = cases;
   std::error_code none;
-  if (folder_.empty() || !std::filesystem::exists(folder_ / kRows, none)) return;
+  if (folder_.empty() || known > 0 || !std::filesystem::exists(folder_ / kRows, none)) return;
   Mark(CasesText(0, cases_) + " finished; the files beside this one are of an earlier validation");
 }
 
@@ -57,7 +57,7 @@ void ValidationFiles::End(const ValidationSet& set, bool all) {
 
 void ValidationFiles::Write(const ValidationSet& set, const std::string& more) const {
   WriteFile(folder_ / kRows, ValidationCsv(set));
-  WriteFile(folder_ / kTables, tables_ + more);
+  WriteFile(folder_ / kTables, NoiseVerdict(set.noise) + tables_ + more);
 }
 
 }  // namespace spillway

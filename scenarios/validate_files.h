@@ -1,8 +1,10 @@
 // What a validation leaves in its folder while it runs, so that whoever ends it keeps what it found, SIGKILL included.
 //
 //   validation.csv       rows of the cases that are finished (reports/validation.h)
-//   validation.txt       their tables, and behind the last case the summary: what goes to standard output as a table
+//   validation.txt       their tables, and behind the last case the summary: what goes to standard output as a table,
+//                        above it that the numbers are not to be trusted, if so
 //   falsification.csv    at the end, of the cases that there are
+//   validation.journal   what --resume goes on with (scenarios/validate_journal.h), likewise gone then
 //   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it
 //                        is complete
 //
@@ -29,7 +31,8 @@ class ValidationFiles {
  public:
   explicit ValidationFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  void Begin(std::size_t cases);  // so many are to come
+  // So many are to come, of which so many are known and told next.
+  void Begin(std::size_t cases, std::size_t known = 0);
   void CaseDone(const ValidationSet& set);
   // The set as it is with its summary; `all`: no case is missing.
   void End(const ValidationSet& set, bool all);

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "calibrate/steady_clock.h"
+#include "hw/machine.h"
+#include "model/training_step.h"
 #include "reports/validation.h"
 #include "scenarios/command.h"
 #include "scenarios/devices.h"
@@ -15,6 +17,8 @@
 #include "scenarios/output_folder.h"
 #include "scenarios/validate.h"
 #include "scenarios/validate_files.h"
+#include "scenarios/validate_journal.h"
+#include "sim/plan.h"
 
 namespace spillway {
 
@@ -65,6 +69,37 @@ void WarnOfChanges(const PreparedRun& run, const ValidateHost& host, Console& co
   }
 }
 
+// What cases of an earlier run must share with this one: networks by what they compute, machines by all their figures.
+// Plans are what strategies make of these, but for one that was given.
+JournalIdentity IdentityOf(const PreparedRun& run, const ValidateHost& host, const ValidateOptions& options) {
+  JournalFact scenario{.what = "scenario", .text = "", .summary = ""}, profile = scenario;
+  profile.what = "profile";
+  for (const auto& step : run.steps) scenario.text += DumpStep(step->step);
+  for (const Point& point : run.points) {
+    scenario.text += fmt::format("{} {} {}\n", point.row.point, point.row.memory_limit, point.runtime.copy_streams);
+    if (point.plan) scenario.text += PlanToYaml(*point.plan, run.steps[point.step]->step);
+  }
+  scenario.summary = run.points.empty() ? "nothing" : run.points.front().row.scenario;
+  if (!run.points.empty()) scenario.summary += fmt::format(", {} points", run.points.size());
+  for (const auto& machine : run.machines) {
+    profile.text += MachineToYaml(machine->machine);
+    profile.summary += (profile.summary.empty() ? "" : ", ") + machine->label;
+  }
+  const std::string asked =
+      fmt::format("--steps {} --random {} --seed {}", options.steps, options.random_plans, options.seed);
+  return {scenario, profile, {"device", host.identity, host.identity}, {"command", asked, asked}};
+}
+
+// Judged before any number is: what is measured now says little.
+void WarnOfLoad(const MachineNoise& noise, Console& console) {
+  if (!noise.Crowded()) return;
+  console.err << fmt::format(
+                     "warning: {:.1f} threads want a core here, where up to {:.0f} would not have to wait: what is "
+                     "measured now says little\n",
+                     noise.load, noise.room)
+              << std::flush;
+}
+
 bool Report(const PreparedRun& run, const Validated& validated, Console& console) {
   for (const std::string& failure : validated.failures) console.err << failure << "\n";
   const std::vector<Verdict> verdicts = Judge(validated.results, run.expectations);
@@ -78,7 +113,7 @@ bool Report(const PreparedRun& run, const Validated& validated, Console& console
 ExitCode ReportStopped(const Validated& validated, std::size_t all, const Command& command, Console& console) {
   for (const std::string& failure : validated.failures) console.err << failure << "\n";
   console.err << fmt::format("interrupted: {} finished{}\n", CasesText(validated.set.cases.size(), all),
-                             command.out.empty() ? "" : ", kept in " + command.out);
+                             command.out.empty() ? "" : ", kept in " + command.out + "; --resume goes on");
   return kExitInterrupted;
 }
 
@@ -87,29 +122,33 @@ ExitCode ReportStopped(const Validated& validated, std::size_t all, const Comman
 ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console,
                       const std::function<bool()>& stop) {
   PreparedRun run = PrepareValidation(host, command);
+  ValidateOptions options{.steps = command.steps,
+                          .random_plans = command.random_plans,
+                          .seed = command.seed,
+                          .jobs = JobsOf(command),
+                          .stop = stop};
+  ValidationJournal journal(command.out, IdentityOf(run, host, options));
+  if (command.resume) options.known = journal.Resume();
   WarnOfChanges(run, host, console);
   const bool table = command.format == "table";
   const ResultFolder folder(command.out);
   ValidationFiles files(command.out);
   std::optional<Progress> progress;
   std::size_t all = 0;
-  const ValidateWatcher watcher{.begin =
+  const ValidateWatcher watcher{.before = [&](const MachineNoise& noise) { WarnOfLoad(noise, console); },
+                                .begin =
                                     [&](std::size_t sessions, std::size_t cases) {
                                       all = cases;
-                                      files.Begin(cases);
+                                      files.Begin(cases, options.known.size());
                                       progress.emplace(console, "session", sessions);
                                     },
                                 .session = [&] { progress->Step(); },
+                                .measured = [&](const FinishedCase& finished) { journal.Append(finished); },
                                 .case_done =
                                     [&](const ValidationSet& set, std::size_t index) {
                                       files.CaseDone(set);
                                       if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
                                     }};
-  const ValidateOptions options{.steps = command.steps,
-                                .random_plans = command.random_plans,
-                                .seed = command.seed,
-                                .jobs = JobsOf(command),
-                                .stop = stop};
   const Validated validated = ValidateRun(run, host, options, watcher);
   progress.reset();
   if (!validated.stuck.empty()) {
@@ -121,7 +160,9 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
     return kExitInterrupted;
   }
   console.out << (table ? ValidationSummaryTable(validated.set) : ValidationCsv(validated.set)) << std::flush;
+  if (!table) console.err << NoiseVerdict(validated.set.noise);
   files.End(validated.set, !validated.stopped);
+  if (!validated.stopped) journal.Remove();
   if (validated.stopped) return ReportStopped(validated, all, command, console);
   return Report(run, validated, console) ? kExitDone : kExitExpectationFailed;
 }

@@ -28,6 +28,8 @@ struct ErrorSplit {
   double gaps = 0;          // share of that step in which the compute stream stood still with all it needed there
   double seen_share = 0;    // of the predicted kernel time
   double perturbation = 0;  // instrumented / uninstrumented - 1
+  // The first of these again, over ops of the forward pass, those that are computed once more, and the backward pass.
+  double forward = 0, recomputed = 0, backward = 0;
 };
 
 struct Numerics {
@@ -46,13 +48,17 @@ struct ValidationRow {
   bool failed = false;   // it is feasible and did not run to its end
   bool refused = false;  // failed before it began: the library does not compute one of its kernels
 
-  Nanos predicted = 0;                          // at the pace measured
+  Nanos predicted = 0;                          // at the pace measured, as far as it is applied
   Nanos as_calibrated = 0;                      // at the profile's own; 0: no pace was measured
+  Nanos at_pace = 0;                            // at the one measured before anything ran, applied or not; 0: likewise
   std::vector<std::vector<double>> step_times;  // nanoseconds, by round
-  double measured = 0;                          // their median
-  double measured_low = 0, measured_high = 0;   // 95 % interval of it
-  double measured_spread = 0;                   // interquartile range / median of the step times
-  double clock_mhz = 0, lowest_clock_mhz = 0;   // of the device in these steps: median, slowest step; 0: not told
+  std::vector<Nanos> moments;                   // of the rounds, by the clock that they were measured with
+  Nanos tracked = 0;         // predicted at the pace of each step's moment, median; 0: the pace was not followed
+  double tracked_error = 0;  // that prediction / the step - 1, median over the steps
+  double measured = 0;       // their median
+  double measured_low = 0, measured_high = 0;  // 95 % interval of it
+  double measured_spread = 0;                  // interquartile range / median of the step times
+  double clock_mhz = 0, lowest_clock_mhz = 0;  // of the device in these steps: median, slowest step; 0: not told
   ErrorSplit split;
 
   Bytes predicted_peak = 0, measured_peak = 0;      // highest arena address; highest byte that changed
@@ -79,10 +85,38 @@ struct PaceGroup {
   double factor = 1, low = 0, high = 0;  // 95 % interval; both 0: not measured
   int launches = 0;                      // that were measured again
   bool of_other = false;                 // these are too few: factor and interval are the other group's
+  // The same while steps ran, by launches timed between them; all 0: nobody looked.
+  double meanwhile = 0, meanwhile_low = 0, meanwhile_high = 0;
+  // Predictions are at this factor. Otherwise they are at 1: the interval holds 1, or the one of meanwhile does not lie
+  // on the same side of 1.
+  bool applied = false;
+  double Applied() const { return applied ? factor : 1; }
+  bool HoldsOne() const { return low <= 1 && high >= 1; }
 };
 struct MeasuredPace {
   PaceGroup products, others;  // convolutions and linear; all other ops
   bool Known() const { return products.high > 0 || others.high > 0; }
+};
+
+// How far the machine can be believed, judged before any model is. Negative: not known.
+struct MachineNoise {
+  // Medians of five rounds that span a tenth scatter by 4.3 % (the range of five normal values is 2.3 standard
+  // deviations), so that the median of all is unsure by 2.4 %: as much as the errors and regrets that are to be told.
+  static constexpr double kRounds = 0.10;
+
+  double load = -1;      // most threads that wanted a core, one-minute average, at any look
+  double room = -1;      // up to so many nobody waits: cores, or the threads of this process where there are fewer
+  double rounds = -1;    // rounds of one Program: largest - smallest median over their median; median over Programs
+  double launches = -1;  // launches timed again and again: the same of their times as they passed, kept or not
+  bool Crowded() const { return load >= 0 && room > 0 && load > room; }  // somebody waits for a core
+  bool Unsteady() const { return rounds > kRounds; }
+  bool Trusted() const { return !Crowded() && !Unsteady(); }
+  void Add(const MachineNoise& other) {  // the worse of each
+    load = std::max(load, other.load);
+    room = std::max(room, other.room);
+    rounds = std::max(rounds, other.rounds);
+    launches = std::max(launches, other.launches);
+  }
 };
 
 struct ValidationCase {
@@ -91,6 +125,7 @@ struct ValidationCase {
   Bytes memory_limit = 0;
   MeasuredLink link;
   MeasuredPace pace;
+  MachineNoise noise;
   // Of a device's own memory, what is in use beside arenas: the profile's reserve, which predicted_device holds, and what
   // was found with the case's kernels loaded, which measured_device holds; -1: it has none.
   Bytes profile_reserve = 0, measured_reserve = -1;
@@ -137,6 +172,7 @@ struct ErrorSummary {
 struct ValidationSet {
   std::vector<ValidationCase> cases;
   std::vector<ValidationRow> rows;  // in order of cases
+  MachineNoise noise;               // of all cases, and before them
   std::vector<ErrorSummary> summaries;
   std::vector<FalsificationRow> falsification;
   // The same with one factor per case for each model, the median of measured / predicted there: what is left is how far

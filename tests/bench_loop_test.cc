@@ -160,6 +160,18 @@ TEST_CASE("where nothing goes uninterrupted the thread's own time stands for it"
   CHECK_FALSE(result.noisy);
 }
 
+TEST_CASE("how long runs took as time passed, whatever interrupted them, is told beside the median") {
+  // Every fourth timing is interrupted for eight times as long as it takes: (4 + 8) / 4 on average.
+  Scripted subject({kMillisecond}, {8 * kMillisecond, 0, 0, 0});
+  LoopOptions options = Options();
+  options.target = 0;
+  options.least = options.most = 8;
+  options.warm_up = 4;
+  const LoopResult result = Measure(subject, options, true);
+  CHECK(result.median == 1e6);
+  CHECK(result.passed == Approx(3e6));
+}
+
 TEST_CASE("an absence below the sliver disturbs nothing") {
   Scripted subject({kMillisecond}, {15 * kMicrosecond});
   const LoopResult result = Measure(subject, Options(), true);

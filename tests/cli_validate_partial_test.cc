@@ -57,7 +57,7 @@ TEST_CASE("killed in the second case: rows and table of the first one are there,
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGKILL);
   // The earlier validation's models are gone: they are not of these rows.
-  CHECK(FilesIn(f) == Names{"validation.csv", "validation.partial", "validation.txt"});
+  CHECK(FilesIn(f) == Names{"validation.csv", "validation.journal", "validation.partial", "validation.txt"});
   const std::string rows = f.folder().Read("out/validation.csv"), text = f.folder().Read("out/validation.txt");
   CHECK(CountOf(rows, "\n") == 1 + 3);
   CHECK(whole.out.starts_with(rows));
@@ -79,8 +79,10 @@ TEST_CASE("SIGTERM and Ctrl-C in a case: it is abandoned, the others are summed 
       const Outcome outcome = f.Run(kTwoLimits, {"--out", f.folder().Path("out"), "--format", format}, &reality);
       INFO(outcome.out << outcome.err);
       CHECK(outcome.status == kExitInterrupted);
-      CHECK(outcome.err == "interrupted: 1 of 2 cases finished, kept in " + f.folder().Path("out") + "\n");
-      CHECK(FilesIn(f) == Names{"falsification.csv", "validation.csv", "validation.partial", "validation.txt"});
+      CHECK(outcome.err ==
+            "interrupted: 1 of 2 cases finished, kept in " + f.folder().Path("out") + "; --resume goes on\n");
+      CHECK(FilesIn(f) ==
+            Names{"falsification.csv", "validation.csv", "validation.journal", "validation.partial", "validation.txt"});
       const std::string text = f.folder().Read("out/validation.txt"), rows = f.folder().Read("out/validation.csv");
       CHECK(CountOf(rows, "\n") == 1 + 3);
       CHECK(outcome.out == (format == std::string("csv") ? rows : text));

@@ -84,6 +84,7 @@ class Gpu {
   Outcome Validate(const std::vector<std::string>& words, Pace pace = Pace::kMeasured) {
     return Carry("validate", words, [&](const Command& command, Console& console) {
       ValidateHost host = ValidateOnCudaBy(cuda_, UsualBenchOptions(), command.seed, *cuda_);
+      host.load = [] { return -1.0; };  // whatever else this machine does
       if (pace == Pace::kAsProfile) host.bench = {};
       return ValidateWith(host, command, console);
     });

@@ -40,6 +40,11 @@ struct Reality {
   int benches = 1000;           // so often; then it is lost
   bool refuses = false;         // to time any launch again
   bool aside = false;           // on a thread of its own
+  // How much longer a launch takes when it is timed again, by the number of the bench, from 1; empty: `kernels`.
+  std::function<double(const Launch& launch, int bench)> paces{};
+  std::function<double()> load = [] { return -1.0; };
+  double room = -1;
+  std::string identity = "a device";
   std::set<std::thread::id> benched_on{};
   std::set<std::string> algorithms{};  // of convolutions timed again
   std::function<void()> made = [] {};  // called when a device was made: to measure the link, then for each case
@@ -89,15 +94,20 @@ class ValidateFolder {
     host.numerics_tolerance = reality->tolerance;
     if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
     host.bench_aside = reality->aside;
+    host.load = reality->load;
+    host.room = [reality](const Machine&) { return reality->room; };
+    host.identity = reality->identity;
     if (reality->bench) {
-      host.bench = [reality](const Machine& profile) {
+      host.bench = [reality, made = 0](const Machine& profile) mutable {
+        ++made;
         reality->benched_on.insert(std::this_thread::get_id());
         if (--reality->benches < 0) throw UserError("the device is lost");
-        return PaceBench{std::make_unique<PacedTarget>(profile, [reality](const Launch& launch) {
+        return PaceBench{std::make_unique<PacedTarget>(profile, [reality, bench = made](const Launch& launch) {
           if (launch.kind == OpKind::kConvolution) {
             const auto index = static_cast<std::size_t>(launch.algorithm) - 1;
             reality->algorithms.insert(AlgorithmNames(launch.kind, launch.pass)[index]);
           }
+          if (reality->paces) return reality->paces(launch, bench);
           return reality->refuses ? 0 : reality->kernels;
         })};
       };

@@ -77,6 +77,25 @@ TEST_CASE("a machine that gets slower and slower treats all alike") {
   CHECK(Median(Flat(found[1].step_times)) - Median(Flat(found[0].step_times)) == Approx(20).margin(120));
 }
 
+TEST_CASE("each round knows its moment, and somebody is asked between rounds") {
+  const Program a = OneKernel();
+  int sessions = 0;
+  ScriptedDevice device(TenOrThirty(a, 100, sessions));
+  const std::vector<TimedProgram> candidates = {{.program = &a}};
+  std::vector<std::pair<int, Nanos>> between;
+  const auto look = [&](int rounds) { between.emplace_back(rounds, device.Now()); };
+  const std::vector<Measurement> found = MeasureInterleaved(
+      candidates, device, device, {.steps = 3, .rounds = 3, .instrumented_rounds = 0, .between = look});
+  REQUIRE(between.size() == 4);
+  REQUIRE(found[0].moments.size() == 3);
+  for (std::size_t round = 0; round < 3; ++round) {
+    CHECK(between[round].first == static_cast<int>(round));
+    // A step to warm up and one that counts, each 10 ns and 100 for every session before.
+    CHECK(between[round + 1].second - between[round].second == 2 * (10 + 100 * static_cast<Nanos>(round)));
+    CHECK(found[0].moments[round] == (between[round].second + between[round + 1].second) / 2);
+  }
+}
+
 TEST_CASE("what fails is left alone afterwards") {
   const Program a = OneKernel();
   Program broken = OneKernel();

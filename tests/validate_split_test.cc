@@ -55,6 +55,24 @@ TEST_CASE("sums of kernels and copies, by where their prediction comes from") {
   CHECK(sums.modelled.measured == 0);
 }
 
+TEST_CASE("kernels of the forward pass, computed once more, and of the backward pass") {
+  Drawn d;
+  const CostModel costs(d.machine);
+  const Nanos kernel = costs.Kernel(d.program.launches[0]).time;
+  CHECK(SumUp(d.program, costs, d.Measured(250)).forward.predicted == 2 * kernel);
+  d.program.kernels[1].recomputation = true;
+  SplitSums sums = SumUp(d.program, costs, d.Measured(250));
+  CHECK(sums.forward.predicted == kernel);
+  CHECK(sums.recomputed.predicted == kernel);
+  CHECK(sums.recomputed.measured == 100);
+  CHECK(sums.backward.Ratio() == 0);
+  d.program.launches[0].pass = Pass::kBackward;
+  sums = SumUp(d.program, costs, d.Measured(250));
+  CHECK(sums.backward.measured == 100);
+  CHECK(sums.recomputed.measured == 100);
+  CHECK(sums.forward.measured == 0);
+}
+
 TEST_CASE("the cost model and the context are told apart by launches measured alone") {
   const Drawn d;
   const CostModel costs(d.machine);

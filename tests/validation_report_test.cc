@@ -17,8 +17,16 @@ ValidationSet Example() {
   place.device = "cpu0";
   place.memory_limit = 24'000'000;
   place.link = {.stated_rate = 2, .in_rate = 1.9, .out_rate = 1.8, .in_latency = 5000, .duplex_factor = 0.95};
-  place.pace = {.products = {.factor = 1.2, .low = 1.15, .high = 1.25, .launches = 16},
+  place.pace = {.products = {.factor = 1.2,
+                             .low = 1.15,
+                             .high = 1.25,
+                             .launches = 16,
+                             .meanwhile = 1.18,
+                             .meanwhile_low = 1.1,
+                             .meanwhile_high = 1.26,
+                             .applied = true},
                 .others = {.factor = 0.9, .launches = 3}};
+  place.noise = {.load = 1.5, .room = 2, .rounds = 0.02, .launches = 0.03};
   place.in_core = 1e8;
   place.in_core_predicted = 9e7;
   place.in_core_split = {.kernels = 0.9, .seen = 0.88, .isolated = 0.96, .context = 0.9375, .seen_share = 0.75};
@@ -36,12 +44,23 @@ ValidationSet Example() {
   row.feasible = true;
   row.predicted = 110'000'000;
   row.as_calibrated = 95'000'000;
+  row.at_pace = 110'000'000;
+  row.tracked = 104'000'000;
+  row.tracked_error = 0.04;
   row.step_times = {{1e8, 1.1e8}, {1e8}};
   row.measured = 1e8;
   row.measured_low = 0.99e8;
   row.measured_high = 1.1e8;
   row.measured_spread = 0.05;
-  row.split = {.kernels = 1.2, .isolated = 1.25, .context = 0.96, .copies = 0.5, .replay = 0.97, .gaps = 0.01};
+  row.split = {.kernels = 1.2,
+               .isolated = 1.25,
+               .context = 0.96,
+               .copies = 0.5,
+               .replay = 0.97,
+               .gaps = 0.01,
+               .forward = 0.9,
+               .recomputed = 1.15,
+               .backward = 0.98};
   row.predicted_peak = 23'999'488;
   row.measured_peak = 23'999'400;
   row.predicted_device = 24'000'000;
@@ -99,19 +118,23 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
         "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
         "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s,"
         "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,clock_mhz,lowest_clock_"
-        "mhz");
+        "mhz,products_pace_applied,others_pace_applied,products_pace_meanwhile,others_pace_meanwhile,at_pace_s,"
+        "tracked_s,tracked_error,load,rounds_differ,launches_differ,trusted,forward_error,recomputed_error,"
+        "backward_error");
   CHECK(
       lines[2] ==
       "net,32,cpu0,24000000,2000000000,swap-all,0.110000000,0.100000000,0.050000,0.100000,-0.030000,23999488,23999400,"
       "24000000,25000000,bitwise,\"small, with a comma\",mine+link=2GB/s,strategy,,1,,0.099000000,0.110000000,3,"
       "0.200000,,,0.250000,-0.040000,-0.500000,0.010000,0.000000,0.000000,30000000,29000000,1900000000,1800000000,"
-      "0.9500,0.100000000,1.2000,,0.095000000,,,,");
+      "0.9500,0.100000000,1.2000,,0.095000000,,,,,1,,1.180000,,0.110000000,0.104000000,0.040000,1.50,0.020000,0.030000,"
+      "1,-0.100000,0.150000,-0.020000");
 }
 
 TEST_CASE("a row that was not measured has empty numbers and a reason") {
   CHECK(Lines(ValidationCsv(Example()))[1] ==
         "net,32,cpu0,24000000,2000000000,in-core,,,,,,,,,,skipped,\"small, with a comma\",mine+link=2GB/s,strategy,,0,"
-        "out_of_memory: the plan needs 53 MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,,1.2000,,,,,,");
+        "out_of_memory: the plan needs 53 "
+        "MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,,1.2000,,,,,,,1,,1.180000,,,,,1.50,0.020000,0.030000,1,,,");
 }
 
 TEST_CASE("random plans say so, with what they were drawn for") {
@@ -136,11 +159,14 @@ TEST_CASE("the table of a case") {
   CHECK_THAT(text,
              Catch::StartsWith("small, with a comma: net at batch 32 on mine+link=2GB/s, 24.0 MB of device memory, "
                                "link 2 GB/s (measured: in 1.90 out 1.80 GB/s, duplex 0.95)\n"));
-  CHECK_THAT(text, Catch::Contains("kernels now, times those of the profile: products 1.20 (1.15 to 1.25), others not "
-                                   "measured; 19 launches timed again\n"));
+  CHECK_THAT(text, Catch::Contains("kernels now, times those of the profile: products 1.20 (1.15 to 1.25), applied: "
+                                   "1.18 (1.10 to 1.26) between the steps; others not measured; 19 launches timed "
+                                   "again\nmachine: load 1.5 (up to 2 nobody waits), rounds of a plan differ by 2 %, "
+                                   "launches timed between them by 3 %\n"));
   CHECK_THAT(text, Catch::Contains("in-core   does not run: out_of_memory: the plan needs 53 MB\n"));
-  CHECK_THAT(text,
-             Catch::Contains("swap-all  chosen =        110       100  99.0-110  +10.0 %  +20.0 %  -50.0 %  -3.0 %"));
+  CHECK_THAT(
+      text,
+      Catch::Contains("swap-all  chosen =        110       100  99.0-110  +10.0 %   +4.0 %  +20.0 %  -50.0 %  -3.0 %"));
   CHECK_THAT(text, Catch::Contains("chosen swap-all: +2.0 % slower than pooch (-1.0 % to +5.0 %), within noise\n"));
   CHECK_THAT(text,
              Catch::Contains("kernels -10.0 %: by themselves -4.0 %, in the step around them -6.2 %; those timed in "
@@ -152,8 +178,8 @@ TEST_CASE("a factor that is the other group's says so") {
   set.cases[0].pace.others = {.factor = 1.2, .low = 1.15, .high = 1.25, .launches = 3, .of_other = true};
   CHECK_THAT(
       ValidationCaseTable(set, 0),
-      Catch::Contains("products 1.20 (1.15 to 1.25), others 1.20 as well (3 launches are too few); 19 launches"));
-  CHECK_THAT(ValidationCsv(set), Catch::Contains(",1.2000,1.2000,0.095000000,,,,\n"));  // what was predicted with
+      Catch::Contains("between the steps; others 1.20 as well (3 launches are too few), not applied; 19 launches"));
+  CHECK_THAT(ValidationCsv(set), Catch::Contains(",1.2000,1.2000,0.095000000,,,,,1,0,"));  // what was predicted with
 }
 
 TEST_CASE("the reserve of a device with memory of its own, by the profile and as it was found") {
@@ -161,7 +187,7 @@ TEST_CASE("the reserve of a device with memory of its own, by the profile and as
   set.cases[0].profile_reserve = 500'000'000;
   set.cases[0].measured_reserve = 512'000'000;
   for (std::size_t k = 1; k <= 3; ++k) {
-    CHECK_THAT(Lines(ValidationCsv(set))[k], Catch::EndsWith(",500000000,512000000,,"));
+    CHECK_THAT(Lines(ValidationCsv(set))[k], Catch::Contains(",500000000,512000000,,,1,,"));
   }
 }
 
@@ -169,8 +195,34 @@ TEST_CASE("at which clock a device ran, where it tells") {
   ValidationSet set = Example();
   set.rows[1].clock_mhz = 1980;
   set.rows[1].lowest_clock_mhz = 1410.4;
-  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::EndsWith(",1980,1410"));
-  CHECK_THAT(Lines(ValidationCsv(set))[1], Catch::EndsWith(",,,,"));
+  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::Contains(",1980,1410,1,,"));
+  CHECK_THAT(Lines(ValidationCsv(set))[1], Catch::Contains(",,,,,1,,"));
+}
+
+TEST_CASE("numbers that nobody should trust: said above all else, by case and for all of them") {
+  ValidationSet set = Example();
+  CHECK(NoiseVerdict(set.cases[0].noise).empty());
+  CHECK(NoiseVerdict({}).empty());  // nothing is known
+  CHECK(NoiseVerdict({.load = 4, .room = 2, .rounds = 0.31}) ==
+        "do not trust these numbers: load 4.0, rounds differ by 31 %\n");
+  CHECK(NoiseVerdict({.load = 4, .room = 2, .rounds = 0.03}) == "do not trust these numbers: load 4.0\n");
+  CHECK(NoiseVerdict({.load = 4, .room = 64, .rounds = 0.31}) == "do not trust these numbers: rounds differ by 31 %\n");
+  CHECK(NoiseVerdict({.load = 4, .room = -1}).empty());  // on who knows how many cores
+  set.cases[0].noise.load = set.noise.load = 4;
+  set.noise.room = 2;
+  CHECK_THAT(ValidationCaseTable(set, 0), Catch::StartsWith("do not trust these numbers: load 4.0\nsmall, with"));
+  CHECK_THAT(ValidationSummaryTable(set), Catch::StartsWith("do not trust these numbers: load 4.0\n"));
+  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::Contains(",4.00,0.020000,0.030000,0,"));
+}
+
+TEST_CASE("a factor that is not applied says why") {
+  ValidationSet set = Example();
+  PaceGroup& products = set.cases[0].pace.products;
+  products.applied = false;
+  CHECK_THAT(ValidationCaseTable(set, 0), Catch::Contains("(1.15 to 1.25), not applied: 1.18 (1.10 to 1.26) between"));
+  products.low = 0.99;
+  CHECK_THAT(ValidationCaseTable(set, 0), Catch::Contains("(0.99 to 1.25), not applied: that may be 1; others"));
+  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::Contains(",1.2000,,0.095000000,,,,,0,,"));
 }
 
 TEST_CASE("the summary") {

@@ -39,6 +39,7 @@ class Loop {
   LoopOptions options_;
   Nanos begin_;
   std::vector<double> quiet_, all_;
+  double passed_ = 0;  // of all timings
 };
 
 Timing Loop::Take(int runs) {
@@ -90,6 +91,7 @@ LoopResult Loop::Measure() {
   LoopResult result;
   do {
     const Timing timing = Take(runs);
+    passed_ += timing.wall;
     all_.push_back(timing.disturbed ? timing.own : timing.wall);
     if (!timing.disturbed) quiet_.push_back(timing.wall);
     bool own_time = false;
@@ -100,6 +102,7 @@ LoopResult Loop::Measure() {
     result.noisy = result.timings < least || result.half_width > options_.target;
   } while (result.noisy && static_cast<int>(all_.size()) < options_.most && !TimeIsUp());
   result.runs = runs;
+  result.passed = passed_ / static_cast<double>(all_.size());
   result.disturbed = static_cast<int>(all_.size()) - Quiet();
   return result;
 }

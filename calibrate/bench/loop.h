@@ -56,6 +56,7 @@ struct LoopResult {
   int timings = 0;                      // that the above come from
   int runs = 1;                         // in each
   int disturbed = 0;                    // timings during which the thread was off its core
+  double passed = 0;                    // mean of one run by the wall's clock, all timings, whatever disturbed them
   bool noisy = false;                   // stopped before the target was reached
   bool own_time = false;                // disturbed timings are in, by the thread's own time
   bool cut_short = false;               // hopeless

@@ -62,6 +62,8 @@ Bytes ReadHostMemory() {
   return pages > 0 && page > 0 ? static_cast<Bytes>(pages) * static_cast<Bytes>(page) : 0;
 }
 
+int OnlineCores() { return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
+
 double ReadLoad() {
   std::ifstream file("/proc/loadavg");
   double load = 0;

@@ -21,6 +21,9 @@ HostFacts ReadHostFacts();
 // does not say.
 Bytes ReadHostMemory();
 
+// Of the machine, whether or not this process may use them; at least 1.
+int OnlineCores();
+
 // Runnable processes, as the one-minute average; 0 where the system does not say.
 double ReadLoad();
 

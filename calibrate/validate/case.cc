@@ -22,6 +22,7 @@ struct Entry {
   std::string name;
   Program program;
   Bytes arena = 0;
+  Runtime runtime{};
   ValidationRow* row = nullptr;  // nullptr: in-core
 };
 
@@ -56,6 +57,7 @@ class CaseRun {
       : setup_(setup),
         bench_(bench),
         options_(options),
+        costs_(setup.costs),
         timed_values_(*setup.step, options.seed, TrainingValues::Purpose::kTimes) {}
 
   CaseResult Run() {
@@ -71,11 +73,13 @@ class CaseRun {
  private:
   void AddContender(const Contender& contender, ValidationRow& row) {
     row = RowOf(contender, setup_);
-    if (row.feasible) AddEntry(contender.name, contender.evaluation->program, setup_.capacity, &row);
+    if (!row.feasible) return;
+    AddEntry(contender.name, contender.evaluation->program, contender.plan->runtime, setup_.capacity, &row);
   }
 
-  void AddEntry(const std::string& name, const Program& program, Bytes arena, ValidationRow* row) {
-    entries_.push_back({.name = name, .program = program, .arena = arena, .row = row});
+  void AddEntry(const std::string& name, const Program& program, const Runtime& runtime, Bytes arena,
+                ValidationRow* row) {
+    entries_.push_back({.name = name, .program = program, .arena = arena, .runtime = runtime, .row = row});
     FixAlgorithms(*setup_.costs, entries_.back().program);
   }
 
@@ -89,7 +93,7 @@ class CaseRun {
     const Evaluation evaluation = Evaluate(Plan{}, ample, {.bounds = false, .timeline = false});
     if (!evaluation.feasible) return;
     result_.in_core_predicted = static_cast<double>(evaluation.step_time);
-    AddEntry("in-core in a larger arena", evaluation.program, evaluation.peak_bytes, nullptr);
+    AddEntry("in-core in a larger arena", evaluation.program, {}, evaluation.peak_bytes, nullptr);
   }
 
   void Train() {
@@ -161,15 +165,31 @@ class CaseRun {
       measured.push_back(&entry);
       candidates.push_back({&entry.program, setup_.step, entry.arena});
     }
-    const std::vector<Measurement> measurements = MeasureInterleaved(candidates, *bench_.device, *bench_.clock,
-                                                                     {.steps = options_.steps,
-                                                                      .rounds = options_.rounds,
-                                                                      .seed = options_.seed,
-                                                                      .values = &timed_values_,
-                                                                      .step_clocks = bench_.step_clocks,
-                                                                      .session_done = options_.progress});
+    const std::vector<Measurement> measurements = MeasureInterleaved(
+        candidates, *bench_.device, *bench_.clock,
+        {.steps = options_.steps,
+         .rounds = options_.rounds,
+         .seed = options_.seed,
+         .values = &timed_values_,
+         .step_clocks = bench_.step_clocks,
+         .session_done = options_.progress,
+         .between = [this](int rounds) { options_.between(rounds == 0 || rounds == options_.rounds); }});
+    if (const CostModel* const costs = options_.settled()) UseCosts(*costs);
     for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
     NoteSlowSteps(measurements);
+  }
+
+  // Predictions by other costs than those that were planned with.
+  void UseCosts(const CostModel& costs) {
+    if (&costs == costs_) return;
+    costs_ = &costs;
+    for (const Entry& entry : entries_) {
+      Scratch scratch;
+      const Conditions conditions = ConditionsOf(entry.program, costs, entry.runtime, entry.arena);
+      const Nanos time = Simulate(entry.program, Durations(entry.program, costs), conditions, scratch).makespan;
+      if (entry.row != nullptr) entry.row->predicted = time;
+      if (entry.row == nullptr) result_.in_core_predicted = static_cast<double>(time);
+    }
   }
 
   // A step at a lower clock than the others is the device's doing, not a plan's or the model's.
@@ -191,12 +211,13 @@ class CaseRun {
     if (entry.row == nullptr) {
       if (measurement.failure) return;
       result_.in_core = Median(Flat(measurement.step_times));
-      result_.in_core_split = SplitError(entry.program, *setup_.costs, measurement, isolated_);
+      result_.in_core_split = SplitError(entry.program, *costs_, measurement, isolated_);
       return;
     }
     if (measurement.failure) return FailRow(*entry.row, *measurement.failure);
     ValidationRow& row = *entry.row;
     row.step_times = measurement.step_times;
+    row.moments = measurement.moments;
     const std::vector<double> times = Flat(row.step_times);
     row.measured = Median(times);
     row.measured_spread = row.measured > 0 ? (Quantile(times, 0.75) - Quantile(times, 0.25)) / row.measured : 0;
@@ -207,12 +228,13 @@ class CaseRun {
       row.clock_mhz = Median(clocks);
       row.lowest_clock_mhz = *std::min_element(clocks.begin(), clocks.end());
     }
-    row.split = SplitError(entry.program, *setup_.costs, measurement, isolated_);
+    row.split = SplitError(entry.program, *costs_, measurement, isolated_);
   }
 
   const CaseSetup& setup_;
   const Bench& bench_;
   const CaseOptions& options_;
+  const CostModel* costs_;       // that measurements are compared by
   TrainingValues timed_values_;  // of all that is measured
   std::vector<Entry> entries_;   // in-core last
   IsolatedTimes isolated_;

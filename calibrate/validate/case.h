@@ -56,6 +56,10 @@ struct CaseOptions {
   int steps = 20, rounds = 5;
   std::uint64_t seed = 1;
   std::function<void()> progress = [] {};  // called CaseSessions() times, or less
+  // Between the rounds in which plans are measured, when no session is open; `end`: before the first or behind the last.
+  std::function<void(bool end)> between = [](bool) {};
+  // Asked once all is measured: costs that predictions and measured spans are compared by; nullptr: those of the setup.
+  std::function<const CostModel*()> settled = [] { return nullptr; };
 };
 int CaseSessions(const CaseSetup& setup, const CaseOptions& options);
 

@@ -21,6 +21,7 @@ class Measurer {
 
   std::vector<Measurement> Run() {
     Random random(options_.seed);
+    options_.between(0);
     for (int round = 0; round < options_.rounds; ++round) {
       std::vector<SessionPlan> sessions;
       for (std::size_t c = 0; c < candidates_.size(); ++c) {
@@ -29,6 +30,7 @@ class Measurer {
       }
       Shuffle(sessions, random);
       for (const SessionPlan& session : sessions) RunSession(session);
+      options_.between(round + 1);
     }
     return std::move(results_);
   }
@@ -39,6 +41,7 @@ class Measurer {
     if (result.failure) return;
     const TimedProgram& candidate = candidates_[session.candidate];
     const int steps = (options_.steps + options_.rounds - 1) / options_.rounds;
+    const Nanos begin = clock_.Now();
     ExecuteResult run = Execute(*candidate.program, candidate.step, device_, clock_,
                                 {.arena_bytes = candidate.arena_bytes,
                                  .warm_up = options_.warm_up,
@@ -52,6 +55,7 @@ class Measurer {
       result.timelines.push_back(std::move(run.timeline));
     } else {
       result.step_times.emplace_back(run.step_times.begin(), run.step_times.end());
+      result.moments.push_back(begin + (clock_.Now() - begin) / 2);
       TakeClocks(options_.step_clocks(), &result.step_clocks);
     }
   }

@@ -32,6 +32,7 @@ struct TimedProgram {
 struct Measurement {
   Rounds step_times;                // nanoseconds, by round
   std::vector<double> step_clocks;  // megahertz of the device in those steps; empty: not told
+  std::vector<Nanos> moments;       // by round: the middle of the session that the step times are of
   std::vector<Timeline> timelines;  // one for each round with instruments
   std::optional<Failure> failure;   // then it is measured no further
 };
@@ -45,7 +46,8 @@ struct MeasureOptions {
   StepValues* values = nullptr;  // nullptr: zeros
   // Of a device that tells its clock: megahertz in each step of the last session; 0: not known.
   std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
-  std::function<void()> session_done = [] {};  // called SessionsOf() times, less where something fails
+  std::function<void()> session_done = [] {};            // called SessionsOf() times, less where something fails
+  std::function<void(int rounds)> between = [](int) {};  // before the first round and after each: how many are done
 };
 // Sessions that measuring one Program takes.
 int SessionsOf(const MeasureOptions& options);

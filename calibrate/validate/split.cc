@@ -47,6 +47,11 @@ SplitSums SumUp(const Program& program, const CostModel& costs, const Timeline& 
       Add(sums.isolated, predicted, isolated[launch]);
       Add(sums.context, isolated[launch], took);
     }
+    const Kernel& kernel = program.kernels[in.arg];
+    Add(kernel.recomputation                              ? sums.recomputed
+        : program.launches[launch].pass == Pass::kForward ? sums.forward
+                                                          : sums.backward,
+        predicted, took);
     const Cost cost = costs.Kernel(program.launches[launch]);
     Add(std::string_view(cost.how) == "measured" ? sums.seen : sums.modelled, predicted, took);
   }
@@ -68,6 +73,9 @@ ErrorSplit SplitError(const Program& program, const CostModel& costs, const Meas
   split.modelled = MedianOver(sums, [](const SplitSums& s) { return s.modelled.Ratio(); });
   split.isolated = MedianOver(sums, [](const SplitSums& s) { return s.isolated.Ratio(); });
   split.context = MedianOver(sums, [](const SplitSums& s) { return s.context.Ratio(); });
+  split.forward = MedianOver(sums, [](const SplitSums& s) { return s.forward.Ratio(); });
+  split.recomputed = MedianOver(sums, [](const SplitSums& s) { return s.recomputed.Ratio(); });
+  split.backward = MedianOver(sums, [](const SplitSums& s) { return s.backward.Ratio(); });
   split.copies = MedianOver(sums, [](const SplitSums& s) { return s.copies.Ratio(); });
   split.replay = MedianOver(sums, [](const SplitSums& s) { return Share(s.replayed, s.step); });
   split.gaps = MedianOver(sums, [](const SplitSums& s) { return Share(s.gaps, s.step); });

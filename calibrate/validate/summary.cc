@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 
 #include "calibrate/statistics.h"
 
@@ -13,7 +12,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kChance = 0.05;
 constexpr double kPairConfidence = 0.99;  // of some hundred pairs that tie one or two may pass for clear
 
 std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
@@ -70,70 +68,6 @@ void JudgeChoice(const std::vector<const ValidationRow*>& strategies, std::uint6
   place.best_or_noise = place.regret_low <= 0;
 }
 
-// ---- falsification
-
-// Measured rows by case, as indices into the predictions.
-std::vector<std::vector<std::size_t>> RowsByCase(const std::vector<const ValidationRow*>& rows) {
-  std::map<int, std::vector<std::size_t>> by_case;
-  for (std::size_t k = 0; k < rows.size(); ++k) by_case[rows[k]->case_index].push_back(k);
-  std::vector<std::vector<std::size_t>> groups;
-  for (auto& [index, members] : by_case) groups.push_back(std::move(members));
-  return groups;
-}
-
-std::vector<double> Errors(const std::vector<double>& predicted, const std::vector<const ValidationRow*>& rows) {
-  std::vector<double> errors;
-  for (std::size_t k = 0; k < rows.size(); ++k) errors.push_back(predicted[k] / rows[k]->measured - 1);
-  return errors;
-}
-
-double TauWithin(const std::vector<std::vector<std::size_t>>& groups, const std::vector<double>& predicted,
-                 const std::vector<const ValidationRow*>& rows) {
-  PairCounts counts;
-  for (const std::vector<std::size_t>& group : groups) {
-    std::vector<double> first, second;
-    for (const std::size_t k : group) {
-      first.push_back(predicted[k]);
-      second.push_back(rows[k]->measured);
-    }
-    counts += CountPairs(first, second);
-  }
-  return counts.Tau();
-}
-
-std::string VerdictOn(const FalsificationRow& row) {
-  if (row.closer + row.farther == 0) return "predicts the same at every point: the data cannot tell";
-  const bool clear = row.p < kChance;
-  if (clear && row.closer > row.farther && row.gain_low > 0) return "rejected";
-  if (clear && row.farther > row.closer && row.gain_high < 0) return "closer to the data than the full model";
-  return "cannot be rejected";
-}
-
-// How the errors of a model compare with the full model's.
-void Compare(const std::vector<double>& full, const std::vector<double>& errors,
-             const std::vector<std::vector<std::size_t>>& groups, std::uint64_t seed, FalsificationRow& row) {
-  std::vector<std::vector<double>> clusters;
-  for (const std::vector<std::size_t>& group : groups) {
-    std::vector<double> gains;
-    for (const std::size_t k : group) {
-      const double gain = std::abs(errors[k]) - std::abs(full[k]);
-      row.closer += gain > 0 ? 1 : 0;
-      row.farther += gain < 0 ? 1 : 0;
-      gains.push_back(gain);
-    }
-    if (groups.size() >= kFewCases) {
-      clusters.push_back(std::move(gains));
-    } else {
-      for (const double gain : gains) clusters.push_back({gain});
-    }
-  }
-  row.p = SignTest(row.closer, row.farther);
-  const Spread gain = BootstrapClusterMean(clusters, {.seed = seed});
-  row.gain_low = gain.low;
-  row.gain_high = gain.high;
-  row.verdict = VerdictOn(row);
-}
-
 // ---- groups of rows
 
 void AddSummary(const std::string& group, const ValidationSet& set,
@@ -154,14 +88,23 @@ void AddFastest(ValidationSet& set) {
   if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, against their fastest step", errors));
 }
 
-// What the profile would have said by itself.
-void AddAsCalibrated(ValidationSet& set) {
+// What strategies would have been predicted to take otherwise; 0: nobody knows.
+void AddOtherwise(const char* group, Nanos ValidationRow::*predicted, ValidationSet& set) {
   std::vector<double> errors;
   for (const ValidationRow& row : set.rows) {
-    if (!row.Measured() || row.random || row.as_calibrated == 0) continue;
-    errors.push_back(static_cast<double>(row.as_calibrated) / row.measured - 1);
+    if (!row.Measured() || row.random || row.*predicted == 0) continue;
+    errors.push_back(static_cast<double>(row.*predicted) / row.measured - 1);
   }
-  if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, at the pace of the calibration", errors));
+  if (!errors.empty()) set.summaries.push_back(SummaryOf(group, errors));
+}
+
+// What is left once each step is held to the pace of its moment.
+void AddTracked(ValidationSet& set) {
+  std::vector<double> errors;
+  for (const ValidationRow& row : set.rows) {
+    if (row.Measured() && !row.random && row.tracked > 0) errors.push_back(row.tracked_error);
+  }
+  if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, each step at its own pace", errors));
 }
 
 const ValidationCase& CaseOf(const ValidationSet& set, const ValidationRow& row) {
@@ -241,48 +184,14 @@ ErrorSummary SummaryOf(std::string group, const std::vector<double>& errors) {
           .worst_error = *std::max_element(sizes.begin(), sizes.end())};
 }
 
-std::vector<FalsificationRow> Falsify(const ValidationSet& set, std::span<const ModelPredictions> models,
-                                      std::uint64_t seed) {
-  const std::vector<const ValidationRow*> rows = MeasuredRows(set.rows);
-  if (rows.empty()) return {};
-  const std::vector<std::vector<std::size_t>> groups = RowsByCase(rows);
-  const std::vector<double> full = Errors(models.front().predicted, rows);
-  std::vector<FalsificationRow> table;
-  for (const ModelPredictions& model : models) {
-    const std::vector<double> errors = Errors(model.predicted, rows);
-    const ErrorSummary summary = SummaryOf(model.name, errors);
-    FalsificationRow row;
-    row.variant = model.name;
-    row.description = model.description;
-    row.median_error = summary.median_error;
-    row.worst_error = summary.worst_error;
-    row.tau = TauWithin(groups, model.predicted, rows);
-    if (&model != &models.front()) Compare(full, errors, groups, seed, row);
-    table.push_back(std::move(row));
-  }
-  return table;
-}
-
-std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models) {
-  const std::vector<const ValidationRow*> rows = MeasuredRows(set.rows);
-  std::vector<ModelPredictions> scaled(models.begin(), models.end());
-  for (const std::vector<std::size_t>& group : RowsByCase(rows)) {
-    for (ModelPredictions& model : scaled) {
-      std::vector<double> factors;
-      for (const std::size_t k : group) factors.push_back(rows[k]->measured / model.predicted[k]);
-      const double factor = Median(std::move(factors));
-      for (const std::size_t k : group) model.predicted[k] *= factor;
-    }
-  }
-  return scaled;
-}
-
 void SummariseSet(ValidationSet& set) {
   set.summaries.clear();
   AddSummary(
       "all strategies", set, [](const auto& row) { return !row.random; }, set.summaries);
   AddFastest(set);
-  AddAsCalibrated(set);
+  AddTracked(set);
+  AddOtherwise("all strategies, at the pace of the calibration", &ValidationRow::as_calibrated, set);
+  AddOtherwise("all strategies, at the pace measured before", &ValidationRow::at_pace, set);
   AddSummary(
       "random plans", set, [](const auto& row) { return row.random; }, set.summaries);
   AddByNetwork(set);

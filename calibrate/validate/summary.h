@@ -21,25 +21,6 @@ void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, Validati
 // Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.
 ErrorSummary SummaryOf(std::string group, const std::vector<double>& errors);
 
-// Predictions of one model (calibrate/validate/rivals.h) for each measured row of the set, in order.
-struct ModelPredictions {
-  std::string name, description;
-  std::vector<double> predicted;
-};
-
-// One row per model, the first of which is the full one, judged by the rows one by one: is its error larger or smaller
-// than the full model's? A model is rejected if it is farther off at so many rows that chance would not do it (sign
-// test, 5 %) and its mean error is larger, too, whichever cases had been drawn (95 % interval). With fewer than
-// kFewCases cases rows stand for themselves, which overstates what they say: rows of a network have much in common.
-// REQUIRES: a prediction for each measured row.
-constexpr std::size_t kFewCases = 5;
-std::vector<FalsificationRow> Falsify(const ValidationSet& set, std::span<const ModelPredictions> models,
-                                      std::uint64_t seed);
-
-// The same models, each with one factor per case: the median of measured / predicted. Kernels that are all slower than
-// predicted make every model look right that adds time, for whatever reason; after this they do not.
-std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models);
-
 // A network counts as seen in calibration if the launches that were timed there make up this share of its kernel time.
 constexpr double kSeenShare = 0.5;
 

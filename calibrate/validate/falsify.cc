@@ -1,0 +1,138 @@
+#include "calibrate/validate/falsify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "calibrate/statistics.h"
+#include "calibrate/validate/summary.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kChance = 0.05;
+constexpr double kAlike = 1e-6;  // errors that differ by less than a nanosecond in a millisecond do not differ
+
+std::vector<const ValidationRow*> RowsMeasured(const std::vector<ValidationRow>& rows) {
+  std::vector<const ValidationRow*> measured;
+  for (const ValidationRow& row : rows) {
+    if (row.Measured()) measured.push_back(&row);
+  }
+  return measured;
+}
+
+// Measured rows by case, as indices into the predictions.
+std::vector<std::vector<std::size_t>> RowsByCase(const std::vector<const ValidationRow*>& rows) {
+  std::map<int, std::vector<std::size_t>> by_case;
+  for (std::size_t k = 0; k < rows.size(); ++k) by_case[rows[k]->case_index].push_back(k);
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [index, members] : by_case) groups.push_back(std::move(members));
+  return groups;
+}
+
+std::vector<double> Errors(const std::vector<double>& predicted, const std::vector<const ValidationRow*>& rows) {
+  std::vector<double> errors;
+  for (std::size_t k = 0; k < rows.size(); ++k) errors.push_back(predicted[k] / rows[k]->measured - 1);
+  return errors;
+}
+
+double TauWithin(const std::vector<std::vector<std::size_t>>& groups, const std::vector<double>& predicted,
+                 const std::vector<const ValidationRow*>& rows) {
+  PairCounts counts;
+  for (const std::vector<std::size_t>& group : groups) {
+    std::vector<double> first, second;
+    for (const std::size_t k : group) {
+      first.push_back(predicted[k]);
+      second.push_back(rows[k]->measured);
+    }
+    counts += CountPairs(first, second);
+  }
+  return counts.Tau();
+}
+
+constexpr const char *kRejected = "rejected", *kCloser = "closer to the data than the full model";
+
+std::string VerdictOn(const FalsificationRow& row) {
+  if (row.closer + row.farther == 0) return "predicts the same at every point: the data cannot tell";
+  const bool clear = row.p < kChance;
+  if (clear && row.closer > row.farther && row.gain_low > 0) return kRejected;
+  if (clear && row.farther > row.closer && row.gain_high < 0) return kCloser;
+  return "cannot be rejected";
+}
+
+// How the errors of a model compare with the full model's.
+void Compare(const std::vector<double>& full, const std::vector<double>& errors,
+             const std::vector<std::vector<std::size_t>>& groups, std::uint64_t seed, FalsificationRow& row) {
+  std::vector<std::vector<double>> clusters;
+  for (const std::vector<std::size_t>& group : groups) {
+    std::vector<double> gains;
+    for (const std::size_t k : group) {
+      const double gain = std::abs(errors[k]) - std::abs(full[k]);
+      row.closer += gain > kAlike ? 1 : 0;
+      row.farther += gain < -kAlike ? 1 : 0;
+      gains.push_back(gain);
+    }
+    if (groups.size() >= kFewCases) {
+      clusters.push_back(std::move(gains));
+    } else {
+      for (const double gain : gains) clusters.push_back({gain});
+    }
+  }
+  row.p = SignTest(row.closer, row.farther);
+  const Spread gain = BootstrapClusterMean(clusters, {.seed = seed});
+  row.gain_low = gain.low;
+  row.gain_high = gain.high;
+  row.verdict = VerdictOn(row);
+}
+
+}  // namespace
+
+std::vector<FalsificationRow> Falsify(const ValidationSet& set, std::span<const ModelPredictions> models,
+                                      std::uint64_t seed) {
+  const std::vector<const ValidationRow*> rows = RowsMeasured(set.rows);
+  if (rows.empty()) return {};
+  const std::vector<std::vector<std::size_t>> groups = RowsByCase(rows);
+  const std::vector<double> full = Errors(models.front().predicted, rows);
+  std::vector<FalsificationRow> table;
+  for (const ModelPredictions& model : models) {
+    const std::vector<double> errors = Errors(model.predicted, rows);
+    const ErrorSummary summary = SummaryOf(model.name, errors);
+    FalsificationRow row;
+    row.variant = model.name;
+    row.description = model.description;
+    row.median_error = summary.median_error;
+    row.worst_error = summary.worst_error;
+    row.tau = TauWithin(groups, model.predicted, rows);
+    if (&model != &models.front()) Compare(full, errors, groups, seed, row);
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<FalsificationRow>& table) {
+  for (std::size_t k = 0; k < table.size(); ++k) {
+    const bool clear = table[k].verdict == kRejected || table[k].verdict == kCloser;
+    if (!clear || table[k].verdict == scaled[k].verdict) continue;
+    const bool rejected = table[k].verdict == kRejected;
+    table[k].verdict = rejected ? "cannot be rejected: one factor per point explains it"
+                                : "closer to the data, but one factor per point explains it";
+  }
+}
+
+std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models) {
+  const std::vector<const ValidationRow*> rows = RowsMeasured(set.rows);
+  std::vector<ModelPredictions> scaled(models.begin(), models.end());
+  for (const std::vector<std::size_t>& group : RowsByCase(rows)) {
+    for (ModelPredictions& model : scaled) {
+      std::vector<double> factors;
+      for (const std::size_t k : group) factors.push_back(rows[k]->measured / model.predicted[k]);
+      const double factor = Median(std::move(factors));
+      for (const std::size_t k : group) model.predicted[k] *= factor;
+    }
+  }
+  return scaled;
+}
+
+}  // namespace spillway

@@ -1,0 +1,188 @@
+#include "calibrate/validate/track.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "calibrate/statistics.h"
+#include "hw/document.h"
+#include "sim/simulate.h"
+
+namespace spillway {
+
+namespace {
+
+// So many timings of each launch, no rule that stops early: whoever stops as soon as all is calm never sees unrest.
+constexpr int kTimings = 8;
+constexpr Nanos kLongest = 50 * kMillisecond;  // of one launch, four times that where there are fewer yet
+
+LoopOptions ProbeLoop() {
+  return {.target = 0, .warm_up = 1, .least = kTimings, .most = kTimings, .time_limit = kLongest};
+}
+
+// Time that passed over the profile's, of sums; 0: no launch of the group.
+double FactorOf(const PaceProbe& probe, bool product) {
+  double passed = 0, then = 0;
+  for (const LaunchAgain& launch : probe.launches) {
+    if (launch.product != product) continue;
+    passed += launch.passed;
+    then += launch.then;
+  }
+  return then > 0 ? passed / then : 0;
+}
+
+struct Moment {
+  Nanos at;
+  double factor;
+};
+
+// Each probe's factor, smoothed; of the other group where a probe has none of this one.
+std::vector<Moment> MomentsOf(std::span<const PaceProbe> probes, bool product) {
+  std::vector<Moment> raw;
+  for (const PaceProbe& probe : probes) {
+    double factor = FactorOf(probe, product);
+    if (factor == 0) factor = FactorOf(probe, !product);
+    if (factor > 0) raw.push_back({probe.at, factor});
+  }
+  std::vector<Moment> smooth = raw;
+  for (std::size_t k = 0; raw.size() >= 3 && k < raw.size(); ++k) {
+    const std::size_t first = std::min(k == 0 ? 0 : k - 1, raw.size() - 3);
+    smooth[k].factor = Median({raw[first].factor, raw[first + 1].factor, raw[first + 2].factor});
+  }
+  return smooth;
+}
+
+double Between(const std::vector<Moment>& moments, Nanos at) {
+  if (moments.empty()) return 1;
+  const auto behind =
+      std::find_if(moments.begin(), moments.end(), [at](const Moment& moment) { return moment.at >= at; });
+  if (behind == moments.end()) return moments.back().factor;
+  if (behind == moments.begin()) return behind->factor;
+  const Moment &a = *(behind - 1), &b = *behind;
+  const double share = static_cast<double>(at - a.at) / static_cast<double>(b.at - a.at);
+  return a.factor + share * (b.factor - a.factor);
+}
+
+// Largest less smallest, over the median.
+double Range(const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double median = Median(values);
+  return median > 0 ? (*high - *low) / median : 0;
+}
+
+// By launch, in order: what `value` says of it at each probe. Probes in which the target refused one are left out.
+template <typename Value>
+std::vector<std::vector<double>> ByLaunchOf(std::span<const PaceProbe> probes, const Value& value) {
+  std::vector<std::vector<double>> all;
+  for (const PaceProbe& probe : probes) {
+    if (all.empty()) all.resize(probe.launches.size());
+    if (probe.launches.size() != all.size()) continue;
+    for (std::size_t k = 0; k < all.size(); ++k) all[k].push_back(value(probe.launches[k]));
+  }
+  return all;
+}
+
+void Judge(std::vector<double> ratios, PaceGroup& group) {
+  const PaceGroup found = PaceGroupOf(std::move(ratios));
+  if (found.high <= 0) return;
+  group.meanwhile = found.factor;
+  group.meanwhile_low = found.low;
+  group.meanwhile_high = found.high;
+  group.applied = group.applied && (group.factor > 1 ? found.low > 1 : found.high < 1);
+}
+
+}  // namespace
+
+std::vector<PacedLaunch> TrackedLaunches(const std::vector<PacedLaunch>& timed) {
+  std::vector<PacedLaunch> tracked;
+  std::array<std::size_t, 2> taken{};
+  for (const PacedLaunch& launch : timed) {
+    if (taken[IsProduct(launch.item.launch.kind) ? 0 : 1]++ < kTrackedLaunches) tracked.push_back(launch);
+  }
+  return tracked;
+}
+
+PaceProbe ProbePace(std::span<const PacedLaunch> launches, BenchTarget& target, Nanos at) {
+  PaceProbe probe{.at = at, .launches = {}};
+  for (const PacedLaunch& launch : launches) {
+    try {
+      const LoopResult now = target.Measure(
+          launch.item, {.algorithm = launch.then.algorithm, .workspace = launch.then.workspace}, ProbeLoop());
+      if (now.median <= 0) continue;
+      probe.launches.push_back({.product = IsProduct(launch.item.launch.kind),
+                                .then = static_cast<double>(launch.then.time),
+                                .now = now.median,
+                                .passed = now.passed > 0 ? now.passed : now.median});
+    } catch (const UserError&) {
+      // Other launches say enough.
+    }
+  }
+  return probe;
+}
+
+KernelPace PaceAt(std::span<const PaceProbe> probes, Nanos at) {
+  return {Between(MomentsOf(probes, true), at), Between(MomentsOf(probes, false), at)};
+}
+
+void CheckPace(std::span<const PaceProbe> probes, MeasuredPace& pace) {
+  std::array<std::vector<double>, 2> ratios;  // of products, of others
+  const auto ratio = [](const LaunchAgain& launch) { return launch.now / launch.then; };
+  const std::vector<std::vector<double>> by_launch = ByLaunchOf(probes, ratio);
+  for (std::size_t k = 0; k < by_launch.size(); ++k) {
+    ratios[probes.front().launches[k].product ? 0 : 1].push_back(Median(by_launch[k]));
+  }
+  Judge(ratios[pace.products.of_other ? 1 : 0], pace.products);
+  Judge(ratios[pace.others.of_other ? 0 : 1], pace.others);
+}
+
+Nanos StepTimeAt(const Program& program, const CostModel& costs, const KernelPace& pace, const Runtime& runtime,
+                 Bytes capacity) {
+  std::vector<Nanos> durations = Durations(program, costs);
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    const Instruction& in = program.code[i];
+    if (in.opcode != Opcode::kKernel) continue;
+    const bool product = IsProduct(program.launches[program.kernels[in.arg].launch].kind);
+    durations[i] = std::llround(static_cast<double>(durations[i]) * (product ? pace.products : pace.others));
+  }
+  Scratch scratch;
+  return Simulate(program, durations, ConditionsOf(program, costs, runtime, capacity), scratch).makespan;
+}
+
+void PredictTracked(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity,
+                    std::span<const PaceProbe> probes, ValidationRow& row) {
+  if (probes.empty() || row.moments.size() != row.step_times.size()) return;
+  std::vector<double> predicted, errors;
+  for (std::size_t round = 0; round < row.step_times.size(); ++round) {
+    const KernelPace pace = PaceAt(probes, row.moments[round]);
+    const auto time = static_cast<double>(StepTimeAt(program, costs, pace, runtime, capacity));
+    for (const double step : row.step_times[round]) {
+      predicted.push_back(time);
+      errors.push_back(time / step - 1);
+    }
+  }
+  if (errors.empty()) return;
+  row.tracked = std::llround(Median(std::move(predicted)));
+  row.tracked_error = Median(std::move(errors));
+}
+
+double RoundsDiffer(std::span<const ValidationRow> rows) {
+  std::vector<double> ranges;
+  for (const ValidationRow& row : rows) {
+    if (!row.Measured() || row.step_times.size() < 2) continue;
+    std::vector<double> medians;
+    for (const std::vector<double>& round : row.step_times) medians.push_back(Median(round));
+    ranges.push_back(Range(medians));
+  }
+  return ranges.empty() ? -1 : Median(std::move(ranges));
+}
+
+double LaunchesDiffer(std::span<const PaceProbe> probes) {
+  if (probes.size() < 2) return -1;
+  std::vector<double> ranges;
+  for (const std::vector<double>& times : ByLaunchOf(probes, [](const LaunchAgain& l) { return l.passed; })) {
+    if (times.size() > 1) ranges.push_back(Range(times));
+  }
+  return ranges.empty() ? -1 : Median(std::move(ranges));
+}
+
+}  // namespace spillway
