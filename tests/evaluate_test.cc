@@ -242,7 +242,7 @@ TEST_CASE("host_memory: the input's and m1's copies against the pinned limit") {
   c.Swap("m1");
   const Evaluation e = c.Run();
   CHECK_FALSE(e.feasible);
-  CHECK(e.reason == "host_memory: 1.02 kB of pinned memory on host0, which has 1.02 kB");
+  CHECK(e.reason == "host_memory: 1.024 kB of pinned memory on host0, which has 1.023 kB");
   CHECK(e.host_peak_bytes == 2 * kUnit);
 }
 
