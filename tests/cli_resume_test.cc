@@ -160,7 +160,7 @@ TEST_CASE("a journal that somebody changed is refused with its line") {
   CHECK_FALSE(fs::exists(folder.Path("out/run.journal")));
 }
 
-TEST_CASE("--resume without a run that was cut off starts one, and needs a folder") {
+TEST_CASE("resuming without a run that was cut off starts one, and needs a folder") {
   const TemporaryFolder folder("nothing");
   const std::string file = folder.Write("s.yaml", Scenario("64"));
   CHECK(Contains(Spillway({"run", file, "--resume"}).err, "--resume: of which run? --out is missing"));
