@@ -170,11 +170,11 @@ Nanos ModelTime(const Setting& s, const Plan& plan, bool keep_passed) {
   return search.Simulate(classes).total;
 }
 
-TEST_CASE("with more memory a capped search finds nothing slower") {
+TEST_CASE("with more memory a capped search finds nothing slower", "[plain]") {
   for (const std::int64_t batch : {256, 640}) {
     Setting s("resnet50", batch, LoadMachine("v100-x86-pcie3"));
     Nanos last = kNever;
-    for (Bytes capacity = 15'000 * kMB; capacity <= 16'000 * kMB; capacity += 80 * kMB + 1) {
+    for (Bytes capacity = 15'000 * kMB; capacity <= 16'000 * kMB; capacity += 160 * kMB + 1) {
       CAPTURE(batch, capacity);
       s.problem.capacity = capacity;
       const Planned planned = s.PlanBy("pooch");
@@ -186,7 +186,7 @@ TEST_CASE("with more memory a capped search finds nothing slower") {
   }
 }
 
-TEST_CASE("PoocH frees the maps that it passes on the way to another one") {
+TEST_CASE("PoocH frees the maps that it passes on the way to another one", "[plain]") {
   const Setting s("resnet50", 512, LoadMachine("v100-x86-pcie3"));
   for (const bool keep : {false, true}) {
     const Planned planned = s.PlanBy(keep ? "pooch-keep-passed" : "pooch");
