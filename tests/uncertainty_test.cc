@@ -163,7 +163,7 @@ double EndsSpread(const Evaluation& evaluation, const Plan& plan, const Problem&
   return std::sqrt(std::max(variance(0), variance(1)));
 }
 
-TEST_CASE("the ends of an interval are known to 1 % of the step") {
+TEST_CASE("the ends of an interval are known to 1 % of the step", "[plain]") {
   const TrainingStep step = BuildTrainingStep(BuildZooNetwork("resnet50", {.batch = 64}));
   for (const char* const name : {"unit", "v100-x86-pcie3", "v100-power9-nvlink2", "titanx-maxwell-x86-pcie3"}) {
     const Machine machine = LoadMachine(name);

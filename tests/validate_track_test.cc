@@ -1,6 +1,7 @@
 // The pace followed while steps are measured: factors at moments that can be worked out by hand.
 #include <catch2/catch.hpp>
 
+#include "calibrate/statistics.h"
 #include "calibrate/validate/track.h"
 #include "model/launch_text.h"
 #include "model/network.h"
