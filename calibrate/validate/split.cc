@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "sim/simulate.h"
+
 namespace spillway {
 
 namespace {
