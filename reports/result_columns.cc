@@ -13,7 +13,8 @@ constexpr bool kBefore = true;
 Cell Share(double value) { return Ratio{value, 4}; }
 Cell Text(const char* text) { return std::string(text); }
 
-std::vector<ResultColumn> MakeColumns() {
+// What is asked.
+std::vector<ResultColumn> PlaceColumns() {
   return {
       {"scenario", "its name", [](Row r, Among) -> Cell { return r.scenario; }, kBefore},
       {"network", "name, with what differs from its usual form", [](Row r, Among) -> Cell { return r.network; },
@@ -33,6 +34,12 @@ std::vector<ResultColumn> MakeColumns() {
       {"feasible", "1 or 0", [](Row r, Among) -> Cell { return std::int64_t{r.feasible ? 1 : 0}; }, kBefore},
       {"reason", "why it is not feasible: a word, then details", [](Row r, Among) -> Cell { return r.reason; },
        kBefore},
+  };
+}
+
+// What came out.
+std::vector<ResultColumn> FigureColumns() {
+  return {
       {"step_time_s", "predicted time of a training step",
        [](Row r, Among) -> Cell { return ExactSeconds{r.step_time}; }},
       {"step_time_low_s",
@@ -64,6 +71,12 @@ std::vector<ResultColumn> MakeColumns() {
       {"evaluations", "simulations that planning took", [](Row r, Among) -> Cell { return r.evaluations; }},
       {"cost_source", "the largest of the three shares below: measured, published or assumed",
        [](Row r, Among) -> Cell { return r.cost_source; }},
+  };
+}
+
+// The same, added later: the order of columns never changes.
+std::vector<ResultColumn> LaterColumns() {
+  return {
       {"point", "name of the row's files in plans/ and timelines/", [](Row r, Among) -> Cell { return r.point; },
        kBefore},
       {"link", "bytes per second of large copies as simulated, mean of both directions",
@@ -98,6 +111,12 @@ std::vector<ResultColumn> MakeColumns() {
        "slower link, or a simpler strategy",
        [](Row, Among a) -> Cell { return a.beaten_by != nullptr ? Cell{a.beaten_by->point} : Text(""); }},
   };
+}
+
+std::vector<ResultColumn> MakeColumns() {
+  std::vector<ResultColumn> all = PlaceColumns();
+  for (const auto& more : {FigureColumns(), LaterColumns()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 }  // namespace
