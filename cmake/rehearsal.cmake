@@ -1,18 +1,18 @@
-# spillway_rehearsal: a plugin that is no GPU but the tests' stand-in for one, in real time (tests/rehearsal/device.h). It has
+# spillway_rehearsal: a plugin that is no GPU but the tests' stand-in for one, in real time (tests/cuda/rehearsal/device.h). It has
 # the CUDA plugin's name, so that it may take its place beside the program, and lies in a folder of its own, so that it
 # never does unless somebody puts it there. Not built by `all`; tests that need it ask for it.
-include(${PROJECT_SOURCE_DIR}/tests/cuda_stand_in.cmake)
+include(${PROJECT_SOURCE_DIR}/tests/cuda/cuda_stand_in.cmake)
 
 # Compiled again: the program's libraries are not made to be part of a shared one. Of the model what costs take.
 set(sources
   ${cuda_stand_in_sources}
-  ${PROJECT_SOURCE_DIR}/calibrate/cpu/kernels_absent.cc
-  ${PROJECT_SOURCE_DIR}/tests/rehearsal/device.cc
-  ${PROJECT_SOURCE_DIR}/tests/rehearsal/entry.cc
-  ${PROJECT_SOURCE_DIR}/tests/rehearsal/settings.cc)
+  ${PROJECT_SOURCE_DIR}/calibrate/run/cpu/kernels_absent.cc
+  ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/device.cc
+  ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/entry.cc
+  ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/settings.cc)
 foreach(library hw model)
   get_target_property(own spillway_${library} SOURCES)
-  list(FILTER own EXCLUDE REGEX "^(zoo|layers)/|^(check_network|dump_step|graph|layer_kinds|network_.*|step_.*|zoo)\\.cc$")
+  list(FILTER own EXCLUDE REGEX "^(zoo|layers|network)/|^step/(dump_step|step_.*)\\.cc$|^graph\\.cc$")
   list(TRANSFORM own PREPEND ${PROJECT_SOURCE_DIR}/${library}/)
   list(APPEND sources ${own})
 endforeach()

@@ -23,7 +23,7 @@ target_compile_definitions(catch_main PUBLIC
   SPILLWAY_GOLDEN_ACTUAL_DIR="${PROJECT_BINARY_DIR}/golden-actual"
   ${sanitized})
 
-# spillway_tests(program LABEL label LINK library... FILES test... [PLAIN test...]): tests/<test>.cc as one program, each of
+# spillway_tests(program LABEL label LINK library... FILES test... [PLAIN test...]): tests/<label>/<test>.cc as one program, each of
 # its cases as a CTest "<test>:<case>". With sanitizers the files behind PLAIN and the cases tagged [plain] are left out:
 # arithmetic, searches, large enumerations and whole runs of the command line, whose parts the others cover.
 function(spillway_tests program)
@@ -37,7 +37,7 @@ function(spillway_tests program)
   if(NOT files)
     return()
   endif()
-  list(TRANSFORM files APPEND .cc OUTPUT_VARIABLE sources)
+  list(TRANSFORM files REPLACE "(.+)" "${arg_LABEL}/\\1.cc" OUTPUT_VARIABLE sources)
   add_executable(${program} ${sources})
   set_target_properties(${program} PROPERTIES SPILLWAY_TESTS ON)
   target_link_libraries(${program} PRIVATE catch_main ${arg_LINK})
@@ -54,7 +54,7 @@ function(spillway_tests program)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${ctest})
 endfunction()
 
-# spillway_benchmark(name SMOKE regex LINK library...): tests/<name>.cc becomes a Google Benchmark program; the
+# spillway_benchmark(name SMOKE regex LINK library...): tests/sim/<name>.cc becomes a Google Benchmark program; the
 # benchmarks matching SMOKE also run for a moment as a test, to see that they still work.
 add_custom_target(benchmarks)
 function(spillway_benchmark name)
@@ -62,7 +62,7 @@ function(spillway_benchmark name)
     return()
   endif()
   cmake_parse_arguments(arg "" "SMOKE" "LINK" ${ARGN})
-  add_executable(${name} ${name}.cc)
+  add_executable(${name} sim/${name}.cc)
   target_link_libraries(${name} PRIVATE spillway_settings benchmark::benchmark_main ${arg_LINK})
   target_compile_definitions(${name} PRIVATE SPILLWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_dependencies(benchmarks ${name})

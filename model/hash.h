@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "model/launch.h"
+#include "model/cost/launch.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 
 #include "reports/result_table.h"
 #include "reports/text_table.h"
-#include "sim/uncertainty.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 

@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "model/cost_model.h"
+#include "model/cost/cost_model.h"
 #include "sim/evaluate.h"
-#include "sim/plan.h"
+#include "sim/plan/plan.h"
 
 namespace spillway {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/cost_model.h"
-#include "model/kernel_form.h"
+#include "model/cost/cost_model.h"
+#include "model/cost/kernel_form.h"
 #include "reports/dump.h"
 
 namespace spillway {

@@ -1,5 +1,5 @@
 #include "reports/dump_json.h"
-#include "sim/plan_keys.h"
+#include "sim/plan/plan_keys.h"
 
 namespace spillway {
 

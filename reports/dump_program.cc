@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "reports/dump_json.h"
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 namespace spillway {
 

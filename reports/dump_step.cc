@@ -1,7 +1,7 @@
 #include <array>
 
 #include "reports/dump_json.h"
-#include "sim/lower.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 

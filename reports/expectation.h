@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/document.h"
-#include "hw/units.h"
+#include "hw/text/document.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 

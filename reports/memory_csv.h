@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/simulate.h"
+#include "sim/engine/simulate.h"
 
 namespace spillway {
 

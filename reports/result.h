@@ -37,7 +37,8 @@ struct ResultRow {
   std::string reason;  // token plus details when not feasible
 
   // Meaningful for feasible rows only.
-  Nanos step_time = 0, step_time_low = 0, step_time_high = 0;  // low..high: 80 % interval, see sim/uncertainty.h
+  Nanos step_time = 0, step_time_low = 0,
+        step_time_high = 0;  // low..high: 80 % interval, see sim/uncertainty/uncertainty.h
   std::vector<Nanos> draws;  // step times under common draws of the cost model's errors
   Nanos lower_bound = 0;
   std::string binding_bound;  // which bound that is

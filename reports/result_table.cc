@@ -8,7 +8,7 @@
 
 #include "reports/standing.h"
 #include "reports/text_table.h"
-#include "sim/uncertainty.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 
@@ -41,7 +41,7 @@ std::string InUnit(Nanos time, const TimeUnit& unit) {
   return ShortNumber(static_cast<double>(time) / static_cast<double>(unit.nanos));
 }
 
-// The ends with the digits that sim/uncertainty.h left them: in steps of more than a hundredth of their distance.
+// The ends with the digits that sim/uncertainty/uncertainty.h left them: in steps of more than a hundredth of their distance.
 std::string IntervalText(const ResultRow& row, const TimeUnit& unit) {
   const Nanos width = row.step_time_high - row.step_time_low;
   if (row.step_time_high == kNever) return InUnit(row.step_time_low, unit) + "-";

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "hw/machine.h"
-#include "sim/simulate.h"
+#include "hw/machine/machine.h"
+#include "sim/engine/simulate.h"
 
 namespace spillway {
 

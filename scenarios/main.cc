@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <iostream>
 
-#include "scenarios/command.h"
+#include "scenarios/verbs/command.h"
 
 // A standard stream that was closed would be the next file that is opened, and what is printed would land there. Opened
 // the wrong way round it fails as a closed one does.

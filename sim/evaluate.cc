@@ -7,10 +7,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "sim/layout.h"
-#include "sim/lower.h"
-#include "sim/memory_by_class.h"
-#include "sim/verify.h"
+#include "sim/engine/memory_by_class.h"
+#include "sim/program/layout.h"
+#include "sim/program/lower.h"
+#include "sim/verify/verify.h"
 
 namespace spillway {
 

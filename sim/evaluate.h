@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/bounds.h"
-#include "sim/simulate.h"
+#include "sim/bounds/bounds.h"
+#include "sim/engine/simulate.h"
 #include "sim/strategy.h"
 
 namespace spillway {

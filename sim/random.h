@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/training_step.h"
+#include "model/step/training_step.h"
 
 namespace spillway {
 

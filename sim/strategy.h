@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/cost_model.h"
-#include "sim/plan.h"
+#include "model/cost/cost_model.h"
+#include "sim/plan/plan.h"
 
 namespace spillway {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/units.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 
@@ -80,7 +80,7 @@ struct MeasuredLink {
 };
 
 // How fast the device computed before anything was predicted, against when its profile was measured
-// (calibrate/pace.h): factors on kernel times.
+// (calibrate/validate/pace.h): factors on kernel times.
 struct PaceGroup {
   double factor = 1, low = 0, high = 0;  // 95 % interval; both 0: not measured
   int launches = 0;                      // that were measured again

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "calibrate/bench/journal.h"
+#include "calibrate/measure/journal.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/command.h"
+#include "scenarios/verbs/command.h"
 
 namespace spillway {
 

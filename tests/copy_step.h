@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/execute.h"
-#include "model/network_builder.h"
+#include "calibrate/run/execute.h"
+#include "model/network/network_builder.h"
 #include "tests/program_builder.h"
 
 namespace spillway {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/cpu/kernels.h"
-#include "calibrate/training_state.h"
+#include "calibrate/run/cpu/kernels.h"
+#include "calibrate/run/training_state.h"
 
 namespace spillway {
 

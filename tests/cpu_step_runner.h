@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/layer_kind.h"
+#include "model/network/layer_kind.h"
 #include "tests/cpu_reference.h"
 
 namespace spillway {

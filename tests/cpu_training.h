@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/cpu/device.h"
-#include "calibrate/cpu/kernels.h"
-#include "calibrate/cpu/values.h"
-#include "calibrate/execute.h"
-#include "calibrate/steady_clock.h"
-#include "model/launch_text.h"
+#include "calibrate/run/cpu/device.h"
+#include "calibrate/run/cpu/kernels.h"
+#include "calibrate/run/cpu/values.h"
+#include "calibrate/run/execute.h"
+#include "calibrate/run/steady_clock.h"
+#include "model/cost/launch_text.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
 

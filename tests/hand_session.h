@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "calibrate/device.h"
-#include "calibrate/residents.h"
+#include "calibrate/run/device.h"
+#include "calibrate/run/residents.h"
 
 namespace spillway {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/kernel_form.h"
-#include "model/model_cost.h"
+#include "model/cost/kernel_form.h"
+#include "model/cost/model_cost.h"
 
 namespace spillway {
 

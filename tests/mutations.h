@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program.h"
+#include "sim/program/program.h"
 #include "tests/reference_order.h"
 
 namespace spillway {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/bench/run.h"
-#include "hw/document.h"
-#include "model/cost_model.h"
+#include "calibrate/measure/run.h"
+#include "hw/text/document.h"
+#include "model/cost/cost_model.h"
 
 namespace spillway {
 

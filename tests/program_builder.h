@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "sim/plan.h"
+#include "sim/plan/plan.h"
 #include "sim/random.h"
 
 namespace spillway {

@@ -1,5 +1,5 @@
 // The authority on order in tests: all that happens before each instruction as a set, and all pairs of accesses.
-// Obvious and slow (quadratic); sim/verify.h is neither.
+// Obvious and slow (quadratic); sim/verify/verify.h is neither.
 #ifndef SPILLWAY_TESTS_REFERENCE_ORDER_H_
 #define SPILLWAY_TESTS_REFERENCE_ORDER_H_
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 namespace spillway {
 

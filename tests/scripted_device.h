@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/fake/device.h"
+#include "calibrate/run/fake/device.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/network_builder.h"
+#include "model/network/network_builder.h"
 
 namespace spillway {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine.h"
-#include "model/training_step.h"
+#include "hw/machine/machine.h"
+#include "model/step/training_step.h"
 
 namespace spillway {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/document.h"
-#include "hw/machine.h"
+#include "hw/machine/machine.h"
+#include "hw/text/document.h"
 
 namespace spillway {
 

@@ -10,7 +10,7 @@
 #include "calibrate/accuracy/cells.h"
 #include "calibrate/statistics.h"
 #include "model/hash.h"
-#include "sim/deviates.h"
+#include "sim/uncertainty/deviates.h"
 
 namespace spillway {
 namespace {

@@ -49,7 +49,7 @@ enum class StepErrors : std::uint8_t {
 constexpr std::array<StepErrors, 4> kStepErrors = {StepErrors::kOwn, StepErrors::kModel, StepErrors::kReference,
                                                    StepErrors::kStack};
 
-// Microseconds. From the 10th to the 90th percentile of common draws (sim/uncertainty.h): draw i means the same deviate
+// Microseconds. From the 10th to the 90th percentile of common draws (sim/uncertainty/uncertainty.h): draw i means the same deviate
 // of a model in every step.
 struct StepInterval {
   double predicted = 0, low = 0, high = 0;

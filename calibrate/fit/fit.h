@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "calibrate/sample/sample.h"
-#include "hw/machine.h"
-#include "model/kernel_form.h"
+#include "hw/machine/machine.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 
@@ -32,7 +32,7 @@ struct FitOptions {
   // pass and algorithm, and are taken over where there are no samples at all.
   std::vector<KernelModel> carried;
   std::string carried_from;
-  double stack_error = 0.15;  // of the profile (hw/machine.h): for the report on steps
+  double stack_error = 0.15;  // of the profile (hw/machine/machine.h): for the report on steps
   int folds = 5;              // of the cross-validation; 0 = none, errors are then wide guesses
   // Those of the devices' platform. Empty = GPUs'.
   std::span<const KernelForm> forms{};

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "hw/document.h"
+#include "hw/text/document.h"
 
 namespace spillway {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "hw/units.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "hw/units.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibrate/sample/sample.h"
-#include "hw/machine.h"
+#include "hw/machine/machine.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "calibrate/fit/residuals.h"
-#include "hw/units.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 namespace {

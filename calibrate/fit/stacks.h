@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "calibrate/sample/sample.h"
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 

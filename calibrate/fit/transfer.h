@@ -15,7 +15,7 @@
 #include "calibrate/fit/curve.h"
 #include "calibrate/fit/slowdown.h"
 #include "calibrate/sample/sample.h"
-#include "hw/machine.h"
+#include "hw/machine/machine.h"
 
 namespace spillway {
 

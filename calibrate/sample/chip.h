@@ -2,8 +2,8 @@
 #ifndef SPILLWAY_CALIBRATE_SAMPLE_CHIP_H_
 #define SPILLWAY_CALIBRATE_SAMPLE_CHIP_H_
 
-#include "hw/chips.h"
-#include "model/kernel_form.h"
+#include "hw/machine/chips.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/csv.h"
+#include "calibrate/sample/csv.h"
 
 namespace spillway {
 

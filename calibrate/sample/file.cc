@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "calibrate/csv.h"
+#include "calibrate/sample/csv.h"
 #include "calibrate/sample/launch.h"
 #include "calibrate/sample/merge.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/kernel_form.h"
-#include "model/names.h"
+#include "model/cost/kernel_form.h"
+#include "model/step/names.h"
 
 namespace spillway {
 namespace {

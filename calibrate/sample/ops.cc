@@ -2,8 +2,8 @@
 
 #include <cassert>
 
-#include "model/kernel_form.h"
-#include "model/names.h"
+#include "model/cost/kernel_form.h"
+#include "model/step/names.h"
 
 namespace spillway {
 

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "model/launch.h"
+#include "model/cost/launch.h"
 
 namespace spillway {
 

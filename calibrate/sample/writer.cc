@@ -6,7 +6,7 @@
 #include "calibrate/sample/columns.h"
 #include "calibrate/sample/file.h"
 #include "calibrate/sample/ops.h"
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 namespace {

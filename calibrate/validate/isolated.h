@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/execute.h"
+#include "calibrate/run/execute.h"
 
 namespace spillway {
 

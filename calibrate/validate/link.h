@@ -9,8 +9,8 @@
 #include <array>
 #include <vector>
 
-#include "calibrate/execute.h"
-#include "hw/machine.h"
+#include "calibrate/run/execute.h"
+#include "hw/machine/machine.h"
 #include "sim/validation.h"
 
 namespace spillway {

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/execute.h"
+#include "calibrate/run/execute.h"
 #include "calibrate/statistics.h"
-#include "model/cost_model.h"
+#include "model/cost/cost_model.h"
 
 namespace spillway {
 

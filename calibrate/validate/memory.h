@@ -6,8 +6,8 @@
 
 #include <string_view>
 
-#include "calibrate/forwarding_device.h"
-#include "hw/units.h"
+#include "calibrate/run/forwarding_device.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "calibrate/cpu/values.h"
+#include "calibrate/run/cpu/values.h"
 #include "sim/validation.h"
 
 namespace spillway {

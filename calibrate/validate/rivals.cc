@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/strategies/pooch_model.h"
+#include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sim/simulate.h"
+#include "sim/engine/simulate.h"
 
 namespace spillway {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "calibrate/statistics.h"
-#include "hw/document.h"
-#include "sim/simulate.h"
+#include "hw/text/document.h"
+#include "sim/engine/simulate.h"
 
 namespace spillway {
 

@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/pace.h"
-#include "sim/plan.h"
-#include "sim/program.h"
+#include "calibrate/validate/pace.h"
+#include "sim/plan/plan.h"
+#include "sim/program/program.h"
 #include "sim/validation.h"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-// Tested by tests/kernel_forms_conv_test.cc.
+// Tested by tests/model/kernel_forms_conv_test.cc.
 #include "model/kernels/conv_launch.h"
 
 #include <algorithm>

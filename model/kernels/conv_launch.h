@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 #include "model/kernels/gemm_core.h"
 
 namespace spillway {

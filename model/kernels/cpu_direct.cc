@@ -8,7 +8,7 @@
 // A vector of outputs is kept in registers for as many columns as there are registers: short rows use few of them.
 // Strides use fewer of the inputs that are fetched. Each sum is fetched and stored once per block of the depth. Filters larger than the core's cache come from the next
 // one for every sample.
-// Tested by tests/kernel_forms_cpu_conv_test.cc.
+// Tested by tests/model/kernel_forms_cpu_conv_test.cc.
 #include "model/kernels/cpu_conv.h"
 #include "model/kernels/forms.h"
 

@@ -7,7 +7,7 @@
 //   backward filter  rows output channels, columns input channels x window, depth output positions
 //   time = fixed + samples x (sample_cost + unfolding + product)
 //
-// Tested by tests/kernel_forms_cpu_conv_test.cc.
+// Tested by tests/model/kernel_forms_cpu_conv_test.cc.
 #include <algorithm>
 
 #include "model/kernels/cpu_conv.h"

@@ -6,7 +6,7 @@
 // A plane is one channel of one sample: loops start anew for each, and short ones never get going. Operations bind where
 // a loop does not become vector code: dropout's random numbers, the search for the maximum of a window, sums of few
 // neighbours. Where a gradient is added to another one, oneDNN computes it beside and adds it in a second pass.
-// Tested by tests/kernel_forms_cpu_test.cc.
+// Tested by tests/calibrate/kernel_forms_cpu_test.cc.
 #include "model/kernels/cpu_cost.h"
 #include "model/kernels/forms.h"
 #include "model/kernels/streaming.h"

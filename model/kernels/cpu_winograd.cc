@@ -3,7 +3,7 @@
 //
 //   time = fixed + reorders of input and output + filter transform + tile transforms + products
 //
-// Tested by tests/kernel_forms_cpu_conv_test.cc.
+// Tested by tests/model/kernel_forms_cpu_conv_test.cc.
 #include "model/kernels/cpu_conv.h"
 #include "model/kernels/forms.h"
 

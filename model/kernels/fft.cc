@@ -11,7 +11,7 @@
 // then a small product costs its launch. Inferred from times that are the number of frequencies times 6 to 7
 // microseconds, whatever the channels. It was seen from 64 channels on and not with 3; between them nothing tells, and
 // batches are taken, as in all other cases.
-// Tested by tests/kernel_forms_gemm_test.cc.
+// Tested by tests/model/kernel_forms_gemm_test.cc.
 #include <algorithm>
 #include <bit>
 

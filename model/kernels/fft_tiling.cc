@@ -8,7 +8,7 @@
 //   time       fixed + (planes + spectra) at `bandwidth` + products + `piece` for every further two tiles of an image
 //
 // The transforms themselves hide behind their memory traffic.
-// Tested by tests/kernel_forms_gemm_test.cc.
+// Tested by tests/model/kernel_forms_gemm_test.cc.
 #include <algorithm>
 
 #include "model/kernels/conv_launch.h"

@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_MODEL_KERNELS_FORMS_H_
 #define SPILLWAY_MODEL_KERNELS_FORMS_H_
 
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 
@@ -23,7 +23,7 @@ KernelForm PoolingForm();
 KernelForm LrnForm();
 KernelForm SoftmaxForm();
 
-// Of processors (Platform::kCpu), as calibrate/cpu/ runs oneDNN and loops of its own on plain NCHW buffers.
+// Of processors (Platform::kCpu), as calibrate/run/cpu/ runs oneDNN and loops of its own on plain NCHW buffers.
 KernelForm CpuDirectForm();     // convolution, all passes: generated code on blocked layouts
 KernelForm CpuWinogradForm();   // F(4x4, 3x3)
 KernelForm CpuGemmForm();       // unfolded image and matrix product

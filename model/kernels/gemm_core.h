@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <span>
 
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 

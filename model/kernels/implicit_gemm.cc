@@ -17,7 +17,7 @@
 //
 // Both backward passes sum by atomic additions, as the library's manual says: backward data once per element of the
 // matrix of input patches, backward filter once per weight and block, which is what 7x7 images spend their time on.
-// Tested by tests/kernel_forms_conv_test.cc.
+// Tested by tests/model/kernel_forms_conv_test.cc.
 #include <algorithm>
 #include <cmath>
 #include <iterator>

@@ -13,10 +13,10 @@
 //                    image is high, and 7x7 images make few blocks. A block reads all its rows and columns at a time,
 //                    each of another plane: where planes are large these lie beyond the reach of address translation,
 //                    as with long rows of a matrix (matrix_product.h)
-// Tested by tests/kernel_forms_conv_test.cc.
+// Tested by tests/model/kernel_forms_conv_test.cc.
 #include <algorithm>
 
-#include "hw/units.h"
+#include "hw/text/units.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"

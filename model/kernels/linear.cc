@@ -3,7 +3,7 @@
 //   forward          y = W x        result out x samples, depth in;      both operands run along the depth
 //   backward data    dx = W^T dy    result in x samples, depth out;      dy does
 //   backward filter  dW = dy x^T    result in x out, depth samples;      none does
-// Tested by tests/kernel_forms_gemm_test.cc.
+// Tested by tests/model/kernel_forms_gemm_test.cc.
 #include "model/kernels/forms.h"
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/streaming.h"

@@ -1,4 +1,4 @@
-// Tested by tests/kernel_forms_gemm_test.cc.
+// Tested by tests/model/kernel_forms_gemm_test.cc.
 #include "model/kernels/matrix_product.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@
 
 #include <span>
 
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 

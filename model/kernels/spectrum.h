@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "model/kernel_form.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
 

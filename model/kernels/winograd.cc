@@ -6,7 +6,7 @@
 // one image, so output sizes that 8 x 16 positions do not divide waste work: a 7x7 output uses 49 of 128. (On Pascal,
 // cuDNN 8 packs 2 or 4 small images into a block; times of cuDNN 5 to 7, and on Volta, show none of that, and it is
 // left out.)
-// Tested by tests/kernel_forms_conv_test.cc.
+// Tested by tests/model/kernel_forms_conv_test.cc.
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"

@@ -1,6 +1,6 @@
 // Sum of equally shaped inputs: the join of a residual block. Its backward is no op: the gradient is shared.
 #include "model/layers/kinds.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

@@ -1,6 +1,6 @@
 // Concatenation along channels, by copying.
 #include "model/layers/kinds.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

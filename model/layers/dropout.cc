@@ -1,6 +1,6 @@
 // Dropout. Keeps a mask of one byte per element; in inference it is the identity and no op at all.
 #include "model/layers/kinds.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_MODEL_LAYERS_KINDS_H_
 #define SPILLWAY_MODEL_LAYERS_KINDS_H_
 
-#include "model/layer_kind.h"
+#include "model/network/layer_kind.h"
 
 namespace spillway {
 

@@ -1,6 +1,6 @@
 // Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3).
 #include "model/layers/kinds.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

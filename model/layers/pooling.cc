@@ -1,7 +1,7 @@
 // Max and average pooling, 2-D and 3-D.
 #include "model/layers/kinds.h"
 #include "model/layers/window.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

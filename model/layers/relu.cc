@@ -1,6 +1,6 @@
 // Rectifier. Backward needs the sign of the result only, so that it may stand in its input's place.
 #include "model/layers/kinds.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

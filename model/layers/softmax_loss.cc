@@ -1,6 +1,6 @@
 // Softmax and cross-entropy in one. The labels (4 bytes a sample) are left out of the step.
 #include "model/layers/kinds.h"
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {

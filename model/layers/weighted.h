@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_MODEL_LAYERS_WEIGHTED_H_
 #define SPILLWAY_MODEL_LAYERS_WEIGHTED_H_
 
-#include "model/step_writer.h"
+#include "model/step/step_writer.h"
 
 namespace spillway {
 

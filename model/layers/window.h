@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/network.h"
+#include "model/network/network.h"
 
 namespace spillway {
 

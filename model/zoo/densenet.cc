@@ -2,7 +2,7 @@
 // Every dense layer appends its 32 channels to all that came before, by one concat of two inputs.
 #include <array>
 
-#include "model/network_builder.h"
+#include "model/network/network_builder.h"
 #include "model/zoo/zoo_entries.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 // convolution of its first block, as in the paper and in its Caffe definition, whose names are used.
 #include <array>
 
-#include "model/network_builder.h"
+#include "model/network/network_builder.h"
 #include "model/zoo/zoo_entries.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 // in the 3x3x3 convolution.
 #include <array>
 
-#include "model/network_builder.h"
+#include "model/network/network_builder.h"
 #include "model/zoo/zoo_entries.h"
 
 namespace spillway {

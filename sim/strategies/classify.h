@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/strategies/search.h"
+#include "sim/strategies/pooch/search.h"
 #include "sim/strategy.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_SIM_STRATEGIES_SWAP_IN_RULES_H_
 #define SPILLWAY_SIM_STRATEGIES_SWAP_IN_RULES_H_
 
-#include "sim/strategies/pooch_model.h"
+#include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
 

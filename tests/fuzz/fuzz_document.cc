@@ -1,7 +1,7 @@
 // Any text is either refused with UserError or becomes a tree whose marks lie in the text.
 #include <cstdlib>
 
-#include "hw/document.h"
+#include "hw/text/document.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -1,9 +1,9 @@
 // Any text is either refused with UserError or becomes a network with shapes and a training step.
 #include <cstdlib>
 
-#include "hw/document.h"
-#include "model/network.h"
-#include "model/training_step.h"
+#include "hw/text/document.h"
+#include "model/network/network.h"
+#include "model/step/training_step.h"
 #include "tests/fuzz/fuzz.h"
 
 std::vector<std::string> spillway::fuzz::Seeds() { return YamlFiles("model/networks"); }

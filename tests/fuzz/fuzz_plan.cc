@@ -5,9 +5,9 @@
 #include <random>
 #include <utility>
 
-#include "hw/machine.h"
-#include "model/cost_model.h"
-#include "model/network.h"
+#include "hw/machine/machine.h"
+#include "model/cost/cost_model.h"
+#include "model/network/network.h"
 #include "sim/evaluate.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "calibrate/sample/file.h"
-#include "hw/document.h"
+#include "hw/text/document.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Any text is either refused with UserError or becomes a scenario with something to run.
 #include <cstdlib>
 
-#include "scenarios/scenario.h"
+#include "scenarios/file/scenario.h"
 #include "tests/fuzz/fuzz.h"
 
 std::vector<std::string> spillway::fuzz::Seeds() { return YamlFiles("scenarios"); }

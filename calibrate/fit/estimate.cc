@@ -1,0 +1,168 @@
+#include "calibrate/fit/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "calibrate/fit/estimate_doubts.h"
+#include "calibrate/fit/layout.h"
+#include "calibrate/fit/stacks.h"
+#include "calibrate/sample/csv.h"
+#include "calibrate/sample/file.h"
+
+namespace spillway {
+namespace {
+
+constexpr const char* kAdded = "predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error";
+
+struct Answer {
+  std::optional<Cost> cost;  // without one, `why` says why not
+  double nanoseconds = 0;
+  std::string algorithm, why;
+};
+
+// Answers of the software stacks that the profile knows beside its reference: its models at their rates.
+class StackCosts {
+ public:
+  explicit StackCosts(const CostModel& reference) : reference_(reference) {}
+
+  // Of the stack that the sample names; of the reference where the profile does not know it.
+  Cost Kernel(const Sample& sample, const Launch& launch) {
+    const SoftwareStack* stack = Find(sample);
+    if (stack == nullptr) return reference_.Kernel(launch);
+    Cost cost = CostsOf(*stack).Kernel(launch);
+    const StackRate rate{0, 0, std::log(stack->special)};
+    cost.time = std::llround(static_cast<double>(cost.time) * SpecialFactor(launch, rate));
+    return cost;
+  }
+
+ private:
+  struct Entry {
+    Machine machine;
+    std::unique_ptr<CostModel> costs;
+  };
+
+  const SoftwareStack* Find(const Sample& sample) const {
+    const std::vector<SoftwareStack>& stacks = reference_.machine().devices[0].stacks;
+    const Launch& launch = sample.launch;
+    const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const SoftwareStack& s) {
+      return s.op == OpKindName(launch.kind) && s.pass == PassName(launch.pass) &&
+             s.math == MathModeName(launch.math) && s.name == StackName(sample);
+    });
+    return found == stacks.end() ? nullptr : &*found;
+  }
+
+  const CostModel& CostsOf(const SoftwareStack& stack) {
+    Entry& entry = entries_[&stack];
+    if (entry.costs == nullptr) {
+      entry.machine = reference_.machine();
+      Device& device = entry.machine.devices[0];
+      device.peak_flops *= stack.arithmetic;
+      device.memory_bandwidth *= stack.memory;
+      device.measured.clear();  // on the machine's own stack
+      entry.costs = std::make_unique<CostModel>(entry.machine, reference_.options());
+    }
+    return *entry.costs;
+  }
+
+  const CostModel& reference_;
+  std::map<const SoftwareStack*, Entry> entries_;
+};
+
+// What the harness shows of a kernel; the kernel's own time where the profile does not know the harness.
+double AsObserved(double nanoseconds, const Sample& sample, const Device& device) {
+  const std::string op = OpKindName(sample.launch.kind), pass = PassName(sample.launch.pass);
+  const std::string math = MathModeName(sample.launch.math);
+  for (const CallFloor& floor : device.call_floors) {
+    if (floor.harness != sample.harness || floor.op != op) continue;
+    if ((!floor.pass.empty() && floor.pass != pass) || (!floor.math.empty() && floor.math != math)) continue;
+    const HarnessTime harness{static_cast<double>(floor.added), static_cast<double>(floor.floor)};
+    return std::exp(Observe(std::log(std::max(1.0, nanoseconds)), harness).log_time);
+  }
+  return nanoseconds;
+}
+
+Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
+  Launch launch = sample.launch;
+  if (sample.workspace >= 0) launch.workspace = sample.workspace;
+  const Cost cost = stacks.Kernel(sample, launch);
+  const auto names = AlgorithmNames(launch.kind, launch.pass);
+  const auto chosen = static_cast<std::size_t>(cost.algorithm);
+  Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, costs.machine().devices[0]), "", ""};
+  if (chosen > 0 && chosen <= names.size()) answer.algorithm = names[chosen - 1];
+  if (launch.algorithm != 0 && cost.algorithm != launch.algorithm) {
+    answer.why = "the profile has no model of this algorithm that can run the operation";
+    answer.cost.reset();
+  } else if (sample.workspace >= 0 && cost.workspace > sample.workspace) {
+    answer.why = fmt::format("workspace: {} B wanted, {} B granted", cost.workspace, sample.workspace);
+    answer.cost.reset();
+  }
+  return answer;
+}
+
+Answer CopyAnswer(const Sample& sample, const CostModel& costs) {
+  const bool pinned = sample.kind.empty() || sample.kind == "pinned" || sample.kind == "pitched";
+  const bool near = sample.link.empty() || sample.link == "local" || sample.link == costs.machine().LinkOf(0).name;
+  if (!pinned || !near || (sample.direction != "h2d" && sample.direction != "d2h")) {
+    return {std::nullopt, 0, "", "the cost model knows copies between pinned memory and the device on its first link"};
+  }
+  const Direction direction = sample.direction == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
+  const std::int64_t rows = sample.row_bytes > 0 ? sample.bytes / sample.row_bytes : 1;
+  const Cost cost = costs.Copy(sample.bytes, direction, 0, std::max<std::int64_t>(1, rows));
+  return {cost, static_cast<double>(cost.time), "", ""};
+}
+
+Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
+  if (sample.what == SampleKind::kKernel) return KernelAnswer(sample, costs, stacks);
+  if (sample.what == SampleKind::kCopy) return CopyAnswer(sample, costs);
+  return {std::nullopt, 0, "", fmt::format("no cost model for '{}'", sample.op)};
+}
+
+std::string AnswerText(const Answer& answer) {
+  if (!answer.cost) return fmt::format(",,,{},,", CsvText(answer.why));
+  const Cost& cost = *answer.cost;
+  return fmt::format("{:.3f},{},{},{},{},{:.3f}", answer.nanoseconds * 1e-3, answer.algorithm, cost.workspace, cost.how,
+                     SourceKindName(cost.source), cost.error);
+}
+
+void AppendCells(const CsvRow& row, std::string& out) {
+  for (const CsvCell& cell : row) out += CsvText(cell.text) + ",";
+}
+
+}  // namespace
+
+std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
+                        std::vector<std::string>* warnings) {
+  const SampleSet operations = ParseOperations(text, file);
+  if (warnings != nullptr) {
+    warnings->insert(warnings->end(), operations.warnings.begin(), operations.warnings.end());
+    const std::vector<std::string> doubts = DoubtsAbout(operations.samples, file, costs.machine(), LoadChips());
+    warnings->insert(warnings->end(), doubts.begin(), doubts.end());
+  }
+  Document document;
+  document.file = file;
+  document.text = text;
+  Diagnostics diagnostics(document);
+  const std::vector<CsvRow> rows = ParseCsv(document, diagnostics);
+  diagnostics.ThrowIfAny();
+  StackCosts stacks(costs);
+  std::string out;
+  auto next = operations.samples.begin();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    AppendCells(rows[i], out);
+    const bool known = next != operations.samples.end() && next->line == rows[i][0].mark.line;
+    const std::string added = i == 0  ? kAdded
+                              : known ? AnswerText(AnswerTo(*next, costs, stacks))
+                                      : AnswerText({std::nullopt, 0, "", "refused by its status"});
+    out += added + "\n";
+    if (known) ++next;
+  }
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,38 @@
+// What this machine says of itself: names and sizes for a profile, and how busy it is.
+#ifndef SPILLWAY_CALIBRATE_MEASURE_CPU_MACHINE_H_
+#define SPILLWAY_CALIBRATE_MEASURE_CPU_MACHINE_H_
+
+#include <string>
+
+#include "calibrate/run/clock.h"
+
+namespace spillway {
+
+struct HostFacts {
+  std::string processor;  // "AMD EPYC"; "processor" where the system does not say
+  int cores = 1;          // that this process may use
+  Bytes memory = 0;       // ReadHostMemory(), then
+  Bytes l2_cache = 0;     // of one core; 0 = not known
+  Bytes l3_cache = 0;     // that one core can use; 0 = not known
+};
+HostFacts ReadHostFacts();
+
+// Of the machine, as the system has it at this moment: some virtual machines are given more after they have started. 0: it
+// does not say.
+Bytes ReadHostMemory();
+
+// Of the machine, whether or not this process may use them; at least 1.
+int OnlineCores();
+
+// Runnable processes, as the one-minute average; 0 where the system does not say.
+double ReadLoad();
+
+// Counts while the calling thread runs.
+class ThreadClock : public Clock {
+ public:
+  Nanos Now() const override;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_MEASURE_CPU_MACHINE_H_

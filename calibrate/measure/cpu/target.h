@@ -1,0 +1,62 @@
+// The CPU device as something to measure: kernels on the core that the device computes on, copies on the core that it
+// copies on, at the link rate that is stated.
+#ifndef SPILLWAY_CALIBRATE_MEASURE_CPU_TARGET_H_
+#define SPILLWAY_CALIBRATE_MEASURE_CPU_TARGET_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/measure/cpu/copy.h"
+#include "calibrate/measure/cpu/kernel.h"
+#include "calibrate/measure/cpu/machine.h"
+#include "calibrate/measure/run.h"
+#include "calibrate/run/cpu/link.h"
+#include "calibrate/run/cpu/pin.h"
+
+namespace spillway {
+
+struct CpuBenchOptions {
+  double link_rate = 0;  // bytes per nanosecond in each direction; 0 = as fast as memcpy goes
+  int threads = 1;       // of the compute library
+  BenchProtocol protocol = BenchProtocol::kStep;
+  std::string version;  // of this program
+};
+
+class CpuBenchTarget : public BenchTarget {
+ public:
+  // Pins the calling thread, which measures. UserError without oneDNN. `clock` must outlive it.
+  CpuBenchTarget(const CpuBenchOptions& options, const Clock& clock);
+  ~CpuBenchTarget() override;
+
+  Sample Identity() const override;
+  std::vector<BenchVariant> Variants(const BenchItem& item) override;
+  LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
+  double Load() const override { return ReadLoad(); }
+
+  const HostFacts& facts() const { return facts_; }
+
+ private:
+  LoopResult MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options);
+  LoopResult MeasureCopy(const BenchItem& item, LoopOptions options);
+  LoopResult MeasureHost(const BenchItem& item);
+  CopyMemory& MemoryOf(const std::string& direction);
+
+  CpuBenchOptions options_;
+  const Clock& clock_;
+  ThreadClock own_;
+  HostFacts facts_;
+  CoreChoice cores_;
+  PinnedHere pinned_;
+  CpuLink link_;
+  CpuKernels kernels_;
+  BenchMemory memory_;
+  std::map<std::string, CopyMemory> copy_memory_;  // by direction; made when first needed
+  std::map<std::pair<const BenchNetwork*, OpId>, std::vector<BenchVariant>> variants_;
+  std::map<std::string, LoopResult> host_calls_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_MEASURE_CPU_TARGET_H_

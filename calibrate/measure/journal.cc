@@ -1,0 +1,177 @@
+#include "calibrate/measure/journal.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "calibrate/measure/inflight.h"
+#include "calibrate/measure/refused.h"
+#include "calibrate/measure/setup.h"
+#include "calibrate/sample/csv.h"
+#include "calibrate/sample/file.h"
+#include "hw/text/document.h"
+
+namespace spillway {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRound = "round ";
+constexpr const char* kLoad = "; load ";
+
+// Everything up to the last line feed.
+std::string WholeLines(const std::string& text) {
+  const std::size_t end = text.rfind('\n');
+  return end == std::string::npos ? "" : text.substr(0, end + 1);
+}
+
+// With the reason that the system gave, where it gave one.
+[[noreturn]] void CannotWrite(const std::string& path) {
+  const std::string why = errno == 0 ? "" : ": " + std::system_category().message(errno);
+  throw UserError(fmt::format("{}: error: the journal cannot be written{}", path, why));
+}
+
+void CutTo(const std::string& path, std::uintmax_t bytes) {
+  std::error_code error;
+  fs::resize_file(path, bytes, error);
+  if (!error) return;
+  throw UserError(fmt::format("{}: error: the journal's torn last line cannot be cut off: {}", path, error.message()));
+}
+
+void CheckIdentity(const std::string& file, const Sample& there, const Sample& here) {
+  std::vector<std::string> messages = SetupRefusals(there, here);
+  for (std::string& message : messages) message = fmt::format("{}: error: {}", file, message);
+  if (!messages.empty()) throw UserError(std::move(messages));
+}
+
+}  // namespace
+
+std::string BenchNote(int round, const std::vector<std::string>& flags, double load) {
+  std::string note = kRound + std::to_string(round);
+  for (const std::string& flag : flags) note += "; " + flag;
+  return note + fmt::format("{}{:.2f}", kLoad, load);
+}
+
+double LoadOf(const Sample& sample) {
+  const std::size_t at = sample.note.find(kLoad);
+  if (at == std::string::npos) return 0;
+  return ParseNumber(sample.note.substr(at + std::string_view(kLoad).size())).value_or(0);
+}
+
+int RoundOf(const Sample& sample) {
+  if (!sample.note.starts_with(kRound)) return 1;
+  int round = 0;
+  for (std::size_t i = std::string_view(kRound).size(); i < sample.note.size(); ++i) {
+    const char digit = sample.note[i];
+    if (digit < '0' || digit > '9' || round > 1'000'000) break;
+    round = 10 * round + (digit - '0');
+  }
+  return std::max(round, 1);
+}
+
+bool HasFlag(const Sample& sample, const std::string& flag) {
+  return (sample.note + ";").find("; " + flag + ";") != std::string::npos;
+}
+
+std::string BenchKey(const Sample& sample) {
+  Sample bare = sample;
+  bare.microseconds = bare.p10 = bare.p90 = bare.spread = bare.host_microseconds = 0;
+  bare.repetitions = 0;
+  bare.workspace = kUsualWorkspace;
+  bare.deterministic = bare.heuristic_rank = bare.sm_clock_mhz = -1;
+  bare.host = bare.network = bare.source = bare.note = bare.date = "";
+  bare.driver = DriverBranch(bare.driver);
+  return SampleLine(bare);
+}
+
+std::string BenchKeyLine(const Sample& sample) {
+  std::string line = BenchKey(sample);
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  return line;
+}
+
+void BenchJournal::Open(bool with_header) {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  fs::create_directories(fs::path(path_).parent_path(), ignored);
+  errno = 0;
+  file_.open(path_, std::ios::binary | std::ios::app);
+  if (with_header) file_ << SampleHeader() << std::flush;
+  if (!file_) CannotWrite(path_);
+}
+
+void BenchJournal::Begin() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove(RefusedPath(path_), ignored);  // of a journal that was removed
+  Open(true);
+}
+
+// What a path leads nowhere for, its length among it, the attempt to open it tells.
+void BenchJournal::Create() {
+  std::error_code ignored;
+  if (!path_.empty() && fs::exists(path_, ignored)) {
+    throw UserError(fmt::format(
+        "{}: error: there is a journal of an earlier calibration; --resume continues it, or remove the file "
+        "to measure anew",
+        path_));
+  }
+  if (!path_.empty()) fs::remove(InflightPath(path_), ignored);  // of a journal that was removed
+  Begin();
+}
+
+std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
+  std::error_code ignored;
+  if (path_.empty() || !fs::exists(path_, ignored)) {
+    Begin();
+    return {};
+  }
+  const std::string text = LoadCsvText(path_).text;
+  const std::string whole = WholeLines(text);
+  if (whole.empty()) {  // killed before the first line was complete
+    CutTo(path_, 0);
+    Open(true);
+    return {};
+  }
+  const std::string header = SampleHeader();
+  if (!whole.starts_with(header)) {
+    throw UserError(
+        fmt::format("{}:1: error: no journal that this version of spillway writes; remove the file to "
+                    "measure anew",
+                    path_));
+  }
+  if (whole.size() > header.size()) {
+    for (Sample& sample : ParseRows(whole, path_).samples) {
+      CheckIdentity(path_, sample, identity);
+      Take(std::move(sample));
+    }
+  }
+  resumed_ = static_cast<int>(samples_.size());
+  if (whole.size() < text.size()) CutTo(path_, whole.size());
+  Open(false);
+  std::vector<std::string> warnings = SetupWarnings(samples_, identity);
+  for (std::string& warning : warnings) warning = fmt::format("{}: {}", path_, warning);
+  return warnings;
+}
+
+const Sample* BenchJournal::Find(const Sample& sample, int round) const {
+  const auto found = places_.find({BenchKey(sample), round});
+  return found == places_.end() ? nullptr : &samples_[found->second];
+}
+
+void BenchJournal::Take(Sample sample) {
+  places_.emplace(std::make_pair(BenchKey(sample), RoundOf(sample)), samples_.size());
+  samples_.push_back(std::move(sample));
+}
+
+void BenchJournal::Append(const Sample& sample) {
+  if (!path_.empty()) {
+    errno = 0;
+    file_ << SampleLine(sample) << std::flush;
+    if (!file_) CannotWrite(path_);
+  }
+  Take(sample);
+}
+
+}  // namespace spillway

@@ -1,0 +1,70 @@
+// The journal of a calibration: one row of a samples file for each thing measured, written as soon as it is known.
+//
+// Whatever kills the process, all rows but perhaps the last one are whole; a torn last line is dropped when the journal
+// is read again. What is measured is told apart by everything in a row but its results, its network and the machine around
+// the device (setup.h), and by its round: the n-th time that the same thing was measured, at the beginning of `note`.
+// Behind it stand flags and the load of the host, runnable processes as its one-minute average: "round 2; noisy; load
+// 1.25".
+#ifndef SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
+#define SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/sample/sample.h"
+
+namespace spillway {
+
+constexpr const char* kNoisyNote = "noisy";
+constexpr const char* kCutShortNote = "cut short";
+constexpr const char* kThrottledNote = "throttled";  // the device held its clocks back meanwhile
+
+constexpr const char* kUnheldNote = "not held";  // the host's part may be in its time
+
+std::string BenchNote(int round, const std::vector<std::string>& flags, double load);
+int RoundOf(const Sample& sample);    // 1 where the note does not say
+double LoadOf(const Sample& sample);  // 0 where the note does not say
+bool HasFlag(const Sample& sample, const std::string& flag);
+
+// What tells two measurements apart: neither results nor what may change from one machine to the next (setup.h).
+std::string BenchKey(const Sample& sample);
+std::string BenchKeyLine(const Sample& sample);  // without its line feed
+
+class BenchJournal {
+ public:
+  // `path`: "" keeps the rows in memory only.
+  explicit BenchJournal(std::string path) : path_(std::move(path)) {}
+
+  // Reads what an earlier run left and cuts a torn last line off; without a file it begins one. `identity`: device,
+  // host, driver, CUDA and cuDNN of the rows that this run would write. Rows of another host or patch of the driver are
+  // taken as they are, and a sentence about each such machine is returned; anything else that differs (setup.h) is a
+  // UserError that says what, as is a file with other columns, or one that cannot be read, cut or written.
+  std::vector<std::string> Resume(const Sample& identity);
+  // UserError if the file exists, or cannot be written.
+  void Create();
+
+  bool Has(const Sample& sample, int round) const { return Find(sample, round) != nullptr; }
+  const Sample* Find(const Sample& sample, int round) const;  // nullptr: not measured yet
+  // Adds a row and writes it at once. UserError when that fails.
+  void Append(const Sample& sample);
+
+  const std::vector<Sample>& samples() const { return samples_; }
+  int resumed() const { return resumed_; }  // rows that were there already
+  const std::string& path() const { return path_; }
+
+ private:
+  void Begin();
+  void Open(bool with_header);
+  void Take(Sample sample);
+  std::string path_;
+  std::ofstream file_;
+  std::vector<Sample> samples_;
+  std::map<std::pair<std::string, int>, std::size_t> places_;
+  int resumed_ = 0;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_

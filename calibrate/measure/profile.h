@@ -1,0 +1,79 @@
+// From the rows of a calibration to the profile of the machine that was measured.
+//
+// Everything says where it comes from; what has not been measured yet is `assumed` and says so, so that the profile of a
+// calibration that was cut off at any moment is a valid one.
+#ifndef SPILLWAY_CALIBRATE_MEASURE_PROFILE_H_
+#define SPILLWAY_CALIBRATE_MEASURE_PROFILE_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit.h"
+#include "calibrate/run/operands.h"
+#include "calibrate/sample/sample.h"
+#include "hw/machine/machine.h"
+#include "model/cost/kernel_form.h"
+
+namespace spillway {
+
+// What no sample tells.
+struct BenchFacts {
+  std::string name;                    // of the profile
+  std::string device;                  // as it will be called: "cpu0"
+  std::string description;             // of machine, link rate and threads
+  std::string software;                // library and version, of this program too
+  std::string measured;                // origin of every measured number: device, library, date
+  Platform platform = Platform::kCpu;  // whose forms the models have
+  int cores = 0;                       // 0 = not known, or it does not matter how busy they are
+  Bytes memory = 0;                    // of the host
+  Bytes pinned_limit = 0;              // of it, as the user states; 0 = all of it
+  // Of a device with memory of its own, and what context and libraries take of it; 0 = device and host share theirs.
+  Bytes device_memory = 0, reserve = 0;
+  Bytes cache = 0;          // the last one before memory
+  int multiprocessors = 1;  // compute threads
+  // Assumed until they are measured, in operations and bytes per nanosecond; 0 = those of a processor of today.
+  double peak_flops = 0, memory_bandwidth = 0;
+  double link_rate = 0;  // bytes per nanosecond that was asked for; 0 = unlimited
+  std::vector<std::string> notes;
+};
+
+// One operation after all its rounds.
+struct BenchTime {
+  Sample sample;     // the median of the rounds, those that are noisy or cut short only where there is no other
+  int rounds = 0;    // that the median is of
+  double error = 0;  // relative, one standard deviation: how far rounds differ, beyond what they all share
+  bool noisy = false;
+  bool cut_short = false;
+};
+std::vector<BenchTime> MergeRounds(std::span<const Sample> rows);
+
+// By how much the machine itself was faster or slower in other rounds: standard deviation of the logarithm that all
+// operations of a round share; 0 where there is one round only.
+double SharedDrift(std::span<const Sample> rows);
+
+// Median over the rows; 0 where none says it.
+double MedianLoad(std::span<const Sample> rows);
+
+// Whether others wanted a good part of the machine while it was measured: what they leave of caches, memory bandwidth and
+// shared cores changes by tens of percent from one moment to the next, which no repetition tells.
+bool WasBusy(std::span<const Sample> rows, const BenchFacts& facts);
+
+// Peak: the best rate of a convolution or product without a fast algorithm. Memory bandwidth: the best rate of an
+// operation that memory bounds and the cache cannot hold. 0 where no row tells.
+struct MeasuredChip {
+  double peak_flops = 0, memory_bandwidth = 0;
+};
+MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
+
+// In which state the profile's measured launches found their operands.
+BenchProtocol ProtocolOf(const Machine& profile);
+
+// Where `rows` come from several machines (calibrate/measure/setup.h) a note tells for each how many. A `pinned_limit` beyond
+// `memory` is believed, for machines that get more memory when they need it: the host has as much, which is assumed.
+// `folds`: of the cross-validation of the kernel models (FitOptions); 0 is faster, for profiles on the way.
+Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_MEASURE_PROFILE_H_

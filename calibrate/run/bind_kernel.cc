@@ -1,0 +1,138 @@
+#include "calibrate/run/bind_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+
+Bytes Aligned(Bytes bytes, Bytes alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+
+[[noreturn]] void Broken(const KernelCall& call, const std::string& what) {
+  const std::string name = call.op == nullptr ? "" : call.op->name + ": ";
+  throw DeviceError(Fault::kContract, call.issue.instruction, name + what);
+}
+
+bool Allows(Access operand, Access wanted) { return operand == wanted || operand == Access::kReadWrite; }
+
+const OperandCall* FindWorkspace(const KernelCall& call) {
+  const auto found = std::find_if(call.operands.begin(), call.operands.end(),
+                                  [](const OperandCall& operand) { return operand.at.kind == BufferKind::kWorkspace; });
+  return found == call.operands.end() ? nullptr : &*found;
+}
+
+void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tensor, Access access,
+                      const AddressOf& address) {
+  for (const OperandCall& operand : call.operands) {
+    const bool wanted = operand.at.kind == BufferKind::kTensor && operand.at.tensor == tensor;
+    if (!wanted || !Allows(operand.access, access)) continue;
+    if (operand.at.bytes < known.bytes) {
+      Broken(call, fmt::format("buffer {} has {} bytes, {} needs {}", operand.at.buffer, operand.at.bytes, known.name,
+                               known.bytes));
+    }
+    return address(operand.at, call.issue.instruction);
+  }
+  return nullptr;
+}
+
+// A recomputation may find a result of its op in place, such as a dropout mask, and must not write it again, or may have
+// no buffer for it: such results go to the library's memory.
+void BindOp(const Session& session, const KernelCall& call, const AddressOf& address, KernelBinding& binding) {
+  for (const TensorId t : call.op->reads) {
+    const Tensor& tensor = session.step->tensors[Index(t)];
+    binding.reads.push_back(AddressOfTensor(call, tensor, t, Access::kRead, address));
+    if (binding.reads.back() == nullptr) Broken(call, "it has no operand to read " + tensor.name + " from");
+  }
+  for (const TensorId t : call.op->writes) {
+    const Tensor& tensor = session.step->tensors[Index(t)];
+    void* const there = AddressOfTensor(call, tensor, t, Access::kWrite, address);
+    if (there == nullptr && !call.kernel->recomputation) {
+      Broken(call, "it has no operand to write " + tensor.name + " to");
+    }
+    binding.writes.push_back(there);
+    binding.sinks.push_back(there == nullptr ? tensor.bytes : 0);
+  }
+}
+
+void BindOperands(const KernelCall& call, const AddressOf& address, KernelBinding& binding) {
+  for (const OperandCall& operand : call.operands) {
+    if (operand.at.kind == BufferKind::kWorkspace) continue;
+    void* const there = address(operand.at, call.issue.instruction);
+    if (Allows(operand.access, Access::kRead)) binding.reads.push_back(there);
+    if (Allows(operand.access, Access::kWrite)) binding.writes.push_back(there);
+  }
+}
+
+}  // namespace
+
+KernelBinding BindKernel(const Session& session, const KernelCall& call, const AddressOf& address) {
+  for (const OperandCall& operand : call.operands) address(operand.at, call.issue.instruction);
+  KernelBinding binding;
+  if (call.op != nullptr) {
+    BindOp(session, call, address, binding);
+  } else {
+    BindOperands(call, address, binding);
+  }
+  return binding;
+}
+
+void BindWorkspace(const KernelCall& call, Bytes wanted, Bytes alignment, const AddressOf& address,
+                   KernelBinding& binding) {
+  const OperandCall* const workspace = FindWorkspace(call);
+  if (workspace == nullptr || workspace->at.bytes < wanted) {
+    binding.scratch = wanted;
+    return;
+  }
+  if (workspace->at.offset % alignment != 0) {
+    Broken(call, fmt::format("its workspace, buffer {}, is not at a multiple of {}", workspace->at.buffer, alignment));
+  }
+  binding.workspace = address(workspace->at, call.issue.instruction);
+}
+
+OpCall CallToPrepare(const Network& network, const Session& session, const KernelCall& call) {
+  OpCall wanted = call.op != nullptr ? CallOf(network, *session.step, call.kernel->op) : CallOf(*call.launch);
+  wanted.launch = *call.launch;
+  if (wanted.launch.kind != OpKind::kConvolution) return wanted;
+  const OperandCall* const workspace = FindWorkspace(call);
+  const Bytes there = workspace == nullptr ? 0 : workspace->at.bytes, granted = wanted.launch.workspace;
+  wanted.launch.workspace = granted == kUsualWorkspace ? there : std::min(granted, there);
+  return wanted;
+}
+
+Bytes LibraryBytes(std::span<const KernelBinding> bindings, Bytes alignment) {
+  Bytes most = 0;
+  for (const KernelBinding& binding : bindings) {
+    Bytes sum = Aligned(binding.scratch, alignment);
+    for (const Bytes sink : binding.sinks) sum += Aligned(sink, alignment);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+void PlaceInLibrary(std::byte* base, Bytes alignment, std::span<KernelBinding> bindings) {
+  for (KernelBinding& binding : bindings) {
+    std::byte* next = base;
+    if (binding.scratch > 0) binding.workspace = next;
+    next += Aligned(binding.scratch, alignment);
+    for (std::size_t k = 0; k < binding.sinks.size(); ++k) {
+      if (binding.sinks[k] > 0) binding.writes[k] = next;
+      next += Aligned(binding.sinks[k], alignment);
+    }
+  }
+}
+
+TrainingRole RoleOf(const KernelCall& call) {
+  const Launch& launch = *call.launch;
+  const bool forward = launch.pass == Pass::kForward, again = call.kernel->recomputation;
+  TrainingRole role;
+  role.layer = call.op != nullptr ? call.op->layer : static_cast<LayerId>(call.issue.instruction);
+  role.labels = launch.kind == OpKind::kSoftmaxLoss;
+  role.loss = role.labels && forward && !again;
+  const bool given = launch.shape.operands == 0;  // inference
+  role.statistics = launch.kind == OpKind::kBatchNorm && forward && (given || !again);
+  return role;
+}
+
+}  // namespace spillway

@@ -1,0 +1,52 @@
+// The kinds of kernels by file: one function each, listed by op kind in kernels.cc. Private to calibrate/run/cpu/.
+//
+// Makers throw dnnl::error where oneDNN refuses; CpuKernels turns that into a UserError that names the op.
+#ifndef SPILLWAY_CALIBRATE_RUN_CPU_MAKERS_H_
+#define SPILLWAY_CALIBRATE_RUN_CPU_MAKERS_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "calibrate/run/cpu/kernels.h"
+
+namespace spillway::cpu {
+
+using KernelPtr = std::unique_ptr<CpuKernel>;
+
+// launch.algorithm chooses; null if the library has no such algorithm for the shape.
+KernelPtr MakeConvolution(const OpCall& call);
+std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call);
+
+KernelPtr MakeLinear(const OpCall& call);
+KernelPtr MakeBatchNorm(const OpCall& call);
+KernelPtr MakeMaxPool(const OpCall& call);
+KernelPtr MakeAveragePool(const OpCall& call);
+KernelPtr MakeLrn(const OpCall& call);
+KernelPtr MakeRelu(const OpCall& call);
+KernelPtr MakeAdd(const OpCall& call);
+KernelPtr MakeSoftmaxLoss(const OpCall& call);
+KernelPtr MakeBias(const OpCall& call);
+KernelPtr MakeConcat(const OpCall& call);
+KernelPtr MakeDropout(const OpCall& call);
+KernelPtr MakeCopy(const OpCall& call);
+KernelPtr MakeUpdate(const OpCall& call);
+
+// A kernel that is a loop over its buffers.
+class LoopKernel : public CpuKernel {
+ public:
+  using Body = std::function<void(const CpuArguments&)>;
+  explicit LoopKernel(Body body, Bytes workspace = 0) : body_(std::move(body)) { workspace_ = workspace; }
+  void Run(const CpuArguments& arguments) const override { body_(arguments); }
+
+ private:
+  Body body_;
+};
+
+inline const float* Read(const CpuArguments& a, std::size_t k) { return static_cast<const float*>(a.reads[k]); }
+inline float* Write(const CpuArguments& a, std::size_t k) { return static_cast<float*>(a.writes[k]); }
+
+}  // namespace spillway::cpu
+
+#endif  // SPILLWAY_CALIBRATE_RUN_CPU_MAKERS_H_

@@ -1,0 +1,53 @@
+#include "calibrate/run/cuda/plugin/descriptors.h"
+
+namespace spillway::cuda {
+namespace {
+
+// Axes from the innermost.
+std::vector<std::size_t> AxesOf(std::size_t count, Layout layout) {
+  constexpr std::size_t kChannels = 1;
+  std::vector<std::size_t> axes;
+  if (layout == Layout::kNhwc) axes.push_back(kChannels);
+  for (std::size_t axis = count; axis-- > 0;) {
+    if (axis != kChannels || layout == Layout::kNchw) axes.push_back(axis);
+  }
+  return axes;
+}
+
+}  // namespace
+
+void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes, const TensorFormat& format) {
+  std::vector<int> extents, strides(sizes.size(), 1);
+  for (const std::int64_t size : sizes) extents.push_back(IntOf(size));
+  std::int64_t stride = 1;
+  for (const std::size_t axis : AxesOf(sizes.size(), format.layout)) {
+    strides[axis] = IntOf(stride);
+    stride *= sizes[axis];
+  }
+  static_cast<void>(IntOf(stride));  // all elements
+  SPILLWAY_CHECK(cudnnSetTensorNdDescriptor(descriptor.get(), format.type, static_cast<int>(extents.size()),
+                                            extents.data(), strides.data()));
+}
+
+std::vector<std::int64_t> SizesOf(const Shape& shape, bool with_depth) {
+  if (with_depth) return {shape.n, shape.c, shape.d, shape.h, shape.w};
+  return {shape.n, shape.c, shape.d * shape.h, shape.w};
+}
+
+std::vector<int> Spatial(const std::array<std::int64_t, 3>& triple, bool with_depth) {
+  if (with_depth) return {IntOf(triple[0]), IntOf(triple[1]), IntOf(triple[2])};
+  return {IntOf(triple[1]), IntOf(triple[2])};
+}
+
+void SetPlanes(const TensorDescriptor& descriptor, const Shape& shape) { SetDense(descriptor, SizesOf(shape, false)); }
+
+void SetChannels(const TensorDescriptor& descriptor, std::int64_t channels) {
+  SetDense(descriptor, {1, channels, 1, 1});
+}
+
+void SetAddition(const OpTensorDescriptor& descriptor) {
+  SPILLWAY_CHECK(
+      cudnnSetOpTensorDescriptor(descriptor.get(), CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT, CUDNN_PROPAGATE_NAN));
+}
+
+}  // namespace spillway::cuda

@@ -1,0 +1,221 @@
+#include "calibrate/run/fake/values.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "model/hash.h"
+
+namespace spillway {
+
+namespace {
+
+// Different letters for what comes from different places, so that no two fingerprints agree by accident.
+Fingerprint Fresh(char what, std::uint64_t a, std::uint64_t b = 0) {
+  const Fingerprint value = Hasher().Add(static_cast<std::uint64_t>(what)).Add(a).Add(b).Value();
+  return value == kNothing ? 1 : value;
+}
+
+bool Listed(const std::vector<TensorId>& list, TensorId t) {
+  return std::find(list.begin(), list.end(), t) != list.end();
+}
+bool IsWritten(Access access) { return access != Access::kRead; }
+
+std::span<const Operand> OperandsOf(const Program& program, const Kernel& kernel) {
+  return {program.operands.data() + kernel.operands, kernel.operand_count};
+}
+
+}  // namespace
+
+void Contents::Set(Bytes begin, Bytes end, Fingerprint value) {
+  if (begin >= end) return;
+  auto it = runs_.lower_bound(begin);
+  if (it != runs_.begin() && std::prev(it)->second.end > begin) --it;
+  while (it != runs_.end() && it->first < end) {
+    const auto [start, run] = *it;
+    it = runs_.erase(it);
+    if (start < begin) runs_[start] = {begin, run.value};
+    if (run.end > end) runs_[end] = run;
+  }
+  if (value != kNothing) runs_[begin] = {end, value};
+}
+
+// Calls f(first byte, end, value) for all that is held in [begin, end), clipped to it.
+template <typename F>
+void Contents::ForEach(Bytes begin, Bytes end, F f) const {
+  auto it = runs_.lower_bound(begin);
+  if (it != runs_.begin() && std::prev(it)->second.end > begin) --it;
+  for (; it != runs_.end() && it->first < end; ++it) {
+    f(std::max(it->first, begin), std::min(it->second.end, end), it->second.value);
+  }
+}
+
+void Contents::CopyFrom(const Contents& other, Bytes from, Bytes to, Bytes bytes) {
+  Set(to, to + bytes, kNothing);
+  other.ForEach(from, from + bytes,
+                [&](Bytes b, Bytes e, Fingerprint value) { Set(b - from + to, e - from + to, value); });
+}
+
+Fingerprint Contents::Digest(Bytes begin, Bytes end) const {
+  std::vector<std::pair<Bytes, Run>> merged;
+  ForEach(begin, end, [&](Bytes b, Bytes e, Fingerprint value) {
+    if (!merged.empty() && merged.back().second.end == b && merged.back().second.value == value) {
+      merged.back().second.end = e;
+    } else {
+      merged.push_back({b, {e, value}});
+    }
+  });
+  if (merged.empty()) return kNothing;
+  Hasher hash;
+  for (const auto& [b, run] : merged) {
+    hash.Add(static_cast<std::uint64_t>(b - begin)).Add(static_cast<std::uint64_t>(run.end - begin)).Add(run.value);
+  }
+  return Fresh('d', hash.Value());
+}
+
+bool Contents::Complete(Bytes begin, Bytes end) const {
+  Bytes held = 0;
+  ForEach(begin, end, [&](Bytes b, Bytes e, Fingerprint) { held += e - b; });
+  return held == end - begin;
+}
+
+Fingerprint DigestOf(Bytes bytes, Fingerprint value) {
+  Contents contents;
+  contents.Set(0, bytes, value);
+  return contents.Digest(0, bytes);
+}
+
+namespace {
+
+// The step in core: what each op reads and writes.
+class StepReference {
+ public:
+  StepReference(const TrainingStep& step, const std::vector<Fingerprint>& start) : step_(step), value_(start) {
+    for (std::size_t op = 0; op < step.ops.size(); ++op) {
+      reads_.emplace_back();
+      for (const TensorId t : step.ops[op].reads) reads_.back().push_back(value_[Index(t)]);
+      writes_.emplace_back();
+      for (const TensorId t : step.ops[op].writes) writes_.back().push_back(Result(op, t));
+      for (std::size_t k = 0; k < writes_.back().size(); ++k) value_[Index(step.ops[op].writes[k])] = writes_.back()[k];
+    }
+  }
+  Fingerprint Read(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].reads, reads_[Index(op)], t); }
+  Fingerprint Written(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].writes, writes_[Index(op)], t); }
+  const std::vector<Fingerprint>& after() const { return value_; }
+
+ private:
+  // From the op and all that it reads.
+  Fingerprint Result(std::size_t op, TensorId t) const {
+    Hasher hash;
+    for (const Fingerprint value : reads_[op]) hash.Add(value);
+    return Fresh('r', hash.Value(), op << 32 | Index(t));
+  }
+  static Fingerprint Find(const std::vector<TensorId>& list, const std::vector<Fingerprint>& values, TensorId t) {
+    const auto it = std::find(list.begin(), list.end(), t);
+    return it == list.end() ? kNothing : values[static_cast<std::size_t>(it - list.begin())];
+  }
+
+  const TrainingStep& step_;
+  std::vector<Fingerprint> value_;                        // by tensor
+  std::vector<std::vector<Fingerprint>> reads_, writes_;  // by op, as in the op's lists
+};
+
+// A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
+ExpectedRead ReadOf(const TrainingStep& step, const StepReference& reference, const Kernel& kernel, TensorId t) {
+  if (kernel.op == kNoOp || t == kNoTensor) return {};
+  const Op& op = step.ops[Index(kernel.op)];
+  const bool found = kernel.recomputation && Listed(op.writes, t);
+  if (!Listed(op.reads, t) && !found) return {};
+  const Fingerprint value = Listed(op.reads, t) ? reference.Read(kernel.op, t) : reference.Written(kernel.op, t);
+  const Bytes bytes = step.tensors[Index(t)].bytes;
+  return {ExpectedRead::Kind::kDigest, bytes, DigestOf(bytes, value)};
+}
+
+}  // namespace
+
+ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, const std::vector<Fingerprint>& start) {
+  const StepReference reference(step, start);
+  ExpectedValues expected;
+  for (std::uint32_t i = 0; i < program.code.size(); ++i) {
+    const Instruction& in = program.code[i];
+    expected.first.push_back(static_cast<std::uint32_t>(expected.reads.size()));
+    if (in.opcode == Opcode::kCopy) {
+      const Copy& copy = program.copies[in.arg];
+      const TensorId t = program.buffers[copy.from].tensor;
+      const Bytes end = t == kNoTensor ? copy.offset + copy.bytes : step.tensors[Index(t)].bytes;
+      expected.reads.push_back(
+          {ExpectedRead::Kind::kComplete, std::clamp<Bytes>(end - copy.offset, 0, copy.bytes), kNothing});
+      expected.writes.push_back(kNothing);
+    }
+    if (in.opcode != Opcode::kKernel) continue;
+    const Kernel& kernel = program.kernels[in.arg];
+    for (const Operand& operand : OperandsOf(program, kernel)) {
+      const Buffer& buffer = program.buffers[operand.buffer];
+      const bool tensor = buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor;
+      expected.reads.push_back(tensor ? ReadOf(step, reference, kernel, buffer.tensor) : ExpectedRead{});
+      expected.writes.push_back(tensor && kernel.op != kNoOp ? reference.Written(kernel.op, buffer.tensor)
+                                                             : Fresh('w', i));
+    }
+  }
+  expected.after = reference.after();
+  return expected;
+}
+
+std::vector<Fingerprint> HostAtStart(const Program& program) {
+  std::vector<Fingerprint> start(program.buffers.size(), kNothing);
+  for (BufferId b = 0; b < start.size(); ++b) {
+    if (program.buffers[b].kind == BufferKind::kHost) start[b] = Fresh('h', b);
+  }
+  for (const Copy& copy : program.copies) start[copy.to] = kNothing;
+  return start;
+}
+
+namespace {
+
+// The Program in list order, every buffer in memory of its own.
+class ListReference {
+ public:
+  explicit ListReference(const Program& program) : program_(program), contents_(program.buffers.size()) {
+    const std::vector<Fingerprint> start = HostAtStart(program);
+    for (BufferId b = 0; b < start.size(); ++b) contents_[b].Set(0, program.buffers[b].bytes, start[b]);
+    for (std::uint32_t i = 0; i < program.code.size(); ++i) Run(i, program.code[i]);
+  }
+  ExpectedValues Take() { return std::move(expected_); }
+
+ private:
+  void Run(std::uint32_t i, const Instruction& in) {
+    expected_.first.push_back(static_cast<std::uint32_t>(expected_.reads.size()));
+    if (in.opcode == Opcode::kAlloc || in.opcode == Opcode::kFree) contents_[in.arg] = {};
+    if (in.opcode == Opcode::kCopy) RunCopy(program_.copies[in.arg]);
+    if (in.opcode == Opcode::kKernel) RunKernel(i, OperandsOf(program_, program_.kernels[in.arg]));
+  }
+  void Read(BufferId b, Bytes begin, Bytes bytes) {
+    expected_.reads.push_back({ExpectedRead::Kind::kDigest, bytes, contents_[b].Digest(begin, begin + bytes)});
+  }
+  void RunCopy(const Copy& copy) {
+    Read(copy.from, copy.offset, copy.bytes);
+    expected_.writes.push_back(kNothing);
+    contents_[copy.to].CopyFrom(contents_[copy.from], copy.offset, copy.offset, copy.bytes);
+  }
+  void RunKernel(std::uint32_t i, std::span<const Operand> operands) {
+    for (const Operand& operand : operands) {
+      Read(operand.buffer, 0, program_.buffers[operand.buffer].bytes);
+      expected_.writes.push_back(Fresh('k', i, operand.buffer));
+    }
+    for (const Operand& operand : operands) {
+      if (IsWritten(operand.access)) {
+        contents_[operand.buffer].Set(0, program_.buffers[operand.buffer].bytes, Fresh('k', i, operand.buffer));
+      }
+    }
+  }
+
+  const Program& program_;
+  std::vector<Contents> contents_;  // by buffer
+  ExpectedValues expected_;
+};
+
+}  // namespace
+
+ExpectedValues ValuesOfList(const Program& program) { return ListReference(program).Take(); }
+
+}  // namespace spillway

@@ -1,0 +1,72 @@
+// What memory ought to hold while a Program runs, as fingerprints instead of numbers.
+//
+// A fingerprint stands for what a kernel would compute; Contents says which bytes hold which one. Two ways to know what
+// a kernel must read:
+//
+//   a step    every op in the order of the step, every tensor in memory of its own: what in-core training computes.
+//             A recomputation must read and gives what its op did.
+//   no step   the Program itself in list order, every buffer in memory of its own. Host buffers that nothing writes hold
+//             something from the start.
+//
+// Both are as dull as they can be and share no code with verify, lower and layout.
+#ifndef SPILLWAY_CALIBRATE_RUN_FAKE_VALUES_H_
+#define SPILLWAY_CALIBRATE_RUN_FAKE_VALUES_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/program/program.h"
+
+namespace spillway {
+
+using Fingerprint = std::uint64_t;
+constexpr Fingerprint kNothing = 0;
+
+// Bytes of one address space and what they hold.
+class Contents {
+ public:
+  void Set(Bytes begin, Bytes end, Fingerprint value);  // kNothing: as after being filled with NaN
+  // Bytes [from, from + bytes) of `other` to `to`.
+  void CopyFrom(const Contents& other, Bytes from, Bytes to, Bytes bytes);
+  // What [begin, end) holds, wherever it lies and in however many pieces it came; kNothing if nothing is there.
+  Fingerprint Digest(Bytes begin, Bytes end) const;
+  bool Complete(Bytes begin, Bytes end) const;  // every byte holds something
+
+ private:
+  struct Run {
+    Bytes end;
+    Fingerprint value;
+  };
+  template <typename F>
+  void ForEach(Bytes begin, Bytes end, F f) const;
+  std::map<Bytes, Run> runs_;  // by first byte, disjoint, without kNothing
+};
+// Of `bytes` bytes that hold one value.
+Fingerprint DigestOf(Bytes bytes, Fingerprint value);
+
+struct ExpectedRead {
+  enum class Kind { kDigest, kComplete, kNever };  // kNever: the instruction has no business with this buffer
+  Kind kind = Kind::kNever;
+  Bytes bytes = 0;  // from the beginning of the operand or piece on; what lies behind is rounding
+  Fingerprint digest = kNothing;
+};
+
+// Of each instruction: one entry per operand of a kernel, one for the source of a copy, none for others.
+struct ExpectedValues {
+  std::vector<std::uint32_t> first;  // by instruction
+  std::vector<ExpectedRead> reads;
+  std::vector<Fingerprint> writes;
+  // With a step: what every tensor holds after it.
+  std::vector<Fingerprint> after;
+};
+
+// `start`: by tensor, before the step; kNothing where there is none.
+ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, const std::vector<Fingerprint>& start);
+ExpectedValues ValuesOfList(const Program& program);
+// Without a step: what a host buffer holds from the start, kNothing if the Program writes it.
+std::vector<Fingerprint> HostAtStart(const Program& program);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_RUN_FAKE_VALUES_H_

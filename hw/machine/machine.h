@@ -1,0 +1,262 @@
+// Hardware as data: devices, host memory nodes and the links between them, with the origin of every number.
+//
+// One GPU is a list of length one: every stream, buffer and limit in Spillway names its device by index.
+// Machines are written as YAML (hw/*.yaml); nothing in the code knows a particular one.
+#ifndef SPILLWAY_HW_MACHINE_MACHINE_H_
+#define SPILLWAY_HW_MACHINE_MACHINE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "hw/text/units.h"
+
+namespace spillway {
+
+enum class Direction : std::uint8_t { kHostToDevice = 0, kDeviceToHost = 1 };
+
+// Where a number comes from. `text` names device, driver, library, date and spread for measured numbers, the
+// publication for published ones, the reason for assumed ones.
+struct Source {
+  enum class Kind : std::uint8_t { kMeasured, kPublished, kAssumed };
+  Kind kind = Kind::kAssumed;
+  std::string text;
+  bool operator==(const Source&) const = default;
+};
+const char* SourceKindName(Source::Kind kind);  // "measured", "published", "assumed"
+
+// Time of one contiguous copy against its size: linear between points, beyond the last point at the rate of the
+// last interval, below the first point the time of the first (a copy is never faster than its latency). Rounded to
+// whole nanoseconds; never decreasing with the size.
+struct TransferCurve {
+  struct Point {
+    Bytes bytes = 0;
+    Nanos time = 0;
+    bool operator==(const Point&) const = default;
+  };
+  std::vector<Point> points;  // bytes strictly increasing, times not decreasing; at least two
+  double error = 0.1;         // relative error of an answer (one standard deviation)
+  Source source;
+  Nanos Time(Bytes bytes) const;
+  double Rate() const;  // bytes per nanosecond beyond the last point
+  bool operator==(const TransferCurve&) const = default;
+};
+
+struct HostNode {
+  std::string name;
+  Bytes memory = 0;  // all of it may be pinned unless `pinned_limit` says otherwise
+  Bytes pinned_limit = 0;
+  Source source;
+  bool operator==(const HostNode&) const = default;
+};
+
+// Host memory that is not pinned, and what moving it costs.
+struct OtherMemory {
+  enum class Kind : std::uint8_t {
+    kPageable,         // ordinary memory: the driver stages every copy
+    kManagedPrefetch,  // unified memory, moved by an explicit prefetch
+    kManagedTouch,     // unified memory, moved page by page as a processor on the other side touches it
+  };
+  Kind kind = Kind::kPageable;
+  std::array<TransferCurve, 2> curves;  // by Direction
+  std::string note;                     // what the curves do not hold
+  bool operator==(const OtherMemory&) const = default;
+};
+const std::vector<std::string>& OtherMemoryNames();  // by kind: "pageable", "managed_prefetch", "managed_touch"
+const char* OtherMemoryName(OtherMemory::Kind kind);
+
+struct Link {
+  std::string name;
+  int host = 0;                           // index into Machine::hosts
+  int device = 0;                         // index into Machine::devices
+  std::array<TransferCurve, 2> curves;    // by Direction, pinned memory
+  std::vector<OtherMemory> other_memory;  // what is known of it, each kind at most once
+  // While copies run in both directions, each proceeds at this fraction of its rate alone; 1 = full duplex.
+  double duplex_factor = 1.0;
+  Source duplex_source;
+  // Standard deviation of the logarithm that all copies over it share because the curves are another host's: chip set,
+  // firmware, clocks and place of the memory differ between hosts that have one kind of link. Nothing where the curves
+  // were measured on this host.
+  double host_error = 0;
+
+  // nullptr: nothing is known of this kind on this link.
+  const OtherMemory* FindOtherMemory(OtherMemory::Kind kind) const;
+  bool operator==(const Link&) const = default;
+};
+
+// What host_error is where nobody says: kOtherHostError, 0 where both curves of pinned memory are `measured`. Pinned
+// copies of five other hosts over PCIe 3.0 x16 are 2 % slower to 16 % faster than those of the DGX-1 whose curves the
+// shipped profiles have (bandwidthTest and nvbandwidth: microway.com, an AWS p3.2xlarge, a desktop, a laptop's x8 of PCIe
+// 4.0; a Quadro RTX 6000 node): 8 % of what both directions of a host share, as the root of the mean square, 2 % between
+// its directions.
+constexpr double kOtherHostError = 0.08;
+double UsualHostError(const Link& link);
+
+// What issuing one kind of op costs, by names as the models have them.
+struct LaunchCost {
+  // Where a file says so, as in KernelModel.
+  struct Places {
+    std::string file;
+    Mark op, pass;
+    bool operator==(const Places&) const { return true; }
+  };
+  std::string op, pass;  // "convolution", "forward"
+  Nanos time = 0;
+  Places places = {};
+  bool operator==(const LaunchCost&) const = default;
+};
+
+// What one host call costs the issuing thread.
+struct HostCosts {
+  Nanos kernel_launch = 0, copy_submit = 0, event_record = 0, stream_wait = 0, pool_alloc = 0, pool_free = 0, sync = 0;
+  Source source;
+  // In place of kernel_launch, for the ops and passes that it names, each once. Empty: kernel_launch holds for all.
+  std::vector<LaunchCost> launches = {};
+  Source launches_source = {};
+  bool operator==(const HostCosts&) const = default;
+};
+
+// One row of the first cost model: time = fixed + max(flops / (flop_fraction x peak), bytes / (bandwidth_fraction x
+// memory bandwidth)). A fraction of 0 means that this resource does not bind. Rows are matched by op and pass name
+// ("convolution", "forward"), then by window: "1x1", "3x3", "7x7", "3x3x3", "grouped"; "" matches every window and is
+// used where no closer row exists.
+struct CostLaw {
+  std::string op, pass, window;
+  double flop_fraction = 0;
+  double bandwidth_fraction = 0;
+  Nanos fixed = 0;
+  Bytes workspace = 0;         // what the op wants; granted by the plan
+  double error = 0.3;          // relative error, one standard deviation
+  double copy_slowdown = 1.0;  // factor on the kernel's time while a copy runs in either direction, >= 1
+  Source source;
+  bool operator==(const CostLaw&) const = default;
+};
+
+// One fitted cost law: a form (model/cost/kernel_form.h) with the parameters found for this device. Preferred to `laws`.
+struct KernelModel {
+  struct Parameter {
+    std::string name;
+    double value = 0;
+    Mark mark = {};  // as in Places
+    bool operator==(const Parameter& other) const { return name == other.name && value == other.value; }
+  };
+  // Where a file says so, for complaints of those who know what a profile may name; no part of what it says. An empty
+  // `file`: a program made the model.
+  struct Places {
+    std::string file;
+    Mark form, op, pass, algorithm, math, parameters;
+    bool operator==(const Places&) const { return true; }
+  };
+  std::string form;       // "winograd_nonfused"
+  std::string op, pass;   // "convolution", "forward"
+  std::string algorithm;  // the library's name for it; "" where there is no choice
+  std::string math = "fp32";
+  std::vector<Parameter> parameters;  // exactly those of the form, in its order
+  // Standard deviations of the logarithm of measured / predicted: what all launches of this model share on one device
+  // and software stack, and what each launch has of its own.
+  double shared_error = 0.1;
+  double own_error = 0.2;
+  double copy_slowdown = 1.0;  // as in CostLaw
+  // Range of the samples, in flops of the launch (bytes where it has next to no flops); 0, 0 = not known. An answer
+  // outside says so.
+  double least_work = 0, most_work = 0;
+  Source source;
+  Places places = {};
+  bool operator==(const KernelModel&) const = default;
+};
+
+// What a measuring harness shows of a call beside the kernel ("pytorch-2.1-events"): time that it adds, and a floor
+// below which no call seems to go. No part of a kernel's time; kept to compare predictions with that harness' samples.
+struct CallFloor {
+  std::string harness, op, pass;  // "" for the pass: every one
+  Nanos added = 0, floor = 0;
+  std::string math{};  // "fp32"; "" = every one
+  bool operator==(const CallFloor&) const = default;
+};
+
+// How fast a software stack runs the kernels of one op, where the samples of a fit are of several: factors relative to
+// the reference stack, whose rates `models` have and whose own factors are 1. Kept to compare predictions with samples
+// of that stack. calibrate/fit/stacks.h says what the factors are and how stacks are named.
+struct SoftwareStack {
+  std::string name, op, pass;
+  std::string math = "fp32";
+  double arithmetic = 1, memory = 1, special = 1;
+  bool operator==(const SoftwareStack&) const = default;
+};
+
+// What one launch took on this very machine: the key of a launch as text (model/cost/launch_text.h), and its time. Preferred
+// to `models`, which are for the launches nobody measured.
+struct MeasuredOp {
+  std::string op, pass;   // "convolution", "forward"
+  std::string shape;      // "32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1"
+  std::string algorithm;  // the library's name for it; "" where there is no choice
+  std::string math = "fp32", precision = "fp32", layout = "nchw";
+  bool accumulate = false;
+  Nanos time = 0;
+  double error = 0.02;         // relative, one standard deviation: how far the time strays from run to run
+  Bytes workspace = 0;         // what a plan has to grant for it; 0 for ops that are granted none
+  double copy_slowdown = 1.0;  // as in CostLaw; 1 = not measured, the model's holds
+  bool operator==(const MeasuredOp&) const = default;
+};
+
+struct Device {
+  std::string name;
+  Bytes total_memory = 0;
+  Bytes reserve = 0;            // device context and library; never available
+  double pool_fraction = 1.0;   // share of (total - reserve) that a training run may plan with
+  double peak_flops = 0;        // fp32 operations per nanosecond
+  double memory_bandwidth = 0;  // bytes per nanosecond
+  int multiprocessors = 0;
+  Bytes l2_cache = 0;  // 0 = not known
+  HostCosts host_costs;
+  std::vector<CostLaw> laws;
+  std::string models_from;  // the profile whose first device taught the three below; "" = this one's own
+  std::vector<KernelModel> models;
+  std::vector<CallFloor> call_floors;
+  std::vector<SoftwareStack> stacks;
+  std::vector<MeasuredOp> measured;  // no launch twice with one algorithm
+  Source measured_source{Source::Kind::kMeasured, "on this machine"};
+  // Standard deviation of the logarithm that all kernel times share: what another driver, library version, clock or
+  // cooling does to one kernel it does to all. Measured profiles of the very machine have less.
+  double stack_error = 0.15;
+  Source source;  // of the figures above
+  Source memory_source;
+
+  // pool_fraction x (total_memory - reserve), rounded down to 512 bytes.
+  Bytes UsableMemory() const;
+  bool operator==(const Device&) const = default;
+};
+
+struct Machine {
+  std::string name;
+  std::string description;
+  std::string software;            // the stack that the numbers belong to
+  std::vector<std::string> notes;  // what is missing, what was chosen and why
+  std::vector<Device> devices;
+  std::vector<HostNode> hosts;
+  std::vector<Link> links;
+
+  // The link between a device and the host node nearest to it (the first listed). REQUIRES: a valid machine.
+  const Link& LinkOf(int device) const;
+  bool operator==(const Machine&) const = default;
+};
+
+// Loads a profile. `name_or_path` is the name of a shipped profile ("v100-x86-pcie3") or a path ending in .yaml.
+// A profile may name another one (`same_as: other`) and then is that one under a second name, notes added.
+// The keys of a profile are listed in machine_keys.cc.
+// Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once.
+Machine LoadMachine(const std::string& name_or_path);
+// The same from text; `file` is for messages, and a profile named by `same_as` is looked for beside it.
+Machine ParseMachine(const std::string& text, const std::string& file);
+// The profile as YAML; loading it again gives an equal machine.
+std::string MachineToYaml(const Machine& machine);
+// Names of the shipped profiles, sorted.
+std::vector<std::string> ListMachines();
+// Folder with the shipped profiles: $SPILLWAY_HOME/hw, else the source tree the program was built from.
+std::string MachineFolder();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_HW_MACHINE_MACHINE_H_

@@ -1,0 +1,151 @@
+// Profiles: finding them by name, and what a file of them may say.
+//
+// Their keys, units and ranges are tables in hw/machine/machine_keys.cc, which `spillway help machine` prints; hw/unit.yaml is a
+// short one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "hw/machine/machine.h"
+#include "hw/machine/machine_keys.h"
+#include "hw/machine/machine_reader.h"
+#include "hw/text/document.h"
+
+namespace spillway {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kEnding = ".yaml";
+
+// `chain` holds the files that led here through same_as, this one last.
+Machine ReadProfile(const Document& document, std::vector<std::string>& chain);
+
+std::string UnknownMachine(const std::string& name) {
+  const std::vector<std::string> names = ListMachines();
+  if (names.empty()) return fmt::format("unknown machine '{}'; no profiles found in {}", name, MachineFolder());
+  return fmt::format("unknown machine '{}'{} (profiles: {}; or give a path ending in .yaml)", name,
+                     DidYouMean(name, names), fmt::join(names, ", "));
+}
+
+// The file of the profile `name`: in `beside` first (the folder of the file that names it), else a shipped one.
+// "" when there is none.
+std::string FindProfile(const std::string& name, const std::string& beside) {
+  if (name.empty() || name.find_first_of("/\\") != std::string::npos) return "";
+  std::error_code ignored;
+  for (const fs::path& folder : {fs::path(beside), fs::path(MachineFolder())}) {
+    const fs::path path = folder / (name + kEnding);
+    if (fs::is_regular_file(path, ignored)) return path.lexically_normal().string();
+  }
+  return "";
+}
+
+// Where `name`, under `key`, leads to; the mistake is reported when it leads nowhere or back.
+std::string FollowReference(MapReader& reader, std::string_view key, const std::string& name,
+                            const std::vector<std::string>& chain) {
+  const std::string path = FindProfile(name, fs::path(chain.back()).parent_path().string());
+  const bool cycle = std::find(chain.begin(), chain.end(), path) != chain.end();
+  reader.Check(!path.empty(), key, UnknownMachine(name));
+  reader.Check(path.empty() || !cycle, key,
+               fmt::format("profiles name each other in a circle: {} -> {}", fmt::join(chain, " -> "), path));
+  return path;
+}
+
+Machine ReadSecondName(MapReader& reader, Diagnostics& diagnostics, std::vector<std::string>& chain) {
+  const std::string name = reader.RequiredString("name");
+  const std::string other = reader.RequiredString("same_as");
+  const std::string description = reader.StringOr("description", "");
+  const std::string software = reader.StringOr("software", "");
+  const std::vector<std::string> notes = reader.StringsOrNone("notes");
+  reader.Finish();
+  const std::string path = FollowReference(reader, "same_as", other, chain);
+  diagnostics.ThrowIfAny();
+
+  chain.push_back(path);
+  Machine machine = ReadProfile(LoadDocument(path), chain);
+  machine.name = name;
+  if (!description.empty()) machine.description = description;
+  if (!software.empty()) machine.software = software;
+  machine.notes.insert(machine.notes.end(), notes.begin(), notes.end());
+  return machine;
+}
+
+// Fetches the models of devices that name another profile for them.
+void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector<std::string> chain, Machine& machine) {
+  const Node& devices = *document.root.Find("devices");
+  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+    Device& device = machine.devices[i];
+    if (device.models_from.empty()) continue;
+    MapReader reader(devices.items[i], diagnostics, "device", DeviceKeys());
+    const std::string path = FollowReference(reader, "models_from", device.models_from, chain);
+    diagnostics.ThrowIfAny();
+    chain.push_back(path);
+    const Machine teacher = ReadProfile(LoadDocument(path), chain);
+    chain.pop_back();
+    const Device& taught_by = teacher.devices.front();
+    reader.Check(taught_by.multiprocessors == device.multiprocessors, "models_from",
+                 fmt::format("{} has {} multiprocessors, this device {}: another chip", device.models_from,
+                             taught_by.multiprocessors, device.multiprocessors));
+    diagnostics.ThrowIfAny();
+    device.models = taught_by.models;
+    if (taught_by.peak_flops != device.peak_flops || taught_by.memory_bandwidth != device.memory_bandwidth) {
+      for (KernelModel& model : device.models) {
+        model.source = {Source::Kind::kAssumed, fmt::format("carried from {}: {}", teacher.name, model.source.text)};
+      }
+    }
+    device.call_floors = teacher.devices.front().call_floors;
+    device.stacks = teacher.devices.front().stacks;
+  }
+}
+
+Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
+  Diagnostics diagnostics(document);
+  const bool second_name = document.root.Find("same_as") != nullptr;
+  MapReader reader(document.root, diagnostics, "machine profile", second_name ? SecondNameKeys() : MachineKeys());
+  if (second_name) return ReadSecondName(reader, diagnostics, chain);
+  Machine machine = ReadMachine(reader, diagnostics);
+  reader.Finish();
+  diagnostics.ThrowIfAny();
+  FetchModels(document, diagnostics, chain, machine);
+  return machine;
+}
+
+Machine Read(const Document& document) {
+  std::vector<std::string> chain{fs::path(document.file).lexically_normal().string()};
+  return ReadProfile(document, chain);
+}
+
+}  // namespace
+
+Machine ParseMachine(const std::string& text, const std::string& file) { return Read(ParseDocument(text, file)); }
+
+Machine LoadMachine(const std::string& name_or_path) {
+  if (name_or_path.ends_with(kEnding)) return Read(LoadDocument(name_or_path));
+  const std::string path = FindProfile(name_or_path, MachineFolder());
+  if (path.empty()) throw UserError(UnknownMachine(name_or_path));
+  return Read(LoadDocument(path));
+}
+
+std::vector<std::string> ListMachines() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(MachineFolder(), error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == kEnding) names.push_back(entry->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string MachineFolder() {
+  const char* const home = std::getenv("SPILLWAY_HOME");
+  if (home != nullptr && *home != '\0') return std::string(home) + "/hw";
+#ifdef SPILLWAY_PORTABLE
+  return fs::read_symlink("/proc/self/exe").replace_filename("hw").string();
+#else
+  return SPILLWAY_SOURCE_DIR "/hw";
+#endif
+}
+
+}  // namespace spillway

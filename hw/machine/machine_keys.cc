@@ -1,0 +1,286 @@
+#include "hw/machine/machine_keys.h"
+
+#include "hw/machine/machine.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char* kRequired = "required";
+
+KeyRow SourceRow() { return {"source", "a map", kRequired, "where these numbers come from", {&SourceKeys()}}; }
+KeyRow OpRow(const char* meaning) { return {"op", kAnyText, kRequired, meaning}; }
+KeyRow PassRow() { return {"pass", kAnyText, kRequired, "forward, backward_data, backward_filter, ..."}; }
+KeyRow ErrorRow(const char* name, const char* usual, const char* meaning) {
+  return {name, NumberFrom(0, kMostError), usual, meaning};
+}
+KeyRow SlowdownRow() {
+  return {"copy_slowdown", NumberFrom(1, kMostSlowdown), "1", "factor on the kernel's time while a copy runs"};
+}
+KeyRow Call(const char* name, const char* meaning) { return {name, kADuration, kRequired, meaning}; }
+KeyRow CurveRow(const char* name, const char* meaning) { return {name, "a map", kRequired, meaning, {&CurveKeys()}}; }
+
+}  // namespace
+
+const KeyTable& SourceKeys() {
+  static const KeyTable kTable{.title = "source",
+                               .keys = {{"measured", kAnyText, "", "device, driver, library, date and spread"},
+                                        {"published", kAnyText, "", "in which publication"},
+                                        {"assumed", kAnyText, "", "why"}},
+                               .note = "Where a group of numbers comes from: exactly one of the three."};
+  return kTable;
+}
+
+const KeyTable& HostKeys() {
+  static const KeyTable kTable{.title = "host",
+                               .keys = {{"name", kAnyText, kRequired, "unique among the hosts; links name it"},
+                                        {"memory", kASize, kRequired, "of this memory node (NUMA); more than zero"},
+                                        {"pinned_limit", kASize, "all of the memory", "most that may be pinned"},
+                                        SourceRow()}};
+  return kTable;
+}
+
+const KeyTable& FigureKeys() {
+  static const KeyTable kTable{
+      .title = "figures of a device",
+      .keys = {{"peak", kAFlopRate, kRequired, "fp32 operations; 1 GFLOP/s is one per nanosecond"},
+               {"memory_bandwidth", kABandwidth, kRequired, "of device memory"},
+               {"multiprocessors", WholeNumberFrom(1, kMostMultiprocessors), kRequired, "what waves are counted over"},
+               {"l2_cache", kASize, "not known", "size of the last cache before device memory"},
+               SourceRow()}};
+  return kTable;
+}
+
+const KeyTable& DeviceMemoryKeys() {
+  static const KeyTable kTable{
+      .title = "memory of a device",
+      .keys = {{"total", kASize, kRequired, "as the device states it; more than zero"},
+               {"reserve", kASize, kRequired, "what context and library take, less than the total"},
+               {"pool_fraction", NumberFrom(0, 1), kRequired,
+                "share of total less reserve that a training run may plan with; more than zero"},
+               SourceRow()}};
+  return kTable;
+}
+
+const KeyTable& LaunchCostKeys() {
+  static const KeyTable kTable{.title = "launch cost",
+                               .keys = {OpRow("convolution, batch_norm, ...; unique with the pass"),
+                                        PassRow(),
+                                        {"time", kADuration, kRequired, "what issuing such an op costs the host"}}};
+  return kTable;
+}
+
+const KeyTable& LaunchListKeys() {
+  static const KeyTable kTable{
+      .title = "launches",
+      .keys = {SourceRow(), {"ops", "a list of maps", kRequired, "at least one", {&LaunchCostKeys()}}},
+      .note = "Where launches differ: what is named here costs the host this in place of kernel_launch."};
+  return kTable;
+}
+
+const KeyTable& HostCostKeys() {
+  static const KeyTable kTable{
+      .title = "host costs of a device",
+      .keys = {Call("kernel_launch", "issuing a kernel"),
+               Call("copy_submit", "issuing a copy"),
+               Call("event_record", "recording an event"),
+               Call("stream_wait", "making a stream wait for an event"),
+               Call("pool_alloc", "taking memory from a pool"),
+               Call("pool_free", "giving it back"),
+               Call("sync", "waiting for an event that is over"),
+               SourceRow(),
+               {"launches", "a map", "kernel_launch for all", "what issuing costs by op", {&LaunchListKeys()}}},
+      .note = "What one call costs the thread that issues it."};
+  return kTable;
+}
+
+const KeyTable& LawKeys() {
+  static const KeyTable kTable{
+      .title = "law",
+      .keys = {OpRow("convolution, batch_norm, ..."),
+               PassRow(),
+               {"window", kAnyText, "every window", "3x3 and the like"},
+               {"flop_fraction", NumberFrom(0, kMostFraction), kRequired, "of the peak; 0: does not bind"},
+               {"bandwidth_fraction", NumberFrom(0, kMostFraction), kRequired,
+                "of the memory bandwidth; 0: does not bind"},
+               {"fixed", kADuration, "0 ns", "what every launch takes"},
+               {"workspace", kASize, "0 B", "scratch that the op wants"},
+               ErrorRow("error", "0.3", "relative, one standard deviation"),
+               SlowdownRow(),
+               SourceRow()},
+      .note =
+          "A roofline for ops without a kernel model: fixed + the larger of arithmetic and memory. Op, pass and "
+          "window are unique, and something takes time."};
+  return kTable;
+}
+
+const KeyTable& CallFloorKeys() {
+  static const KeyTable kTable{
+      .title = "call floor",
+      .keys = {{"harness", kAnyText, kRequired, "what measured the samples"},
+               OpRow("convolution, gemm, ..."),
+               {"pass", kAnyText, "every pass", "forward, ..."},
+               {"math", kAnyText, "every math mode", "fp32, ..."},
+               {"added", kADuration, "0 ns", "what the harness adds to each call"},
+               {"floor", kADuration, kRequired, "least that the harness measures of any call"}},
+      .note = "What a harness adds to the kernels that it measured; not part of a prediction."};
+  return kTable;
+}
+
+const KeyTable& StackKeys() {
+  const auto factor = [](const char* name, const char* meaning) {
+    return KeyRow{name, NumberFrom(1 / kMostFactor, kMostFactor), "1", meaning};
+  };
+  static const KeyTable kTable{
+      .title = "stack",
+      .keys = {{"name", kAnyText, kRequired, "of the software stack"},
+               OpRow("convolution, ..."),
+               PassRow(),
+               {"math", kAnyText, "fp32", "fp32, tf32, ..."},
+               factor("arithmetic", "how fast arithmetic is, against the stack that `models` are of"),
+               factor("memory", "likewise memory"),
+               factor("special", "likewise shapes for which libraries have kernels of their own")},
+      .note =
+          "How fast another software stack runs the kernels of one op; for samples of that stack, no part of a "
+          "prediction."};
+  return kTable;
+}
+
+const KeyTable& ModelWorkKeys() {
+  static const KeyTable kTable{.title = "work of a model",
+                               .keys = {{"least", NumberFrom(0, kMostWork), kRequired, "of the smallest sample"},
+                                        {"most", NumberFrom(0, kMostWork), kRequired, "of the largest"}},
+                               .note = "Range of the samples in flops, or bytes where there are next to no flops."};
+  return kTable;
+}
+
+const KeyTable& KernelModelKeys() {
+  static const KeyTable kTable{
+      .title = "model",
+      .keys = {{"form", kAnyText, kRequired, "the law; forms and their parameters: model/cost/kernel_form.h"},
+               OpRow("convolution, batch_norm, ..."),
+               PassRow(),
+               {"algorithm", kAnyText, "the op has no choice", "implicit_gemm, winograd, ..."},
+               {"math", kAnyText, "fp32", "fp32, tf32, ..."},
+               {"parameters", "a map of numbers", kRequired, "those of the form, by name"},
+               ErrorRow("shared_error", "0.1", "of all kernels of this model alike; one standard deviation"),
+               ErrorRow("own_error", "0.2", "of each kernel by itself"),
+               SlowdownRow(),
+               {"work", "a map", "not known", "range of the samples", {&ModelWorkKeys()}},
+               SourceRow()},
+      .note = "A fitted law of one algorithm; `spillway fit` and `spillway calibrate` write them."};
+  return kTable;
+}
+
+const KeyTable& MeasuredKeys() {
+  static const KeyTable kTable{
+      .title = "measured launches",
+      .keys = {SourceRow(),
+               {"ops", "a list of texts", kRequired,
+                "one for each launch: \"OP PASS SHAPE, algorithm NAME, math fp32, precision fp32, layout nchw, "
+                "accumulate yes, time DURATION, error 0.02, workspace SIZE, copy_slowdown 1\", all but the time "
+                "optional after the first comma"}},
+      .note = "Launches that were timed on this very machine; never taken over by models_from."};
+  return kTable;
+}
+
+const KeyTable& DeviceKeys() {
+  const auto list = [](const char* name, const char* meaning, const KeyTable& of) {
+    return KeyRow{name, "a list of maps", "none", meaning, {&of}};
+  };
+  static const KeyTable kTable{
+      .title = "device",
+      .keys = {{"name", kAnyText, kRequired, "unique among the devices; links name it"},
+               {"figures", "a map", kRequired, "what the chip is said to do", {&FigureKeys()}},
+               {"memory", "a map", kRequired, "what a training run may use", {&DeviceMemoryKeys()}},
+               {"host_costs", "a map", kRequired, "what calls cost the host", {&HostCostKeys()}},
+               list("laws", "rooflines for ops without a model", LawKeys()),
+               {"models_from", kAnyText, "its own",
+                "a profile (beside this file, or shipped) whose first device's models, call floors and stacks hold "
+                "here; it must be the same chip"},
+               list("call_floors", "what harnesses add to samples", CallFloorKeys()),
+               list("stacks", "other software stacks", StackKeys()),
+               ErrorRow("stack_error", "0.15", "what a whole software stack shares; one standard deviation"),
+               list("models", "fitted laws of kernels", KernelModelKeys()),
+               {"measured", "a map", "none", "launches timed on this machine", {&MeasuredKeys()}}}};
+  return kTable;
+}
+
+const KeyTable& CurveKeys() {
+  static const KeyTable kTable{
+      .title = "curve of a link",
+      .keys = {{"points", "a list of [size, time]", kRequired,
+                "at least two, such as [64 KiB, 15 us]; sizes increasing, times not decreasing, the last interval "
+                "takes time"},
+               ErrorRow("error", "0.1", "relative, one standard deviation"),
+               SourceRow()},
+      .note = "How long one contiguous copy takes."};
+  return kTable;
+}
+
+const KeyTable& OtherMemoryKeys() {
+  static const KeyTable kTable{
+      .title = "other memory of a link",
+      .keys = {{"kind", OneOf(OtherMemoryNames()), kRequired,
+                "not pinned, or unified memory: prefetched, or fetched by page faults; each at most once"},
+               {"note", kAnyText, "none", "what was not measured, say"},
+               CurveRow("host_to_device", "as for pinned memory"),
+               CurveRow("device_to_host", "likewise")}};
+  return kTable;
+}
+
+const KeyTable& DuplexKeys() {
+  static const KeyTable kTable{
+      .title = "duplex of a link",
+      .keys = {{"factor", NumberFrom(kLeastDuplexFactor, 1), kRequired,
+                "rate of each direction while both are busy, against its rate alone; 1: full duplex"},
+               SourceRow()}};
+  return kTable;
+}
+
+const KeyTable& LinkKeys() {
+  static const KeyTable kTable{
+      .title = "link",
+      .keys = {{"name", kAnyText, kRequired, "unique among the links"},
+               {"host", kAnyText, kRequired, "name of the host it leads to"},
+               {"device", kAnyText, kRequired, "name of the device it leads to"},
+               CurveRow("host_to_device", "copies from pinned memory"),
+               CurveRow("device_to_host", "copies to pinned memory"),
+               {"other_memory", "a list of maps", "none", "copies of memory that is not pinned", {&OtherMemoryKeys()}},
+               {"duplex", "a map", kRequired, "copies in both directions at once", {&DuplexKeys()}},
+               ErrorRow("host_error", "0 where both curves are measured, else 0.08",
+                        "what all copies share where the curves are of another host, one standard deviation")}};
+  return kTable;
+}
+
+const KeyTable& SecondNameKeys() {
+  static const KeyTable kTable{
+      .title = "second name of a machine",
+      .keys = {{"name", kAnyText, kRequired, "of this machine"},
+               {"same_as", kAnyText, kRequired, "a profile (beside this file, or shipped) whose figures hold here"},
+               {"description", kAnyText, "the other's", "one line"},
+               {"software", kAnyText, "the other's", "driver and libraries"},
+               {"notes", "a list of texts", "the other's alone", "added to the other's"}},
+      .note = "A file with `same_as` has these keys and no others."};
+  return kTable;
+}
+
+const KeyTable& MachineKeys() {
+  static const KeyTable kTable{
+      .title = "machine profile",
+      .keys = {{"name", kAnyText, kRequired, "as results and other files call it"},
+               {"description", kAnyText, kRequired, "one line"},
+               {"software", kAnyText, kRequired, "driver and libraries"},
+               {"notes", "a list of texts", "none", "what a reader should know"},
+               {"hosts", "a list of maps", kRequired, "memory nodes of the host (NUMA), at least one", {&HostKeys()}},
+               {"devices", "a list of maps", kRequired, "at least one", {&DeviceKeys()}},
+               {"links",
+                "a list of maps",
+                kRequired,
+                "at least one; every device needs one, the first listed is the nearest",
+                {&LinkKeys()}}},
+      .note = "Quantities carry a unit: 1 GB is 1e9 bytes, 1 GiB 2^30. hw/unit.yaml is a short profile to start from."};
+  return kTable;
+}
+
+}  // namespace spillway

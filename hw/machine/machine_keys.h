@@ -1,0 +1,41 @@
+// The keys of machine profiles, as tables (hw/text/keys.h), and the limits that they name. For the readers of the parts of a
+// profile; `spillway help machine` prints MachineKeys() and SecondNameKeys().
+#ifndef SPILLWAY_HW_MACHINE_MACHINE_KEYS_H_
+#define SPILLWAY_HW_MACHINE_MACHINE_KEYS_H_
+
+#include "hw/text/keys.h"
+
+namespace spillway {
+
+constexpr double kMostError = 10;
+constexpr double kMostFraction = 5;  // fast algorithms, counted by their direct operations, exceed the peak
+constexpr double kMostSlowdown = 10;
+constexpr double kMostWork = 1e21;          // flops or bytes of one launch
+constexpr double kMostFactor = 100;         // of one software stack against another
+constexpr double kLeastDuplexFactor = 0.5;  // below it, taking turns would be faster
+constexpr std::int64_t kMostMultiprocessors = 10000;
+
+const KeyTable& MachineKeys();     // a profile
+const KeyTable& SecondNameKeys();  // a profile with `same_as`: a second name for another one's figures
+const KeyTable& HostKeys();
+const KeyTable& DeviceKeys();
+const KeyTable& FigureKeys();
+const KeyTable& DeviceMemoryKeys();
+const KeyTable& HostCostKeys();
+const KeyTable& LaunchListKeys();
+const KeyTable& LaunchCostKeys();
+const KeyTable& LawKeys();
+const KeyTable& CallFloorKeys();
+const KeyTable& StackKeys();
+const KeyTable& KernelModelKeys();
+const KeyTable& ModelWorkKeys();
+const KeyTable& MeasuredKeys();
+const KeyTable& LinkKeys();
+const KeyTable& CurveKeys();
+const KeyTable& OtherMemoryKeys();
+const KeyTable& DuplexKeys();
+const KeyTable& SourceKeys();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_HW_MACHINE_MACHINE_KEYS_H_

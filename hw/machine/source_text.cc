@@ -1,0 +1,48 @@
+#include "hw/machine/source_text.h"
+
+#include <fmt/format.h>
+
+#include "hw/machine/machine_keys.h"
+
+namespace spillway {
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      quoted += fmt::format("\\x{:02x}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string SourceText(const Source& source) {
+  return fmt::format("{{{}: {}}}", SourceKindName(source.kind), Quoted(source.text));
+}
+
+Source ReadSource(MapReader& reader, Diagnostics& diagnostics) {
+  const Node* node = reader.Required("source");
+  if (node == nullptr) return {};
+  Source source;
+  MapReader kinds(*node, diagnostics, "source", SourceKeys());
+  int given = 0;
+  for (const Source::Kind kind : {Source::Kind::kMeasured, Source::Kind::kPublished, Source::Kind::kAssumed}) {
+    const std::string text = kinds.StringOr(SourceKindName(kind), "");
+    if (text.empty()) continue;
+    source = {kind, text};
+    ++given;
+  }
+  kinds.Finish();
+  if (given != 1 && node->IsMap()) {
+    diagnostics.Error(node->mark, "source: expected exactly one of measured, published, assumed, with a text");
+  }
+  return source;
+}
+
+}  // namespace spillway

@@ -1,0 +1,38 @@
+// Names of the libraries' algorithms, one numbering for all of them: first those of cuDNN in the order of its
+// enumerations (cudnnConvolutionFwdAlgo_t, cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t), then those
+// of the CPU device that have no name yet: "direct", "winograd", "gemm" and "reference", in every pass. A number never
+// changes: it stands in plans and programs.
+#include <array>
+
+#include "model/cost/kernel_form.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::array<const char*, 9> kForward = {
+    "implicit_gemm", "implicit_precomp_gemm", "gemm",     "direct", "fft", "fft_tiling",
+    "winograd",      "winograd_nonfused",     "reference"};
+constexpr std::array<const char*, 9> kBackwardData = {
+    "algo_0", "algo_1", "fft", "fft_tiling", "winograd", "winograd_nonfused", "direct", "gemm", "reference"};
+constexpr std::array<const char*, 10> kBackwardFilter = {
+    "algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling", "direct", "gemm", "reference"};
+
+}  // namespace
+
+std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass) {
+  if (kind != OpKind::kConvolution) return {};
+  if (pass == Pass::kForward) return kForward;
+  if (pass == Pass::kBackwardData) return kBackwardData;
+  if (pass == Pass::kBackwardFilter) return kBackwardFilter;
+  return {};
+}
+
+std::int32_t AlgorithmByName(OpKind kind, Pass pass, std::string_view name) {
+  const std::span<const char* const> names = AlgorithmNames(kind, pass);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (name == names[i]) return static_cast<std::int32_t>(i) + 1;
+  }
+  return 0;
+}
+
+}  // namespace spillway

@@ -1,0 +1,211 @@
+#include "model/cost/cost_model.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "model/cost/launch_costs.h"
+#include "model/cost/law_cost.h"
+#include "model/cost/measured_cost.h"
+#include "model/cost/model_cost.h"
+#include "model/hash.h"
+
+namespace spillway {
+namespace {
+
+// A pitched copy costs the copy engine at least this much per row beyond the first. No measurement on a V100 was
+// found; the order of magnitude is one descriptor of a 2-D copy, rows of a page or more lose next to nothing.
+constexpr Nanos kPitchedRow = 10;
+constexpr double kPitchedError = 0.3;
+
+// Bytes per nanosecond of large copies in the faster direction; 0 without a link.
+double LinkRate(const Machine& machine, int device) {
+  double rate = 0;
+  for (const Link& link : machine.links) {
+    if (link.device != device) continue;
+    for (const TransferCurve& curve : link.curves) rate = std::max(rate, curve.Rate());
+    break;  // copies take the first link
+  }
+  return rate;
+}
+
+// While a copy runs it takes its share of the device memory's bandwidth, and a kernel slows down as far as it needs
+// that bandwidth itself. Assumed for models without a measured factor: no measurement was found.
+double ShareOfMemory(const Device& device, const Launch& launch, Nanos time, double link_rate) {
+  if (time <= 0) return 1;
+  const double used = CountWork(launch).bytes / static_cast<double>(time) / device.memory_bandwidth;
+  return 1 + std::min(1.0, used) * link_rate / device.memory_bandwidth;
+}
+
+// The kernel, then idling: copies slow down the kernel alone.
+Cost Slowed(Cost cost, double factor) {
+  cost.time = std::llround(static_cast<double>(cost.time) * factor);
+  cost.copy_slowdown = 1 + (cost.copy_slowdown - 1) / factor;
+  return cost;
+}
+
+Nanos Paced(Nanos time, double factor) { return factor == 1 ? time : std::llround(static_cast<double>(time) * factor); }
+
+struct Key {
+  Launch launch;
+  int device = 0;
+  bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    Hasher hash(HashOfWork(key.launch));
+    hash.Add(static_cast<std::uint64_t>(key.launch.algorithm)).Add(static_cast<std::uint64_t>(key.launch.workspace));
+    return static_cast<std::size_t>(hash.Add(static_cast<std::uint64_t>(key.device)).Value());
+  }
+};
+
+}  // namespace
+
+// Answers already given. Planners ask for the same few hundred launches ten thousand times.
+class CostModel::Memo {
+ public:
+  // Launches of some thirty steps at once, in ten megabytes. A sweep over thousands of batches asks for others each time.
+  static constexpr std::size_t kMostAnswers = 16'384;
+
+  template <typename Compute>
+  Cost Get(const Key& key, const Compute& compute) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto found = costs_.find(key); found != costs_.end()) return found->second;
+    }
+    const Cost cost = compute();
+    const std::unique_lock lock(mutex_);
+    if (costs_.size() >= kMostAnswers) costs_.clear();
+    return costs_.emplace(key, cost).first->second;
+  }
+  // With the memory that the table of answers takes.
+  void Clear() {
+    const std::unique_lock lock(mutex_);
+    std::unordered_map<Key, Cost, KeyHash>().swap(costs_);
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<Key, Cost, KeyHash> costs_;
+};
+
+// What each device has to answer from.
+class CostModel::Answers {
+ public:
+  explicit Answers(const Machine& machine) {
+    std::vector<std::string> mistakes;
+    for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+      const Device& device = machine.devices[i];
+      try {
+        devices_.push_back({.chip = ChipOf(device),
+                            .models = ResolveModels(device, machine.name),
+                            .measured = MeasuredLaunches(device, machine.name),
+                            .link_rate = LinkRate(machine, static_cast<int>(i))});
+      } catch (const UserError& error) {
+        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+      }
+      try {
+        launches_.emplace_back(device, machine.name);
+      } catch (const UserError& error) {
+        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+      }
+    }
+    if (!mistakes.empty()) throw UserError(std::move(mistakes));
+  }
+
+  Cost Answer(const Device& device, const Launch& launch, int index) const {
+    const OnDevice& on = devices_[static_cast<std::size_t>(index)];
+    std::optional<Cost> cost = MeasuredOrModel(on, launch);
+    if (!cost) return CostByLaw(device, launch);
+    const bool timed = cost->how == std::string_view("measured");
+    if (timed && cost->copy_slowdown == 1) cost->copy_slowdown = SlowdownByModel(on, launch, *cost);
+    if (cost->copy_slowdown == 1) cost->copy_slowdown = ShareOfMemory(device, launch, cost->time, on.link_rate);
+    return *cost;
+  }
+
+  const LaunchCosts& launches(int device) const { return launches_[static_cast<std::size_t>(device)]; }
+
+ private:
+  struct OnDevice {
+    Chip chip;
+    std::vector<ResolvedModel> models;
+    MeasuredLaunches measured;
+    double link_rate = 0;
+  };
+
+  // An algorithm that was measured and wants more workspace than is granted cannot run, whatever its model says of it.
+  static std::optional<Cost> MeasuredOrModel(const OnDevice& on, const Launch& launch) {
+    const MeasuredLaunches::Choice measured = on.measured.Choose(launch);
+    if (measured.fits) return measured.cost;
+    const std::optional<Cost> model = CostByModels(on.models, on.chip, launch, measured.too_large);
+    if (!measured.cost || (model && model->workspace <= std::max(launch.workspace, measured.cost->workspace))) {
+      return model;
+    }
+    return measured.cost;
+  }
+
+  // A launch timed by itself slows down as its model says, where that was measured.
+  static double SlowdownByModel(const OnDevice& on, const Launch& launch, const Cost& cost) {
+    Launch chosen = launch;
+    chosen.algorithm = cost.algorithm;
+    const std::optional<Cost> model = CostByModels(on.models, on.chip, chosen);
+    return model ? model->copy_slowdown : 1;
+  }
+
+  std::vector<OnDevice> devices_;
+  std::vector<LaunchCosts> launches_;  // by device
+};
+
+CostModel::CostModel(const Machine& machine, const CostOptions& options)
+    : machine_(&machine),
+      options_(options),
+      answers_(std::make_unique<const Answers>(machine)),
+      memo_(std::make_unique<Memo>()) {}
+
+CostModel::~CostModel() = default;
+
+Cost CostModel::Kernel(const Launch& launch, int device) const {
+  assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
+  Key key{launch, device};
+  if (launch.workspace == kUsualWorkspace) key.launch.workspace = options_.workspace_limit;
+  return memo_->Get(key, [&] {
+    Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device);
+    cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
+    return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
+  });
+}
+
+void CostModel::Forget() const { memo_->Clear(); }
+
+const LaunchCosts& CostModel::launch_costs(int device) const {
+  assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
+  return answers_->launches(device);
+}
+
+Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t rows) const {
+  assert(bytes >= 0 && rows >= 1);
+  const Link& link = machine_->LinkOf(device);
+  const TransferCurve& curve = link.curves[static_cast<std::size_t>(direction)];
+  Cost cost;
+  cost.time = std::max<Nanos>(0, curve.Time(bytes));
+  cost.source = curve.source.kind;
+  cost.error = curve.error;
+  cost.shared_error = curve.error;  // a curve that is off is off for every copy
+  cost.how = "curve";
+  cost.group = Hasher(static_cast<std::uint64_t>(curve.points.back().time)).Value();
+  if (rows > 1) {
+    cost.time += kPitchedRow * (rows - 1);
+    cost.source = Source::Kind::kAssumed;
+    cost.error = std::max(cost.error, kPitchedError);
+  }
+  return cost;
+}
+
+}  // namespace spillway

@@ -1,0 +1,88 @@
+// From an operation to its time on a machine, with the origin of the answer and how sure it is.
+//
+// Never a bare number: every answer is a Cost. In this order:
+//   measured  the very launch was timed on this machine (hw/machine/machine.h, MeasuredOp): the fastest of its algorithms that
+//             were timed and run in the workspace granted. Others are not compared: what was timed decides
+//   model     the fastest of the fitted kernel models of the profile (hw/machine/machine.h, KernelModel) that can run the
+//             launch in the workspace granted
+//   law       a roofline with fitted fractions (CostLaw), for ops without a model
+//   roofline  the chip's figures alone, `assumed`
+#ifndef SPILLWAY_MODEL_COST_COST_MODEL_H_
+#define SPILLWAY_MODEL_COST_COST_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "hw/machine/machine.h"
+#include "model/cost/launch.h"
+
+namespace spillway {
+
+struct Cost {
+  Nanos time = 0;
+  Source::Kind source = Source::Kind::kAssumed;
+  // Standard deviation of the logarithm of measured / predicted, but for what a whole software stack shares
+  // (Device::stack_error).
+  double error = 0;
+  // The part of it that all launches with the same `group` share (device, software stack, algorithm).
+  double shared_error = 0;
+  // Identity of the model, law or curve: equal models are wrong together, on whatever machine.
+  std::uint64_t group = 0;
+  const char* how = "";        // "measured", "model", "model beyond its data", "law", "roofline", "curve": static
+  std::int32_t algorithm = 0;  // 1 + index into AlgorithmNames, 0 where there is no choice or none is known
+  // What the algorithm needs to run in that time. More than was granted only where nothing needs less.
+  Bytes workspace = 0;
+  double copy_slowdown = 1.0;  // factor on the time while a copy runs
+};
+
+// Factors on the times of kernels: how fast the device computes now, against when its figures were measured
+// (calibrate/validate/pace.h).
+struct KernelPace {
+  double products = 1, others = 1;  // convolutions and linear; all other ops
+  bool operator==(const KernelPace&) const = default;
+};
+
+struct CostOptions {
+  Bytes workspace_limit = StepOptions{}.workspace_limit;  // what kUsualWorkspace stands for
+  // Every kernel takes this many times as long as on the machine, by idling after it, at least 1: what copies add to a
+  // kernel stays the same in nanoseconds. Another machine's balance on this one (`emulate` of a scenario).
+  double compute_slowdown = 1;
+  KernelPace pace{};
+};
+
+class LaunchCosts;  // model/cost/launch_costs.h
+
+// Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered, up to some
+// ten thousand.
+// Throws UserError if a kernel model, a measured launch or a launch cost of the profile names a form, parameter, op, pass
+// or shape that this program does not know. A subclass may know better about kernels (calibrate/validate/device_costs.h).
+class CostModel {
+ public:
+  explicit CostModel(const Machine& machine, const CostOptions& options = {});
+  virtual ~CostModel();
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+
+  virtual Cost Kernel(const Launch& launch, int device = 0) const;
+  // `rows` > 1: a pitched copy of `rows` rows that are bytes / rows long each.
+  Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
+  // What issuing a kernel costs the host.
+  const LaunchCosts& launch_costs(int device = 0) const;
+  const Machine& machine() const { return *machine_; }
+  const CostOptions& options() const { return options_; }
+  // Drops the answers remembered: they are found again when asked for. For who is done with it for a while.
+  void Forget() const;
+
+ private:
+  class Memo;
+  class Answers;
+  const Machine* machine_;
+  CostOptions options_;
+  std::unique_ptr<const Answers> answers_;
+  std::unique_ptr<Memo> memo_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_COST_COST_MODEL_H_

@@ -1,0 +1,36 @@
+// What one kernel launch is, as far as its cost goes: the key of the cost model.
+#ifndef SPILLWAY_MODEL_COST_LAUNCH_H_
+#define SPILLWAY_MODEL_COST_LAUNCH_H_
+
+#include <cstdint>
+
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+// "As much scratch as the framework usually grants" (CostOptions::workspace_limit).
+constexpr Bytes kUsualWorkspace = -1;
+
+struct Launch {
+  OpKind kind = OpKind::kCopy;
+  Pass pass = Pass::kForward;
+  OpShape shape;
+  DataType type = DataType::kFp32;
+  Layout layout = Layout::kNchw;
+  MathMode math = MathMode::kFp32;
+  std::int32_t algorithm = 0;         // 0 = the fastest within the workspace, else 1 + index into AlgorithmNames
+  Bytes workspace = kUsualWorkspace;  // granted
+  bool accumulate = false;
+  bool operator==(const Launch&) const = default;
+};
+Launch LaunchOf(const Op& op);
+
+// Whether an op multiplies matrices: its time is bound by arithmetic, that of all others mostly by memory.
+inline bool IsProduct(OpKind kind) { return kind == OpKind::kConvolution || kind == OpKind::kLinear; }
+
+// Work of a launch, counted in one place for all machines (also fills Op::work).
+Work CountWork(const Launch& launch);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_COST_LAUNCH_H_

@@ -1,0 +1,171 @@
+#include "model/cost/launch_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "model/cost/kernel_form.h"
+#include "model/step/names.h"
+
+namespace spillway {
+namespace {
+
+using Triple = std::array<std::int64_t, 3>;
+constexpr std::string_view kArrow = "->";
+
+void AddTriple(const char* word, const Triple& triple, std::int64_t usual, std::string* text) {
+  if (triple == Triple{usual, usual, usual}) return;
+  *text += fmt::format(" {} ", word);
+  if (triple[0] != usual) *text += fmt::format("{}x", triple[0]);
+  *text += fmt::format("{}x{}", triple[1], triple[2]);
+}
+
+void AddNumber(const char* word, std::int64_t number, std::string* text) {
+  if (number != 1) *text += fmt::format(" {} {}", word, number);
+}
+
+// "3x64x7" as its numbers; none at all if anything else is in it.
+std::vector<std::int64_t> Numbers(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::int64_t number = 0;
+    const auto [after, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number < 0) return {};
+    numbers.push_back(number);
+    if (after == end) return numbers;
+    if (*after != 'x') return {};
+    at = after + 1;
+  }
+}
+
+std::string_view NextWord(std::string_view* rest) {
+  const std::size_t space = rest->find(' ');
+  const std::string_view word = rest->substr(0, space);
+  *rest = space == rest->npos ? std::string_view() : rest->substr(space + 1);
+  return word;
+}
+
+bool ReadShape(std::string_view text, Shape* shape) {
+  std::vector<std::int64_t> sizes = Numbers(text);
+  if (sizes.size() == 4) sizes.insert(sizes.begin() + 2, 1);
+  if (sizes.size() != 5) return false;
+  *shape = {.n = sizes[0], .c = sizes[1], .d = sizes[2], .h = sizes[3], .w = sizes[4]};
+  return true;
+}
+
+bool ReadTriple(std::string_view text, Triple* triple) {
+  const std::vector<std::int64_t> sizes = Numbers(text);
+  if (sizes.size() != 2 && sizes.size() != 3) return false;
+  if (sizes.size() == 3) (*triple)[0] = sizes[0];
+  (*triple)[1] = sizes[sizes.size() - 2];
+  (*triple)[2] = sizes[sizes.size() - 1];
+  return true;
+}
+
+bool ReadNumber(std::string_view text, std::int64_t* number) {
+  const std::vector<std::int64_t> numbers = Numbers(text);
+  if (numbers.size() != 1) return false;
+  *number = numbers[0];
+  return true;
+}
+
+bool ReadWord(std::string_view word, std::string_view value, OpShape* shape) {
+  if (word == "window") return ReadTriple(value, &shape->window);
+  if (word == "stride") return ReadTriple(value, &shape->stride);
+  if (word == "pad") return ReadTriple(value, &shape->pad);
+  if (word == "groups") return ReadNumber(value, &shape->groups);
+  return word == "operands" && ReadNumber(value, &shape->operands);
+}
+
+bool ReadOpShape(std::string_view text, OpShape* shape) {
+  if (!ReadShape(NextWord(&text), &shape->in)) return false;
+  shape->out = shape->in;
+  while (!text.empty()) {
+    const std::string_view word = NextWord(&text);
+    const std::string_view value = NextWord(&text);
+    if (word == kArrow ? !ReadShape(value, &shape->out) : !ReadWord(word, value, shape)) return false;
+  }
+  return true;
+}
+
+// The value that `find` gives for `name`; refused with the nearest of the names that the values up to `last` have.
+template <typename Value>
+Value Known(const char* what, const std::string& name, std::optional<Value> (*find)(std::string_view),
+            const char* (*name_of)(Value), Value last) {
+  if (const std::optional<Value> value = find(name)) return *value;
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
+  throw UserError(fmt::format("unknown {} '{}'{}", what, name, DidYouMean(name, names)));
+}
+
+std::int32_t KnownAlgorithm(const Launch& launch, const MeasuredOp& op) {
+  const std::int32_t algorithm = AlgorithmByName(launch.kind, launch.pass, op.algorithm);
+  if (algorithm != 0 || op.algorithm.empty()) return algorithm;
+  const auto known = AlgorithmNames(launch.kind, launch.pass);
+  throw UserError(fmt::format("unknown algorithm '{}' of {} {}{}", op.algorithm, op.op, op.pass,
+                              DidYouMean(op.algorithm, {known.begin(), known.end()})));
+}
+
+}  // namespace
+
+std::string OpShapeText(const OpShape& shape) {
+  std::string text = ShapeText(shape.in);
+  if (shape.out != shape.in) text += fmt::format(" {} {}", kArrow, ShapeText(shape.out));
+  AddTriple("window", shape.window, 1, &text);
+  AddTriple("stride", shape.stride, 1, &text);
+  AddTriple("pad", shape.pad, 0, &text);
+  AddNumber("groups", shape.groups, &text);
+  AddNumber("operands", shape.operands, &text);
+  return text;
+}
+
+std::string FormatText(const Launch& launch) {
+  if (launch.type == DataType::kFp32 && launch.layout == Layout::kNchw) return "";
+  return fmt::format(" in {} {}", DataTypeName(launch.type), LayoutName(launch.layout));
+}
+
+std::optional<OpShape> OpShapeByText(std::string_view text) {
+  OpShape shape;
+  if (!ReadOpShape(text, &shape) || OpShapeText(shape) != text) return std::nullopt;
+  return shape;
+}
+
+MeasuredOp MeasuredOpOf(const Launch& launch) {
+  MeasuredOp op;
+  op.op = OpKindName(launch.kind);
+  op.pass = PassName(launch.pass);
+  op.shape = OpShapeText(launch.shape);
+  if (launch.algorithm > 0) {
+    op.algorithm = AlgorithmNames(launch.kind, launch.pass)[static_cast<std::size_t>(launch.algorithm - 1)];
+  }
+  op.math = MathModeName(launch.math);
+  op.precision = DataTypeName(launch.type);
+  op.layout = LayoutName(launch.layout);
+  op.accumulate = launch.accumulate;
+  return op;
+}
+
+Launch LaunchOf(const MeasuredOp& op) {
+  Launch launch;
+  launch.kind = Known("op", op.op, OpKindByName, OpKindName, OpKind::kUpdate);
+  launch.pass = Known("pass", op.pass, PassByName, PassName, Pass::kUpdate);
+  launch.math = Known("math", op.math, MathModeByName, MathModeName, MathMode::kBf16);
+  launch.type = Known("precision", op.precision, DataTypeByName, DataTypeName, DataType::kBf16);
+  launch.layout = Known("layout", op.layout, LayoutByName, LayoutName, Layout::kNhwc);
+  launch.algorithm = KnownAlgorithm(launch, op);
+  const std::optional<OpShape> shape = OpShapeByText(op.shape);
+  if (!shape) {
+    throw UserError(
+        fmt::format("wrong shape '{}', expected one like '32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1'", op.shape));
+  }
+  launch.shape = *shape;
+  launch.accumulate = op.accumulate;
+  return launch;
+}
+
+}  // namespace spillway

@@ -1,0 +1,119 @@
+#include "model/cost/measured_cost.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "hw/machine/measured_op_text.h"
+#include "hw/text/document.h"
+#include "model/cost/launch_text.h"
+#include "model/hash.h"
+
+namespace spillway {
+namespace {
+
+Launch KeyOf(Launch launch) {
+  launch.algorithm = 0;
+  launch.workspace = kUsualWorkspace;
+  return launch;
+}
+
+// ---- where a profile is wrong
+
+struct Wrong {
+  std::size_t device = 0, op = 0;
+  std::string message;
+};
+
+void AddWrong(const Device& device, std::size_t index, std::vector<Wrong>* wrong) {
+  for (std::size_t k = 0; k < device.measured.size(); ++k) {
+    try {
+      LaunchOf(device.measured[k]);
+    } catch (const UserError& error) {
+      wrong->push_back({index, k, fmt::format("measured '{}': {}", MeasuredKey(device.measured[k]), error.what())});
+    }
+  }
+}
+
+const Node* Item(const Node* list, std::size_t index) {
+  return list != nullptr && index < list->items.size() ? &list->items[index] : nullptr;
+}
+const Node* Entry(const Node* map, std::string_view key) { return map != nullptr ? map->Find(key) : nullptr; }
+
+// nullptr in a file that only names another profile.
+const Node* FindMeasured(const Node& root, std::size_t device, std::size_t op) {
+  const Node* const measured = Entry(Item(root.Find("devices"), device), "measured");
+  return Item(Entry(measured, "ops"), op);
+}
+
+Cost CostOf(const MeasuredOp& op, std::int32_t algorithm, std::uint64_t group, Source::Kind source) {
+  Cost cost;
+  cost.time = op.time;
+  cost.source = source;
+  cost.error = op.error;
+  cost.group = group;
+  cost.how = "measured";
+  cost.algorithm = algorithm;
+  cost.workspace = op.workspace;
+  cost.copy_slowdown = op.copy_slowdown;
+  return cost;
+}
+
+}  // namespace
+
+std::size_t MeasuredLaunches::Hash::operator()(const Launch& launch) const {
+  return static_cast<std::size_t>(HashOfWork(launch));
+}
+
+MeasuredLaunches::MeasuredLaunches(const Device& device, const std::string& machine)
+    : source_(device.measured_source.kind) {
+  std::vector<std::string> mistakes;
+  for (const MeasuredOp& op : device.measured) {
+    try {
+      const Launch launch = LaunchOf(op);
+      const std::uint64_t group = Hasher(HashOfWork(launch)).Add(op.algorithm).Value();
+      rows_[KeyOf(launch)].push_back({launch.algorithm, &op, group});
+    } catch (const UserError& error) {
+      mistakes.push_back(fmt::format("machine '{}', device '{}': measured '{}': {}", machine, device.name,
+                                     MeasuredKey(op), error.what()));
+    }
+  }
+  if (!mistakes.empty()) throw UserError(std::move(mistakes));
+}
+
+void CheckMeasured(const Machine& machine, const std::string& name_or_path) {
+  const bool path = name_or_path.ends_with(".yaml");
+  std::vector<Wrong> wrong;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) AddWrong(machine.devices[d], d, &wrong);
+  if (wrong.empty()) return;
+  const Document document = LoadDocument(path ? name_or_path : MachineFolder() + "/" + name_or_path + ".yaml");
+  Diagnostics diagnostics(document);
+  for (const Wrong& one : wrong) {
+    if (const Node* node = FindMeasured(document.root, one.device, one.op)) diagnostics.Error(node->mark, one.message);
+  }
+  diagnostics.ThrowIfAny();
+}
+
+MeasuredLaunches::Choice MeasuredLaunches::Choose(const Launch& launch) const {
+  Choice choice;
+  if (rows_.empty()) return choice;
+  const auto found = rows_.find(KeyOf(launch));
+  if (found == rows_.end()) return choice;
+  const Row* best = nullptr;
+  for (const Row& row : found->second) {
+    if (launch.algorithm != 0 && row.algorithm != launch.algorithm) continue;
+    const bool fits = row.algorithm == 0 || row.op->workspace <= launch.workspace;
+    if (!fits) choice.too_large.push_back(row.algorithm);
+    const bool better =
+        best == nullptr || (fits && !choice.fits) ||
+        (fits == choice.fits && (fits ? row.op->time < best->op->time : row.op->workspace < best->op->workspace));
+    if (!better) continue;
+    best = &row;
+    choice.fits = fits;
+  }
+  if (best != nullptr) choice.cost = CostOf(*best->op, best->algorithm, best->group, source_);
+  return choice;
+}
+
+}  // namespace spillway

@@ -1,0 +1,183 @@
+#include "model/network/check_network.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "model/graph.h"
+#include "model/network/layer_kind.h"
+
+namespace spillway {
+namespace {
+
+// Larger tensors are refused, so that sums of byte counts cannot overflow.
+constexpr double kMaxElements = 1e12;
+
+class Checker {
+ public:
+  explicit Checker(Network& network) : network_(&network) {}
+
+  std::vector<NetworkProblem> Run() {
+    if (network_->layers.empty()) return {{"network '" + network_->name + "' has no layers", {}}};
+    CheckShape(network_->input, "the network's input", {});
+    CheckReaders();
+    if (Order()) InferAll();
+    return std::move(problems_);
+  }
+
+ private:
+  static std::string Called(const Layer& layer) { return "layer '" + layer.name + "'"; }
+  void Complain(const Layer& layer, const std::string& what) {
+    problems_.push_back({Called(layer) + ": " + what, layer.mark});
+  }
+
+  bool CheckShape(const Shape& s, const std::string& whose, Mark mark) {
+    const double elements = static_cast<double>(s.n) * static_cast<double>(s.c) * static_cast<double>(s.d) *
+                            static_cast<double>(s.h) * static_cast<double>(s.w);
+    const bool positive = std::min({s.n, s.c, s.d, s.h, s.w}) > 0;
+    if (positive && elements <= kMaxElements) return true;
+    problems_.push_back(
+        {whose + " is " + ShapeText(s) + (positive ? ": too large" : ": sizes must be positive"), mark});
+    return false;
+  }
+
+  void CheckReaders() {
+    std::vector<bool> read(network_->layers.size(), false);
+    for (const Layer& layer : network_->layers) {
+      for (const LayerId input : layer.inputs) {
+        if (input != kNetworkInput) read[static_cast<std::size_t>(input)] = true;
+      }
+    }
+    const Layer& last = network_->layers.back();
+    for (std::size_t i = 0; i + 1 < network_->layers.size(); ++i) {
+      if (read[i]) continue;
+      Complain(network_->layers[i],
+               "no other layer reads it; only the last one listed ('" + last.name + "') may be unread");
+    }
+    if (!last.kind->loss)
+      Complain(last, "the last layer must be a loss (softmax_loss), not " + std::string(last.kind->name));
+    for (const Layer& layer : network_->layers) {
+      if (layer.kind->loss && &layer != &last) Complain(layer, "only the last layer may be a loss");
+    }
+  }
+
+  bool Order() {
+    InputLists inputs(network_->layers.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      for (const LayerId id : network_->layers[i].inputs) {
+        if (id != kNetworkInput) inputs[i].push_back(static_cast<std::size_t>(id));
+      }
+    }
+    const TopologicalOrder found = OrderByInputs(inputs);
+    if (!found.cycle.empty()) {
+      ComplainOfCycle(found.cycle);
+      return false;
+    }
+    Permute(found.order);
+    return true;
+  }
+
+  void ComplainOfCycle(const std::vector<std::size_t>& cycle) {
+    const Layer& first = network_->layers[cycle.front()];
+    std::string path = first.name;
+    for (std::size_t i = 1; i < cycle.size(); ++i) path += " <- " + network_->layers[cycle[i]].name;
+    Complain(first, "is part of a cycle: " + path + " <- " + first.name);
+  }
+
+  void Permute(const std::vector<std::size_t>& order) {
+    std::vector<LayerId> new_id(order.size());
+    std::vector<Layer> layers;
+    layers.reserve(order.size());
+    for (const std::size_t old : order) {
+      new_id[old] = static_cast<LayerId>(layers.size());
+      layers.push_back(std::move(network_->layers[old]));
+    }
+    for (Layer& layer : layers) {
+      for (LayerId& id : layer.inputs) {
+        if (id != kNetworkInput) id = new_id[static_cast<std::size_t>(id)];
+      }
+    }
+    network_->layers = std::move(layers);
+  }
+
+  void InferAll() {
+    known_.assign(network_->layers.size(), false);
+    for (std::size_t i = 0; i < network_->layers.size(); ++i) known_[i] = Infer(network_->layers[i]);
+  }
+
+  // False if the shape stays unknown: a complaint was made here or at one of the inputs.
+  bool Infer(Layer& layer) {
+    const std::size_t count = layer.inputs.size();
+    if (count < layer.kind->min_inputs || count > layer.kind->max_inputs) {
+      Complain(layer, WrongInputCount(*layer.kind, count));
+      return false;
+    }
+    std::vector<Shape> inputs;
+    for (std::size_t k = 0; k < count; ++k) {
+      const LayerId id = layer.inputs[k];
+      if (id != kNetworkInput && !known_[static_cast<std::size_t>(id)]) return false;
+      inputs.push_back(network_->InputShape(layer, k));
+    }
+    std::string problem;
+    layer.shape = layer.kind->infer(layer.attributes, inputs, problem);
+    if (problem.empty()) return CheckSizes(layer);
+    std::string shapes;
+    for (const Shape& shape : inputs) shapes += (shapes.empty() ? "" : ", ") + ShapeText(shape);
+    Complain(layer, problem + " (input " + shapes.substr(0, 200) + ")");
+    return false;
+  }
+
+  bool CheckSizes(const Layer& layer) {
+    if (!CheckShape(layer.shape, "the result of " + Called(layer), layer.mark)) return false;
+    for (const ParameterShape& p : LayerParameters(*network_, layer)) {
+      if (!CheckShape(p.shape, "the " + std::string(p.name) + " of " + Called(layer), layer.mark)) return false;
+    }
+    return true;
+  }
+
+  static std::string WrongInputCount(const LayerKind& kind, std::size_t count) {
+    const std::string expected = kind.min_inputs == kind.max_inputs
+                                     ? std::to_string(kind.min_inputs)
+                                     : std::to_string(kind.min_inputs) + " to " + std::to_string(kind.max_inputs);
+    return std::string(kind.name) + " takes " + expected + (expected == "1" ? " input" : " inputs") + ", not " +
+           std::to_string(count);
+  }
+
+  Network* network_;
+  std::vector<NetworkProblem> problems_;
+  std::vector<bool> known_;  // by layer
+};
+
+}  // namespace
+
+std::vector<NetworkProblem> OrderAndInferShapes(Network& network) { return Checker(network).Run(); }
+
+std::string LayerNameProblem(const std::string& name) {
+  if (name.empty()) return "a layer needs a name";
+  if (name == "input") return "'input' is the network's input and cannot name a layer";
+  const bool bad =
+      std::any_of(name.begin(), name.end(), [](unsigned char c) { return c == ':' || std::isspace(c) != 0; });
+  return bad ? "layer name '" + name + "' must not contain ':' or spaces" : "";
+}
+
+void InferShapes(Network& network) {
+  std::vector<std::string> messages;
+  std::set<std::string> names;
+  for (const Layer& layer : network.layers) {
+    if (const std::string problem = LayerNameProblem(layer.name); !problem.empty()) messages.push_back(problem);
+    if (!names.insert(layer.name).second) messages.push_back("layer '" + layer.name + "' is listed twice");
+  }
+  for (NetworkProblem& problem : OrderAndInferShapes(network)) messages.push_back(std::move(problem.message));
+  if (!messages.empty()) throw UserError(std::move(messages));
+}
+
+std::int64_t CountParameters(const Network& network) {
+  std::int64_t count = 0;
+  for (const Layer& layer : network.layers) {
+    for (const ParameterShape& p : LayerParameters(network, layer)) count += p.shape.Elements();
+  }
+  return count;
+}
+
+}  // namespace spillway

@@ -1,0 +1,65 @@
+// What a kind of layer is: how it infers its shape, which parameters it has, and which ops it becomes.
+//
+// One file per kind under model/layers/, declared in layers/kinds.h and listed in the table of layer_kinds.cc. A new
+// kind is one new file and one line in each of these two and in model/CMakeLists.txt; a new attribute is one field of
+// LayerAttributes, one key here and one line of the table in network_file.cc.
+#ifndef SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_
+#define SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_
+
+#include <string>
+#include <vector>
+
+#include "model/network/network.h"
+
+namespace spillway {
+
+class StepWriter;  // model/step/step_writer.h
+
+// The attributes a kind uses, as bits: these are the keys its layers may have in YAML.
+enum AttributeKey : unsigned {
+  kOutKey = 1u << 0,
+  kWindowKey = 1u << 1,
+  kStrideKey = 1u << 2,
+  kPadKey = 1u << 3,
+  kGroupsKey = 1u << 4,
+  kBiasKey = 1u << 5,
+  kCeilKey = 1u << 6,
+  kGlobalKey = 1u << 7,
+  kRateKey = 1u << 8,
+  kSizeKey = 1u << 9,
+};
+
+struct ParameterShape {
+  const char* name;  // "weight", "bias", "scale", "shift"
+  Shape shape;
+};
+
+struct LayerKind {
+  const char* name;         // also its name in YAML
+  const char* description;  // one line
+  std::size_t min_inputs = 1, max_inputs = 1;
+  unsigned keys = 0;      // attributes it takes (AttributeKey)
+  unsigned required = 0;  // those of them without a default
+  // Backward reads the layer's own result, so that nobody may overwrite it.
+  bool backward_reads_result = false;
+  bool loss = false;  // ends a network; has no output gradient
+
+  // Shape of the result. On a misfit fills `problem` with what is wrong, shapes included; the result is then ignored.
+  Shape (*infer)(const LayerAttributes& attributes, const std::vector<Shape>& inputs, std::string& problem);
+  // Trainable parameters, in the order in which StepWriter::Parameter numbers them; null if there are none.
+  std::vector<ParameterShape> (*parameters)(const LayerAttributes& attributes, const Shape& input);
+  // Emit the ops of the writer's current layer. Backward is only asked for where some gradient is wanted.
+  void (*forward)(StepWriter& writer);
+  void (*backward)(StepWriter& writer);
+};
+
+const std::vector<const LayerKind*>& LayerKinds();
+const LayerKind* FindLayerKind(const std::string& name);    // nullptr when there is none
+const LayerKind& LayerKindByName(const std::string& name);  // UserError with the nearest name
+
+// The parameters of a layer whose shapes are inferred.
+std::vector<ParameterShape> LayerParameters(const Network& network, const Layer& layer);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_

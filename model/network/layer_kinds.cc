@@ -1,0 +1,35 @@
+#include <algorithm>
+
+#include "model/layers/kinds.h"
+#include "model/network/layer_kind.h"
+
+namespace spillway {
+
+const std::vector<const LayerKind*>& LayerKinds() {
+  static const std::vector<const LayerKind*> table = {
+      &kConvolutionLayer, &kBatchNormLayer, &kReluLayer, &kMaxPoolLayer, &kAveragePoolLayer, &kLrnLayer,
+      &kDropoutLayer,     &kConcatLayer,    &kAddLayer,  &kLinearLayer,  &kSoftmaxLossLayer,
+  };
+  return table;
+}
+
+const LayerKind* FindLayerKind(const std::string& name) {
+  const auto& kinds = LayerKinds();
+  const auto at =
+      std::find_if(kinds.begin(), kinds.end(), [&name](const LayerKind* kind) { return name == kind->name; });
+  return at == kinds.end() ? nullptr : *at;
+}
+
+const LayerKind& LayerKindByName(const std::string& name) {
+  if (const LayerKind* kind = FindLayerKind(name)) return *kind;
+  std::vector<std::string> names;
+  for (const LayerKind* kind : LayerKinds()) names.emplace_back(kind->name);
+  throw UserError("unknown layer kind '" + name + "'" + DidYouMean(name, names));
+}
+
+std::vector<ParameterShape> LayerParameters(const Network& network, const Layer& layer) {
+  if (layer.kind->parameters == nullptr) return {};
+  return layer.kind->parameters(layer.attributes, network.InputShape(layer, 0));
+}
+
+}  // namespace spillway

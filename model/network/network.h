@@ -1,0 +1,93 @@
+// A network as its author wrote it: layers, each reading the results of earlier ones.
+#ifndef SPILLWAY_MODEL_NETWORK_NETWORK_H_
+#define SPILLWAY_MODEL_NETWORK_NETWORK_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "model/step/tensor.h"
+
+namespace spillway {
+
+using LayerId = std::int32_t;          // index into Network::layers
+constexpr LayerId kNetworkInput = -1;  // as an input of a layer: the batch
+
+// The parameters of all layer kinds in one plain struct; a kind uses those it needs and leaves the rest alone.
+// Triples are (depth, height, width); 2-D layers leave the depth at its default.
+struct LayerAttributes {
+  std::int64_t out_channels = 0;  // convolution, linear (features)
+  std::array<std::int64_t, 3> window{1, 1, 1};
+  std::array<std::int64_t, 3> stride{1, 1, 1};
+  std::array<std::int64_t, 3> pad{0, 0, 0};
+  std::int64_t groups = 1;
+  bool bias = false;       // convolution, linear
+  bool ceil_mode = false;  // pooling: round the output size up
+  bool global = false;     // average pooling over the whole image
+  double rate = 0.5;       // dropout
+  std::int64_t size = 5;   // LRN: channels summed over
+};
+
+struct LayerKind;  // model/network/layer_kind.h
+
+struct Layer {
+  std::string name;  // unique in the network
+  const LayerKind* kind = nullptr;
+  LayerAttributes attributes;
+  std::vector<LayerId> inputs;
+  Shape shape;  // of its result, filled by InferShapes
+  Mark mark;    // where it stood in the user's file, if it did
+};
+
+struct Network {
+  std::string name;
+  Shape input;  // n = batch
+  DataType type = DataType::kFp32;
+  Layout layout = Layout::kNchw;
+  MathMode math = MathMode::kFp32;
+  std::vector<Layer> layers;  // any order; every layer is reachable from the last one listed, the loss
+
+  const Shape& InputShape(const Layer& layer, std::size_t k) const {
+    return layer.inputs[k] == kNetworkInput ? input : layers[static_cast<std::size_t>(layer.inputs[k])].shape;
+  }
+};
+
+// Puts the layers into an order in which each one follows its inputs (stable: ties keep the given order) and fills
+// in their shapes. Throws UserError naming layers and shapes: a cycle (printed), inputs that do not fit together, a
+// window larger than its padded input, wrong number of inputs, a layer no other layer reads besides the last, a last
+// layer that is no loss, an unusable or repeated name, a tensor of more than 10^12 elements; all mistakes at once.
+// REQUIRES: kinds set, inputs valid ids, windows, strides and groups positive.
+void InferShapes(Network& network);
+
+// Trainable parameters (elements, not bytes), batch-norm scale and shift included.
+std::int64_t CountParameters(const Network& network);
+
+struct ZooOptions {
+  std::int64_t batch = 1;
+  std::int64_t image = 0;    // height and width of the input; 0 = the network's usual size
+  std::int64_t width = 0;    // where it differs from the height; 0 = square
+  std::int64_t frames = 0;   // 3-D networks: depth of the input; 0 = usual
+  std::int64_t classes = 0;  // 0 = usual
+};
+struct ZooEntry {
+  const char* name;
+  const char* description;
+  const char* source;  // paper or public definition
+  Network (*build)(const ZooOptions&);
+};
+const std::vector<ZooEntry>& Zoo();
+// Builds a network of the zoo with shapes inferred. Beside the table's names, "resnet<depth>" for any depth 3n+2
+// (n >= 8 bottleneck blocks, spread as in ResNet-152) and "vgg<depth>" for any depth 16+5k (vDNN) are understood.
+// Throws UserError for an unknown name (nearest named) or a size the network cannot take.
+Network BuildZooNetwork(const std::string& name, const ZooOptions& options);
+
+// A user's own network: `layers:` listed in YAML. See model/README section "Networks in YAML" for the keys.
+// Reads a map node {name, input: {channels, image | height+width, depth}, layers: [...]}; batch comes from outside.
+Network ReadNetwork(const Node& node, Diagnostics& diagnostics, std::int64_t batch);
+Network LoadNetwork(const std::string& path, std::int64_t batch);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_NETWORK_NETWORK_H_

@@ -1,0 +1,60 @@
+// Writes networks layer by layer, as the zoo does.
+//
+//   NetworkBuilder b("tiny", {.n = 8, .c = 3, .h = 32, .w = 32});
+//   LayerId x = b.Relu("relu1", b.BatchNorm("bn1", b.Convolution("conv1", kNetworkInput, Square(64, 3, 1, 1))));
+//   Network network = b.Loss(b.Linear("fc", b.GlobalAveragePool("pool", x), 10));
+#ifndef SPILLWAY_MODEL_NETWORK_NETWORK_BUILDER_H_
+#define SPILLWAY_MODEL_NETWORK_NETWORK_BUILDER_H_
+
+#include <string>
+#include <vector>
+
+#include "model/network/network.h"
+
+namespace spillway {
+
+// 2-D attributes: out_channels (0 for pooling), window, stride and padding equal in height and width.
+LayerAttributes Square(std::int64_t out_channels, std::int64_t window, std::int64_t stride = 1, std::int64_t pad = 0);
+LayerAttributes WithBias(LayerAttributes attributes);
+LayerAttributes WithCeil(LayerAttributes attributes);
+
+class NetworkBuilder {
+ public:
+  NetworkBuilder(std::string name, const Shape& input);
+
+  LayerId Add(std::string name, const char* kind, std::vector<LayerId> inputs, const LayerAttributes& attributes = {});
+  LayerId Convolution(std::string name, LayerId from, const LayerAttributes& attributes) {
+    return Add(std::move(name), "convolution", {from}, attributes);
+  }
+  LayerId MaxPool(std::string name, LayerId from, const LayerAttributes& attributes) {
+    return Add(std::move(name), "max_pool", {from}, attributes);
+  }
+  LayerId AveragePool(std::string name, LayerId from, const LayerAttributes& attributes) {
+    return Add(std::move(name), "average_pool", {from}, attributes);
+  }
+  LayerId BatchNorm(std::string name, LayerId from) { return Add(std::move(name), "batch_norm", {from}); }
+  LayerId Relu(std::string name, LayerId from) { return Add(std::move(name), "relu", {from}); }
+  LayerId Lrn(std::string name, LayerId from) { return Add(std::move(name), "lrn", {from}); }
+  LayerId AddUp(std::string name, std::vector<LayerId> from) { return Add(std::move(name), "add", std::move(from)); }
+  LayerId Concat(std::string name, std::vector<LayerId> from) {
+    return Add(std::move(name), "concat", std::move(from));
+  }
+  LayerId GlobalAveragePool(std::string name, LayerId from);
+  LayerId Dropout(std::string name, LayerId from, double rate);
+  LayerId Linear(std::string name, LayerId from, std::int64_t features);  // with bias
+  // `name`, then "relu_" + name: convolution with bias and ReLU; returns the ReLU.
+  LayerId ConvolutionRelu(const std::string& name, LayerId from, const LayerAttributes& attributes);
+  // `name`, "bn_" + name and, unless left out, "relu_" + name: without bias; returns the last.
+  LayerId ConvolutionNormRelu(const std::string& name, LayerId from, const LayerAttributes& attributes,
+                              bool relu = true);
+
+  // Ends the network with a softmax loss on `from` and infers the shapes. Throws what InferShapes throws.
+  Network Loss(LayerId from);
+
+ private:
+  Network network_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_NETWORK_NETWORK_BUILDER_H_

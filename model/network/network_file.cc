@@ -1,0 +1,301 @@
+// Networks in YAML.
+#include <array>
+#include <map>
+#include <utility>
+
+#include "model/network/check_network.h"
+#include "model/network/layer_kind.h"
+#include "model/network/network_keys.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kMaxChannels = 1 << 24;
+constexpr std::int64_t kMaxExtent = 1 << 20;  // of an image, window, stride or padding
+constexpr std::int64_t kMaxLrnSize = 1024;
+constexpr std::size_t kMaxLayers = 100000;
+
+// An attribute that is a single value: its row in the table of keys, its bit in LayerKind::keys, and how it gets into
+// the struct.
+struct AttributeReader {
+  KeyRow key;
+  AttributeKey bit;
+  void (*read)(MapReader& reader, const std::string& key, bool required, LayerAttributes& attributes);
+};
+
+void ReadOut(MapReader& r, const std::string& key, bool required, LayerAttributes& a) {
+  a.out_channels = required ? r.RequiredInteger(key, 1, kMaxChannels) : r.IntegerOr(key, 1, 1, kMaxChannels);
+}
+void ReadGroups(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.groups = r.IntegerOr(key, a.groups, 1, kMaxChannels);
+}
+void ReadBias(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.bias = r.BoolOr(key, a.bias); }
+void ReadCeil(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.ceil_mode = r.BoolOr(key, a.ceil_mode);
+}
+void ReadGlobal(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.global = r.BoolOr(key, a.global); }
+void ReadRate(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.rate = r.NumberOr(key, a.rate, 0, 1);
+}
+void ReadSize(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.size = r.IntegerOr(key, a.size, 1, kMaxLrnSize);
+}
+
+const std::vector<AttributeReader>& Scalars() {
+  const std::string channels = WholeNumberFrom(1, kMaxChannels);
+  static const std::vector<AttributeReader> kTable = {
+      {{"out", channels, "required", "channels, or features, of the result"}, kOutKey, ReadOut},
+      {{"groups", channels, "1", "convolutions side by side, each on its share of the channels"},
+       kGroupsKey,
+       ReadGroups},
+      {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
+      {{"ceil", kTrueOrFalse, "false", "rounds the size of the result up"}, kCeilKey, ReadCeil},
+      {{"global", kTrueOrFalse, "false", "over the whole image; then without window and stride"},
+       kGlobalKey,
+       ReadGlobal},
+      {{"rate", NumberFrom(0, 1), "0.5", "share of the elements that is dropped"}, kRateKey, ReadRate},
+      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "channels summed over"}, kSizeKey, ReadSize}};
+  return kTable;
+}
+
+// An attribute with one number per spatial axis.
+struct ExtentReader {
+  const char* key;
+  AttributeKey bit;
+  std::array<std::int64_t, 3> LayerAttributes::*field;
+  std::int64_t min;
+  const char* meaning;
+};
+constexpr std::array<ExtentReader, 3> kExtents = {
+    {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from"},
+     {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next"},
+     {"pad", kPadKey, &LayerAttributes::pad, 0, "zeros around the image"}}};
+
+const LayerKind* KindOf(const Node& layer) {
+  const Node* kind = layer.IsMap() ? layer.Find("kind") : nullptr;
+  return kind != nullptr ? FindLayerKind(kind->scalar) : nullptr;
+}
+
+class NetworkReader {
+ public:
+  NetworkReader(Diagnostics& diagnostics, std::int64_t batch) : diagnostics_(&diagnostics) { network_.input.n = batch; }
+
+  Network Read(const Node& node) {
+    MapReader reader(node, *diagnostics_, "network", NetworkKeys());
+    network_.name = reader.RequiredString("name");
+    if (const Node* input = reader.Required("input")) ReadInput(*input);
+    const Node* layers = reader.Required("layers");
+    reader.Finish();
+    if (layers != nullptr && CheckList(*layers)) ReadLayers(*layers);
+    // Shapes of a network that was misread would only give follow-up complaints.
+    if (sound_ && diagnostics_->empty()) {
+      for (const NetworkProblem& problem : OrderAndInferShapes(network_)) {
+        diagnostics_->Error(problem.mark.line > 0 ? problem.mark : node.mark, problem.message);
+      }
+    }
+    return std::move(network_);
+  }
+
+ private:
+  void Error(Mark mark, const std::string& message) {
+    sound_ = false;
+    diagnostics_->Error(mark, message);
+  }
+
+  void ReadInput(const Node& node) {
+    MapReader r(node, *diagnostics_, "input", InputKeys());
+    if (!node.IsMap()) return;
+    Shape& input = network_.input;
+    input.c = r.IntegerOr("channels", 3, 1, kMaxChannels);
+    const bool square = r.Optional("image") != nullptr;
+    if (square) {
+      input.h = input.w = r.IntegerOr("image", 1, 1, kMaxExtent);
+      for (const char* key : {"height", "width"}) {
+        if (const Node* other = r.Optional(key)) {
+          Error(other->mark, std::string("'") + key + "' besides 'image': give either the one or height and width");
+        }
+      }
+    } else if (r.Optional("height") == nullptr && r.Optional("width") == nullptr) {
+      Error(r.mark(), "input: give 'image' (height and width alike) or 'height' and 'width'");
+    } else {
+      input.h = r.RequiredInteger("height", 1, kMaxExtent);
+      input.w = r.RequiredInteger("width", 1, kMaxExtent);
+    }
+    has_depth_ = r.Optional("depth") != nullptr;
+    input.d = r.IntegerOr("depth", 1, 1, kMaxExtent);
+    r.Finish();
+  }
+
+  bool CheckList(const Node& layers) {
+    if (!layers.IsSequence() || layers.items.empty()) {
+      Error(layers.mark, "layers: expected a list of layers");
+    } else if (layers.items.size() > kMaxLayers) {
+      Error(layers.mark, "layers: more than " + std::to_string(kMaxLayers) + " layers");
+    }
+    return sound_;
+  }
+
+  // Names first: a layer may read one that is listed after it.
+  void ReadLayers(const Node& layers) {
+    for (std::size_t i = 0; i < layers.items.size(); ++i) CollectName(layers.items[i], static_cast<LayerId>(i));
+    for (const Node& node : layers.items) network_.layers.push_back(ReadLayer(node));
+  }
+
+  void CollectName(const Node& node, LayerId id) {
+    const Node* name = node.IsMap() ? node.Find("name") : nullptr;
+    if (name == nullptr || !name->IsScalar()) return;  // ReadLayer complains
+    if (const std::string problem = LayerNameProblem(name->scalar); !problem.empty()) Error(name->mark, problem);
+    const auto [at, fresh] = ids_.emplace(name->scalar, id);
+    if (fresh) {
+      names_.push_back(name->scalar);
+    } else {
+      Error(name->mark, "layer '" + name->scalar + "' is listed twice");
+    }
+  }
+
+  Layer ReadLayer(const Node& node) {
+    Layer layer;
+    layer.mark = node.mark;
+    const Node* name = node.IsMap() ? node.Find("name") : nullptr;
+    const bool named = name != nullptr && name->IsScalar();
+    layer.kind = KindOf(node);
+    MapReader reader(node, *diagnostics_, named ? "layer '" + name->scalar + "'" : "layer",
+                     layer.kind != nullptr ? LayerKindKeys(*layer.kind) : LayerKeys());
+    layer.name = reader.RequiredString("name");
+    const Node* kind = reader.Required("kind");
+    if (kind != nullptr && layer.kind == nullptr) ReportKind(*kind);
+    layer.inputs = ReadInputs(reader);
+    if (layer.kind == nullptr) {
+      sound_ = false;
+      return layer;  // which other keys are right depends on the kind
+    }
+    ReadAttributes(reader, *layer.kind, layer.attributes);
+    reader.Finish();
+    return layer;
+  }
+
+  void ReportKind(const Node& node) {
+    std::vector<std::string> names;
+    for (const LayerKind* kind : LayerKinds()) names.emplace_back(kind->name);
+    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, names));
+  }
+
+  std::vector<LayerId> ReadInputs(MapReader& reader) {
+    const Node* from = reader.Optional("from");
+    if (from == nullptr) return {static_cast<LayerId>(network_.layers.size()) - 1};  // the previous layer or the input
+    std::vector<LayerId> inputs;
+    if (from->IsScalar()) {
+      inputs.push_back(FindInput(*from));
+    } else if (from->IsSequence()) {
+      for (const Node& item : from->items) inputs.push_back(FindInput(item));
+    } else {
+      Error(from->mark, "from: expected the name of a layer or a list of names");
+    }
+    return inputs;
+  }
+
+  LayerId FindInput(const Node& node) {
+    if (node.scalar == "input") return kNetworkInput;
+    if (const auto at = ids_.find(node.scalar); at != ids_.end()) return at->second;
+    std::vector<std::string> candidates = names_;
+    candidates.emplace_back("input");
+    Error(node.mark, "no layer is named '" + node.scalar + "'" + DidYouMean(node.scalar, candidates));
+    return kNetworkInput;
+  }
+
+  void ReadAttributes(MapReader& reader, const LayerKind& kind, LayerAttributes& attributes) {
+    for (const AttributeReader& row : Scalars()) {
+      if ((kind.keys & row.bit) != 0) row.read(reader, row.key.name, (kind.required & row.bit) != 0, attributes);
+    }
+    for (const ExtentReader& row : kExtents) {
+      if ((kind.keys & row.bit) == 0) continue;
+      const bool required = (kind.required & row.bit) != 0;
+      const Node* node = required ? reader.Required(row.key) : reader.Optional(row.key);
+      if (node != nullptr) ReadExtents(*node, row, attributes.*row.field);
+    }
+    if ((kind.keys & kGlobalKey) != 0) CheckGlobal(reader, attributes.global);
+  }
+
+  void CheckGlobal(MapReader& reader, bool global) {
+    for (const char* key : {"window", "stride"}) {
+      const bool given = reader.Optional(key) != nullptr;
+      if (global && given) Error(reader.MarkOf(key), std::string("global pooling takes no '") + key + "'");
+      if (!global && !given) Error(reader.mark(), std::string("missing key '") + key + "' (or 'global: true')");
+    }
+  }
+
+  // A number stands for height and width, and for depth where the input has one; a list is [height, width] or
+  // [depth, height, width].
+  void ReadExtents(const Node& node, const ExtentReader& row, std::array<std::int64_t, 3>& extents) {
+    if (node.IsScalar()) {
+      const std::int64_t value = ReadExtent(node, row);
+      extents = {has_depth_ ? value : extents[0], value, value};
+    } else if (node.IsSequence() && (node.items.size() == 2 || node.items.size() == 3)) {
+      const std::size_t skip = 3 - node.items.size();
+      for (std::size_t i = skip; i < 3; ++i) extents[i] = ReadExtent(node.items[i - skip], row);
+    } else {
+      Error(node.mark, std::string(row.key) + ": expected a number, [height, width] or [depth, height, width]");
+    }
+  }
+
+  std::int64_t ReadExtent(const Node& node, const ExtentReader& row) {
+    const std::optional<std::int64_t> value = node.IsScalar() ? ParseInteger(node.scalar) : std::nullopt;
+    if (value && *value >= row.min && *value <= kMaxExtent) return *value;
+    Error(node.mark, std::string(row.key) + ": expected a whole number between " + std::to_string(row.min) + " and " +
+                         std::to_string(kMaxExtent) + ", found '" + node.scalar + "'");
+    return row.min;
+  }
+
+  Diagnostics* diagnostics_;
+  Network network_;
+  bool sound_ = true;  // nothing wrong so far that shape inference would stumble over
+  bool has_depth_ = false;
+  std::map<std::string, LayerId> ids_;
+  std::vector<std::string> names_;  // in file order
+};
+
+}  // namespace
+
+std::vector<KeyRow> AttributeKeys(const LayerKind& kind) {
+  std::vector<KeyRow> keys;
+  for (const ExtentReader& row : kExtents) {
+    if ((kind.keys & row.bit) == 0) continue;
+    const bool unless_global = (kind.keys & kGlobalKey) != 0 && row.bit != kPadKey;
+    const bool required = (kind.required & row.bit) != 0;
+    keys.push_back({row.key, WholeNumberFrom(row.min, kMaxExtent) + ", [height, width] or [depth, height, width]",
+                    unless_global ? "required, unless `global: true`"
+                    : required    ? "required"
+                                  : std::to_string((LayerAttributes{}.*row.field)[2]),
+                    row.meaning});
+  }
+  for (const AttributeReader& row : Scalars()) {
+    if ((kind.keys & row.bit) != 0) keys.push_back(row.key);
+  }
+  return keys;
+}
+
+const KeyTable& InputKeys() {
+  static const KeyTable kTable{
+      .title = "input",
+      .keys = {{"channels", WholeNumberFrom(1, kMaxChannels), "3", "of the image"},
+               {"image", WholeNumberFrom(1, kMaxExtent), "height and width", "height and width alike"},
+               {"height", WholeNumberFrom(1, kMaxExtent), "required, unless `image` is given", "in pixels"},
+               {"width", WholeNumberFrom(1, kMaxExtent), "required, unless `image` is given", "in pixels"},
+               {"depth", WholeNumberFrom(1, kMaxExtent), "1", "frames of a 3-D network"}},
+      .note = "One sample. The batch is not part of a network."};
+  return kTable;
+}
+
+Network ReadNetwork(const Node& node, Diagnostics& diagnostics, std::int64_t batch) {
+  return NetworkReader(diagnostics, batch).Read(node);
+}
+
+Network LoadNetwork(const std::string& path, std::int64_t batch) {
+  const Document document = LoadDocument(path);
+  Diagnostics diagnostics(document);
+  Network network = ReadNetwork(document.root, diagnostics, batch);
+  diagnostics.ThrowIfAny();
+  return network;
+}
+
+}  // namespace spillway

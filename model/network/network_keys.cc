@@ -1,0 +1,67 @@
+#include "model/network/network_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+
+KeyTable KeysOf(const LayerKind& kind) {
+  return {.title = fmt::format("{} layer", kind.name),
+          .keys = AttributeKeys(kind),
+          .also = &LayerKeys(),
+          .note = fmt::format("{}. Reads {}.", kind.description, InputCountText(kind))};
+}
+
+const std::vector<KeyTable>& KindTables() {
+  static const std::vector<KeyTable> kTables = [] {
+    std::vector<KeyTable> tables;
+    for (const LayerKind* kind : LayerKinds()) tables.push_back(KeysOf(*kind));
+    return tables;
+  }();
+  return kTables;
+}
+
+}  // namespace
+
+const KeyTable& LayerKeys() {
+  static const KeyTable kTable{
+      .title = "layer",
+      .keys = {{"name", kAnyText, "required", "unique; no spaces, no `:`; not `input`"},
+               {"kind", kAnyText, "required", "what it computes: the tables below, or `spillway list layers`"},
+               {"from", "a name, or a list of names", "the layer listed before it",
+                "the layers it reads; `input` is the network's input"}}};
+  return kTable;
+}
+
+const KeyTable& LayerKindKeys(const LayerKind& kind) {
+  const auto& kinds = LayerKinds();
+  return KindTables()[static_cast<std::size_t>(std::find(kinds.begin(), kinds.end(), &kind) - kinds.begin())];
+}
+
+const KeyTable& NetworkKeys() {
+  static const KeyTable kTable = [] {
+    KeyTable table{
+        .title = "network",
+        .keys = {{"name", kAnyText, "required", "as results call it"},
+                 {"input", "a map", "required", "what one sample is", {&InputKeys()}},
+                 {"layers",
+                  "a list of maps",
+                  "required",
+                  "in any order; the last one listed is the loss, every other is read by some layer",
+                  {&LayerKeys()}}},
+        .note = "A file that `network: {file: ...}` of a scenario names; model/networks/ has some to start from."};
+    for (const KeyTable& kind : KindTables()) table.keys.back().maps.push_back(&kind);
+    return table;
+  }();
+  return kTable;
+}
+
+std::string InputCountText(const LayerKind& kind) {
+  if (kind.max_inputs == 1) return "one layer";
+  return fmt::format("{} to {} layers", kind.min_inputs, kind.max_inputs);
+}
+
+}  // namespace spillway

@@ -1,0 +1,208 @@
+#include "model/step/step_writer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "model/cost/cost_model.h"
+
+namespace spillway {
+namespace {
+
+void RemoveDuplicates(std::vector<TensorId>& ids) {
+  auto end = ids.begin();
+  for (const TensorId id : ids) {
+    if (std::find(ids.begin(), end, id) == end) *end++ = id;
+  }
+  ids.erase(end, ids.end());
+}
+
+OpShape UsualShape(const Network& network, const Layer& layer) {
+  const LayerAttributes& a = layer.attributes;
+  OpShape shape{.in = network.InputShape(layer, 0),
+                .out = layer.shape,
+                .window = a.window,
+                .stride = a.stride,
+                .pad = a.pad,
+                .groups = a.groups,
+                .operands = static_cast<std::int64_t>(layer.inputs.size())};
+  if (a.global) {
+    shape.window = shape.stride = {shape.in.d, shape.in.h, shape.in.w};
+    shape.pad = {0, 0, 0};
+  }
+  return shape;
+}
+
+}  // namespace
+
+StepWriter::StepWriter(const Network& network, const StepOptions& options) : network_(&network), options_(&options) {}
+
+TrainingStep StepWriter::Build() {
+  Prepare();
+  Forward();
+  if (!options_->inference) Backward();
+  Classify();
+  return std::move(step_);
+}
+
+void StepWriter::Prepare() {
+  const std::size_t layers = network_->layers.size();
+  step_.network = network_->name;
+  step_.batch = network_->input.n;
+  step_.inference = options_->inference;
+  values_.assign(layers + 1, kNoTensor);
+  slots_.assign(layers + 1, kNoTensor);
+  readers_.assign(layers + 1, 0);
+  gradient_count_.assign(layers + 1, 0);
+  gradient_ops_.assign(layers + 1, 0);
+  wants_.assign(layers + 1, false);
+  parameters_.resize(layers);
+  parameter_gradients_.resize(layers);
+  momenta_.resize(layers);
+  auxiliaries_.resize(layers);
+  values_[0] = NewTensor("input", network_->input, TensorClass::kInput);
+  for (current_ = 0; current_ < layers; ++current_) {
+    step_.layer_names.push_back(layer().name);
+    bool wants = layer().kind->parameters != nullptr;
+    for (std::size_t k = 0; k < inputs(); ++k) {
+      wants = wants || WantsGradient(k);
+      ++readers_[InputValue(k)];
+    }
+    wants_[current_ + 1] = wants;
+  }
+}
+
+void StepWriter::Forward() {
+  for (current_ = 0; current_ < network_->layers.size(); ++current_) {
+    MakeParameters();
+    layer().kind->forward(*this);
+    assert(Result() != kNoTensor);
+  }
+  step_.first_backward = step_.first_update = static_cast<OpId>(step_.ops.size());
+}
+
+void StepWriter::Backward() {
+  const std::size_t layers = network_->layers.size();
+  for (current_ = layers; current_-- > 0;) {
+    if (!wants_[current_ + 1]) continue;
+    layer().kind->backward(*this);
+    ClearSlot(current_ + 1);
+    if (options_->update_at_once) EmitUpdates();
+  }
+  step_.first_update = static_cast<OpId>(step_.ops.size());
+  for (current_ = 0; current_ < layers && !options_->update_at_once; ++current_) EmitUpdates();
+}
+
+// Tensors ------------------------------------------------------------------------------------------------------------
+
+TensorId StepWriter::NewTensor(std::string name, const Shape& shape, TensorClass use) {
+  step_.tensors.push_back({.name = std::move(name),
+                           .shape = shape,
+                           .type = network_->type,
+                           .layout = network_->layout,
+                           .use = use,
+                           .bytes = shape.Elements() * SizeOf(network_->type)});
+  sharers_.push_back(0);
+  return static_cast<TensorId>(step_.tensors.size() - 1);
+}
+
+void StepWriter::MakeParameters() {
+  for (const ParameterShape& p : LayerParameters(*network_, layer())) {
+    const std::string name = layer().name + ":" + p.name;
+    parameters_[current_].push_back(NewTensor(name, p.shape, TensorClass::kParameter));
+    parameter_gradients_[current_].push_back(kNoTensor);
+    if (!options_->inference && options_->momentum) {
+      momenta_[current_].push_back(NewTensor(name + ":momentum", p.shape, TensorClass::kOptimizerState));
+    }
+  }
+}
+
+TensorId StepWriter::ParameterGradient(std::size_t k) {
+  TensorId& gradient = parameter_gradients_[current_][k];
+  if (gradient == kNoTensor) {
+    const Tensor& parameter = step_.tensors[static_cast<std::size_t>(Parameter(k))];
+    gradient = NewTensor(parameter.name + ":gradient", Shape(parameter.shape), TensorClass::kParameterGradient);
+  }
+  return gradient;
+}
+
+TensorId StepWriter::NewResult() {
+  return values_[current_ + 1] = NewTensor(layer().name, layer().shape, TensorClass::kTransient);
+}
+
+TensorId StepWriter::NewAuxiliaryResult() {
+  return values_[current_ + 1] = NewTensor(layer().name, layer().shape, TensorClass::kAuxiliary);
+}
+
+TensorId StepWriter::OverwriteInput() { return values_[current_ + 1] = Input(); }
+
+bool StepWriter::MayOverwriteInput() const {
+  const LayerId producer = layer().inputs[0];
+  if (producer == kNetworkInput || readers_[InputValue(0)] != 1) return false;
+  return options_->inference || !network_->layers[static_cast<std::size_t>(producer)].kind->backward_reads_result;
+}
+
+void StepWriter::NewAuxiliary(const char* name, const Shape& shape, Bytes element_bytes) {
+  const TensorId id = NewTensor(layer().name + ":" + name, shape, TensorClass::kAuxiliary);
+  step_.tensors.back().type = DataType::kFp32;
+  step_.tensors.back().bytes = shape.Elements() * element_bytes;
+  auxiliaries_[current_].push_back(id);
+}
+
+// Ops ----------------------------------------------------------------------------------------------------------------
+
+Op StepWriter::NewOp(OpKind kind, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes,
+                     const std::string& label) const {
+  return {.name = layer().name + ":" + (label.empty() ? PassName(pass) : label),
+          .kind = kind,
+          .pass = pass,
+          .layer = static_cast<LayerId>(current_),
+          .shape = UsualShape(*network_, layer()),
+          .type = network_->type,
+          .layout = network_->layout,
+          .math = network_->math,
+          .reads = std::move(reads),
+          .writes = std::move(writes),
+          .work = {}};
+}
+
+void StepWriter::Emit(Op op) {
+  RemoveDuplicates(op.reads);
+  op.work = CountWork(LaunchOf(op));
+  step_.ops.push_back(std::move(op));
+}
+
+void StepWriter::EmitUpdates() {
+  for (std::size_t k = 0; k < parameters_[current_].size(); ++k) {
+    const TensorId gradient = parameter_gradients_[current_][k];
+    if (gradient == kNoTensor) continue;
+    std::vector<TensorId> state{Parameter(k)};
+    if (options_->momentum) state.push_back(momenta_[current_][k]);
+    std::vector<TensorId> reads{gradient};
+    reads.insert(reads.end(), state.begin(), state.end());
+    const Tensor& parameter = step_.tensors[static_cast<std::size_t>(Parameter(k))];
+    Op op = NewOp(OpKind::kUpdate, Pass::kUpdate, std::move(reads), std::move(state));
+    op.name = parameter.name + ":update";
+    op.shape = {.in = parameter.shape, .out = parameter.shape, .operands = options_->momentum ? 3 : 2};
+    Emit(std::move(op));
+  }
+}
+
+// What backward reads of the forward results is what must be kept: this is where that is found out.
+void StepWriter::Classify() {
+  std::vector<bool> saved(step_.tensors.size(), false);
+  for (std::size_t i = static_cast<std::size_t>(step_.first_backward); i < step_.ops.size(); ++i) {
+    for (const TensorId id : step_.ops[i].reads) saved[static_cast<std::size_t>(id)] = true;
+  }
+  if (saved[0]) step_.maps.push_back(0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(step_.first_backward); ++i) {
+    for (const TensorId id : step_.ops[i].writes) {
+      Tensor& tensor = step_.tensors[static_cast<std::size_t>(id)];
+      if (tensor.use != TensorClass::kTransient || !saved[static_cast<std::size_t>(id)]) continue;
+      tensor.use = TensorClass::kFeatureMap;
+      step_.maps.push_back(id);
+    }
+  }
+}
+
+}  // namespace spillway

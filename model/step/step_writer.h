@@ -1,0 +1,106 @@
+// The machinery with which layer kinds write a training step: result tensors, parameters, gradients and ops.
+//
+// Call protocol: Build() walks the layers forward and then backward and calls the kinds' functions; those may use
+// everything below it. "The layer" is always the one whose ops are being written.
+//
+// Gradients. Every layer result has a slot for the tensor that holds its gradient. The first contribution fills it;
+// where a result has several readers, later ones are added to it, by the contributing op itself (accumulate) or by an
+// add of its own (StepOptions::separate_accumulation). The backward of an add hands its output's gradient to several
+// slots without any op:
+//
+//   y = add(a, b):   slot of y --> T       slot of a --> T <-- slot of b
+//
+// As long as another layer has yet to read T through its slot, adding to T would spoil it; then the contribution goes
+// to a copy of T (an op of kind kCopy), which takes the slot.
+#ifndef SPILLWAY_MODEL_STEP_STEP_WRITER_H_
+#define SPILLWAY_MODEL_STEP_STEP_WRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "model/network/layer_kind.h"
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+class StepWriter {
+ public:
+  // Owns nothing: both must outlive it.
+  StepWriter(const Network& network, const StepOptions& options);
+  TrainingStep Build();  // once
+
+  const Layer& layer() const { return network_->layers[current_]; }
+  const LayerAttributes& attributes() const { return layer().attributes; }
+  const StepOptions& options() const { return *options_; }
+  std::size_t inputs() const { return layer().inputs.size(); }
+  const Shape& InputShape(std::size_t k = 0) const { return network_->InputShape(layer(), k); }
+
+  // Forward: where the layer's inputs are and where its result goes. Exactly one of the three places must be chosen.
+  TensorId Input(std::size_t k = 0) const { return values_[InputValue(k)]; }
+  TensorId NewResult();           // a tensor of its own
+  TensorId NewAuxiliaryResult();  // the same, kept for backward but never classified: the loss
+  TensorId OverwriteInput();      // the tensor of input 0
+  // Nobody needs input 0 as it is after this layer has read it, so the result may take its place.
+  bool MayOverwriteInput() const;
+  TensorId Result() const { return values_[current_ + 1]; }
+
+  TensorId Parameter(std::size_t k) const { return parameters_[current_][k]; }
+  TensorId ParameterGradient(std::size_t k);  // made at the first call
+  // A small result kept for backward, `element_bytes` per element; the k-th one made by the layer.
+  void NewAuxiliary(const char* name, const Shape& shape, Bytes element_bytes);
+  TensorId Auxiliary(std::size_t k) const { return auxiliaries_[current_][k]; }
+
+  // An op of the layer with its usual shape, named after the pass or, if given, `label`. Emit puts it at the end.
+  Op NewOp(OpKind kind, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes,
+           const std::string& label = "") const;
+  void Emit(Op op);
+
+  // Backward.
+  TensorId OutputGradient() const;
+  // Input k or anything before it has parameters. Nothing is computed for inputs without.
+  bool WantsGradient(std::size_t k = 0) const { return wants_[InputValue(k)]; }
+  bool HasGradient(std::size_t k) const { return slots_[InputValue(k)] != kNoTensor; }
+  // Fills the slot of input k, REQUIRES: it is empty.
+  TensorId NewInputGradient(std::size_t k);
+  // Emits `op`, whose first result is a contribution to the gradient of input k; that tensor is put in front of
+  // op.writes here. `overwrites` = the op can overwrite the output's gradient (used if the options want it).
+  void EmitInputGradient(std::size_t k, Op op, bool overwrites = false);
+  // The output's gradient is also a contribution to the gradient of input k.
+  void ShareGradient(std::size_t k);
+
+ private:
+  std::size_t InputValue(std::size_t k) const { return static_cast<std::size_t>(layer().inputs[k] + 1); }
+  TensorId NewTensor(std::string name, const Shape& shape, TensorClass use);
+  TensorId NewGradient(std::size_t value);
+  const Shape& ValueShape(std::size_t value) const;
+  void Prepare();
+  void MakeParameters();
+  void Forward();
+  void Backward();
+  void FillSlot(std::size_t value, TensorId gradient);
+  void ClearSlot(std::size_t value);
+  void MakeExclusive(std::size_t value);
+  void AddToSlot(std::size_t value, TensorId part);
+  Op NewGradientOp(OpKind kind, std::size_t value, TensorId result);
+  void EmitUpdates();
+  void Classify();
+
+  const Network* network_;
+  const StepOptions* options_;
+  TrainingStep step_;
+  std::size_t current_ = 0;  // index of the layer
+
+  // A value is the network's input (0) or a layer's result (LayerId + 1).
+  std::vector<TensorId> values_;     // by value: the tensor that holds it
+  std::vector<int> readers_;         // by value: layers reading it, counted once per use
+  std::vector<bool> wants_;          // by value: whether its gradient is wanted
+  std::vector<TensorId> slots_;      // by value: the tensor that holds its gradient
+  std::vector<int> gradient_count_;  // by value: gradient tensors made for it
+  std::vector<int> gradient_ops_;    // by value: copies and adds made for it
+  std::vector<int> sharers_;         // by tensor: slots of layers not yet done that hold it
+  std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, momenta_, auxiliaries_;  // by layer
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_STEP_STEP_WRITER_H_

@@ -1,0 +1,129 @@
+// One training iteration unrolled: one op per library call, the tensors between them, what backward needs.
+//
+// A TrainingStep says what is computed, never how it is made to fit: it is not split and not rewritten by any
+// strategy. Ops are listed in the order a framework would issue them: forward, loss, backward, update.
+//
+// In-place results: a tensor may have several writers (convolution then bias; batch norm then an in-place ReLU).
+// Recomputing it means running all its forward writers again, in order.
+#ifndef SPILLWAY_MODEL_STEP_TRAINING_STEP_H_
+#define SPILLWAY_MODEL_STEP_TRAINING_STEP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/network/network.h"
+#include "model/step/tensor.h"
+
+namespace spillway {
+
+using OpId = std::int32_t;  // index into TrainingStep::ops
+constexpr OpId kNoOp = -1;
+
+enum class OpKind : std::uint8_t {
+  kConvolution,
+  kBias,
+  kBatchNorm,
+  kRelu,
+  kMaxPool,
+  kAveragePool,
+  kLrn,
+  kDropout,
+  kConcat,
+  kAdd,
+  kLinear,
+  kSoftmaxLoss,
+  kCopy,
+  kUpdate,
+};
+enum class Pass : std::uint8_t { kForward, kBackwardData, kBackwardFilter, kBackwardBias, kBackward, kUpdate };
+const char* OpKindName(OpKind kind);  // "convolution", "bias", "batch_norm", "relu", "max_pool", ...
+const char* PassName(
+    Pass pass);  // "forward", "backward_data", "backward_filter", "backward_bias", "backward", "update"
+
+// Machine-free counts. A multiply-add is 2 flops. Bytes count every tensor once per pass over it that the operation
+// needs (batch norm reads its input twice), caches ignored.
+struct Work {
+  double flops = 0;
+  double bytes = 0;
+};
+
+// Everything a library needs to know of a call's shape; with kind, pass, type and math mode this is the cost key.
+struct OpShape {
+  Shape in;   // forward input (the first one), whatever the pass
+  Shape out;  // forward output
+  std::array<std::int64_t, 3> window{1, 1, 1}, stride{1, 1, 1}, pad{0, 0, 0};
+  std::int64_t groups = 1;
+  // Forward inputs of add and concat. Update: vectors it touches (parameter, gradient, momentum). Batch norm: 0 where
+  // the statistics are given (inference). LRN: window[0] is the number of channels summed over.
+  std::int64_t operands = 1;
+  bool operator==(const OpShape&) const = default;
+};
+
+struct Op {
+  std::string name;  // "res2a_branch1:backward_filter"; unique
+  OpKind kind = OpKind::kCopy;
+  Pass pass = Pass::kForward;
+  LayerId layer = 0;
+  OpShape shape;
+  DataType type = DataType::kFp32;
+  Layout layout = Layout::kNchw;
+  MathMode math = MathMode::kFp32;
+  // A tensor in both lists is updated in place (accumulated gradient, in-place bias, parameter update).
+  std::vector<TensorId> reads;
+  std::vector<TensorId> writes;
+  bool accumulate = false;   // adds its result to what writes[0] holds
+  bool side_effect = false;  // updates running statistics or draws random numbers: a recomputation must not repeat it
+  Work work;
+};
+
+struct TrainingStep {
+  std::string network;
+  std::int64_t batch = 0;
+  bool inference = false;
+  std::vector<Tensor> tensors;
+  std::vector<Op> ops;
+  OpId first_backward = 0;  // ops before it are forward (loss included); == ops.size() for inference
+  OpId first_update = 0;    // ops from here on are updates, when those come at the end
+  // What strategies classify: the input and every feature map, by first writer. The input comes first.
+  std::vector<TensorId> maps;
+  std::vector<std::string> layer_names;  // by LayerId
+
+  Bytes MapBytes() const;                // sum over `maps`
+  Bytes BytesOf(TensorClass use) const;  // sum over all tensors of that class
+};
+
+// How frameworks differ, by name: one row of a table, not forks in the code.
+struct StepOptions {
+  const char* name = "plain";
+  const char* description = "every op has its own result; add's gradient is shared, concat copies";
+  bool inplace_relu = false;      // ReLU and dropout overwrite an input that backward does not need
+  bool inplace_add = false;       // add overwrites its first input under the same condition
+  bool inplace_gradient = false;  // the gradient through ReLU and dropout overwrites the incoming one
+  // Forks add gradients by a kernel of their own into a new tensor, not inside the producer.
+  bool separate_accumulation = false;
+  // Backward of convolution and linear: data, filter, bias (Chainer, PyTorch). False: bias, filter, data (Caffe), where
+  // the saved input can go before its gradient exists.
+  bool data_first = false;
+  bool update_at_once = false;  // a parameter is updated right after its gradient is complete
+  bool momentum = true;         // SGD keeps one vector per parameter
+  // Most scratch that the framework grants one convolution. Chainer 3 (cuda.get_max_workspace_size) and Caffe: 8 MiB.
+  Bytes workspace_limit = 8 * kMiB;
+  bool inference = false;
+  // Host time that the framework spends on every op, beside the driver's launch. Nothing takes it unless it is asked
+  // for (`framework: of-options` of a scenario's runtime): the systems modelled are said to hide it, and so it is told
+  // apart.
+  Nanos framework_time = 0;
+};
+const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch"
+const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name
+
+// REQUIRES: InferShapes(network) succeeded.
+TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options = {});
+
+// Text form for people and golden files: one line per op with its tensors, bytes and work.
+std::string DumpStep(const TrainingStep& step);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_STEP_TRAINING_STEP_H_

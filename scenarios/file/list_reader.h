@@ -1,0 +1,58 @@
+// Reads a value that may also be a list of such values: the swept axes of a scenario.
+#ifndef SPILLWAY_SCENARIOS_FILE_LIST_READER_H_
+#define SPILLWAY_SCENARIOS_FILE_LIST_READER_H_
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hw/text/document.h"
+
+namespace spillway {
+
+// The nodes of `key`: the items of a list, or the one value itself. Reports an empty list, and a value listed twice,
+// which would only give every result twice. Empty when the key is absent.
+inline std::vector<const Node*> ItemsOf(MapReader& reader, std::string_view key, bool required,
+                                        Diagnostics& diagnostics) {
+  const Node* node = required ? reader.Required(key) : reader.Optional(key);
+  if (node == nullptr) return {};
+  if (!node->IsSequence()) return {node};
+  if (node->items.empty()) diagnostics.Error(node->mark, std::string(key) + ": the list is empty");
+  std::vector<const Node*> items;
+  std::set<std::string> seen;
+  for (const Node& item : node->items) {
+    if (item.IsScalar() && !seen.insert(item.scalar).second) {
+      diagnostics.Error(item.mark, std::string(key) + ": '" + item.scalar + "' is listed twice");
+      continue;
+    }
+    items.push_back(&item);
+  }
+  return items;
+}
+
+// Reads one item as if it were the value of `key` in the map of `reader`, so that messages name the key.
+// `read` is called with a MapReader and the key.
+template <typename Read>
+auto ReadItem(const MapReader& reader, std::string_view key, const Node& item, Read read) {
+  Node map;
+  map.kind = Node::Kind::kMap;
+  map.mark = item.mark;
+  map.entries.push_back({std::string(key), item.mark, item});
+  MapReader of_item = reader.ItemReader(map, key);
+  return read(of_item, key);
+}
+
+// All values of an axis, in the order given.
+template <typename Read>
+auto ReadAxis(MapReader& reader, std::string_view key, bool required, Diagnostics& diagnostics, Read read) {
+  std::vector<decltype(read(reader, key))> values;
+  for (const Node* item : ItemsOf(reader, key, required, diagnostics)) {
+    values.push_back(ReadItem(reader, key, *item, read));
+  }
+  return values;
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_FILE_LIST_READER_H_

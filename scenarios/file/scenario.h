@@ -1,0 +1,99 @@
+// A scenario: which networks on which machines with which strategies, and what is known about the outcome.
+//
+//   name: ResNet-50 beyond 16 GB
+//   network: {zoo: resnet50, image: 224, batch: [128, 256]}
+//   machines: [v100-x86-pcie3, mine.yaml]
+//   strategies: [in-core, pooch, {strategy: pooch, planned_on: v100-power9-nvlink2}]
+//   memory: 12 GiB
+//   expect: [{strategy: pooch, batch: 256, samples_per_second: 195, source: "PoocH, fig. 17"}]
+//
+// A list anywhere is swept; all combinations are run. All keys: scenario_keys.cc, which `spillway help scenario` prints.
+#ifndef SPILLWAY_SCENARIOS_FILE_SCENARIO_H_
+#define SPILLWAY_SCENARIOS_FILE_SCENARIO_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "model/network/network.h"
+#include "reports/expectation.h"
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+constexpr std::int64_t kMostBatch = 1'000'000;
+
+// One network with everything but the batch decided.
+struct NetworkChoice {
+  std::string zoo;                                             // a name of the zoo, or
+  std::string file;                                            // a path
+  std::int64_t image = 0, width = 0, frames = 0, classes = 0;  // as in ZooOptions; 0 = the network's usual
+  std::vector<std::int64_t> batch;
+  Mark mark;
+};
+
+ZooOptions ZooOptionsOf(const NetworkChoice& choice, std::int64_t batch);
+
+struct MachineChoice {
+  std::string from{};     // a shipped profile, or a path
+  std::string name{};     // in results; "" = the profile's
+  std::string host{};     // "" = the nearest node
+  bool pageable = false;  // copies to and from memory that is not pinned
+  std::string Label() const { return name.empty() ? from : name; }
+  auto operator<=>(const MachineChoice&) const = default;
+};
+
+struct StrategyChoice {
+  std::string name;
+  std::string planned_on;  // a machine: the plan is made for it and then carried out on the point's
+  Mark mark;
+  std::string Label() const;  // "pooch", "pooch@v100-power9-nvlink2"
+};
+
+struct RuntimeChoice {
+  std::string name;  // "" = the strategy's own
+  Runtime runtime;
+  bool framework_of_options = false;  // its framework_time is that of the step's options (StepOptions)
+};
+
+// Another machine's balance of computing and copying on this one.
+struct Emulation {
+  double compute_slowdown = 1;  // at least 1: every kernel takes this many times as long
+  double link_rate = 0;         // bytes per nanosecond of a copy in each direction, at most; 0 = as the link is
+  Mark mark{};                  // where it stands, in the scenario's file
+  bool Any() const { return compute_slowdown > 1 || link_rate > 0; }
+  std::string Label() const;  // "5x,8GB/s"
+};
+
+struct Scenario {
+  std::string name;
+  std::string file;  // as given by the user
+  std::vector<NetworkChoice> networks;
+  std::vector<MachineChoice> machines;
+  std::vector<StrategyChoice> strategies;
+  std::vector<std::string> options;     // at least one
+  std::vector<RuntimeChoice> runtimes;  // at least one
+  // At least one each; 0 = as the machine has it.
+  std::vector<Bytes> memory, usable_memory, workspace;
+  std::vector<double> link;        // bytes per nanosecond
+  std::vector<Emulation> emulate;  // at least one
+  std::vector<Expectation> expectations;
+};
+
+// Throws UserError with every mistake in the file, and in the files it names.
+Scenario LoadScenario(const std::string& path);
+Scenario ReadScenario(const Document& document);
+
+// `path` as seen from the folder that `file` is in.
+std::string RelativeTo(const std::string& file, const std::string& path);
+
+// The names that scenarios and the command line may use.
+std::vector<std::string> ZooNames();
+std::vector<std::string> StrategyNames();
+std::vector<std::string> RuntimeNames();
+std::vector<std::string> OptionNames();
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_FILE_SCENARIO_H_

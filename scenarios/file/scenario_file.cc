@@ -1,0 +1,200 @@
+// Reading a scenario file. Every mistake is reported with its place and reading goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "hw/machine/machine.h"
+#include "model/network/network.h"
+#include "scenarios/file/list_reader.h"
+#include "scenarios/file/scenario.h"
+#include "scenarios/file/scenario_keys.h"
+#include "scenarios/file/scenario_reader.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kMostPoints = 100'000;
+
+template <typename Table>
+std::vector<std::string> NamesOf(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.emplace_back(entry.name);
+  return names;
+}
+
+// 0 when the value is bad: it was complained about then.
+Bytes PositiveBytes(MapReader& reader, std::string_view key, Diagnostics& diagnostics) {
+  const Node* node = reader.Optional(key);
+  const Bytes bytes = reader.RequiredBytes(key);
+  if (bytes == 0 && node != nullptr && ParseBytes(node->scalar)) {
+    diagnostics.Error(node->mark, std::string(key) + ": must be more than zero");
+  }
+  return bytes;
+}
+
+class ScenarioReader {
+ public:
+  ScenarioReader(const Document& document, ScenarioErrors& errors) : document_(document), errors_(errors) {}
+
+  Scenario Read() {
+    MapReader reader(document_.root, errors_.own, "scenario", ScenarioKeys());
+    Scenario s;
+    s.file = document_.file;
+    s.name = reader.RequiredString("name");
+    s.networks = ReadNetworks(reader, document_.file, errors_);
+    s.machines = ReadMachines(reader, document_.file, errors_);
+    for (const Node* item : ItemsOf(reader, "strategies", true, errors_.own)) {
+      s.strategies.push_back(ReadStrategy(*item));
+    }
+    s.options = ReadOptions(reader);
+    s.runtimes = ReadRuntimes(reader, errors_.own);
+    ReadFigures(reader, s);
+    s.emulate = ReadEmulations(reader, errors_.own);
+    CheckOneRate(s);
+    ReadExpectations(reader, s.name, errors_.own, s.expectations);
+    reader.Finish();
+    CheckSize(s);
+    return s;
+  }
+
+ private:
+  void CheckSize(const Scenario& s) {
+    double batches = 0;
+    for (const NetworkChoice& network : s.networks) batches += static_cast<double>(network.batch.size());
+    double points = batches;
+    for (const std::size_t size :
+         {s.machines.size(), s.strategies.size(), s.options.size(), s.runtimes.size(), s.memory.size(),
+          s.usable_memory.size(), s.workspace.size(), s.link.size(), s.emulate.size()}) {
+      points *= static_cast<double>(size);
+    }
+    if (points > kMostPoints) {
+      errors_.own.Error(
+          {}, fmt::format("the lists multiply to {:.0f} points; at most {:.0f} are run", points, kMostPoints));
+    }
+  }
+
+  void CheckOneRate(const Scenario& s) {
+    if (s.link == std::vector<double>{0}) return;
+    for (const Emulation& emulation : s.emulate) {
+      if (emulation.link_rate == 0) continue;
+      errors_.own.Error(emulation.mark, "emulate: link_rate and link: are the same link; give one of them");
+    }
+  }
+
+  StrategyChoice ReadStrategy(const Node& item) {
+    StrategyChoice choice;
+    choice.mark = item.mark;
+    const char* hint = "spillway list strategies";
+    if (!item.IsMap()) {
+      choice.name = ReadName(item, "strategy", StrategyNames(), hint, errors_.own);
+      return choice;
+    }
+    MapReader reader(item, errors_.own, "strategy", StrategyChoiceKeys());
+    if (const Node* name = reader.Required("strategy")) {
+      choice.name = ReadName(*name, "strategy", StrategyNames(), hint, errors_.own);
+    }
+    if (const Node* machine = reader.Required("planned_on")) {
+      choice.planned_on = ReadMachineName(*machine, document_.file, errors_);
+    }
+    reader.Finish();
+    return choice;
+  }
+
+  std::vector<std::string> ReadOptions(MapReader& reader) {
+    std::vector<std::string> values;
+    for (const Node* item : ItemsOf(reader, "options", false, errors_.own)) {
+      values.push_back(ReadName(*item, "options", OptionNames(), "", errors_.own));
+    }
+    return values.empty() ? std::vector<std::string>{"plain"} : values;
+  }
+
+  void ReadFigures(MapReader& reader, Scenario& s) {
+    const auto bytes = [this](MapReader& r, std::string_view key) { return PositiveBytes(r, key, errors_.own); };
+    s.memory = ReadAxis(reader, "memory", false, errors_.own, bytes);
+    s.usable_memory = ReadAxis(reader, "usable_memory", false, errors_.own, bytes);
+    s.workspace = ReadAxis(reader, "workspace", false, errors_.own, bytes);
+    s.link = ReadAxis(reader, "link", false, errors_.own, [this](MapReader& r, std::string_view key) {
+      const double rate = r.RequiredBandwidth(key);
+      const Node* node = r.Optional(key);
+      if (rate <= 0 && node != nullptr && ParseBandwidth(node->scalar)) {
+        errors_.own.Error(node->mark, "link: must be more than zero");
+      }
+      return rate;
+    });
+    if (s.memory.empty()) s.memory.push_back(0);
+    if (s.usable_memory.empty()) s.usable_memory.push_back(0);
+    if (s.workspace.empty()) s.workspace.push_back(0);
+    if (s.link.empty()) s.link.push_back(0);
+  }
+
+  const Document& document_;
+  ScenarioErrors& errors_;
+};
+
+}  // namespace
+
+void ScenarioErrors::ThrowIfAny() const {
+  std::vector<std::string> all;
+  try {
+    own.ThrowIfAny();
+  } catch (const UserError& error) {
+    all = error.messages();
+  }
+  all.insert(all.end(), other_files.begin(), other_files.end());
+  if (!all.empty()) throw UserError(std::move(all));
+}
+
+// Messages of a file that can be read carry that file's positions; that it cannot be found is said here.
+void ScenarioErrors::LoadOther(Mark mark, const std::string& path, const std::function<void()>& load) {
+  if (!std::filesystem::is_regular_file(path)) return own.Error(mark, fmt::format("there is no file '{}'", path));
+  try {
+    load();
+  } catch (const UserError& error) {
+    for (const std::string& message : error.messages()) {
+      if (std::find(other_files.begin(), other_files.end(), message) == other_files.end()) {
+        other_files.push_back(message);
+      }
+    }
+  }
+}
+
+std::string ReadName(const Node& item, const std::string& what, const std::vector<std::string>& names,
+                     const std::string& hint, Diagnostics& diagnostics) {
+  if (!item.IsScalar()) {
+    diagnostics.Error(item.mark, what + ": expected a name");
+    return "";
+  }
+  if (std::find(names.begin(), names.end(), item.scalar) == names.end()) {
+    const std::string how = hint.empty() ? fmt::format(" (one of {})", fmt::join(names, ", ")) : " (" + hint + ")";
+    diagnostics.Error(item.mark,
+                      fmt::format("unknown {} '{}'{}{}", what, item.scalar, DidYouMean(item.scalar, names), how));
+  }
+  return item.scalar;
+}
+
+std::string StrategyChoice::Label() const { return planned_on.empty() ? name : name + "@" + planned_on; }
+
+std::string RelativeTo(const std::string& file, const std::string& path) {
+  const std::filesystem::path given = path;
+  if (given.is_absolute()) return path;
+  return (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
+}
+
+std::vector<std::string> ZooNames() { return NamesOf(Zoo()); }
+std::vector<std::string> StrategyNames() { return NamesOf(Strategies()); }
+std::vector<std::string> RuntimeNames() { return NamesOf(RuntimeTable()); }
+std::vector<std::string> OptionNames() { return NamesOf(StepOptionTable()); }
+
+Scenario ReadScenario(const Document& document) {
+  ScenarioErrors errors(document);
+  Scenario scenario = ScenarioReader(document, errors).Read();
+  errors.ThrowIfAny();
+  return scenario;
+}
+
+Scenario LoadScenario(const std::string& path) { return ReadScenario(LoadDocument(path)); }
+
+}  // namespace spillway

@@ -1,0 +1,182 @@
+#include "scenarios/file/scenario_keys.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/file/scenario.h"
+#include "sim/plan/plan_keys.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char* kRequired = "required";
+
+std::string OrList(const std::string& value) { return value + ", or a list of them"; }
+
+KeyRow Named(const char* name, const char* otherwise, const char* meaning) {
+  return {name, kAnyText, otherwise, meaning};
+}
+
+// Of expectations.
+KeyRow FigureRow(const char* name, const char* value, const char* meaning) {
+  return {name, fmt::format("{}, [from, to], or a map", value), "", meaning, {&BoundKeys()}};
+}
+
+std::vector<KeyRow> BoundRows() {
+  return {{"value", "as the figure's", "at_least or at_most", "a number, or [from, to]"},
+          {"at_least", "as the figure's", "none", "ours is this or more"},
+          {"at_most", "as the figure's", "none", "ours is this or less"}};
+}
+
+}  // namespace
+
+const KeyTable& NetworkChoiceKeys() {
+  static const KeyTable kTable{
+      .title = "network of a scenario",
+      .keys = {{"zoo", OrList("a name"), "", "a network that comes with Spillway: `spillway list networks`"},
+               {"file", "a path", "", "a network in YAML: `spillway help network`"},
+               {"image", WholeNumberFrom(1, kMostPixels) + ", height x width such as 448x224, or a list of them",
+                "the network's usual", "of the zoo's networks"},
+               {"frames", OrList(WholeNumberFrom(1, kMostPixels)), "the network's usual", "of 3-D ones of the zoo"},
+               {"classes", OrList(WholeNumberFrom(1, kMostClasses)), "the network's usual", "of the zoo's networks"},
+               {"batch", OrList(WholeNumberFrom(1, kMostBatch)), kRequired, "samples in a step"}},
+      .note = "Exactly one of zoo and file. Lists are swept, in every combination."};
+  return kTable;
+}
+
+const KeyTable& MachineChoiceKeys() {
+  static const KeyTable kTable{
+      .title = "machine of a scenario",
+      .keys = {Named("name", kRequired, "as results call it; not that of a shipped machine"),
+               {"from", "a name, or a path", kRequired, "a shipped machine, or a profile of your own"},
+               Named("host", "the nearest", "the node of the host that is copied to and from"),
+               {"host_memory", OneOf({"pinned", "pageable"}), "pinned", "what the copies use there"}},
+      .note = "A machine on other terms."};
+  return kTable;
+}
+
+const KeyTable& StrategyChoiceKeys() {
+  static const KeyTable kTable{
+      .title = "strategy of a scenario",
+      .keys = {Named("strategy", kRequired, "its name: `spillway list strategies`"),
+               {"planned_on", "a name, or a path", kRequired,
+                "the machine that the plan is made for, before it is carried out on the point's"}}};
+  return kTable;
+}
+
+const KeyTable& RuntimeChoiceKeys() {
+  static const KeyTable kTable = [] {
+    KeyTable table{
+        .title = "runtime of a scenario",
+        .keys = {Named("name", kRequired, "as results call it"),
+                 {"from", OneOf(RuntimeNames()), RuntimeNames().front(), "where keys that are not given come from"}},
+        .note = "How the modelled system executes what a plan decides."};
+    for (KeyRow& key : RuntimeFieldKeys("as `from` has it")) table.keys.push_back(std::move(key));
+    table.keys.push_back({"framework", OneOf({"none", "of-options"}), "none",
+                          "of-options: framework_time is what is known of the framework of the scenario's `options`"});
+    return table;
+  }();
+  return kTable;
+}
+
+const KeyTable& EmulationKeys() {
+  static const KeyTable kTable{
+      .title = "emulate",
+      .keys = {{"compute_slowdown", NumberFrom(1, kMostEmulatedSlowdown), "1",
+                "every kernel takes so many times as long, by idling after it"},
+               {"link_rate", kABandwidth, "the machine's own",
+                "copies are paced to it in each direction; not above the machine's own, not beside `link`"}},
+      .note = "Another machine's balance of computing and copying on this one: one or both."};
+  return kTable;
+}
+
+const KeyTable& BoundKeys() {
+  static const KeyTable kTable{.title = "figure with bounds",
+                               .keys = BoundRows(),
+                               .note = "Either value, or at_least and at_most or one of them."};
+  return kTable;
+}
+
+const KeyTable& RatioKeys() {
+  static const KeyTable kTable = [] {
+    KeyTable table{.title = "ratio",
+                   .keys = {Named("network", "the row's", "of the row compared with"),
+                            Named("machine", "the row's", "of the row compared with"),
+                            Named("strategy", "the row's", "of the row compared with"),
+                            {"batch", WholeNumberFrom(1, kMostBatch), "the row's", "of the row compared with"}},
+                   .note =
+                       "Throughput over that of another row, which differs in one of the first four or more. Then "
+                       "either value, or at_least and at_most or one of them."};
+    for (KeyRow& key : BoundRows()) table.keys.push_back(std::move(key));
+    return table;
+  }();
+  return kTable;
+}
+
+const KeyTable& ExpectationKeys() {
+  static const KeyTable kTable{
+      .title = "expectation",
+      .keys = {Named("network", "every one", "rows of this network"),
+               Named("machine", "every one", "of this machine"),
+               Named("strategy", "every one", "of this strategy"),
+               {"batch", OrList(WholeNumberFrom(1, kMostBatch)), "every one", "of this batch"},
+               {"memory", kASize, "every one", "of this memory limit, to the byte"},
+               FigureRow("samples_per_second", "a number", "throughput"),
+               FigureRow("step_time", "a duration such as 2.05 s", "of one step"),
+               FigureRow("loss", "a share such as 38 %", "of throughput, against the fastest in-core row"),
+               FigureRow("keep", "a number", "feature maps kept"),
+               FigureRow("swap", "a number", "feature maps swapped"),
+               FigureRow("recompute", "a number", "feature maps recomputed"),
+               {"ratio", "a map", "", "throughput over another row's", {&RatioKeys()}},
+               {"feasible", kTrueOrFalse, "", "whether it runs; rows that are said not to are no error"},
+               Named("source", kRequired, "who published or requires it"),
+               Named("why", "none", "what explains a difference; shown with it"),
+               {"within", "a share such as 10 %", "only reported",
+                "makes a gate of a figure: the largest difference allowed"},
+               {"required", kTrueOrFalse, "false", "makes a gate of feasible and of bounds"}},
+      .note =
+          "A published or required figure, shown beside ours: at least one of samples_per_second ... feasible, for "
+          "every row that the first five select. `run --check` exits with 1 when a gate fails."};
+  return kTable;
+}
+
+const KeyTable& ScenarioKeys() {
+  static const KeyTable kTable{
+      .title = "scenario",
+      .keys =
+          {Named("name", kRequired, "the title of its tables"),
+           {"network", OrList("a map"), kRequired, "what is trained", {&NetworkChoiceKeys()}},
+           {"machines",
+            "a name, a path, a map, or a list of them",
+            kRequired,
+            "shipped machines (`spillway list machines`), profiles (`spillway help machine`), or one on other terms",
+            {&MachineChoiceKeys()}},
+           {"strategies",
+            "a name, a map, or a list of them",
+            kRequired,
+            "`spillway list strategies`; or one that plans for another machine",
+            {&StrategyChoiceKeys()}},
+           {"options", OrList(OneOf(OptionNames())), "plain", "how the framework unrolls a step"},
+           {"runtime",
+            "a name, a map, or a list of them",
+            "each strategy's own",
+            "every strategy on this runtime (`spillway list strategies`), or on one built from another",
+            {&RuntimeChoiceKeys()}},
+           {"memory", OrList(kASize), "no cap", "cap below the machine's usable memory"},
+           {"usable_memory", OrList(kASize), "the machine's", "in place of the machine's usable memory"},
+           {"link", OrList(kABandwidth), "the machine's", "this rate in both directions, with the profile's latency"},
+           {"emulate",
+            "a map, as-is, or a list of them",
+            "as-is",
+            "another machine's balance on this one; `validate` carries it out on devices that can",
+            {&EmulationKeys()}},
+           {"workspace", OrList(kASize), "as the framework of `options`",
+            "most scratch that a call of the library is granted"},
+           {"expect", "a list of maps", "none", "what is known about the outcome", {&ExpectationKeys()}}},
+      .note =
+          "A list anywhere is swept, in every combination. Paths are relative to the scenario's folder. GB is 1e9 "
+          "bytes, GiB 2^30."};
+  return kTable;
+}
+
+}  // namespace spillway

@@ -1,0 +1,54 @@
+#include "scenarios/run/one_point.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/run/output_folder.h"
+
+namespace spillway {
+
+namespace {
+
+bool SamePlace(const ResultRow& a, const ResultRow& b) {
+  return a.scenario == b.scenario && a.network == b.network && a.batch == b.batch && a.machine == b.machine &&
+         a.memory_limit == b.memory_limit;
+}
+
+}  // namespace
+
+void MustBeOnePlace(const PreparedRun& run, const std::string& verb) {
+  const ResultRow& first = run.points.front().row;
+  for (const Point& point : run.points) {
+    if (SamePlace(first, point.row)) continue;
+    throw UserError(fmt::format(
+        "{}: the scenario has more than one point, among them {} at batch {} on {} and {} at batch {} on {}; choose "
+        "one by --machine, --batch, --memory",
+        verb, first.network, first.batch, first.machine, point.row.network, point.row.batch, point.row.machine));
+  }
+}
+
+std::optional<PointResult> BestOf(const PreparedRun& run, int jobs, Console& console) {
+  std::vector<ResultRow> rows;
+  std::optional<PointResult> best;
+  {
+    Progress progress(console, "point", run.points.size());
+    RunPoints(run, jobs, [&](const Point&, PointResult& result) {
+      progress.Step();
+      rows.push_back(result.row);
+      if (result.row.feasible && (!best || result.row.step_time < best->row.step_time)) best = std::move(result);
+    });
+  }
+  if (best) return best;
+  for (const ResultRow& row : rows) console.err << row.strategy << ": " << row.reason << "\n";
+  for (const std::string& message : PointsWithoutStrategy(run, rows)) console.err << message << "\n";
+  return std::nullopt;
+}
+
+void WriteText(const std::string& file, const std::string& text, Console& console) {
+  if (file.empty() || file == "-") {
+    console.out << text;
+  } else {
+    WriteFile(file, text);
+  }
+}
+
+}  // namespace spillway

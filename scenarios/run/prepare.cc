@@ -1,0 +1,272 @@
+#include "scenarios/run/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "model/cost/measured_cost.h"
+#include "scenarios/run/changed_machine.h"
+#include "scenarios/run/given_plan.h"
+#include "scenarios/run/prepare_step.h"
+
+namespace spillway {
+
+namespace {
+
+// ---- machines
+
+void AddToLabel(const std::string& text, PreparedMachine* prepared) {
+  prepared->label += text;
+  prepared->beside_link += text;
+}
+
+void Emulate(const Emulation& emulation, const std::string& file, PreparedMachine* prepared) {
+  prepared->emulation = emulation;
+  prepared->emulated_at = fmt::format("{}:{}:{}", file, emulation.mark.line, emulation.mark.column);
+  if (!emulation.Any()) return;
+  AddToLabel("+emulate=" + emulation.Label(), prepared);
+  if (emulation.link_rate == 0) return;
+  for (const TransferCurve& curve : prepared->machine.LinkOf(0).curves) {
+    if (emulation.link_rate <= curve.Rate()) continue;
+    throw UserError(fmt::format("{}: error: emulate: link_rate: {} is more than the {} of {}'s own link",
+                                prepared->emulated_at, RateText(emulation.link_rate), RateText(curve.Rate()),
+                                prepared->base));
+  }
+  prepared->machine = WithPacedLink(std::move(prepared->machine), emulation.link_rate);
+}
+
+// What else is said of a machine.
+struct Terms {
+  double link = 0;
+  Emulation emulation;
+  std::string file;     // of the scenario
+  Bytes workspace = 0;  // what a call is granted
+  bool said = false;    // the scenario says so, and the label repeats it
+};
+
+std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, const Terms& terms) {
+  auto prepared = std::make_unique<PreparedMachine>();
+  Machine profile = LoadMachine(choice.from);
+  CheckMeasured(profile, choice.from);
+  prepared->machine = WithConnection(std::move(profile), choice);
+  prepared->base = prepared->machine.name;
+  prepared->from = choice.from;
+  prepared->link_rate = terms.link;
+  const Link& near = prepared->machine.LinkOf(0);
+  prepared->profile_rate = (near.curves[0].Rate() + near.curves[1].Rate()) / 2;
+  prepared->label = prepared->beside_link = choice.name.empty() ? prepared->base : choice.name;
+  if (terms.link > 0) {
+    prepared->machine = WithLinkRate(std::move(prepared->machine), terms.link);
+    prepared->label += "+link=" + RateText(terms.link);
+  }
+  Emulate(terms.emulation, terms.file, prepared.get());
+  if (terms.said) AddToLabel("+workspace=" + FormatBytesExact(terms.workspace), prepared.get());
+  const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
+  prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
+  return prepared;
+}
+
+// ---- points
+
+// Memory to plan with: the machine's own or the one put in its place, below the cap.
+Bytes CapacityOf(const Machine& machine, Bytes usable, Bytes cap) {
+  const Bytes own = usable > 0 ? usable : machine.devices[0].UsableMemory();
+  return cap > 0 ? std::min(cap, own) : own;
+}
+
+class Preparer {
+ public:
+  Preparer(const Scenario& scenario, const Overrides& overrides, PreparedRun& run)
+      : scenario_(scenario), overrides_(overrides), run_(run) {
+    if (!overrides.plan.empty()) plan_.emplace(overrides);
+  }
+
+  void Prepare() {
+    const std::size_t first = run_.points.size();
+    for (const NetworkChoice& network : scenario_.networks) {
+      for (const std::string& options : scenario_.options) AddNetwork(network, options);
+    }
+    if (run_.points.size() == first) RefuseEmpty();
+    AddExpectations(first);
+  }
+
+ private:
+  [[noreturn]] void RefuseEmpty() const {
+    if (plan_) plan_->RefuseScenario(scenario_.name);
+    throw UserError(
+        fmt::format("{}: scenario '{}' has no point: all its strategies are planned on the machine that they "
+                    "would run on",
+                    scenario_.file, scenario_.name));
+  }
+
+  void AddNetwork(const NetworkChoice& network, const std::string& options) {
+    const std::shared_ptr<const NetworkSource> source = SourceOf(network);
+    std::vector<std::size_t> steps;
+    for (const std::int64_t batch : network.batch) {
+      run_.steps.push_back(PrepareStep(source, options, batch, run_.keep_steps));
+      if (scenario_.options.size() > 1) run_.steps.back()->network += "+" + options;
+      steps.push_back(run_.steps.size() - 1);
+    }
+    for (const Bytes workspace : scenario_.workspace) {
+      workspace_said_ = workspace > 0;
+      workspace_ = workspace_said_ ? workspace : StepOptionsByName(options).workspace_limit;
+      for (const MachineChoice& machine : scenario_.machines) {
+        for (const double link : scenario_.link) {
+          for (const Emulation& emulation : scenario_.emulate) {
+            AddMachine(steps, MachineIndex(machine, link, emulation), machine.Label());
+          }
+        }
+      }
+    }
+  }
+
+  void AddMachine(const std::vector<std::size_t>& steps, std::size_t machine, const std::string& name) {
+    for (const Bytes usable : scenario_.usable_memory) {
+      for (const Bytes cap : scenario_.memory) {
+        for (const std::size_t step : steps) {
+          for (const RuntimeChoice& runtime : scenario_.runtimes) {
+            if (!overrides_.plan.empty()) {
+              AddPlanned(step, machine, usable, cap, runtime);
+            } else {
+              for (const StrategyChoice& s : scenario_.strategies)
+                AddChosen(step, machine, name, usable, cap, runtime, s);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void AddChosen(std::size_t step, std::size_t machine, const std::string& name, Bytes usable, Bytes cap,
+                 const RuntimeChoice& runtime, const StrategyChoice& choice) {
+    if (choice.planned_on == name) return;  // that is the plain strategy
+    Point point = NewPoint(step, machine, usable, cap, runtime);
+    point.strategy = &StrategyByName(choice.name);
+    point.row.choices = point.strategy->choices;
+    point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
+    if (!choice.planned_on.empty()) {
+      point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
+      point.planned_capacity = CapacityOf(run_.machines[point.planned_on]->machine, usable, cap);
+    }
+    Add(std::move(point));
+  }
+
+  void AddPlanned(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
+    const std::shared_ptr<const Plan> plan = plan_->For(run_, step, run_.machines[machine]->machine.name);
+    if (plan == nullptr) return;
+    Point point = NewPoint(step, machine, usable, cap, runtime);
+    point.plan = plan;
+    point.row.strategy = (plan->strategy.empty() ? "plan" : plan->strategy) + RuntimeSuffix(runtime);
+    Add(std::move(point));
+  }
+
+  Point NewPoint(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
+    Point point;
+    point.step = step;
+    point.machine = point.planned_on = machine;
+    point.use_runtime = !runtime.name.empty();
+    point.runtime = runtime.runtime;
+    const PreparedStep& s = *run_.steps[step];
+    if (runtime.framework_of_options) point.runtime.framework_time = s.framework_time;
+    const PreparedMachine& m = *run_.machines[machine];
+    ResultRow& row = point.row;
+    row.scenario = scenario_.name;
+    row.network = s.network;
+    row.network_base = s.network_base;
+    row.batch = s.batch;
+    row.sample_elements = s.sample_elements;
+    row.precision = s.precision;
+    row.machine = m.label;
+    row.machine_base = m.base;
+    row.beside_link = m.beside_link;
+    const Link& link = m.machine.LinkOf(0);
+    row.link_rate = (link.curves[0].Rate() + link.curves[1].Rate()) / 2;
+    row.emulation = m.emulation.Any() ? m.emulation.Label() : "";
+    row.memory_limit = point.planned_capacity = CapacityOf(m.machine, usable, cap);
+    return point;
+  }
+
+  static std::string RuntimeSuffix(const RuntimeChoice& runtime) {
+    return runtime.name.empty() ? "" : "+" + runtime.name;
+  }
+
+  void Add(Point point) {
+    const ResultRow& row = point.row;
+    const bool default_memory =
+        scenario_.memory == std::vector<Bytes>{0} && scenario_.usable_memory == std::vector<Bytes>{0};
+    const std::string memory = default_memory ? "" : "_" + FormatBytesExact(row.memory_limit);
+    const std::string name =
+        FileName(fmt::format("{}_b{}_{}{}_{}", row.network, row.batch, row.machine, memory, row.strategy));
+    point.row.point = name;
+    for (int n = 2; !run_.names.insert(point.row.point).second; ++n) point.row.point = fmt::format("{}_{}", name, n);
+    run_.points.push_back(std::move(point));
+  }
+
+  // Rows are told apart by label: two files that give the same name would be one machine in every table.
+  void AddPrepared(std::unique_ptr<PreparedMachine> machine) {
+    for (const auto& other : run_.machines) {
+      if (other->label != machine->label || other->from == machine->from) continue;
+      throw UserError(
+          fmt::format("{}: {} and {} are both called '{}'; give one of them another name by {{name: ..., "
+                      "from: ...}}",
+                      scenario_.file, other->from, machine->from, machine->label));
+    }
+    run_.machines.push_back(std::move(machine));
+  }
+
+  std::size_t MachineIndex(const MachineChoice& choice, double link, const Emulation& emulation) {
+    const auto [it, is_new] = machine_index_.try_emplace({choice, link, emulation.Label(), workspace_, workspace_said_},
+                                                         run_.machines.size());
+    if (is_new) AddPrepared(PrepareMachine(choice, {link, emulation, scenario_.file, workspace_, workspace_said_}));
+    return it->second;
+  }
+
+  void AddExpectations(std::size_t first) {
+    const auto selects = [&](const RowSelector& where) {
+      return std::any_of(run_.points.begin() + static_cast<std::ptrdiff_t>(first), run_.points.end(),
+                         [&](const Point& p) { return where.Matches(p.row); });
+    };
+    std::vector<std::string> messages;
+    for (const Expectation& e : scenario_.expectations) {
+      RowSelector other = e.other;
+      other.scenario = e.where.scenario;
+      if (selects(e.where) && (e.measure != Measure::kRatio || selects(other))) {
+        run_.expectations.push_back(e);
+      } else if (!overrides_.Any()) {
+        messages.push_back(
+            fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; check "
+                        "network, machine, strategy, batch and memory",
+                        scenario_.file, e.mark.line, e.mark.column));
+      }
+    }
+    if (!messages.empty()) throw UserError(std::move(messages));
+  }
+
+  const Scenario& scenario_;
+  const Overrides& overrides_;
+  PreparedRun& run_;
+  std::optional<GivenPlan> plan_;
+  std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool>, std::size_t> machine_index_;
+  Bytes workspace_ = 0;  // of the points being added
+  bool workspace_said_ = false;
+};
+
+}  // namespace
+
+std::string FileName(const std::string& text) {
+  std::string name = text;
+  for (char& c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (!plain) c = '-';
+  }
+  return name;
+}
+
+void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run) {
+  Preparer(scenario, overrides, run).Prepare();
+}
+
+}  // namespace spillway

@@ -1,0 +1,109 @@
+// From a scenario to the points to run: everything loaded, built and checked, nothing simulated yet.
+//
+// After this no mistake of the user's can turn up any more, so a run that starts also writes.
+#ifndef SPILLWAY_SCENARIOS_RUN_PREPARE_H_
+#define SPILLWAY_SCENARIOS_RUN_PREPARE_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/cost/cost_model.h"
+#include "reports/result.h"
+#include "scenarios/file/scenario.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+// Command line options that replace what the scenario says. Empty: as the scenario has it.
+struct Overrides {
+  std::vector<std::string> machines{};
+  std::vector<std::string> strategies{};
+  std::vector<std::int64_t> batch{};
+  std::string memory{};  // with its unit
+  std::string runtime{};
+  std::string plan{};                // path: this plan in place of the strategies
+  bool plan_on_any_machine = false;  // whatever the plan says that it was made for
+  bool Any() const;
+};
+
+// Throws UserError for names and values that do not exist. Expectations that no longer apply are dropped later.
+void ApplyOverrides(const Overrides& overrides, Scenario& scenario);
+
+// What networks of all batches are built from; a file is read once.
+struct NetworkSource {
+  NetworkChoice choice;                      // without its batches
+  std::shared_ptr<const Document> document;  // of a file, else nullptr
+  std::string label;
+};
+
+// One network at one batch, unrolled.
+struct PreparedStep {
+  std::string network;       // label
+  std::string network_base;  // name in the zoo or in the file
+  std::string precision;
+  std::int64_t sample_elements = 0;
+  std::int64_t batch = 0;
+  Nanos framework_time = 0;  // StepOptions::framework_time
+  std::shared_ptr<const NetworkSource> source;
+  std::string options;       // how it is unrolled
+  std::uint64_t digest = 0;  // of `step`
+  Network net;               // empty where steps are not kept, see PreparedRun
+  TrainingStep step;         // of `net`, likewise
+};
+
+// A machine with what the scenario changes about it. Costs refer to the machine, so it does not move.
+struct PreparedMachine {
+  std::string label;
+  std::string base;
+  std::string beside_link;  // the label without what it says of the link
+  std::string from;         // as the scenario names it
+  double link_rate = 0;     // as the scenario has it, bytes per nanosecond; 0 = the profile's
+  Emulation emulation;      // the machine below has its link, the costs its kernels
+  std::string emulated_at;  // its place, "file:line:column"
+  double profile_rate = 0;  // of large copies by the profile, mean of both directions
+  Machine machine;
+  std::unique_ptr<CostModel> costs;
+};
+
+// Indices into PreparedRun. `row` holds everything that is known before the simulation.
+struct Point {
+  std::size_t step = 0;
+  std::size_t machine = 0;
+  std::size_t planned_on = 0;          // machine the plan is made for, usually the same
+  const Strategy* strategy = nullptr;  // nullptr: `plan` is given
+  std::shared_ptr<const Plan> plan;
+  bool use_runtime = false;
+  Runtime runtime;
+  Bytes planned_capacity = 0;
+  ResultRow row;
+};
+
+struct PreparedRun {
+  // Whether `steps` hold networks and steps. They are a fifth to two megabytes each: with thousands of batches they are
+  // better built again, by StepOf, when a point needs them. Set before Prepare.
+  bool keep_steps = true;
+  std::vector<std::unique_ptr<PreparedStep>> steps;
+  std::vector<std::unique_ptr<PreparedMachine>> machines;
+  std::vector<Point>
+      points;  // network, machine, link, emulation, memory, batch, runtime, strategy: the last changes fastest
+  std::vector<Expectation> expectations;
+  std::set<std::string> names;  // ResultRow::point of all points
+};
+
+// Appends the scenario's points; of --plan those with the plan's network, batch and machine. Throws UserError: a network
+// or plan that cannot be built, no point for a plan, an expectation that selects no point (unless `overrides` left its
+// points out).
+void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run);
+
+// The step with network and ops: that of the run where it keeps them, else built for who asks. May be called by several
+// threads. REQUIRES: `run` outlives it.
+std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index);
+
+// Letters, digits, '.', '_' and '-'; everything else becomes '-'.
+std::string FileName(const std::string& text);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_RUN_PREPARE_H_

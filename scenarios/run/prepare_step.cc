@@ -1,0 +1,109 @@
+#include "scenarios/run/prepare_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/cost/launch.h"
+#include "model/hash.h"
+
+namespace spillway {
+
+namespace {
+
+bool SameImage(const Shape& a, const Shape& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
+
+std::string ImageText(const Shape& s) {
+  return s.d == 1 ? fmt::format("{}x{}", s.h, s.w) : fmt::format("{}x{}x{}", s.h, s.w, s.d);
+}
+
+// The zoo's name and what differs from the network's usual form.
+std::string ZooLabel(const NetworkChoice& choice) {
+  std::string label = choice.zoo;
+  const Network network = BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, 1));
+  const Network usual = BuildZooNetwork(choice.zoo, {.batch = 1});
+  if (!SameImage(usual.input, network.input)) label += "+" + ImageText(network.input);
+  if (choice.classes != 0 && CountParameters(usual) != CountParameters(network)) {
+    label += fmt::format("+classes={}", choice.classes);
+  }
+  return label;
+}
+
+Network BuildNetwork(const NetworkSource& source, std::int64_t batch) {
+  if (source.document == nullptr) return BuildZooNetwork(source.choice.zoo, ZooOptionsOf(source.choice, batch));
+  Diagnostics diagnostics(*source.document);
+  Network network = ReadNetwork(source.document->root, diagnostics, batch);
+  diagnostics.ThrowIfAny();
+  return network;
+}
+
+void Build(PreparedStep& prepared) {
+  prepared.net = BuildNetwork(*prepared.source, prepared.batch);
+  prepared.step = BuildTrainingStep(prepared.net, StepOptionsByName(prepared.options));
+}
+
+void AddNumber(std::int64_t value, Hasher& hash) { hash.Add(static_cast<std::uint64_t>(value)); }
+
+// Steps that may cost or need something else have another one.
+std::uint64_t DigestOf(const TrainingStep& step) {
+  Hasher hash;
+  hash.Add(step.network);
+  AddNumber(step.batch, hash);
+  for (const Tensor& tensor : step.tensors) {
+    hash.Add(tensor.name);
+    AddNumber(static_cast<std::int64_t>(tensor.use), hash);
+    AddNumber(tensor.bytes, hash);
+  }
+  for (const Op& op : step.ops) {
+    hash.Add(op.name).Add(HashOfWork(LaunchOf(op)));
+    for (const auto* tensors : {&op.reads, &op.writes}) {
+      AddNumber(static_cast<std::int64_t>(tensors->size()), hash);
+      for (const TensorId tensor : *tensors) AddNumber(tensor, hash);
+    }
+  }
+  return hash.Value();
+}
+
+}  // namespace
+
+std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice) {
+  auto source = std::make_shared<NetworkSource>();
+  source->choice = choice;
+  source->choice.batch.clear();
+  if (!choice.file.empty()) source->document = std::make_shared<const Document>(LoadDocument(choice.file));
+  if (!choice.zoo.empty()) source->label = ZooLabel(choice);
+  return source;
+}
+
+std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSource>& source,
+                                          const std::string& options, std::int64_t batch, bool keep) {
+  auto prepared = std::make_unique<PreparedStep>();
+  prepared->batch = batch;
+  prepared->source = source;
+  prepared->options = options;
+  prepared->framework_time = StepOptionsByName(options).framework_time;
+  Build(*prepared);
+  const Network& network = prepared->net;
+  prepared->network_base = source->choice.zoo.empty() ? network.name : source->choice.zoo;
+  prepared->network = source->choice.zoo.empty() ? network.name : source->label;
+  const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
+  prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
+  prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);
+  prepared->digest = DigestOf(prepared->step);
+  if (!keep) {
+    prepared->net = {};
+    prepared->step = {};
+  }
+  return prepared;
+}
+
+std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index) {
+  const PreparedStep& known = *run.steps[index];
+  if (run.keep_steps) return {std::shared_ptr<const void>(), &known};  // the run's own
+  auto built = std::make_shared<PreparedStep>(known);
+  Build(*built);
+  return built;
+}
+
+}  // namespace spillway

@@ -1,0 +1,276 @@
+#include "scenarios/run/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "reports/cost_source.h"
+#include "scenarios/run/step_cache.h"
+#include "sim/margin.h"
+#include "sim/uncertainty/uncertainty.h"
+
+namespace spillway {
+
+namespace {
+
+// Steps kept beyond one for each worker, and results that may wait for one before them: a search may take as long as
+// hundreds of other points.
+constexpr std::size_t kMoreSteps = 8, kMostAhead = 64;
+
+Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep& step, std::size_t machine,
+                  Bytes capacity) {
+  Problem problem;
+  problem.step = &step;
+  problem.costs = run.machines[machine]->costs.get();
+  problem.capacity = capacity;
+  problem.use_runtime = point.use_runtime;
+  problem.runtime = point.runtime;
+  return problem;
+}
+
+Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
+  if (point.strategy != nullptr) {
+    const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
+    return PlanWithMargin(*point.strategy, problem, &at.plans);
+  }
+  Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
+  if (point.use_runtime) planned.plan.runtime = point.runtime;
+  return planned;
+}
+
+std::vector<std::pair<std::string, Bytes>> NamedClasses(const std::vector<Bytes>& by_class) {
+  std::vector<std::pair<std::string, Bytes>> named;
+  for (std::size_t i = 0; i < by_class.size(); ++i) {
+    const bool workspace = i + 1 == by_class.size();
+    named.emplace_back(workspace ? "workspace" : TensorClassName(static_cast<TensorClass>(i)), by_class[i]);
+  }
+  return named;
+}
+
+std::string RuntimeName(const Runtime& runtime) {
+  for (const RuntimeEntry& entry : RuntimeTable()) {
+    if (entry.runtime == runtime) return entry.name;
+  }
+  return "own";
+}
+
+void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
+  const SourceShares shares = SharesOf(e, costs);
+  row.measured_share = shares.measured;
+  row.published_share = shares.published;
+  row.assumed_share = shares.assumed;
+  row.cost_source = SourceKindName(shares.Largest());
+}
+
+void FillFigures(const Evaluation& e, ResultRow& row) {
+  row.step_time = e.step_time;
+  row.lower_bound = e.bounds.Best();
+  row.binding_bound = e.bounds.Binding();
+  row.peak = e.peak_bytes;
+  row.live_peak = e.live_peak_bytes;
+  row.host_peak = e.host_peak_bytes;
+  row.classes = e.classes;
+  row.bytes_out = e.bytes_out;
+  row.bytes_in = e.bytes_in;
+  row.recompute_time = e.recompute_time;
+  row.compute_time = e.compute_time;
+  row.stall_out = e.stall_out;
+  row.stall_in = e.stall_in;
+  row.stall_host = e.stall_host;
+  row.memory_by_class = NamedClasses(e.memory_by_class);
+}
+
+void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, PointResult& result) {
+  ResultRow& row = result.row;
+  Planned planned = PlanOf(run, point, at);
+  if (!planned.feasible) {
+    row.reason = planned.reason;
+    return;
+  }
+  row.runtime = RuntimeName(planned.plan.runtime);
+  row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
+  const Problem problem = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
+  Evaluation evaluation = Evaluate(planned.plan, problem);
+  row.feasible = evaluation.feasible;
+  row.reason = evaluation.reason;
+  if (!row.feasible) return;
+  // What a file says about its search need not hold any more: it may have been edited.
+  row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
+  row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
+  StepDraws draws = DrawStep(evaluation, planned.plan, problem);
+  row.draws = std::move(draws.times);
+  row.step_time_low = draws.interval.low;
+  row.step_time_high = draws.interval.high;
+  FillFigures(evaluation, row);
+  FillShares(evaluation, *problem.costs, row);
+  result.plan = std::move(planned.plan);
+  result.evaluation = std::move(evaluation);
+}
+
+PointResult RunOne(const PreparedRun& run, const Point& point, StepCache& steps) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::shared_ptr<StepCache::Entry> at = steps.Get(point.step);
+  PointResult result;
+  result.row = point.row;
+  result.step = at->step;
+  Compute(run, point, *at, result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+// Counts the points that still need a machine.
+class MachineUses {
+ public:
+  MachineUses(const PreparedRun& run, std::size_t first) : run_(run), left_(run.machines.size()) {
+    for (std::size_t i = first; i < run.points.size(); ++i) {
+      for (const std::size_t machine : {run.points[i].machine, run.points[i].planned_on}) ++left_[machine];
+    }
+  }
+  void Done(const Point& point) {
+    for (const std::size_t machine : {point.machine, point.planned_on}) {
+      if (--left_[machine] == 0 && !run_.keep_steps) run_.machines[machine]->costs->Forget();
+    }
+  }
+
+ private:
+  const PreparedRun& run_;
+  std::vector<std::size_t> left_;
+};
+
+// Workers take points in order; the calling thread hands results over in order.
+class Runner {
+ public:
+  Runner(const PreparedRun& run, int jobs, std::size_t first,
+         const std::function<void(const Point&, PointResult&)>& sink)
+      : run_(run),
+        jobs_(static_cast<std::size_t>(jobs)),
+        sink_(sink),
+        steps_(run, jobs_ + kMoreSteps),
+        machines_(run, first),
+        next_(first),
+        taken_(first) {}
+
+  void Run() {
+    std::vector<std::jthread> workers;
+    try {
+      for (std::size_t i = 0; i < jobs_; ++i) workers.emplace_back([this] { Work(); });
+      for (std::size_t i = taken_; i < run_.points.size(); ++i) {
+        PointResult result = Take(i);
+        sink_(run_.points[i], result);
+      }
+    } catch (...) {
+      Stop();
+      throw;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::optional<PointResult> result;
+    std::exception_ptr error;
+  };
+
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    next_ = run_.points.size();
+    room_.notify_all();
+  }
+
+  // The next point, once it is not too far ahead of the sink; the number of points: there is none.
+  std::size_t Next() {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return next_ >= run_.points.size() || next_ < taken_ + jobs_ + kMostAhead; });
+    return next_ < run_.points.size() ? next_++ : next_;
+  }
+
+  void Work() {
+    for (std::size_t i = Next(); i < run_.points.size(); i = Next()) {
+      Slot slot;
+      try {
+        slot.result = RunOne(run_, run_.points[i], steps_);
+      } catch (...) {
+        slot.error = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      machines_.Done(run_.points[i]);
+      slots_[i] = std::move(slot);
+      ready_.notify_one();
+    }
+  }
+
+  PointResult Take(std::size_t i) {
+    std::unique_lock lock(mutex_);
+    ready_.wait(lock, [&] { return slots_.contains(i); });
+    Slot slot = std::move(slots_.extract(i).mapped());
+    taken_ = i + 1;
+    room_.notify_all();
+    if (slot.error) std::rethrow_exception(slot.error);
+    return std::move(*slot.result);
+  }
+
+  const PreparedRun& run_;
+  const std::size_t jobs_;
+  const std::function<void(const Point&, PointResult&)>& sink_;
+  StepCache steps_;
+  std::mutex mutex_;  // of all below
+  MachineUses machines_;
+  std::map<std::size_t, Slot> slots_;  // results that wait for the sink, by point
+  std::size_t next_, taken_;
+  std::condition_variable ready_, room_;
+};
+
+bool SamePlace(const ResultRow& a, const ResultRow& b) {
+  return a.scenario == b.scenario && a.network == b.network && a.batch == b.batch && a.machine == b.machine &&
+         a.memory_limit == b.memory_limit;
+}
+
+// Whether one op alone is too large: a plan that decides nothing fails on its working set.
+std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
+  const std::shared_ptr<const PreparedStep> prepared = StepOf(run, point.step);
+  const Problem problem = ProblemOf(run, point, prepared->step, point.machine, point.row.memory_limit);
+  const Evaluation e = Evaluate(Plan{}, problem, {.verify = false, .bounds = false, .timeline = false});
+  if (e.worst_op == kNoOp) return "";
+  // The reason as rows have it, so that one op has one size wherever it is spoken of.
+  const std::string_view reason = std::string_view(e.reason).substr(e.reason.find(": ") + 2);
+  return fmt::format(": op {}; the smallest limit that would do is {}", reason, FormatBytesUp(e.smallest_limit));
+}
+
+}  // namespace
+
+PointResult RunPoint(const PreparedRun& run, const Point& point) {
+  StepCache steps(run, 1);
+  return RunOne(run, point, steps);
+}
+
+void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
+               std::size_t first) {
+  Runner(run, std::max(1, jobs), first, sink).Run();
+}
+
+std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
+                                               const std::function<bool(const ResultRow&)>& expected) {
+  std::vector<std::string> messages;
+  for (std::size_t begin = 0; begin < rows.size();) {
+    std::size_t end = begin;
+    while (end < rows.size() && SamePlace(rows[begin], rows[end])) ++end;
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = rows.begin() + static_cast<std::ptrdiff_t>(end);
+    const bool any = std::any_of(first, last, [](const ResultRow& r) { return r.feasible; });
+    if (!any && !(expected && std::all_of(first, last, expected))) {
+      const ResultRow& r = rows[begin];
+      messages.push_back(fmt::format("no strategy fits {} at batch {} on {} with {}{}", r.network, r.batch, r.machine,
+                                     FormatBytes(r.memory_limit), SingleOpProblem(run, run.points[begin])));
+    }
+    begin = end;
+  }
+  return messages;
+}
+
+}  // namespace spillway

@@ -1,0 +1,71 @@
+#include "scenarios/run/run_identity.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "scenarios/run/manifest.h"
+
+namespace spillway {
+
+namespace {
+
+std::string RuntimeText(const Runtime& runtime) {
+  const auto& [copy_streams, memory, barrier, host_syncs, framework_time, copy_chunk, pool, blocking_copies,
+               swap_in_waits, collection_time, backward_units] = runtime;
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", copy_streams, static_cast<int>(memory),
+                     static_cast<int>(barrier), static_cast<int>(host_syncs), framework_time, copy_chunk,
+                     static_cast<int>(pool), static_cast<int>(blocking_copies), static_cast<int>(swap_in_waits),
+                     collection_time, static_cast<int>(backward_units));
+}
+
+std::string PointsText(const PreparedRun& run) {
+  std::string text;
+  for (const Point& point : run.points) {
+    const ResultRow& row = point.row;
+    text += fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", row.point, row.scenario, row.network, row.batch, row.machine,
+                        row.memory_limit, row.strategy, run.machines[point.planned_on]->label, point.planned_capacity,
+                        point.use_runtime ? RuntimeText(point.runtime) : "");
+  }
+  return text;
+}
+
+std::string NetworksText(const PreparedRun& run) {
+  std::string text;
+  for (const auto& step : run.steps) text += fmt::format("{} {:016x}\n", step->network, step->digest);
+  return text;
+}
+
+std::string MachinesText(const PreparedRun& run) {
+  std::string text;
+  for (const auto& machine : run.machines) {
+    const CostOptions& options = machine->costs->options();
+    text += fmt::format("{} {} {}\n{}", machine->label, options.workspace_limit, options.compute_slowdown,
+                        MachineToYaml(machine->machine));
+  }
+  return text;
+}
+
+std::string PlansText(const PreparedRun& run) {
+  std::string text;
+  std::set<const Plan*> seen;
+  for (const Point& point : run.points) {
+    if (point.plan == nullptr || !seen.insert(point.plan.get()).second) continue;
+    text += PlanToYaml(*point.plan, StepOf(run, point.step)->step);
+  }
+  return text;
+}
+
+}  // namespace
+
+JournalHead IdentityOf(const PreparedRun& run, const std::string& version, const std::string& command) {
+  return {.version = version,
+          .command = command,
+          .points = run.points.size(),
+          .digests = {{"the points", ContentDigest(PointsText(run))},
+                      {"the networks", ContentDigest(NetworksText(run))},
+                      {"the machines", ContentDigest(MachinesText(run))},
+                      {"the plan", ContentDigest(PlansText(run))}}};
+}
+
+}  // namespace spillway

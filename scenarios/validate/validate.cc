@@ -1,0 +1,293 @@
+#include "scenarios/validate/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "calibrate/validate/case.h"
+#include "calibrate/validate/falsify.h"
+#include "calibrate/validate/rivals.h"
+#include "calibrate/validate/summary.h"
+#include "scenarios/validate/validate_contenders.h"
+#include "scenarios/validate/validate_failures.h"
+#include "scenarios/validate/validate_follow.h"
+#include "scenarios/validate/validate_places.h"
+#include "scenarios/verbs/stoppable_device.h"
+
+namespace spillway {
+
+namespace {
+
+// Every device that it makes can be stopped.
+ValidateHost Stoppable(const ValidateHost& host, const std::function<bool()>& stop) {
+  ValidateHost stoppable = host;
+  stoppable.make = [make = host.make, stop](const Network& network, const Machine& profile, const DeviceTerms& terms) {
+    OpenDevice open = make(network, profile, terms);
+    open.device = std::make_unique<StoppableDevice>(std::move(open.device), stop);
+    return open;
+  };
+  return stoppable;
+}
+
+class Validation {
+ public:
+  Validation(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options, const ValidateWatcher& watcher)
+      : run_(run),
+        host_(Stoppable(host, options.stop)),
+        options_(options),
+        watcher_(watcher),
+        device_(run, host_),
+        contenders_(run, options.random_plans, options.seed),
+        check_([this] {
+          if (options_.stop()) throw Stopped();
+        }) {}
+
+  Validated Run() {
+    UseArenas(run_);
+    try {
+      RunAll();
+    } catch (const Stopped&) {
+      result_.stopped = true;
+    }
+    if (!result_.set.cases.empty()) Conclude();
+    return std::move(result_);
+  }
+
+ private:
+  void RunAll() {
+    Note(device_.Ask());
+    check_();
+    std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
+    result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
+    if (!result_.stuck.empty()) return;
+    const std::size_t known = std::min(options_.known.size(), places.size());
+    if (known < places.size()) {
+      LookAtLoad();
+      device_.Measure();
+      places = PlanAll(run_, options_.jobs, check_);
+    }
+    std::vector<CaseSetup> setups;
+    for (std::size_t k = known; k < places.size(); ++k) setups.push_back(contenders_.SetUp(places[k], places));
+    watcher_.begin(SessionsOf(setups), places.size());
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      FinishedCase finished = k < known ? options_.known[k] : RunPlace(places[k], setups[k - known]);
+      NeedMemory(finished, k + 1 == places.size());
+      if (k >= known) watcher_.measured(finished);
+      Take(places[k], std::move(finished));
+    }
+  }
+
+  void LookAtLoad() {
+    MachineNoise& noise = result_.set.noise;
+    noise.load = load_ = host_.load();
+    for (const auto& machine : run_.machines) noise.room = std::max(noise.room, host_.room(machine->machine));
+    watcher_.before(noise);
+  }
+
+  void Note(std::vector<std::string> notes) {
+    std::move(notes.begin(), notes.end(), std::back_inserter(result_.set.notes));
+  }
+
+  CaseOptions OptionsOf() const {
+    CaseOptions options;
+    options.steps = options_.steps;
+    options.seed = options_.seed;
+    options.progress = watcher_.session;
+    return options;
+  }
+
+  std::size_t SessionsOf(const std::vector<CaseSetup>& setups) const {
+    std::size_t sessions = 0;
+    for (const CaseSetup& setup : setups) sessions += static_cast<std::size_t>(CaseSessions(setup, OptionsOf()));
+    return sessions;
+  }
+
+  FinishedCase RunPlace(const Place& place, const CaseSetup& setup) {
+    FinishedCase finished;
+    MachineNoise noise{.load = host_.load(), .room = host_.room(run_.machines[place.machine]->machine)};
+    MeasuredPace pace = device_.PaceOf(place.machine);
+    CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, std::vector<ValidationRow>& rows) {
+      pace = followed.pace();
+      followed.PredictOtherwise(setup, rows);
+      finished.models = PredictionsOfAll(setup, followed.CostsOf(setup), rows);
+      noise.launches = LaunchesDiffer(followed.probes());
+    });
+    noise.load = std::max(noise.load, host_.load());
+    noise.rounds = RoundsDiffer(found.rows);
+    finished.place = CaseOf(place, found);
+    finished.place.pace = pace;
+    finished.place.noise = noise;
+    JudgeCase(found.rows, options_.seed, finished.place);
+    finished.rows = std::move(found.rows);
+    finished.reserve = found.reserve;
+    finished.no_memory = std::move(found.no_memory);
+    for (std::string& note : found.notes) finished.notes.push_back(finished.place.network + ": " + std::move(note));
+    return finished;
+  }
+
+  // Of a case that is finished, now or by an earlier run.
+  void Take(const Place& place, FinishedCase finished) {
+    device_.NoteReserve(place.machine, finished.reserve);
+    ValidationSet& set = result_.set;
+    const std::size_t index = set.cases.size();
+    for (ValidationRow& row : finished.rows) {
+      row.case_index = static_cast<int>(index);
+      NoteFailures(finished.place, row, host_.numerics_tolerance, result_);
+    }
+    for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, finished.rows[k]);
+    Note(std::move(finished.notes));
+    set.noise.Add(finished.place.noise);
+    set.cases.push_back(std::move(finished.place));
+    std::move(finished.rows.begin(), finished.rows.end(), std::back_inserter(set.rows));
+    std::move(finished.models.begin(), finished.models.end(), std::back_inserter(by_model_));
+    watcher_.case_done(set, index);
+  }
+
+  // A device that cannot be had, or had to be given up, is this case's failure. Others may do with less, or of another
+  // machine; where it is lost for good they fail as soon as they begin.
+  template <typename Measured>
+  CaseResult RunIfItCan(const Place& place, const CaseSetup& setup, const Measured& measured) {
+    try {
+      const PreparedMachine& machine = *run_.machines[place.machine];
+      const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
+      const Bench bench{.device = open.device.get(),
+                        .clock = open.clock,
+                        .memory = host_.memory,
+                        .losses = open.losses,
+                        .host_bytes = open.host_bytes,
+                        .device_bytes = open.device_bytes,
+                        .device_reserve = open.device_reserve,
+                        .step_clocks = open.step_clocks};
+      FollowedPace followed(device_, place.machine, *open.clock);
+      CaseOptions options = OptionsOf();
+      options.between = [&](bool end) { followed.Look(end); };
+      options.settled = [&] { return followed.Settle(); };
+      CaseResult found = RunCase(setup, bench, options);
+      measured(followed, found.rows);
+      if (!std::exchange(placed_, true) && !open.placement().empty()) result_.set.notes.push_back(open.placement());
+      return found;
+    } catch (const DeviceError& error) {
+      return FailedCase(setup, fmt::format("{}: {}", FaultName(error.fault()), error.what()));
+    } catch (const UserError& error) {
+      return FailedCase(setup, error.what());
+    } catch (const std::bad_alloc&) {
+      return FailedCase(setup, "this process has no memory left");
+    }
+  }
+
+  // Limits that this machine has no memory for are a mistake, where no case is left that it has.
+  void NeedMemory(const FinishedCase& found, bool last) {
+    const auto measured = [](const ValidationRow& row) { return row.Measured(); };
+    const bool any = std::any_of(found.rows.begin(), found.rows.end(), measured);
+    nothing_fits_ = nothing_fits_ && !any && !found.no_memory.empty();
+    if (last && nothing_fits_) throw UserError(found.no_memory);
+  }
+
+  ValidationCase CaseOf(const Place& place, const CaseResult& found) const {
+    const ResultRow& row = place.planned.front().point->row;
+    ValidationCase c;
+    c.scenario = row.scenario;
+    c.network = row.network;
+    c.network_base = row.network_base;
+    c.machine = row.machine;
+    c.device = run_.machines[place.machine]->machine.devices[0].name;
+    c.batch = row.batch;
+    c.memory_limit = place.limit;
+    c.link = device_.LinkOf(place.machine);
+    c.profile_reserve = run_.machines[place.machine]->machine.devices[0].reserve;
+    c.measured_reserve = found.reserve;
+    c.in_core = found.in_core;
+    c.in_core_predicted = found.in_core_predicted;
+    c.in_core_split = found.in_core_split;
+    return c;
+  }
+
+  // Of each measured row by each step model.
+  static std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const CostModel& costs,
+                                                           const std::vector<ValidationRow>& rows) {
+    std::vector<std::vector<double>> predictions;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (!rows[k].Measured()) continue;
+      const Contender& contender = setup.contenders[k];
+      Problem problem = ProblemOf(setup, contender.plan->runtime);
+      problem.costs = &costs;
+      Evaluation evaluation = *contender.evaluation;
+      evaluation.step_time = rows[k].predicted;  // by these costs
+      std::vector<double>& by_model = predictions.emplace_back();
+      for (const StepModel& model : StepModels()) {
+        by_model.push_back(static_cast<double>(model.predict(evaluation, *contender.plan, problem)));
+      }
+    }
+    return predictions;
+  }
+
+  // By model, of all measured rows; the profile at its own pace is one more where the pace of any case is known.
+  std::vector<ModelPredictions> Models() const {
+    std::vector<ModelPredictions> models;
+    for (std::size_t m = 0; m < StepModels().size(); ++m) {
+      models.push_back({StepModels()[m].name, StepModels()[m].description, {}});
+      for (const std::vector<double>& row : by_model_) models.back().predicted.push_back(row[m]);
+    }
+    const std::vector<ValidationRow>& rows = result_.set.rows;
+    if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.as_calibrated > 0; })) return models;
+    models.push_back({"as calibrated", "at the pace at which the profile was measured", {}});
+    for (const ValidationRow& row : rows) {
+      if (!row.Measured()) continue;
+      models.back().predicted.push_back(static_cast<double>(row.as_calibrated > 0 ? row.as_calibrated : row.predicted));
+    }
+    return models;
+  }
+
+  void AddResult(ResultRow result, const ValidationRow& row) {
+    result.feasible = row.Measured();
+    if (row.failed) result.reason = row.reason;
+    result.step_time = static_cast<Nanos>(row.measured);
+    result_.results.push_back(std::move(result));
+  }
+
+  void Conclude() {
+    const double load = load_ < 0 ? -1 : host_.load();
+    result_.set.noise.load = std::max(result_.set.noise.load, load);
+    if (load > 0) {
+      result_.set.notes.push_back(fmt::format(
+          "load of the machine {:.1f} at the start, {:.1f} at the end; what waits for a core is measured as "
+          "slower",
+          load_, load));
+    }
+    Note(device_.Reserves());
+    Note(device_.Lost());
+    if (!result_.stopped) Note(device_.Drift());  // else whoever waits for the end would wait for that too
+    SummariseSet(result_.set);
+    const std::vector<ModelPredictions> models = Models();
+    result_.set.falsification = Falsify(result_.set, models, options_.seed);
+    result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models), options_.seed);
+    AllowCommonFactors(result_.set.scaled_falsification, result_.set.falsification);
+  }
+
+  PreparedRun& run_;
+  const ValidateHost host_;
+  const ValidateOptions& options_;
+  const ValidateWatcher& watcher_;
+  DeviceAsFound device_;
+  Contenders contenders_;
+  std::function<void()> check_;                // throws Stopped
+  std::vector<std::vector<double>> by_model_;  // FinishedCase::models of all cases
+  double load_ = -1;                           // at the start
+  bool placed_ = false;                        // where cases run has been noted
+  bool nothing_fits_ = true;                   // no plan measured yet, for want of memory in each case
+  Validated result_;
+};
+
+}  // namespace
+
+Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
+                      const ValidateWatcher& watcher) {
+  return Validation(run, host, options, watcher).Run();
+}
+
+}  // namespace spillway

@@ -1,0 +1,40 @@
+// Who takes part in a case: the strategies' plans of a place, and random ones.
+//
+// Tested by cli_validate_test (tests/).
+#ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_
+#define SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "calibrate/validate/case.h"
+#include "scenarios/validate/validate_places.h"
+
+namespace spillway {
+
+// On the runtime that a plan asks for, or a strategy was asked for.
+Problem ProblemOf(const CaseSetup& setup, const Runtime& runtime);
+
+// Owns what setups point to; places, too, have to outlive these.
+class Contenders {
+ public:
+  // `random_plans`: per network, spread over its places.
+  Contenders(const PreparedRun& run, int random_plans, std::uint64_t seed)
+      : run_(run), random_plans_(random_plans), seed_(seed) {}
+  CaseSetup SetUp(const Place& place, const std::vector<Place>& places);
+
+ private:
+  const Evaluation* Judged(const PointResult& result);
+  void AddRandomPlans(const Place& place, const std::vector<Place>& places, CaseSetup& setup);
+
+  const PreparedRun& run_;
+  int random_plans_;
+  std::uint64_t seed_;
+  std::deque<Plan> plans_;              // random ones; addresses stay
+  std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_

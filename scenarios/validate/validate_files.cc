@@ -1,0 +1,63 @@
+#include "scenarios/validate/validate_files.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "reports/validation.h"
+#include "scenarios/run/output_folder.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char *kRows = "validation.csv", *kTables = "validation.txt", *kModels = "falsification.csv",
+                     *kPartial = "validation.partial";
+
+}  // namespace
+
+std::string CasesText(std::size_t done, std::size_t cases) {
+  return fmt::format("{} of {} case{}", done, cases, cases == 1 ? "" : "s");
+}
+
+void ValidationFiles::Mark(const std::string& text) const { WriteFile(folder_ / kPartial, text + "\n"); }
+
+// Until the first case is finished nothing is taken away, and no folder made.
+void ValidationFiles::Begin(std::size_t cases, std::size_t known) {
+  cases_ = cases;
+  std::error_code none;
+  if (folder_.empty() || known > 0 || !std::filesystem::exists(folder_ / kRows, none)) return;
+  Mark(CasesText(0, cases_) + " finished; the files beside this one are of an earlier validation");
+}
+
+// The mark is there before anything else changes, and goes after everything else: whenever the process ends, files
+// without it are whole.
+void ValidationFiles::CaseDone(const ValidationSet& set) {
+  if (folder_.empty()) return;
+  const std::size_t done = set.cases.size();
+  const char* const rest = " finished and in validation.csv; the validation runs, or was cut off";
+  tables_ += ValidationCaseTable(set, done - 1) + "\n";
+  if (done == 1) {
+    Mark(CasesText(0, cases_) + rest);
+    std::error_code none;
+    std::filesystem::remove(folder_ / kModels, none);
+  }
+  Write(set, "");
+  Mark(CasesText(done, cases_) + rest);
+}
+
+void ValidationFiles::End(const ValidationSet& set, bool all) {
+  if (folder_.empty()) return;
+  Write(set, ValidationSummaryTable(set));
+  WriteFile(folder_ / kModels, FalsificationCsv(set));
+  if (!all) return;
+  std::error_code none;
+  std::filesystem::remove(folder_ / kPartial, none);
+}
+
+void ValidationFiles::Write(const ValidationSet& set, const std::string& more) const {
+  WriteFile(folder_ / kRows, ValidationCsv(set));
+  WriteFile(folder_ / kTables, NoiseVerdict(set.noise) + tables_ + more);
+}
+
+}  // namespace spillway

@@ -1,0 +1,51 @@
+// What a validation leaves in its folder while it runs, so that whoever ends it keeps what it found, SIGKILL included.
+//
+//   validation.csv       rows of the cases that are finished (reports/validation.h)
+//   validation.txt       their tables, and behind the last case the summary: what goes to standard output as a table,
+//                        above it that the numbers are not to be trusted, if so
+//   falsification.csv    at the end, of the cases that there are
+//   validation.journal   what --resume goes on with (scenarios/validate/validate_journal.h), likewise gone then
+//   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it
+//                        is complete
+//
+// Each is replaced as a whole after each case. What an earlier validation left under these names stays until the first
+// case of this one is finished; the mark says so meanwhile.
+//
+// Tested by cli_validate_partial_test (tests/).
+#ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_FILES_H_
+#define SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_FILES_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "sim/validation.h"
+
+namespace spillway {
+
+// "1 of 3 cases": what a partial validation has.
+std::string CasesText(std::size_t done, std::size_t cases);
+
+// All throw UserError naming a file that cannot be written. Without a folder ("") nothing is.
+class ValidationFiles {
+ public:
+  explicit ValidationFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // So many are to come, of which so many are known and told next.
+  void Begin(std::size_t cases, std::size_t known = 0);
+  void CaseDone(const ValidationSet& set);
+  // The set as it is with its summary; `all`: no case is missing.
+  void End(const ValidationSet& set, bool all);
+
+ private:
+  void Mark(const std::string& text) const;
+  void Write(const ValidationSet& set, const std::string& more) const;
+
+  std::filesystem::path folder_;
+  std::size_t cases_ = 0;
+  std::string tables_;  // of the cases done
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_FILES_H_

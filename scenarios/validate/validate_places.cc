@@ -1,0 +1,43 @@
+#include "scenarios/validate/validate_places.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace spillway {
+
+std::vector<Place> PlanAll(const PreparedRun& run, int jobs, const std::function<void()>& each) {
+  std::vector<Place> places;
+  RunPoints(run, jobs, [&](const Point& point, PointResult& result) {
+    if (places.empty() || !places.back().Holds(point)) {
+      places.push_back({.step = point.step, .machine = point.machine, .limit = point.row.memory_limit, .planned = {}});
+    }
+    places.back().planned.push_back({&point, std::move(result)});
+    each();
+  });
+  return places;
+}
+
+std::vector<ResultRow> RowsOf(const std::vector<Place>& places) {
+  std::vector<ResultRow> rows;
+  for (const Place& place : places) {
+    for (const PlannedPoint& planned : place.planned) rows.push_back(planned.result.row);
+  }
+  return rows;
+}
+
+void UseArenas(PreparedRun& run) {
+  for (Point& point : run.points) {
+    if (!point.use_runtime) point.runtime = RuntimeByName("arena");
+    point.use_runtime = true;
+    if (point.runtime.collection_time > 0) {
+      throw UserError(
+          fmt::format("{}: no device carries out the pauses of its runtime's collection_time", point.row.point));
+    }
+    if (point.runtime.memory == MemoryModel::kArena) continue;
+    throw UserError(fmt::format(
+        "{}: its runtime has a pool of memory; only arenas can be validated: use runtime: arena", point.row.point));
+  }
+}
+
+}  // namespace spillway

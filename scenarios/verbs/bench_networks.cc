@@ -1,0 +1,62 @@
+#include "scenarios/verbs/bench_networks.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/file/scenario.h"
+
+namespace spillway {
+namespace {
+
+void AddChoice(const NetworkChoice& choice, const std::string& options, BenchNetworks* networks) {
+  for (const std::int64_t batch : choice.batch) {
+    Network network = choice.file.empty() ? BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch))
+                                          : LoadNetwork(choice.file, batch);
+    std::string name = choice.file.empty() ? choice.zoo : network.name;
+    networks->push_back(MakeBenchNetwork(std::move(name), std::move(network), StepOptionsByName(options)));
+  }
+}
+
+void AddScenario(const std::string& file, BenchNetworks* networks) {
+  const Scenario scenario = LoadScenario(file);
+  for (const NetworkChoice& choice : scenario.networks) {
+    for (const std::string& options : scenario.options) AddChoice(choice, options, networks);
+  }
+}
+
+// "NAME", "NAME:BATCH", "network.yaml:BATCH" or "scenario.yaml".
+void AddNamed(const std::string& word, BenchNetworks* networks) {
+  constexpr std::int64_t kUsualBatch = 64;
+  const std::size_t colon = word.rfind(':');
+  NetworkChoice choice;
+  choice.batch = {kUsualBatch};
+  if (colon != std::string::npos) {
+    const auto batch = ParseInteger(word.substr(colon + 1));
+    if (!batch || *batch < 1 || *batch > kMostBatch) {
+      throw UserError(fmt::format("--networks: expected NAME:BATCH, found '{}'", word));
+    }
+    choice.batch = {*batch};
+  }
+  const std::string name = word.substr(0, colon);
+  const bool is_file = name.ends_with(".yaml");
+  if (is_file && LoadDocument(name).root.Find("layers") == nullptr) return AddScenario(name, networks);
+  (is_file ? choice.file : choice.zoo) = name;
+  AddChoice(choice, StepOptions{}.name, networks);
+}
+
+}  // namespace
+
+BenchNetworks BenchNetworksOf(const std::vector<std::string>& words) {
+  BenchNetworks networks;
+  std::vector<std::string> mistakes;
+  for (const std::string& word : words) {
+    try {
+      AddNamed(word, &networks);
+    } catch (const UserError& error) {
+      mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+    }
+  }
+  if (!mistakes.empty()) throw UserError(std::move(mistakes));
+  return networks;
+}
+
+}  // namespace spillway

@@ -1,0 +1,95 @@
+// The command line as data, and the verbs that carry it out.
+#ifndef SPILLWAY_SCENARIOS_VERBS_COMMAND_H_
+#define SPILLWAY_SCENARIOS_VERBS_COMMAND_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/run/prepare.h"
+#include "scenarios/verbs/console.h"
+
+namespace spillway {
+
+enum ExitCode {
+  kExitDone = 0,
+  kExitExpectationFailed = 1,
+  kExitWrongInput = 2,  // or what was asked for cannot be written
+  kExitNothingFits = 3,
+  kExitInterrupted = 130,   // calibrate, validate: by Ctrl-C or SIGTERM; what was done is kept
+  kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
+};
+
+struct Command {
+  std::string verb;
+  std::string line;                // as typed, for run.json
+  std::vector<std::string> files;  // run, compare, plan: scenarios; fit: samples; estimate: operations
+  std::string topic;               // list, show, dump, help: "machines", "network"
+  std::string name;                // show
+  std::string out;                 // run: folder; plan, dump: file
+  std::string format = "table";
+  std::string dump_format = "json";
+  int jobs = 0;  // 0 = all cores
+  bool check = false;
+  std::int64_t batch = 1;             // show
+  std::string machine;                // estimate
+  std::string workspace;              // estimate: limit
+  std::string base, carry, report;    // fit: profiles, and where the report goes, without ending
+  std::vector<std::string> devices;   // fit
+  std::string copies, duplex;         // fit: HOST or HOST@DEVICE whose copies make the links
+  double copies_scale = 1;            // fit: factor on the rates of the near link
+  bool links_only = false;            // fit
+  std::string device = "cpu";         // calibrate
+  std::string budget, link_rate;      // calibrate: as typed; "" = the usual
+  std::string pinned_limit;           // calibrate: likewise; "" = all memory of the host
+  std::string protocol;               // calibrate: in which state kernels find their operands; "" = "step"
+  std::vector<std::string> networks;  // calibrate: whose launches come first
+  std::vector<std::string> groups;    // calibrate: what is measured, as typed; empty = the usual
+  int threads = 1;                    // calibrate: of kernels
+  bool quick = false, resume = false, no_grid = false;  // calibrate; resume: run and validate, too
+  int steps = 20, random_plans = 0;                     // validate
+  std::uint64_t seed = 1;                               // validate
+  Overrides overrides;
+};
+
+// Either a command, or what to print and the status to leave with (help, version, a mistake).
+struct Arguments {
+  std::optional<Command> command;
+  ExitCode status = kExitDone;
+  std::string text;
+};
+Arguments ParseArguments(const std::vector<std::string>& words);
+
+struct Verb {
+  const char* name;
+  const char* description;
+  ExitCode (*run)(const Command& command, Console& console);
+};
+const std::vector<Verb>& Verbs();
+
+ExitCode RunVerb(const Command& command, Console& console);
+ExitCode CompareVerb(const Command& command, Console& console);
+ExitCode PlanVerb(const Command& command, Console& console);
+ExitCode ListVerb(const Command& command, Console& console);
+ExitCode DumpVerb(const Command& command, Console& console);
+ExitCode HelpVerb(const Command& command, Console& console);
+ExitCode ShowVerb(const Command& command, Console& console);
+ExitCode EstimateVerb(const Command& command, Console& console);
+ExitCode FitVerb(const Command& command, Console& console);
+ExitCode ValidateVerb(const Command& command, Console& console);
+ExitCode CalibrateVerb(const Command& command, Console& console);
+ExitCode ProbeVerb(const Command& command, Console& console);
+
+// Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes. Output that could not be
+// written is kExitWrongInput, whatever else there is to say. Names show their control characters (ConsoleBuffer).
+ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);
+
+const char* Version();
+
+// What several verbs share: loads the command's files, all mistakes of all files at once. `keep_steps`: as in PreparedRun.
+PreparedRun PrepareCommand(const Command& command, bool keep_steps = true);
+int JobsOf(const Command& command);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_VERBS_COMMAND_H_

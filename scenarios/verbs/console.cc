@@ -1,0 +1,41 @@
+#include "scenarios/verbs/console.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace spillway {
+
+namespace {
+
+constexpr double kMinute = 60;  // seconds
+
+}  // namespace
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void MinuteLines::Say(const std::string& text) {
+  const double now = console_.seconds();
+  if (console_.terminal || now - last_ < kMinute) return;
+  last_ = now;
+  console_.err << fmt::format("{}, after {:.0f} min\n", text, (now - begin_) / kMinute) << std::flush;
+}
+
+Progress::Progress(Console& console, std::string what, std::size_t total, std::size_t done)
+    : console_(console), lines_(console), what_(std::move(what)), total_(total), done_(done) {}
+
+Progress::~Progress() {
+  if (console_.terminal && done_ > 0) console_.Screen() << "\r\x1b[K" << std::flush;
+}
+
+void Progress::Step() {
+  ++done_;
+  const std::string text = fmt::format("{} {}/{}", what_, done_, total_);
+  if (console_.terminal) console_.Screen() << "\r" << text << std::flush;
+  lines_.Say(text);
+}
+
+}  // namespace spillway

@@ -1,0 +1,48 @@
+#include "scenarios/verbs/devices.h"
+
+#include <fmt/format.h>
+
+namespace spillway {
+namespace {
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const DeviceKind& kind : DeviceKinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+}  // namespace
+
+const std::vector<DeviceKind>& DeviceKinds() {
+  static const std::vector<DeviceKind> kinds = {
+      // This machine's processor, by oneDNN.
+      {"cpu", 1, CalibrateCpu, ValidateOnCpu, nullptr},
+      // A GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0.
+      {"cuda", 1024, CalibrateCuda, ValidateOnCuda, ProbeOnCuda},
+  };
+  return kinds;
+}
+
+DeviceChoice DeviceByName(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const std::string base = name.substr(0, colon);
+  DeviceChoice choice;
+  for (const DeviceKind& kind : DeviceKinds()) {
+    if (base == kind.name) choice.kind = &kind;
+  }
+  if (choice.kind == nullptr) {
+    throw UserError(fmt::format("--device: unknown device '{}'{} (one of {})", name, DidYouMean(base, Names()),
+                                fmt::join(Names(), ", ")));
+  }
+  if (colon == std::string::npos) return choice;
+  const auto index = ParseInteger(name.substr(colon + 1));
+  const int most = choice.kind->most;
+  if (!index || *index < 0 || *index >= most) {
+    throw UserError(
+        fmt::format("--device: expected a device such as {}, found '{}'", most == 1 ? base : base + ":0", name));
+  }
+  choice.index = static_cast<int>(*index);
+  return choice;
+}
+
+}  // namespace spillway

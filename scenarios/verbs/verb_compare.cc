@@ -1,0 +1,42 @@
+// spillway compare: one scenario on two machines, side by side.
+#include "reports/compare_table.h"
+#include "scenarios/run/run.h"
+#include "scenarios/verbs/command.h"
+
+namespace spillway {
+
+namespace {
+
+// The two machines, by label, in the order of the points.
+std::vector<std::string> MachineLabels(const PreparedRun& run) {
+  std::vector<std::string> labels;
+  for (const Point& point : run.points) {
+    if (std::find(labels.begin(), labels.end(), point.row.machine) == labels.end()) labels.push_back(point.row.machine);
+  }
+  return labels;
+}
+
+}  // namespace
+
+ExitCode CompareVerb(const Command& command, Console& console) {
+  const PreparedRun run = PrepareCommand(command, false);
+  const std::vector<std::string> machines = MachineLabels(run);
+  if (machines.size() != 2) {
+    throw UserError("compare: expected two machines, found " + std::to_string(machines.size()) +
+                    "; name them by --machines A,B");
+  }
+  ResultSet results;
+  {
+    Progress progress(console, "point", run.points.size());
+    RunPoints(run, JobsOf(command), [&](const Point&, PointResult& result) {
+      results.rows.push_back(std::move(result.row));
+      progress.Step();
+    });
+  }
+  console.out << CompareTable(results, machines[0], machines[1]);
+  const std::vector<std::string> stuck = PointsWithoutStrategy(run, results.rows);
+  for (const std::string& message : stuck) console.err << message << "\n";
+  return stuck.empty() ? kExitDone : kExitNothingFits;
+}
+
+}  // namespace spillway

@@ -1,0 +1,64 @@
+// spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump.md.
+#include "reports/dump.h"
+#include "scenarios/run/one_point.h"
+
+namespace spillway {
+
+namespace {
+
+DumpedPoint PointOf(const ResultRow& row) { return {row.network, row.machine, row.memory_limit}; }
+
+ExitCode WriteStep(const Command& command, const PreparedRun& run, Console& console) {
+  const Point& point = run.points.front();
+  WriteText(command.out, StepJson(run.steps[point.step]->step, *run.machines[point.machine]->costs, PointOf(point.row)),
+            console);
+  return kExitDone;
+}
+
+ExitCode WriteProgram(const Command& command, const PreparedRun& run, Console& console) {
+  const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
+  if (!best) return kExitNothingFits;
+  const Point& point = run.points.front();  // all have one step and machine
+  WriteText(command.out,
+            ProgramJson(best->evaluation, best->plan, run.steps[point.step]->step, *run.machines[point.machine]->costs,
+                        PointOf(best->row)),
+            console);
+  return kExitDone;
+}
+
+// A plan that is given needs no machine that it fits.
+ExitCode WritePlan(const Command& command, const PreparedRun& run, Console& console) {
+  const Point& point = run.points.front();
+  const TrainingStep& step = run.steps[point.step]->step;
+  if (point.plan != nullptr) {
+    WriteText(command.out, PlanJson(*point.plan, step), console);
+    return kExitDone;
+  }
+  const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
+  if (!best) return kExitNothingFits;
+  WriteText(command.out, PlanJson(best->plan, step), console);
+  return kExitDone;
+}
+
+struct Topic {
+  const char* name;
+  ExitCode (*dump)(const Command& command, const PreparedRun& run, Console& console);
+};
+constexpr Topic kTopics[] = {{"step", WriteStep}, {"program", WriteProgram}, {"plan", WritePlan}};
+
+}  // namespace
+
+ExitCode DumpVerb(const Command& command, Console& console) {
+  std::vector<std::string> names;
+  for (const Topic& topic : kTopics) {
+    names.emplace_back(topic.name);
+    if (command.topic != topic.name) continue;
+    const PreparedRun run = PrepareCommand(command);
+    MustBeOnePlace(run, "dump");
+    return topic.dump(command, run, console);
+  }
+  throw UserError("dump: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
+                  " (step, program, plan)");
+}
+
+}  // namespace spillway

@@ -1,0 +1,173 @@
+// spillway fit: from samples to the kernel models of a machine profile, and how far they are to be trusted.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "calibrate/accuracy/report.h"
+#include "calibrate/fit/profile.h"
+#include "calibrate/fit/transfer_report.h"
+#include "calibrate/sample/chip.h"
+#include "calibrate/sample/file.h"
+#include "hw/machine/chips.h"
+#include "model/cost/model_cost.h"
+#include "scenarios/run/output_folder.h"
+#include "scenarios/verbs/command.h"
+#include "scenarios/verbs/fit_links.h"
+
+namespace spillway {
+
+namespace {
+
+void CheckSampled(const std::string& name, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UserError(fmt::format("--devices: no sample of '{}'{}; the samples are of {}", name, DidYouMean(name, known),
+                              fmt::join(known, ", ")));
+}
+
+FitDevice FitDeviceOf(const std::string& name, const std::vector<ChipFigures>& chips) {
+  if (const ChipFigures* figures = FindChip(chips, name)) return {name, ChipOf(*figures)};
+  throw UserError(fmt::format(
+      "device '{}' is not in hw/chips/chips.yaml: its peak, bandwidth and multiprocessors are needed", name));
+}
+
+FitOptions OptionsOf(const Command& command, const SampleSet& set, const Machine& base) {
+  FitOptions options;
+  const std::vector<std::string> known = Devices(set);
+  for (const std::string& name : command.devices) CheckSampled(name, known);
+  std::vector<std::string> devices = command.devices;
+  if (devices.empty()) devices = known;
+  if (devices.size() > 1 && command.devices.empty()) {
+    throw UserError(
+        fmt::format("the samples are of several devices: {}; choose one, or boards of the same chip, by "
+                    "--devices",
+                    fmt::join(devices, ", ")));
+  }
+  // The base profile's own figures count for a device that no table knows.
+  std::vector<ChipFigures> chips = LoadChips();
+  const Device& device = base.devices.at(0);
+  options.forms = KernelForms(PlatformOf(device));
+  if (devices.size() == 1 && FindChip(chips, devices[0]) == nullptr) {
+    options.devices.push_back({devices[0], ChipOf(device)});
+  } else {
+    for (const std::string& name : devices) options.devices.push_back(FitDeviceOf(name, chips));
+  }
+  if (!command.carry.empty()) {
+    const Machine teacher = LoadMachine(command.carry);
+    options.carried = teacher.devices.at(0).models;
+    options.carried_from = teacher.name;
+  }
+  return options;
+}
+
+constexpr const char* kHeader =
+    "# Written by `spillway fit`: kernel models and measured curves are its own, the rest is the base profile's.\n"
+    "# Keys, units and ranges: `spillway help machine`.\n";
+
+void Say(const std::vector<std::string>& warnings, Console& console) {
+  for (const std::string& warning : warnings) console.err << warning << "\n";
+}
+
+// Fits the kernels and writes the report that is asked for.
+Machine FitKernels(const Command& command, const SampleSet& set, const Machine& base, Console& console) {
+  FitOptions options = OptionsOf(command, set, base);
+  options.stack_error = base.devices.at(0).stack_error;
+  const FitResult fit = Fit(set.samples, options);
+  Say(fit.warnings, console);
+  console.err << fmt::format("{}: {} models from {} samples\n", command.out, fit.models.size(), set.samples.size());
+  if (!command.report.empty()) {
+    const AccuracyReport report = ReportAccuracy(set.samples, options, fit, set.files);
+    WriteFile(command.report + ".md", report.markdown);
+    WriteFile(command.report + ".csv", report.csv);
+    console.err << fmt::format("{0}.md, {0}.csv: accuracy\n", command.report);
+  }
+  Machine machine = ProfileFrom(base, fit);
+  std::vector<std::string> devices;
+  for (const FitDevice& device : options.devices) devices.push_back(device.name);
+  SetSlowdowns(FitSlowdowns(set.samples), devices, &machine.devices.at(0));
+  return machine;
+}
+
+// Options that do not go together, before anything is read.
+void CheckWords(const Command& command) {
+  const auto refuse = [](bool wrong, const char* message) {
+    if (wrong) throw UserError(message);
+  };
+  const bool report_alone = command.links_only && command.out.empty() && command.base.empty();
+  refuse(command.copies.empty() && (command.copies_scale != 1 || !command.duplex.empty()),
+         "--copies-scale, --duplex: of which links? --copies is missing");
+  refuse(!report_alone && command.out.empty(), "--output: expected a file; a profile is named after it");
+  refuse(!report_alone && command.base.empty(), "--base: expected a profile that tells what samples cannot");
+  refuse(command.out == "-", "--output: expected a file; a profile is named after it");
+  refuse(report_alone && command.report.empty(),
+         "--links-only: nothing to write; expected --output and --base, or "
+         "--report");
+  refuse(report_alone && !command.copies.empty(), "--copies: no profile to set links in; expected --output and --base");
+  refuse(!report_alone && command.links_only && command.copies.empty(),
+         "--links-only: whose copies make the links? --copies is missing");
+  refuse(command.links_only && !command.carry.empty(), "--carry: no kernels are fitted with --links-only");
+}
+
+void WriteTransferReport(const Command& command, const TransferFit& fit, Console& console) {
+  const TransferReport report = ReportTransfers(fit);
+  WriteFile(command.report + ".md", report.markdown);
+  WriteFile(command.report + ".csv", report.csv);
+  console.err << fmt::format("{0}.md, {0}.csv: accuracy of {1} links\n", command.report, fit.links.size());
+}
+
+// --devices then says what the profile stands for, whatever the samples are of.
+void CheckKnown(const std::vector<std::string>& devices, const SampleSet& set) {
+  std::vector<std::string> known = Devices(set);
+  const std::vector<ChipFigures> chips = LoadChips();
+  for (const ChipFigures& chip : chips) known.push_back(chip.name);
+  for (const std::string& name : devices) {
+    if (FindChip(chips, name) != nullptr || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw UserError(fmt::format("--devices: '{}' is neither in the samples nor in hw/chips/chips.yaml{}", name,
+                                DidYouMean(name, known)));
+  }
+}
+
+// A profile that takes its models from another one has only links of its own to fit.
+bool HasKernels(const Command& command, const Machine& base) {
+  const std::string& teacher = base.devices.at(0).models_from;
+  if (command.links_only || teacher.empty()) return !command.links_only;
+  if (command.copies.empty()) {
+    throw UserError(fmt::format("--base: {} takes its models from {}; fit that one, or this one's links by --copies",
+                                base.name, teacher));
+  }
+  if (!(command.report.empty() && command.carry.empty())) {
+    throw UserError(
+        fmt::format("--report and --carry: no kernels are fitted, {} takes its models from {}", base.name, teacher));
+  }
+  return false;
+}
+
+}  // namespace
+
+ExitCode FitVerb(const Command& command, Console& console) {
+  CheckWords(command);
+  const SampleSet set = ReadSamples(command.files);
+  Say(set.warnings, console);
+  if (command.base.empty()) {
+    WriteTransferReport(command, FitTransfers(set.samples), console);
+    return kExitDone;
+  }
+  Machine machine = LoadMachine(command.base);
+  const bool kernels = HasKernels(command, machine);
+  std::optional<LinkFit> links;
+  if (!kernels) CheckKnown(command.devices, set);
+  if (!command.copies.empty()) links = FitLinks(command, set);
+  if (links) ApplyLinks(command, *links, console, &machine);
+  if (kernels) {
+    machine = FitKernels(command, set, machine, console);
+  } else {
+    DropServedLaws(&machine);
+    if (!command.report.empty()) WriteTransferReport(command, links->transfers, console);
+  }
+  machine.name = std::filesystem::path(command.out).stem().string();
+  WriteFile(command.out, kHeader + MachineToYaml(machine));
+  return kExitDone;
+}
+
+}  // namespace spillway

@@ -1,0 +1,180 @@
+// spillway run: every point of the scenarios, to the console and into a folder.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "reports/json_text.h"
+#include "reports/report_table.h"
+#include "scenarios/run/folder_lock.h"
+#include "scenarios/run/output_folder.h"
+#include "scenarios/run/run.h"
+#include "scenarios/run/run_files.h"
+#include "scenarios/run/run_identity.h"
+#include "scenarios/verbs/command.h"
+
+namespace spillway {
+
+namespace {
+
+// What a run took, by the wall clock: the one place in the results where this may appear.
+struct Clocked {
+  std::vector<std::pair<std::string, double>> points;
+  std::size_t resumed = 0;  // of them, by a run that was cut off
+  std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+std::string RunJson(const Command& command, const Clocked& clocked) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - clocked.start).count();
+  const std::time_t started = std::chrono::system_clock::to_time_t(clocked.started);
+  std::tm utc{};
+  gmtime_r(&started, &utc);
+  char date[32] = "";
+  (void)std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  std::string points;
+  for (const auto& [point, took] : clocked.points) {
+    points += fmt::format("{}\n  {}: {:.6f}", points.empty() ? "" : ",", JsonString(point), took);
+  }
+  return fmt::format(
+      "{{\n \"version\": {},\n \"command\": {},\n \"started\": {},\n \"jobs\": {},\n \"resumed_points\": {},\n "
+      "\"wall_seconds\": {:.6f},\n"
+      " \"point_seconds\": {{{}\n }}\n}}\n",
+      JsonString(Version()), JsonString(command.line), JsonString(date), JobsOf(command), clocked.resumed, seconds,
+      points);
+}
+
+std::vector<NamedText> PointTexts(const PointDetail& detail) {
+  std::vector<NamedText> texts;
+  for (const Report& report : Reports()) {
+    if (report.of_point != nullptr) texts.push_back({ReportFile(report, detail.row.point), report.of_point(detail)});
+  }
+  return texts;
+}
+
+std::vector<NamedText> RunTexts(const ResultSet& results) {
+  std::vector<NamedText> texts;
+  for (const Report& report : Reports()) {
+    if (report.of_run != nullptr && *report.file != '\0') texts.push_back({report.file, report.of_run(results)});
+  }
+  return texts;
+}
+
+// The folder of --out, if there is one. A file that cannot be written (the disk may be full) is said once, and the run
+// goes on without files: what it computes is still printed.
+class Folder {
+ public:
+  Folder(const Command& command, const PreparedRun& run, Console& console)
+      : console_(console), folder_(command.out), lock_(command.out, command.line) {
+    if (!command.out.empty()) files_.emplace(command.out, IdentityOf(run, Version(), command.line));
+  }
+
+  std::vector<JournalEntry> Begin(bool resume, const std::vector<Point>& points) {
+    if (!files_) return {};
+    if (resume) return files_->Resume(points);
+    const std::string cut_off = files_->CutOff();
+    if (!cut_off.empty()) {
+      console_.err << fmt::format(
+          "a run into this folder was cut off after {}: it starts anew; --resume goes on with it\n", cut_off);
+    }
+    return {};
+  }
+  void Add(const Point& point, const PointResult& result, const PreparedRun& run) {
+    Try([&] {
+      std::vector<NamedText> texts;
+      if (result.row.feasible) {
+        texts = PointTexts(
+            {result.row, result.step->step, run.machines[point.machine]->machine, result.plan, result.evaluation});
+      }
+      files_->Add({result.row, result.seconds, {}}, texts);
+    });
+  }
+  void End(const ResultSet& results, const std::string& run_json) {
+    Try([&] {
+      std::vector<NamedText> texts = RunTexts(results);
+      texts.push_back({"run.json", run_json, true});
+      files_->End(texts);
+    });
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  template <typename Action>
+  void Try(const Action& action) {
+    if (!files_ || failed_) return;
+    try {
+      action();
+    } catch (const UserError& error) {
+      failed_ = true;
+      if (console_.terminal) console_.Screen() << "\r\x1b[K";  // in place of the progress
+      console_.err << error.what() << "; the run goes on without files, and --resume will make up for them\n";
+    }
+  }
+
+  Console& console_;
+  ResultFolder folder_;
+  FolderLock lock_;
+  std::optional<RunFiles> files_;
+  bool failed_ = false;
+};
+
+// Rows stand among others (loss, beaten_by): even CSV comes when all are known. In a folder they appear as they finish.
+void Print(const Command& command, const ResultSet& results, const std::vector<Verdict>& verdicts, Console& console) {
+  for (const Report& report : Reports()) {
+    if (report.of_run != nullptr && report.name == command.format) console.out << report.of_run(results);
+  }
+  if (verdicts.empty()) return;
+  // With --format csv or json, standard output holds that and nothing else.
+  std::ostream& stream = command.format == "table" ? console.out : console.err;
+  stream << "\n" << ExpectationTable(verdicts);
+}
+
+// The points that have no row yet.
+void RunRest(const PreparedRun& run, const Command& command, Folder& folder, Clocked& clocked, ResultSet& results,
+             Console& console) {
+  Progress progress(console, "point", run.points.size(), results.rows.size());
+  const auto done = [&](const Point& point, PointResult& result) {
+    folder.Add(point, result, run);
+    clocked.points.emplace_back(result.row.point, result.seconds);
+    results.rows.push_back(std::move(result.row));
+    progress.Step();
+  };
+  RunPoints(run, JobsOf(command), done, results.rows.size());
+}
+
+bool AnyGateFailed(const std::vector<Verdict>& verdicts, Console& console) {
+  std::size_t failed = 0;
+  for (const Verdict& v : verdicts) failed += v.gate && !v.passed ? 1 : 0;
+  if (failed > 0) console.err << failed << " of the expectations that are gates failed\n";
+  return failed > 0;
+}
+
+}  // namespace
+
+ExitCode RunVerb(const Command& command, Console& console) {
+  if (command.resume && command.out.empty()) throw UserError("--resume: of which run? --out is missing");
+  Clocked clocked;
+  const PreparedRun run = PrepareCommand(command, false);
+  Folder folder(command, run, console);
+  ResultSet results;
+  results.expectations = run.expectations;
+  for (JournalEntry& entry : folder.Begin(command.resume, run.points)) {
+    clocked.points.emplace_back(entry.row.point, entry.seconds);
+    results.rows.push_back(std::move(entry.row));
+  }
+  clocked.resumed = results.rows.size();
+  RunRest(run, command, folder, clocked, results, console);
+  folder.End(results, RunJson(command, clocked));
+  const std::vector<Verdict> verdicts = Judge(results.rows, results.expectations);
+  Print(command, results, verdicts, console);
+  const std::vector<std::string> stuck =
+      PointsWithoutStrategy(run, results.rows, [&](const ResultRow& row) { return ExpectedNotToRun(verdicts, row); });
+  for (const std::string& message : stuck) console.err << message << "\n";
+  if (folder.failed()) return kExitWrongInput;
+  if (command.check && AnyGateFailed(verdicts, console)) return kExitExpectationFailed;
+  return stuck.empty() ? kExitDone : kExitNothingFits;
+}
+
+}  // namespace spillway

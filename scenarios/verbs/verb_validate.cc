@@ -1,0 +1,182 @@
+// spillway validate: predicted against measured, on the machine at hand.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "calibrate/run/steady_clock.h"
+#include "hw/machine/machine.h"
+#include "model/step/training_step.h"
+#include "reports/validation.h"
+#include "scenarios/run/output_folder.h"
+#include "scenarios/validate/validate.h"
+#include "scenarios/validate/validate_files.h"
+#include "scenarios/validate/validate_journal.h"
+#include "scenarios/verbs/command.h"
+#include "scenarios/verbs/devices.h"
+#include "scenarios/verbs/interrupts.h"
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What calibrate writes unless told otherwise.
+std::string UsualProfile(const std::string& file) {
+  for (const fs::path& folder : {fs::path("hw"), fs::path(MachineFolder())}) {
+    std::error_code ignored;
+    if (fs::exists(folder / file, ignored)) return (folder / file).string();
+  }
+  return "";
+}
+
+[[noreturn]] void NeedProfile(const ValidateHost& host, const std::string& device, const std::string& machine) {
+  throw UserError(
+      fmt::format("{}: not a profile of this machine, which validating needs. Make one by\n"
+                  "  spillway calibrate --device {} -o hw/{}\n"
+                  "and type the same command again, or name another one by --machine",
+                  machine, device, host.usual_profile));
+}
+
+// Predictions for another device say nothing about this one. The shipped scenarios name an example: the user's own
+// profile takes its place.
+PreparedRun PrepareValidation(const ValidateHost& host, const Command& command) {
+  PreparedRun run = PrepareCommand(command);
+  const auto is_example = [&](const auto& machine) { return machine->base == host.example; };
+  if (std::any_of(run.machines.begin(), run.machines.end(), is_example)) {
+    Command own = command;
+    own.overrides.machines = {UsualProfile(host.usual_profile)};
+    if (own.overrides.machines[0].empty()) NeedProfile(host, command.device, run.machines.front()->label);
+    run = PrepareCommand(own);
+  }
+  for (const auto& machine : run.machines) {
+    if (!machine->machine.devices[0].name.starts_with(host.devices)) NeedProfile(host, command.device, machine->label);
+  }
+  return run;
+}
+
+// What is measured again may hang, or differ for that reason: said before anything runs.
+void WarnOfChanges(const PreparedRun& run, const ValidateHost& host, Console& console) {
+  std::set<std::string> said;
+  for (const auto& machine : run.machines) {
+    const std::string warning = host.changed(machine->machine);
+    if (!warning.empty() && said.insert(warning).second) console.err << "warning: " << warning << "\n" << std::flush;
+  }
+}
+
+// What cases of an earlier run must share with this one: networks by what they compute, machines by all their figures.
+// Plans are what strategies make of these, but for one that was given.
+JournalIdentity IdentityOf(const PreparedRun& run, const ValidateHost& host, const ValidateOptions& options) {
+  JournalFact scenario{.what = "scenario", .text = "", .summary = ""}, profile = scenario;
+  profile.what = "profile";
+  for (const auto& step : run.steps) scenario.text += DumpStep(step->step);
+  for (const Point& point : run.points) {
+    scenario.text += fmt::format("{} {} {}\n", point.row.point, point.row.memory_limit, point.runtime.copy_streams);
+    if (point.plan) scenario.text += PlanToYaml(*point.plan, run.steps[point.step]->step);
+  }
+  scenario.summary = run.points.empty() ? "nothing" : run.points.front().row.scenario;
+  if (!run.points.empty()) scenario.summary += fmt::format(", {} points", run.points.size());
+  for (const auto& machine : run.machines) {
+    profile.text += MachineToYaml(machine->machine);
+    profile.summary += (profile.summary.empty() ? "" : ", ") + machine->label;
+  }
+  const std::string asked =
+      fmt::format("--steps {} --random {} --seed {}", options.steps, options.random_plans, options.seed);
+  return {scenario, profile, {"device", host.identity, host.identity}, {"command", asked, asked}};
+}
+
+// Judged before any number is: what is measured now says little.
+void WarnOfLoad(const MachineNoise& noise, Console& console) {
+  if (!noise.Crowded()) return;
+  console.err << fmt::format(
+                     "warning: {:.1f} threads want a core here, where up to {:.0f} would not have to wait: what is "
+                     "measured now says little\n",
+                     noise.load, noise.room)
+              << std::flush;
+}
+
+bool Report(const PreparedRun& run, const Validated& validated, Console& console) {
+  for (const std::string& failure : validated.failures) console.err << failure << "\n";
+  const std::vector<Verdict> verdicts = Judge(validated.results, run.expectations);
+  if (!verdicts.empty()) console.err << ExpectationTable(verdicts);
+  const bool gate_failed =
+      std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.gate && !v.passed; });
+  return validated.failures.empty() && !gate_failed;
+}
+
+// Expectations are of all cases together: they are not judged by some.
+ExitCode ReportStopped(const Validated& validated, std::size_t all, const Command& command, Console& console) {
+  for (const std::string& failure : validated.failures) console.err << failure << "\n";
+  console.err << fmt::format("interrupted: {} finished{}\n", CasesText(validated.set.cases.size(), all),
+                             command.out.empty() ? "" : ", kept in " + command.out + "; --resume goes on");
+  return kExitInterrupted;
+}
+
+}  // namespace
+
+ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console& console,
+                      const std::function<bool()>& stop) {
+  PreparedRun run = PrepareValidation(host, command);
+  ValidateOptions options{.steps = command.steps,
+                          .random_plans = command.random_plans,
+                          .seed = command.seed,
+                          .jobs = JobsOf(command),
+                          .stop = stop};
+  ValidationJournal journal(command.out, IdentityOf(run, host, options));
+  if (command.resume) options.known = journal.Resume();
+  WarnOfChanges(run, host, console);
+  const bool table = command.format == "table";
+  const ResultFolder folder(command.out);
+  ValidationFiles files(command.out);
+  std::optional<Progress> progress;
+  std::size_t all = 0;
+  const ValidateWatcher watcher{.before = [&](const MachineNoise& noise) { WarnOfLoad(noise, console); },
+                                .begin =
+                                    [&](std::size_t sessions, std::size_t cases) {
+                                      all = cases;
+                                      files.Begin(cases, options.known.size());
+                                      progress.emplace(console, "session", sessions);
+                                    },
+                                .session = [&] { progress->Step(); },
+                                .measured = [&](const FinishedCase& finished) { journal.Append(finished); },
+                                .case_done =
+                                    [&](const ValidationSet& set, std::size_t index) {
+                                      files.CaseDone(set);
+                                      if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
+                                    }};
+  const Validated validated = ValidateRun(run, host, options, watcher);
+  progress.reset();
+  if (!validated.stuck.empty()) {
+    for (const std::string& message : validated.stuck) console.err << message << "\n";
+    return kExitNothingFits;
+  }
+  if (validated.stopped && validated.set.cases.empty()) {
+    console.err << "interrupted before the first case was finished\n";
+    return kExitInterrupted;
+  }
+  console.out << (table ? ValidationSummaryTable(validated.set) : ValidationCsv(validated.set)) << std::flush;
+  if (!table) console.err << NoiseVerdict(validated.set.noise);
+  files.End(validated.set, !validated.stopped);
+  if (!validated.stopped) journal.Remove();
+  if (validated.stopped) return ReportStopped(validated, all, command, console);
+  return Report(run, validated, console) ? kExitDone : kExitExpectationFailed;
+}
+
+ExitCode ValidateVerb(const Command& command, Console& console) {
+  const DeviceChoice choice = DeviceByName(command.device);
+  const SteadyClock clock;
+  OwnProcessMemory memory;
+  Interrupts interrupts;  // before there are threads, a device's among them
+  ValidateHost host = choice.kind->validate(choice.index, command.seed, clock);
+  host.memory = &memory;
+  const ExitCode status = ValidateWith(host, command, console, [&interrupts] { return interrupts.Came(); });
+  interrupts.Came();  // behind the last case one changes nothing any more
+  return status;
+}
+
+}  // namespace spillway

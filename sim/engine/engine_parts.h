@@ -1,0 +1,108 @@
+// What both engines need: the changes of memory by stream, the pool, and the account of stalls.
+#ifndef SPILLWAY_SIM_ENGINE_ENGINE_PARTS_H_
+#define SPILLWAY_SIM_ENGINE_ENGINE_PARTS_H_
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "sim/engine/memory_curve.h"
+#include "sim/engine/simulate.h"
+
+namespace spillway {
+
+inline constexpr std::size_t kMaxStreams = 16;
+inline constexpr std::size_t kCauses = 7;
+
+// Records when each stream reached its allocations and frees on device 0.
+class MemoryLog {
+ public:
+  MemoryLog(const Program& program, Scratch& scratch) : lists_(scratch.memory), streams_(program.streams.size()) {
+    assert(streams_ <= kMaxStreams);
+    if (lists_.size() < streams_) lists_.resize(streams_);
+    for (std::size_t s = 0; s < streams_; ++s) {
+      if (lists_[s].size() < program.code.size() + 1) lists_[s].resize(program.code.size() + 1);
+      end_[s] = lists_[s].data();
+    }
+  }
+  void Change(StreamId stream, Nanos time, bool is_alloc, Bytes bytes) {
+    *end_[stream]++ = {MemoryKey(time, is_alloc), is_alloc ? bytes : -bytes};
+  }
+  // Streams that never touched memory are left out of the merge.
+  Bytes Finish(Timeline* timeline) {
+    std::array<const std::pair<Nanos, Bytes>*, kMaxStreams> begin{};
+    std::size_t used = 0;
+    for (std::size_t s = 0; s < streams_; ++s) {
+      if (end_[s] == lists_[s].data()) continue;
+      *end_[s] = {kEndOfMemoryList, 0};
+      begin[used++] = lists_[s].data();
+    }
+    if (used == 0) return 0;
+    return MergeMemory({begin.data(), used}, timeline != nullptr ? &timeline->memory : nullptr);
+  }
+
+ private:
+  std::vector<std::vector<std::pair<Nanos, Bytes>>>& lists_;
+  std::size_t streams_;
+  std::array<std::pair<Nanos, Bytes>*, kMaxStreams> end_{};
+};
+
+// Clause 6 of sim/program/program.h, as far as it needs no clock: which bytes are out, and which free comes next.
+class Pool {
+ public:
+  Pool(Bytes capacity, Scratch& scratch) : capacity_(capacity), pending_(scratch.pending) { pending_.clear(); }
+  bool Fits(Bytes bytes) const { return capacity_ == 0 || in_use_ + bytes <= capacity_; }
+  bool HasPending() const { return oldest_ < pending_.size(); }
+  std::uint32_t OldestPending() const { return pending_[oldest_].instruction; }
+  void TakeOldest() { in_use_ -= pending_[oldest_++].bytes; }
+  void Allocate(Bytes bytes) { peak_ = std::max(peak_, in_use_ += bytes); }
+  void FreeNow(Bytes bytes) { in_use_ -= bytes; }
+  void FreeLater(std::uint32_t instruction, Bytes bytes) { pending_.push_back({instruction, bytes}); }
+  Bytes in_use() const { return in_use_; }
+  Bytes peak() const { return peak_; }
+
+ private:
+  Bytes capacity_;
+  std::vector<Scratch::PendingFree>& pending_;
+  std::size_t oldest_ = 0;
+  Bytes in_use_ = 0;
+  Bytes peak_ = 0;
+};
+
+// Why compute streams stood still. A wait is charged to its cause. A late issue is charged to what blocked the host
+// meanwhile, and otherwise to the host itself.
+class StallAccount {
+ public:
+  explicit StallAccount(Timeline* timeline) : timeline_(timeline) {
+    if (timeline_ != nullptr) timeline_->stall.assign(kCauses, 0);
+  }
+  void Wait(Cause cause, Nanos from, Nanos to) {
+    if (to > from) timeline_->stall[static_cast<std::size_t>(cause)] += to - from;
+  }
+  void HostBlocked(Cause cause, Nanos from, Nanos to) { blocks_.push_back({cause, from, to}); }
+  std::size_t blocks() const { return blocks_.size(); }
+  // The stream was ready at `ready`, the instruction was issued at `issued`, after the first `blocks` blocks.
+  void LateIssue(Nanos ready, Nanos issued, std::size_t blocks) {
+    if (issued <= ready) return;
+    Nanos late = issued - ready;
+    while (blocks-- > 0 && blocks_[blocks].to > ready) {
+      const Block& block = blocks_[blocks];
+      const Nanos blocked = std::min(block.to, issued) - std::max(block.from, ready);
+      timeline_->stall[static_cast<std::size_t>(block.cause)] += blocked;
+      late -= blocked;
+    }
+    timeline_->host_stall += late;
+  }
+
+ private:
+  struct Block {  // of the host; in order, not overlapping
+    Cause cause;
+    Nanos from, to;
+  };
+  Timeline* timeline_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_ENGINE_ENGINE_PARTS_H_

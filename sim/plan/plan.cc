@@ -1,0 +1,93 @@
+#include "sim/plan/plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace spillway {
+
+namespace {
+
+void AddUse(std::vector<OpId>& uses, OpId op) {
+  if (uses.empty() || uses.back() != op) uses.push_back(op);
+}
+
+// By layer: whether forward gives a feature map there that backward uses.
+std::vector<bool> LayersOfMaps(const TrainingStep& step) {
+  std::vector<bool> map(step.tensors.size(), false), used(step.tensors.size(), false), layers;
+  for (const TensorId t : step.maps) map[Index(t)] = true;
+  for (OpId op = step.first_backward; op < static_cast<OpId>(step.ops.size()); ++op) {
+    for (const TensorId t : step.ops[Index(op)].reads) used[Index(t)] = true;
+  }
+  for (OpId op = 0; op < step.first_backward; ++op) {
+    const Op& o = step.ops[Index(op)];
+    if (Index(o.layer) >= layers.size()) layers.resize(Index(o.layer) + 1, false);
+    for (const TensorId t : o.writes) {
+      if (map[Index(t)] && used[Index(t)]) layers[Index(o.layer)] = true;
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units) {
+  const std::vector<bool> of_map = LayersOfMaps(step);
+  std::vector<std::int32_t> unit(step.ops.size(), 0);
+  for (OpId op = 1; op < static_cast<OpId>(step.ops.size()); ++op) {
+    const LayerId layer = step.ops[Index(op)].layer;
+    const bool backward = op > step.first_backward && op < step.first_update;
+    const bool map = Index(layer) < of_map.size() && of_map[Index(layer)];
+    const bool goes_on = units == BackwardUnits::kBreakPoints && backward && !map;
+    const bool cut =
+        op == step.first_backward || op == step.first_update || (layer != step.ops[Index(op - 1)].layer && !goes_on);
+    unit[Index(op)] = unit[Index(op - 1)] + (cut ? 1 : 0);
+  }
+  return unit;
+}
+
+Uses::Uses(const TrainingStep& step) : of(step.tensors.size()), writers(step.tensors.size()) {
+  for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
+    for (TensorId t : step.ops[Index(op)].reads) AddUse(of[Index(t)], op);
+    for (TensorId t : step.ops[Index(op)].writes) {
+      AddUse(of[Index(t)], op);
+      if (op < step.first_backward) AddUse(writers[Index(t)], op);
+    }
+  }
+}
+
+OpId Uses::Next(TensorId tensor, OpId op) const {
+  const std::vector<OpId>& uses = of[Index(tensor)];
+  const auto next = std::upper_bound(uses.begin(), uses.end(), op);
+  return next == uses.end() ? kNoOp : *next;
+}
+
+OpId Uses::Previous(TensorId tensor, OpId op) const {
+  const std::vector<OpId>& uses = of[Index(tensor)];
+  const auto next = std::lower_bound(uses.begin(), uses.end(), op);
+  return next == uses.begin() ? kNoOp : *std::prev(next);
+}
+
+MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map) {
+  const OpId before = uses.Next(map, step.first_backward - 1);
+  if (before == kNoOp) return {};
+  return {uses.Previous(map, before), before};
+}
+
+ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {
+  std::map<std::pair<TensorId, OpId>, GapAction> action;  // by tensor and the use that ends the gap
+  for (const GapDecision& gap : plan.gaps) action[{gap.tensor, gap.before}] = gap.action;
+  const Uses uses(step);
+  ClassCounts counts;
+  for (TensorId map : step.maps) {
+    const MapGap gap = ForwardBackwardGap(step, uses, map);
+    const auto found = gap.before == kNoOp ? action.end() : action.find({map, gap.before});
+    if (found == action.end()) {
+      ++counts.keep;
+    } else {
+      ++(found->second == GapAction::kSwap ? counts.swap : counts.recompute);
+    }
+  }
+  return counts;
+}
+
+}  // namespace spillway

@@ -1,0 +1,184 @@
+// A Plan is every decision a strategy takes about a training step, and nothing else: no clock, no streams, no I/O.
+//
+// What is not decided is kept: a tensor stays on the device between two uses unless a GapDecision says otherwise.
+//
+//   forward op a          ...          backward op b          the gap of X between its uses a and b:
+//   |---use X---|                      |---use X---|            resident    nothing to say
+//   .           .<------ gap of X ---->.           .            swapped     out after op `out_after`, in before `in_at`
+//                                                               recomputed  dropped after a, computed again before b:
+//                                                                           before the first backward op of b's layer
+#ifndef SPILLWAY_SIM_PLAN_PLAN_H_
+#define SPILLWAY_SIM_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+enum class GapAction : std::uint8_t { kSwap, kRecompute };
+
+struct GapDecision {
+  TensorId tensor = kNoTensor;
+  OpId after = kNoOp;   // the use that the gap follows; kNoOp: the input before its first use
+  OpId before = kNoOp;  // the use that ends it; `after` and `before` are consecutive uses of `tensor`
+  GapAction action = GapAction::kSwap;
+  // kSwap: the copy to the host may start when this op is done (last writer <= out_after <= after). The input is on the
+  // host already: `after` or kNoOp there, without a meaning.
+  OpId out_after = kNoOp;
+  // kSwap: the copy back is issued just before this op (after < in_at <= before). Copies with the same in_at are
+  // issued in the order of Plan::gaps. An arena runtime takes it as the earliest moment and issues the copy as soon
+  // after it as there is room, at the latest before `before`; a pool runtime issues it there, room or not.
+  OpId in_at = kNoOp;
+  // kRecompute: the result stays until its last use; false: it is freed right after `before` and computed again for
+  // later uses.
+  bool keep_result = true;
+  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the layer
+  // being served uses it, and computed again for `before`.
+  bool keep_passed = true;
+  std::string reason;
+  bool operator==(const GapDecision&) const = default;
+};
+
+struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
+  OpId op = kNoOp;
+  std::int32_t algorithm = 0;  // 0 = the library's choice, the only one that machine profiles describe
+  Bytes workspace = 0;         // granted, up to kMostWorkspace
+  bool operator==(const OpDecision&) const = default;
+};
+
+enum class MemoryModel : std::uint8_t { kArena, kPool };
+enum class Barrier : std::uint8_t {
+  kNone,
+  kPhase,  // at the end of the forward phase the host waits for every copy
+  kOp,     // after every layer the host waits for its kernels and for every copy (vDNN)
+};
+enum class HostSyncs : std::uint8_t {
+  kNone,
+  kBackwardLayer,  // after the backward ops of each unit (BackwardUnits) the host waits for them (PoocH)
+};
+
+// Who waits for what a copy brings in.
+enum class SwapInWaits : std::uint8_t {
+  kKernel,         // the first kernel that uses it, on its stream
+  kBackwardLayer,  // in backward the host: before it issues anything of a unit, for all that its ops use, and before a
+                   // recomputation, for all that this is made from (PoocH)
+};
+
+// What backward is cut into: where swap-ins are issued and awaited, recomputation begins and the host waits.
+enum class BackwardUnits : std::uint8_t {
+  kLayers,
+  kBreakPoints,  // a layer whose result is a feature map begins one, layers whose results are not go on with it: ReLU,
+                 // addition and batch norm together (the sub-graphs between break points of PoocH's published code)
+};
+// By op: the number of its unit, ascending. Ops in a row of one layer are never cut apart; forward and the update are
+// counted by layers, whatever `units` says.
+std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
+
+// How the pool of a runtime with MemoryModel::kPool finds room.
+enum class PoolKind : std::uint8_t {
+  kBytes,      // any free bytes will do
+  kAddresses,  // they must lie together; where they do not, the pool is compacted (sim/engine/pool.h)
+};
+
+// Copies whose call returns only when they are done, as with memory that is not pinned.
+enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
+
+constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
+constexpr Nanos kMostFrameworkTime = kSecond;
+constexpr Nanos kMostCollectionTime = kSecond;
+constexpr Bytes kMostWorkspace = 1000 * kGB;
+
+// How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
+struct Runtime {
+  int copy_streams = 2;  // 1: both directions share one stream
+  MemoryModel memory = MemoryModel::kArena;
+  Barrier barrier = Barrier::kNone;
+  HostSyncs host_syncs = HostSyncs::kNone;
+  Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
+  Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk
+  PoolKind pool = PoolKind::kBytes;
+  BlockingCopies blocking_copies = BlockingCopies::kNone;
+  SwapInWaits swap_in_waits = SwapInWaits::kKernel;
+  // The host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every wait of
+  // a pool for a swap-out (PoocH's published code); up to a second. Predicted only: no device carries it out.
+  Nanos collection_time = 0;
+  BackwardUnits backward_units = BackwardUnits::kLayers;
+  bool operator==(const Runtime&) const = default;
+};
+
+struct Plan {
+  std::string strategy;
+  std::string network;
+  std::int64_t batch = 0;
+  std::string machine;
+  Bytes capacity = 0;  // bytes planned with
+  Runtime runtime;
+  std::vector<GapDecision> gaps;
+  std::vector<OpDecision> ops;
+  std::string search;  // how the decisions were found: "exact", "capped at 20000 simulations", ...; "" = by rule
+  std::int64_t evaluations = 0;  // simulations spent
+  bool operator==(const Plan&) const = default;
+};
+
+// A use of a tensor is an op that reads or writes it. Uses in op order, one entry per op.
+struct Uses {
+  explicit Uses(const TrainingStep& step);
+  // The use after `op`, kNoOp if none.
+  OpId Next(TensorId tensor, OpId op) const;
+  // The last use before `op`.
+  OpId Previous(TensorId tensor, OpId op) const;
+  std::vector<std::vector<OpId>> of;       // by tensor
+  std::vector<std::vector<OpId>> writers;  // by tensor: forward ops that write it, in order
+};
+
+// The gap that the classes keep / swap / recompute speak of: from a map's last forward use (kNoOp if it has none, as
+// an input that only backward reads) to its first backward use. {kNoOp, kNoOp} if backward never uses it. The input
+// has one like every other map; a swap there costs no copy out, its master copy being on the host.
+struct MapGap {
+  OpId after = kNoOp;
+  OpId before = kNoOp;
+};
+MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map);
+
+// Classes by feature map, as papers count them.
+struct ClassCounts {
+  int keep = 0, swap = 0, recompute = 0;
+};
+ClassCounts CountClasses(const Plan& plan, const TrainingStep& step);
+
+// What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
+// order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
+// forward op computes, two decisions on one gap, copies out that start where another decision has taken the tensor
+// away.
+struct PlanMistake {
+  enum class Where : std::uint8_t { kPlan, kGap, kOp };
+  Where where = Where::kPlan;
+  std::size_t index = 0;  // into Plan::gaps or Plan::ops
+  std::string message;    // names tensors and ops
+};
+std::vector<PlanMistake> FindMistakes(const Plan& plan, const TrainingStep& step);
+// The same as text, each with its place ("gaps[3]: ..."). Empty: the plan can be lowered.
+std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
+
+// YAML with names in place of indices, one decision a line, what is implied left out:
+//
+//   gaps:
+//     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
+//
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true; the position `start`
+// is kNoOp. Reading checks every name and then FindMistakes (UserError with all mistakes at once);
+// ParsePlan(PlanToYaml(p)) == p for every plan without mistakes.
+std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
+Plan LoadPlan(const std::string& path, const TrainingStep& step);
+Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);
+
+// Reads the fields of a Runtime from a map, here as in scenarios; fields that are not there stay as they are.
+void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PLAN_PLAN_H_

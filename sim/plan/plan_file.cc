@@ -1,0 +1,335 @@
+// Plans as text: names in place of indices, one decision a line.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "sim/plan/plan.h"
+#include "sim/plan/plan_keys.h"
+
+namespace spillway {
+
+namespace {
+
+const char* const kStart = "start";  // the position kNoOp
+
+// ---- writing
+
+// Letters, digits, '_', '-' and '.', starting with a letter, and none of YAML's words: safe without quotes.
+bool IsPlain(const std::string& text) {
+  static const std::vector<std::string> kWords{"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
+  std::string lower;
+  for (char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool other = (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    if (!letter && (!other || lower.empty())) return false;
+    lower += static_cast<char>(letter ? c | 0x20 : c);
+  }
+  for (const std::string& word : kWords) {
+    if (lower == word) return false;
+  }
+  return !text.empty();
+}
+
+std::string Quoted(const std::string& text) {
+  if (IsPlain(text)) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+class Writer {
+ public:
+  explicit Writer(const TrainingStep& step) : step_(step) {}
+
+  std::string Head(const Plan& plan) const;
+  std::string Gap(const GapDecision& gap) const;
+  std::string OpLine(const OpDecision& decision) const {
+    return fmt::format("  - {{op: {}, algorithm: {}, workspace: {}}}\n", OpName(decision.op), decision.algorithm,
+                       FormatBytesExact(decision.workspace));
+  }
+
+ private:
+  std::string OpName(OpId op) const {
+    return op == kNoOp ? kStart : Quoted(step_.ops[static_cast<std::size_t>(op)].name);
+  }
+  const TrainingStep& step_;
+};
+
+// The fields that most runtimes leave alone, where this one does not.
+std::string RareFields(const Runtime& runtime) {
+  std::string out;
+  if (runtime.pool != PoolKind::kBytes) out += ", pool: addresses";
+  if (runtime.blocking_copies != BlockingCopies::kNone) {
+    out += fmt::format(", blocking_copies: {}", RuntimeWord(runtime, "blocking_copies"));
+  }
+  if (runtime.swap_in_waits != SwapInWaits::kKernel) {
+    out += fmt::format(", swap_in_waits: {}", RuntimeWord(runtime, "swap_in_waits"));
+  }
+  if (runtime.collection_time != 0) {
+    out += fmt::format(", collection_time: {}", FormatDurationExact(runtime.collection_time));
+  }
+  if (runtime.backward_units != BackwardUnits::kLayers) {
+    out += fmt::format(", backward_units: {}", RuntimeWord(runtime, "backward_units"));
+  }
+  return out;
+}
+
+std::string Writer::Head(const Plan& plan) const {
+  std::string out;
+  const auto text = [&out](const char* key, const std::string& value) {
+    if (!value.empty()) out += fmt::format("{}: {}\n", key, Quoted(value));
+  };
+  text("strategy", plan.strategy);
+  text("network", plan.network);
+  out += fmt::format("batch: {}\n", plan.batch);
+  text("machine", plan.machine);
+  out += fmt::format("capacity: {}\n", FormatBytesExact(plan.capacity));
+  text("search", plan.search);
+  if (plan.evaluations != 0) out += fmt::format("evaluations: {}\n", plan.evaluations);
+  const Runtime& runtime = plan.runtime;
+  out += fmt::format(
+      "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: "
+      "{}{}}}\n",
+      runtime.copy_streams, RuntimeWord(runtime, "memory"), RuntimeWord(runtime, "barrier"),
+      RuntimeWord(runtime, "host_syncs"), FormatDurationExact(runtime.framework_time),
+      FormatBytesExact(runtime.copy_chunk), RareFields(runtime));
+  return out;
+}
+
+std::string Writer::Gap(const GapDecision& gap) const {
+  std::string line =
+      fmt::format("  - {{tensor: {}, action: {}, after: {}, before: {}",
+                  Quoted(step_.tensors[static_cast<std::size_t>(gap.tensor)].name),
+                  GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(gap.after), OpName(gap.before));
+  if (gap.action == GapAction::kSwap) {
+    if (gap.out_after != gap.after) line += ", out_after: " + OpName(gap.out_after);
+    if (gap.in_at != gap.before) line += ", in_at: " + OpName(gap.in_at);
+  }
+  if (!gap.keep_result) line += ", keep_result: false";
+  if (!gap.keep_passed) line += ", keep_passed: false";
+  if (!gap.reason.empty()) line += ", reason: " + Quoted(gap.reason);
+  return line + "}\n";
+}
+
+// ---- reading
+
+// Index by name, and all names for "did you mean".
+class Names {
+ public:
+  template <typename Items>
+  explicit Names(const Items& items) {
+    for (const auto& item : items) {
+      index_.emplace(item.name, static_cast<std::int32_t>(all_.size()));
+      all_.push_back(item.name);
+    }
+  }
+  std::int32_t Find(const std::string& name) const {
+    const auto found = index_.find(name);
+    return found == index_.end() ? -1 : found->second;
+  }
+  const std::vector<std::string>& all() const { return all_; }
+
+ private:
+  std::map<std::string, std::int32_t> index_;
+  std::vector<std::string> all_;
+};
+
+class Reader {
+ public:
+  Reader(const Document& document, const TrainingStep& step)
+      : document_(document), step_(step), diagnostics_(document), tensors_(step.tensors), ops_(step.ops) {}
+  Plan Read();
+
+ private:
+  void ReadHead(MapReader& reader);
+  Runtime ReadRuntime(const Node& node);
+  void ReadGap(const Node& node);
+  void ReadOp(const Node& node);
+  // The items of a list of decisions; a value that is no list is reported.
+  const std::vector<Node>& Items(MapReader& reader, std::string_view key);
+  // The index of the name that `key` holds; a name that is not there is reported and makes the line `bad_`.
+  std::int32_t Lookup(MapReader& reader, std::string_view key, const Names& names, const char* noun);
+  OpId Position(MapReader& reader, std::string_view key);
+  OpId PositionOr(MapReader& reader, std::string_view key, OpId fallback);
+  void ReportMistakes();
+
+  const Document& document_;
+  const TrainingStep& step_;
+  Diagnostics diagnostics_;
+  const Names tensors_;
+  const Names ops_;
+  Plan plan_;
+  std::vector<Mark> gap_marks_;  // by plan_.gaps
+  std::vector<Mark> op_marks_;   // by plan_.ops
+  bool bad_ = false;
+};
+
+Plan Reader::Read() {
+  MapReader reader(document_.root, diagnostics_, "plan", PlanKeys());
+  ReadHead(reader);
+  if (const Node* runtime = reader.Optional("runtime")) plan_.runtime = ReadRuntime(*runtime);
+  for (const Node& item : Items(reader, "gaps")) ReadGap(item);
+  for (const Node& item : Items(reader, "ops")) ReadOp(item);
+  reader.Finish();
+  ReportMistakes();
+  diagnostics_.ThrowIfAny();
+  return std::move(plan_);
+}
+
+void Reader::ReadHead(MapReader& reader) {
+  plan_.strategy = reader.StringOr("strategy", "");
+  plan_.network = reader.RequiredString("network");
+  if (!plan_.network.empty() && plan_.network != step_.network) {
+    diagnostics_.Error(reader.Optional("network")->mark,
+                       fmt::format("network: the plan is for '{}', not for '{}'", plan_.network, step_.network));
+  }
+  plan_.batch = reader.RequiredInteger("batch", 1, kAnyInteger);
+  const Node* batch = reader.Optional("batch");
+  if (batch != nullptr && plan_.batch != step_.batch && ParseInteger(batch->scalar)) {
+    diagnostics_.Error(batch->mark, fmt::format("batch: the plan is for {}, not for {}", plan_.batch, step_.batch));
+  }
+  plan_.machine = reader.StringOr("machine", "");
+  plan_.capacity = reader.BytesOr("capacity", 0);
+  plan_.search = reader.StringOr("search", "");
+  plan_.evaluations = reader.IntegerOr("evaluations", 0, 0, kAnyInteger);
+}
+
+Runtime Reader::ReadRuntime(const Node& node) {
+  MapReader reader(node, diagnostics_, "runtime", RuntimeKeys());
+  Runtime runtime;
+  ReadRuntimeFields(reader, runtime);
+  reader.Finish();
+  return runtime;
+}
+
+const std::vector<Node>& Reader::Items(MapReader& reader, std::string_view key) {
+  static const std::vector<Node> kNothing;
+  const Node* list = reader.Optional(key);
+  if (list == nullptr) return kNothing;
+  if (!list->IsSequence()) diagnostics_.Error(list->mark, fmt::format("{}: expected a list of decisions", key));
+  return list->items;
+}
+
+void Reader::ReadGap(const Node& node) {
+  bad_ = false;
+  MapReader reader(node, diagnostics_, "gap decision", GapKeys());
+  GapDecision gap;
+  gap.tensor = Lookup(reader, "tensor", tensors_, "tensor");
+  if (reader.Required("action") == nullptr) bad_ = true;
+  gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
+  gap.after = Position(reader, "after");
+  gap.before = Lookup(reader, "before", ops_, "op");
+  const bool swap = gap.action == GapAction::kSwap;
+  gap.out_after = PositionOr(reader, "out_after", swap ? gap.after : kNoOp);
+  gap.in_at = PositionOr(reader, "in_at", swap ? gap.before : kNoOp);
+  gap.keep_result = reader.BoolOr("keep_result", true);
+  gap.keep_passed = reader.BoolOr("keep_passed", true);
+  gap.reason = reader.StringOr("reason", "");
+  reader.Finish();
+  if (bad_) return;
+  plan_.gaps.push_back(std::move(gap));
+  gap_marks_.push_back(node.mark);
+}
+
+void Reader::ReadOp(const Node& node) {
+  bad_ = false;
+  MapReader reader(node, diagnostics_, "op decision", OpDecisionKeys());
+  OpDecision decision;
+  decision.op = Lookup(reader, "op", ops_, "op");
+  decision.algorithm = static_cast<std::int32_t>(reader.IntegerOr("algorithm", 0, 0, kMostAlgorithm));
+  decision.workspace = reader.BytesOr("workspace", 0);
+  reader.Finish();
+  if (bad_) return;
+  plan_.ops.push_back(decision);
+  op_marks_.push_back(node.mark);
+}
+
+std::int32_t Reader::Lookup(MapReader& reader, std::string_view key, const Names& names, const char* noun) {
+  const std::string name = reader.RequiredString(key);
+  const std::int32_t index = names.Find(name);
+  if (index >= 0) return index;
+  bad_ = true;
+  if (!name.empty()) {  // else it has been reported
+    diagnostics_.Error(reader.Optional(key)->mark,
+                       fmt::format("{}: the step has no {} '{}'{}", key, noun, name, DidYouMean(name, names.all())));
+  }
+  return -1;
+}
+
+OpId Reader::Position(MapReader& reader, std::string_view key) {
+  const Node* value = reader.Optional(key);
+  if (value != nullptr && value->IsScalar() && value->scalar == kStart) return kNoOp;
+  return Lookup(reader, key, ops_, "op");
+}
+
+OpId Reader::PositionOr(MapReader& reader, std::string_view key, OpId fallback) {
+  return reader.Optional(key) == nullptr ? fallback : Position(reader, key);
+}
+
+// Network and batch have been compared where they stand; what is left belongs to a line of the file.
+void Reader::ReportMistakes() {
+  for (const PlanMistake& mistake : FindMistakes(plan_, step_)) {
+    if (mistake.where == PlanMistake::Where::kGap) diagnostics_.Error(gap_marks_[mistake.index], mistake.message);
+    if (mistake.where == PlanMistake::Where::kOp) diagnostics_.Error(op_marks_[mistake.index], mistake.message);
+  }
+}
+
+}  // namespace
+
+std::string PlanToYaml(const Plan& plan, const TrainingStep& step) {
+  const Writer writer(step);
+  std::string out = writer.Head(plan);
+  if (!plan.gaps.empty()) out += "gaps:\n";
+  for (const GapDecision& gap : plan.gaps) out += writer.Gap(gap);
+  if (!plan.ops.empty()) out += "ops:\n";
+  for (const OpDecision& decision : plan.ops) out += writer.OpLine(decision);
+  return out;
+}
+
+Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step) {
+  const Document document = ParseDocument(text, file);
+  return Reader(document, step).Read();
+}
+
+void ReadRuntimeFields(MapReader& reader, Runtime& r) {
+  r.copy_streams = static_cast<int>(reader.IntegerOr("copy_streams", r.copy_streams, 1, 2));
+  r.memory = static_cast<MemoryModel>(reader.ChoiceOr("memory", RuntimeWords("memory"), static_cast<int>(r.memory)));
+  r.barrier = static_cast<Barrier>(reader.ChoiceOr("barrier", RuntimeWords("barrier"), static_cast<int>(r.barrier)));
+  r.host_syncs =
+      static_cast<HostSyncs>(reader.ChoiceOr("host_syncs", RuntimeWords("host_syncs"), static_cast<int>(r.host_syncs)));
+  r.framework_time = reader.DurationOr("framework_time", r.framework_time);
+  reader.Check(r.framework_time <= kMostFrameworkTime, "framework_time",
+               fmt::format("expected at most 1 s per op, found {}", FormatDurationExact(r.framework_time)));
+  r.copy_chunk = reader.BytesOr("copy_chunk", r.copy_chunk);
+  reader.Check(
+      r.copy_chunk == 0 || r.copy_chunk >= kLeastCopyChunk, "copy_chunk",
+      fmt::format("expected 0 B (copies in one piece) or at least 64 KiB, found {}", FormatBytesExact(r.copy_chunk)));
+  r.pool = static_cast<PoolKind>(reader.ChoiceOr("pool", RuntimeWords("pool"), static_cast<int>(r.pool)));
+  reader.Check(r.pool == PoolKind::kBytes || r.memory == MemoryModel::kPool, "pool",
+               "only for a runtime with memory: pool");
+  r.blocking_copies = static_cast<BlockingCopies>(
+      reader.ChoiceOr("blocking_copies", RuntimeWords("blocking_copies"), static_cast<int>(r.blocking_copies)));
+  r.swap_in_waits = static_cast<SwapInWaits>(
+      reader.ChoiceOr("swap_in_waits", RuntimeWords("swap_in_waits"), static_cast<int>(r.swap_in_waits)));
+  r.collection_time = reader.DurationOr("collection_time", r.collection_time);
+  reader.Check(r.collection_time <= kMostCollectionTime, "collection_time",
+               fmt::format("expected at most 1 s, found {}", FormatDurationExact(r.collection_time)));
+  r.backward_units = static_cast<BackwardUnits>(
+      reader.ChoiceOr("backward_units", RuntimeWords("backward_units"), static_cast<int>(r.backward_units)));
+}
+
+Plan LoadPlan(const std::string& path, const TrainingStep& step) {
+  const Document document = LoadDocument(path);
+  return Reader(document, step).Read();
+}
+
+}  // namespace spillway

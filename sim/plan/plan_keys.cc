@@ -1,0 +1,146 @@
+#include "sim/plan/plan_keys.h"
+
+#include <cassert>
+#include <limits>
+
+#include "hw/text/units.h"
+
+namespace spillway {
+
+namespace {
+
+// A choice of Runtime: its words in the order of its enumeration, and which of them is made.
+struct RuntimeChoiceWords {
+  const char* key;
+  std::vector<std::string> words;
+  std::size_t (*made)(const Runtime& runtime);
+};
+
+const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
+  static const std::vector<RuntimeChoiceWords> kTable = {
+      {"memory", {"arena", "pool"}, [](const Runtime& r) { return static_cast<std::size_t>(r.memory); }},
+      {"barrier", {"none", "phase", "op"}, [](const Runtime& r) { return static_cast<std::size_t>(r.barrier); }},
+      {"host_syncs",
+       {"none", "backward_layer"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.host_syncs); }},
+      {"pool", {"bytes", "addresses"}, [](const Runtime& r) { return static_cast<std::size_t>(r.pool); }},
+      {"blocking_copies",
+       {"none", "swap_outs", "all"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.blocking_copies); }},
+      {"swap_in_waits",
+       {"kernel", "backward_layer"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.swap_in_waits); }},
+      {"backward_units", {"layers", "break_points"}, [](const Runtime& r) {
+         return static_cast<std::size_t>(r.backward_units);
+       }}};
+  for (const RuntimeChoiceWords& choice : kTable) {
+    if (key == choice.key) return choice;
+  }
+  assert(false && "no choice of runtimes");
+  return kTable.front();
+}
+
+}  // namespace
+
+const std::vector<std::string>& RuntimeWords(std::string_view key) { return ChoiceUnder(key).words; }
+
+const std::string& RuntimeWord(const Runtime& runtime, std::string_view key) {
+  const RuntimeChoiceWords& choice = ChoiceUnder(key);
+  return choice.words[choice.made(runtime)];
+}
+
+const std::vector<std::string>& GapActionNames() {
+  static const std::vector<std::string> kNames{"swap", "recompute"};
+  return kNames;
+}
+
+std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
+  const Runtime usual;
+  const auto without = [&](const std::string& own) { return otherwise == nullptr ? own : otherwise; };
+  const auto choice = [&](const char* name, const char* meaning) {
+    return KeyRow{name, OneOf(RuntimeWords(name)), without(RuntimeWord(usual, name)), meaning};
+  };
+  return {
+      {"copy_streams", WholeNumberFrom(1, 2), without(std::to_string(usual.copy_streams)),
+       "1: both directions share one stream"},
+      choice("memory",
+             "arena: every buffer has a fixed address before the step, and allocation costs nothing; pool: "
+             "allocation blocks the host until there is room, and fails where none can come"),
+      choice("barrier",
+             "phase: after forward the host waits for every copy; op: after each layer it waits for its kernels "
+             "and every copy (vDNN)"),
+      choice("host_syncs",
+             "backward_layer: after the backward ops of each layer (or break point) the host waits for them (PoocH)"),
+      {"framework_time", kADuration, without(FormatDurationExact(usual.framework_time)),
+       "of the host per op, on top of what the driver takes: an interpreter's; up to 1 s"},
+      {"copy_chunk", kASize, without(FormatBytesExact(usual.copy_chunk)),
+       "tensors are copied in pieces of this size, from 64 KiB on; 0 B: in one piece"},
+      choice("pool",
+             "only with memory: pool; addresses: free bytes must lie together, and where they do not, the host "
+             "waits for the device and the pool is compacted"),
+      choice("blocking_copies", "copies whose call returns only when they are done, as from memory that is not pinned"),
+      choice("swap_in_waits",
+             "who waits for what is copied in. kernel: the first kernel that uses it, on its stream; "
+             "backward_layer: the host, before it issues anything of the layer's (or break point's) backward (PoocH)"),
+      {"collection_time", kADuration, without(FormatDurationExact(usual.collection_time)),
+       "the host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every "
+       "wait of a pool for a swap-out (PoocH's published code); predicted only, no device carries it out; up to 1 s"},
+      choice("backward_units",
+             "what backward is cut into for these waits, and for the planners' timings. break_points: a layer whose "
+             "result is a feature map begins one, the others go on with it (PoocH's published code: ReLU, addition "
+             "and batch norm together)")};
+}
+
+const KeyTable& RuntimeKeys() {
+  static const KeyTable kTable{
+      .title = "runtime of a plan", .keys = RuntimeFieldKeys(), .note = "How the system executes what is decided."};
+  return kTable;
+}
+
+const KeyTable& GapKeys() {
+  static const KeyTable kTable{
+      .title = "gap",
+      .keys = {{"tensor", kAnyText, "required", "its name in the step (`spillway dump step`)"},
+               {"action", OneOf(GapActionNames()), "required", "what becomes of it between two uses"},
+               {"after", "the name of an op, or start", "required", "the use that the gap follows"},
+               {"before", "the name of an op", "required", "the use that ends it, the next one after `after`"},
+               {"out_after", "the name of an op, or start", "as `after`",
+                "swap: the copy to the host may start when this op is done"},
+               {"in_at", "the name of an op, or start", "as `before`",
+                "swap: the copy back is issued just before this op, or later where there is no room yet"},
+               {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
+               {"keep_passed", kTrueOrFalse, "true",
+                "recompute: computed on the way to another tensor, the result stays too"},
+               {"reason", kAnyText, "none", "why; nothing depends on it"}},
+      .note = "A tensor that no gap names stays on the device. Each is taken once, and parameters never move."};
+  return kTable;
+}
+
+const KeyTable& OpDecisionKeys() {
+  static const KeyTable kTable{
+      .title = "op",
+      .keys = {{"op", kAnyText, "required", "its name in the step"},
+               {"algorithm", WholeNumberFrom(0, kMostAlgorithm), "0", "0: the library's choice"},
+               {"workspace", kASize, "0 B", "scratch that it is granted"}},
+      .note = "An op without one gets the library's choice and the workspace that it asks for."};
+  return kTable;
+}
+
+const KeyTable& PlanKeys() {
+  static const KeyTable kTable{
+      .title = "plan",
+      .keys = {{"strategy", kAnyText, "none", "who made it, as results call it"},
+               {"network", kAnyText, "required", "the network it is for, by its own name"},
+               {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch it is for"},
+               {"machine", kAnyText, "none", "the machine it was made for; it runs on any"},
+               {"capacity", kASize, "0 B", "memory that it was made for"},
+               {"search", kAnyText, "none", "how the decisions were found"},
+               {"evaluations", WholeNumberFrom(0, kAnyInteger), "0", "simulations spent"},
+               {"runtime", "a map", "our own (arena)", "how it is executed", {&RuntimeKeys()}},
+               {"gaps", "a list of maps", "none", "what is swapped and recomputed", {&GapKeys()}},
+               {"ops", "a list of maps", "none", "algorithms and workspaces", {&OpDecisionKeys()}}},
+      .note = "What `spillway plan` writes and `--plan` reads."};
+  return kTable;
+}
+
+}  // namespace spillway

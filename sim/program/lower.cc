@@ -1,0 +1,75 @@
+#include "sim/program/lower.h"
+
+#include <algorithm>
+
+#include "sim/program/lower_walk.h"
+
+namespace spillway {
+
+namespace {
+
+std::vector<OpId> PlannedIssueTimes(const Plan& plan, OpId never) {
+  std::vector<OpId> issue;
+  issue.reserve(plan.gaps.size());
+  for (const GapDecision& gap : plan.gaps) issue.push_back(gap.action == GapAction::kSwap ? gap.in_at : never);
+  return issue;
+}
+
+// Swap-ins in the order in which they are needed, as early as the plan asks and memory allows.
+//
+// `live` is what each op holds when every swap-in waits until it is needed. A swap-in may be moved forward from its
+// need to op k if its bytes fit beside `live` and the swap-ins moved before it at every op from k on. Copies run in
+// order, so none overtakes an earlier one.
+std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTables& tables, std::vector<Bytes> live,
+                                   const std::vector<OpId>& needed_at) {
+  const OpId never = static_cast<OpId>(live.size());
+  std::vector<OpId> issue(plan.gaps.size(), never);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t g = 0; g < plan.gaps.size(); ++g) {
+    if (plan.gaps[g].action == GapAction::kSwap && needed_at[g] != kNoOp) order.push_back(g);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return needed_at[a] < needed_at[b]; });
+  OpId previous = 0;
+  for (const std::uint32_t g : order) {
+    const GapDecision& gap = plan.gaps[g];
+    const Bytes bytes = tables.bytes[Index(gap.tensor)];
+    const OpId earliest = std::max({gap.in_at, gap.after + 1, previous});
+    OpId at = needed_at[g];
+    while (at > earliest && (limit == 0 || live[Index(at - 1)] + bytes <= limit)) live[Index(--at)] += bytes;
+    issue[g] = previous = at;
+  }
+  return issue;
+}
+
+// The ops at which a swap-in may be wanted: from the first at which anything is brought back, by copy or recomputation,
+// to the last use of what is swapped. Empty: nothing is swapped.
+struct Range {
+  OpId first = 0, end = 0;
+};
+Range OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
+  Range range{tables.step->first_backward, 0};  // where layers begin to fetch what they saved
+  for (const GapDecision& gap : plan.gaps) {
+    const bool swap = gap.action == GapAction::kSwap;
+    range.first = std::min(range.first, swap ? gap.in_at : gap.before);
+    if (swap) range.end = std::max(range.end, tables.last_use[Index(gap.tensor)] + 1);
+  }
+  return range;
+}
+
+}  // namespace
+
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+  LowerWalk walk(plan, tables);
+  const Range swap_ins = OpsOfSwapIns(plan, tables);
+  if (plan.runtime.memory == MemoryModel::kPool) {
+    walk.IssueSwapInsAt(PlannedIssueTimes(plan, static_cast<OpId>(tables.step->ops.size())));
+  } else if (swap_ins.end > 0) {
+    walk.RunUntil(swap_ins.first);
+    walk.LookAhead(swap_ins.end);
+    walk.IssueSwapInsAt(IssueTimesWithin(live_limit, plan, tables, walk.live_at(), walk.needed_at()));
+  }
+  return walk.TakeProgram();
+}
+
+}  // namespace spillway

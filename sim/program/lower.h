@@ -1,0 +1,77 @@
+// Plan -> Program. The only place that knows how decisions become streams and buffers; events come from `Synchronise`.
+#ifndef SPILLWAY_SIM_PROGRAM_LOWER_H_
+#define SPILLWAY_SIM_PROGRAM_LOWER_H_
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "model/cost/cost_model.h"
+#include "sim/plan/plan.h"
+#include "sim/program/program.h"
+
+namespace spillway {
+
+constexpr Bytes kAllocationUnit = 512;  // both cudaMalloc's and the frameworks' pools round to it
+constexpr Bytes RoundToUnit(Bytes bytes) {
+  return (std::max<Bytes>(bytes, 1) + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
+}
+
+// What lowering needs to know of a step on a machine, whatever the plan. Made once, used for many plans.
+struct StepTables {
+  StepTables(const TrainingStep& step, const CostModel& costs, int device = 0);
+
+  const TrainingStep* step;
+  int device;
+  int host;            // host node the device's copies go to
+  std::uint16_t link;  // index into Machine::links
+  Uses uses;
+  std::vector<Bytes> bytes;                       // by tensor, rounded
+  std::vector<bool> persistent;                   // by tensor: there before the step and after it
+  std::vector<OpId> last_use;                     // by tensor
+  std::vector<TensorId> inputs;                   // those of class kInput
+  std::vector<Launch> launches;                   // distinct ones
+  std::vector<std::uint32_t> launch;              // by op: row of `launches`, with the library's choice of algorithm
+  std::vector<LayerId> layer;                     // by op
+  std::array<std::vector<std::int32_t>, 2> unit;  // by BackwardUnits: UnitOfOps
+
+  struct Touch {  // of a tensor by an op
+    TensorId tensor = kNoTensor;
+    Access access = Access::kRead;
+    bool last = false;  // nobody uses it afterwards, nor does it outlive the step
+  };
+  // What `op` reads, in order, then what it only writes.
+  std::span<const Touch> Touches(OpId op) const {
+    const auto row = static_cast<std::size_t>(op);
+    return {touches_.data() + first_touch_[row], touches_.data() + first_touch_[row + 1]};
+  }
+
+  // Bytes that must be on the device while `op` runs if everything else is moved out: its operands, its workspace and
+  // the persistent tensors.
+  Bytes WorkingSet(OpId op) const;
+  // The op with the largest one.
+  OpId LargestWorkingSet() const;
+
+ private:
+  void AddTouches(OpId op);
+
+  // Side by side: lowering goes through the whole step, and TrainingStep's ops are far apart.
+  std::vector<Touch> touches_;
+  std::vector<std::uint32_t> first_touch_;  // by op, and the end
+};
+
+struct Lowered {
+  // The bytes live in list order at their most, and the op that runs then. No layout can need less.
+  Bytes list_peak = 0;
+  OpId op = kNoOp;
+  Program program;  // without offsets
+};
+
+// `live_limit` (arena runtimes only; 0 = unlimited): swap-ins are issued as early as the plan and the bytes live in list
+// order allow. A pool runtime issues them where the plan says.
+// REQUIRES: the plan was checked against the step (CheckPlan).
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PROGRAM_LOWER_H_

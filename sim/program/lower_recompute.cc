@@ -1,0 +1,117 @@
+// Recomputation: which tensors a layer needs back that nobody copies, and the forward ops that make them again.
+#include <algorithm>
+
+#include "sim/program/lower_walk.h"
+
+namespace spillway {
+
+bool LowerWalk::StartsUnit(OpId op) const {
+  if (op < step_.first_backward || op >= step_.first_update) return false;
+  return op == step_.first_backward || unit_[Index(op)] != unit_[Index(op - 1)];
+}
+
+// Frameworks fetch what a layer saved before any op of its backward runs. Recomputing between those ops would need its
+// memory beside the gradients that the first of them has written.
+void LowerWalk::RecomputeForUnit(OpId first) {
+  const OpId end = EndOfUnit(first);
+  for (OpId op = first; op < end; ++op) {
+    for (const Touch& touch : tables_.Touches(op)) {
+      const std::uint32_t gap = at_[Index(touch.tensor)].gap;
+      const bool dropped = gap != kNoGap && plan_.gaps[gap].action == GapAction::kRecompute;
+      if (dropped && touch.access != Access::kWrite) Materialise(touch.tensor, first);
+    }
+  }
+}
+
+void LowerWalk::Materialise(TensorId tensor, OpId op) {
+  if (IsThere(tensor)) return;
+  if (NeedsRecompute(tensor)) BringSources(tensor, op);
+  BringBack(tensor, op);
+}
+
+// What stays comes first, as far back as need be, so that nothing that is here in passing waits beside the
+// recomputation of something else.
+void LowerWalk::BringSources(TensorId tensor, OpId op) {
+  for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
+    if (writer > LastWriter(tensor, op)) break;
+    for (const auto& [t, access, last] : tables_.Touches(writer)) {
+      if (access == Access::kWrite || t == tensor || IsThere(t)) continue;
+      if (StaysFor(t, op)) {
+        Materialise(t, op);
+      } else if (NeedsRecompute(t)) {
+        BringSources(t, op);
+      }
+    }
+  }
+}
+
+void LowerWalk::BringBack(TensorId tensor, OpId op) {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  if (gap != kNoGap && needed_at_[gap] == kNoOp) needed_at_[gap] = op;
+  if (NeedsRecompute(tensor)) {
+    Recompute(tensor, op);
+  } else {
+    SwapIn(tensor);
+  }
+}
+
+bool LowerWalk::NeedsRecompute(TensorId tensor) const {
+  const Residence& at = at_[Index(tensor)];
+  return !at.host_valid || (at.gap != kNoGap && plan_.gaps[at.gap].action == GapAction::kRecompute);
+}
+
+void LowerWalk::Recompute(TensorId tensor, OpId op) {
+  for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
+    if (writer <= LastWriter(tensor, op)) RunWriterAgain(writer, tensor, op);
+  }
+  at_[Index(tensor)].keeps_result = KeepsResult(tensor);
+}
+
+// Of those to run again; later in-place writers have not run yet.
+OpId LowerWalk::LastWriter(TensorId tensor, OpId op) const {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  return gap == kNoGap ? op - 1 : plan_.gaps[gap].after;
+}
+
+bool LowerWalk::KeepsResult(TensorId tensor) const {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  return gap == kNoGap || plan_.gaps[gap].keep_result;
+}
+
+void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
+  const std::span<const Touch> touches = tables_.Touches(writer);
+  std::vector<TensorId> passing;                 // here for this kernel only
+  for (const bool transients : {false, true}) {  // a map may be a long way back
+    for (const auto& [t, access, last] : touches) {
+      if (access == Access::kWrite || t == tensor || IsThere(t)) continue;
+      if ((step_.tensors[Index(t)].use == TensorClass::kTransient) != transients) continue;
+      BringBack(t, op);
+      if (!StaysFor(t, op)) passing.push_back(t);
+    }
+  }
+  for (const auto& [t, access, last] : touches) {
+    if (access == Access::kRead || t == tensor) continue;
+    if (!IsThere(t) && !StaysFor(t, op)) passing.push_back(t);
+  }
+  const bool awaited = plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer && op >= step_.first_backward;
+  if (awaited) AwaitSwapIns(writer, writer + 1);
+  Launch(writer, true);
+  for (const TensorId t : passing) FreeOnDevice(t);
+}
+
+bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
+  const std::uint32_t gap = at_[Index(tensor)].gap;
+  const OpId next = tables_.uses.Next(tensor, op - 1);
+  if (next == kNoOp || !KeepsResult(tensor)) return false;
+  return gap == kNoGap || plan_.gaps[gap].keep_passed || next < EndOfUnit(op);
+}
+
+// The first op behind those of `op`'s unit.
+OpId LowerWalk::EndOfUnit(OpId op) const {
+  const auto ops = static_cast<OpId>(step_.ops.size());
+  OpId end = op + 1;
+  while (end < ops && unit_[Index(end)] == unit_[Index(op)]) ++end;
+  return end;
+}
+
+}  // namespace spillway

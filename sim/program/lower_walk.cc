@@ -1,0 +1,315 @@
+#include "sim/program/lower_walk.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace spillway {
+
+namespace {
+
+constexpr StreamId kComputeStream = 0;
+
+template <typename OpOf>
+std::vector<OpId> Each(const std::vector<GapDecision>& gaps, OpOf op_of) {
+  std::vector<OpId> at;
+  at.reserve(gaps.size());
+  for (const GapDecision& gap : gaps) at.push_back(op_of(gap));
+  return at;
+}
+
+// A copy that starts before the gap does: decided at an op of its own.
+OpId EarlyCopyOut(const GapDecision& gap, OpId never) {
+  return gap.action == GapAction::kSwap && gap.out_after < gap.after ? gap.out_after : never;
+}
+
+}  // namespace
+
+DecisionsAt::DecisionsAt(const std::vector<OpId>& at, std::size_t ops) : first_(ops + 3, 0), order_(at.size()) {
+  const auto slot = [ops](OpId op) { return std::min(Index(op + 1), ops + 1); };
+  for (const OpId op : at) ++first_[slot(op) + 1];
+  for (std::size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  for (std::uint32_t g = 0; g < at.size(); ++g) order_[next[slot(at[g])]++] = g;
+}
+
+LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
+    : plan_(plan),
+      tables_(tables),
+      step_(*tables.step),
+      out_(lowered_.program),
+      by_after_(Each(plan.gaps, [](const GapDecision& gap) { return gap.after; }), step_.ops.size()),
+      by_out_(Each(plan.gaps,
+                   [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
+              step_.ops.size()),
+      by_issue_({}, step_.ops.size()),
+      launch_(tables.launch),
+      unit_(tables.unit[static_cast<std::size_t>(plan.runtime.backward_units)]),
+      at_(step_.tensors.size()),
+      live_at_(step_.ops.size(), 0),
+      needed_at_(plan.gaps.size(), kNoOp) {
+  lowered_.program.arena = plan.runtime.memory == MemoryModel::kArena;
+  ChooseLaunches();
+  MakeStreams();
+  out_.Reserve(step_.ops.size() * 6);
+  for (const TensorId t : tables.inputs) at_[Index(t)].host_valid = true;
+  AllocatePersistent();
+  for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
+}
+
+void LowerWalk::ChooseLaunches() {
+  workspace_.reserve(tables_.launches.size() + plan_.ops.size());
+  for (const spillway::Launch& call : tables_.launches) workspace_.push_back(call.workspace);
+  std::vector<spillway::Launch>& launches = lowered_.program.launches;
+  launches = tables_.launches;
+  for (const OpDecision& decision : plan_.ops) {
+    std::uint32_t& row = launch_[Index(decision.op)];
+    spillway::Launch call = launches[row];
+    call.algorithm = decision.algorithm;
+    call.workspace = decision.workspace;
+    row = static_cast<std::uint32_t>(launches.size());
+    launches.push_back(call);
+    workspace_.push_back(decision.workspace);
+  }
+}
+
+void LowerWalk::MakeStreams() {
+  const auto device = static_cast<std::int16_t>(tables_.device);
+  std::vector<Stream>& streams = lowered_.program.streams;
+  if (plan_.runtime.copy_streams == 1) {
+    streams = {{device, StreamKind::kCompute}, {device, StreamKind::kCopy}};
+  } else {
+    streams = {
+        {device, StreamKind::kCompute}, {device, StreamKind::kDeviceToHost}, {device, StreamKind::kHostToDevice}};
+    in_stream_ = 2;
+  }
+}
+
+void LowerWalk::IssueSwapInsAt(const std::vector<OpId>& issue_at) {
+  by_issue_ = DecisionsAt(issue_at, step_.ops.size());
+}
+
+void LowerWalk::RunUntil(OpId end) {
+  for (; next_ < end; ++next_) RunOp(next_);
+}
+
+void LowerWalk::LookAhead(OpId end) {
+  const std::vector<Residence> at = at_;
+  const Bytes live = live_, list_peak = lowered_.list_peak;
+  const OpId next = next_, peak_op = lowered_.op;
+  out_.StartTrial();
+  RunUntil(end);
+  out_.EndTrial();
+  at_ = at;
+  live_ = live;
+  next_ = next;
+  lowered_.list_peak = list_peak;
+  lowered_.op = peak_op;
+}
+
+Lowered LowerWalk::TakeProgram() {
+  RunUntil(static_cast<OpId>(step_.ops.size()));
+  FreePersistent();
+  Synchronise(out_.skeleton(), lowered_.program);
+  return std::move(lowered_);
+}
+
+void LowerWalk::AllocatePersistent() {
+  for (std::size_t t = 0; t < at_.size(); ++t) {
+    if (!tables_.persistent[t]) continue;
+    at_[t].device = NewOnDevice(tables_.bytes[t], static_cast<TensorId>(t), BufferKind::kTensor, kComputeStream);
+  }
+}
+
+void LowerWalk::FreePersistent() {
+  for (Residence& at : at_) {
+    if (at.device != kNoBuffer) FreeBuffer(at.device, kComputeStream);
+    at.device = kNoBuffer;
+  }
+}
+
+void LowerWalk::RunOp(OpId op) {
+  now_ = op;
+  IssueSwapIns(op);
+  if (StartsUnit(op)) {
+    if (plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer) BringInForUnit(op);
+    RecomputeForUnit(op);
+  }
+  for (const Touch& touch : tables_.Touches(op)) {
+    if (touch.access != Access::kWrite && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
+  }
+  Launch(op, false);
+  AfterOp(op);
+  Barriers(op);
+}
+
+// What the host waits for has to be on its way before.
+void LowerWalk::BringInForUnit(OpId first) {
+  const OpId end = EndOfUnit(first);
+  for (OpId op = first; op < end; ++op) {
+    for (const Touch& touch : tables_.Touches(op)) {
+      const bool missing = touch.access != Access::kWrite && !IsThere(touch.tensor);
+      if (missing && !NeedsRecompute(touch.tensor)) Materialise(touch.tensor, first);
+    }
+  }
+  AwaitSwapIns(first, end);
+}
+
+// Copies in arrive in the order of their buffers: the last one brings the others.
+void LowerWalk::AwaitSwapIns(OpId first, OpId end) {
+  BufferId last = kNoBuffer;
+  for (OpId op = first; op < end; ++op) {
+    for (const Touch& touch : tables_.Touches(op)) {
+      Residence& at = at_[Index(touch.tensor)];
+      if (touch.access == Access::kWrite || !at.arriving || at.device == kNoBuffer) continue;
+      at.arriving = false;
+      if (last == kNoBuffer || at.device > last) last = at.device;
+    }
+  }
+  if (last != kNoBuffer) out_.HostSyncFor(last);
+}
+
+void LowerWalk::IssueSwapIns(OpId op) {
+  for (const std::uint32_t g : by_issue_[op]) {
+    const TensorId t = plan_.gaps[g].tensor;
+    if (at_[Index(t)].device == kNoBuffer && at_[Index(t)].gap == g) {
+      needed_at_[g] = op;
+      SwapIn(t);
+    }
+  }
+}
+
+// Allocates results and workspace, writes the kernel, gives the workspace back.
+void LowerWalk::Launch(OpId op, bool recomputation) {
+  for (const auto& [tensor, access, last] : tables_.Touches(op)) {
+    Residence& at = at_[Index(tensor)];
+    if (access != Access::kRead) {
+      if (at.device == kNoBuffer) {
+        at.device = NewOnDevice(tables_.bytes[Index(tensor)], tensor, BufferKind::kTensor, kComputeStream);
+      }
+      if (!recomputation) at.host_valid = false;
+    }
+    at.arriving = false;
+    out_.Operand(at.device, access);
+  }
+  const std::uint32_t row = launch_[Index(op)];
+  const Bytes wanted = workspace_[row];
+  BufferId workspace = kNoBuffer;
+  if (wanted > 0) {
+    workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
+    out_.Operand(workspace, Access::kWrite);
+  }
+  out_.Kernel(op, row, recomputation, kComputeStream);
+  if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
+}
+
+void LowerWalk::AfterOp(OpId op) {
+  for (const std::uint32_t g : by_out_[op]) {
+    if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
+  }
+  for (const std::uint32_t g : by_after_[op]) OpenGap(g);
+  for (const Touch& touch : tables_.Touches(op)) LeaveOp(touch);
+}
+
+// What becomes of an operand after the op, if no gap starts here.
+void LowerWalk::LeaveOp(const Touch& touch) {
+  const Residence& at = at_[Index(touch.tensor)];
+  if (at.device != kNoBuffer && (touch.last || !at.keeps_result)) FreeOnDevice(touch.tensor);
+}
+
+void LowerWalk::OpenGap(std::uint32_t g) {
+  const GapDecision& gap = plan_.gaps[g];
+  Residence& at = at_[Index(gap.tensor)];
+  at.gap = g;
+  if (gap.after == kNoOp) return;
+  assert(at.device != kNoBuffer && "a gap starts after a use");
+  if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].use == TensorClass::kInput) {
+    FreeOnDevice(gap.tensor);
+    return;
+  }
+  CopyOut(gap.tensor);
+  FreeBuffer(at.device, out_stream_);
+  at.device = kNoBuffer;
+}
+
+void LowerWalk::Barriers(OpId op) {
+  if (plan_.runtime.barrier == Barrier::kNone && plan_.runtime.host_syncs == HostSyncs::kNone) return;
+  const bool last_of_phase = op + 1 == step_.first_backward;
+  const bool last_of_layer = op + 1 == static_cast<OpId>(step_.ops.size()) ||
+                             tables_.layer[Index(op)] != tables_.layer[Index(op + 1)] || last_of_phase;
+  const Runtime& runtime = plan_.runtime;
+  const bool backward = op >= step_.first_backward && op < step_.first_update;
+  const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
+  const bool unit_done = runtime.host_syncs == HostSyncs::kBackwardLayer && backward && EndOfUnit(op) == op + 1;
+  if (every_op || unit_done) {
+    out_.HostSync(kComputeStream);
+  }
+  if (every_op || (runtime.barrier == Barrier::kPhase && last_of_phase)) {
+    out_.HostSync(out_stream_);
+    if (in_stream_ != out_stream_) out_.HostSync(in_stream_);
+  }
+}
+
+void LowerWalk::SwapIn(TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  const Bytes bytes = tables_.bytes[Index(tensor)];
+  if (at.host == kNoBuffer) at.host = out_.NewBuffer(bytes, tensor, BufferKind::kHost, tables_.host);
+  at.device = NewOnDevice(bytes, tensor, BufferKind::kTensor, in_stream_);
+  at.keeps_result = true;
+  at.arriving = true;
+  CopyInPieces({.from = at.host,
+                .to = at.device,
+                .bytes = step_.tensors[Index(tensor)].bytes,
+                .link = tables_.link,
+                .direction = Direction::kHostToDevice},
+               in_stream_);
+}
+
+// Not if the host has it already, from an earlier gap or an early start.
+void LowerWalk::CopyOut(TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  if (at.host_valid) return;
+  if (at.host == kNoBuffer) {
+    at.host = out_.NewBuffer(tables_.bytes[Index(tensor)], tensor, BufferKind::kHost, tables_.host);
+  }
+  at.host_valid = true;
+  CopyInPieces({.from = at.device,
+                .to = at.host,
+                .bytes = step_.tensors[Index(tensor)].bytes,
+                .link = tables_.link,
+                .direction = Direction::kDeviceToHost},
+               out_stream_);
+}
+
+void LowerWalk::CopyInPieces(spillway::Copy copy, StreamId stream) {
+  const Bytes whole = copy.bytes;
+  const Bytes piece = plan_.runtime.copy_chunk > 0 ? plan_.runtime.copy_chunk : whole;
+  for (copy.offset = 0; copy.offset < whole; copy.offset += piece) {
+    copy.bytes = std::min(piece, whole - copy.offset);
+    out_.Copy(copy, stream);
+  }
+}
+
+BufferId LowerWalk::NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream) {
+  const BufferId buffer = out_.NewBuffer(bytes, tensor, kind, tables_.device);
+  out_.Alloc(buffer, stream);
+  live_ += bytes;
+  live_at_[Index(now_)] = std::max(live_at_[Index(now_)], live_);
+  if (live_ > lowered_.list_peak) {
+    lowered_.list_peak = live_;
+    lowered_.op = now_;
+  }
+  return buffer;
+}
+
+void LowerWalk::FreeOnDevice(TensorId tensor) {
+  Residence& at = at_[Index(tensor)];
+  FreeBuffer(at.device, kComputeStream);
+  at.device = kNoBuffer;
+}
+
+void LowerWalk::FreeBuffer(BufferId buffer, StreamId stream) {
+  live_ -= lowered_.program.buffers[buffer].bytes;
+  out_.Free(buffer, stream);
+}
+
+}  // namespace spillway

@@ -1,0 +1,114 @@
+// One pass over the ops of a step that carries out a Plan: where every tensor is, and which items follow from it.
+// Internal to `lower`.
+#ifndef SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
+#define SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
+
+#include <span>
+
+#include "sim/program/item_writer.h"
+#include "sim/program/lower.h"
+
+namespace spillway {
+
+// Gap decisions by the op at which they take effect.
+class DecisionsAt {
+ public:
+  // `at[g]` is the op of decision g; kNoOp stands for "before the first op".
+  DecisionsAt(const std::vector<OpId>& at, std::size_t ops);
+  std::span<const std::uint32_t> operator[](OpId op) const {
+    const auto slot = static_cast<std::size_t>(op + 1);
+    return {order_.data() + first_[slot], order_.data() + first_[slot + 1]};
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> order_;
+};
+
+class LowerWalk {
+ public:
+  LowerWalk(const Plan& plan, const StepTables& tables);
+
+  // `issue_at[g]`: the op before which the swap-in of decision g is issued; beyond the last op = not before the tensor
+  // is needed, which is what holds until this is called.
+  void IssueSwapInsAt(const std::vector<OpId>& issue_at);
+  void RunUntil(OpId end);   // goes on with the ops before `end`
+  void LookAhead(OpId end);  // the same, but only live_at() and needed_at() remember it
+  Lowered TakeProgram();     // once; goes on to the end of the step
+
+  // Of the ops seen: most bytes live in list order while each op runs, and the op that first needed what decision g
+  // brings back (kNoOp: none did).
+  const std::vector<Bytes>& live_at() const { return live_at_; }
+  const std::vector<OpId>& needed_at() const { return needed_at_; }
+
+ private:
+  using Touch = StepTables::Touch;
+  static constexpr std::uint32_t kNoGap = 0xffffffffu;
+  struct Residence {  // of one tensor
+    BufferId device = kNoBuffer;
+    BufferId host = kNoBuffer;
+    std::uint32_t gap = kNoGap;  // the decision whose gap it is in
+    bool host_valid = false;
+    bool keeps_result = true;  // of the recomputation it came from
+    bool arriving = false;     // copied in, and nobody has waited for it yet
+  };
+  void ChooseLaunches();
+  void MakeStreams();
+  void AllocatePersistent();
+  void FreePersistent();
+  void RunOp(OpId op);
+  void IssueSwapIns(OpId op);
+  bool StartsUnit(OpId op) const;
+  OpId EndOfUnit(OpId op) const;
+  void BringInForUnit(OpId first);
+  void RecomputeForUnit(OpId first);
+  void Launch(OpId op, bool recomputation);
+  void AfterOp(OpId op);
+  void LeaveOp(const Touch& touch);
+  void OpenGap(std::uint32_t gap);
+  void Barriers(OpId op);
+
+  bool IsThere(TensorId tensor) const { return at_[static_cast<std::size_t>(tensor)].device != kNoBuffer; }
+  // The host waits for what of the operands of [first, end) is still being copied in.
+  void AwaitSwapIns(OpId first, OpId end);
+  // Puts `tensor` on the device, by copy or by recomputation, if it is not there.
+  void Materialise(TensorId tensor, OpId op);
+  void BringSources(TensorId tensor, OpId op);
+  void BringBack(TensorId tensor, OpId op);
+  bool NeedsRecompute(TensorId tensor) const;  // rather than a copy
+  void SwapIn(TensorId tensor);
+  void Recompute(TensorId tensor, OpId op);
+  OpId LastWriter(TensorId tensor, OpId op) const;
+  // Runs forward op `writer` again for `tensor`, then drops what nothing but it needed.
+  void RunWriterAgain(OpId writer, TensorId tensor, OpId op);
+  bool KeepsResult(TensorId tensor) const;  // when it is computed again
+  // Whether a tensor brought back for another one's sake stays until a use of its own.
+  bool StaysFor(TensorId tensor, OpId op) const;
+
+  void CopyOut(TensorId tensor);
+  BufferId NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream);
+  void FreeOnDevice(TensorId tensor);
+  void FreeBuffer(BufferId buffer, StreamId stream);
+  void CopyInPieces(spillway::Copy copy, StreamId stream);
+
+  const Plan& plan_;
+  const StepTables& tables_;
+  const TrainingStep& step_;
+  Lowered lowered_;
+  ItemWriter out_;
+  DecisionsAt by_after_, by_out_, by_issue_;
+  std::vector<std::uint32_t> launch_;      // by op, the plan's choices of algorithm applied
+  const std::vector<std::int32_t>& unit_;  // by op, of backward
+  std::vector<Bytes> workspace_;           // by row of the launches
+  std::vector<Residence> at_;              // by tensor
+  Bytes live_ = 0;
+  OpId now_ = 0;
+  OpId next_ = 0;  // op
+  StreamId out_stream_ = 1, in_stream_ = 1;
+  std::vector<Bytes> live_at_;
+  std::vector<OpId> needed_at_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_

@@ -1,0 +1,157 @@
+#include "sim/program/placement.h"
+
+#include <limits>
+#include <utility>
+
+namespace spillway {
+
+namespace {
+
+// Rounds of PlaceCompactly by order. Each costs about buffers^2 / 2 steps, which shall not exceed some ten million.
+int Rounds(std::size_t buffers) {
+  constexpr std::size_t kSteps = 12'000'000;
+  return static_cast<int>(std::clamp<std::size_t>(kSteps / (buffers * buffers / 2 + 1), 1, 16));
+}
+
+double Size(const Lifetime& life) { return static_cast<double>(life.bytes); }  // exact up to 2^53
+double Area(const Lifetime& life) { return Size(life) * (life.last - life.first); }
+
+// Finds, in the gaps of an arena, the place whose most recent user left earliest.
+class Oldest {
+ public:
+  Oldest(const LastFrees& frees, const Lifetime& life, Bytes capacity)
+      : frees_(frees), life_(life), capacity_(capacity) {}
+
+  // Every place in the gap that can be better than those seen: at its start and behind each earlier user. Returns
+  // whether the best possible one has been found.
+  bool Try(Bytes begin, Bytes end) {
+    end = std::min(end, capacity_);
+    if (end - begin < life_.bytes) return false;
+    TryAt(begin);
+    frees_.ForEach(begin, end - life_.bytes, [&](const LastFrees::Stretch& stretch) {
+      if (age_ == 0 || stretch.end + life_.bytes > end) return false;
+      TryAt(stretch.end);
+      return true;
+    });
+    return age_ == 0;
+  }
+  bool TryAt(Bytes begin) {
+    std::uint32_t age = 0;
+    frees_.ForEach(begin, begin + life_.bytes, [&](const LastFrees::Stretch& stretch) {
+      if (stretch.Delays(life_.stream)) age = std::max(age, stretch.freed_by + 1);
+      return age < age_;
+    });
+    if (age < age_) at_ = begin;
+    age_ = std::min(age_, age);
+    return age_ == 0;
+  }
+  Bytes at() const { return at_; }
+  bool waits() const { return age_ > 0; }
+
+ private:
+  const LastFrees& frees_;
+  const Lifetime& life_;
+  Bytes capacity_;
+  Bytes at_ = -1;
+  // Of the place `at_`: 0, no wait at all; otherwise the list position of the latest free among the earlier users.
+  std::uint32_t age_ = LastFrees::kNobody;
+};
+
+}  // namespace
+
+Bottom::Bottom(const std::vector<Lifetime>& lifetimes) {
+  std::int32_t end = 0;
+  for (const Lifetime& life : lifetimes) end = std::max(end, life.last);
+  longest_ = end - end / 10 * 3;
+  for (const Lifetime& life : lifetimes) base_ += Holds(life) ? life.bytes : 0;
+}
+
+Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
+    : lifetimes_(lifetimes),
+      capacity_(capacity),
+      bottom_(lifetimes),
+      bottom_offsets_(AtTheBottom()),
+      peak_(std::numeric_limits<Bytes>::max()) {}
+
+std::vector<Bytes> Placement::AtTheBottom() const {
+  std::vector<Bytes> offsets(lifetimes_.size(), -1);
+  Bytes at = 0;
+  for (std::size_t k = 0; k < lifetimes_.size(); ++k) {
+    if (!bottom_.Holds(lifetimes_[k])) continue;
+    offsets[k] = at;
+    at += lifetimes_[k].bytes;
+  }
+  return offsets;
+}
+
+// Sorted with the key beside the index, ties by index.
+template <typename Key>
+Placement::Order Placement::LargestFirst(Key key) const {
+  struct Keyed {
+    double key;
+    std::uint32_t k;
+    bool operator<(const Keyed& other) const { return key > other.key || (key == other.key && k < other.k); }
+  };
+  std::vector<Keyed> keyed;
+  keyed.reserve(lifetimes_.size());
+  for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
+    if (!bottom_.Holds(lifetimes_[k])) keyed.push_back({key(lifetimes_[k]), k});
+  }
+  std::sort(keyed.begin(), keyed.end());
+  Order order;
+  order.reserve(keyed.size());
+  for (const Keyed& next : keyed) order.push_back(next.k);
+  return order;
+}
+
+Bytes Placement::PlaceCompactly() {
+  TryRounds(LargestFirst(Size));
+  if (peak_ > capacity_) TryRounds(LargestFirst(Area));
+  return peak_;
+}
+
+void Placement::TryRounds(Order order) {
+  const int rounds = capacity_ > 0 ? Rounds(lifetimes_.size()) : 1;
+  for (int round = 0; round < rounds && peak_ > capacity_; ++round) {
+    Arena arena(order.size(), bottom_.base());
+    Offsets offsets = bottom_offsets_;
+    for (const std::uint32_t k : order) {
+      offsets[k] = arena.Lowest(lifetimes_[k]);
+      arena.Put(lifetimes_[k], offsets[k]);
+    }
+    const auto bump = std::find(order.begin(), order.end(), LargestAboveCapacity(offsets));
+    if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
+    if (arena.peak() < peak_) Keep(std::move(arena), std::move(offsets));
+  }
+}
+
+void Placement::Keep(Arena arena, Offsets offsets) {
+  peak_ = arena.peak();
+  arena_ = std::move(arena);
+  offsets_ = std::move(offsets);
+}
+
+std::uint32_t Placement::LargestAboveCapacity(const Offsets& offsets) const {
+  std::uint32_t largest = 0;
+  Bytes bytes = -1;
+  for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
+    if (offsets[k] + lifetimes_[k].bytes <= capacity_ || lifetimes_[k].bytes <= bytes) continue;
+    largest = k;
+    bytes = lifetimes_[k].bytes;
+  }
+  return largest;
+}
+
+bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
+  const Lifetime& life = lifetimes_[k];
+  if (bottom_.Holds(life)) return false;
+  Oldest oldest(frees, life, capacity_);
+  if (oldest.TryAt(offsets_[k])) return false;
+  const std::size_t lifted = arena_.Lift(life, offsets_[k]);
+  arena_.ForEachGap(life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); });
+  offsets_[k] = oldest.at();
+  arena_.Drop(lifted, life, offsets_[k]);
+  return oldest.waits();
+}
+
+}  // namespace spillway

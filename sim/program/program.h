@@ -1,0 +1,132 @@
+// The Program: what a Plan comes to when it is carried out, as a flat list of instructions on streams of devices.
+// This page is the contract between `lower`, which writes Programs, and everything that reads them: the engines of
+// simulate(), `layout`, `verify`, replay and execute(). A Program holds no times.
+//
+//  1. List order is the host's issue order. Each instruction costs the host some time and starts no earlier than it
+//     is issued. kHostSync blocks the host until its event.
+//  2. A stream runs its instructions in list order, one at a time. kWait holds its stream until its event, which was
+//     recorded earlier in the list; each event is recorded exactly once.
+//  3. A buffer is live from when its stream reaches kAlloc until its stream reaches kFree (which may be another
+//     stream). At equal times kFree comes first. Every device buffer is allocated once and freed once; host buffers
+//     (pinned) exist throughout.
+//  4. Every kernel and copy names the buffers it touches. Two accesses to one buffer of which one is a write are
+//     ordered by streams and events, and lie between kAlloc and kFree of that buffer in that order.
+//  5. Arena: every device buffer has an offset; buffers whose addresses overlap are ordered (the kFree of one before
+//     the kAlloc of the other). kAlloc and kFree then cost nothing and cannot fail.
+//  6. Pool: kAlloc is a host action. A kFree on the compute stream returns its bytes at once (the stream's order
+//     protects them, and a kAlloc on a copy stream is ordered behind it); a kFree on a copy stream returns them when
+//     the stream gets there. When the bytes do not suffice the host blocks on the oldest kFree not yet reached, and the
+//     step fails where there is none. A pool with addresses (PoolKind, sim/engine/pool.h) also needs them to lie together: where
+//     they do not, the host waits for the device and the live bytes are moved.
+//  7. `lower` and `layout` emit no kWait that stream order and earlier events already imply.
+#ifndef SPILLWAY_SIM_PROGRAM_PROGRAM_H_
+#define SPILLWAY_SIM_PROGRAM_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/machine/machine.h"
+#include "model/cost/cost_model.h"
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+using BufferId = std::uint32_t;
+using EventId = std::uint32_t;
+using StreamId = std::uint8_t;
+constexpr BufferId kNoBuffer = 0xffffffffu;
+
+enum class Opcode : std::uint8_t { kKernel, kCopy, kAlloc, kFree, kRecord, kWait, kHostSync };
+constexpr int kOpcodes = 7;
+const char* OpcodeName(Opcode opcode);  // "kernel", "copy", ...
+
+// Why a stream or the host is made to wait; stalls are summed by it.
+enum class Cause : std::uint8_t {
+  kNone,
+  kData,      // a kernel needs what another kernel computes
+  kSwapIn,    // a kernel needs what a copy brings
+  kSwapOut,   // memory is still being copied out
+  kMemory,    // a copy needs memory that a kernel still uses
+  kProduced,  // a copy needs what a kernel computes
+  kBarrier,   // the modelled system synchronises
+};
+const char* CauseName(Cause cause);
+
+struct Instruction {
+  Opcode opcode = Opcode::kKernel;
+  StreamId stream = 0;
+  Cause cause = Cause::kNone;  // of kWait and kHostSync
+  std::uint8_t unused = 0;
+  std::uint32_t arg = 0;  // kKernel: kernels[arg]; kCopy: copies[arg]; kAlloc, kFree: buffers[arg]; else the event
+};
+static_assert(sizeof(Instruction) == 8);
+
+enum class Access : std::uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
+
+struct Operand {
+  BufferId buffer = kNoBuffer;
+  Access access = Access::kRead;
+};
+
+struct Kernel {
+  OpId op = kNoOp;             // of the TrainingStep; kNoOp in Programs built by hand
+  std::uint32_t launch = 0;    // row of Program::launches
+  std::uint32_t operands = 0;  // first of its rows in Program::operands
+  std::uint32_t operand_count = 0;
+  bool recomputation = false;  // repeats `op`; its side effects must not happen again
+};
+
+struct Copy {
+  BufferId from = kNoBuffer;
+  BufferId to = kNoBuffer;
+  Bytes bytes = 0;
+  Bytes offset = 0;        // of the piece, in both buffers
+  std::int32_t rows = 1;   // > 1: pitched
+  std::uint16_t link = 0;  // index into Machine::links
+  Direction direction = Direction::kHostToDevice;
+};
+
+enum class BufferKind : std::uint8_t { kTensor, kWorkspace, kHost };
+const char* BufferKindName(BufferKind kind);  // "tensor", "workspace", "host"
+
+struct Buffer {
+  Bytes bytes = 0;    // rounded up to the allocator's unit
+  Bytes offset = -1;  // arena address once laid out
+  TensorId tensor = kNoTensor;
+  std::int16_t place = 0;  // device index; host node index for kHost
+  BufferKind kind = BufferKind::kTensor;
+};
+
+enum class StreamKind : std::uint8_t { kCompute, kHostToDevice, kDeviceToHost, kCopy };
+const char* StreamKindName(StreamKind kind);  // "compute", "h2d", "d2h", "copy"
+
+struct Stream {
+  std::int16_t device = 0;
+  StreamKind kind = StreamKind::kCompute;
+};
+
+struct Program {
+  std::vector<Instruction> code;
+  std::vector<Kernel> kernels;
+  std::vector<Operand> operands;
+  std::vector<Launch> launches;  // distinct ones
+  std::vector<Copy> copies;
+  std::vector<Buffer> buffers;
+  std::vector<Stream> streams;
+  std::uint32_t events = 0;  // event ids are 0 .. events-1
+  bool arena = true;         // clause 5, else clause 6
+
+  Bytes HostBytes() const;    // sum over host buffers
+  Bytes PeakAddress() const;  // arena: highest address in use on device 0
+};
+
+// Cost of every instruction: kernels and copies as the model says, everything else 0. Contention-free work.
+std::vector<Nanos> Durations(const Program& program, const CostModel& costs);
+
+// One instruction per line, buffers by tensor name when a step is given. For people and golden files.
+std::string DumpProgram(const Program& program, const TrainingStep* step = nullptr);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PROGRAM_PROGRAM_H_

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cassert>
+
+#include "model/hash.h"
+#include "sim/program/lower.h"
+
+namespace spillway {
+
+namespace {
+
+// Kernels are few distinct ones: ResNet-50's 53 convolutions have 20 shapes.
+// The rows of the launch table, each launch once. Hashes are compared first: a launch is twenty times as long.
+class LaunchRows {
+ public:
+  explicit LaunchRows(std::vector<Launch>& launches) : launches_(launches) {}
+  std::uint32_t RowOf(const Launch& launch) {
+    const std::uint64_t hash = HashOfWork(launch);
+    for (std::size_t row = 0; row < hashes_.size(); ++row) {
+      if (hashes_[row] == hash && launches_[row] == launch) return static_cast<std::uint32_t>(row);
+    }
+    hashes_.push_back(hash);
+    launches_.push_back(launch);
+    return static_cast<std::uint32_t>(hashes_.size() - 1);
+  }
+
+ private:
+  std::vector<Launch>& launches_;
+  std::vector<std::uint64_t> hashes_;
+};
+
+bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
+  return std::find(list.begin(), list.end(), tensor) != list.end();
+}
+
+bool IsPersistent(const Tensor& tensor) {
+  return tensor.use == TensorClass::kParameter || tensor.use == TensorClass::kOptimizerState;
+}
+
+}  // namespace
+
+StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : step(&s), device(d), uses(s) {
+  const Machine& machine = costs.machine();
+  const auto nearest = std::find_if(machine.links.begin(), machine.links.end(),
+                                    [d](const Link& candidate) { return candidate.device == d; });
+  assert(nearest != machine.links.end() && "a loaded machine links every device");
+  link = static_cast<std::uint16_t>(nearest - machine.links.begin());
+  host = nearest->host;
+  for (std::size_t t = 0; t < s.tensors.size(); ++t) {
+    bytes.push_back(RoundToUnit(s.tensors[t].bytes));
+    persistent.push_back(IsPersistent(s.tensors[t]));
+    if (s.tensors[t].use == TensorClass::kInput) inputs.push_back(static_cast<TensorId>(t));
+    last_use.push_back(uses.of[t].empty() ? kNoOp : uses.of[t].back());
+  }
+  for (const BackwardUnits units : {BackwardUnits::kLayers, BackwardUnits::kBreakPoints}) {
+    unit[static_cast<std::size_t>(units)] = UnitOfOps(s, units);
+  }
+  LaunchRows rows(launches);
+  for (const Op& op : s.ops) {
+    Launch call = LaunchOf(op);
+    call.workspace = costs.Kernel(call, d).workspace;
+    launch.push_back(rows.RowOf(call));
+    layer.push_back(op.layer);
+    AddTouches(static_cast<OpId>(layer.size()) - 1);
+  }
+  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
+}
+
+void StepTables::AddTouches(OpId op) {
+  const auto add = [this, op](TensorId t, Access access) {
+    touches_.push_back({t, access, last_use[Index(t)] == op && !persistent[Index(t)]});
+  };
+  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
+  const std::vector<TensorId>& reads = step->ops[Index(op)].reads;
+  const std::vector<TensorId>& writes = step->ops[Index(op)].writes;
+  for (const TensorId t : reads) add(t, Contains(writes, t) ? Access::kReadWrite : Access::kRead);
+  for (const TensorId t : writes) {
+    if (!Contains(reads, t)) add(t, Access::kWrite);
+  }
+}
+
+Bytes StepTables::WorkingSet(OpId op) const {
+  Bytes sum = launches[launch[Index(op)]].workspace;
+  for (const Touch& touch : Touches(op)) sum += persistent[Index(touch.tensor)] ? 0 : bytes[Index(touch.tensor)];
+  for (std::size_t t = 0; t < bytes.size(); ++t) sum += persistent[t] ? bytes[t] : 0;
+  return sum;
+}
+
+OpId StepTables::LargestWorkingSet() const {
+  OpId largest = 0;
+  Bytes most = -1;
+  for (OpId op = 0; op < static_cast<OpId>(step->ops.size()); ++op) {
+    const Bytes size = WorkingSet(op);
+    if (size > most) largest = op;
+    most = std::max(most, size);
+  }
+  return largest;
+}
+
+}  // namespace spillway

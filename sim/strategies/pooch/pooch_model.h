@@ -1,0 +1,133 @@
+// PoocH's timeline model: what a classification of the maps costs in time and memory, on two clocks (paper sections
+// 4.1.2 and 4.3; the published code's simulation of forward and backward).
+//
+// Forward. The compute clock walks the ops, the swap clock the swap-outs, one after the other in one lane:
+//
+//   compute  |--a--|--b--|stall|--c--|        c needs memory that the swap-out of A still holds: it waits, and A is
+//   swap           |----A-----|---B---|       not hidden. Whatever is still being copied when the last forward op
+//                                             ends is not hidden either; backward starts when all copies are done.
+//
+// Backward. Before each timing (the backward ops of one layer or break point) swap-ins are issued, in order of need,
+// into the same lane; a timing starts when all it needs has arrived. Which swap-ins are issued when is the SwapInRule.
+//
+// Recomputing a map runs the forward ops that give it, and those that give their inputs where they are not on the
+// device, back to what is, in a timing before its first backward op. Maps come before the transients beside which they
+// are read; those it passes stay until their last use, or are freed and computed again for their own (the published
+// code; SimulationOptions::keep_passed), transients are freed after the op they were computed for. A swapped map that
+// it needs is swapped in for that timing, and stays.
+//
+// Where the publications leave room, this model does the following.
+//  - A forward op's memory is allocated before it runs (the code adds its time first, and so sees a stall too late).
+//  - A swap-out at whose end nobody waited counts as hidden even if the code's bookkeeping would find it pending.
+//  - The first timing waits for its swap-ins like every other one (the code lets it start at once).
+//  - A map is freed right after the last op that uses it. A recomputation that needs it later still brings it back in
+//    passing: it is copied in, compute waiting, if it is swapped, and recomputed otherwise.
+//  - The network input lies on the host already: class swap drops it after its last forward use and copies it in.
+//  - Its upload at the start of the step is part of the time.
+// Fragmentation is ignored, as in the original, whose pool compacts itself. Bytes are counted as `lower` allocates and
+// frees them, so that a feasible simulation is a Program that does not run out of a pool (tests/sim/pooch_memory_test.cc).
+#ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_MODEL_H_
+#define SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_MODEL_H_
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/strategies/pooch/pooch_profile.h"
+
+namespace spillway {
+
+enum class MapClass : std::uint8_t {
+  kKeep,
+  kSwap,
+  kRecompute,
+  // Needs neither memory (after its last forward use) nor copies nor time: whatever class such a map gets in the end,
+  // the result is no faster. Searches bound what they have not decided with it.
+  kFree,
+};
+using Classes = std::vector<MapClass>;  // by map
+
+enum class SwapInRule : std::uint8_t {
+  // One timing ahead of need where that fits, else when needed: swapping without scheduling.
+  kOneAhead,
+  // In order, each as early as there is room from then on until it is needed (paper section 4.3).
+  kWhenRoom,
+  // As the published code: from a timing, as many as fit; the next such burst no earlier than the last timing served.
+  kBursts,
+  // At the start of the nearest earlier timing with a convolution, with no regard to memory (SuperNeurons as PoocH
+  // models it).
+  kPreviousConvolution,
+};
+
+struct SimulationOptions {
+  SwapInRule rule = SwapInRule::kWhenRoom;
+  std::int32_t instant = -1;     // a swapped map whose copies take no time, memory as if swapped; -1 = none
+  bool enforce_capacity = true;  // false: go on when memory does not suffice
+  // false: maps recomputed on the way are freed. Where joins follow one another that can take time exponential in their
+  // number, so a simulation that runs more forward ops again than kRecomputeLimit times all there are is given up.
+  bool keep_passed = true;
+};
+
+constexpr std::int64_t kRecomputeLimit = 16;
+
+struct Simulation {
+  bool feasible = false;
+  Nanos forward = 0;           // until all swap-outs are done
+  bool endless = false;        // given up at kRecomputeLimit
+  Nanos total = 0;             // the step; kNever if given up, or infeasible and capacity is enforced
+  Nanos backward_compute = 0;  // backward ops and recomputation, without stalls
+  Bytes peak = 0;              // most bytes of the profile's tables live at once, without swap-ins ahead of need
+  OpId worst_op = kNoOp;       // infeasible: where memory did not suffice first ...
+  Bytes needed = 0;            // ... and how much would have (again without persistent bytes)
+};
+constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
+
+// What simulations reuse, and what the last one left to look at. One per thread; sized by the model's constructor.
+struct SimulationScratch {
+  // The last simulation's swap-ins in order of issue (valid if it was feasible).
+  struct SwapIn {
+    std::int32_t map = 0;
+    std::int32_t need = 0;     // timing
+    std::int32_t issue = 0;    // timing at whose start it is issued, <= need
+    Nanos start = 0, end = 0;  // on the swap lane, from the start of backward
+  };
+  std::vector<SwapIn> swap_ins;
+  std::vector<Nanos> out_wait;      // by map: how long compute, or the end of forward, waited for its swap-out
+  std::vector<Nanos> in_wait;       // by map: how long its timing waited for its swap-in
+  std::vector<Nanos> timing_clock;  // by timing: when swap-ins are issued for it, from the start of backward
+
+  // Working memory.
+  struct Pending {
+    std::int32_t map;
+    Nanos end;
+  };
+  std::vector<Pending> pending;
+  std::vector<std::uint8_t> available;  // by value: on the device at the point the walk has reached
+  std::vector<std::int32_t> passing;    // values computed for the writers being run
+  std::vector<Bytes> load;              // by timing: peak with every swap-in issued when needed; later on, that less
+                                        // the bytes swapped in up to then
+  std::vector<Nanos> recompute;         // by timing: time of recomputation
+  std::vector<std::int32_t> stack;      // kWhenRoom: timings with loads not exceeded later
+};
+
+class PoochModel {
+ public:
+  explicit PoochModel(PoochProfile profile) : profile_(std::move(profile)) {}
+  const PoochProfile& profile() const { return profile_; }
+  std::int32_t maps() const { return static_cast<std::int32_t>(profile_.maps.size()); }
+  SimulationScratch MakeScratch() const;
+
+  // REQUIRES: classes.size() == maps(), the input is not in class recompute. The class of undecidable maps is ignored.
+  // No allocation.
+  Simulation Simulate(std::span<const MapClass> classes, const SimulationOptions& options,
+                      SimulationScratch& scratch) const;
+
+ private:
+  class Run;
+  PoochProfile profile_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_MODEL_H_

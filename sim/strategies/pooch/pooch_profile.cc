@@ -1,0 +1,260 @@
+#include "sim/strategies/pooch/pooch_profile.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "sim/program/lower.h"
+
+namespace spillway {
+namespace {
+
+bool IsPersistent(TensorClass use) { return use == TensorClass::kParameter || use == TensorClass::kOptimizerState; }
+
+struct Life {  // of one tensor, in ops
+  OpId first = kNoOp;
+  OpId last = kNoOp;
+  OpId last_forward = kNoOp;
+  OpId first_backward = kNoOp;
+  bool written_first = false;
+};
+
+std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
+
+class Profiler {
+ public:
+  Profiler(const TrainingStep& step, const CostModel& costs, int device, BackwardUnits units)
+      : step_(step),
+        costs_(costs),
+        device_(device),
+        unit_(UnitOfOps(step, units)),
+        lives_(step.tensors.size()),
+        kernel_(step.ops.size()) {}
+
+  PoochProfile Run(Bytes capacity) {
+    for (std::size_t i = 0; i < step_.ops.size(); ++i) kernel_[i] = costs_.Kernel(LaunchOf(step_.ops[i]), device_);
+    FindLives();
+    AddMaps();
+    AddInitialState(capacity);
+    AddForward();
+    AddTimings();
+    AddValues();
+    return std::move(profile_);
+  }
+
+ private:
+  const Tensor& TensorOf(TensorId t) const { return step_.tensors[static_cast<std::size_t>(t)]; }
+  std::int32_t UnitOf(OpId op) const { return unit_[static_cast<std::size_t>(op)]; }
+  const Op& OpOf(OpId op) const { return step_.ops[static_cast<std::size_t>(op)]; }
+  const Cost& CostOf(OpId op) const { return kernel_[static_cast<std::size_t>(op)]; }
+  const Life& LifeOf(TensorId t) const { return lives_[static_cast<std::size_t>(t)]; }
+  Bytes BufferBytes(TensorId t) const { return RoundToUnit(TensorOf(t).bytes); }
+  Bytes WorkspaceOf(OpId op) const { return CostOf(op).workspace > 0 ? RoundToUnit(CostOf(op).workspace) : 0; }
+  // Bytes of a tensor that the tables of ops and timings account for: all but parameters and decidable maps.
+  bool IsDecidable(TensorId t) const {
+    const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
+    if (value < 0 || value >= Count(profile_.maps.size())) return false;
+    return profile_.maps[static_cast<std::size_t>(value)].Decidable();
+  }
+
+  void Use(TensorId tensor, OpId op, bool write) {
+    Life& life = lives_[static_cast<std::size_t>(tensor)];
+    if (life.first == kNoOp) {
+      life.first = op;
+      life.written_first = write;
+    }
+    life.last = op;
+    if (op < step_.first_backward) life.last_forward = op;
+    if (op >= step_.first_backward && life.first_backward == kNoOp) life.first_backward = op;
+  }
+
+  void FindLives() {
+    for (OpId op = 0; op < Count(step_.ops.size()); ++op) {
+      for (TensorId t : OpOf(op).reads) Use(t, op, false);
+      for (TensorId t : OpOf(op).writes) Use(t, op, true);
+    }
+  }
+
+  void AddMaps() {
+    value_of_.assign(step_.tensors.size(), -1);
+    for (TensorId t : step_.maps) {
+      PoochProfile::Map map;
+      map.tensor = t;
+      map.bytes = BufferBytes(t);
+      map.on_host = TensorOf(t).use == TensorClass::kInput;
+      map.out_time = map.on_host ? 0 : costs_.Copy(TensorOf(t).bytes, Direction::kDeviceToHost, device_).time;
+      map.in_time = costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
+      map.last_forward_op = LifeOf(t).last_forward;
+      map.first_backward_op = LifeOf(t).first_backward;
+      map.last_timing = LifeOf(t).first_backward == kNoOp ? -1 : 0;  // the timing itself follows in AddTimings
+      value_of_[static_cast<std::size_t>(t)] = Count(profile_.maps.size());
+      profile_.maps.push_back(map);
+    }
+  }
+
+  void AddInitialState(Bytes capacity) {
+    for (TensorId t = 0; t < Count(step_.tensors.size()); ++t) {
+      if (IsPersistent(TensorOf(t).use)) {
+        profile_.persistent += BufferBytes(t);
+      } else if (LifeOf(t).first != kNoOp && !LifeOf(t).written_first) {
+        profile_.initial += BufferBytes(t);
+      }
+      if (TensorOf(t).use == TensorClass::kInput) {
+        profile_.upload += costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
+      }
+    }
+    profile_.capacity = capacity - profile_.persistent;
+  }
+
+  // Each tensor of an op once, although in-place results are listed as read and written.
+  template <typename Visit>
+  void ForEachTensor(OpId op, Visit visit) const {
+    const Op& o = OpOf(op);
+    for (TensorId t : o.reads) visit(t);
+    for (TensorId t : o.writes) {
+      if (std::find(o.reads.begin(), o.reads.end(), t) == o.reads.end()) visit(t);
+    }
+  }
+
+  // Bytes that op allocates (first use) and releases (last use); maps are allocated here but left to the classes.
+  void Footprint(OpId op, Bytes* allocates, Bytes* releases) const {
+    ForEachTensor(op, [&](TensorId t) {
+      if (IsPersistent(TensorOf(t).use)) return;
+      if (LifeOf(t).first == op && LifeOf(t).written_first) *allocates += BufferBytes(t);
+      if (LifeOf(t).last == op && !IsDecidable(t)) *releases += BufferBytes(t);
+    });
+  }
+
+  void AddForward() {
+    undecidable_ = profile_.initial;
+    for (OpId op = 0; op < step_.first_backward; ++op) {
+      PoochProfile::ForwardOp row;
+      row.op = op;
+      row.time = CostOf(op).time;
+      row.workspace = WorkspaceOf(op);
+      Footprint(op, &row.allocates, &row.releases);
+      row.maps_begin = Count(profile_.leaving.size());
+      for (std::size_t m = 0; m < profile_.maps.size(); ++m) {
+        const PoochProfile::Map& map = profile_.maps[m];
+        if (map.Decidable() && map.last_forward_op == op) profile_.leaving.push_back(Count(m));
+      }
+      row.maps_end = Count(profile_.leaving.size());
+      undecidable_ += row.allocates - row.releases;
+      profile_.forward.push_back(row);
+    }
+    for (const PoochProfile::Map& map : profile_.maps) undecidable_ -= map.Decidable() ? map.bytes : 0;
+  }
+
+  void AddTimings() {
+    const OpId ops = Count(step_.ops.size());
+    for (OpId op = step_.first_backward; op < ops;) {
+      OpId end = op + 1;
+      const bool update = op >= step_.first_update;
+      while (end < ops && (update || UnitOf(end) == UnitOf(op))) ++end;
+      AddTiming(op, end);
+      op = end;
+    }
+  }
+
+  void AddTiming(OpId begin, OpId end) {
+    const std::int32_t index = Count(profile_.timings.size());
+    PoochProfile::Timing row;
+    row.first_op = begin;
+    row.before = undecidable_;
+    row.needs_begin = Count(profile_.needs.size());
+    row.stretches_begin = Count(profile_.stretches.size());
+    PoochProfile::Stretch stretch;
+    for (OpId op = begin; op < end; ++op) {
+      row.time += CostOf(op).time;
+      row.convolution = row.convolution || OpOf(op).kind == OpKind::kConvolution;
+      ForEachTensor(op, [&](TensorId t) {
+        if (IsDecidable(t)) Need(value_of_[static_cast<std::size_t>(t)], index, row.needs_begin);
+      });
+      AddToStretch(op, op + 1 == end, stretch);
+    }
+    row.needs_end = Count(profile_.needs.size());
+    row.stretches_end = Count(profile_.stretches.size());
+    profile_.timings.push_back(row);
+  }
+
+  void AddToStretch(OpId op, bool last, PoochProfile::Stretch& stretch) {
+    Bytes allocates = 0, releases = 0;
+    Footprint(op, &allocates, &releases);
+    undecidable_ += allocates;
+    stretch.peak = std::max(stretch.peak, undecidable_ + WorkspaceOf(op));
+    undecidable_ -= releases;
+    stretch.ends_begin = Count(profile_.ends.size());
+    ForEachTensor(op, [&](TensorId t) {
+      if (IsDecidable(t) && LifeOf(t).last == op) profile_.ends.push_back(value_of_[static_cast<std::size_t>(t)]);
+    });
+    stretch.ends_end = Count(profile_.ends.size());
+    if (!last && stretch.ends_begin == stretch.ends_end) return;
+    profile_.stretches.push_back(stretch);
+    stretch = {};
+  }
+
+  void Need(std::int32_t map, std::int32_t timing, std::int32_t begin) {
+    profile_.maps[static_cast<std::size_t>(map)].last_timing = timing;
+    if (std::find(profile_.needs.begin() + begin, profile_.needs.end(), map) == profile_.needs.end()) {
+      profile_.needs.push_back(map);
+    }
+  }
+
+  void AddValues() {
+    std::vector<TensorId> tensors = step_.maps;
+    for (TensorId t = 0; t < Count(step_.tensors.size()); ++t) {
+      if (TensorOf(t).use != TensorClass::kTransient) continue;
+      value_of_[static_cast<std::size_t>(t)] = Count(tensors.size());
+      tensors.push_back(t);
+    }
+    std::vector<std::vector<OpId>> writers(step_.tensors.size());
+    for (OpId op = 0; op < step_.first_backward; ++op) {
+      for (TensorId t : OpOf(op).writes) writers[static_cast<std::size_t>(t)].push_back(op);
+    }
+    for (TensorId t : tensors) AddValue(t, writers[static_cast<std::size_t>(t)]);
+  }
+
+  void AddValue(TensorId tensor, const std::vector<OpId>& writers) {
+    PoochProfile::Value row;
+    row.bytes = BufferBytes(tensor);
+    row.writers_begin = Count(profile_.writers.size());
+    for (OpId op : writers) {
+      AddWriter(op, tensor);
+      const bool map = profile_.values.size() < profile_.maps.size();
+      if (map && OpOf(op).kind == OpKind::kConvolution) profile_.maps[profile_.values.size()].convolution = true;
+    }
+    row.writers_end = Count(profile_.writers.size());
+    profile_.values.push_back(row);
+  }
+
+  void AddWriter(OpId op, TensorId tensor) {
+    PoochProfile::Writer row;
+    row.time = CostOf(op).time;
+    row.workspace = WorkspaceOf(op);
+    row.inputs_begin = Count(profile_.inputs.size());
+    for (TensorId t : OpOf(op).reads) {
+      const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
+      if (t != tensor && value >= 0) profile_.inputs.push_back(value);
+    }
+    row.inputs_end = Count(profile_.inputs.size());
+    profile_.writers.push_back(row);
+  }
+
+  const TrainingStep& step_;
+  const CostModel& costs_;
+  int device_;
+  std::vector<std::int32_t> unit_;      // by op
+  std::vector<Life> lives_;             // by tensor
+  std::vector<Cost> kernel_;            // by op
+  std::vector<std::int32_t> value_of_;  // by tensor: row of `values`, -1 = none
+  Bytes undecidable_ = 0;               // live at the point the walk has reached
+  PoochProfile profile_;
+};
+
+}  // namespace
+
+PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
+                         BackwardUnits units) {
+  return Profiler(step, costs, device, units).Run(capacity);
+}
+
+}  // namespace spillway

@@ -1,0 +1,218 @@
+#include "sim/uncertainty/uncertainty.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "model/hash.h"
+#include "sim/uncertainty/deviates.h"
+#include "sim/uncertainty/proxy_quantile.h"
+
+namespace spillway {
+namespace {
+
+constexpr double kSureOrder = 0.9;
+constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
+constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
+
+// What one launch or copy may err by, with the keys of its deviates. Stack: a host's, of copies.
+struct Errors {
+  double stack = 0, shared = 0, own = 0;
+  std::uint64_t stack_key = 0, shared_key = 0, own_key = 0;
+
+  double Common(std::uint32_t draw) const {
+    const double by_stack = stack > 0 ? stack * StratifiedDeviate(stack_key, draw) : 0;
+    return by_stack + (shared > 0 ? shared * StratifiedDeviate(shared_key, draw) : 0);
+  }
+  double Factor(std::uint32_t draw) const {
+    return std::exp(Common(draw) + (own > 0 ? own * StratifiedDeviate(own_key, draw) : 0));
+  }
+};
+
+std::uint64_t BitsOf(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+// What the errors of a device's stack belong to: its models and laws, or its bare figures; never its name.
+std::uint64_t StackOf(const Device& device) {
+  Hasher hash;
+  for (const KernelModel& model : device.models) {
+    hash.Add(model.form).Add(model.op).Add(model.pass);
+    for (const KernelModel::Parameter& parameter : model.parameters) hash.Add(BitsOf(parameter.value));
+  }
+  if (!device.models.empty()) return hash.Value();
+  for (const CostLaw& law : device.laws) {
+    hash.Add(law.op).Add(law.pass).Add(law.window);
+    hash.Add(BitsOf(law.flop_fraction)).Add(BitsOf(law.bandwidth_fraction));
+  }
+  return hash.Add(BitsOf(device.peak_flops)).Add(BitsOf(device.memory_bandwidth)).Value();
+}
+
+std::uint64_t HostOf(const Link& link) {
+  Hasher hash;
+  for (const TransferCurve& curve : link.curves) {
+    for (const TransferCurve::Point& point : curve.points) hash.Add(static_cast<std::uint64_t>(point.time));
+  }
+  return hash.Value();
+}
+
+// The errors of everything in a Program that takes time.
+struct ProgramErrors {
+  std::vector<Errors> kernels, copies;  // by launch, by copy
+
+  ProgramErrors(const Program& program, const CostModel& costs, std::uint64_t seed) {
+    const Device& device = costs.machine().devices[0];
+    const std::uint64_t stack = Hasher(seed).Add("stack").Add(StackOf(device)).Value();
+    const Link& link = costs.machine().LinkOf(0);
+    const std::uint64_t host = Hasher(seed).Add("host").Add(HostOf(link)).Value();
+    const auto of = [&](const Cost& cost, double all, std::uint64_t key_of_all, std::uint64_t identity) {
+      const double own = std::sqrt(std::max(0.0, cost.error * cost.error - cost.shared_error * cost.shared_error));
+      return Errors{.stack = all,
+                    .shared = cost.shared_error,
+                    .own = own,
+                    .stack_key = key_of_all,
+                    .shared_key = Hasher(seed).Add("model").Add(cost.group).Value(),
+                    .own_key = Hasher(seed).Add("own").Add(identity).Value()};
+    };
+    for (const Launch& launch : program.launches) {
+      kernels.push_back(of(costs.Kernel(launch), device.stack_error, stack, HashOfWork(launch)));
+    }
+    for (const Copy& copy : program.copies) {
+      const Cost cost = costs.Copy(copy.bytes, copy.direction, 0, copy.rows);
+      copies.push_back(of(cost, link.host_error, host, static_cast<std::uint64_t>(copy.bytes)));
+    }
+  }
+
+  const Errors* Of(const Program& program, const Instruction& in) const {
+    if (in.opcode == Opcode::kKernel) return &kernels[program.kernels[in.arg].launch];
+    return in.opcode == Opcode::kCopy ? &copies[in.arg] : nullptr;
+  }
+};
+
+void DrawDurations(const Program& program, const std::vector<Nanos>& durations, const ProgramErrors& errors,
+                   std::uint32_t draw, std::vector<Nanos>& drawn) {
+  std::vector<double> by_launch;
+  for (const Errors& e : errors.kernels) by_launch.push_back(e.Factor(draw));
+  drawn = durations;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const Instruction& in = program.code[i];
+    if (in.opcode != Opcode::kKernel && in.opcode != Opcode::kCopy) continue;
+    const double factor =
+        in.opcode == Opcode::kKernel ? by_launch[program.kernels[in.arg].launch] : errors.copies[in.arg].Factor(draw);
+    drawn[i] = std::llround(std::min(kLongest, static_cast<double>(durations[i]) * factor));
+  }
+}
+
+// The sum of all kernels' or of all copies' times, by draw, with the errors that several of them share.
+std::vector<double> CommonSums(const Program& program, const std::vector<Nanos>& durations, const ProgramErrors& errors,
+                               Opcode opcode) {
+  using Key = std::tuple<std::uint64_t, std::uint64_t, double, double>;
+  std::map<Key, std::pair<const Errors*, double>> parts;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    if (program.code[i].opcode != opcode) continue;
+    const Errors* e = errors.Of(program, program.code[i]);
+    auto& part = parts[{e->stack_key, e->shared_key, e->stack, e->shared}];
+    part.first = e;
+    part.second += static_cast<double>(durations[i]);
+  }
+  std::vector<double> sums(kDraws, 0);
+  for (const auto& [key, part] : parts) {
+    for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
+      sums[draw] += part.second * std::exp(part.first->Common(draw));
+    }
+  }
+  return sums;
+}
+
+struct Moments {
+  double xx = 0, xz = 0, zz = 0, xy = 0, zy = 0;
+};
+
+Moments MomentsOf(const std::vector<double>& x, const std::vector<double>& z, const std::vector<double>& y) {
+  const auto mean = [&y](const std::vector<double>& v) {
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += v[i];
+    return sum / static_cast<double>(y.size());
+  };
+  const double mean_x = mean(x), mean_z = mean(z), mean_y = mean(y);
+  Moments m;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double dx = x[i] - mean_x, dz = z[i] - mean_z, dy = y[i] - mean_y;
+    m.xx += dx * dx, m.xz += dx * dz, m.zz += dz * dz, m.xy += dx * dy, m.zy += dz * dy;
+  }
+  return m;
+}
+
+// The combination of kernels' and copies' sums that goes with the step times: least squares over the draws simulated.
+std::vector<double> ProxyOf(const std::vector<double>& kernels, const std::vector<double>& copies,
+                            const std::vector<double>& steps) {
+  constexpr double kIndependent = 1e-6;
+  const Moments m = MomentsOf(kernels, copies, steps);
+  const double determinant = m.xx * m.zz - m.xz * m.xz;
+  double by_kernels = m.xx > 0 ? m.xy / m.xx : 0, by_copies = 0;
+  if (determinant > kIndependent * m.xx * m.zz) {
+    by_kernels = (m.xy * m.zz - m.zy * m.xz) / determinant;
+    by_copies = (m.zy * m.xx - m.xy * m.xz) / determinant;
+  }
+  std::vector<double> proxy(kernels.size());
+  for (std::size_t i = 0; i < proxy.size(); ++i) proxy[i] = by_kernels * kernels[i] + by_copies * copies[i];
+  return proxy;
+}
+
+Interval IntervalOf(const std::vector<Nanos>& times, const Program& program, const std::vector<Nanos>& durations,
+                    const ProgramErrors& errors) {
+  const std::vector<double> steps(times.begin(), times.end());
+  const auto whole = [](double time) { return static_cast<Nanos>(std::llround(time)); };
+  if (std::find(times.begin(), times.end(), kNever) != times.end()) {
+    const double high = QuantileOf(steps, 0.9);
+    return {whole(QuantileOf(steps, 0.1)), high >= static_cast<double>(kNever) ? kNever : whole(high)};
+  }
+  const std::vector<double> proxy = ProxyOf(CommonSums(program, durations, errors, Opcode::kKernel),
+                                            CommonSums(program, durations, errors, Opcode::kCopy), steps);
+  return {whole(QuantileByProxy(steps, proxy, 0.1)), whole(QuantileByProxy(steps, proxy, 0.9))};
+}
+
+}  // namespace
+
+StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem& problem, const DrawOptions& options) {
+  assert(evaluation.feasible);
+  const Program& program = evaluation.program;
+  const Conditions conditions = ConditionsOf(program, *problem.costs, plan.runtime, problem.capacity);
+  const std::vector<Nanos> durations = Durations(program, *problem.costs);
+  const ProgramErrors errors(program, *problem.costs, options.seed);
+  Scratch scratch;
+  std::vector<Nanos> drawn;
+  StepDraws draws;
+  for (std::uint32_t draw = 0; draw < static_cast<std::uint32_t>(options.draws); ++draw) {
+    DrawDurations(program, durations, errors, draw, drawn);
+    const Simulated simulated = Simulate(program, drawn, conditions, scratch);
+    draws.times.push_back(simulated.completed ? simulated.makespan : kNever);
+  }
+  draws.interval = RoundedToItsWidth(IntervalOf(draws.times, program, durations, errors));
+  return draws;
+}
+
+Interval RoundedToItsWidth(Interval interval) {
+  if (interval.high == kNever) return interval;
+  Nanos unit = 1;
+  while (unit <= (interval.high - interval.low) / 100) unit *= 10;
+  const auto rounded = [unit](Nanos time) { return (time + unit / 2) / unit * unit; };
+  return {rounded(interval.low), rounded(interval.high)};
+}
+
+double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b) {
+  assert(a.size() == b.size() && !a.empty());
+  double faster = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) faster += a[i] < b[i] ? 1 : a[i] == b[i] ? 0.5 : 0;
+  return faster / static_cast<double>(a.size());
+}
+
+bool CannotBeToldApart(const std::vector<Nanos>& a, const std::vector<Nanos>& b) {
+  const double share = ShareFaster(a, b);
+  return share < kSureOrder && share > 1 - kSureOrder;
+}
+
+}  // namespace spillway

@@ -1,0 +1,79 @@
+// What stands behind cuDNN's opaque descriptors in the fake library.
+#ifndef SPILLWAY_TESTS_CUDA_FAKE_C_DESCRIPTORS_H_
+#define SPILLWAY_TESTS_CUDA_FAKE_C_DESCRIPTORS_H_
+#if __has_include(<cudnn.h>)
+
+#include <cudnn.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tests/cuda/fake_c/fake.h"
+
+struct cudnnContext {
+  cudaStream_t stream = nullptr;
+};
+struct cudnnTensorStruct {
+  std::vector<std::int64_t> dims, strides;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+};
+struct cudnnFilterStruct {
+  std::vector<std::int64_t> dims;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
+};
+struct cudnnConvolutionStruct {
+  std::vector<std::int64_t> pad, stride;
+  std::int64_t groups = 1;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+};
+struct cudnnPoolingStruct {
+  cudnnPoolingMode_t mode{};
+  std::vector<std::int64_t> window, pad, stride;
+};
+struct cudnnActivationStruct {
+  bool set = false;  // for activations by themselves
+  bool identity = false, propagates_nan = false;
+};
+struct cudnnLRNStruct {
+  std::int64_t size = 0;
+  double alpha = 0, beta = 0, k = 0;
+};
+struct cudnnOpTensorStruct {
+  bool set = false;
+};
+
+namespace cuda_fake {
+
+// A tensor as {n, c, d, h, w}.
+struct Grid {
+  std::array<std::int64_t, 5> size{}, stride{};
+  std::int64_t Elements() const { return size[0] * size[1] * Spatial(); }
+  std::int64_t Spatial() const { return size[2] * size[3] * size[4]; }
+  // Of element i, counted densely in that order.
+  std::size_t At(std::int64_t i) const;
+  std::size_t At(std::int64_t n, std::int64_t c, std::int64_t position) const;
+};
+Grid GridOf(cudnnTensorDescriptor_t tensor);  // REQUIRES: 4 or 5 dimensions
+std::size_t BytesOf(cudnnTensorDescriptor_t tensor);
+bool SameSizes(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t b);
+// {d, h, w}, with `missing` for d where there are two.
+std::array<std::int64_t, 3> Triple(const std::vector<std::int64_t>& values, std::int64_t missing);
+
+// Whether all of the tensor lies on the device, in fp32: nothing but convolutions computes on anything else here.
+bool Holds(cudnnTensorDescriptor_t tensor, const void* memory);
+bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory);  // of any type
+inline std::size_t SizeOf(cudnnDataType_t type) { return type == CUDNN_DATA_HALF ? 2 : 4; }
+
+inline float Number(const void* factor) { return *static_cast<const float*>(factor); }
+// result = alpha * value + beta * result, where the old result is not looked at if beta is 0.
+inline void Blend(const void* alpha, double value, const void* beta, float& result) {
+  const double old = Number(beta) == 0 ? 0.0 : static_cast<double>(Number(beta)) * static_cast<double>(result);
+  result = static_cast<float>(static_cast<double>(Number(alpha)) * value + old);
+}
+
+}  // namespace cuda_fake
+
+#endif
+#endif  // SPILLWAY_TESTS_CUDA_FAKE_C_DESCRIPTORS_H_

@@ -1,0 +1,205 @@
+// The house rules that a compiler does not check: who may include what, and who may print or exit.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// hw <- model <- sim <- {calibrate, reports} <- scenarios: what each folder may include besides itself.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"hw", {}},
+    {"model", {"hw"}},
+    {"sim", {"hw", "model"}},
+    {"calibrate", {"hw", "model", "sim"}},
+    {"reports", {"hw", "model", "sim"}},
+    {"scenarios", {"hw", "model", "sim", "calibrate", "reports"}},
+};
+
+// And what each room of calibrate/ may include of the other rooms. Files beside them may include all, and all of them.
+const std::map<std::string, std::set<std::string>> kRoomMayInclude = {
+    {"run", {}},
+    {"sample", {}},
+    {"fit", {"sample"}},
+    {"accuracy", {"fit", "sample"}},
+    {"measure", {"run", "fit", "sample"}},
+    {"validate", {"run", "measure"}},
+};
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Headers that only some files may include.
+bool MayUseLibrary(const std::string& file, const std::string& header) {
+  if (header.starts_with("yaml-cpp/")) return EndsWith(file, "_yaml.cc");
+  if (header.starts_with("boost/math/")) return file == "sim/uncertainty/deviates.cc";
+  if (header.starts_with("boost/")) return file == "model/graph.cc";
+  if (header.starts_with("CLI/")) return file == "scenarios/verbs/arguments.cc";
+  if (header.starts_with("coin/")) return file == "sim/bounds/linear_program.cc";
+  if (header.starts_with("nlohmann/")) return file.starts_with("reports/");
+  if (header.starts_with("cuda") || header.starts_with("cudnn") || header.find("dnnl") != std::string::npos) {
+    return file.starts_with("calibrate/");
+  }
+  if (header == "iostream") return file.starts_with("scenarios/");
+  return true;
+}
+
+// The room of a path in calibrate/; "" elsewhere.
+std::string RoomOf(const std::string& path) {
+  static const std::regex room("calibrate/(\\w+)/.*");
+  std::smatch match;
+  return std::regex_match(path, match, room) ? match[1].str() : "";
+}
+
+bool RoomMayInclude(const std::string& file, const std::string& header) {
+  const std::string from = RoomOf(file), to = RoomOf(header);
+  return from.empty() || to.empty() || from == to || kRoomMayInclude.at(from).count(to) != 0;
+}
+
+// What is wrong with one line of `file` (a path from the root), "" if nothing.
+std::string Violation(const std::string& file, const std::string& line) {
+  static const std::regex own_include("^\\s*#\\s*include\\s*\"([^\"/]*)(/?)([^\"]*)\".*");
+  static const std::regex library_include("^\\s*#\\s*include\\s*<([^>]*)>.*");
+  static const std::regex prints_or_exits(
+      "(^|[^A-Za-z0-9_:.>])(std::|fmt::|::)?(cout|cerr|clog|printf|fprintf|puts|print|exit|_exit|_Exit|quick_exit|"
+      "abort)\\b\\s*(\\(|<<).*");
+  const std::string folder = file.substr(0, file.find('/'));
+  const std::string code = line.substr(0, line.find("//"));
+  std::smatch match;
+  if (std::regex_match(code, match, own_include)) {
+    if (match[2] != "/") return "includes must start at the root";
+    const std::string header = match[1].str() + "/" + match[3].str();
+    if (!RoomMayInclude(file, header)) return "a room of calibrate/ may not include " + header;
+    if (match[1] == folder || kMayInclude.at(folder).count(match[1]) != 0) return "";
+    return folder + "/ may not include " + match[1].str() + "/";
+  }
+  if (std::regex_match(code, match, library_include)) {
+    return MayUseLibrary(file, match[1]) ? "" : "<" + match[1].str() + "> is not for this file";
+  }
+  if (folder != "scenarios" && std::regex_search(code, prints_or_exits)) return "the library neither prints nor exits";
+  return "";
+}
+
+std::vector<std::string> SourceFiles() {
+  std::vector<std::string> files;
+  for (const auto& [folder, unused] : kMayInclude) {
+    const fs::path root = SPILLWAY_SOURCE_DIR;
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cc") files.push_back(entry.path().lexically_relative(root));
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("every source file keeps to its layer") {
+  std::vector<std::string> files = SourceFiles();
+  REQUIRE(files.size() >= 10);
+  for (const std::string& file : files) {
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    std::string line;
+    for (int number = 1; std::getline(stream, line); ++number) {
+      std::string violation = Violation(file, line);
+      if (!violation.empty()) FAIL_CHECK(file << ":" << number << ": " << violation << ": " << line);
+    }
+  }
+}
+
+TEST_CASE("every source file includes its own header first, so that the header is known to stand alone") {
+  const std::regex include("^\\s*#\\s*include\\s*[\"<]([^\">]*)[\">].*");
+  int pairs = 0;
+  for (const std::string& file : SourceFiles()) {
+    const fs::path header = fs::path(file).replace_extension(".h");
+    if (!EndsWith(file, ".cc") || !fs::exists(fs::path(SPILLWAY_SOURCE_DIR) / header)) continue;
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    std::string line;
+    std::smatch match;
+    while (std::getline(stream, line) && !std::regex_match(line, match, include)) continue;
+    INFO(file);
+    CHECK(match[1] == header.string());
+    ++pairs;
+  }
+  CHECK(pairs > 50);
+}
+
+// Types that a file defines for all to see, with their namespace: at the beginning of a line, outside of namespaces
+// without a name.
+std::vector<std::string> PublicTypes(std::istream& stream) {
+  static const std::regex definition("^(struct|class|enum class) (\\w+)\\b(?!::)[^;]*\\{.*");
+  static const std::regex space("^namespace ([\\w:]+) \\{.*");
+  std::vector<std::string> types;
+  std::string line, inside;
+  std::smatch match;
+  for (bool hidden = false; std::getline(stream, line);) {
+    if (std::regex_match(line, match, space)) inside = match[1].str() + "::";
+    if (line == "namespace {") hidden = true;
+    if (line == "}  // namespace") hidden = false;
+    if (!hidden && std::regex_match(line, match, definition)) types.push_back(inside + match[2].str());
+  }
+  return types;
+}
+
+TEST_CASE("a type's name is used once, or one program would mix up two types") {
+  std::map<std::string, std::set<std::string>> places;
+  std::vector<std::string> files = SourceFiles();
+  for (const auto& entry : fs::directory_iterator(fs::path(SPILLWAY_SOURCE_DIR) / "tests")) {
+    if (entry.path().extension() == ".h") files.push_back(entry.path().lexically_relative(SPILLWAY_SOURCE_DIR));
+  }
+  for (const std::string& file : files) {
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    // x.h and x.cc are one place.
+    const std::string folder = fs::path(file).parent_path().string();
+    for (const std::string& type : PublicTypes(stream))
+      places[type].insert(folder + "/" + fs::path(file).stem().string());
+  }
+  CHECK(places.size() > 200);
+  for (const auto& [type, files_of] : places) {
+    INFO(type);
+    for (const std::string& file : files_of) UNSCOPED_INFO(file);
+    CHECK(files_of.size() == 1);
+  }
+}
+
+TEST_CASE("includes against the layers are found") {
+  CHECK(Violation("hw/machine/machine.cc", "#include \"model/step/tensor.h\"") == "hw/ may not include model/");
+  CHECK(Violation("reports/table.cc", "#include \"scenarios/file/scenario.h\"") ==
+        "reports/ may not include scenarios/");
+  CHECK(Violation("calibrate/fit/fit.cc", "#include \"reports/csv.h\"") == "calibrate/ may not include reports/");
+  CHECK(Violation("sim/program/lower.cc", "#include \"lower.h\"") == "includes must start at the root");
+  CHECK(Violation("sim/strategies/pooch/pooch.cc", "#include \"sim/strategy.h\"") == "");
+  CHECK(Violation("scenarios/main.cc", "#include \"reports/csv.h\"  // NOLINT") == "");
+}
+
+TEST_CASE("libraries stay in their files") {
+  CHECK(Violation("hw/text/document.h", "#include <yaml-cpp/yaml.h>") == "<yaml-cpp/yaml.h> is not for this file");
+  CHECK(Violation("hw/text/document_yaml.cc", "#include <yaml-cpp/yaml.h>") == "");
+  CHECK(Violation("sim/program/layout.cc", "#include <boost/graph/adjacency_list.hpp>") != "");
+  CHECK(Violation("model/graph.cc", "#include <boost/graph/adjacency_list.hpp>") == "");
+  CHECK(Violation("scenarios/scenario.cc", "#include <CLI/CLI.hpp>") != "");
+  CHECK(Violation("sim/verify/verify.cc", "#include <iostream>") != "");
+  CHECK(Violation("sim/verify/verify.cc", "#include <vector>") == "");
+}
+
+TEST_CASE("printing and leaving are found outside the command line") {
+  for (const char* line : {"  std::cout << 1;", "  printf(\"x\");", "  std::exit(1);", "  fmt::print(\"x\");",
+                           "  if (bad) abort();", "  std::cerr << name;"}) {
+    INFO(line);
+    CHECK(Violation("sim/verify/verify.cc", line) == "the library neither prints nor exits");
+    CHECK(Violation("scenarios/main.cc", line) == "");
+  }
+  for (const char* line : {"// printf(\"x\")", "  text += Print(row);", "  snprintf(buffer, 8, \"x\");",
+                           "  printer.print(row);", "  int exit = 1;"}) {
+    INFO(line);
+    CHECK(Violation("sim/verify/verify.cc", line) == "");
+  }
+}

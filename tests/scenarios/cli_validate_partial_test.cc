@@ -1,0 +1,151 @@
+// spillway validate cut off in the middle: what is finished is kept, and what is missing is told.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "scenarios/verbs/interrupts.h"
+#include "tests/scenarios/validate_command_line.h"
+
+namespace spillway {
+namespace {
+
+constexpr const char* kTwoLimits = "memory: [5 MB, 5500 kB]\nlink: 1 GB/s\n";
+
+// What `act` does when the device of the case `which`, from 0, is made; the one before the cases measures the link.
+std::function<void()> AtCase(int which, std::function<void()> act) {
+  return [left = which + 1, act = std::move(act)]() mutable {
+    if (left-- == 0) act();
+  };
+}
+
+std::vector<std::string> FilesIn(const ValidateFolder& f) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(f.folder().Path("out"))) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("a validation that came to its end leaves no mark, and the table that it printed") {
+  const ValidateFolder f;
+  const Outcome outcome = f.Run(kTwoLimits, {"--out", f.folder().Path("out")});
+  CHECK(outcome.status == kExitDone);
+  CHECK(FilesIn(f) == Names{"falsification.csv", "validation.csv", "validation.txt"});
+  CHECK(f.folder().Read("out/validation.txt") == outcome.out);
+}
+
+TEST_CASE("killed in the second case: rows and table of the first one are there, marked as not all") {
+  const ValidateFolder f;
+  const Outcome whole = f.Run(kTwoLimits, {"--out", f.folder().Path("out"), "--format", "csv"});
+  const std::string table = f.folder().Read("out/validation.txt");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    Reality reality;
+    reality.made = AtCase(1, [] { std::raise(SIGKILL); });
+    f.Run(kTwoLimits, {"--out", f.folder().Path("out")}, &reality);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGKILL);
+  // The earlier validation's models are gone: they are not of these rows.
+  CHECK(FilesIn(f) == Names{"validation.csv", "validation.journal", "validation.partial", "validation.txt"});
+  const std::string rows = f.folder().Read("out/validation.csv"), text = f.folder().Read("out/validation.txt");
+  CHECK(CountOf(rows, "\n") == 1 + 3);
+  CHECK(whole.out.starts_with(rows));
+  CHECK(text.size() > 500);
+  CHECK(table.starts_with(text));
+  CHECK(f.folder().Read("out/validation.partial") ==
+        "1 of 2 cases finished and in validation.csv; the validation runs, or was cut off\n");
+}
+
+TEST_CASE("SIGTERM and Ctrl-C in a case: it is abandoned, the others are summed up, status 130") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    for (const char* format : {"table", "csv"}) {
+      const ValidateFolder f(ValidateFolder::Profile::kMeasured);
+      Interrupts interrupts;
+      Reality reality;
+      reality.bench = true;
+      reality.made = AtCase(1, [signal] { kill(getpid(), signal); });
+      reality.stop = [&interrupts] { return interrupts.Came(); };
+      const Outcome outcome = f.Run(kTwoLimits, {"--out", f.folder().Path("out"), "--format", format}, &reality);
+      INFO(outcome.out << outcome.err);
+      CHECK(outcome.status == kExitInterrupted);
+      CHECK(outcome.err ==
+            "interrupted: 1 of 2 cases finished, kept in " + f.folder().Path("out") + "; --resume goes on\n");
+      CHECK(FilesIn(f) ==
+            Names{"falsification.csv", "validation.csv", "validation.journal", "validation.partial", "validation.txt"});
+      const std::string text = f.folder().Read("out/validation.txt"), rows = f.folder().Read("out/validation.csv");
+      CHECK(CountOf(rows, "\n") == 1 + 3);
+      CHECK(outcome.out == (format == std::string("csv") ? rows : text));
+      CHECK_THAT(text, Catch::Contains("within its noise at 1 of 1 points"));
+      CHECK_THAT(text, !Catch::Contains("while this was measured"));  // nobody waits for the pace at the end
+    }
+  }
+}
+
+TEST_CASE("interrupted before any case is finished: a sentence, status 130") {
+  for (const int which : {-1, 0}) {  // while the link is measured, and in the first case
+    const ValidateFolder f;
+    bool stop = false;
+    Reality reality;
+    reality.made = AtCase(which, [&stop] { stop = true; });
+    reality.stop = [&stop] { return stop; };
+    const Outcome outcome = f.Run(kTwoLimits, {"--out", f.folder().Path("out")}, &reality);
+    CHECK(outcome.status == kExitInterrupted);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err == "interrupted before the first case was finished\n");
+    CHECK_FALSE(std::filesystem::exists(f.folder().Path("out")));
+  }
+}
+
+TEST_CASE("cut off before any case is finished, an earlier validation's files stay, marked as such") {
+  const ValidateFolder f;
+  const std::vector<std::string> words = {"--out", f.folder().Path("out")};
+  CHECK(f.Run(kTwoLimits, words).status == kExitDone);
+  const std::string rows = f.folder().Read("out/validation.csv");
+  bool stop = false;
+  Reality reality;
+  reality.made = AtCase(0, [&stop] { stop = true; });
+  reality.stop = [&stop] { return stop; };
+  CHECK(f.Run(kTwoLimits, words, &reality).status == kExitInterrupted);
+  CHECK(f.folder().Read("out/validation.csv") == rows);
+  CHECK(f.folder().Read("out/validation.partial") ==
+        "0 of 2 cases finished; the files beside this one are of an earlier validation\n");
+  CHECK(f.Run(kTwoLimits, words).status == kExitDone);
+  CHECK(FilesIn(f) == Names{"falsification.csv", "validation.csv", "validation.txt"});
+}
+
+TEST_CASE("a stated expectation is not judged by some of the cases") {
+  const ValidateFolder f;
+  bool stop = false;
+  Reality reality;
+  reality.made = AtCase(1, [&stop] { stop = true; });
+  reality.stop = [&stop] { return stop; };
+  const std::string expect =
+      "expect:\n  - {strategy: recompute-all, samples_per_second: 1e6, within: 0.1, source: \"a test\"}\n";
+  const Outcome outcome = f.Run(kTwoLimits + expect, {}, &reality);
+  CHECK(outcome.status == kExitInterrupted);
+  CHECK(outcome.err == "interrupted: 1 of 2 cases finished\n");
+}
+
+TEST_CASE("interrupted while plans are made") {
+  const ValidateFolder f;
+  int asked = 0;
+  Reality reality;
+  reality.stop = [&asked] { return ++asked > 2; };  // behind the first plan
+  const Outcome outcome = f.Run(kTwoLimits, {}, &reality);
+  CHECK(outcome.status == kExitInterrupted);
+  CHECK(reality.rates.empty());  // no device was made
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,288 @@
+// The reference of keys is what the readers do: every key listed is read from some file here, every map of these files has
+// its table, and what is not listed is refused.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <set>
+#include <string_view>
+
+#include "hw/machine/machine.h"
+#include "hw/machine/machine_keys.h"
+#include "model/network/network_keys.h"
+#include "scenarios/file/scenario.h"
+#include "scenarios/file/scenario_keys.h"
+#include "scenarios/verbs/help.h"
+#include "sim/plan/plan_keys.h"
+#include "tests/golden.h"
+#include "tests/small_profile.h"
+#include "tests/temporary_folder.h"
+#include "tests/text.h"
+#include "tests/user_errors.h"
+
+namespace spillway {
+namespace {
+
+// One line; quoted, for a reader takes scalars for what it asks for.
+std::string Text(const Node& node) {
+  std::string text;
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      return "~";
+    case Node::Kind::kScalar:
+      return "\"" + node.scalar + "\"";
+    case Node::Kind::kSequence:
+      for (const Node& item : node.items) text += (text.empty() ? "" : ", ") + Text(item);
+      return "[" + text + "]";
+    case Node::Kind::kMap:
+      for (const Node::Entry& entry : node.entries)
+        text += (text.empty() ? "" : ", ") + entry.key + ": " + Text(entry.value);
+      return "{" + text + "}";
+  }
+  return text;
+}
+
+// The table of a map under a row that may hold several kinds of maps: layers, by their kind.
+const KeyTable* TableOf(const KeyRow& row, const Node& map) {
+  if (row.maps.size() == 1) return row.maps.front();
+  const Node* kind = map.Find("kind");
+  if (kind == nullptr) return nullptr;
+  for (const KeyTable* table : row.maps) {
+    if (table->title == kind->scalar + " layer") return table;
+  }
+  return nullptr;
+}
+
+using Visit = std::function<void(Node& map, const KeyTable& table)>;
+
+// Every map of the file with the table that the reference has for it. Parameters have names of their own.
+void VisitMaps(Node& map, const KeyTable& table, const Visit& visit) {
+  for (Node::Entry& entry : map.entries) {
+    INFO(table.title << ": " << entry.key);
+    const KeyRow* row = table.Find(entry.key);
+    REQUIRE(row != nullptr);
+    std::vector<Node*> values{&entry.value};
+    if (entry.value.IsSequence()) {
+      values.clear();
+      for (Node& item : entry.value.items) values.push_back(&item);
+    }
+    for (Node* value : values) {
+      if (!value->IsMap() || row->value == "a map of numbers") continue;
+      const KeyTable* inner = TableOf(*row, *value);
+      REQUIRE(inner != nullptr);
+      VisitMaps(*value, *inner, visit);
+    }
+  }
+  visit(map, table);
+}
+
+struct Sample {
+  const KeyTable* page;
+  std::string text;
+  std::function<void(const std::string& text)> read;
+};
+
+std::string Without(const Document& document, Node& map, std::size_t entry) {
+  const Node whole = map;
+  map.entries.erase(map.entries.begin() + static_cast<std::ptrdiff_t>(entry));
+  std::string text = Text(document.root);
+  map = whole;
+  return text;
+}
+
+// What is not in the table is refused, what it says is required is, and nothing else is called missing.
+void CheckMap(const Sample& sample, const Document& document, Node& map, const KeyTable& table) {
+  INFO(table.title);
+  Node one;
+  one.kind = Node::Kind::kScalar;
+  one.scalar = "1";
+  map.entries.push_back({"not_in_the_table", {}, one});
+  CHECK_THAT(ErrorOf([&] { sample.read(Text(document.root)); }), Catch::Contains("unknown key 'not_in_the_table'"));
+  map.entries.pop_back();
+  for (std::size_t i = 0; i < map.entries.size(); ++i) {
+    const KeyRow& row = *table.Find(map.entries[i].key);
+    INFO(row.name);
+    const std::string error = ErrorOf([&] { sample.read(Without(document, map, i)); });
+    const bool missing = Contains(error, fmt::format("missing key '{}'", row.name));
+    const bool makes_it_one = std::string_view(row.name) == "same_as";  // without it the map is of another table
+    if (row.otherwise == kRequiredKey && !makes_it_one) CHECK(missing);
+    if (!row.otherwise.starts_with(kRequiredKey)) CHECK_FALSE(missing);
+  }
+}
+
+// The rows that the samples of one page have.
+using Rows = std::set<std::pair<const KeyTable*, std::string>>;
+
+void CheckSample(const Sample& sample, Rows& seen) {
+  INFO(sample.text);
+  Document document = ParseDocument(sample.text, "sample.yaml");
+  REQUIRE(ErrorOf([&] { sample.read(Text(document.root)); }) == "no error");
+  VisitMaps(document.root, *sample.page, [&](Node& map, const KeyTable& table) {
+    for (const Node::Entry& entry : map.entries) {
+      const bool own = table.also == nullptr || table.also->Find(entry.key) == nullptr;
+      seen.emplace(own ? &table : table.also, entry.key);
+    }
+    CheckMap(sample, document, map, table);
+  });
+}
+
+void CheckPage(const KeyTable& page, const std::vector<Sample>& samples) {
+  Rows seen;
+  for (const Sample& sample : samples) CheckSample(sample, seen);
+  for (const KeyTable* table : TablesOf(page)) {
+    for (const KeyRow& key : table->keys) {
+      INFO(table->title << ": " << key.name << " is in no sample");
+      CHECK(seen.count({table, key.name}) == 1);
+    }
+  }
+}
+
+constexpr const char* kNetwork = R"(name: n
+input: {channels: 4, image: 16}
+layers:
+  - {name: a, kind: convolution, from: input, out: 8, window: 3, stride: 1, pad: 1, groups: 2, bias: true}
+  - {name: b, kind: batch_norm}
+  - {name: c, kind: relu}
+  - {name: d, kind: max_pool, window: 3, stride: 2, pad: 1, ceil: true}
+  - {name: e, kind: average_pool, window: 2, stride: 1, pad: 0, ceil: false}
+  - {name: f, kind: lrn, size: 3}
+  - {name: g, kind: dropout, rate: 0.25}
+  - {name: h, kind: concat, from: [f, g]}
+  - {name: i, kind: add, from: [h, h]}
+  - {name: j, kind: average_pool, global: true}
+  - {name: k, kind: linear, out: 10, bias: false}
+  - {name: l, kind: softmax_loss}
+)";
+
+Network ReadNetworkText(const std::string& text) {
+  const Document document = ParseDocument(text, "network.yaml");
+  Diagnostics diagnostics(document);
+  Network network = ReadNetwork(document.root, diagnostics, 2);
+  diagnostics.ThrowIfAny();
+  return network;
+}
+
+TEST_CASE("the keys of networks are those that are read") {
+  const auto read = [](const std::string& text) { ReadNetworkText(text); };
+  CheckPage(NetworkKeys(), {{&NetworkKeys(), kNetwork, read},
+                            {&NetworkKeys(),
+                             "name: n\ninput: {height: 8, width: 4, depth: 2}\nlayers:\n"
+                             "  - {name: l, kind: softmax_loss}\n",
+                             read}});
+}
+
+TEST_CASE("the keys of plans are those that are read") {
+  const TrainingStep step = BuildTrainingStep(ReadNetworkText(kNetwork));
+  constexpr const char* kPlan = R"(strategy: mine
+network: n
+batch: 2
+machine: unit
+capacity: 1 GB
+search: by hand
+evaluations: 3
+runtime: {copy_streams: 1, memory: pool, barrier: op, host_syncs: none, framework_time: 1 us, copy_chunk: 1 MiB,
+          pool: addresses, blocking_copies: all, swap_in_waits: backward_layer, collection_time: 1 ms,
+          backward_units: break_points}
+gaps:
+  - {tensor: a, action: swap, after: "b:forward", before: "b:backward", out_after: "b:forward", in_at: "b:backward", reason: why}
+  - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false}
+ops:
+  - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
+)";
+  CheckPage(PlanKeys(), {{&PlanKeys(), kPlan, [&](const std::string& text) { ParsePlan(text, "plan.yaml", step); }}});
+}
+
+constexpr const char* kMachine = R"(name: m
+description: d
+software: s
+notes: [n]
+hosts:
+  - {name: ram, memory: 100 GB, pinned_limit: 50 GB, source: {assumed: a}}
+devices:
+  - name: gpu
+    figures: {peak: 10 TFLOP/s, memory_bandwidth: 500 GB/s, multiprocessors: 80, l2_cache: 1 MiB, source: {published: p}}
+    memory: {total: 16 GiB, reserve: 1 GiB, pool_fraction: 0.9, source: {measured: m}}
+    host_costs: {kernel_launch: 5 us, copy_submit: 4 us, event_record: 1 us, stream_wait: 2 us, pool_alloc: 300 ns,
+                 pool_free: 200 ns, sync: 10 us, source: {assumed: a},
+                 launches: {source: {assumed: a}, ops: [{op: relu, pass: forward, time: 1 us}]}}
+    laws:
+      - {op: relu, pass: forward, window: 3x3, flop_fraction: 0.5, bandwidth_fraction: 0.5, fixed: 1 us, workspace: 1 MiB,
+         error: 0.1, copy_slowdown: 1.1, source: {assumed: a}}
+    call_floors:
+      - {harness: h, op: gemm, pass: forward, math: fp32, added: 1 us, floor: 2 us}
+    stacks:
+      - {name: s, op: gemm, pass: forward, math: fp32, arithmetic: 1, memory: 1, special: 1}
+    stack_error: 0.1
+    models:
+      - {form: f, op: gemm, pass: forward, algorithm: a, math: fp32, parameters: {p: 1}, shared_error: 0.1, own_error: 0.1,
+         copy_slowdown: 1.1, work: {least: 1, most: 2}, source: {assumed: a}}
+    measured: {source: {measured: m}, ops: []}
+links:
+  - name: l
+    host: ram
+    device: gpu
+    host_to_device: {points: [[1 KiB, 1 us], [1 MiB, 1 ms]], error: 0.1, source: {assumed: a}}
+    device_to_host: {points: [[1 KiB, 1 us], [1 MiB, 1 ms]], error: 0.1, source: {assumed: a}}
+    other_memory:
+      - kind: pageable
+        note: n
+        host_to_device: {points: [[1 KiB, 1 us], [1 MiB, 1 ms]], error: 0.1, source: {assumed: a}}
+        device_to_host: {points: [[1 KiB, 1 us], [1 MiB, 1 ms]], error: 0.1, source: {assumed: a}}
+    duplex: {factor: 0.9, source: {assumed: a}}
+    host_error: 0.1
+)";
+
+TEST_CASE("the keys of machines are those that are read") {
+  const auto read = [](const std::string& text) { ParseMachine(text, "machine.yaml"); };
+  const std::string taught = Replaced(kSmall, "  - name: gpu\n", "  - name: gpu\n    models_from: v100-x86-pcie3\n");
+  CheckPage(MachineKeys(), {{&MachineKeys(), kMachine, read}, {&MachineKeys(), taught, read}});
+  CheckPage(SecondNameKeys(),
+            {{&SecondNameKeys(), "name: m\nsame_as: unit\ndescription: d\nsoftware: s\nnotes: [n]\n", read}});
+}
+
+constexpr const char* kScenario = R"(name: everything
+network:
+  - {zoo: cifar-resnet20, image: 32x32, classes: 10, batch: [2, 4]}
+  - {zoo: resnext101-3d-usual, frames: 16, batch: 1}
+  - {file: n.yaml, batch: 2}
+machines: [unit, {name: far, from: unit, host: host0, host_memory: pinned}]
+strategies: [in-core, {strategy: pooch, planned_on: unit}]
+options: [plain, torch]
+runtime:
+  - arena
+  - {name: mine, from: arena, copy_streams: 1, memory: pool, barrier: phase, host_syncs: none, framework_time: 1 us,
+     copy_chunk: 1 MiB, pool: bytes, blocking_copies: all, swap_in_waits: kernel, collection_time: 0 ns,
+     backward_units: layers}
+  - {name: framed, from: pooch, framework: of-options}
+memory: [1 GB, 2 GB]
+usable_memory: 3 GB
+workspace: 8 MiB
+LINK
+expect:
+  - {network: n, machine: unit, strategy: pooch, batch: [2, 4], memory: 1 GB, samples_per_second: 1, step_time: [1 s, 2 s],
+     loss: {at_least: 1 %, at_most: 20 %}, keep: {value: 3}, swap: 1, recompute: 1, within: 10 %, source: s, why: w}
+  - {ratio: {network: n, machine: unit, strategy: pooch, batch: 2, at_least: 1, at_most: 2}, required: true, source: s}
+  - {ratio: {strategy: pooch, value: 1}, feasible: false, source: s}
+)";
+
+TEST_CASE("the keys of scenarios are those that are read") {
+  const TemporaryFolder folder("keys");
+  folder.Write("n.yaml", kNetwork);
+  const auto read = [&](const std::string& text) { ReadScenario(ParseDocument(text, folder.Path("s.yaml"))); };
+  CheckPage(ScenarioKeys(),
+            {{&ScenarioKeys(), Replaced(kScenario, "LINK", "link: [1 GB/s, 2 GB/s]"), read},
+             {&ScenarioKeys(),
+              Replaced(kScenario, "LINK", "emulate: [as-is, {compute_slowdown: 2, link_rate: 1 MB/s}]"), read}});
+}
+
+TEST_CASE("the pages of keys in the repository are those that help prints") {
+  for (const std::string& name : HelpPageNames()) {
+    CHECK(PageDifference("scenarios/keys/" + name + ".md", HelpPage(name)) == "");
+    for (std::size_t at = 0, end = 0; (end = HelpPage(name).find('\n', at)) != std::string::npos; at = end + 1) {
+      CHECK(end - at <= 120);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,211 @@
+// From a scenario to the points to run: which, in what order, on which machines, under what names.
+#include "scenarios/run/prepare.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/temporary_folder.h"
+#include "tests/text.h"
+
+namespace spillway {
+namespace {
+
+PreparedRun PrepareText(const std::string& text, const Overrides& overrides = {}) {
+  Scenario scenario = ReadScenario(ParseDocument(text, "s.yaml"));
+  ApplyOverrides(overrides, scenario);
+  PreparedRun run;
+  Prepare(scenario, overrides, run);
+  return run;
+}
+
+TEST_CASE("points come in order: machine, link, memory, batch, strategy") {
+  const PreparedRun run = PrepareText(
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: unit\nlink: [8 GB/s, 16 GB/s]\n"
+      "strategies: [in-core, swap-all]\nmemory: [1 GB, 2 GB]\n");
+  REQUIRE(run.points.size() == 16);
+  CHECK(run.points[0].row.point == "cifar-resnet20_b1_unit-link-8GB-s_1-GB_in-core");
+  CHECK(run.points[1].row.strategy == "swap-all");
+  CHECK(run.points[2].row.batch == 2);
+  CHECK(run.points[4].row.memory_limit == 2 * kGB);
+  CHECK(run.points[8].row.machine == "unit+link=16GB/s");
+  CHECK(run.points[8].row.machine_base == "unit");
+  CHECK(run.steps.size() == 2);  // shared between all points of a batch
+  CHECK(run.machines.size() == 2);
+}
+
+TEST_CASE("a machine on other terms: another node of the host, other memory") {
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nstrategies: in-core\nmachines:\n"
+      "  - v100-power9-nvlink2-x3\n"
+      "  - {name: far, from: v100-power9-nvlink2-x3, host: socket1}\n"
+      "  - {name: paged, from: v100-power9-nvlink2-x3, host_memory: pageable}\n"
+      "  - {name: far-paged, from: v100-power9-nvlink2-x3, host: socket1, host_memory: pageable}\n";
+  const PreparedRun run = PrepareText(text);
+  REQUIRE(run.machines.size() == 4);
+  const Machine shipped = LoadMachine("v100-power9-nvlink2-x3");
+  CHECK(run.machines[0]->machine == shipped);
+  const Link& near = shipped.links.at(0);
+  const Link& far = shipped.links.at(1);
+  const Link* const wanted[] = {&near, &far, &near, &far};
+  for (std::size_t m = 0; m < 4; ++m) {
+    INFO(m);
+    const Machine& machine = run.machines[m]->machine;
+    const Link& link = machine.LinkOf(0);
+    CHECK(link.name == wanted[m]->name);
+    CHECK(link.host == wanted[m]->host);
+    CHECK(link.curves ==
+          (m < 2 ? wanted[m]->curves : wanted[m]->FindOtherMemory(OtherMemory::Kind::kPageable)->curves));
+    CHECK(machine.links.size() == 2);
+    CHECK(machine.notes.size() == shipped.notes.size() + (m == 0 ? 0 : m == 3 ? 2 : 1));
+    CHECK(run.machines[m]->costs->Copy(kGB, Direction::kDeviceToHost).time ==
+          link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)].Time(kGB));
+  }
+  CHECK(run.points.at(1).row.machine == "far");
+  CHECK(run.points.at(1).row.machine_base == "v100-power9-nvlink2-x3");
+  // By its name on the command line, too.
+  const PreparedRun one = PrepareText(text, {.machines = {"far-paged"}});
+  REQUIRE(one.machines.size() == 1);
+  CHECK(one.machines[0]->machine == run.machines[3]->machine);
+}
+
+TEST_CASE("the cap is the smaller of what is asked for and what there is") {
+  const Bytes usable = LoadMachine("v100-x86-pcie3").devices[0].UsableMemory();
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: v100-x86-pcie3\nstrategies: in-core\n";
+  CHECK(PrepareText(text).points.at(0).row.memory_limit == usable);
+  CHECK(PrepareText(text + "memory: 100 GB\n").points.at(0).row.memory_limit == usable);
+  CHECK(PrepareText(text + "memory: 1 GB\n").points.at(0).row.memory_limit == kGB);
+  CHECK(PrepareText(text + "usable_memory: 17 GB\n").points.at(0).row.memory_limit == 17 * kGB);
+  CHECK(PrepareText(text + "usable_memory: 17 GB\nmemory: 16.5 GB\n").points.at(0).row.memory_limit == 16'500'000'000);
+}
+
+TEST_CASE("labels say what is unusual") {
+  const PreparedRun run = PrepareText(
+      "name: d\nnetwork: {zoo: resnet50, image: [224, 448x224], classes: 10, batch: 1}\nmachines: unit\n"
+      "strategies: in-core\nruntime: arena\n");
+  CHECK(run.points.at(0).row.network == "resnet50+classes=10");
+  CHECK(run.points.at(1).row.network == "resnet50+448x224+classes=10");
+  CHECK(run.points.at(1).row.network_base == "resnet50");
+  CHECK(run.points.at(1).row.strategy == "in-core+arena");
+  CHECK(run.points.at(0).row.precision == "fp32");
+  CHECK(run.points.at(0).row.sample_elements == 3 * 224 * 224);
+}
+
+TEST_CASE("a runtime takes the framework's time of the options where it is asked to") {
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n"
+      "options: [plain, chainer, torch]\nruntime: [arena, {name: host, from: arena, framework: of-options}]\n";
+  const PreparedRun run = PrepareText(text);
+  REQUIRE(run.points.size() == 6);
+  for (const std::size_t unasked : {0, 2, 4}) CHECK(run.points[unasked].runtime.framework_time == 0);
+  CHECK(run.points[1].runtime.framework_time == 0);
+  CHECK(run.points[3].runtime.framework_time == StepOptionsByName("chainer").framework_time);
+  CHECK(run.points[5].runtime.framework_time == 26 * kMicrosecond);
+  CHECK(run.points[5].row.strategy == "in-core+host");
+}
+
+TEST_CASE("a plan made for another machine") {
+  const PreparedRun run = PrepareText(
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: [unit, v100-x86-pcie3]\n"
+      "strategies: {strategy: swap-all, planned_on: unit}\n");
+  // On unit itself that is the plain strategy, which the scenario does not list.
+  REQUIRE(run.points.size() == 1);
+  CHECK(run.points[0].row.machine == "v100-x86-pcie3");
+  CHECK(run.machines[run.points[0].planned_on]->base == "unit");
+  CHECK(run.points[0].planned_capacity == run.machines[run.points[0].planned_on]->machine.devices[0].UsableMemory());
+}
+
+TEST_CASE("a scenario whose strategies are all planned on the machine itself has no point") {
+  CHECK_THROWS_WITH(
+      PrepareText("name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\n"
+                  "strategies: {strategy: swap-all, planned_on: unit}\n"),
+      Catch::Contains("s.yaml: scenario 'd' has no point: all its strategies are planned on the machine"));
+}
+
+TEST_CASE("a plan is carried out on the machine that it is for") {
+  const TemporaryFolder folder("plan-machine");
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: [unit, v100-x86-pcie3]\nstrategies: in-core\n";
+  const auto machines = [&](const std::string& line, bool any = false) {
+    const std::string plan = folder.Write("p.yaml", "network: cifar-resnet20\nbatch: 2\n" + line);
+    std::vector<std::string> names;
+    for (const Point& point : PrepareText(text, {.plan = plan, .plan_on_any_machine = any}).points) {
+      CHECK(point.row.batch == 2);
+      names.push_back(point.row.machine);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(machines("machine: v100-x86-pcie3\n") == Names{"v100-x86-pcie3"});
+  CHECK(machines("") == Names{"unit", "v100-x86-pcie3"});
+  CHECK(machines("machine: elsewhere\n", true) == Names{"unit", "v100-x86-pcie3"});
+  CHECK_THROWS_WITH(machines("machine: v100-x86-pcie\n"),
+                    Catch::EndsWith("p.yaml:3:10: error: machine: the plan is for 'v100-x86-pcie', and the points of "
+                                    "scenario 'd' with its network and batch are on unit, v100-x86-pcie3; did you mean "
+                                    "'v100-x86-pcie3'?; without this line it is carried out on all of them"));
+  const std::string other = folder.Write("q.yaml", "network: cifar-resnet20\nbatch: 3\nmachine: unit\n");
+  CHECK_THROWS_WITH(PrepareText(text, {.plan = other}),
+                    Catch::EndsWith("no point of scenario 'd' has the network and batch of this plan"));
+}
+
+TEST_CASE("an expectation that selects nothing is a mistake, unless the command line left its point out") {
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: unit\nstrategies: in-core\nexpect:\n";
+  CHECK_THROWS_WITH(PrepareText(text + "  - {batch: 3, keep: 1, source: p}\n"),
+                    Catch::Contains("s.yaml:6:5: error: this expectation selects no point"));
+  CHECK_THROWS_AS(PrepareText(text + "  - {batch: 2, ratio: {strategy: pooch, value: 1}, source: p}\n"), UserError);
+  Overrides overrides;
+  overrides.batch = {1};
+  CHECK(PrepareText(text + "  - {batch: 2, keep: 1, source: p}\n", overrides).expectations.empty());
+}
+
+TEST_CASE("overrides are checked") {
+  const std::string text =
+      "name: demo\nnetwork: {zoo: cifar-resnet20, batch: 4}\nmachines: unit\nstrategies: in-core\n";
+  const auto message = [&](const Overrides& overrides) -> std::string {
+    try {
+      PrepareText(text, overrides);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(Contains(message({.machines = {"units"}}), "--machines: unknown name 'units'; did you mean 'unit'?"));
+  CHECK(Contains(message({.strategies = {"poch"}}), "did you mean 'pooch'?"));
+  CHECK(Contains(message({.batch = {0}}), "--batch: expected a whole number from 1"));
+  CHECK(Contains(message({.memory = "12"}), "--memory: expected a size such as 12 GiB, found '12'"));
+  CHECK(Contains(message({.runtime = "arenas"}), "did you mean 'arena'?"));
+  CHECK(message({}).empty());
+}
+
+TEST_CASE("two files with machines of one name are refused: no table could tell them apart") {
+  TemporaryFolder folder("twice");
+  const std::string copy = folder.Write("copy.yaml", MachineToYaml(LoadMachine("unit")));
+  const Scenario scenario = ReadScenario(ParseDocument(
+      "name: s\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: [unit, " + copy + "]\nstrategies: in-core\n",
+      "s.yaml"));
+  PreparedRun run;
+  CHECK_THROWS_WITH(Prepare(scenario, {}, run),
+                    Catch::Contains("are both called 'unit'") && Catch::Contains("name: ..."));
+}
+
+TEST_CASE("file names are safe") {
+  CHECK(FileName("a/b c+d=8.5_x-Y") == "a-b-c-d-8.5_x-Y");
+  CHECK(FileName("../..") == "..-..");
+}
+
+TEST_CASE("every shipped scenario can be read and prepared") {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(SPILLWAY_SOURCE_DIR) + "/scenarios")) {
+    if (entry.path().extension() != ".yaml") continue;
+    INFO(entry.path().string());
+    PreparedRun run;
+    CHECK_NOTHROW(Prepare(LoadScenario(entry.path().string()), {}, run));
+    CHECK(!run.points.empty());
+    ++count;
+  }
+  CHECK(count >= 8);
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,168 @@
+// Running prepared points: order, exceptions, and what is said where nothing fits.
+#include "scenarios/run/run.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "sim/uncertainty/uncertainty.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+namespace {
+
+PreparedRun Prepared(const std::string& more = "") {
+  const std::string text =
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2, 3]}\nmachines: v100-x86-pcie3\n"
+      "strategies: [in-core, swap-all]\n" +
+      more;
+  PreparedRun run;
+  Prepare(ReadScenario(ParseDocument(text, "s.yaml")), {}, run);
+  return run;
+}
+
+std::vector<ResultRow> RowsOf(const PreparedRun& run, int jobs = 1) {
+  std::vector<ResultRow> rows;
+  RunPoints(run, jobs, [&](const Point&, PointResult& result) { rows.push_back(result.row); });
+  return rows;
+}
+
+Planned Throws(const Problem&) { throw std::logic_error("a bug"); }
+Planned Declines(const Problem&) { return {.feasible = false, .reason = "no_plan: not today", .plan = {}}; }
+
+TEST_CASE("results arrive in the order of the points") {
+  const PreparedRun run = Prepared();
+  for (const int jobs : {1, 3, 16}) {
+    const std::vector<ResultRow> rows = RowsOf(run, jobs);
+    REQUIRE(rows.size() == run.points.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) CHECK(rows[i].point == run.points[i].row.point);
+  }
+}
+
+TEST_CASE("a feasible row is complete") {
+  const PreparedRun run = Prepared();
+  const PointResult result = RunPoint(run, run.points.at(1));  // batch 1, swap-all
+  const ResultRow& row = result.row;
+  REQUIRE(row.feasible);
+  CHECK(row.reason.empty());
+  CHECK(row.step_time > 0);
+  CHECK(row.step_time_low < row.step_time);
+  CHECK(row.step_time < row.step_time_high);
+  CHECK(row.lower_bound <= row.step_time);
+  CHECK(row.classes.keep + row.classes.swap + row.classes.recompute == 42);  // see training_step_test
+  CHECK(row.bytes_in >= row.bytes_out);  // the batch itself comes in and never goes out
+  CHECK(row.peak <= row.memory_limit);
+  CHECK(row.memory_by_class.back().first == "workspace");
+  Bytes sum = 0;
+  for (const auto& [name, bytes] : row.memory_by_class) sum += bytes;
+  CHECK(sum == row.live_peak);
+  CHECK(row.measured_share + row.published_share + row.assumed_share == Approx(1));
+  CHECK(row.cost_source == "assumed");  // a batch of 1 waits for the host, whose costs are
+  CHECK(row.assumed_share > std::max(row.published_share, row.measured_share));
+  CHECK(row.runtime == "pooch");
+  CHECK(row.OtherTime() >= 0);
+  CHECK(row.memory_model == "pool");
+  CHECK(result.plan.strategy == "swap-all");
+}
+
+TEST_CASE("the interval holds the prediction") {
+  const PreparedRun run = Prepared();
+  for (const ResultRow& row : RowsOf(run)) {
+    CHECK(row.step_time_low < row.step_time);
+    CHECK(row.step_time_high > row.step_time);
+    CHECK(RoundedToItsWidth({row.step_time_low, row.step_time_high}) ==
+          Interval{row.step_time_low, row.step_time_high});
+  }
+}
+
+TEST_CASE("a strategy that declines gives a row with its reason") {
+  PreparedRun run = Prepared();
+  const Strategy strategy{"declines", "", "", Declines};
+  run.points[0].strategy = &strategy;
+  const ResultRow row = RunPoint(run, run.points[0]).row;
+  CHECK_FALSE(row.feasible);
+  CHECK(row.reason == "no_plan: not today");
+  CHECK(row.SamplesPerSecond() == 0);
+}
+
+TEST_CASE("an exception of a point ends the run and comes out") {
+  PreparedRun run = Prepared();
+  const Strategy strategy{"throws", "", "", Throws};
+  run.points[3].strategy = &strategy;
+  for (const int jobs : {1, 4}) {
+    std::size_t arrived = 0;
+    CHECK_THROWS_WITH(RunPoints(run, jobs, [&](const Point&, PointResult&) { ++arrived; }), "a bug");
+    CHECK(arrived == 3);  // those before it
+  }
+}
+
+TEST_CASE("an exception of the sink ends the run and comes out") {
+  const PreparedRun run = Prepared();
+  CHECK_THROWS_WITH(RunPoints(run, 2, [](const Point&, PointResult&) { throw std::runtime_error("disk full"); }),
+                    "disk full");
+}
+
+TEST_CASE("a run of no points is over at once") { CHECK(RowsOf(PreparedRun{}, 4).empty()); }
+
+TEST_CASE("places where no strategy fits are named once each") {
+  const PreparedRun run = Prepared("memory: [1 MB, 1 GB]\n");
+  const std::vector<std::string> messages = PointsWithoutStrategy(run, RowsOf(run));
+  REQUIRE(messages.size() == 3);  // three batches at 1 MB, both strategies each
+  CHECK(messages[0].find("cifar-resnet20 at batch 1 on v100-x86-pcie3 with 1.00 MB: op ") != std::string::npos);
+  CHECK(messages[2].find("batch 3") != std::string::npos);
+}
+
+TEST_CASE("one feasible strategy is enough for a place") {
+  const PreparedRun run = Prepared();
+  std::vector<ResultRow> rows = RowsOf(run);
+  rows[0].feasible = false;
+  CHECK(PointsWithoutStrategy(run, rows).empty());
+  rows[1].feasible = false;  // the other strategy of batch 1
+  CHECK(PointsWithoutStrategy(run, rows).size() == 1);
+}
+
+TEST_CASE("a runtime put in place of the strategy's own reaches plan and row") {
+  const PreparedRun run = Prepared("runtime: arena\n");
+  const PointResult result = RunPoint(run, run.points.at(1));
+  CHECK(result.row.strategy == "swap-all+arena");
+  CHECK(result.row.memory_model == "arena");
+  CHECK(result.plan.runtime.copy_streams == 2);
+}
+
+TEST_CASE("a plan from a file has no search of its own, and the name plan where it gives no strategy") {
+  const TemporaryFolder folder("run-plan");
+  const auto row_of = [&](const std::string& plan) {
+    folder.Write("p.yaml", plan);
+    PreparedRun run;
+    Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: v100-x86-pcie3\n"
+                                       "strategies: in-core\n",
+                                       "s.yaml")),
+            {.plan = folder.Path("p.yaml")}, run);
+    return RunPoint(run, run.points.at(0)).row;
+  };
+  const ResultRow bare = row_of("network: cifar-resnet20\nbatch: 1\n");
+  CHECK(bare.strategy == "plan");
+  CHECK(bare.search == "plan file");
+  const ResultRow named =
+      row_of("network: cifar-resnet20\nbatch: 1\nstrategy: pooch\nsearch: exact\nevaluations: 77\n");
+  CHECK(named.strategy == "pooch");
+  CHECK(named.search == "plan file");
+  CHECK(named.evaluations == 0);
+}
+
+TEST_CASE("a faster link never makes swapping everything slower") {
+  const PreparedRun run = Prepared("link: [4 GB/s, 64 GB/s]\n");
+  std::vector<ResultRow> swap_all;
+  for (const ResultRow& row : RowsOf(run)) {
+    if (row.strategy == "swap-all") swap_all.push_back(row);
+  }
+  REQUIRE(swap_all.size() == 6);  // three batches per link rate
+  // Copies that are faster take more of the device memory's bandwidth from the kernels beside them: at 64 GB/s at most
+  // 64 / 900 of a kernel, here a small part of steps that the host bounds.
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(static_cast<double>(swap_all[i + 3].step_time) <= 1.01 * static_cast<double>(swap_all[i].step_time));
+  }
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,183 @@
+// spillway validate as a user types it, on a device in virtual time whose reality a test makes up.
+//
+//   const ValidateFolder f;
+//   Reality reality;
+//   reality.kernels = 1.25;
+//   f.Run(kLimit, {"--format", "csv"}, &reality).out;
+#ifndef SPILLWAY_TESTS_SCENARIOS_VALIDATE_COMMAND_LINE_H_
+#define SPILLWAY_TESTS_SCENARIOS_VALIDATE_COMMAND_LINE_H_
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "hw/machine/measured_op_text.h"
+#include "model/cost/kernel_form.h"
+#include "model/cost/launch_text.h"
+#include "scenarios/validate/validate.h"
+#include "tests/command_line.h"
+#include "tests/paced_target.h"
+#include "tests/scripted_device.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+
+// Kernels at a flop and copies at a byte per nanosecond, times what the scenario's devices take longer.
+struct Reality {
+  double kernels = 1, copies = 1;
+  Nanos latency = 100;
+  std::vector<Injection> injections{};
+  std::vector<double> rates{};  // of the devices made
+  double drift = 0;             // what the loss, 1 in-core, is more with any plan
+  double tolerance = 0;         // of numerics
+  bool bench = false;           // the device can be timed again
+  int benches = 1000;           // so often; then it is lost
+  bool refuses = false;         // to time any launch again
+  bool aside = false;           // on a thread of its own
+  // How much longer a launch takes when it is timed again, by the number of the bench, from 1; empty: `kernels`.
+  std::function<double(const Launch& launch, int bench)> paces{};
+  std::function<double()> load = [] { return -1.0; };
+  double room = -1;
+  std::string identity = "a device";
+  std::set<std::thread::id> benched_on{};
+  std::set<std::string> algorithms{};  // of convolutions timed again
+  std::function<void()> made = [] {};  // called when a device was made: to measure the link, then for each case
+  std::function<bool()> stop = [] { return false; };
+};
+
+inline ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const CostModel& costs) {
+  return [&reality, rate, &costs](const Program& program) {
+    std::vector<Nanos> times = Durations(program, costs);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Instruction& in = program.code[i];
+      double time = reality.kernels * static_cast<double>(times[i]);
+      if (in.opcode == Opcode::kCopy) {
+        time = reality.copies * static_cast<double>(program.copies[in.arg].bytes) / rate + 100;
+      }
+      times[i] = in.opcode == Opcode::kKernel || in.opcode == Opcode::kCopy ? static_cast<Nanos>(time) : 0;
+    }
+    return times;
+  };
+}
+
+class ValidateFolder {
+ public:
+  enum class Profile { kModels, kMeasured };
+  explicit ValidateFolder(Profile profile = Profile::kModels) : folder_("validate") {
+    // The unit machine as a processor.
+    Machine unit = LoadMachine("unit");
+    if (profile == Profile::kMeasured) AddMeasured(unit);
+    std::string text = MachineToYaml(unit);
+    for (auto at = text.find("gpu0"); at != std::string::npos; at = text.find("gpu0")) text.replace(at, 4, "cpu0");
+    folder_.Write("cpu.yaml", text);
+    machine_ = LoadMachine(folder_.Path("cpu.yaml"));
+  }
+  std::string Scenario(const std::string& more) const {
+    return folder_.Write("s.yaml",
+                         "name: small\nnetwork: {zoo: cifar-resnet20, batch: 2}\nmachines: cpu.yaml\n"
+                         "strategies: [in-core, swap-all, recompute-all]\n" +
+                             more);
+  }
+  Outcome Run(const std::string& more, const std::vector<std::string>& words = {}, Reality* reality = nullptr,
+              const AskDevice& ask = {}) const {
+    Reality usual;
+    if (reality == nullptr) reality = &usual;
+    const CostModel costs(machine_);
+    std::vector<std::unique_ptr<ScriptedDevice>> clocks;
+    ValidateHost host;
+    host.numerics_tolerance = reality->tolerance;
+    if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
+    host.bench_aside = reality->aside;
+    host.load = reality->load;
+    host.room = [reality](const Machine&) { return reality->room; };
+    host.identity = reality->identity;
+    if (reality->bench) {
+      host.bench = [reality, made = 0](const Machine& profile) mutable {
+        ++made;
+        reality->benched_on.insert(std::this_thread::get_id());
+        if (--reality->benches < 0) throw UserError("the device is lost");
+        return PaceBench{std::make_unique<PacedTarget>(profile, [reality, bench = made](const Launch& launch) {
+          if (launch.kind == OpKind::kConvolution) {
+            const auto index = static_cast<std::size_t>(launch.algorithm) - 1;
+            reality->algorithms.insert(AlgorithmNames(launch.kind, launch.pass)[index]);
+          }
+          if (reality->paces) return reality->paces(launch, bench);
+          return reality->refuses ? 0 : reality->kernels;
+        })};
+      };
+    }
+    host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {
+      const double rate = terms.link_rate;
+      reality->rates.push_back(rate);
+      FakeOptions options;
+      options.injections = reality->injections;
+      auto device = std::make_unique<ScriptedDevice>(TimesOf(*reality, rate, costs), options);
+      OpenDevice open;
+      open.clock = device.get();
+      open.losses = [reality, loss = 1.0]() mutable { return std::vector{std::exchange(loss, 1 + reality->drift)}; };
+      open.device = std::move(device);
+      reality->made();
+      return open;
+    };
+    std::vector<std::string> line = {"validate", Scenario(more), "--steps", "5"};
+    line.insert(line.end(), words.begin(), words.end());
+    const Arguments arguments = ParseArguments(line);
+    REQUIRE(arguments.command.has_value());
+    std::ostringstream out, err;
+    Console console{out, err};
+    const int status = ValidateWith(host, *arguments.command, console, reality->stop);
+    return {status, out.str(), err.str()};
+  }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  // The network's launches, timed at what the unit machine's law says.
+  static void AddMeasured(Machine& machine) {
+    const CostModel costs(machine);
+    std::set<std::string> known;
+    std::vector<MeasuredOp> measured;
+    for (const Op& op : BuildTrainingStep(BuildZooNetwork("cifar-resnet20", {.batch = 2})).ops) {
+      Launch launch = LaunchOf(op);
+      if (op.kind == OpKind::kConvolution) launch.algorithm = AlgorithmByName(op.kind, op.pass, "direct");
+      measured.push_back(MeasuredOpOf(launch));
+      measured.back().time = std::max<Nanos>(1, costs.Kernel(LaunchOf(op)).time);
+      if (!known.insert(MeasuredKey(measured.back())).second) measured.pop_back();
+    }
+    AddFaster(measured);
+    machine.devices[0].measured = std::move(measured);
+    machine.devices[0].measured_source = {Source::Kind::kMeasured, "a test"};
+  }
+
+  // Another algorithm of each convolution, a nanosecond faster, which wants more than is usually granted.
+  static void AddFaster(std::vector<MeasuredOp>& measured) {
+    const std::vector<MeasuredOp> slower = measured;
+    for (MeasuredOp op : slower) {
+      if (op.op != "convolution") continue;
+      op.algorithm = "gemm";
+      op.time = std::max<Nanos>(1, op.time - 1);
+      op.workspace = 16 * kMiB;
+      measured.push_back(op);
+    }
+  }
+
+  TemporaryFolder folder_;
+  Machine machine_;
+};
+
+constexpr const char* kLimit = "memory: 5 MB\nlink: 1 GB/s\n";
+
+inline std::size_t CountOf(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_TESTS_SCENARIOS_VALIDATE_COMMAND_LINE_H_

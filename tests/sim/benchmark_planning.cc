@@ -1,0 +1,181 @@
+// Planning time and peak memory of every strategy on three networks that do not fit, and the steps of the way from a
+// ResNet-50 plan to its figures. `peak_MB` is the most heap memory that one call had in use at once.
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "sim/evaluate.h"
+#include "sim/margin.h"
+#include "sim/program/layout.h"
+#include "sim/program/lower.h"
+#include "sim/verify/verify.h"
+
+namespace {
+std::size_t heap_live = 0, heap_peak = 0;
+}  // namespace
+
+// Not inlined: gcc would see free() meet operator new.
+__attribute__((noinline)) void* operator new(std::size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  heap_live += malloc_usable_size(memory);
+  heap_peak = std::max(heap_peak, heap_live);
+  return memory;
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept {
+  if (memory != nullptr) heap_live -= malloc_usable_size(memory);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+
+namespace spillway {
+namespace {
+
+struct Case {
+  TrainingStep step;
+  Machine machine = LoadMachine("v100-x86-pcie3");
+  CostModel costs{machine};
+  Problem problem;
+
+  Case(const char* network, const ZooOptions& options)
+      : step(BuildTrainingStep(BuildZooNetwork(network, options), StepOptionsByName("chainer"))) {
+    problem.step = &step;
+    problem.costs = &costs;
+    problem.capacity = machine.devices[0].UsableMemory();
+  }
+};
+
+struct NetworkRow {
+  const char* label;
+  const char* name;
+  ZooOptions options;
+};
+const NetworkRow kNetworks[] = {
+    {"resnet50_b512", "resnet50", {.batch = 512}},
+    {"resnet152_b256", "resnet152", {.batch = 256}},
+    {"resnext101_3d_42GB", "resnext101-3d", {.batch = 1, .image = 448, .frames = 128}},
+};
+
+void Plan(benchmark::State& state, const NetworkRow& network, const Strategy& strategy) {
+  const Case c(network.name, network.options);
+  std::size_t peak = 0;
+  for (auto _ : state) {
+    const std::size_t before = heap_live;
+    heap_peak = before;
+    benchmark::DoNotOptimize(strategy.plan(c.problem).feasible);
+    peak = std::max(peak, heap_peak - before);
+  }
+  state.counters["peak_MB"] = static_cast<double>(peak) / 1e6;
+}
+
+// A pooch plan for ResNet-50 at batch 512 in our own runtime.
+struct Resnet50Plan : Case {
+  StepTables tables;
+  spillway::Plan plan;
+  Lowered lowered;
+
+  Resnet50Plan() : Case("resnet50", {.batch = 512}), tables(step, costs) {
+    problem.use_runtime = true;
+    problem.runtime = RuntimeByName("arena");
+    plan = PlanWithMargin(StrategyByName("pooch-released"), problem).plan;
+    lowered = Lower(plan, tables, problem.capacity);
+    PlaceBuffers(lowered.program, problem.capacity);
+  }
+};
+
+void BM_StepTables(benchmark::State& state) {
+  const Resnet50Plan c;
+  for (auto _ : state) benchmark::DoNotOptimize(StepTables(c.step, c.costs).launches.size());
+}
+
+void BM_Lower(benchmark::State& state) {
+  const Resnet50Plan c;
+  for (auto _ : state) benchmark::DoNotOptimize(Lower(c.plan, c.tables, c.problem.capacity).list_peak);
+}
+
+void BM_Layout(benchmark::State& state) {
+  const Resnet50Plan c;
+  const Program program = Lower(c.plan, c.tables, c.problem.capacity).program;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Program copy = program;
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(PlaceBuffers(copy, c.problem.capacity));
+  }
+}
+
+void BM_Verify(benchmark::State& state) {
+  const Resnet50Plan c;
+  for (auto _ : state) benchmark::DoNotOptimize(Verify(c.lowered.program, &c.step).size());
+}
+
+void BM_SimulatePlan(benchmark::State& state) {
+  const Resnet50Plan c;
+  const std::vector<Nanos> durations = Durations(c.lowered.program, c.costs);
+  Conditions conditions = ConditionsOf(c.lowered.program, c.costs, c.plan.runtime, c.problem.capacity);
+  if (state.range(0) == 0) conditions.duplex_factor = conditions.copy_slowdown = {};
+  Scratch scratch;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Simulate(c.lowered.program, durations, conditions, scratch).makespan);
+  }
+  state.SetLabel(state.range(0) == 0 ? "no contention" : "contention");
+}
+
+void BM_LowerBounds(benchmark::State& state) {
+  const Resnet50Plan c;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(LowerBounds(c.step, c.costs, c.problem.capacity, c.plan.runtime.copy_streams).memory);
+  }
+}
+
+// One cost answer that was given before, as a strategy asks for it.
+void BM_CostAnswer(benchmark::State& state) {
+  const Case c("resnet50", {.batch = 512});
+  std::vector<Launch> launches;
+  for (const Op& op : c.step.ops) launches.push_back(LaunchOf(op));
+  std::size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(c.costs.Kernel(launches[next]).time);
+    if (++next == launches.size()) next = 0;
+  }
+}
+
+// The same, asked for the first time: every algorithm's law is worked out.
+void BM_FirstCostAnswer(benchmark::State& state) {
+  Case c("resnet50", {.batch = 512});
+  Launch launch = LaunchOf(
+      *std::find_if(c.step.ops.begin(), c.step.ops.end(), [](const Op& op) { return op.shape.window[1] == 3; }));
+  for (auto _ : state) {
+    ++launch.workspace;  // never asked before
+    benchmark::DoNotOptimize(c.costs.Kernel(launch).time);
+  }
+}
+
+BENCHMARK(BM_CostAnswer)->Unit(benchmark::kNanosecond);
+BENCHMARK(BM_FirstCostAnswer)->Unit(benchmark::kNanosecond);
+BENCHMARK(BM_StepTables)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Lower)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Layout)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Verify)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SimulatePlan)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_LowerBounds)->Unit(benchmark::kMillisecond);
+
+// Static, so that benchmark_main finds them.
+const bool registered = [] {
+  for (const NetworkRow& network : kNetworks) {
+    for (const Strategy& strategy : Strategies()) {
+      const std::string name = std::string("Plan/") + network.label + "/" + strategy.name;
+      benchmark::RegisterBenchmark(name.c_str(), [&](benchmark::State& state) {
+        Plan(state, network, strategy);
+      })->Unit(benchmark::kMillisecond);
+    }
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace spillway

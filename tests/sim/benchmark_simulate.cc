@@ -1,0 +1,58 @@
+// Speed of the simulator on train_chain (4N ops an evaluation), beside a plain std::priority_queue engine.
+// items_per_second counts train_chain ops. Compare ratios within one run; absolute figures follow the machine's load.
+#include <benchmark/benchmark.h>
+
+#include "sim/engine/simulate.h"
+#include "tests/sim/reference_engine.h"
+#include "tests/sim/train_chain.h"
+
+namespace spillway {
+namespace {
+
+void CountOps(benchmark::State& state) { state.SetItemsProcessed(state.iterations() * state.range(0) * 4); }
+
+void BM_TrainChain(benchmark::State& state) {
+  const TrainChain chain = MakeTrainChain(static_cast<int>(state.range(0)));
+  Scratch scratch;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Simulate(chain.program, chain.durations, {}, scratch).makespan);
+  }
+  CountOps(state);
+}
+
+void BM_TrainChainContention(benchmark::State& state) {
+  const TrainChain chain = MakeTrainChain(static_cast<int>(state.range(0)));
+  Conditions conditions;
+  conditions.host_cost = {5000, 5000, 0, 0, 1000, 1000, 5000};
+  conditions.duplex_factor = {0.85};
+  conditions.copy_slowdown = {1.03};
+  Scratch scratch;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Simulate(chain.program, chain.durations, conditions, scratch).makespan);
+  }
+  CountOps(state);
+}
+
+void BM_TrainChainPriorityQueue(benchmark::State& state) {
+  ReferenceEngine engine(static_cast<int>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(engine.Run().makespan);
+  CountOps(state);
+}
+
+void BM_TrainChainTimeline(benchmark::State& state) {
+  const TrainChain chain = MakeTrainChain(static_cast<int>(state.range(0)));
+  Scratch scratch;
+  Timeline timeline;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Simulate(chain.program, chain.durations, {}, scratch, &timeline).makespan);
+  }
+  CountOps(state);
+}
+
+BENCHMARK(BM_TrainChain)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
+BENCHMARK(BM_TrainChainContention)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
+BENCHMARK(BM_TrainChainPriorityQueue)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
+BENCHMARK(BM_TrainChainTimeline)->Arg(1000);
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,441 @@
+// Every network of up to four forward ops, every policy, several capacities and runtimes: what the whole path from
+// Plan to figures must keep to, whatever it is asked.
+//
+// A network is who reads what: op i reads any non-empty subset of the input and the results of the ops before it. Its
+// backward op reads the gradient of its result, if anybody made one, and what forward saved: the result (as ReLU
+// does), what op i read (as a convolution does), or both. It adds to the gradients of what op i read.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "sim/evaluate.h"
+#include "sim/program/lower.h"
+#include "tests/step_builder.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::size_t kRuntimes = 3, kCapacities = 3;
+
+enum class Saves { kResult, kInputs, kBoth, kInTurn };
+constexpr Saves kSaves[] = {Saves::kResult, Saves::kInputs, Saves::kBoth, Saves::kInTurn};
+
+struct Dag {
+  std::vector<unsigned> reads;  // by op from 1, [0] unused; bit 0 the input, bit j the result of op j
+  Saves saves = Saves::kResult;
+  int ops() const { return static_cast<int>(reads.size()) - 1; }
+  bool Reads(int op, int value) const { return (reads[Index(op)] >> value & 1u) != 0; }
+  bool SavesResult(int op) const { return saves != Saves::kInputs && (saves != Saves::kInTurn || op % 2 == 0); }
+  bool SavesInputs(int op) const { return saves != Saves::kResult && (saves != Saves::kInTurn || op % 2 != 0); }
+  std::string Text() const {
+    std::string text = "reads";
+    for (int op = 1; op <= ops(); ++op) text += " " + std::to_string(reads[Index(op)]);
+    return text + ", saves " + std::to_string(static_cast<int>(saves));
+  }
+};
+
+// 1, 3, 21 and 315 networks for one to four ops, each with four ways to save.
+std::vector<Dag> AllDags(int ops) {
+  std::vector<Dag> dags{{.reads = {0}}};
+  for (int op = 1; op <= ops; ++op) {
+    std::vector<Dag> longer;
+    for (const Dag& dag : dags) {
+      for (unsigned subset = 1; subset < 1u << op; ++subset) {
+        longer.push_back(dag);
+        longer.back().reads.push_back(subset);
+      }
+    }
+    dags = std::move(longer);
+  }
+  std::vector<Dag> all;
+  for (Dag& dag : dags) {
+    for (const Saves saves : kSaves) {
+      dag.saves = saves;
+      all.push_back(dag);
+    }
+  }
+  return all;
+}
+
+// Sizes differ, so that addresses matter. Times are such that copies sometimes hide and sometimes do not.
+constexpr Bytes kUnits[] = {2, 1, 3, 2, 1};  // of the input and the results
+constexpr Nanos kForwardTime[] = {0, 700, 300, 1500, 500};
+constexpr Nanos kBackwardTime[] = {0, 900, 400, 2500, 600};
+
+class StepOf {
+ public:
+  explicit StepOf(const Dag& dag) : dag_(dag) {
+    MakeTensors();
+    for (int op = 1; op <= dag.ops(); ++op) Forward(op);
+    for (int op = dag.ops(); op >= 1; --op) Backward(op);
+    step_.Op("update", Pass::kUpdate, 100, {weight_, weight_gradient_}, {weight_});
+  }
+  TrainingStep Take() { return step_.Take(); }
+
+ private:
+  bool IsSaved(int value) const {
+    bool saved = value > 0 && dag_.SavesResult(value);
+    for (int op = 1; op <= dag_.ops(); ++op) saved |= dag_.Reads(op, value) && dag_.SavesInputs(op);
+    return saved;
+  }
+
+  void MakeTensors() {
+    weight_ = step_.Tensor("weight", TensorClass::kParameter, kAllocationUnit);
+    weight_gradient_ = step_.Tensor("weight_gradient", TensorClass::kParameterGradient, kAllocationUnit);
+    value_.push_back(step_.Tensor("data", TensorClass::kInput, kUnits[0] * kAllocationUnit));
+    gradient_.push_back(kNoTensor);
+    made_.assign(Index(dag_.ops() + 1), false);
+    for (int op = 1; op <= dag_.ops(); ++op) {
+      const std::string number = std::to_string(op);
+      const Bytes bytes = kUnits[op] * kAllocationUnit;
+      value_.push_back(
+          step_.Tensor("r" + number, IsSaved(op) ? TensorClass::kFeatureMap : TensorClass::kTransient, bytes));
+      gradient_.push_back(step_.Tensor("g" + number, TensorClass::kGradient, bytes));
+    }
+  }
+
+  void Forward(int op) {
+    std::vector<TensorId> reads;
+    for (int v = 0; v < op; ++v) {
+      if (dag_.Reads(op, v)) reads.push_back(value_[Index(v)]);
+    }
+    if (op == 1) reads.push_back(weight_);
+    step_.Op("f" + std::to_string(op), Pass::kForward, kForwardTime[op], reads, {value_[Index(op)]});
+  }
+
+  void Backward(int op) {
+    std::vector<TensorId> reads, writes;
+    if (made_[Index(op)]) reads.push_back(gradient_[Index(op)]);
+    if (dag_.SavesResult(op)) reads.push_back(value_[Index(op)]);
+    for (int v = 0; v < op; ++v) {
+      if (!dag_.Reads(op, v)) continue;
+      if (dag_.SavesInputs(op)) reads.push_back(value_[Index(v)]);
+      if (v == 0) continue;
+      if (made_[Index(v)]) reads.push_back(gradient_[Index(v)]);
+      made_[Index(v)] = true;
+      writes.push_back(gradient_[Index(v)]);
+    }
+    if (op == 1) writes.push_back(weight_gradient_);
+    step_.Op("b" + std::to_string(op), Pass::kBackward, kBackwardTime[op], reads, writes);
+  }
+
+  const Dag& dag_;
+  HandStep step_;
+  TensorId weight_ = kNoTensor, weight_gradient_ = kNoTensor;
+  std::vector<TensorId> value_, gradient_;  // by op; [0] the input
+  std::vector<bool> made_;                  // by op: the gradient of its result exists
+};
+
+// Backward ops want a workspace of one unit.
+Machine MachineWithWorkspace() {
+  Machine machine = HandMachine();
+  CostLaw law;
+  law.op = "linear";
+  law.pass = "backward";
+  law.flop_fraction = 1;
+  law.workspace = kAllocationUnit;
+  machine.devices[0].laws.push_back(law);
+  return machine;
+}
+
+Plan EmptyPlan(const TrainingStep& step) {
+  Plan plan;
+  plan.strategy = "exhaustive";
+  plan.network = step.network;
+  plan.batch = step.batch;
+  return plan;
+}
+
+struct Small {
+  explicit Small(const Dag& d) : dag(d), step(StepOf(d).Take()), tables(step, costs) {
+    most = tables.WorkingSet(tables.LargestWorkingSet());
+    all = Lower(EmptyPlan(step), tables, 0).list_peak;
+    for (const Bytes capacity : {most, (most + all) / 2, all}) capacities.push_back(capacity);
+    for (const Bytes capacity : capacities) {
+      for (const int streams : {1, 2}) bound.push_back(LowerBounds(step, costs, capacity, streams).Best());
+    }
+  }
+  Small(const Small&) = delete;
+  Problem At(std::size_t capacity) const {
+    Problem problem;
+    problem.step = &step;
+    problem.costs = &costs;
+    problem.capacity = capacities[capacity];
+    return problem;
+  }
+  Nanos Bound(std::size_t capacity, int streams) const { return bound[2 * capacity + Index(streams) - 1]; }
+
+  const Dag& dag;
+  Machine machine = MachineWithWorkspace();
+  CostModel costs{machine};
+  TrainingStep step;
+  StepTables tables;
+  Bytes most = 0, all = 0;  // of the largest op; of everything in-core
+  std::vector<Bytes> capacities;
+  std::vector<Nanos> bound;  // by capacity, by copy streams
+};
+
+enum class Choices {
+  kFew,   // keep, swap, recompute: as early as may be and kept, or as late and freed, in turn
+  kEnds,  // both of these
+  kAll,   // swap-ins before every op
+};
+
+GapDecision Gap(TensorId map, const MapGap& ends, GapAction action) {
+  GapDecision gap;
+  gap.tensor = map;
+  gap.after = ends.after;
+  gap.before = ends.before;
+  gap.action = action;
+  return gap;
+}
+
+// What may be done with one map. The first choice, nothing, is left out.
+std::vector<GapDecision> ChoicesFor(const TrainingStep& step, const Uses& uses, TensorId map, Choices choices) {
+  std::vector<GapDecision> all;
+  const MapGap ends = ForwardBackwardGap(step, uses, map);
+  if (ends.before == kNoOp) return all;
+  const bool odd = map % 2 != 0;
+  for (OpId in_at = ends.after + 1; in_at <= ends.before; ++in_at) {
+    const bool first = in_at == ends.after + 1, last = in_at == ends.before;
+    const bool wanted = choices == Choices::kAll || (choices == Choices::kEnds ? first || last : odd ? first : last);
+    if (!wanted) continue;
+    all.push_back(Gap(map, ends, GapAction::kSwap));
+    all.back().out_after = ends.after;
+    all.back().in_at = in_at;
+  }
+  if (step.tensors[Index(map)].use == TensorClass::kInput) return all;
+  for (const bool keep : {true, false}) {
+    if (choices == Choices::kFew && keep != odd) continue;
+    all.push_back(Gap(map, ends, GapAction::kRecompute));
+    all.back().keep_result = keep;
+  }
+  return all;
+}
+
+// Calls visit(plan) for every combination, the in-core plan first.
+template <typename Visit>
+void ForEachPlan(const TrainingStep& step, Choices choices, Visit visit) {
+  const Uses uses(step);
+  std::vector<std::vector<GapDecision>> options;
+  for (const TensorId map : step.maps) options.push_back(ChoicesFor(step, uses, map, choices));
+  std::vector<std::size_t> chosen(options.size(), 0);  // 0 = nothing
+  for (;;) {
+    Plan plan = EmptyPlan(step);
+    for (std::size_t m = 0; m < options.size(); ++m) {
+      if (chosen[m] > 0) plan.gaps.push_back(options[m][chosen[m] - 1]);
+    }
+    visit(plan);
+    std::size_t m = 0;
+    while (m < options.size() && chosen[m] == options[m].size()) chosen[m++] = 0;
+    if (m == options.size()) return;
+    ++chosen[m];
+  }
+}
+
+std::vector<Runtime> Runtimes() { return {RuntimeByName("arena"), {.copy_streams = 1}, RuntimeByName("pooch")}; }
+
+// Bytes that the plan itself moves; recomputation may need the input once more.
+Bytes SwappedBytes(const Plan& plan, const TrainingStep& step, bool out) {
+  Bytes sum = 0;
+  for (const GapDecision& gap : plan.gaps) {
+    const Tensor& tensor = step.tensors[Index(gap.tensor)];
+    if (gap.action == GapAction::kSwap && !(out && tensor.use == TensorClass::kInput)) sum += tensor.bytes;
+  }
+  return sum;
+}
+
+std::string WrongFigures(const Evaluation& e, const Plan& plan, const Small& n) {
+  Nanos ops = 0;
+  for (const Op& op : n.step.ops) ops += op.shape.in.c;
+  const Bytes input = kUnits[0] * kAllocationUnit;
+  if (e.compute_time != ops + e.recompute_time) return "compute_time";
+  if (e.bytes_out != SwappedBytes(plan, n.step, true)) return "bytes_out";
+  const Bytes in = input + SwappedBytes(plan, n.step, false);
+  if (e.classes.recompute == 0 ? e.bytes_in != in || e.recompute_time != 0 : e.bytes_in < input) return "bytes_in";
+  const int maps = static_cast<int>(n.step.maps.size());
+  if (e.classes.keep + e.classes.swap + e.classes.recompute != maps) return "classes";
+  return "";
+}
+
+// What is wrong with the evaluation of a plan; empty = nothing.
+std::string Wrong(const Evaluation& e, const Plan& plan, const Small& n, std::size_t capacity) {
+  if (!e.feasible) return e.reason.empty() ? "no reason" : "";
+  if (e.step_time < n.Bound(capacity, plan.runtime.copy_streams)) return "faster than the lower bound";
+  if (e.peak_bytes > n.capacities[capacity]) return "peak above the capacity";
+  if (e.peak_bytes < n.most) return "peak below the largest working set";
+  if (e.live_peak_bytes > e.peak_bytes) return "live peak above the peak";
+  return WrongFigures(e, plan, n);
+}
+
+Evaluation Judged(const Plan& plan, const Small& n, std::size_t capacity) {
+  std::string wrong;
+  Evaluation e;
+  try {
+    e = Evaluate(plan, n.At(capacity), {.verify = true, .bounds = false, .timeline = false});
+    wrong = Wrong(e, plan, n, capacity);
+  } catch (const std::logic_error& error) {
+    wrong = error.what();
+  }
+  if (wrong.empty()) return e;
+  FAIL(wrong << "\n" << n.dag.Text() << ", capacity " << n.capacities[capacity] << "\n" << PlanToYaml(plan, n.step));
+  return e;
+}
+
+// Step times by runtime and capacity; kNone where nothing fits.
+class Times {
+ public:
+  static constexpr Nanos kNone = INT64_MAX;
+  Nanos& At(std::size_t runtime, std::size_t capacity) { return times_.at(kCapacities * runtime + capacity); }
+
+ private:
+  std::array<Nanos, kRuntimes * kCapacities> times_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+};
+
+// Whatever fits in fewer bytes fits in more.
+void MustGrow(const Evaluation& smaller, const Evaluation& e, const Plan& plan, const Small& n) {
+  if (!smaller.feasible || e.feasible) return;
+  FAIL("fits in less memory only\n" << n.dag.Text() << "\n" << PlanToYaml(plan, n.step) << e.reason);
+}
+
+struct Tally {
+  int cases = 0, feasible = 0;
+  Times in_core, best;
+};
+
+void JudgeAtEveryCapacity(const Plan& plan, const Small& n, std::size_t runtime, Tally& tally) {
+  Evaluation previous;
+  for (std::size_t c = 0; c < kCapacities; ++c, ++tally.cases) {
+    Evaluation e = Judged(plan, n, c);
+    MustGrow(previous, e, plan, n);
+    const Nanos time = e.feasible ? e.step_time : Times::kNone;
+    tally.feasible += e.feasible ? 1 : 0;
+    if (plan.gaps.empty()) tally.in_core.At(runtime, c) = time;
+    tally.best.At(runtime, c) = std::min(tally.best.At(runtime, c), time);
+    previous = std::move(e);
+  }
+}
+
+// Where everything fits, no plan beats the one that moves nothing.
+void InCoreIsBest(Tally& tally, const Small& n) {
+  for (std::size_t r = 0; r < kRuntimes; ++r) {
+    for (std::size_t c = 0; c < kCapacities; ++c) {
+      if (tally.in_core.At(r, c) == Times::kNone || tally.best.At(r, c) == tally.in_core.At(r, c)) continue;
+      FAIL(n.dag.Text() << ", runtime " << r << ", capacity " << n.capacities[c] << ": " << tally.best.At(r, c)
+                        << " instead of " << tally.in_core.At(r, c));
+    }
+  }
+}
+
+// Every plan under every runtime, or under one of them in turn.
+Tally JudgeAllPlans(const Small& n, Choices choices, bool every_runtime) {
+  Tally tally;
+  const std::vector<Runtime> runtimes = Runtimes();
+  std::size_t turn = 0;
+  ForEachPlan(n.step, choices, [&](Plan& plan) {
+    if (!CheckPlan(plan, n.step).empty()) FAIL(CheckPlan(plan, n.step)[0] << "\n" << PlanToYaml(plan, n.step));
+    ++turn;
+    for (std::size_t r = 0; r < kRuntimes; ++r) {
+      if (!every_runtime && !plan.gaps.empty() && turn % kRuntimes != r) continue;
+      plan.runtime = runtimes[r];
+      JudgeAtEveryCapacity(plan, n, r, tally);
+      if (choices != Choices::kAll) continue;
+      std::reverse(plan.gaps.begin(), plan.gaps.end());  // the other order of swap-ins issued at one op
+      JudgeAtEveryCapacity(plan, n, r, tally);
+    }
+  });
+  InCoreIsBest(tally, n);
+  return tally;
+}
+
+// By strategy, runtime and capacity. Returns the number of plans that fit.
+int JudgeStrategies(const Small& n, Tally* optimum) {
+  int feasible = 0;
+  const std::vector<Runtime> runtimes = Runtimes();
+  for (const Strategy& strategy : Strategies()) {
+    for (std::size_t k = 0; k < kRuntimes * kCapacities; ++k) {
+      Problem problem = n.At(k % kCapacities);
+      problem.use_runtime = true;
+      problem.runtime = runtimes[k / kCapacities];
+      const Planned planned = strategy.plan(problem);
+      if (!planned.feasible) continue;
+      if (!CheckPlan(planned.plan, n.step).empty()) FAIL(strategy.name << ": " << CheckPlan(planned.plan, n.step)[0]);
+      const Evaluation e = Judged(planned.plan, n, k % kCapacities);
+      feasible += e.feasible ? 1 : 0;
+      const Nanos best = optimum == nullptr ? 0 : optimum->best.At(k / kCapacities, k % kCapacities);
+      if (e.feasible && e.step_time < best) {
+        FAIL(strategy.name << " takes " << e.step_time << ", the optimum " << best << "\n"
+                           << n.dag.Text() << ", capacity " << problem.capacity << "\n"
+                           << PlanToYaml(planned.plan, n.step));
+      }
+    }
+  }
+  return feasible;
+}
+
+}  // namespace
+
+TEST_CASE("up to three ops: every policy at every capacity under every runtime") {
+  const int expected[] = {0, 144, 2142, 65088};
+  for (const int ops : {1, 2, 3}) {
+    int cases = 0, feasible = 0;
+    for (const Dag& dag : AllDags(ops)) {
+      const Small n(dag);
+      const Tally tally = JudgeAllPlans(n, Choices::kEnds, true);
+      cases += tally.cases;
+      feasible += tally.feasible;
+    }
+    CHECK(cases == expected[ops]);
+    CHECK(feasible > cases / 2);
+    CHECK((feasible < cases || ops == 1));
+  }
+}
+
+TEST_CASE("four ops: every policy at every capacity, runtimes in turn", "[plain]") {
+  int cases = 0, feasible = 0;
+  for (const Dag& dag : AllDags(4)) {
+    const Small n(dag);
+    const Tally tally = JudgeAllPlans(n, Choices::kFew, false);
+    cases += tally.cases;
+    feasible += tally.feasible;
+  }
+  CHECK(cases == 302487);
+  CHECK(feasible > cases / 2);
+}
+
+TEST_CASE("no strategy beats the best of all plans", "[plain]") {
+  int cases = 0, feasible = 0;
+  for (const int ops : {1, 2, 3}) {
+    const std::vector<Dag> dags = AllDags(ops);
+    for (std::size_t d = 0; d < dags.size(); ++d) {
+      const Small n(dags[d]);
+      Tally optimum = JudgeAllPlans(n, Choices::kAll, true);
+      cases += optimum.cases;
+      feasible += JudgeStrategies(n, &optimum);
+    }
+  }
+  CHECK(cases == 204192);
+  CHECK(feasible > 1000);
+}
+
+TEST_CASE("what strategies plan for three ops is safe and keeps the bounds") {
+  int feasible = 0;
+  for (const Dag& dag : AllDags(3)) feasible += JudgeStrategies(Small(dag), nullptr);
+  CHECK(feasible > 4000);  // of 84 networks x 9 x 8 strategies = 6048
+}
+
+TEST_CASE("below the largest working set nothing fits, and the op is named") {
+  for (const Dag& dag : AllDags(3)) {
+    const Small n(dag);
+    Problem problem = n.At(0);
+    problem.capacity = n.most - 1;
+    const Evaluation e = Evaluate(EmptyPlan(n.step), problem, {.bounds = false});
+    CHECK_FALSE(e.feasible);
+    CHECK(e.worst_op == n.tables.LargestWorkingSet());
+    CHECK(e.smallest_limit >= n.most);
+    CHECK(e.reason.substr(0, 12) == "working_set:");
+  }
+}
+
+}  // namespace spillway

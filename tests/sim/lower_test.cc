@@ -1,0 +1,353 @@
+// Lowering, compared with instruction lists written by hand. Every tensor is smaller than the allocator's unit, so
+// every device buffer takes one unit, 512 bytes.
+#include "sim/program/lower.h"
+
+#include <algorithm>
+
+#include "sim/strategy.h"
+#include "sim/verify/verify.h"
+#include "tests/lower_case.h"
+
+namespace spillway {
+namespace {
+
+// What runs right after the swap-in of `tensor` was issued.
+std::string IssuedBefore(const LowerCase& c, const Program& program, const char* tensor) {
+  bool issued = false;
+  std::string op = "never";
+  for (const Instruction& in : program.code) {
+    if (in.opcode == Opcode::kKernel && issued)
+      return c.step.ops[static_cast<std::size_t>(program.kernels[in.arg].op)].name;
+    if (in.opcode != Opcode::kCopy || program.copies[in.arg].direction != Direction::kHostToDevice) continue;
+    issued = issued || program.buffers[program.copies[in.arg].to].tensor == c.Tensor(tensor);
+  }
+  return op;
+}
+
+TEST_CASE("in-core: the input is uploaded, everything goes after its last use") {
+  const LowerCase c(MakeChain());
+  const Lowered lowered = c.Lowers(c.Of({}));
+  CHECK(Text(c, lowered.program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: alloc b4:m3; f3 r=b3:m2 w=b4:m3
+compute: alloc b5:g2; b3 r=b4:m3 w=b5:g2
+compute: free b4:m3; alloc b6:g1; b2 r=b3:m2 r=b5:g2 w=b6:g1
+compute: free b3:m2; free b5:g2; b1 r=b1:data r=b2:m1 r=b6:g1
+compute: free b1:data; free b2:m1; free b6:g1
+)");
+  CHECK(lowered.list_peak == 5 * 512);  // b3: the input, three maps, one gradient
+  CHECK(lowered.op == c.Op("b3:backward"));
+}
+
+TEST_CASE("a swap in our own runtime: out behind the writer, freed behind the last reader, in before in_at") {
+  const LowerCase c(MakeChain());
+  CHECK(Text(c, c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")})).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4
+compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
+compute: free b3:m2; free b6:g2; wait e4 (swap-in); b1 r=b1:data r=b7:m1 r=b8:g1
+compute: free b1:data; free b7:m1; free b8:g1
+)");
+}
+
+TEST_CASE("a swap between two forward ops") {
+  const LowerCase c(MakeChain({.layers = 2}));
+  CHECK(Text(c, c.Lowers(c.Of({c.Swap("m1", "f1:forward", "f2:forward")})).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1
+d2h: wait e1 (produced); copy b2:m1 -> b3:m1:host 10 B; record e2; free b2:m1
+h2d: alloc b4:m1; wait e2 (swap-out); copy b3:m1:host -> b4:m1 10 B; record e3
+compute: alloc b5:m2; wait e3 (swap-in); f2 r=b4:m1 w=b5:m2
+compute: alloc b6:g1; b2 r=b5:m2 w=b6:g1
+compute: free b5:m2; b1 r=b1:data r=b4:m1 r=b6:g1
+compute: free b1:data; free b4:m1; free b6:g1
+)");
+}
+
+TEST_CASE("a copy out may start before the gap; the memory stays until the gap") {
+  const LowerCase c(MakeChain());
+  GapDecision gap = c.Swap("m2", "f3:forward", "b2:backward");
+  gap.out_after = c.Op("f2:forward");
+  CHECK(Text(c, c.Lowers(c.Of({gap})).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e1
+d2h: wait e1 (produced); copy b3:m2 -> b4:m2:host 10 B; record e2
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: record e3
+d2h: wait e3 (produced); free b3:m2
+compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+h2d: alloc b7:m2; wait e2 (swap-out); copy b4:m2:host -> b7:m2 10 B; record e4
+compute: alloc b8:g1; wait e4 (swap-in); b2 r=b7:m2 r=b6:g2 w=b8:g1
+compute: free b7:m2; free b6:g2; b1 r=b1:data r=b2:m1 r=b8:g1
+compute: free b1:data; free b2:m1; free b8:g1
+)");
+}
+
+TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and around each backward layer") {
+  const LowerCase c(MakeChain());
+  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, RuntimeByName("pooch"));
+  const Program program = c.Lowers(plan).program;
+  CHECK_FALSE(program.arena);
+  // The swap-in waits neither for its swap-out, which e3 implies, nor for memory given back, which e4 does.
+  CHECK(Text(c, program) == R"(
+copy: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+copy: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; wait e2 (produced); free b2:m1; record e3
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+copy: sync e3 (swap-out)
+compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3; record e4; sync e4 (barrier)
+copy: alloc b7:m1; copy b4:m1:host -> b7:m1 10 B; record e5
+compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
+compute: free b3:m2; free b6:g2; record e6; sync e6 (barrier)
+copy: sync e5 (swap-in)
+compute: b1 r=b1:data r=b7:m1 r=b8:g1
+compute: free b1:data; free b7:m1; free b8:g1; record e7; sync e7 (barrier)
+)");
+}
+
+TEST_CASE("the host may wait for swap-ins before it issues the backward of a layer") {
+  const LowerCase c(MakeChain());
+  const Runtime waits{.swap_in_waits = SwapInWaits::kBackwardLayer};
+  const Plan early = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, waits);
+  // b2 comes between: it does not wait, and the kernel of b1 no longer has to.
+  CHECK(Text(c, c.Lowers(early).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4
+compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
+compute: free b3:m2; free b6:g2
+h2d: sync e4 (swap-in)
+compute: b1 r=b1:data r=b7:m1 r=b8:g1
+compute: free b1:data; free b7:m1; free b8:g1
+)");
+  // What is recomputed from a swapped map waits for it first.
+  const Plan again =
+      c.Of({c.Swap("m1", "f2:forward", "b1:backward"), c.Recompute("m2", "f3:forward", "b2:backward")}, waits);
+  CHECK(Text(c, c.Lowers(again).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: free b3:m2; alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4; sync e4 (swap-in)
+compute: alloc b8:m2; f2 (again) r=b7:m1 w=b8:m2
+compute: alloc b9:g1; b2 r=b8:m2 r=b6:g2 w=b9:g1
+compute: free b8:m2; free b6:g2; b1 r=b1:data r=b7:m1 r=b9:g1
+compute: free b1:data; free b7:m1; free b9:g1
+)");
+}
+
+TEST_CASE("in a pool without syncs a swap-in follows what the compute stream gave back before") {
+  const LowerCase c(MakeChain({.layers = 2}));
+  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.memory = MemoryModel::kPool});
+  Program program = c.Lowers(plan).program;
+  CHECK(Text(c, program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
+compute: alloc b5:g1; b2 r=b3:m2 w=b5:g1
+compute: free b3:m2; record e4
+h2d: wait e4 (memory); alloc b6:m1; wait e3 (swap-out); copy b4:m1:host -> b6:m1 10 B; record e5
+compute: wait e5 (swap-in); b1 r=b1:data r=b6:m1 r=b5:g1
+compute: free b1:data; free b6:m1; free b5:g1
+)");
+  CHECK(Verify(program, &c.step).empty());
+  // Without that wait the copy could overwrite m2 while b2 reads it: the pool may give m1 the place of m2.
+  std::erase_if(program.code, [](const Instruction& in) { return in.cause == Cause::kMemory; });
+  const std::vector<Violation> violations = Verify(program, &c.step);
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].message.substr(0, 8) == "clause 6");
+}
+
+TEST_CASE("vDNN's barriers: after every layer the host waits for the kernel and for the copies") {
+  const LowerCase c(MakeChain({.layers = 2}));
+  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.copy_streams = 1, .barrier = Barrier::kOp});
+  CHECK(Text(c, c.Lowers(plan).program) == R"(
+copy: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; sync e1 (barrier)
+copy: sync e0 (swap-in)
+compute: alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: record e2
+copy: copy b2:m1 -> b4:m1:host 10 B; wait e2 (produced); free b2:m1; record e3
+compute: sync e2 (barrier)
+copy: sync e3 (swap-out)
+compute: alloc b5:g1; b2 r=b3:m2 w=b5:g1
+compute: free b3:m2; record e4; sync e4 (barrier)
+copy: sync e3 (swap-out); alloc b6:m1; copy b4:m1:host -> b6:m1 10 B; record e5
+compute: wait e5 (swap-in); b1 r=b1:data r=b6:m1 r=b5:g1
+compute: free b1:data; free b6:m1; free b5:g1; record e6; sync e6 (barrier)
+copy: sync e5 (swap-in)
+)");
+}
+
+TEST_CASE("the input goes without a copy and is uploaded again") {
+  const LowerCase c(MakeChain({.layers = 2}));
+  CHECK(Text(c, c.Lowers(c.Of({c.Swap("data", "f1:forward", "b1:backward")})).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: free b1:data; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+compute: alloc b4:g1; b2 r=b3:m2 w=b4:g1
+compute: free b3:m2
+h2d: alloc b5:data; copy b0:data:host -> b5:data 10 B; record e1
+compute: wait e1 (swap-in); b1 r=b5:data r=b2:m1 r=b4:g1
+compute: free b5:data; free b2:m1; free b4:g1
+)");
+}
+
+TEST_CASE("the first upload may be issued before the op that needs it") {
+  HandStep b;
+  const TensorId x = b.Tensor("data", TensorClass::kInput, 10);
+  const TensorId m = b.Tensor("m", TensorClass::kTransient, 10);
+  b.Op("f1", Pass::kForward, 4, {}, {m});
+  b.Op("f2", Pass::kForward, 4, {m, x}, {});
+  const LowerCase c(b.Take());
+  GapDecision gap;
+  gap.tensor = x;
+  gap.before = 1;
+  gap.in_at = 0;
+  CHECK(IssuedBefore(c, c.Lowers(c.Of({})).program, "data") == "f2");
+  CHECK(IssuedBefore(c, c.Lowers(c.Of({gap})).program, "data") == "f1");
+}
+
+TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
+  const LowerCase c(MakeChain({.layers = 2}));
+  Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")});
+  plan.runtime.copy_chunk = 4;  // users may not ask for so little
+  const Program program = c.Lowers(plan).program;
+  std::vector<std::pair<Bytes, Bytes>> pieces;  // offset, bytes
+  for (const Copy& copy : program.copies) pieces.emplace_back(copy.offset, copy.bytes);
+  const std::vector<std::pair<Bytes, Bytes>> tensor{{0, 4}, {4, 4}, {8, 2}};
+  REQUIRE(pieces.size() == 9);  // the upload, out, in
+  for (std::size_t k = 0; k < 9; ++k) CHECK(pieces[k] == tensor[k % 3]);
+  const std::string text = Text(c, program);
+  CHECK(text.find("b2:m1 -> b4:m1:host 4 B; copy b2:m1 -> b4:m1:host 4 B from byte 4; "
+                  "copy b2:m1 -> b4:m1:host 2 B from byte 8; record") != std::string::npos);
+}
+
+// Units live while each op runs, with m1 swapped out after f2 and back when b1 needs it:
+//   f1 2   f2 3   f3 3   f4 4   b4 5   b3 5   b2 4   b1 3
+TEST_CASE("an arena's swap-in comes as early as the plan asks and memory allows") {
+  const LowerCase c(MakeChain({.layers = 4}));
+  const auto issued = [&c](const char* in_at, Bytes units) {
+    const Lowered lowered = c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", in_at)}), units * 512);
+    CHECK(lowered.list_peak == std::max<Bytes>(units, 5) * 512);
+    return IssuedBefore(c, lowered.program, "m1");
+  };
+  CHECK(issued("f3:forward", 4) == "b1:backward");  // less than the plan needs: no prefetch
+  CHECK(issued("f3:forward", 5) == "b2:backward");
+  CHECK(issued("f3:forward", 6) == "f3:forward");
+  CHECK(issued("b4:backward", 6) == "b4:backward");
+  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "f3:forward")});
+  CHECK(IssuedBefore(c, c.Lowers(plan).program, "m1") == "f3:forward");  // no limit
+}
+
+TEST_CASE("an arena's swap-ins come in order of need and share the room") {
+  // With m2 out from f3 to b2 and m1 from f2 to b1: f3 3, f4 3, b4 4, b3 4, b2 4, b1 3. Within 5, m2 comes back before
+  // f4 (b4 and b3 are full then), and m1 cannot overtake: b2 has room for it, b3 has none.
+  const LowerCase c(MakeChain({.layers = 4}));
+  const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "f3:forward");
+  const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "f4:forward");
+  for (const Plan& plan : {c.Of({m1, m2}), c.Of({m2, m1})}) {
+    const Program program = c.Lowers(plan, 5 * 512).program;
+    CHECK(IssuedBefore(c, program, "m2") == "f4:forward");
+    CHECK(IssuedBefore(c, program, "m1") == "b2:backward");
+  }
+}
+
+TEST_CASE("a pool's swap-ins come where the plan says, in its order") {
+  const LowerCase c(MakeChain());
+  const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "b2:backward");
+  const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "b2:backward");
+  const std::string m1_first = Text(c, c.Lowers(c.Of({m1, m2}, RuntimeByName("pooch")), 512).program);
+  CHECK(m1_first.find("copy: alloc b8:m1; copy b4:m1:host -> b8:m1 10 B; record e6; alloc b9:m2; copy b6:m2:host -> "
+                      "b9:m2 10 B; record e7; sync e7 (swap-in)\ncompute: alloc b10:g1; b2 ") != std::string::npos);
+  const std::string m2_first = Text(c, c.Lowers(c.Of({m2, m1}, RuntimeByName("pooch")), 512).program);
+  CHECK(m2_first.find("copy: alloc b8:m2; copy b6:m2:host -> b8:m2 10 B; record e6; alloc b9:m1; copy b4:m1:host -> "
+                      "b9:m1 10 B; record e7; sync e6 (swap-in)\ncompute: alloc b10:g1; b2 ") != std::string::npos);
+}
+
+TEST_CASE("tables of a step: rounded bytes, distinct launches, working sets") {
+  HandStep b;
+  const TensorId w = b.Tensor("w", TensorClass::kParameter, 513);     // 2 units, always there
+  const TensorId x = b.Tensor("data", TensorClass::kInput, 512);      // 1
+  const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 1);      // 1
+  const TensorId g = b.Tensor("g", TensorClass::kGradient, 3 * 512);  // 3
+  b.Op("f1", Pass::kForward, 4, {x, w}, {m});
+  b.Op("f2", Pass::kForward, 4, {m}, {m});
+  b.Op("b1", Pass::kBackward, 4, {m}, {g});
+  Machine machine = HandMachine();
+  CostLaw law;
+  law.op = "linear";
+  law.pass = "backward";
+  law.flop_fraction = 1;
+  law.workspace = 512;
+  machine.devices[0].laws.push_back(law);
+  const LowerCase c(b.Take(), machine);
+  const StepTables tables(c.step, c.costs);
+  CHECK(tables.bytes == std::vector<Bytes>{1024, 512, 512, 1536});
+  CHECK(tables.persistent == std::vector<bool>{true, false, false, false});
+  CHECK(tables.last_use == std::vector<OpId>{0, 0, 2, 2});
+  CHECK(tables.launches.size() == 2);  // f1 and f2 are the same call
+  CHECK(tables.launch == std::vector<std::uint32_t>{0, 0, 1});
+  CHECK(tables.WorkingSet(0) == 4 * 512);  // w, data, m
+  CHECK(tables.WorkingSet(1) == 3 * 512);  // w, m once though read and written
+  CHECK(tables.WorkingSet(2) == 7 * 512);  // w, m, g, workspace
+  CHECK(tables.LargestWorkingSet() == 2);
+}
+
+TEST_CASE("parameters are there from first to last; a workspace lives for its kernel; a plan may grant more of it") {
+  HandStep b;
+  const TensorId w = b.Tensor("w", TensorClass::kParameter, 10);
+  const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 10);
+  b.Op("f", Pass::kForward, 4, {w}, {m});
+  b.Op("u", Pass::kUpdate, 4, {m, w}, {w});
+  const LowerCase c(b.Take());
+  Plan plan = c.Of({});
+  CHECK(Text(c, c.Lowers(plan).program) == R"(
+compute: alloc b0:w; alloc b1:m; f r=b0:w w=b1:m
+compute: u r=b1:m rw=b0:w
+compute: free b1:m; free b0:w
+)");
+  plan.ops.push_back({.op = 0, .algorithm = 2, .workspace = 100});
+  const Lowered lowered = c.Lowers(plan);
+  CHECK(Text(c, lowered.program) == R"(
+compute: alloc b0:w; alloc b1:m; alloc b2:workspace; f r=b0:w w=b1:m w=b2:workspace
+compute: free b2:workspace; u r=b1:m rw=b0:w
+compute: free b1:m; free b0:w
+)");
+  CHECK(lowered.list_peak == 3 * 512);
+  const Launch& launch = lowered.program.launches[lowered.program.kernels[0].launch];
+  CHECK(launch.algorithm == 2);
+  CHECK(launch.workspace == 100);
+}
+
+}  // namespace
+}  // namespace spillway
