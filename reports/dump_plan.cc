@@ -58,6 +58,14 @@ std::string PlanJson(const Plan& plan, const TrainingStep& step) {
                    {"algorithm", AlgorithmName(op.kind, op.pass, decision.algorithm)},
                    {"workspace_bytes", decision.workspace}});
   }
+  DumpObject& entries = document["recompute"] = DumpObject::array();
+  for (const Recomputation& entry : plan.recompute) {
+    entries.push_back({{"before", OpName(step, entry.before)},
+                       {"before_id", entry.before},
+                       {"run", OpName(step, entry.run)},
+                       {"run_id", entry.run},
+                       {"keep", entry.keep}});
+  }
   return DumpText(document);
 }
 

@@ -42,6 +42,7 @@ struct ResultRow {
   std::vector<Nanos> draws;  // step times under common draws of the cost model's errors
   Nanos lower_bound = 0;
   std::string binding_bound;  // which bound that is
+  Nanos widest_bound = 0;     // what no plan of any kind beats
   Bytes peak = 0, live_peak = 0, host_peak = 0;
   ClassCounts classes;
   Bytes bytes_out = 0, bytes_in = 0;

@@ -50,7 +50,7 @@ std::vector<ResultColumn> FigureColumns() {
        [](Row r, Among) -> Cell {
          return Ratio{r.SamplesPerSecond(), 4};
        }},
-      {"lower_bound_s", "no plan of this row's kind is faster under this cost model",
+      {"lower_bound_s", "no plan that this row was chosen from is faster under this cost model",
        [](Row r, Among) -> Cell { return ExactSeconds{r.lower_bound}; }},
       {"peak_bytes", "arena: highest address in use; pool: most bytes live at once",
        [](Row r, Among) -> Cell { return r.peak; }},
@@ -110,6 +110,9 @@ std::vector<ResultColumn> LaterColumns() {
        "a "
        "slower link, or a simpler strategy",
        [](Row, Among a) -> Cell { return a.beaten_by != nullptr ? Cell{a.beaten_by->point} : Text(""); }},
+      {"widest_bound_s",
+       "no plan of any kind is faster under this cost model: any algorithm and workspace, two copy streams",
+       [](Row r, Among) -> Cell { return ExactSeconds{r.widest_bound}; }},
   };
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <stdexcept>
 
+#include "model/cost/kernel_form.h"
 #include "sim/engine/memory_by_class.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
@@ -18,23 +18,38 @@ namespace {
 
 constexpr int kLayoutTries = 6;
 
+// Every map on the host between its forward and its backward uses.
+Plan EveryMapSwapped(const StepTables& tables) {
+  Plan plan;
+  for (const TensorId map : tables.step->maps) {
+    const MapGap ends = ForwardBackwardGap(*tables.step, tables.uses, map);
+    if (ends.before == kNoOp) continue;
+    plan.gaps.push_back({.tensor = map,
+                         .after = ends.after,
+                         .before = ends.before,
+                         .out_after = ends.after,
+                         .in_at = ends.before,
+                         .reason = ""});
+  }
+  return plan;
+}
+
 class Evaluator {
  public:
-  Evaluator(const Plan& plan, const Problem& problem, const EvaluateOptions& options)
+  Evaluator(const Plan& plan, const Oracle& oracle, const EvaluateOptions& options)
       : plan_(plan),
-        problem_(problem),
+        oracle_(oracle),
         options_(options),
-        step_(*problem.step),
-        tables_(step_, *problem.costs, problem.device) {
-    assert(problem.device == 0 && "conditions and memory curves are device 0's");
+        tables_(oracle.facts().tables()),
+        costs_(oracle.facts().costs()),
+        step_(*tables_.step),
+        capacity_(oracle.capacity()) {
+    assert(tables_.device == 0 && "conditions and memory curves are device 0's");
   }
 
   Evaluation Run() {
     result_.classes = CountClasses(plan_, step_);
-    if (options_.bounds) {
-      result_.bounds =
-          LowerBounds(step_, *problem_.costs, problem_.capacity, plan_.runtime.copy_streams, problem_.device);
-    }
+    if (options_.bounds) FindBounds();
     if (!EveryOpFits() || !WorkspacesSuffice() || !MakeProgram() || !HostHolds()) return std::move(result_);
     if (options_.verify) MustBeSafe();
     Simulate();
@@ -42,10 +57,18 @@ class Evaluator {
   }
 
  private:
+  void FindBounds() {
+    const Scope decided = ScopeOf(plan_);
+    result_.bounds = oracle_.BoundsIn(options_.scope ? Union(*options_.scope, decided) : decided);
+    result_.widest = oracle_.BoundsIn(WidestScope());
+    // What holds for all plans holds for these; the programs look at different boundaries.
+    result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
+  }
+
   bool EveryOpFits() {
     const OpId op = tables_.LargestWorkingSet();
     const Bytes needed = tables_.WorkingSet(op);
-    if (needed <= problem_.capacity) return true;
+    if (needed <= capacity_) return true;
     result_.worst_op = op;
     result_.smallest_limit = std::max(needed, LeastOfSwapAll());
     result_.reason =
@@ -55,12 +78,8 @@ class Evaluator {
 
   // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
   Bytes LeastOfSwapAll() const {
-    Problem ample = problem_;
-    ample.capacity = std::numeric_limits<Bytes>::max() / 4;
-    ample.use_runtime = true;
-    ample.runtime = Runtime{};
-    Lowered lowered = Lower(StrategyByName("swap-all").plan(ample).plan, tables_, 1);
-    return PlaceBuffers(lowered.program);
+    Lowered lowered = LowerItems(EveryMapSwapped(tables_), tables_, 1);
+    return PlaceBuffers(lowered.skeleton, lowered.program, 0);
   }
 
   // A library refuses to run an algorithm in less workspace than it asks for; it picks another one where it may.
@@ -69,13 +88,30 @@ class Evaluator {
       Launch launch = LaunchOf(step_.ops[Index(decision.op)]);
       launch.algorithm = decision.algorithm;
       launch.workspace = decision.workspace;
-      const Bytes wanted = problem_.costs->Kernel(launch, problem_.device).workspace;
+      const Cost cost = costs_.Kernel(launch, tables_.device);
+      if (decision.algorithm != 0 && cost.algorithm != decision.algorithm) return UnknownAlgorithm(decision);
+      const Bytes wanted = cost.workspace;
       if (decision.workspace >= wanted) continue;
       const auto [wants, granted] = FormatBytesApart(wanted, decision.workspace);
       result_.reason = fmt::format("workspace: {} wants {} and is granted {}", Name(decision.op), wants, granted);
       return false;
     }
     return true;
+  }
+
+  // The profile has no time for it.
+  bool UnknownAlgorithm(const OpDecision& decision) {
+    const Op& op = step_.ops[Index(decision.op)];
+    const auto names = AlgorithmNames(op.kind, op.pass);
+    std::string known;
+    for (const MenuEntry& entry : costs_.Menu(LaunchOf(op), tables_.device)) {
+      if (entry.algorithm != 0)
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", names[Index(entry.algorithm) - 1]);
+    }
+    result_.reason =
+        fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}", costs_.machine().name,
+                    names[Index(decision.algorithm) - 1], op.name, known.empty() ? "none" : known);
+    return false;
   }
 
   bool MakeProgram() {
@@ -87,22 +123,22 @@ class Evaluator {
   // A layout needs some bytes more than are live. Where that goes beyond the capacity, the plan is lowered again with
   // less room for prefetching, so that swap-ins come later.
   bool LayOut() {
-    Bytes limit = problem_.capacity;
+    Bytes limit = capacity_;
     for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
-      Lowered lowered = Lower(plan_, tables_, limit);
-      if (lowered.list_peak > problem_.capacity && limit > 1) {
+      Lowered lowered = LowerItems(plan_, tables_, limit);
+      if (lowered.list_peak > capacity_ && limit > 1) {
         limit = 1;  // a swap-in moved forward may change what recomputation leaves on the device: without any
         continue;
       }
-      if (lowered.list_peak > problem_.capacity) return NoRoom(lowered);
-      const Bytes peak = PlaceBuffers(lowered.program, problem_.capacity);
-      if (peak <= problem_.capacity) {
+      if (lowered.list_peak > capacity_) return NoRoom(lowered);
+      const Bytes peak = PlaceBuffers(lowered.skeleton, lowered.program, capacity_);
+      if (peak <= capacity_) {
         result_.peak_bytes = peak;
         result_.program = std::move(lowered.program);
         return true;
       }
       fragmented_peak_ = fragmented_peak_ == 0 ? peak : std::min(peak, fragmented_peak_);
-      limit = std::max<Bytes>(1, limit - std::max<Bytes>(peak - problem_.capacity, problem_.capacity / 200));
+      limit = std::max<Bytes>(1, limit - std::max<Bytes>(peak - capacity_, capacity_ / 200));
     }
     return Fragmented();
   }
@@ -119,7 +155,7 @@ class Evaluator {
   }
 
   bool HostHolds() {
-    const HostNode& host = problem_.costs->machine().hosts[Index(tables_.host)];
+    const HostNode& host = costs_.machine().hosts[Index(tables_.host)];
     const Bytes limit = host.pinned_limit > 0 ? host.pinned_limit : host.memory;
     result_.host_peak_bytes = result_.program.HostBytes();
     if (result_.host_peak_bytes <= limit) return true;
@@ -137,8 +173,8 @@ class Evaluator {
 
   void Simulate() {
     const Program& program = result_.program;
-    const std::vector<Nanos> durations = Durations(program, *problem_.costs);
-    const Conditions conditions = ConditionsOf(program, *problem_.costs, plan_.runtime, problem_.capacity);
+    const std::vector<Nanos> durations = Durations(program, costs_);
+    const Conditions conditions = ConditionsOf(program, costs_, plan_.runtime, capacity_);
     Scratch scratch;
     const Simulated simulated =
         spillway::Simulate(program, durations, conditions, scratch, options_.timeline ? &result_.timeline : nullptr);
@@ -193,18 +229,50 @@ class Evaluator {
   }
 
   const Plan& plan_;
-  const Problem& problem_;
+  const Oracle& oracle_;
   const EvaluateOptions& options_;
+  const StepTables& tables_;
+  const CostModel& costs_;
   const TrainingStep& step_;
-  StepTables tables_;
+  const Bytes capacity_;
   Evaluation result_;
   Bytes fragmented_peak_ = 0;
 };
 
 }  // namespace
 
+StepFacts::StepFacts(const TrainingStep& step, const CostModel& costs, int device)
+    : costs_(&costs), tables_(step, costs, device) {}
+
+const LaunchMenus& StepFacts::menus() const {
+  std::call_once(once_, [this] { menus_ = MenusOf(tables_, *costs_); });
+  return menus_;
+}
+
+Oracle::Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity)
+    : facts_(std::move(facts)), capacity_(capacity) {}
+
+Oracle::Oracle(const Problem& problem)
+    : Oracle(std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device), problem.capacity) {}
+
+Evaluation Oracle::Evaluate(const Plan& plan, const EvaluateOptions& options) const {
+  return Evaluator(plan, *this, options).Run();
+}
+
+Bounds Oracle::BoundsIn(const Scope& scope) const {
+  const std::lock_guard lock(mutex_);  // who asks for the same waits for it
+  for (const auto& [known, bounds] : bounds_) {
+    if (known == scope) return bounds;
+  }
+  const bool usual = scope.algorithms == AlgorithmScope::kUsual;
+  static const LaunchMenus kNone;
+  const LaunchMenus& menus = usual ? kNone : facts_->menus();
+  bounds_.emplace_back(scope, LowerBounds(facts_->tables(), facts_->costs(), menus, capacity_, scope));
+  return bounds_.back().second;
+}
+
 Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options) {
-  return Evaluator(plan, problem, options).Run();
+  return Oracle(problem).Evaluate(plan, options);
 }
 
 }  // namespace spillway

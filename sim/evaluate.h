@@ -3,8 +3,12 @@
 #ifndef SPILLWAY_SIM_EVALUATE_H_
 #define SPILLWAY_SIM_EVALUATE_H_
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/bounds/bounds.h"
 #include "sim/engine/simulate.h"
@@ -25,7 +29,8 @@ struct Evaluation {
   Bytes bytes_out = 0, bytes_in = 0;
   Nanos recompute_time = 0, compute_time = 0;
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
-  Bounds bounds;
+  Bounds bounds;                                      // of the plan's scope
+  Bounds widest;                                      // of WidestScope: no plan at all is faster
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   Program program;
   Timeline timeline;
@@ -35,9 +40,48 @@ struct EvaluateOptions {
   bool verify = true;
   bool bounds = true;
   bool timeline = true;
+  // What the plan was chosen from: bounds hold for all of it, and for the plan. Nothing: for what the plan decides.
+  std::optional<Scope> scope{};
 };
 
-// Throws std::logic_error if `verify` finds the lowered Program unsafe: that is our bug, not the user's.
+// A step on a machine: what every plan of it needs, made once and shared by oracles of all capacities. Thread-safe.
+class StepFacts {
+ public:
+  // Step and costs must outlive it.
+  StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
+  const StepTables& tables() const { return tables_; }
+  const CostModel& costs() const { return *costs_; }
+  const LaunchMenus& menus() const;  // made when first asked for
+
+ private:
+  const CostModel* costs_;
+  StepTables tables_;
+  mutable std::once_flag once_;
+  mutable LaunchMenus menus_;
+};
+
+// Judges plans for a step on a machine with so many bytes of device memory. Thread-safe, deterministic.
+class Oracle {
+ public:
+  Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity);
+  explicit Oracle(const Problem& problem);  // with facts of its own
+  // Throws std::logic_error if `verify` finds the lowered Program unsafe: that is our bug, not the user's.
+  // REQUIRES: the plan was checked against the step (CheckPlan).
+  Evaluation Evaluate(const Plan& plan, const EvaluateOptions& options = {}) const;
+  // Remembered by scope.
+  Bounds BoundsIn(const Scope& scope) const;
+  const StepFacts& facts() const { return *facts_; }
+  std::shared_ptr<const StepFacts> shared_facts() const { return facts_; }
+  Bytes capacity() const { return capacity_; }
+
+ private:
+  std::shared_ptr<const StepFacts> facts_;
+  Bytes capacity_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::pair<Scope, Bounds>> bounds_;
+};
+
+// One plan, by an oracle of its own.
 Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options = {});
 
 }  // namespace spillway

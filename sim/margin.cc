@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "sim/evaluate.h"
-
 namespace spillway {
 
 namespace {
@@ -12,34 +10,37 @@ constexpr int kPercents[] = {97, 94, 91};
 constexpr std::int64_t kShareOfSimulations = 4;
 
 // 0 = does not fit.
-Nanos TimeOf(const Plan& plan, const Problem& problem) {
-  const Evaluation judged = Evaluate(plan, problem, {.verify = false, .bounds = false, .timeline = false});
+Nanos TimeOf(const Plan& plan, const Oracle& oracle) {
+  const Evaluation judged = oracle.Evaluate(plan, {.verify = false, .bounds = false, .timeline = false});
   return judged.feasible ? judged.step_time : 0;
 }
 
 }  // namespace
 
-Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, PlanMemo* memo) {
-  PlanMemo own;
-  PlanMemo& plans = memo == nullptr ? own : *memo;
-  Planned best = plans.Plan(strategy, problem);
+Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const Oracle& oracle, PlanMemo& memo) {
+  Planned best = memo.Plan(strategy, problem);
   if (best.plan.runtime.memory != MemoryModel::kArena || (best.feasible && best.plan.gaps.empty())) return best;
-  Nanos best_time = best.feasible ? TimeOf(best.plan, problem) : 0;
+  Nanos best_time = best.feasible ? TimeOf(best.plan, oracle) : 0;
   std::int64_t evaluations = best.plan.evaluations;
   for (const int percent : kPercents) {
     Problem tighter = problem;
     tighter.capacity = problem.capacity / 100 * percent;
     tighter.simulation_cap = problem.simulation_cap / kShareOfSimulations;
-    Planned planned = plans.Plan(strategy, tighter);
+    Planned planned = memo.Plan(strategy, tighter);
     evaluations += planned.plan.evaluations;
     if (!planned.feasible) break;
-    const Nanos time = planned.plan.gaps == best.plan.gaps ? best_time : TimeOf(planned.plan, problem);
+    const Nanos time = planned.plan.gaps == best.plan.gaps ? best_time : TimeOf(planned.plan, oracle);
     if (time == 0 || (best_time > 0 && time >= best_time)) continue;
     best = std::move(planned);
     best_time = time;
   }
   best.plan.evaluations = evaluations;
   return best;
+}
+
+Planned PlanWithMargin(const Strategy& strategy, const Problem& problem) {
+  PlanMemo memo;
+  return PlanWithMargin(strategy, problem, Oracle(problem), memo);
 }
 
 }  // namespace spillway

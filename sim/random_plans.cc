@@ -24,7 +24,7 @@ enum class Choice : std::uint8_t { kKeep, kSwap, kRecompute };
 class Drawer {
  public:
   Drawer(const Problem& problem, const DrawPlansOptions& options)
-      : problem_(problem), options_(options), random_(options.seed) {
+      : problem_(problem), oracle_(problem), options_(options), random_(options.seed) {
     const TrainingStep& step = *problem.step;
     const Uses uses(step);
     for (const TensorId map : step.maps) {
@@ -130,10 +130,11 @@ class Drawer {
 
   bool Fits(const Plan& plan) const {
     if (!FindMistakes(plan, *problem_.step).empty()) return false;
-    return Evaluate(plan, problem_, {.verify = false, .bounds = false, .timeline = false}).feasible;
+    return oracle_.Evaluate(plan, {.verify = false, .bounds = false, .timeline = false}).feasible;
   }
 
   const Problem& problem_;
+  const Oracle oracle_;
   const DrawPlansOptions& options_;
   Random random_;
   std::vector<Map> maps_;

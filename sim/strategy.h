@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "sim/bounds/scope.h"
 #include "sim/plan/plan.h"
 
 namespace spillway {
@@ -41,6 +42,8 @@ struct Strategy {
   // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
   // each map by rule or search over two of keep, swap and recompute, 2 a search over all three.
   int choices = 0;
+  // What it chooses from, but for the copy streams, which are the runtime's: what the gap of its rows is measured against.
+  Scope scope{.copy_streams = 1};
 };
 
 const std::vector<Strategy>& Strategies();

@@ -21,6 +21,19 @@ inline OpId LastWriter(const TrainingStep& step, TensorId tensor, OpId until) {
   return last;
 }
 
+// Entries of a schedule for about half of the gaps that are recomputed, up to two each, at any moment within the gap. Some
+// compute what nobody wants.
+inline void AddRandomEntries(const TrainingStep& step, Random& random, Plan& plan) {
+  for (const GapDecision& gap : plan.gaps) {
+    if (gap.action != GapAction::kRecompute) continue;
+    for (std::uint32_t left = random.Below(4); left >= 2; --left) {
+      const OpId before = random.Between(gap.after + 1, gap.before);
+      const bool keep = before == gap.before || random.Below(2) == 0;
+      plan.recompute.push_back({before, LastWriter(step, gap.tensor, gap.after), keep});
+    }
+  }
+}
+
 // Decides about `percent` of all gaps of all tensors, gradients included; what FindMistakes refuses is left out again.
 // A copy out may start early, up to two ops before the gap, if the tensor is there since it was last written.
 inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::uint32_t percent, Random& random) {

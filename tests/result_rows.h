@@ -24,6 +24,7 @@ inline ResultRow FeasibleRow() {
   row.step_time_low = 1616 * kMillisecond;
   row.step_time_high = 2384 * kMillisecond;
   row.lower_bound = 1600 * kMillisecond;
+  row.widest_bound = 1500 * kMillisecond;
   row.binding_bound = "memory";
   row.peak = 15 * kGB;
   row.live_peak = 14 * kGB;

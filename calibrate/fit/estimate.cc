@@ -14,16 +14,20 @@
 #include "calibrate/fit/stacks.h"
 #include "calibrate/sample/csv.h"
 #include "calibrate/sample/file.h"
+#include "model/cost/kernel_form.h"
+#include "model/cost/menu.h"
 
 namespace spillway {
 namespace {
 
-constexpr const char* kAdded = "predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error";
+constexpr const char* kAdded =
+    "predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error,predicted_menu";
 
 struct Answer {
   std::optional<Cost> cost;  // without one, `why` says why not
   double nanoseconds = 0;
   std::string algorithm, why;
+  std::string menu{};
 };
 
 // Answers of the software stacks that the profile knows beside its reference: its models at their rates.
@@ -35,13 +39,25 @@ class StackCosts {
   Cost Kernel(const Sample& sample, const Launch& launch) {
     const SoftwareStack* stack = Find(sample);
     if (stack == nullptr) return reference_.Kernel(launch);
-    Cost cost = CostsOf(*stack).Kernel(launch);
-    const StackRate rate{0, 0, std::log(stack->special)};
+    return AtRate(CostsOf(*stack).Kernel(launch), *stack, launch);
+  }
+
+  // Likewise; the entries that none beats in both workspace and time.
+  std::vector<MenuEntry> Menu(const Sample& sample, const Launch& launch) {
+    const SoftwareStack* stack = Find(sample);
+    if (stack == nullptr) return ParetoSet(reference_.Menu(launch));
+    std::vector<MenuEntry> menu = CostsOf(*stack).Menu(launch);
+    for (MenuEntry& entry : menu) entry.cost = AtRate(entry.cost, *stack, launch);
+    return ParetoSet(std::move(menu));
+  }
+
+ private:
+  static Cost AtRate(Cost cost, const SoftwareStack& stack, const Launch& launch) {
+    const StackRate rate{0, 0, std::log(stack.special)};
     cost.time = std::llround(static_cast<double>(cost.time) * SpecialFactor(launch, rate));
     return cost;
   }
 
- private:
   struct Entry {
     Machine machine;
     std::unique_ptr<CostModel> costs;
@@ -87,14 +103,30 @@ double AsObserved(double nanoseconds, const Sample& sample, const Device& device
   return nanoseconds;
 }
 
+std::string AlgorithmName(const Launch& launch, std::int32_t algorithm) {
+  const auto names = AlgorithmNames(launch.kind, launch.pass);
+  const auto index = static_cast<std::size_t>(algorithm);
+  return index > 0 && index <= names.size() ? names[index - 1] : "";
+}
+
+// "winograd:120.500:1048576 implicit_gemm:150.000:0": name, microseconds, bytes. Empty where there is no choice.
+std::string MenuText(const Sample& sample, const Device& device, StackCosts& stacks) {
+  std::string text;
+  if (AlgorithmNames(sample.launch.kind, sample.launch.pass).empty()) return text;
+  for (const MenuEntry& entry : stacks.Menu(sample, sample.launch)) {
+    text += fmt::format("{}{}:{:.3f}:{}", text.empty() ? "" : " ", AlgorithmName(sample.launch, entry.cost.algorithm),
+                        AsObserved(static_cast<double>(entry.cost.time), sample, device) * 1e-3, entry.workspace);
+  }
+  return text;
+}
+
 Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
   Launch launch = sample.launch;
   if (sample.workspace >= 0) launch.workspace = sample.workspace;
   const Cost cost = stacks.Kernel(sample, launch);
-  const auto names = AlgorithmNames(launch.kind, launch.pass);
-  const auto chosen = static_cast<std::size_t>(cost.algorithm);
-  Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, costs.machine().devices[0]), "", ""};
-  if (chosen > 0 && chosen <= names.size()) answer.algorithm = names[chosen - 1];
+  const Device& device = costs.machine().devices[0];
+  Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, device), AlgorithmName(launch, cost.algorithm),
+                "", MenuText(sample, device, stacks)};
   if (launch.algorithm != 0 && cost.algorithm != launch.algorithm) {
     answer.why = "the profile has no model of this algorithm that can run the operation";
     answer.cost.reset();
@@ -124,10 +156,10 @@ Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks
 }
 
 std::string AnswerText(const Answer& answer) {
-  if (!answer.cost) return fmt::format(",,,{},,", CsvText(answer.why));
+  if (!answer.cost) return fmt::format(",,,{},,,{}", CsvText(answer.why), answer.menu);
   const Cost& cost = *answer.cost;
-  return fmt::format("{:.3f},{},{},{},{},{:.3f}", answer.nanoseconds * 1e-3, answer.algorithm, cost.workspace, cost.how,
-                     SourceKindName(cost.source), cost.error);
+  return fmt::format("{:.3f},{},{},{},{},{:.3f},{}", answer.nanoseconds * 1e-3, answer.algorithm, cost.workspace,
+                     cost.how, SourceKindName(cost.source), cost.error, answer.menu);
 }
 
 void AppendCells(const CsvRow& row, std::string& out) {

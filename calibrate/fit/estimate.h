@@ -19,6 +19,8 @@ namespace spillway {
 //   how, source                   Cost::how; measured, published or assumed
 //   error                         relative, one standard deviation, on a software stack that the profile knows; another
 //                                 driver or library adds Device::stack_error
+//   predicted_menu                of a convolution, what runs it: algorithm:us:workspace_bytes, the fastest first, then
+//                                 what needs less workspace than all faster ones
 // A row with an `algorithm` is answered for that one, others for the fastest in `workspace_bytes` where the row grants
 // some, else in the cost model's limit. What the profile knows nothing about has an empty prediction and says so in
 // `how`. Columns that are not of the format come back unread; `warnings` gets a sentence for each, and for each harness

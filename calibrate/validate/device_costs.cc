@@ -11,6 +11,7 @@
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/cost/menu.h"
 #include "model/hash.h"
 
 namespace spillway {
@@ -121,6 +122,14 @@ Cost DeviceCosts::Kernel(const Launch& launch, int device) const {
   std::vector<OfferedAlgorithm> offered;
   for (const Candidate& c : found->second) offered.push_back({c.cost.algorithm, c.cost.workspace});
   RefuseAlgorithm(launch, offered);
+}
+
+std::vector<MenuEntry> DeviceCosts::Menu(const Launch& launch, int device) const {
+  const auto found = candidates_.find(KeyOf(launch));
+  if (device != 0 || found == candidates_.end()) return CostModel::Menu(launch, device);
+  std::vector<std::int32_t> offered;
+  for (const Candidate& candidate : found->second) offered.push_back(candidate.cost.algorithm);
+  return MenuOf(launch, offered, [this](const Launch& asked) { return Kernel(asked); });
 }
 
 OfferDifference DeviceCosts::Difference() const {

@@ -67,6 +67,7 @@ class DeviceCosts : public CostModel {
  public:
   DeviceCosts(const Machine& machine, const CostOptions& options, const DeviceOffers& offers);
   Cost Kernel(const Launch& launch, int device = 0) const override;
+  std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const override;
   OfferDifference Difference() const;
 
  private:

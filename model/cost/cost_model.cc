@@ -5,14 +5,17 @@
 #include <cmath>
 #include <cstddef>
 #include <mutex>
+#include <numeric>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "hw/text/document.h"
+#include "model/cost/kernel_form.h"
 #include "model/cost/launch_costs.h"
 #include "model/cost/law_cost.h"
 #include "model/cost/measured_cost.h"
+#include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
 #include "model/hash.h"
 
@@ -175,11 +178,20 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
   assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
   Key key{launch, device};
   if (launch.workspace == kUsualWorkspace) key.launch.workspace = options_.workspace_limit;
-  return memo_->Get(key, [&] {
-    Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], key.launch, device);
-    cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
-    return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
-  });
+  return memo_->Get(key, [&] { return Ask(key.launch, device); });
+}
+
+Cost CostModel::Ask(const Launch& launch, int device) const {
+  Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], launch, device);
+  cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
+  return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
+}
+
+std::vector<MenuEntry> CostModel::Menu(const Launch& launch, int device) const {
+  assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
+  std::vector<std::int32_t> algorithms(AlgorithmNames(launch.kind, launch.pass).size());
+  std::iota(algorithms.begin(), algorithms.end(), 1);
+  return MenuOf(launch, algorithms, [&](const Launch& asked) { return Ask(asked, device); });
 }
 
 void CostModel::Forget() const { memo_->Clear(); }

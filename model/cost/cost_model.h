@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hw/machine/machine.h"
 #include "model/cost/launch.h"
@@ -34,6 +35,13 @@ struct Cost {
   // What the algorithm needs to run in that time. More than was granted only where nothing needs less.
   Bytes workspace = 0;
   double copy_slowdown = 1.0;  // factor on the time while a copy runs
+};
+
+// One way to run a launch, see model/cost/menu.h.
+struct MenuEntry {
+  std::int32_t algorithm = 0;  // to ask for, as in Launch; 0 = the library's choice, which `cost.algorithm` names
+  Bytes workspace = 0;         // the least grant at which the answer is `cost`
+  Cost cost;
 };
 
 // Factors on the times of kernels: how fast the device computes now, against when its figures were measured
@@ -65,6 +73,8 @@ class CostModel {
   CostModel& operator=(const CostModel&) = delete;
 
   virtual Cost Kernel(const Launch& launch, int device = 0) const;
+  // Every way to run a launch, whatever its algorithm and workspace say. Found anew each time, unlike Kernel's answers.
+  virtual std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const;
   // `rows` > 1: a pitched copy of `rows` rows that are bytes / rows long each.
   Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
   // What issuing a kernel costs the host.
@@ -77,6 +87,7 @@ class CostModel {
  private:
   class Memo;
   class Answers;
+  Cost Ask(const Launch& launch, int device) const;
   const Machine* machine_;
   CostOptions options_;
   std::unique_ptr<const Answers> answers_;

@@ -10,6 +10,8 @@ namespace spillway {
 
 // "As much scratch as the framework usually grants" (CostOptions::workspace_limit).
 constexpr Bytes kUsualWorkspace = -1;
+// The most that a launch may be granted.
+constexpr Bytes kMostWorkspace = 1000 * kGB;
 
 struct Launch {
   OpKind kind = OpKind::kCopy;

@@ -38,7 +38,7 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep
 Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
   if (point.strategy != nullptr) {
     const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
-    return PlanWithMargin(*point.strategy, problem, &at.plans);
+    return PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
   }
   Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
   if (point.use_runtime) planned.plan.runtime = point.runtime;
@@ -73,6 +73,7 @@ void FillFigures(const Evaluation& e, ResultRow& row) {
   row.step_time = e.step_time;
   row.lower_bound = e.bounds.Best();
   row.binding_bound = e.bounds.Binding();
+  row.widest_bound = e.widest.Best();
   row.peak = e.peak_bytes;
   row.live_peak = e.live_peak_bytes;
   row.host_peak = e.host_peak_bytes;
@@ -97,7 +98,9 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   row.runtime = RuntimeName(planned.plan.runtime);
   row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
   const Problem problem = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
-  Evaluation evaluation = Evaluate(planned.plan, problem);
+  EvaluateOptions options;
+  if (point.strategy != nullptr) options.scope = point.strategy->scope;
+  Evaluation evaluation = at.oracles.For(problem)->Evaluate(planned.plan, options);
   row.feasible = evaluation.feasible;
   row.reason = evaluation.reason;
   if (!row.feasible) return;

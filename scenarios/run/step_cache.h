@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scenarios/run/prepare.h"
+#include "sim/oracle_memo.h"
 #include "sim/plan_memo.h"
 
 namespace spillway {
@@ -18,13 +19,14 @@ namespace spillway {
 // May be shared by threads; who asks for a step that is being built waits for it.
 class StepCache {
  public:
-  // Plans go with their step: a memo tells steps apart by their addresses.
+  // Plans and oracles go with their step: a memo tells steps apart by their addresses.
   struct Entry {
     explicit Entry(std::size_t of) : index(of) {}
     const std::size_t index;
     std::once_flag once;
     std::shared_ptr<const PreparedStep> step;
     PlanMemo plans;
+    OracleMemo oracles;
   };
 
   // Holds the `most` that were asked for last; others live as long as their users.

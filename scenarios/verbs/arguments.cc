@@ -72,9 +72,10 @@ void AddList(CLI::App& app, Command& command) {
 }
 
 void AddShow(CLI::App& app, Command& command) {
-  app.add_option("WHAT", command.topic, "network, machine or strategy")->required();
+  app.add_option("WHAT", command.topic, "network, machine, strategy or menu")->required();
   app.add_option("NAME", command.name, "its name, or a file")->required();
   app.add_option("--batch", command.batch, "batch size of the network")->check(CLI::Range(std::int64_t{1}, kMostBatch));
+  app.add_option("--machine", command.machine, "of a menu: profile, by name or file");
 }
 
 void AddDump(CLI::App& app, Command& command) {

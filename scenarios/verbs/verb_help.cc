@@ -54,7 +54,7 @@ const std::vector<VerbGuide>& VerbGuides() {
       {"list", {"spillway list machines", "spillway list layers"}, {kDone, kWrong}},
       {"show",
        {"spillway show network resnet50 --batch 256", "spillway show machine v100-x86-pcie3",
-        "spillway show strategy pooch"},
+        "spillway show strategy pooch", "spillway show menu vgg16 --batch 32 --machine v100-x86-pcie3"},
        {kDone, kWrong}},
       {"dump",
        {"spillway dump step my.yaml --machine v100-x86-pcie3 --batch 256 -o step.json",

@@ -1,9 +1,11 @@
-// spillway show: one network, machine or strategy in full.
+// spillway show: one network, machine, strategy or menu in full.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
+#include "model/cost/menu.h"
 #include "reports/result_table.h"
 #include "reports/text_table.h"
 #include "scenarios/verbs/command.h"
@@ -149,6 +151,58 @@ std::string ShowMachine(const Command& command) {
   return text;
 }
 
+// ---- menu
+
+std::string AlgorithmName(const Launch& launch, std::int32_t algorithm) {
+  const auto names = AlgorithmNames(launch.kind, launch.pass);
+  return algorithm == 0 ? "" : names[static_cast<std::size_t>(algorithm) - 1];
+}
+
+struct Convolutions {
+  const Op* first = nullptr;
+  int times = 0;
+};
+
+// Ops with a choice of algorithm, equal ones together.
+std::vector<Convolutions> KindsOfConvolutions(const TrainingStep& step) {
+  std::vector<Convolutions> kinds;
+  for (const Op& op : step.ops) {
+    const Launch launch = LaunchOf(op);
+    if (AlgorithmNames(launch.kind, launch.pass).empty()) continue;
+    const auto same =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Convolutions& k) { return LaunchOf(*k.first) == launch; });
+    if (same == kinds.end()) {
+      kinds.push_back({&op, 1});
+    } else {
+      ++same->times;
+    }
+  }
+  return kinds;
+}
+
+// What no other algorithm beats in both workspace and time.
+std::string ShowMenu(const Command& command) {
+  if (command.machine.empty()) throw UserError("show menu: --machine says whose; `spillway list machines` has them");
+  const Machine machine = LoadMachine(command.machine);
+  CheckMeasured(machine, command.machine);
+  const CostModel costs(machine);
+  const TrainingStep step = BuildTrainingStep(NetworkByName(command.name, command.batch));
+  TextTable table({"<op", "times", "<algorithm", "time", "workspace", "<how"});
+  const std::vector<Convolutions> kinds = KindsOfConvolutions(step);
+  for (const Convolutions& kind : kinds) {
+    const Launch launch = LaunchOf(*kind.first);
+    std::string name = kind.first->name, times = std::to_string(kind.times);
+    for (const MenuEntry& entry : ParetoSet(costs.Menu(launch))) {
+      table.Row({name, times, AlgorithmName(launch, entry.cost.algorithm), FormatDuration(entry.cost.time),
+                 FormatBytes(entry.workspace), entry.cost.how});
+      name = times = "";
+    }
+  }
+  return fmt::format("{} at batch {} on {}: what runs its {} kinds of convolutions, the fastest first\n\n",
+                     command.name, command.batch, machine.name, kinds.size()) +
+         table.Text();
+}
+
 // ---- strategy
 
 std::string ShowStrategy(const Command& command) {
@@ -160,7 +214,8 @@ struct Topic {
   const char* name;
   std::string (*text)(const Command& command);
 };
-constexpr Topic kTopics[] = {{"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}};
+constexpr Topic kTopics[] = {
+    {"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}, {"menu", ShowMenu}};
 
 }  // namespace
 
@@ -173,7 +228,7 @@ ExitCode ShowVerb(const Command& command, Console& console) {
     return kExitDone;
   }
   throw UserError("show: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
-                  " (network, machine, strategy)");
+                  " (network, machine, strategy, menu)");
 }
 
 }  // namespace spillway

@@ -1,30 +1,42 @@
 // Lower bounds on the time of a step, whatever the plan, under a cost model.
 //
-// "Whatever the plan" means: any Plan that CheckPlan accepts and that leaves algorithms and workspace to the library,
-// on a machine that is never faster than its cost model (contention and host costs only add). Ops are not divided.
+// "Whatever the plan" means: any Plan that CheckPlan accepts within a Scope, on a machine that is never faster than its
+// cost model (contention and host costs only add). Ops are not divided.
 #ifndef SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 #define SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 
+#include <vector>
+
 #include "model/cost/cost_model.h"
-#include "sim/plan/plan.h"
+#include "sim/bounds/scope.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 
 struct Bounds {
-  Nanos compute = 0;   // every op once, without stalls
+  // Every op once, in the fastest way that fits, without stalls but for the upload that the first op waits for.
+  Nanos compute = 0;
   Nanos transfer = 0;  // bytes that must cross the link even if recomputation were free: the input's upload
-  // Linear program (sim/bounds/memory_bound.h): at every op boundary the bytes beyond capacity are on the host or to be
-  // recomputed; the step takes at least compute + recomputation, and at least the copies of each direction. (PoocH's
-  // problem, relaxed.) Equal to `compute` where everything fits, and where nothing does: whether a plan exists at all
-  // is not for a bound to say.
+  // Linear program (sim/bounds/memory_bound.h): at every op boundary the bytes beyond capacity are on the host, to be
+  // recomputed, or saved by a smaller workspace; the step takes at least compute + recomputation, and at least the
+  // copies of each direction. (PoocH's problem, relaxed.) Equal to `compute` where everything fits, and where nothing
+  // does: whether a plan exists at all is not for a bound to say.
   Nanos memory = 0;
   Nanos Best() const;
   const char* Binding() const;  // "compute", "transfer" or "memory": the largest, the first of equals
 };
 
-// `capacity`: bytes of device memory; `copy_streams`: with one, both directions' copies are summed.
-// REQUIRES: the machine links `device` to a host.
-Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capacity, int copy_streams, int device = 0);
+// By row of StepTables::launches: CostModel::Menu.
+using LaunchMenus = std::vector<std::vector<MenuEntry>>;
+LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs);
+
+// `capacity`: bytes of device memory; an op's workspace is at most what its operands and what never moves leave of it.
+// `menus`: of `tables`; not looked at, and may be empty, where the scope is AlgorithmScope::kUsual.
+Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus, Bytes capacity,
+                   const Scope& scope);
+// The same with tables and menus of its own. REQUIRES: the machine links `device` to a host.
+Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capacity, const Scope& scope,
+                   int device = 0);
 
 }  // namespace spillway
 

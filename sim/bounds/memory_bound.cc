@@ -43,6 +43,14 @@ struct Choice {
   int column = 0;
 };
 
+// A way to run an op that is slower than its fastest one and needs less workspace.
+struct Smaller {
+  OpId op = 0;
+  Bytes saved = 0;
+  double longer = 0;  // nanoseconds
+  int column = 0;
+};
+
 class ChoiceSet {
  public:
   explicit ChoiceSet(std::size_t choices) : words_((choices + 63) / 64, 0) {}
@@ -81,6 +89,7 @@ class MemoryProgram {
   bool CanFit() const;
   void AddChoices();
   void AddChoice(std::size_t gap, Way way, OpId last);
+  void AddSmaller(OpId op);
   void AddShareRows();
   void AddMemoryRows();
   std::vector<OpId> TightBoundaries() const;
@@ -90,6 +99,11 @@ class MemoryProgram {
   void AddPeakRows();
   double CopiesOutStart() const;
   Terms RecomputedBytesAtPeak(double nanos_per_byte) const;
+  const OpWay& Fastest(OpId op) const { return problem_.ways[Index(op)].front(); }
+  // With the smallest workspace instead of the fastest way's.
+  Bytes LeastExcess(OpId op) const {
+    return excess_[Index(op)] - Fastest(op).workspace + problem_.ways[Index(op)].back().workspace;
+  }
 
   // Time in the program's unit.
   double Scaled(double nanos) const { return nanos / unit_; }
@@ -108,10 +122,11 @@ class MemoryProgram {
   std::vector<Nanos> elapsed_;     // by op: time of all ops before it; one more at the end
   std::vector<Bytes> excess_;      // by op
   std::vector<OpId> over_before_;  // by op: boundaries before it with an excess; one more at the end
-  OpId peak_ = 0;
+  OpId peak_ = 0;                  // the boundary with the largest excess whatever the workspaces
   double unit_ = 1;
   std::vector<Gap> gaps_;  // those over a boundary with an excess, by tensor
   std::vector<Choice> choices_;
+  std::vector<Smaller> smaller_;  // at boundaries with an excess, by op
   LinearProgram program_;
   int step_time_ = 0, peak_start_ = 0;  // columns T and S
 };
@@ -152,11 +167,17 @@ void MemoryProgram::SumMemory() {
   over_before_.push_back(0);
   for (OpId op = 0; op < ops_; ++op) {
     live += change[Index(op)];
-    excess_.push_back(live + problem_.workspace[Index(op)]);
+    excess_.push_back(live + Fastest(op).workspace);
     over_before_.push_back(over_before_.back() + (excess_.back() > 0 ? 1 : 0));
-    elapsed_.push_back(elapsed_.back() + problem_.time[Index(op)]);
+    elapsed_.push_back(elapsed_.back() + Fastest(op).time);
   }
-  peak_ = static_cast<OpId>(std::max_element(excess_.begin(), excess_.end()) - excess_.begin());
+  for (OpId op = 0; op < ops_; ++op) {
+    if (LeastExcess(op) > LeastExcess(peak_)) peak_ = op;
+  }
+  // Where smaller workspaces would do everywhere, where they would have to do most.
+  if (LeastExcess(peak_) <= 0) {
+    peak_ = static_cast<OpId>(std::max_element(excess_.begin(), excess_.end()) - excess_.begin());
+  }
 }
 
 void MemoryProgram::FindGaps() {
@@ -190,7 +211,7 @@ double MemoryProgram::RecomputeTime(TensorId tensor, OpId after) const {
     const std::vector<TensorId>& writes = step_.ops[Index(op)].writes;
     const auto shared_by =
         std::count_if(writes.begin(), writes.end(), [this](TensorId t) { return Moves(step_.tensors[Index(t)].use); });
-    sum += static_cast<double>(problem_.time[Index(op)]) / static_cast<double>(shared_by);
+    sum += static_cast<double>(Fastest(op).time) / static_cast<double>(shared_by);
   }
   return sum;
 }
@@ -202,8 +223,8 @@ bool MemoryProgram::CanFit() const {
     movable[Index(gap.before)] -= gap.bytes;
   }
   std::partial_sum(movable.begin(), movable.end(), movable.begin());
-  for (std::size_t op = 0; op < excess_.size(); ++op) {
-    if (excess_[op] > movable[op]) return false;
+  for (OpId op = 0; op < ops_; ++op) {
+    if (LeastExcess(op) > movable[Index(op)]) return false;
   }
   return true;
 }
@@ -215,6 +236,7 @@ void MemoryProgram::AddChoices() {
     longest += std::max(0.0, gap.recompute);
     longest += 2 * static_cast<double>(gap.bytes) * (problem_.out.nanos_per_byte + problem_.in.nanos_per_byte);
   }
+  for (const std::vector<OpWay>& ways : problem_.ways) longest += static_cast<double>(ways.back().time);
   step_time_ = program_.AddColumn(1, Scaled(longest));
   peak_start_ = program_.AddColumn(0, Scaled(longest));
   for (std::size_t g = 0; g < gaps_.size(); ++g) {
@@ -225,6 +247,21 @@ void MemoryProgram::AddChoices() {
     const bool relieves_before_peak = over_before_[Index(peak_)] > over_before_[Index(gap.after) + 1];
     if (gap.Over(peak_) && relieves_before_peak) AddChoice(g, Way::kRecomputeBeforePeak, peak_ - 1);
   }
+  for (OpId op = 0; op < ops_; ++op) AddSmaller(op);
+}
+
+void MemoryProgram::AddSmaller(OpId op) {
+  const std::vector<OpWay>& ways = problem_.ways[Index(op)];
+  if (excess_[Index(op)] <= 0 || ways.size() == 1) return;
+  Terms terms;
+  for (const OpWay& way : ways) {
+    if (way.workspace == ways.front().workspace) continue;
+    const int column = program_.AddColumn(0, 1);
+    smaller_.push_back(
+        {op, ways.front().workspace - way.workspace, static_cast<double>(way.time - ways.front().time), column});
+    terms.push_back({column, -1});
+  }
+  program_.AddRow(terms, -1);
 }
 
 void MemoryProgram::AddChoice(std::size_t gap, Way way, OpId last) {
@@ -253,9 +290,12 @@ std::vector<OpId> MemoryProgram::TightBoundaries() const {
   std::vector<OpId> tight;
   std::vector<ChoiceSet> relieved;  // by boundary of `tight`
   for (OpId op : by_excess) {
-    ChoiceSet by(choices_.size());
+    ChoiceSet by(choices_.size() + smaller_.size());
     for (std::size_t c = 0; c < choices_.size(); ++c) {
       if (choices_[c].first <= op && op <= choices_[c].last) by.Insert(c);
+    }
+    for (std::size_t s = 0; s < smaller_.size(); ++s) {
+      if (smaller_[s].op == op) by.Insert(choices_.size() + s);
     }
     const auto implies = [&by](const ChoiceSet& fewer) { return fewer.IsSubsetOf(by); };
     if (std::any_of(relieved.begin(), relieved.end(), implies)) continue;
@@ -273,6 +313,9 @@ void MemoryProgram::AddMemoryRows() {
       if (choice.first > op || op > choice.last) continue;
       terms.push_back({choice.column, static_cast<double>(gaps_[choice.gap].bytes) / excess});
     }
+    for (const Smaller& smaller : smaller_) {
+      if (smaller.op == op) terms.push_back({smaller.column, static_cast<double>(smaller.saved) / excess});
+    }
     program_.AddRow(terms, 1);
   }
 }
@@ -282,6 +325,7 @@ void MemoryProgram::AddTimeRows() {  // (T1)
   for (const Choice& choice : choices_) {
     if (choice.way != Way::kSwap) terms.push_back({choice.column, -Scaled(gaps_[choice.gap].recompute)});
   }
+  for (const Smaller& smaller : smaller_) terms.push_back({smaller.column, -Scaled(smaller.longer)});
   program_.AddRow(terms, Scaled(head_ + ComputeOf(0, ops_)));
 }
 
@@ -351,6 +395,14 @@ void MemoryProgram::AddPeakRows() {
     } else {
       rest.push_back({choice.column, -Scaled(gap.recompute)});
     }
+  }
+  if (copies == 0) return;  // nothing can be away
+  for (const Smaller& smaller : smaller_) {
+    (smaller.op < peak_ ? start : rest).push_back({smaller.column, -Scaled(smaller.longer)});
+    if (smaller.op != peak_) continue;
+    const auto saved = static_cast<double>(smaller.saved);
+    out.push_back({smaller.column, Scaled(saved * problem_.out.nanos_per_byte)});
+    in.push_back({smaller.column, Scaled(saved * problem_.in.nanos_per_byte)});
   }
   out.push_back({peak_start_, 1});
   in.push_back({step_time_, 1});

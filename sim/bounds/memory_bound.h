@@ -6,6 +6,8 @@
 //
 //   (i)    sum over gaps over i of bytes_g (s_g + r_g)  >=  excess_i     excess_i: bytes with all kept - capacity
 //   (T1)   T >= head + compute + sum recompute_g r_g                     head: upload of the input, which op 0 reads
+// Where an op has several ways to run, excess_i counts the workspace of the fastest one, and a share of every other way
+// relieves row i by the difference in workspace and adds the difference in time to (T1), and to (P1) or (P3) below.
 //   (T2)   T >= sum out_g s_g,  T >= upload + sum in_g s_g               one copy stream: their sum
 //
 // A plan sets every share to 0 or 1, so its time is no less than the minimum of T. Everything uncertain is left out:
@@ -40,10 +42,15 @@ struct CopyRate {
   double Least(Bytes bytes) const;
 };
 
+struct OpWay {
+  Nanos time = 0;
+  Bytes workspace = 0;
+};
+
 struct BoundProblem {
   const TrainingStep* step = nullptr;
-  std::vector<Nanos> time;       // by op
-  std::vector<Bytes> workspace;  // by op
+  // By op, at least one: slower ones need less workspace.
+  std::vector<std::vector<OpWay>> ways;
   CopyRate out, in;
   Nanos upload = 0;  // of the inputs
   Nanos head = 0;    // the part of it that op 0 waits for

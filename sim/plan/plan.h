@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hw/text/document.h"
+#include "model/cost/launch.h"
 #include "model/step/training_step.h"
 
 namespace spillway {
@@ -43,9 +44,25 @@ struct GapDecision {
   bool operator==(const GapDecision&) const = default;
 };
 
+// One entry of a schedule of recomputations, as Checkmate's or DTR's: a forward op that runs again at a moment of its own,
+// for as long as what it makes is wanted. GapAction::kRecompute by itself is the shorthand: right before the use that
+// ends the gap, with all that this takes. With entries a value may be computed several times within one gap, or well
+// before it is used. An entry whose results are all there is passed over.
+struct Recomputation {
+  OpId before = kNoOp;  // it runs just before this op, behind the entries of the same op that are listed earlier
+  // The forward op. At least one of its results is in a gap that is recomputed and open at `before`; of a result that
+  // several ops write, the last of those before the gap, and all of them run again, in order. What they read is brought
+  // back as for any recomputation.
+  OpId run = kNoOp;
+  // The results stay for the use that ends their gap (where that is `before` itself: as the gap says); false: they are
+  // freed behind the last entry of the same op that reads them.
+  bool keep = true;
+  bool operator==(const Recomputation&) const = default;
+};
+
 struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
   OpId op = kNoOp;
-  std::int32_t algorithm = 0;  // 0 = the library's choice, the only one that machine profiles describe
+  std::int32_t algorithm = 0;  // as in Launch; 0 = the library's choice within `workspace`
   Bytes workspace = 0;         // granted, up to kMostWorkspace
   bool operator==(const OpDecision&) const = default;
 };
@@ -90,7 +107,6 @@ enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
 constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
 constexpr Nanos kMostFrameworkTime = kSecond;
 constexpr Nanos kMostCollectionTime = kSecond;
-constexpr Bytes kMostWorkspace = 1000 * kGB;
 
 // How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
 struct Runtime {
@@ -119,6 +135,7 @@ struct Plan {
   Runtime runtime;
   std::vector<GapDecision> gaps;
   std::vector<OpDecision> ops;
+  std::vector<Recomputation> recompute;
   std::string search;  // how the decisions were found: "exact", "capped at 20000 simulations", ...; "" = by rule
   std::int64_t evaluations = 0;  // simulations spent
   bool operator==(const Plan&) const = default;
@@ -152,12 +169,12 @@ ClassCounts CountClasses(const Plan& plan, const TrainingStep& step);
 
 // What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
 // order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
-// forward op computes, two decisions on one gap, copies out that start where another decision has taken the tensor
+// forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that start where another decision has taken the tensor
 // away.
 struct PlanMistake {
-  enum class Where : std::uint8_t { kPlan, kGap, kOp };
+  enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };
   Where where = Where::kPlan;
-  std::size_t index = 0;  // into Plan::gaps or Plan::ops
+  std::size_t index = 0;  // into Plan::gaps, Plan::ops or Plan::recompute
   std::string message;    // names tensors and ops
 };
 std::vector<PlanMistake> FindMistakes(const Plan& plan, const TrainingStep& step);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "model/cost/kernel_form.h"
 #include "sim/plan/plan.h"
 
 namespace spillway {
@@ -27,6 +28,8 @@ class Checker {
     if (mistakes_.empty()) CheckEarlyCopies();
     where_ = PlanMistake::Where::kOp;
     for (index_ = 0; index_ < plan_.ops.size(); ++index_) CheckOp(plan_.ops[index_]);
+    where_ = PlanMistake::Where::kRecomputation;
+    for (index_ = 0; index_ < plan_.recompute.size(); ++index_) CheckEntry(plan_.recompute[index_]);
     return std::move(mistakes_);
   }
 
@@ -45,6 +48,7 @@ class Checker {
   void CheckRecompute(const GapDecision& gap);
   void CheckEarlyCopies();
   void CheckOp(const OpDecision& decision);
+  void CheckEntry(const Recomputation& entry);
   OpId LastWriter(const GapDecision& gap) const;
 
   const Plan& plan_;
@@ -198,13 +202,43 @@ void Checker::CheckEarlyCopies() {
 void Checker::CheckOp(const OpDecision& decision) {
   if (!IsOp(decision.op)) return Say("no such op");
   if (!ops_seen_.insert(decision.op).second) Say(fmt::format("a second decision on op {}", OpName(decision.op)));
-  if (decision.algorithm != 0) {
-    Say(fmt::format("op {}: algorithm must be 0, the library's choice; machine profiles describe no other yet",
-                    OpName(decision.op)));
+  const Op& op = step_.ops[Index(decision.op)];
+  const auto known = static_cast<std::int32_t>(AlgorithmNames(op.kind, op.pass).size());
+  if (decision.algorithm < 0 || decision.algorithm > known) {
+    Say(known == 0 ? fmt::format("op {} has no choice of algorithm", OpName(decision.op))
+                   : fmt::format("op {}: no algorithm {}; it has {}, and 0 is the library's choice",
+                                 OpName(decision.op), decision.algorithm, known));
   }
   if (decision.workspace < 0) Say(fmt::format("op {}: workspace must not be negative", OpName(decision.op)));
   if (decision.workspace > kMostWorkspace) {
     Say(fmt::format("op {}: workspace must be at most 1 TB", OpName(decision.op)));
+  }
+}
+
+void Checker::CheckEntry(const Recomputation& entry) {
+  if (!IsOp(entry.before) || !IsOp(entry.run)) return Say("no such op");
+  const std::string run = OpName(entry.run), before = OpName(entry.before);
+  if (entry.run >= step_.first_backward) return Say(fmt::format("{} is no forward op", run));
+  bool any = false;
+  for (const GapDecision& gap : plan_.gaps) {
+    const std::vector<TensorId>& writes = step_.ops[Index(entry.run)].writes;
+    if (gap.action != GapAction::kRecompute || gap.after >= entry.before || entry.before > gap.before) continue;
+    if (std::find(writes.begin(), writes.end(), gap.tensor) == writes.end()) continue;
+    any = true;
+    if (LastWriter(gap) != entry.run) {
+      Say(fmt::format("{} leaves tensor '{}' unfinished: name {}, the last op that writes it, and all run", run,
+                      TensorName(gap.tensor), OpName(LastWriter(gap))));
+    }
+    if (entry.before == gap.before && !entry.keep) {
+      Say(fmt::format("tensor '{}' is used by {}: keep_result of its gap says whether it stays", TensorName(gap.tensor),
+                      before));
+    }
+  }
+  if (!any) {
+    Say(
+        fmt::format("{} before {} makes nothing that is missing there: none of its results is in a gap with action "
+                    "recompute",
+                    run, before));
   }
 }
 
@@ -224,6 +258,9 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step) {
         break;
       case PlanMistake::Where::kOp:
         messages.push_back(fmt::format("ops[{}]: {}", mistake.index, mistake.message));
+        break;
+      case PlanMistake::Where::kRecomputation:
+        messages.push_back(fmt::format("recompute[{}]: {}", mistake.index, mistake.message));
         break;
     }
   }

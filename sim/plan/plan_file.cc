@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "model/cost/kernel_form.h"
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_keys.h"
 
@@ -52,12 +53,21 @@ class Writer {
 
   std::string Head(const Plan& plan) const;
   std::string Gap(const GapDecision& gap) const;
+  std::string Entry(const Recomputation& entry) const {
+    return fmt::format("  - {{before: {}, run: {}{}}}\n", OpName(entry.before), OpName(entry.run),
+                       entry.keep ? "" : ", keep: false");
+  }
   std::string OpLine(const OpDecision& decision) const {
-    return fmt::format("  - {{op: {}, algorithm: {}, workspace: {}}}\n", OpName(decision.op), decision.algorithm,
+    return fmt::format("  - {{op: {}{}, workspace: {}}}\n", OpName(decision.op), AlgorithmOf(decision),
                        FormatBytesExact(decision.workspace));
   }
 
  private:
+  std::string AlgorithmOf(const OpDecision& decision) const {
+    if (decision.algorithm == 0) return "";
+    const Op& op = step_.ops[Index(decision.op)];
+    return fmt::format(", algorithm: {}", AlgorithmNames(op.kind, op.pass)[Index(decision.algorithm) - 1]);
+  }
   std::string OpName(OpId op) const {
     return op == kNoOp ? kStart : Quoted(step_.ops[static_cast<std::size_t>(op)].name);
   }
@@ -154,10 +164,12 @@ class Reader {
   Runtime ReadRuntime(const Node& node);
   void ReadGap(const Node& node);
   void ReadOp(const Node& node);
+  void ReadEntry(const Node& node);
   // The items of a list of decisions; a value that is no list is reported.
   const std::vector<Node>& Items(MapReader& reader, std::string_view key);
   // The index of the name that `key` holds; a name that is not there is reported and makes the line `bad_`.
   std::int32_t Lookup(MapReader& reader, std::string_view key, const Names& names, const char* noun);
+  std::int32_t Algorithm(MapReader& reader, OpId op);
   OpId Position(MapReader& reader, std::string_view key);
   OpId PositionOr(MapReader& reader, std::string_view key, OpId fallback);
   void ReportMistakes();
@@ -168,8 +180,9 @@ class Reader {
   const Names tensors_;
   const Names ops_;
   Plan plan_;
-  std::vector<Mark> gap_marks_;  // by plan_.gaps
-  std::vector<Mark> op_marks_;   // by plan_.ops
+  std::vector<Mark> gap_marks_;    // by plan_.gaps
+  std::vector<Mark> op_marks_;     // by plan_.ops
+  std::vector<Mark> entry_marks_;  // by plan_.recompute
   bool bad_ = false;
 };
 
@@ -179,6 +192,7 @@ Plan Reader::Read() {
   if (const Node* runtime = reader.Optional("runtime")) plan_.runtime = ReadRuntime(*runtime);
   for (const Node& item : Items(reader, "gaps")) ReadGap(item);
   for (const Node& item : Items(reader, "ops")) ReadOp(item);
+  for (const Node& item : Items(reader, "recompute")) ReadEntry(item);
   reader.Finish();
   ReportMistakes();
   diagnostics_.ThrowIfAny();
@@ -245,12 +259,41 @@ void Reader::ReadOp(const Node& node) {
   MapReader reader(node, diagnostics_, "op decision", OpDecisionKeys());
   OpDecision decision;
   decision.op = Lookup(reader, "op", ops_, "op");
-  decision.algorithm = static_cast<std::int32_t>(reader.IntegerOr("algorithm", 0, 0, kMostAlgorithm));
+  decision.algorithm = Algorithm(reader, decision.op);
   decision.workspace = reader.BytesOr("workspace", 0);
   reader.Finish();
   if (bad_) return;
   plan_.ops.push_back(decision);
   op_marks_.push_back(node.mark);
+}
+
+void Reader::ReadEntry(const Node& node) {
+  bad_ = false;
+  MapReader reader(node, diagnostics_, "recomputation", RecomputationKeys());
+  Recomputation entry;
+  entry.before = Lookup(reader, "before", ops_, "op");
+  entry.run = Lookup(reader, "run", ops_, "op");
+  entry.keep = reader.BoolOr("keep", true);
+  reader.Finish();
+  if (bad_) return;
+  plan_.recompute.push_back(entry);
+  entry_marks_.push_back(node.mark);
+}
+
+// By name; 0 = the library's choice.
+std::int32_t Reader::Algorithm(MapReader& reader, OpId id) {
+  const std::string name = reader.StringOr("algorithm", "0");
+  if (name == "0" || id < 0) return 0;
+  const Op& op = step_.ops[Index(id)];
+  const std::int32_t algorithm = AlgorithmByName(op.kind, op.pass, name);
+  if (algorithm != 0) return algorithm;
+  bad_ = true;
+  const auto names = AlgorithmNames(op.kind, op.pass);
+  diagnostics_.Error(reader.Optional("algorithm")->mark,
+                     names.empty() ? fmt::format("algorithm: op '{}' has no choice of algorithm", op.name)
+                                   : fmt::format("algorithm: op '{}' has none called '{}'{}; 0 = the library's choice",
+                                                 op.name, name, DidYouMean(name, {names.begin(), names.end()})));
+  return 0;
 }
 
 std::int32_t Reader::Lookup(MapReader& reader, std::string_view key, const Names& names, const char* noun) {
@@ -280,6 +323,9 @@ void Reader::ReportMistakes() {
   for (const PlanMistake& mistake : FindMistakes(plan_, step_)) {
     if (mistake.where == PlanMistake::Where::kGap) diagnostics_.Error(gap_marks_[mistake.index], mistake.message);
     if (mistake.where == PlanMistake::Where::kOp) diagnostics_.Error(op_marks_[mistake.index], mistake.message);
+    if (mistake.where == PlanMistake::Where::kRecomputation) {
+      diagnostics_.Error(entry_marks_[mistake.index], mistake.message);
+    }
   }
 }
 
@@ -292,6 +338,8 @@ std::string PlanToYaml(const Plan& plan, const TrainingStep& step) {
   for (const GapDecision& gap : plan.gaps) out += writer.Gap(gap);
   if (!plan.ops.empty()) out += "ops:\n";
   for (const OpDecision& decision : plan.ops) out += writer.OpLine(decision);
+  if (!plan.recompute.empty()) out += "recompute:\n";
+  for (const Recomputation& entry : plan.recompute) out += writer.Entry(entry);
   return out;
 }
 

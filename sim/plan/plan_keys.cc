@@ -120,9 +120,27 @@ const KeyTable& OpDecisionKeys() {
   static const KeyTable kTable{
       .title = "op",
       .keys = {{"op", kAnyText, "required", "its name in the step"},
-               {"algorithm", WholeNumberFrom(0, kMostAlgorithm), "0", "0: the library's choice"},
+               {"algorithm", "the name of an algorithm of the op, or 0", "0",
+                "implicit_gemm, winograd, ... as `spillway estimate` has them; 0: the library's choice"},
                {"workspace", kASize, "0 B", "scratch that it is granted"}},
       .note = "An op without one gets the library's choice and the workspace that it asks for."};
+  return kTable;
+}
+
+const KeyTable& RecomputationKeys() {
+  static const KeyTable kTable{
+      .title = "recomputation",
+      .keys =
+          {{"before", kAnyText, "required", "the name of the op that it runs before"},
+           {"run", kAnyText, "required",
+            "the name of the forward op that runs again, with those that finish the same "
+            "results"},
+           {"keep", kTrueOrFalse, "true",
+            "the results stay for the use that ends their gap; false: freed behind the last entry of the same op that "
+            "reads them"}},
+      .note =
+          "Entries of a schedule, in order: a value may be computed several times within one gap. Its gap has action "
+          "recompute, which by itself means: right before the use that ends it."};
   return kTable;
 }
 
@@ -138,7 +156,8 @@ const KeyTable& PlanKeys() {
                {"evaluations", WholeNumberFrom(0, kAnyInteger), "0", "simulations spent"},
                {"runtime", "a map", "our own (arena)", "how it is executed", {&RuntimeKeys()}},
                {"gaps", "a list of maps", "none", "what is swapped and recomputed", {&GapKeys()}},
-               {"ops", "a list of maps", "none", "algorithms and workspaces", {&OpDecisionKeys()}}},
+               {"ops", "a list of maps", "none", "algorithms and workspaces", {&OpDecisionKeys()}},
+               {"recompute", "a list of maps", "none", "when forward ops run again", {&RecomputationKeys()}}},
       .note = "What `spillway plan` writes and `--plan` reads."};
   return kTable;
 }

@@ -14,11 +14,11 @@
 namespace spillway {
 
 constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMostAlgorithm = std::numeric_limits<std::int32_t>::max();
 
 const KeyTable& PlanKeys();
 const KeyTable& GapKeys();
 const KeyTable& OpDecisionKeys();
+const KeyTable& RecomputationKeys();
 const KeyTable& RuntimeKeys();  // of a plan
 
 // Those that ReadRuntimeFields (sim/plan/plan.h) reads, with what holds without them: a new Runtime's, or `otherwise`.

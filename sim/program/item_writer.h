@@ -4,6 +4,7 @@
 #define SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 
 #include <array>
+#include <utility>
 
 #include "sim/program/synchronise.h"
 
@@ -34,7 +35,7 @@ class ItemWriter {
   void EndTrial();
 
   std::uint32_t next_item() const { return static_cast<std::uint32_t>(skeleton_.items.size()); }
-  const Skeleton& skeleton() const { return skeleton_; }
+  Skeleton TakeSkeleton() { return std::move(skeleton_); }
 
  private:
   static constexpr std::size_t kStreams = 4;

@@ -87,11 +87,8 @@ class Reuse {
   Bytes peak_ = 0;
 };
 
-}  // namespace
-
-Bytes PlaceBuffers(Program& program, Bytes capacity) {
+Bytes Place(Skeleton& skeleton, Program& program, Bytes capacity) {
   assert(program.arena);
-  Skeleton skeleton = Strip(program);
   const std::vector<Lifetime> lifetimes = Lifetimes(skeleton, program.buffers);
   if (lifetimes.empty()) return 0;
   Placement placement(lifetimes, capacity);
@@ -99,8 +96,22 @@ Bytes PlaceBuffers(Program& program, Bytes capacity) {
   const bool spread = capacity > 0 && compact <= capacity;
   Reuse reuse(program, lifetimes, placement, std::max(compact, capacity), spread);
   reuse.Run(skeleton);
-  Synchronise(skeleton, program);
   return std::max(compact, reuse.peak());
+}
+
+}  // namespace
+
+Bytes PlaceBuffers(Program& program, Bytes capacity) {
+  Skeleton skeleton = Strip(program);
+  const Bytes peak = Place(skeleton, program, capacity);
+  Synchronise(skeleton, program);
+  return peak;
+}
+
+Bytes PlaceBuffers(Skeleton& skeleton, Program& program, Bytes capacity) {
+  const Bytes peak = Place(skeleton, program, capacity);
+  if (capacity == 0 || peak <= capacity) Synchronise(skeleton, program);
+  return peak;
 }
 
 }  // namespace spillway

@@ -9,6 +9,7 @@
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_H_
 
 #include "sim/program/program.h"
+#include "sim/program/synchronise.h"
 
 namespace spillway {
 
@@ -17,6 +18,9 @@ namespace spillway {
 // Returns the highest address used, which may exceed `capacity`: then there was no better. The program's buffers get
 // offsets, its code the waits. Deterministic; O(n x neighbours).
 Bytes PlaceBuffers(Program& program, Bytes capacity = 0);
+// The same from the items of a Program that was not synchronised yet (LowerItems). Where the address goes beyond `capacity`
+// the program is left without code: there is nothing to run.
+Bytes PlaceBuffers(Skeleton& skeleton, Program& program, Bytes capacity);
 
 }  // namespace spillway
 

@@ -54,12 +54,13 @@ Range OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
     range.first = std::min(range.first, swap ? gap.in_at : gap.before);
     if (swap) range.end = std::max(range.end, tables.last_use[Index(gap.tensor)] + 1);
   }
+  for (const Recomputation& entry : plan.recompute) range.first = std::min(range.first, entry.before);
   return range;
 }
 
 }  // namespace
 
-Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit) {
   LowerWalk walk(plan, tables);
   const Range swap_ins = OpsOfSwapIns(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) {
@@ -69,7 +70,13 @@ Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
     walk.LookAhead(swap_ins.end);
     walk.IssueSwapInsAt(IssueTimesWithin(live_limit, plan, tables, walk.live_at(), walk.needed_at()));
   }
-  return walk.TakeProgram();
+  return walk.TakeItems();
+}
+
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+  Lowered lowered = LowerItems(plan, tables, live_limit);
+  Synchronise(lowered.skeleton, lowered.program);
+  return lowered;
 }
 
 }  // namespace spillway

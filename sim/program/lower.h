@@ -9,6 +9,7 @@
 #include "model/cost/cost_model.h"
 #include "sim/plan/plan.h"
 #include "sim/program/program.h"
+#include "sim/program/synchronise.h"
 
 namespace spillway {
 
@@ -64,13 +65,16 @@ struct Lowered {
   // The bytes live in list order at their most, and the op that runs then. No layout can need less.
   Bytes list_peak = 0;
   OpId op = kNoOp;
-  Program program;  // without offsets
+  Program program;    // without offsets
+  Skeleton skeleton;  // of LowerItems: what `program` will be made of, which has no code yet
 };
 
 // `live_limit` (arena runtimes only; 0 = unlimited): swap-ins are issued as early as the plan and the bytes live in list
 // order allow. A pool runtime issues them where the plan says.
 // REQUIRES: the plan was checked against the step (CheckPlan).
 Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit);
+// The same before it is synchronised, for who will place its buffers (PlaceBuffers) and may have to lower it again.
+Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit);
 
 }  // namespace spillway
 

@@ -23,6 +23,50 @@ void LowerWalk::RecomputeForUnit(OpId first) {
   }
 }
 
+// The schedule's own recomputations. Those listed are few, so that looking back and forth among them is cheap.
+void LowerWalk::RunEntries(OpId op) {
+  const std::span<const std::uint32_t> entries = by_entry_[op];
+  std::vector<TensorId> dropped;  // made by these entries, and not kept
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    RunEntry(plan_.recompute[entries[i]], dropped);
+    std::erase_if(dropped, [&](TensorId t) {
+      for (std::size_t later = i + 1; later < entries.size(); ++later) {
+        if (ReadsAgain(plan_.recompute[entries[later]], t)) return false;
+      }
+      FreeOnDevice(t);
+      return true;
+    });
+  }
+}
+
+void LowerWalk::RunEntry(const Recomputation& entry, std::vector<TensorId>& dropped) {
+  for (const auto& [t, access, last] : tables_.Touches(entry.run)) {
+    const Residence& at = at_[Index(t)];
+    if (access == Access::kRead || at.gap == kNoGap || IsThere(t)) continue;
+    const GapDecision& gap = plan_.gaps[at.gap];
+    if (gap.action != GapAction::kRecompute || entry.before > gap.before) continue;
+    BringSources(t, entry.before);
+    if (IsThere(t)) continue;  // a source of its own source
+    Recompute(t, entry.before);
+    if (entry.before == gap.before) continue;
+    at_[Index(t)].keeps_result = true;
+    if (!entry.keep) dropped.push_back(t);
+  }
+}
+
+// Whether any of the ops that the entry runs again reads the tensor.
+bool LowerWalk::ReadsAgain(const Recomputation& entry, TensorId tensor) const {
+  for (const auto& [result, access, last] : tables_.Touches(entry.run)) {
+    if (access == Access::kRead) continue;
+    for (const OpId writer : tables_.uses.writers[Index(result)]) {
+      for (const Touch& touch : tables_.Touches(writer)) {
+        if (writer <= entry.run && touch.tensor == tensor && touch.access != Access::kWrite) return true;
+      }
+    }
+  }
+  return false;
+}
+
 void LowerWalk::Materialise(TensorId tensor, OpId op) {
   if (IsThere(tensor)) return;
   if (NeedsRecompute(tensor)) BringSources(tensor, op);

@@ -9,11 +9,11 @@ namespace {
 
 constexpr StreamId kComputeStream = 0;
 
-template <typename OpOf>
-std::vector<OpId> Each(const std::vector<GapDecision>& gaps, OpOf op_of) {
+template <typename Decision, typename OpOf>
+std::vector<OpId> Each(const std::vector<Decision>& decisions, OpOf op_of) {
   std::vector<OpId> at;
-  at.reserve(gaps.size());
-  for (const GapDecision& gap : gaps) at.push_back(op_of(gap));
+  at.reserve(decisions.size());
+  for (const Decision& decision : decisions) at.push_back(op_of(decision));
   return at;
 }
 
@@ -42,6 +42,7 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
                    [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
               step_.ops.size()),
       by_issue_({}, step_.ops.size()),
+      by_entry_(Each(plan.recompute, [](const Recomputation& entry) { return entry.before; }), step_.ops.size()),
       launch_(tables.launch),
       unit_(tables.unit[static_cast<std::size_t>(plan.runtime.backward_units)]),
       at_(step_.tensors.size()),
@@ -106,10 +107,10 @@ void LowerWalk::LookAhead(OpId end) {
   lowered_.op = peak_op;
 }
 
-Lowered LowerWalk::TakeProgram() {
+Lowered LowerWalk::TakeItems() {
   RunUntil(static_cast<OpId>(step_.ops.size()));
   FreePersistent();
-  Synchronise(out_.skeleton(), lowered_.program);
+  lowered_.skeleton = out_.TakeSkeleton();
   return std::move(lowered_);
 }
 
@@ -130,6 +131,7 @@ void LowerWalk::FreePersistent() {
 void LowerWalk::RunOp(OpId op) {
   now_ = op;
   IssueSwapIns(op);
+  RunEntries(op);
   if (StartsUnit(op)) {
     if (plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer) BringInForUnit(op);
     RecomputeForUnit(op);

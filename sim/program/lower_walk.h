@@ -34,7 +34,7 @@ class LowerWalk {
   void IssueSwapInsAt(const std::vector<OpId>& issue_at);
   void RunUntil(OpId end);   // goes on with the ops before `end`
   void LookAhead(OpId end);  // the same, but only live_at() and needed_at() remember it
-  Lowered TakeProgram();     // once; goes on to the end of the step
+  Lowered TakeItems();       // once; goes on to the end of the step
 
   // Of the ops seen: most bytes live in list order while each op runs, and the op that first needed what decision g
   // brings back (kNoOp: none did).
@@ -62,6 +62,9 @@ class LowerWalk {
   OpId EndOfUnit(OpId op) const;
   void BringInForUnit(OpId first);
   void RecomputeForUnit(OpId first);
+  void RunEntries(OpId op);
+  void RunEntry(const Recomputation& entry, std::vector<TensorId>& dropped);
+  bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
   void Launch(OpId op, bool recomputation);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
@@ -96,7 +99,7 @@ class LowerWalk {
   const TrainingStep& step_;
   Lowered lowered_;
   ItemWriter out_;
-  DecisionsAt by_after_, by_out_, by_issue_;
+  DecisionsAt by_after_, by_out_, by_issue_, by_entry_;
   std::vector<std::uint32_t> launch_;      // by op, the plan's choices of algorithm applied
   const std::vector<std::int32_t>& unit_;  // by op, of backward
   std::vector<Bytes> workspace_;           // by row of the launches

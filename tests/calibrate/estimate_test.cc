@@ -13,7 +13,8 @@ using namespace spillway;
 
 namespace {
 
-constexpr const char* kAdded = "predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error";
+constexpr const char* kAdded =
+    "predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error,predicted_menu";
 
 KernelModel WithErrors(KernelModel model) {
   model.shared_error = 0.3;
@@ -50,13 +51,13 @@ std::vector<std::string> Estimated(const std::string& text, Bytes workspace = 8 
   return Lines(EstimateCsv(text, "ops.csv", CostModel(machine, {.workspace_limit = workspace})));
 }
 
-// What was added to the one row of this table.
+// What was added to the one row of this table, but for its menu.
 std::string Answer(const std::string& columns, const std::string& row, Bytes workspace = 8 * kMiB) {
   const std::vector<std::string> lines = Estimated(columns + "\n" + row + "\n", workspace);
   REQUIRE(lines.size() == 2);
   INFO(lines[1]);
   REQUIRE(lines[1].starts_with(row + ","));
-  return lines[1].substr(row.size() + 1);
+  return lines[1].substr(row.size() + 1, lines[1].rfind(',') - row.size() - 1);
 }
 
 double Predicted(const std::string& answer) { return std::stod(answer.substr(0, answer.find(','))); }
@@ -69,6 +70,18 @@ const std::string kConvolution = "conv,forward,8,16,12,12,16,3,1,";
 constexpr Bytes kWinogradBytes = 4 * 36 * (144 * 32 + 256);
 
 }  // namespace
+
+TEST_CASE("a convolution's row has its menu: what is fastest, then what needs less workspace") {
+  const std::string columns = "op,pass,n,c,h,w,k,r,s,pad_h,pad_w", row = "conv,forward,8,16,12,12,16,3,3,1,1";
+  const std::vector<std::string> lines = Estimated(columns + "\n" + row + "\nrelu,forward,8,16,12,12,,,,,\n");
+  REQUIRE(lines.size() == 3);
+  const std::string menu = lines[1].substr(lines[1].rfind(',') + 1);
+  INFO(menu);
+  CHECK(menu.starts_with("winograd_nonfused:"));
+  CHECK(menu.find(" implicit_gemm:") != std::string::npos);
+  CHECK(menu.ends_with(":0"));
+  CHECK(lines[2].ends_with(","));  // no choice
+}
 
 TEST_CASE("the table comes back row by row with the columns added") {
   const std::vector<std::string> lines = Estimated(

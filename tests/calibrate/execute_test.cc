@@ -151,7 +151,9 @@ TEST_CASE("random plans take the time that the relaxing engine says, and keep th
     for (const StepOptions& options : StepOptionTable()) {
       const Case c(network, options);
       for (const Runtime& runtime : kRuntimes) {
-        const Program program = c.Lowered(RandomPlan(c.step, runtime, 10 + 10 * random.Below(9), random));
+        Plan plan = RandomPlan(c.step, runtime, 10 + 10 * random.Below(9), random);
+        AddRandomEntries(c.step, random, plan);
+        const Program program = c.Lowered(plan);
         INFO(network << " " << options.name);
         CheckAgainstRelax(program, &c.step, Durations(program, c.costs), {});
         CheckAgainstRelax(program, &c.step, RandomDurations(program, random), RandomHostCost(random));

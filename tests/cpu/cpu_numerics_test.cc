@@ -3,10 +3,12 @@
 // lacks a wait does not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <map>
 
 #include "calibrate/run/cpu/event.h"
 #include "sim/program/layout.h"
@@ -216,6 +218,26 @@ TEST_CASE("a recomputation leaves alone what it may only read, and does without 
     const Program changed = WithSideResults(c, program, leave_out, changes);
     CHECK(changes > 3);
     const Trained trained = Train(c, changed, {.iterations = kIterations, .debug = true});
+    REQUIRE(Says(trained) == "");
+    CHECK(Difference(trained, reference) == "");
+  }
+}
+
+TEST_CASE("a schedule that computes values several times within one gap trains as in core") {
+  for (const Network& network : {Modules(), ResNet(), AlexNet()}) {
+    const CpuCase c(network);
+    const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
+    Random random(11);
+    Plan plan = RandomPlan(c.step, {}, 90, random);
+    AddRandomEntries(c.step, random, plan);
+    REQUIRE(CheckPlan(plan, c.step).empty());
+    Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
+    PlaceBuffers(program);
+    std::map<OpId, int> times;
+    for (const Kernel& kernel : program.kernels) times[kernel.op] += kernel.recomputation ? 1 : 0;
+    CHECK(std::count_if(times.begin(), times.end(), [](const auto& op) { return op.second > 1; }) > 2);
+    INFO(c.step.network);
+    const Trained trained = Train(c, program, {.iterations = kIterations, .debug = true});
     REQUIRE(Says(trained) == "");
     CHECK(Difference(trained, reference) == "");
   }

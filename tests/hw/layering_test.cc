@@ -152,7 +152,7 @@ std::vector<std::string> PublicTypes(std::istream& stream) {
 TEST_CASE("a type's name is used once, or one program would mix up two types") {
   std::map<std::string, std::set<std::string>> places;
   std::vector<std::string> files = SourceFiles();
-  for (const auto& entry : fs::directory_iterator(fs::path(SPILLWAY_SOURCE_DIR) / "tests")) {
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(SPILLWAY_SOURCE_DIR) / "tests")) {
     if (entry.path().extension() == ".h") files.push_back(entry.path().lexically_relative(SPILLWAY_SOURCE_DIR));
   }
   for (const std::string& file : files) {

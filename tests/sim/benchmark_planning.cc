@@ -128,7 +128,8 @@ void BM_SimulatePlan(benchmark::State& state) {
 void BM_LowerBounds(benchmark::State& state) {
   const Resnet50Plan c;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(LowerBounds(c.step, c.costs, c.problem.capacity, c.plan.runtime.copy_streams).memory);
+    benchmark::DoNotOptimize(
+        LowerBounds(c.step, c.costs, c.problem.capacity, {.copy_streams = c.plan.runtime.copy_streams}).memory);
   }
 }
 

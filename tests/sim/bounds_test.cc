@@ -16,7 +16,7 @@ namespace {
 
 Bounds BoundsOf(const TrainingStep& step, Bytes capacity, int copy_streams = 2,
                 const Machine& machine = HandMachine()) {
-  return LowerBounds(step, CostModel(machine), capacity, copy_streams);
+  return LowerBounds(step, CostModel(machine), capacity, {.copy_streams = copy_streams});
 }
 
 // Like tensors in turn: each is written, rests for one op and is read. Made by no forward op, they can only be swapped.
@@ -46,12 +46,19 @@ TEST_CASE("compute is the sum of the ops, whatever the memory") {
 }
 
 TEST_CASE("the input must be uploaded") {
-  // 100 bytes against 24 ns of compute.
+  // 100 bytes, which the first op reads, then 24 ns of compute.
   const Bounds bounds = BoundsOf(MakeChain({.data = 100}), 1000);
   CHECK(bounds.transfer == 100);
-  CHECK(bounds.memory == 24);
-  CHECK(bounds.Best() == 100);
-  CHECK(std::string(bounds.Binding()) == "transfer");
+  CHECK(bounds.compute == 124);
+  CHECK(bounds.memory == 124);
+  CHECK(std::string(bounds.Binding()) == "compute");
+  // Read by the last op alone, it arrives meanwhile.
+  TrainingStep late = MakeChain({.data = 0});
+  late.tensors.push_back(HandTensor("late", TensorClass::kInput, 100));
+  late.ops.back().reads.push_back(static_cast<TensorId>(late.tensors.size() - 1));
+  CHECK(BoundsOf(late, 1000).compute == 24);
+  CHECK(BoundsOf(late, 1000).Best() == 100);
+  CHECK(std::string(BoundsOf(late, 1000).Binding()) == "transfer");
 }
 
 TEST_CASE("no bound from memory where everything just fits") {

@@ -1,6 +1,8 @@
 // On the chain of tests/step_builder.h with 3 layers; see tests/sim/plan_test.cc for who uses what.
 #include <catch2/catch.hpp>
 
+#include "hw/text/document.h"
+#include "model/cost/kernel_form.h"
 #include "sim/plan/plan.h"
 #include "tests/step_builder.h"
 
@@ -193,10 +195,28 @@ TEST_CASE("figures out of bounds are said with what is expected") {
   CHECK(Complaints("runtime: {copy_chunk: 64 KiB, framework_time: 1 s}\n").empty());
   CHECK(Complaint("ops:\n- {op: 'f1:forward', workspace: 2 TB}\n") ==
         "plan.yaml:4:3: error: op 'f1:forward': workspace must be at most 1 TB");
-  CHECK(
-      Complaint("ops:\n- {op: 'f1:forward', algorithm: 1}\n") ==
-      "plan.yaml:4:3: error: op 'f1:forward': algorithm must be 0, the library's choice; machine profiles describe no "
-      "other yet");
+  CHECK(Complaint("ops:\n- {op: 'f1:forward', algorithm: fft}\n") ==
+        "plan.yaml:4:33: error: algorithm: op 'f1:forward' has no choice of algorithm");
+}
+
+TEST_CASE("algorithms are named") {
+  TrainingStep step = MakeChain();
+  step.ops[0].kind = OpKind::kConvolution;
+  const std::string head = "network: hand\nbatch: 1\nops:\n";
+  const Plan plan = ParsePlan(
+      head + "- {op: 'f1:forward', algorithm: winograd, workspace: 1 MB}\n- {op: 'f2:forward', algorithm: 0}\n",
+      "plan.yaml", step);
+  REQUIRE(plan.ops.size() == 2);
+  CHECK(plan.ops[0].algorithm == AlgorithmByName(OpKind::kConvolution, Pass::kForward, "winograd"));
+  CHECK(plan.ops[1].algorithm == 0);
+  CHECK(ParsePlan(PlanToYaml(plan, step), "plan.yaml", step) == plan);
+  try {
+    ParsePlan(head + "- {op: 'f1:forward', algorithm: winograt}\n", "plan.yaml", step);
+    FAIL("read");
+  } catch (const UserError& error) {
+    CHECK_THAT(error.what(), Catch::StartsWith("plan.yaml:4:33: error: algorithm: op 'f1:forward' has none called "
+                                               "'winograt'; did you mean 'winograd'?; 0 = the library's choice"));
+  }
 }
 
 TEST_CASE("a duplicate key hides no other mistake") {

@@ -1,0 +1,36 @@
+// What a lower bound is about: which plans it says that none is faster than.
+#ifndef SPILLWAY_SIM_BOUNDS_SCOPE_H_
+#define SPILLWAY_SIM_BOUNDS_SCOPE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+// Each holds those before it.
+enum class AlgorithmScope : std::uint8_t {
+  kUsual,    // the library's choice within the usual grant (CostOptions::workspace_limit), for every op
+  kLibrary,  // its choice within any grant
+  kAny,      // any algorithm by name
+};
+
+struct Scope {
+  AlgorithmScope algorithms = AlgorithmScope::kUsual;
+  Bytes workspace = 0;   // the most that an op is granted; of kUsual nothing
+  int copy_streams = 2;  // up to
+  bool operator==(const Scope&) const = default;
+  std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
+};
+
+// Every plan that CheckPlan accepts. Ops are not divided.
+Scope WidestScope();
+// The narrowest that holds what the plan decides.
+Scope ScopeOf(const Plan& plan);
+// The narrowest that holds both.
+Scope Union(const Scope& a, const Scope& b);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_BOUNDS_SCOPE_H_

@@ -1,0 +1,37 @@
+#include "sim/oracle_memo.h"
+
+#include <utility>
+
+namespace spillway {
+
+namespace {
+
+// Points of one place lie together; those of a sweep over machines or memories come back to none.
+constexpr std::size_t kMostOracles = 16;
+
+bool IsOf(const StepFacts& facts, const Problem& problem) {
+  return facts.tables().step == problem.step && &facts.costs() == problem.costs &&
+         facts.tables().device == problem.device;
+}
+
+}  // namespace
+
+std::shared_ptr<const StepFacts> OracleMemo::FactsFor(const Problem& problem) const {
+  for (const std::shared_ptr<const Oracle>& oracle : oracles_) {
+    if (IsOf(oracle->facts(), problem)) return oracle->shared_facts();
+  }
+  return std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device);
+}
+
+std::shared_ptr<const Oracle> OracleMemo::For(const Problem& problem) {
+  const std::lock_guard lock(mutex_);
+  for (const std::shared_ptr<const Oracle>& oracle : oracles_) {
+    if (IsOf(oracle->facts(), problem) && oracle->capacity() == problem.capacity) return oracle;
+  }
+  oracles_.push_back(std::make_shared<const Oracle>(FactsFor(problem), problem.capacity));
+  std::shared_ptr<const Oracle> made = oracles_.back();
+  if (oracles_.size() > kMostOracles) oracles_.pop_front();
+  return made;
+}
+
+}  // namespace spillway

@@ -1,0 +1,160 @@
+// Schedules of recomputations: values computed at moments of their own, several times within one gap.
+//
+// The chain of tests/step_builder.h with four layers: f1 f2 f3 f4 b4 b3 b2 b1 are ops 0 to 7; b4 reads m4, b3 m3 and so
+// on; f2 reads m1, f3 m2, f4 m3.
+#include <catch2/catch.hpp>
+
+#include "sim/evaluate.h"
+#include "sim/program/layout.h"
+#include "sim/program/lower.h"
+#include "sim/verify/verify.h"
+#include "tests/step_builder.h"
+
+namespace spillway {
+namespace {
+
+constexpr OpId kF1 = 0, kF2 = 1, kF3 = 2, kB4 = 4, kB3 = 5, kB2 = 6, kB1 = 7;
+
+struct Chain {
+  explicit Chain(const ChainSizes& sizes) : step(MakeChain(sizes)), tables(step, costs) {
+    plan.strategy = "by hand";
+    plan.network = step.network;
+    plan.batch = step.batch;
+  }
+  Chain(const Chain&) = delete;
+  TensorId Tensor(const std::string& name) const {
+    TensorId t = 0;
+    while (step.tensors.at(Index(t)).name != name) ++t;
+    return t;
+  }
+  GapDecision& Drop(const std::string& map) {
+    const MapGap ends = ForwardBackwardGap(step, Uses(step), Tensor(map));
+    plan.gaps.push_back({.tensor = Tensor(map), .after = ends.after, .before = ends.before, .reason = ""});
+    plan.gaps.back().action = GapAction::kRecompute;
+    return plan.gaps.back();
+  }
+  // The ops in the order in which the Program runs them: forward ops that run again as r1, r2, ...
+  std::string Order(const Program& program) const {
+    std::string text;
+    for (const Instruction& in : program.code) {
+      if (in.opcode != Opcode::kKernel) continue;
+      const Kernel& kernel = program.kernels[in.arg];
+      const std::string name = step.ops[Index(kernel.op)].name;
+      text += (text.empty() ? "" : " ") + (kernel.recomputation ? "r" + name.substr(1, 1) : name.substr(0, 2));
+    }
+    return text;
+  }
+  std::string Order() const {
+    REQUIRE(CheckPlan(plan, step) == std::vector<std::string>{});
+    Program program = Lower(plan, tables, 0).program;
+    PlaceBuffers(program);
+    CHECK(Verify(program, &step).empty());
+    return Order(program);
+  }
+  std::vector<std::string> Mistakes() const { return CheckPlan(plan, step); }
+
+  TrainingStep step;
+  Machine machine = HandMachine();
+  CostModel costs{machine};
+  StepTables tables;
+  Plan plan;
+};
+
+}  // namespace
+
+TEST_CASE("a value is computed twice within one gap") {
+  Chain c({.layers = 4, .data = 0});
+  for (const char* map : {"m1", "m2", "m3"}) c.Drop(map);
+  SECTION("by the shorthand each is made where it is used, and what is passed stays") {
+    CHECK(c.Order() == "f1 f2 f3 f4 b4 r1 r2 r3 b3 b2 b1");
+  }
+  SECTION("a schedule: m1 and m2 are dropped on the way to m3, so m1 is computed three times, m2 twice") {
+    c.plan.recompute = {{kB3, kF1, false}, {kB3, kF2, false}, {kB3, kF3, true},
+                        {kB2, kF1, false}, {kB2, kF2, true},  {kB1, kF1, true}};
+    CHECK(c.Order() == "f1 f2 f3 f4 b4 r1 r2 r3 b3 r1 r2 b2 r1 b1");
+  }
+  SECTION("early: m1 comes back before b4 and stays") {
+    c.plan.recompute = {{kB4, kF1, true}};
+    CHECK(c.Order() == "f1 f2 f3 f4 r1 b4 r2 r3 b3 b2 b1");
+  }
+  SECTION("computed for nothing, and again") {
+    c.plan.recompute = {{kB4, kF1, false}};
+    CHECK(c.Order() == "f1 f2 f3 f4 r1 b4 r1 r2 r3 b3 b2 b1");
+  }
+  SECTION("an entry whose result is there is passed over") {
+    c.plan.recompute = {{kB4, kF1, true}, {kB3, kF1, true}};
+    CHECK(c.Order() == "f1 f2 f3 f4 r1 b4 r2 r3 b3 b2 b1");
+  }
+}
+
+TEST_CASE("what is dropped gives its memory back: a schedule fits where the shorthand does not") {
+  // Maps of a unit each, gradients too. By the shorthand m1, m2 and m3 are there with g3 under b3; by the schedule m3 alone.
+  Chain c({.layers = 4, .data = 0, .map = kAllocationUnit, .gradient = kAllocationUnit});
+  for (const char* map : {"m1", "m2", "m3"}) c.Drop(map);
+  const Oracle oracle(std::make_shared<const StepFacts>(c.step, c.costs), 3 * kAllocationUnit);
+  CHECK_FALSE(oracle.Evaluate(c.plan).feasible);
+  c.plan.recompute = {{kB3, kF1, false}, {kB3, kF2, false}, {kB3, kF3, true},
+                      {kB2, kF1, false}, {kB2, kF2, true},  {kB1, kF1, true}};
+  const Evaluation e = oracle.Evaluate(c.plan);
+  INFO(e.reason);
+  REQUIRE(e.feasible);
+  CHECK(e.step_time == 8 * 4 + 6 * 4);
+  CHECK(e.recompute_time == 6 * 4);
+  CHECK(e.bounds.Best() <= e.step_time);
+}
+
+TEST_CASE("entries are read as they are written") {
+  Chain c({.layers = 4, .data = 0});
+  c.Drop("m1");
+  c.plan.recompute = {{kB4, kF1, false}, {kB2, kF1, true}};
+  const std::string text = PlanToYaml(c.plan, c.step);
+  CHECK(text.find("recompute:\n  - {before: \"b4:backward\", run: \"f1:forward\", keep: false}\n"
+                  "  - {before: \"b2:backward\", run: \"f1:forward\"}\n") != std::string::npos);
+  CHECK(ParsePlan(text, "plan.yaml", c.step) == c.plan);
+}
+
+TEST_CASE("entries that compute nothing missing are mistakes, each with its place") {
+  Chain c({.layers = 4, .data = 0});
+  c.Drop("m1");
+  c.plan.recompute = {{kB4, kF2, true}};
+  CHECK(c.Mistakes() ==
+        std::vector<std::string>{"recompute[0]: 'f2:forward' before 'b4:backward' makes nothing that is missing there: "
+                                 "none of its results is in a gap with action recompute"});
+  c.plan.recompute = {{kF2, kF1, true}};
+  CHECK(c.Mistakes().size() == 1);  // m1 is used by f2, its gap begins behind
+  c.plan.recompute = {{kB1, kB2, true}};
+  CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: 'b2:backward' is no forward op"});
+  c.plan.recompute = {{kB1, kF1, false}};
+  CHECK(c.Mistakes() ==
+        std::vector<std::string>{"recompute[0]: tensor 'm1' is used by 'b1:backward': keep_result of its "
+                                 "gap says whether it stays"});
+  c.plan.recompute = {{99, kF1, true}};
+  CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: no such op"});
+}
+
+TEST_CASE("a result that several ops write is named by the last of them, and all run again") {
+  HandStep b;
+  const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 10), g = b.Tensor("g", TensorClass::kGradient, 2);
+  b.Op("conv:forward", Pass::kForward, 5, {}, {m});
+  b.Op("bias:forward", Pass::kForward, 1, {m}, {m});
+  b.Op("loss:backward", Pass::kBackward, 3, {}, {g});
+  b.Op("conv:backward", Pass::kBackward, 4, {m, g}, {});
+  const TrainingStep step = b.Take();
+  Plan plan;
+  plan.network = step.network;
+  plan.batch = step.batch;
+  plan.gaps.push_back({.tensor = m, .after = 1, .before = 3, .action = GapAction::kRecompute, .reason = ""});
+  plan.recompute = {{2, 1, true}};
+  REQUIRE(CheckPlan(plan, step).empty());
+  const Machine machine = HandMachine();
+  const CostModel costs(machine);
+  Program program = Lower(plan, StepTables(step, costs), 0).program;
+  PlaceBuffers(program);
+  CHECK(Verify(program, &step).empty());
+  plan.recompute = {{2, 0, true}};
+  CHECK(CheckPlan(plan, step) ==
+        std::vector<std::string>{"recompute[0]: 'conv:forward' leaves tensor 'm' unfinished: name 'bias:forward', the "
+                                 "last op that writes it, and all run"});
+}
+
+}  // namespace spillway
