@@ -1,7 +1,6 @@
 // ResNet-20 for 32x32 images (He et al. 2016, arXiv 1512.03385, section 4.2), small enough to train on a processor.
 // Where channels change, the shortcut is a 1x1 convolution with batch norm (option B); the paper pads with zeros.
 #include "model/network/network_builder.h"
-#include "model/zoo/zoo_entries.h"
 
 namespace spillway {
 namespace {

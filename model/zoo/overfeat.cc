@@ -1,6 +1,5 @@
 // OverFeat, the fast model (Sermanet et al. 2014, arXiv 1312.6229, table 1).
 #include "model/network/network_builder.h"
-#include "model/zoo/zoo_entries.h"
 
 namespace spillway {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
 #include "sim/strategies/swap_in_rules.h"
 
 namespace spillway {
