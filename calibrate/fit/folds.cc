@@ -99,7 +99,7 @@ FoldItem FoldItemOf(const Sample& sample) {
   const Launch& launch = sample.launch;
   const auto& w = launch.shape.window;
   std::string window;
-  if (launch.kind == OpKind::kConvolution || launch.kind == OpKind::kMaxPool || launch.kind == OpKind::kAveragePool) {
+  if (HasWindow(launch.kind)) {
     window = w[0] == 1 ? fmt::format("{}x{}", w[1], w[2]) : fmt::format("{}x{}x{}", w[0], w[1], w[2]);
   }
   return {LayerKey(sample), static_cast<double>(launch.shape.in.n), window, sample.network, sample.harness};

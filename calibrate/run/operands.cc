@@ -50,8 +50,9 @@ bool IsSparse(const TrainingStep& step, OpId op, TensorId tensor) {
   for (OpId id = op; id-- > 0;) {
     const Op& writer = step.ops[static_cast<std::size_t>(id)];
     if (!Names(writer.writes, tensor)) continue;
-    if (writer.kind == OpKind::kRelu || writer.kind == OpKind::kDropout) return true;
-    const bool keeps = writer.kind == OpKind::kMaxPool || writer.kind == OpKind::kLrn;
+    const ZeroEffect zeros = TraitsOf(writer.kind).zeros;
+    if (zeros == ZeroEffect::kMakes) return true;
+    const bool keeps = zeros == ZeroEffect::kKeeps;
     return keeps && writer.pass == Pass::kForward && IsSparse(step, id, writer.reads.front());
   }
   return false;
@@ -90,11 +91,7 @@ std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes
   return operands;
 }
 
-bool NeedsForward(const Op& op) {
-  if (op.pass != Pass::kBackward) return false;
-  return op.kind == OpKind::kMaxPool || op.kind == OpKind::kDropout || op.kind == OpKind::kBatchNorm ||
-         op.kind == OpKind::kLrn || op.kind == OpKind::kSoftmaxLoss;
-}
+bool NeedsForward(const Op& op) { return op.pass == Pass::kBackward && TraitsOf(op.kind).backward_needs_forward; }
 
 OpId ForwardOf(const TrainingStep& step, const Op& op) {
   for (OpId id = 0; id < static_cast<OpId>(step.ops.size()); ++id) {

@@ -19,22 +19,7 @@ constexpr FormParameter kParameters[] = {
 };
 enum : std::size_t { kLatency, kBandwidth, kCache };
 
-bool Serves(OpKind kind, Pass pass) {
-  switch (kind) {
-    case OpKind::kBias:
-      return pass == Pass::kForward || pass == Pass::kBackwardBias;
-    case OpKind::kRelu:
-    case OpKind::kDropout:
-    case OpKind::kConcat:
-    case OpKind::kAdd:
-    case OpKind::kCopy:
-      return ForwardOrBackward(pass);
-    case OpKind::kUpdate:
-      return pass == Pass::kUpdate;
-    default:
-      return false;
-  }
-}
+bool Serves(OpKind kind, Pass pass) { return TraitsOf(kind).elementwise && HasPass(kind, pass); }
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return Nameless(Serves(kind, pass)); }
 

@@ -29,7 +29,7 @@ Bytes InputBytes(const TrainingStep& step, OpId last) {
   Bytes sum = 0;
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
     const bool used = !uses.of[t].empty() && uses.of[t].front() <= last;
-    if (used && step.tensors[t].use == TensorClass::kInput) sum += step.tensors[t].bytes;
+    if (used && step.tensors[t].Traits().on_host) sum += step.tensors[t].bytes;
   }
   return sum;
 }

@@ -97,7 +97,7 @@ void CudaKernelSubject::AddBias() {
 
 // One-hot rows, another class each.
 void CudaKernelSubject::MakeLabels() {
-  if (node_.kind != OpKind::kSoftmaxLoss) return;
+  if (!TraitsOf(node_.kind).labels) return;
   const Shape& shape = node_.shape.in;
   std::vector<float> rows(static_cast<std::size_t>(shape.Elements()));
   const std::int64_t positions = shape.Spatial();

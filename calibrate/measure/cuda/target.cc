@@ -145,7 +145,7 @@ auto CudaBenchTarget::Judged(const Call& call) {
 }
 
 std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
-  if (item.launch.kind != OpKind::kConvolution) return {{}};
+  if (!HasAlgorithms(item.launch.kind)) return {{}};
   std::vector<BenchVariant> variants = AlgorithmsOf(item);
   if (item.fused != kConvolutionBias) return variants;
   // Without an activation the library fuses by one algorithm; with one it says so when it runs.

@@ -134,7 +134,7 @@ std::vector<CpuAlgorithm> CpuKernels::Algorithms(const OpCall& call) {
   CheckFormat(call.launch);
   omp_set_num_threads(state_->threads);  // scratch depends on it
   return Guarded(call.launch, [&]() -> std::vector<CpuAlgorithm> {
-    if (call.launch.kind == OpKind::kConvolution) return cpu::ConvolutionAlgorithms(call);
+    if (HasAlgorithms(call.launch.kind)) return cpu::ConvolutionAlgorithms(call);
     const cpu::KernelPtr kernel = Make(call);
     return {{.algorithm = 0, .workspace = kernel->workspace(), .implementation = kernel->implementation()}};
   });
@@ -145,7 +145,7 @@ const CpuKernel& CpuKernels::Prepare(const OpCall& call) {
     if (entry.call == call) return *entry.kernel;
   }
   CheckFormat(call.launch);
-  const bool choice = call.launch.kind == OpKind::kConvolution;
+  const bool choice = HasAlgorithms(call.launch.kind);
   const OpCall chosen = choice ? Chosen(call, Algorithms(call)) : call;
   omp_set_num_threads(state_->threads);
   cpu::KernelPtr kernel = Guarded(call.launch, [&] { return Make(chosen); });

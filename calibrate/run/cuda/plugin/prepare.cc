@@ -66,7 +66,7 @@ const LibrariesPtr& RuntimeCalls::Handles() {
 std::vector<CudaAlgorithm> RuntimeCalls::Algorithms(const OpCall& call) {
   return Named(host_.launch_text(call.launch), [&]() -> std::vector<CudaAlgorithm> {
     CheckFormat(call.launch);
-    if (call.launch.kind != OpKind::kConvolution) return {};
+    if (!HasAlgorithms(call.launch.kind)) return {};
     return ConvolutionAlgorithms(Handles(), call);
   });
 }
