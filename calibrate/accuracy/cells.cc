@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibrate/fit/errors.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -30,9 +30,6 @@ constexpr ModelError kUnknownError{0.2, 0.3};
 // not seen: without offsets.
 ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError& prior = kUnknownError);
 
-// The value that `quantile` of the weights are at or below. 0 for an empty list.
-double WeightedQuantile(std::vector<std::pair<double, double>> values_and_weights, double quantile);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_CALIBRATE_FIT_ERRORS_H_

@@ -7,6 +7,8 @@
 #include <functional>
 #include <set>
 
+#include "model/hash.h"
+
 namespace spillway {
 namespace {
 
@@ -87,11 +89,7 @@ void AddSplitsBy(std::string FoldItem::*field, const std::string& kind, std::spa
 }  // namespace
 
 int FoldOf(const std::string& key, int folds) {
-  std::uint64_t hash = 14695981039346656037u;  // Fowler, Noll, Vo: 64 bits, variant 1a
-  for (const char c : key) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1099511628211u;
-  }
+  const std::uint64_t hash = Fnv1a(key);
   return static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(folds));
 }
 

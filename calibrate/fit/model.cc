@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "sim/uncertainty/quantile.h"
+
 namespace spillway {
 namespace {
 

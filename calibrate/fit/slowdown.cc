@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

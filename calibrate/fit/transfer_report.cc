@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

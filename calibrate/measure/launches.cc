@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "calibrate/measure/journal.h"
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibrate/run/half.h"
+#include "model/hash.h"
 
 namespace spillway {
 namespace {
@@ -61,13 +62,6 @@ bool IsSparse(const TrainingStep& step, OpId op, TensorId tensor) {
 // No power of two, so that neighbouring tensors do not hold the same numbers at the same distance.
 constexpr std::size_t kRandomNumbers = 262'139;
 
-std::uint64_t NextRandom(std::uint64_t* state) {  // SplitMix64
-  std::uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
 const char* BenchProtocolName(BenchProtocol protocol) {
@@ -104,10 +98,10 @@ OpId ForwardOf(const TrainingStep& step, const Op& op) {
 // Sums of uniform numbers are normal enough.
 std::vector<float> BenchNumbers(bool sparse) {
   std::vector<float> numbers(kRandomNumbers);
-  std::uint64_t state = 1;
+  std::uint64_t state = 1;  // SplitMix64
   for (float& number : numbers) {
     float sum = 0;
-    const std::uint64_t bits = NextRandom(&state);
+    const std::uint64_t bits = SplitMix(state += kGolden);
     for (int k = 0; k < 4; ++k) sum += static_cast<float>((bits >> (16 * k)) & 0xffff) / 65536.0f - 0.5f;
     number = sum * std::sqrt(3.0f);
     if (sparse) number = std::max(number, 0.0f);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "calibrate/validate/numerics.h"
 #include "calibrate/validate/split.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

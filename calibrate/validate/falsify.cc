@@ -7,6 +7,7 @@
 
 #include "calibrate/statistics.h"
 #include "calibrate/validate/summary.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -36,7 +36,7 @@ struct Interval {
 
 struct StepDraws {
   std::vector<Nanos> times;  // by draw; a draw in which a pool runs out of memory has the longest time there is
-  // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/proxy_quantile.h): the sums of
+  // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/quantile.h): the sums of
   // kernels and of copies with the errors that launches share. Each end has a standard error below 1 % of the step
   // (tests/sim/uncertainty_test.cc), and no more digits than it deserves: RoundedToItsWidth.
   Interval interval;

@@ -8,6 +8,7 @@
 
 #include "calibrate/fit/errors.h"
 #include "calibrate/fit/fit.h"
+#include "sim/uncertainty/quantile.h"
 #include "tests/calibrate/toy_forms.h"
 
 namespace spillway::toy {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "calibrate/measure/cuda/beyond.h"
-#include "calibrate/statistics.h"
 #include "hw/text/document.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -6,7 +6,6 @@
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/probe_parts.h"
 #include "calibrate/run/cuda/moments.h"
-#include "calibrate/statistics.h"
 
 namespace spillway {
 namespace {

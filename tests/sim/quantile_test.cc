@@ -1,4 +1,4 @@
-#include "sim/uncertainty/proxy_quantile.h"
+#include "sim/uncertainty/quantile.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -26,16 +26,16 @@ Sample Draw(std::uint64_t seed, double slope, double noise, std::size_t few) {
 }
 
 TEST_CASE("of a sample: the value at its rank") {
-  CHECK(QuantileOf({110, 109, 108, 107, 106, 105, 104, 103, 102, 101, 100}, 0.1) == 101);
-  CHECK(QuantileOf({110, 109, 108, 107, 106, 105, 104, 103, 102, 101, 100}, 0.9) == 109);
-  CHECK(QuantileOf({7}, 0.5) == 7);
+  CHECK(NearestRank({110, 109, 108, 107, 106, 105, 104, 103, 102, 101, 100}, 0.1) == 101);
+  CHECK(NearestRank({110, 109, 108, 107, 106, 105, 104, 103, 102, 101, 100}, 0.9) == 109);
+  CHECK(NearestRank({7}, 0.5) == 7);
 }
 
 TEST_CASE("what is a line of the proxy has the proxy's quantiles") {
   Sample sample = Draw(1, 0, 0, 0);
   for (std::size_t i = 0; i < 64; ++i) sample.y.push_back(3 + 2 * sample.x[i]);
   for (const double p : {0.1, 0.5, 0.9}) {
-    CHECK(QuantileByProxy(sample.y, sample.x, p) == Approx(3 + 2 * QuantileOf(sample.x, p)).margin(0.01));
+    CHECK(QuantileByProxy(sample.y, sample.x, p) == Approx(3 + 2 * NearestRank(sample.x, p)).margin(0.01));
   }
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("with noise the quantile is the sum's, known better than from the few 
     const double estimate = QuantileByProxy(sample.y, sample.x, 0.9);
     mean += estimate / kSeeds;
     by_proxy += std::pow(estimate - truth, 2) / kSeeds;
-    plain += std::pow(QuantileOf(sample.y, 0.9) - truth, 2) / kSeeds;
+    plain += std::pow(NearestRank(sample.y, 0.9) - truth, 2) / kSeeds;
   }
   CHECK(std::sqrt(by_proxy) < 0.4 * std::sqrt(plain));
   CHECK(mean == Approx(truth).margin(0.2));
@@ -66,7 +66,7 @@ TEST_CASE("where the line bends each end has its own") {
 TEST_CASE("a proxy that says nothing leaves the few values their quantile") {
   Sample sample = Draw(4, 0, 2, 128);
   sample.x.assign(sample.x.size(), 5.0);
-  CHECK(QuantileByProxy(sample.y, sample.x, 0.9) == QuantileOf(sample.y, 0.9));
+  CHECK(QuantileByProxy(sample.y, sample.x, 0.9) == NearestRank(sample.y, 0.9));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include "sim/uncertainty/proxy_quantile.h"
+#include "sim/uncertainty/quantile.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <utility>
 
 namespace spillway {
 namespace {
@@ -57,18 +56,48 @@ double ShareBelow(double t, const std::vector<double>& sorted_x, const Line& lin
 
 }  // namespace
 
-double QuantileOf(std::vector<double> sample, double p) {
-  assert(!sample.empty());
-  const auto rank = static_cast<std::ptrdiff_t>(std::lround(p * static_cast<double>(sample.size() - 1)));
-  std::nth_element(sample.begin(), sample.begin() + rank, sample.end());
-  return sample[static_cast<std::size_t>(rank)];
+double SortedQuantile(const std::vector<double>& sorted, double share) {
+  assert(!sorted.empty() && share >= 0 && share <= 1);
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const std::size_t low = static_cast<std::size_t>(at), high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+double Quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return SortedQuantile(values, share);
+}
+
+double NearestRank(std::vector<double> values, double share) {
+  assert(!values.empty() && share >= 0 && share <= 1);
+  const auto rank = static_cast<std::ptrdiff_t>(std::lround(share * static_cast<double>(values.size() - 1)));
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return values[static_cast<std::size_t>(rank)];
+}
+
+double Median(std::vector<double> values) {
+  assert(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double WeightedQuantile(std::vector<std::pair<double, double>> values, double quantile) {
+  std::sort(values.begin(), values.end());
+  double total = 0, below = 0;
+  for (const auto& [value, weight] : values) total += weight;
+  for (const auto& [value, weight] : values) {
+    below += weight;
+    if (below >= quantile * total) return value;
+  }
+  return values.empty() ? 0 : values.back().first;
 }
 
 double QuantileByProxy(const std::vector<double>& y, const std::vector<double>& x, double p) {
   assert(y.size() >= 8 && y.size() <= x.size());
-  const std::vector<std::size_t> pairs = NearestHalf(x, y.size(), QuantileOf(x, p));
+  const std::vector<std::size_t> pairs = NearestHalf(x, y.size(), NearestRank(x, p));
   const Line line = FitLine(x, y, pairs);
-  if (line.slope <= 0) return QuantileOf(y, p);
+  if (line.slope <= 0) return NearestRank(y, p);
   std::vector<double> sorted_x = x, residuals;
   std::sort(sorted_x.begin(), sorted_x.end());
   for (const std::size_t i : pairs) residuals.push_back(y[i] - line.At(x[i]));
