@@ -14,10 +14,9 @@ namespace spillway {
 enum class Baseline {
   kLine,      // time = a + b x work (flops; bytes where there are more of them), on the chip's peak
   kRoofline,  // time = a + max(flops / (e peak), bytes / (f bandwidth)), e and f constant
-  kTrees,     // boosted regression trees on logarithms of shape and work (baselines_trees.h)
 };
-constexpr std::array<Baseline, 3> kBaselines = {Baseline::kLine, Baseline::kRoofline, Baseline::kTrees};
-const char* BaselineName(Baseline baseline);  // "line", "roofline", "trees"
+constexpr std::array<Baseline, 2> kBaselines = {Baseline::kLine, Baseline::kRoofline};
+const char* BaselineName(Baseline baseline);  // "line", "roofline"
 
 // Logarithms of nanoseconds, one per split.test. REQUIRES: a training row.
 std::vector<double> PredictBaseline(Baseline baseline, const FitGroup& group, const Split& split);
