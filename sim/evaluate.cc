@@ -7,9 +7,9 @@
 #include <limits>
 #include <stdexcept>
 
-#include "sim/engine/memory_by_class.h"
-#include "sim/program/layout.h"
+#include "sim/engine/engine_parts.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "sim/verify/verify.h"
 
 namespace spillway {

@@ -1,8 +1,7 @@
-#include "calibrate/accuracy/baselines.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/accuracy/cells.h"
 #include "calibrate/fit/least_squares.h"
 
 namespace spillway {

@@ -9,8 +9,8 @@
 
 #include "calibrate/accuracy/cells.h"
 #include "model/hash.h"
-#include "sim/uncertainty/deviates.h"
 #include "sim/uncertainty/quantile.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 namespace {

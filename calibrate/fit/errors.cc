@@ -1,9 +1,8 @@
-#include "calibrate/fit/errors.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "calibrate/fit/validate.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

@@ -1,5 +1,3 @@
-#include "calibrate/fit/model.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "calibrate/fit/parts.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

@@ -1,10 +1,9 @@
-#include "calibrate/fit/slowdown.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "calibrate/fit/transfer.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

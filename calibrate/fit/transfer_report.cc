@@ -1,5 +1,3 @@
-#include "calibrate/fit/transfer_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "calibrate/fit/transfer.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

@@ -1,11 +1,10 @@
-#include "calibrate/measure/launches.h"
-
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "calibrate/measure/journal.h"
+#include "calibrate/measure/profile.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

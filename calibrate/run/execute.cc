@@ -6,9 +6,6 @@
 #include <cassert>
 #include <numeric>
 
-#include "calibrate/run/issue_order.h"
-#include "calibrate/run/residents.h"
-
 namespace spillway {
 
 namespace {

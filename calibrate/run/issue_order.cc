@@ -1,8 +1,7 @@
-#include "calibrate/run/issue_order.h"
-
 #include <algorithm>
 #include <cassert>
 
+#include "calibrate/run/execute.h"
 #include "sim/random.h"
 
 namespace spillway {

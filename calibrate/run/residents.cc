@@ -1,6 +1,6 @@
-#include "calibrate/run/residents.h"
-
 #include <algorithm>
+
+#include "calibrate/run/execute.h"
 
 namespace spillway {
 

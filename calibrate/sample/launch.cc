@@ -1,10 +1,9 @@
-#include "calibrate/sample/launch.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "calibrate/sample/ops.h"
 #include "model/cost/kernel_form.h"
 #include "model/step/op_kind.h"
 

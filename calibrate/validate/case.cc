@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "calibrate/validate/numerics.h"
+#include "calibrate/validate/measure.h"
 #include "calibrate/validate/split.h"
 #include "sim/uncertainty/quantile.h"
 

@@ -1,7 +1,6 @@
-#include "calibrate/validate/isolated.h"
-
 #include <algorithm>
 
+#include "calibrate/validate/split.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

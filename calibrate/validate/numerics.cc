@@ -1,9 +1,9 @@
-#include "calibrate/validate/numerics.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "calibrate/validate/measure.h"
 
 namespace spillway {
 

@@ -1,5 +1,5 @@
 // Fully connected layer over everything a sample has.
-#include "model/layers/weighted.h"
+#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 
 namespace spillway {

@@ -1,5 +1,3 @@
-#include "scenarios/run/manifest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <system_error>
 
 #include "model/hash.h"
+#include "scenarios/run/output_folder.h"
 
 namespace spillway {
 

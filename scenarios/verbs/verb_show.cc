@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "model/cost/measured_cost.h"
-#include "reports/result_table.h"
-#include "reports/text_table.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 #include "scenarios/verbs/command.h"
 
 namespace spillway {

@@ -1,4 +1,3 @@
-#include "sim/program/layout.h"
 
 #include <algorithm>
 #include <cassert>

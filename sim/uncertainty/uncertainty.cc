@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "model/hash.h"
-#include "sim/uncertainty/deviates.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {

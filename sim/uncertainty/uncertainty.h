@@ -10,7 +10,7 @@
 //
 // The draws are common: draw i means the same deviates for every strategy, batch and runtime, and for machines whose
 // models say the same, whatever they are called. So two rows may be compared draw by draw, where most of the error
-// cancels. Deviates are stratified (sim/uncertainty/deviates.h).
+// cancels. Deviates are stratified (below).
 //
 // From the errors of the cost model alone: what Programs leave out of a runtime, or get wrong about it, is not in it
 // and may well be larger.
@@ -23,6 +23,23 @@
 #include "sim/evaluate.h"
 
 namespace spillway {
+
+// Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
+//
+// Latin hypercube sampling (McKay, Beckman and Conover, Technometrics 21, 1979): the kDraws draws of one key are the
+// middles of kDraws strata of equal probability, each once, in an order that the key decides. So the draws of every
+// single cause have mean 0 and its quantiles exactly, and only how causes meet is left to chance.
+
+constexpr std::uint32_t kDraws = 4096;  // strata of a key; a power of two
+
+// Which stratum draw number `draw` of `key` lies in: for each key a permutation of [0, kDraws). REQUIRES: draw < kDraws.
+std::uint32_t StratumOf(std::uint64_t key, std::uint32_t draw);
+
+// REQUIRES: draw < kDraws.
+double StratifiedDeviate(std::uint64_t key, std::uint32_t draw);
+
+// A standard normal deviate of the key alone, for those who draw without end.
+double NormalDeviate(std::uint64_t key);
 
 struct DrawOptions {
   int draws = 128;         // steps simulated; 8 to kDraws

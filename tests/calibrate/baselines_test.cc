@@ -1,7 +1,7 @@
-#include "calibrate/accuracy/baselines.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "calibrate/accuracy/cells.h"
 
 using namespace spillway;
 

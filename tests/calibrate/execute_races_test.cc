@@ -1,8 +1,8 @@
 // Shuffled orders on the fake device against `verify`: safe Programs never fail, racy ones do in some order.
 #include <catch2/catch.hpp>
 
-#include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "sim/verify/verify.h"
 #include "tests/calibrate/fake_run.h"
 #include "tests/mutations.h"

@@ -4,12 +4,10 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "calibrate/run/issue_order.h"
-#include "calibrate/run/residents.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
-#include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "tests/calibrate/fake_run.h"
 #include "tests/random_plan.h"
 #include "tests/reference_order.h"

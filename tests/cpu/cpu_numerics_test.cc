@@ -9,8 +9,8 @@
 #include <ctime>
 
 #include "calibrate/run/cpu/event.h"
-#include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "tests/cpu_training.h"
 #include "tests/random_plan.h"
 #include "tests/random_programs.h"

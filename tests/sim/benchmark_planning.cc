@@ -10,8 +10,8 @@
 
 #include "sim/evaluate.h"
 #include "sim/margin.h"
-#include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "sim/verify/verify.h"
 
 namespace {

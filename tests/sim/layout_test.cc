@@ -1,11 +1,10 @@
 // Addresses: small cases drawn by hand, and the rules by brute force on Programs of real networks.
-#include "sim/program/layout.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "sim/verify/verify.h"
 #include "tests/program_builder.h"
 #include "tests/random_plan.h"

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
-#include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/program/synchronise.h"
 #include "tests/random_plan.h"
 #include "tests/sim/judge_mutations.h"
 

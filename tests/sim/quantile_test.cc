@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/hash.h"
-#include "sim/uncertainty/deviates.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 namespace {

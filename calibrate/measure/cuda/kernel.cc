@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "calibrate/measure/cuda/beyond.h"
+#include "calibrate/measure/cuda/plan.h"
 #include "hw/text/document.h"
 #include "sim/uncertainty/quantile.h"
 

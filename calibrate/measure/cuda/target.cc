@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "calibrate/measure/cpu/machine.h"
-#include "calibrate/measure/cuda/beyond.h"
 #include "calibrate/measure/cuda/copy.h"
 #include "calibrate/measure/cuda/host.h"
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/peer.h"
+#include "calibrate/measure/cuda/plan.h"
 #include "calibrate/measure/cuda/tf32_check.h"
 #include "calibrate/measure/cuda/touch.h"
 #include "calibrate/measure/guard.h"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "calibrate/run/cpu/canary.h"
+#include "calibrate/run/cpu/host_memory.h"
 #include "calibrate/run/cpu/session.h"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "calibrate/run/cpu/canary.h"
+#include "calibrate/run/cpu/host_memory.h"
 #include "calibrate/run/cuda/session.h"
 
 namespace spillway {

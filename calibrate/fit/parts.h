@@ -1,13 +1,25 @@
-// From a group's fit to the kernel models of a profile: parameters, errors, range, and where they come from.
-#ifndef SPILLWAY_CALIBRATE_FIT_MODEL_H_
-#define SPILLWAY_CALIBRATE_FIT_MODEL_H_
+// What Fit does before and behind the solving; for fit.cc.
+#ifndef SPILLWAY_CALIBRATE_FIT_PARTS_H_
+#define SPILLWAY_CALIBRATE_FIT_PARTS_H_
 
 #include <span>
+#include <string>
 #include <vector>
 
+#include "calibrate/fit/group.h"
 #include "calibrate/fit/validate.h"
 
 namespace spillway {
+
+// What of a fit's input is refused, and what weakens it and must be said.
+
+// Throws UserError as fit.h says.
+void CheckDevices(std::span<const Sample> samples, const FitOptions& options);
+
+// Adds a sentence for each: hardly any layers; repeated measurements that disagree.
+void WarnOfWeakData(const FitGroup& group, std::span<const Sample> samples, std::vector<std::string>* warnings);
+
+// From a group's fit to the kernel models of a profile: parameters, errors, range, and where they come from.
 
 // Where the samples say next to nothing of a model (fit/model.cc says how that is judged), its Source is `assumed` and
 // names what its parameters come from instead.
@@ -28,4 +40,4 @@ std::vector<KernelModel> CarriedAlone(std::span<const FitGroup> groups, const Fi
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_CALIBRATE_FIT_MODEL_H_
+#endif  // SPILLWAY_CALIBRATE_FIT_PARTS_H_

@@ -1,12 +1,14 @@
-// Aligned text.
-#ifndef SPILLWAY_REPORTS_TEXT_TABLE_H_
-#define SPILLWAY_REPORTS_TEXT_TABLE_H_
+// Text for people and for files: aligned tables, strings of JSON.
+#ifndef SPILLWAY_REPORTS_TEXT_H_
+#define SPILLWAY_REPORTS_TEXT_H_
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace spillway {
+
+// Aligned text.
 
 // Columns as wide as their widest cell, two spaces apart, no trailing spaces.
 //
@@ -35,6 +37,11 @@ class TextTable {
 // Characters, not bytes: UTF-8 continuation bytes do not count.
 std::size_t DisplayWidth(std::string_view text);
 
+// Strings for JSON written by streaming; escaping is the library's, never our own.
+
+// With its quotes. Bytes that are not UTF-8 become U+FFFD.
+std::string JsonString(std::string_view text);
+
 }  // namespace spillway
 
-#endif  // SPILLWAY_REPORTS_TEXT_TABLE_H_
+#endif  // SPILLWAY_REPORTS_TEXT_H_
