@@ -49,7 +49,8 @@ class Hasher {
   std::uint64_t state_;
 };
 
-// What is computed: everything of the launch but algorithm and workspace.
+// What is computed: everything of the launch but algorithm and workspace. The draws of sim/uncertainty/ hang on it: another
+// function gives other intervals, within their standard error.
 inline std::uint64_t HashOfWork(const Launch& l) {
   Hasher hash;
   const auto add = [&hash](std::int64_t value) { hash.Add(static_cast<std::uint64_t>(value)); };

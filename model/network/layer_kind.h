@@ -28,6 +28,7 @@ enum AttributeKey : unsigned {
   kSizeKey = 1u << 9,
 };
 
+// Trainable, fp32. A vector of one value per channel is {1, channels}, a convolution's weight {out, in / groups, window}.
 struct ParameterShape {
   const char* name;  // "weight", "bias", "scale", "shift"
   Shape shape;

@@ -53,6 +53,8 @@ enum class ZeroEffect : std::uint8_t { kNone, kMakes, kKeeps };
 
 constexpr unsigned PassBit(Pass pass) { return 1U << static_cast<unsigned>(pass); }
 
+// A row is what the operation has to read, write and compute, counted, not measured; caches are left out. What backward reads
+// is model/README.md's table.
 struct OpTraits {
   OpKind kind;
   const char* name;          // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts
@@ -188,6 +190,7 @@ constexpr const OpTraits& TraitsOf(OpKind kind) { return kOpTraits[static_cast<s
 constexpr const char* OpKindName(OpKind kind) { return TraitsOf(kind).name; }
 std::optional<OpKind> OpKindByName(std::string_view name);
 
+// The columns that many ask for.
 constexpr bool HasPass(OpKind kind, Pass pass) { return (TraitsOf(kind).passes & PassBit(pass)) != 0; }
 constexpr bool IsProduct(OpKind kind) { return TraitsOf(kind).product; }
 constexpr bool HasAlgorithms(OpKind kind) { return TraitsOf(kind).algorithms; }

@@ -16,6 +16,8 @@ namespace spillway {
 using TensorId = std::int32_t;  // index into TrainingStep::tensors; -1 = none
 constexpr TensorId kNoTensor = -1;
 
+// In what numbers are stored, and in what products of them are computed: fp32 storage may be multiplied in tf32. Formats
+// are part of a launch's cost key; only fp32 NCHW is trained, others are measured and predicted.
 enum class DataType : std::uint8_t { kFp32, kFp16, kBf16 };
 enum class MathMode : std::uint8_t { kFp32, kTf32, kFp16, kBf16 };
 enum class Layout : std::uint8_t { kNchw, kNhwc };
@@ -57,7 +59,8 @@ enum class TensorClass : std::uint8_t {
   kAuxiliary,  // small results kept for backward and never moved: saved statistics, dropout mask, loss
 };
 
-// What follows from a tensor's class, in one table; nobody asks for a class by name to know it.
+// What follows from a tensor's class, in one table; nobody asks for a class by name to know it. Planners, `lower`, `verify`,
+// the bounds and the devices go by the same columns, as they go by the same step.
 struct TensorTraits {
   TensorClass use;
   const char* name;  // "feature_map", ...: in texts
@@ -86,6 +89,8 @@ inline constexpr std::array<TensorTraits, 8> kTensorTraits{{
 constexpr const TensorTraits& TraitsOf(TensorClass use) { return kTensorTraits[static_cast<std::size_t>(use)]; }
 constexpr const char* TensorClassName(TensorClass use) { return TraitsOf(use).name; }
 
+// Owned by its TrainingStep and found by its index there, a TensorId. Where it lies is no matter of the tensor's: buffers are
+// the Program's.
 struct Tensor {
   std::string name;  // unique in its step; a layer's result carries the layer's name
   Shape shape;
