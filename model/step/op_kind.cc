@@ -3,17 +3,6 @@
 #include "model/step/tensor.h"
 
 namespace spillway {
-namespace {
-
-constexpr bool InOrder() {
-  for (std::size_t i = 0; i < kOpTraits.size(); ++i) {
-    if (kOpTraits[i].kind != static_cast<OpKind>(i) || kOpTraits[i].passes == 0) return false;
-  }
-  return true;
-}
-static_assert(InOrder(), "the rows are found by number");
-
-}  // namespace
 
 const char* PassName(Pass pass) {
   switch (pass) {

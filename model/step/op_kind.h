@@ -1,8 +1,7 @@
 // The kinds of ops in one table: their names, their passes, what each moves and computes, and what of them the rest of the
 // program goes by. Whoever asks for a kind by name asks for what it alone does; what several have in common is a column.
 //
-// A new kind of op is a value here and a row there, the layer that emits it (model/layers/), its kernels on each device
-// (calibrate/run/cpu/, calibrate/run/cuda/plugin/) and, unless it is `elementwise`, a cost law (model/kernels/).
+// The table is model/step/op_kinds.inc, which says what a new kind takes.
 #ifndef SPILLWAY_MODEL_STEP_OP_KIND_H_
 #define SPILLWAY_MODEL_STEP_OP_KIND_H_
 
@@ -14,23 +13,11 @@
 
 namespace spillway {
 
+#define OP_KIND(KIND, ...) k##KIND,
 enum class OpKind : std::uint8_t {
-  kConvolution,
-  kBias,
-  kBatchNorm,
-  kRelu,
-  kMaxPool,
-  kAveragePool,
-  kLrn,
-  kDropout,
-  kConcat,
-  kAdd,
-  kLinear,
-  kSoftmaxLoss,
-  kCopy,
-  kUpdate,
+#include "model/step/op_kinds.inc"
 };
-constexpr OpKind kLastOpKind = OpKind::kUpdate;
+#undef OP_KIND
 
 enum class Pass : std::uint8_t { kForward, kBackwardData, kBackwardFilter, kBackwardBias, kBackward, kUpdate };
 const char* PassName(Pass pass);  // "forward", "backward_data", "backward_filter", "backward_bias", ...
@@ -80,111 +67,12 @@ inline constexpr unsigned kBias = PassBit(Pass::kForward) | PassBit(Pass::kBackw
 }  // namespace op_passes
 
 // By OpKind.
-inline constexpr std::array<OpTraits, static_cast<std::size_t>(kLastOpKind) + 1> kOpTraits{{
-    {.kind = OpKind::kConvolution,
-     .name = "convolution",
-     .passes = op_passes::kProduct,
-     .product = true,
-     .algorithms = true,
-     .window = true},
-    // Forward in place.
-    {.kind = OpKind::kBias,
-     .name = "bias",
-     .passes = op_passes::kBias,
-     .elementwise = true,
-     .planes = true,
-     .forward = {.out = 2, .vectors = 1, .flops = 1},
-     .backward = {.out = 1, .vectors = 1, .flops = 1}},
-    // Forward: statistics, normalise, write; backward: x and dy for the sums, x and dy again, dx.
-    {.kind = OpKind::kBatchNorm,
-     .name = "batch_norm",
-     .passes = op_passes::kBoth,
-     .planes = true,
-     .backward_needs_forward = true,
-     .forward = {.in = 2, .out = 1, .vectors = 4, .flops = 5},
-     .backward = {.in = 3, .out = 2, .vectors = 5, .flops = 8}},
-    // Backward: y, dy, dx.
-    {.kind = OpKind::kRelu,
-     .name = "relu",
-     .passes = op_passes::kBoth,
-     .elementwise = true,
-     .zeros = ZeroEffect::kMakes,
-     .forward = {.in = 1, .out = 1, .flops = 1},
-     .backward = {.in = 1, .out = 2, .flops = 1}},
-    // Backward: x, y, dy, dx.
-    {.kind = OpKind::kMaxPool,
-     .name = "max_pool",
-     .passes = op_passes::kBoth,
-     .window = true,
-     .planes = true,
-     .backward_needs_forward = true,
-     .zeros = ZeroEffect::kKeeps,
-     .forward = {.in = 1, .out = 1, .flops_per_window = 1},
-     .backward = {.in = 2, .out = 2, .flops = 1}},
-    {.kind = OpKind::kAveragePool,
-     .name = "average_pool",
-     .passes = op_passes::kBoth,
-     .window = true,
-     .planes = true,
-     .forward = {.in = 1, .out = 1, .flops_per_window = 1},
-     .backward = {.in = 1, .out = 1, .flops = 1}},
-    // Backward: x, y, dy, dx. Its window is of channels.
-    {.kind = OpKind::kLrn,
-     .name = "lrn",
-     .passes = op_passes::kBoth,
-     .planes = true,
-     .backward_needs_forward = true,
-     .zeros = ZeroEffect::kKeeps,
-     .forward = {.in = 1, .out = 1, .flops = 3, .flops_per_window = 2},
-     .backward = {.in = 2, .out = 2, .flops = 5, .flops_per_window = 2}},
-    {.kind = OpKind::kDropout,
-     .name = "dropout",
-     .passes = op_passes::kBoth,
-     .elementwise = true,
-     .backward_needs_forward = true,
-     .zeros = ZeroEffect::kMakes,
-     .forward = {.in = 1, .out = 1, .mask = 1, .flops = 1},
-     .backward = {.in = 1, .out = 1, .mask = 1, .flops = 1}},
-    {.kind = OpKind::kConcat,
-     .name = "concat",
-     .passes = op_passes::kBoth,
-     .elementwise = true,
-     .planes = true,
-     .operands = 2,
-     .forward = {.out = 2},
-     .backward = {.out = 2}},
-    // Every operand and the sum.
-    {.kind = OpKind::kAdd,
-     .name = "add",
-     .passes = op_passes::kBoth,
-     .elementwise = true,
-     .operands = 2,
-     .forward = {.out = 1, .out_per_operand = 1, .flops = -1, .flops_per_operand = 1},
-     .backward = {.out = 1, .out_per_operand = 1, .flops = -1, .flops_per_operand = 1}},
-    {.kind = OpKind::kLinear, .name = "linear", .passes = op_passes::kProduct, .product = true},
-    // Forward x, p; backward p, dx.
-    {.kind = OpKind::kSoftmaxLoss,
-     .name = "softmax_loss",
-     .passes = op_passes::kBoth,
-     .planes = true,
-     .backward_needs_forward = true,
-     .labels = true,
-     .forward = {.in = 1, .out = 1, .flops = 4},
-     .backward = {.in = 1, .out = 1, .flops = 2}},
-    {.kind = OpKind::kCopy,
-     .name = "copy",
-     .passes = op_passes::kBoth,
-     .elementwise = true,
-     .forward = {.out = 2},
-     .backward = {.out = 2}},
-    // Of w, v and g all are read, all but g written.
-    {.kind = OpKind::kUpdate,
-     .name = "update",
-     .passes = PassBit(Pass::kUpdate),
-     .elementwise = true,
-     .operands = 3,
-     .backward = {.in = -1, .in_per_operand = 2, .flops = -2, .flops_per_operand = 2}},
-}};
+#define OP_KIND(KIND, ...) OpTraits{.kind = OpKind::k##KIND, __VA_ARGS__},
+inline constexpr std::array kOpTraits = {
+#include "model/step/op_kinds.inc"
+};
+#undef OP_KIND
+constexpr OpKind kLastOpKind = kOpTraits.back().kind;
 
 constexpr const OpTraits& TraitsOf(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
 constexpr const char* OpKindName(OpKind kind) { return TraitsOf(kind).name; }
