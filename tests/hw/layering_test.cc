@@ -213,6 +213,38 @@ TEST_CASE("what a file adds to a table is listed there, or nobody could ask for 
   }
 }
 
+TEST_CASE("what is one of a kind stays so: hashes, random numbers, quantiles, what follows from a tensor's class") {
+  struct Rule {
+    std::regex words;
+    std::set<std::string> files;  // where they may stand
+  };
+  const auto icase = std::regex::icase;
+  const std::vector<Rule> rules = {
+      // element.h: for nvcc, whose C++ is an older one.
+      {std::regex("9e3779b97f4a7c15|bf58476d1ce4e5b9|cbf29ce484222325|100000001b3|1099511628211", icase),
+       {"model/hash.h", "calibrate/run/cuda/plugin/element.h"}},
+      {std::regex("mt19937|minstd_rand|random_device|std::rand\\b|drand48"), {}},
+      // timer.cc: of pairs, by the time between them.
+      {std::regex("nth_element"), {"sim/uncertainty/quantile.cc", "calibrate/run/cuda/timer.cc"}},
+      // values.cc: what a parameter begins as.
+      {std::regex("TensorClass::k(Parameter|OptimizerState|Auxiliary)\\b"),
+       {"model/step/tensor.h", "model/step/tensor.cc", "model/step/step_writer.cc", "calibrate/run/cpu/values.cc"}},
+  };
+  std::vector<int> found(rules.size(), 0);
+  for (const std::string& file : SourceFiles()) {
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    std::string line;
+    for (int number = 1; std::getline(stream, line); ++number) {
+      for (std::size_t k = 0; k < rules.size(); ++k) {
+        if (!std::regex_search(line, rules[k].words)) continue;
+        ++found[k];
+        if (rules[k].files.count(file) == 0) FAIL_CHECK(file << ":" << number << ": " << line);
+      }
+    }
+  }
+  for (std::size_t k = 0; k < rules.size(); ++k) CHECK((found[k] > 0) == !rules[k].files.empty());
+}
+
 TEST_CASE("includes against the layers are found") {
   CHECK(Violation("hw/machine/machine.cc", "#include \"model/step/tensor.h\"") == "hw/ may not include model/");
   CHECK(Violation("reports/table.cc", "#include \"scenarios/file/scenario.h\"") ==
