@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "sim/random.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 
@@ -27,28 +28,6 @@ Spread Percentiles(const BootstrapOptions& options, const std::function<double(R
 }
 
 }  // namespace
-
-double Quantile(std::vector<double> values, double share) {
-  assert(!values.empty() && share >= 0 && share <= 1);
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  if (below + 1 >= values.size()) return values.back();
-  return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
-}
-
-double NearestRank(std::vector<double> values, double share) {
-  assert(!values.empty() && share >= 0 && share <= 1);
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
-}
-
-double Median(std::vector<double> values) {
-  assert(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::vector<double> Flat(const Rounds& rounds) {
   std::vector<double> all;

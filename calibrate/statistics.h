@@ -8,13 +8,6 @@
 
 namespace spillway {
 
-// Linear between the order statistics, x[0] at share 0 and x[n-1] at share 1. REQUIRES: values, 0 <= share <= 1.
-double Quantile(std::vector<double> values, double share);
-// One of the values: the nearest rank. REQUIRES: values, 0 <= share <= 1.
-double NearestRank(std::vector<double> values, double share);
-// The middle value, or the mean of the two in the middle. REQUIRES: values.
-double Median(std::vector<double> values);
-
 // Measurements in the rounds in which they were taken: what happens to a machine lasts longer than one step, so
 // measurements of one round resemble each other and count for less than as many of different rounds.
 using Rounds = std::vector<std::vector<double>>;

@@ -1,12 +1,11 @@
-#include "reports/compare_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "reports/result_table.h"
-#include "reports/text_table.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {

@@ -7,7 +7,7 @@
 
 #include "model/cost/cost_model.h"
 #include "model/cost/kernel_form.h"
-#include "reports/dump.h"
+#include "reports/reports.h"
 
 namespace spillway {
 

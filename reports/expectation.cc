@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "reports/standing.h"
+#include "reports/result.h"
 
 namespace spillway {
 

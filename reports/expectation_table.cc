@@ -5,10 +5,9 @@
 #include <cmath>
 #include <span>
 
+#include "reports/reports.h"
 #include "reports/result.h"
-#include "reports/result_csv.h"
-#include "reports/result_table.h"
-#include "reports/text_table.h"
+#include "reports/text.h"
 
 namespace spillway {
 

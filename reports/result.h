@@ -50,7 +50,7 @@ struct ResultRow {
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;
   std::int64_t evaluations = 0;
   std::string search;                                                 // "exact", "capped at ...", "" = by rule
-  double measured_share = 0, published_share = 0, assumed_share = 0;  // of the step's time, reports/cost_source.h
+  double measured_share = 0, published_share = 0, assumed_share = 0;  // of the step's time, SourceShares
   std::string cost_source;  // the largest of the three: "measured", "published" or "assumed"
   std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
 
@@ -79,6 +79,44 @@ struct PointDetail {
 
 // 1 - throughput / throughput of the in-core reference, in input elements per second.
 double LossAgainst(const ResultRow& reference, const ResultRow& row);
+
+// How a row stands among the others of its run.
+
+// Pointers are into the rows asked about.
+struct Standing {
+  // The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
+  // scenario, network (whatever its image size), machine and memory limit, on whichever runtime: what a runtime costs
+  // is part of the loss. nullptr where no in-core row is feasible.
+  const ResultRow* reference = nullptr;
+  // The fastest of the same scenario, network, batch, machine and memory limit; nullptr where nothing runs.
+  const ResultRow* best = nullptr;
+  // A row that should not be faster and is, by more than kWorthSaying: the same strategy with less memory or on a slower
+  // link, or a strategy that decides less (Strategy::choices) at the same place; the fastest of those. Else nullptr.
+  const ResultRow* beaten_by = nullptr;
+};
+constexpr double kWorthSaying = 0.01;  // below, layouts and orders of copies decide
+
+// One per row, in their order; a row that is not feasible has no `beaten_by`. O(n log n).
+std::vector<Standing> Standings(const std::vector<ResultRow>& rows);
+
+// Standing::reference of one row, for those who ask about few. O(n).
+const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row);
+
+// "pooch at batch 640: 158 images/s, 301 with 9.50 GB". REQUIRES: standing.beaten_by.
+std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by);
+
+// Where the costs of a prediction come from.
+
+// Shares of a step's time, adding up to 1: kernels by the source of each one's cost, stalls on copies by that of the
+// copies waited for, stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
+// other kernels) is shared out like the rest.
+struct SourceShares {
+  double measured = 0, published = 0, assumed = 0;
+  Source::Kind Largest() const;  // of equals the less sure one
+};
+
+// REQUIRES: a feasible evaluation with a timeline.
+SourceShares SharesOf(const Evaluation& evaluation, const CostModel& costs);
 
 }  // namespace spillway
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "reports/standing.h"
+#include "reports/result.h"
 
 namespace spillway {
 

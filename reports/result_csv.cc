@@ -1,7 +1,6 @@
-#include "reports/result_csv.h"
-
 #include <fmt/format.h>
 
+#include "reports/reports.h"
 #include "reports/result_columns.h"
 
 namespace spillway {

@@ -1,10 +1,9 @@
-#include "reports/result_json.h"
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "reports/json_text.h"
+#include "reports/reports.h"
 #include "reports/result_columns.h"
+#include "reports/text.h"
 
 namespace spillway {
 

@@ -1,13 +1,12 @@
-#include "reports/result_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "reports/standing.h"
-#include "reports/text_table.h"
+#include "reports/reports.h"
+#include "reports/result.h"
+#include "reports/text.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {

@@ -1,5 +1,3 @@
-#include "reports/standing.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "reports/result_table.h"
+#include "reports/reports.h"
+#include "reports/result.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
-#include "reports/text_table.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "reports/text.h"
 
 namespace spillway {
 

@@ -1,12 +1,11 @@
-#include "reports/trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
-#include "reports/json_text.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 
 namespace spillway {
 
@@ -137,6 +136,12 @@ class Trace {
 std::string TraceJson(const Timeline& timeline, const Program& program, const TrainingStep* step,
                       const Machine& machine) {
   return Trace(program, step, machine).Run(timeline);
+}
+
+std::string MemoryCsv(const Timeline& timeline) {
+  std::string text = "time_ns,live_bytes\n";
+  for (const auto& point : timeline.memory) text += fmt::format("{},{}\n", point.time, point.live);
+  return text;
 }
 
 }  // namespace spillway

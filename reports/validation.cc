@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "reports/result_table.h"
-#include "reports/text_table.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 
 namespace spillway {
 

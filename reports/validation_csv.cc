@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "reports/result_csv.h"
+#include "reports/reports.h"
 #include "reports/validation.h"
 
 namespace spillway {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "model/cost/kernel_form.h"
-#include "sim/engine/memory_by_class.h"
+#include "sim/engine/engine_parts.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"

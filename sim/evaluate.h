@@ -16,6 +16,8 @@
 
 namespace spillway {
 
+// Times are nanoseconds of one step in steady state, sizes bytes. Of a plan that is not feasible only the first four
+// fields mean anything. The caller owns it; nothing in it points elsewhere.
 struct Evaluation {
   bool feasible = false;
   std::string reason;        // token plus details when not feasible
@@ -36,6 +38,7 @@ struct Evaluation {
   Timeline timeline;
 };
 
+// What may be left out where many plans are compared; what is computed is the same with and without.
 struct EvaluateOptions {
   bool verify = true;
   bool bounds = true;

@@ -2,11 +2,10 @@
 #ifndef SPILLWAY_SIM_RANDOM_H_
 #define SPILLWAY_SIM_RANDOM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
-
-#include "model/step/training_step.h"
 
 namespace spillway {
 
@@ -22,8 +21,8 @@ class Random {
     return static_cast<std::uint32_t>((state_ * 2685821657736338717u >> 33) % bound);
   }
   // In [low, high].
-  OpId Between(OpId low, OpId high) {
-    return low + static_cast<OpId>(Below(static_cast<std::uint32_t>(high - low + 1)));
+  std::int32_t Between(std::int32_t low, std::int32_t high) {
+    return low + static_cast<std::int32_t>(Below(static_cast<std::uint32_t>(high - low + 1)));
   }
   bool Chance(double share) { return Below(1'000'000) < share * 1e6; }
 

@@ -30,7 +30,7 @@ class Drawer {
     for (const TensorId map : step.maps) {
       const MapGap gap = ForwardBackwardGap(step, uses, map);
       if (gap.before == kNoOp) continue;
-      const bool input = step.tensors[static_cast<std::size_t>(map)].use == TensorClass::kInput;
+      const bool input = step.tensors[static_cast<std::size_t>(map)].Traits().on_host;
       if (input && gap.after == kNoOp) continue;  // used by backward alone: brought in once in any case
       maps_.push_back({map, gap, input});
     }

@@ -1,30 +1,22 @@
 #include "sim/strategy.h"
 
-#include "sim/strategies/strategies.h"
-
 namespace spillway {
+
+#define STRATEGY(NAME, DESCRIPTION, PAPER, PLAN, ...) Planned PLAN(const Problem& problem);
+#include "sim/strategies/table.inc"
+#undef STRATEGY
+
 namespace {
 
 constexpr const char* kPoochPaper = "Ito et al., Profiling based Out-of-core Hybrid Method, arXiv 1907.05013";
 
 std::vector<Strategy> MakeStrategies() {
+#define STRATEGY(NAME, DESCRIPTION, PAPER, PLAN, ...) \
+  {.name = NAME, .description = DESCRIPTION, .paper = PAPER, .plan = PLAN, __VA_ARGS__},
   return {
-      {"in-core", "everything stays on the device; the yardstick where it fits", "", PlanInCore},
-      {"recompute-all", "every feature map is dropped and computed again where backward needs it", kPoochPaper,
-       PlanRecomputeAll},
-      {"swap-all-unscheduled", "every feature map is swapped, swap-ins one layer ahead of need", kPoochPaper,
-       PlanSwapAllUnscheduled},
-      {"swap-all", "every feature map is swapped, swap-ins as early as there is room", kPoochPaper, PlanSwapAll},
-      {"swap-opt", "keep or swap, searched on a simulated timeline (PoocH's step 1)", kPoochPaper, PlanSwapOpt, false,
-       1},
-      {"pooch", "keep, swap or recompute, searched on a simulated timeline", kPoochPaper, PlanPooch, false, 2},
-      {"pooch-keep-passed", "the same, but maps recomputed on the way to another one stay", kPoochPaper,
-       PlanPoochKeepPassed, false, 2},
-      {"pooch-released", "PoocH as its published code decides: greedy, swap-ins in bursts",
-       "yukiito2/chainer, branch 3.0.0rc1-pooch", PlanPoochReleased, false, 2},
-      {"superneurons", "keep from the output layer, swap convolutions, recompute the rest, as PoocH models it",
-       "Wang et al., SuperNeurons, PPoPP 2018, arXiv 1801.04380", PlanSuperneurons, false, 1},
+#include "sim/strategies/table.inc"
   };
+#undef STRATEGY
 }
 
 std::vector<RuntimeEntry> MakeRuntimes() {

@@ -1,4 +1,4 @@
-// Strategies: who decides. Each is one file under sim/strategies/ and one line of the table in strategy.cc.
+// Strategies: who decides. Each is one file under sim/strategies/ and one line of its table.inc.
 //
 // A strategy looks at the step, at costs and at how much memory there is, and returns a Plan. It says what, never how:
 // no streams, no events. It may ask `evaluate` or any cheaper model of its own; what it returns is then judged by

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/run/device.h"
-#include "calibrate/run/residents.h"
+#include "calibrate/run/execute.h"
 
 namespace spillway {
 

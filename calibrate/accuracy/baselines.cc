@@ -1,9 +1,7 @@
-#include "calibrate/accuracy/baselines.h"
-
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/accuracy/baselines_trees.h"
+#include "calibrate/accuracy/cells.h"
 #include "calibrate/fit/least_squares.h"
 
 namespace spillway {
@@ -43,71 +41,15 @@ std::vector<double> PredictLaw(Law law, std::size_t parameters, const FitGroup& 
   return predictions;
 }
 
-double Log(double value) { return std::log(std::max(value, 1e-3)); }
-
-// What a regression without knowledge of kernels can be told of a row: the shape, the work, the product that a
-// convolution or a linear layer is, and what else our own fit knows (algorithm where given, harness and place in
-// it, software stack).
-std::vector<double> Features(const FitRow& row) {
-  const OpShape& s = row.launch.shape;
-  const Work work = CountWork(row.launch);
-  const auto d = [](std::int64_t v) { return static_cast<double>(v); };
-  const double window = d(s.window[0] * s.window[1] * s.window[2]);
-  const double pixels = d(s.out.n * s.out.Spatial());
-  return {Log(d(s.in.n)),
-          Log(d(s.in.c)),
-          Log(d(s.in.h)),
-          Log(d(s.in.w)),
-          Log(d(s.out.c)),
-          d(s.window[1]),
-          d(s.window[2]),
-          d(s.stride[1]),
-          Log(pixels),
-          Log(d(s.in.c) * window),
-          Log(work.flops),
-          Log(work.bytes),
-          Log(work.flops) - Log(work.bytes),
-          Log(std::min({d(s.out.c), pixels, d(s.in.c) * window})),
-          Log(row.chip.peak_flops),
-          Log(row.chip.memory_bandwidth),
-          d(s.operands),
-          row.known >= 0 && !row.chosen ? row.known : -1.0,
-          d(row.harness),
-          d(row.stack),
-          row.order,
-          d(static_cast<int>(row.launch.type)),
-          d(row.launch.accumulate)};
-}
-
-std::vector<double> PredictTrees(const FitGroup& group, const Split& split) {
-  std::vector<std::vector<double>> features;
-  std::vector<double> targets, predictions;
-  for (const int r : split.train) {
-    features.push_back(Features(RowAt(group, r)));
-    targets.push_back(RowAt(group, r).log_time);
-  }
-  const BoostedTrees trees(features, targets);
-  for (const int r : split.test) predictions.push_back(trees.Predict(Features(RowAt(group, r))));
-  return predictions;
-}
-
 }  // namespace
 
 const char* BaselineName(Baseline baseline) {
-  constexpr std::array<const char*, 3> kNames = {"line", "roofline", "trees"};
+  constexpr std::array<const char*, 2> kNames = {"line", "roofline"};
   return kNames[static_cast<std::size_t>(baseline)];
 }
 
 std::vector<double> PredictBaseline(Baseline baseline, const FitGroup& group, const Split& split) {
-  switch (baseline) {
-    case Baseline::kLine:
-      return PredictLaw(Line, 2, group, split);
-    case Baseline::kRoofline:
-      return PredictLaw(Roofline, 3, group, split);
-    case Baseline::kTrees:
-      break;
-  }
-  return PredictTrees(group, split);
+  return baseline == Baseline::kLine ? PredictLaw(Line, 2, group, split) : PredictLaw(Roofline, 3, group, split);
 }
 
 }  // namespace spillway

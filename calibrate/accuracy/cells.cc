@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "calibrate/fit/errors.h"
+#include "calibrate/fit/validate.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

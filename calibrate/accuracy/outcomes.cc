@@ -1,8 +1,6 @@
-#include "calibrate/accuracy/outcomes.h"
-
 #include <cmath>
 
-#include "calibrate/accuracy/baselines.h"
+#include "calibrate/accuracy/cells.h"
 #include "calibrate/fit/validate.h"
 
 namespace spillway {

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 
-#include "calibrate/accuracy/baselines.h"
 #include "calibrate/accuracy/cells.h"
 #include "calibrate/accuracy/steps.h"
 #include "calibrate/accuracy/targets.h"

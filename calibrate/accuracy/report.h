@@ -11,7 +11,7 @@ namespace spillway {
 
 struct AccuracyReport {
   // Median and 90th percentile of |predicted / measured - 1| by device, op, pass, algorithm and size, of ours and of
-  // the baselines (baselines.h), cross-validated by layer and for each extrapolation (folds.h); how often the
+  // the baselines (cells.h), cross-validated by layer and for each extrapolation (folds.h); how often the
   // algorithm predicted to be fastest was the one chosen; the ten worst; how many measured times lie within the 80 %
   // interval stated, and how wide that is, of layers left out and of whole networks and sources; the same of sums of
   // operations (accuracy/steps.h); what the models should reach and whether they do (accuracy/targets.h).

@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "calibrate/accuracy/cells.h"
-#include "calibrate/statistics.h"
 #include "model/hash.h"
-#include "sim/uncertainty/deviates.h"
+#include "sim/uncertainty/quantile.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 namespace {

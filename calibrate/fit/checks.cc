@@ -1,5 +1,3 @@
-#include "calibrate/fit/checks.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "calibrate/fit/parts.h"
 #include "hw/text/document.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
-#include "calibrate/fit/cholesky.h"
-
 #include <cmath>
 #include <cstddef>
+
+#include "calibrate/fit/least_squares.h"
 
 namespace spillway {
 

@@ -1,8 +1,9 @@
-#include "calibrate/fit/errors.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "calibrate/fit/validate.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
@@ -71,17 +72,6 @@ double Shrunk(double value, double count, double prior, double prior_count) {
 }
 
 }  // namespace
-
-double WeightedQuantile(std::vector<std::pair<double, double>> values, double quantile) {
-  std::sort(values.begin(), values.end());
-  double total = 0, below = 0;
-  for (const auto& [value, weight] : values) total += weight;
-  for (const auto& [value, weight] : values) {
-    below += weight;
-    if (below >= quantile * total) return value;
-  }
-  return values.empty() ? 0 : values.back().first;
-}
 
 ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError& prior) {
   if (samples.empty()) return prior;

@@ -9,9 +9,8 @@
 #include <memory>
 #include <optional>
 
-#include "calibrate/fit/estimate_doubts.h"
+#include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
-#include "calibrate/fit/stacks.h"
 #include "calibrate/sample/csv.h"
 #include "calibrate/sample/file.h"
 #include "model/cost/kernel_form.h"

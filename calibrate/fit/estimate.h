@@ -2,9 +2,13 @@
 #ifndef SPILLWAY_CALIBRATE_FIT_ESTIMATE_H_
 #define SPILLWAY_CALIBRATE_FIT_ESTIMATE_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "calibrate/sample/sample.h"
+#include "hw/machine/chips.h"
+#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
 
 namespace spillway {
@@ -24,10 +28,18 @@ namespace spillway {
 // A row with an `algorithm` is answered for that one, others for the fastest in `workspace_bytes` where the row grants
 // some, else in the cost model's limit. What the profile knows nothing about has an empty prediction and says so in
 // `how`. Columns that are not of the format come back unread; `warnings` gets a sentence for each, and for each harness
-// and device of the rows that is not the profile's (estimate_doubts.h).
+// and device of the rows that is not the profile's (DoubtsAbout).
 // Throws UserError with all mistakes of the table.
 std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
                         std::vector<std::string>* warnings = nullptr);
+
+// What makes an estimate less than its rows ask for.
+
+// A sentence, "file:line: warning: ...", for each harness of a kernel that no call floor of the profile is of, and for
+// each device that is not the profile's: one of hw/chips/chips.yaml whose figures are others, or one unknown there by
+// another name than the profile's. Each once, at the first row that names it.
+std::vector<std::string> DoubtsAbout(std::span<const Sample> operations, const std::string& file,
+                                     const Machine& machine, std::span<const ChipFigures> chips);
 
 }  // namespace spillway
 

@@ -1,10 +1,10 @@
-#include "calibrate/fit/estimate_doubts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "calibrate/fit/estimate.h"
 
 namespace spillway {
 namespace {

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "calibrate/fit/checks.h"
-#include "calibrate/fit/model.h"
+#include "calibrate/fit/parts.h"
 #include "calibrate/fit/validate.h"
 
 namespace spillway {

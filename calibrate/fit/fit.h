@@ -2,7 +2,7 @@
 //
 // All algorithms of one (op, pass, math) are fitted together, in the logarithm of the time (fit/solve.h says how), each
 // form's parameters drawn to the form's start values, or to what another device taught (`carried`). What a harness adds
-// to every call is found apart, and so is how software stacks differ (fit/stacks.h): the models are those of the stack
+// to every call is found apart, and so is how software stacks differ (fit/group.h): the models are those of the stack
 // with most layers, the newer of two alike, by op, pass and math. Errors come from cross-validation: layers are
 // predicted by fits that have not seen them, nor, where the others suffice, anything of their network or source.
 // Deterministic.

@@ -7,6 +7,8 @@
 #include <functional>
 #include <set>
 
+#include "model/hash.h"
+
 namespace spillway {
 namespace {
 
@@ -87,11 +89,7 @@ void AddSplitsBy(std::string FoldItem::*field, const std::string& kind, std::spa
 }  // namespace
 
 int FoldOf(const std::string& key, int folds) {
-  std::uint64_t hash = 14695981039346656037u;  // Fowler, Noll, Vo: 64 bits, variant 1a
-  for (const char c : key) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1099511628211u;
-  }
+  const std::uint64_t hash = Fnv1a(key);
   return static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(folds));
 }
 
@@ -99,7 +97,7 @@ FoldItem FoldItemOf(const Sample& sample) {
   const Launch& launch = sample.launch;
   const auto& w = launch.shape.window;
   std::string window;
-  if (launch.kind == OpKind::kConvolution || launch.kind == OpKind::kMaxPool || launch.kind == OpKind::kAveragePool) {
+  if (HasWindow(launch.kind)) {
     window = w[0] == 1 ? fmt::format("{}x{}", w[1], w[2]) : fmt::format("{}x{}x{}", w[0], w[1], w[2]);
   }
   return {LayerKey(sample), static_cast<double>(launch.shape.in.n), window, sample.network, sample.harness};

@@ -7,9 +7,53 @@
 #include <vector>
 
 #include "calibrate/fit/fit.h"
-#include "calibrate/fit/stacks.h"
+#include "calibrate/sample/sample.h"
+#include "model/cost/kernel_form.h"
 
 namespace spillway {
+
+// Software stacks: what took a sample beside the chip, and by how much stacks differ on the very same kernels.
+//
+// A library of another year runs the same algorithm at another rate, on a board with other clocks and cooling, and a
+// fit of samples from several publications meets all of that. Per operation, each stack but one has three factors,
+// relative to the reference stack: the share of the chip's arithmetic peak that its kernels reach, that of the memory
+// bandwidth, and the speed of special shapes, for which libraries have kernels of their own, or none that is good:
+//   fp32 products     whose result is narrower than the smallest tile of 32: cuBLAS 8 takes longer for 16 columns than
+//                     for 32
+//   other products    whose result is not a multiple of 8 by 8: cuBLAS 10.0 leaves the tensor cores idle
+//   convolutions      that stride: cuDNN 7.3 runs some of their backward passes without tensor cores
+// They are estimated together with the laws, drawn to 1. The models of a profile are those of the reference.
+
+// Logarithms of the factors.
+struct StackRate {
+  double arithmetic = 0, memory = 0, special = 0;
+  bool operator==(const StackRate&) const = default;
+};
+constexpr int kStackVariables = 3;  // of a stack in a fit, in this order
+
+// What of a rate is the chip's, and what is the product's: a factor on the time of the launch.
+Chip WithRate(Chip chip, const StackRate& rate);
+double SpecialFactor(const Launch& launch, const StackRate& rate);
+
+// How far one stack's rates lie from another's before any data: one standard deviation of the logarithm. Convolutions
+// have algorithms with names, whose kernels live long, and move their bytes at the chip's rate: a library leaves little to
+// do well or badly there, as where memory bounds. A BLAS picks from a list of kernels that changes, and those for narrow
+// results differ in how they load: cuBLAS 12 reaches 127 GB/s (median) on a P100 where the result has 9 to 32 columns,
+// cuBLAS 8 on the same card 336, so its factor of 3 on "memory" is the reference's want of a good kernel and no bandwidth.
+// Arithmetic other than fp32 varies most: one year's library has tensor-core kernels where another's has none, and more or
+// less converting of layouts around them, which is memory's.
+StackRate StackSpread(OpKind kind, MathMode math);
+
+// "deepbench, CUDA 8.0.88, cuDNN 6.0.21", of what the sample states; "" of one that states nothing. Kernels of the BLAS
+// do not depend on cuDNN, but then the converter leaves its version out.
+std::string StackName(const Sample& sample);
+
+// Whether the stack `a` is the newer: names compared as text, numbers in them as numbers ("7.10" after "7.3").
+bool IsNewer(const std::string& a, const std::string& b);
+
+// The stack whose rates the models take: the one with most layers, the newer of two alike. `layers`: by stack; at least
+// one.
+int ReferenceStack(const std::vector<std::string>& names, const std::vector<int>& layers);
 
 // One algorithm: a form and the values that its parameters are drawn to.
 struct Candidate {
@@ -32,7 +76,7 @@ struct FitRow {
   int harness = -1;           // index into FitGroup::harnesses; -1 = adds nothing
   double order = 0;           // 0..1: where it stands among the samples of its harness
   int layer = 0;              // numbered: equal for samples of one LayerKey
-  int stack = 0;              // numbered: the software (fit/stacks.h)
+  int stack = 0;              // numbered: the software
   int origin = 0;             // numbered: stack and network, which may be off together
   double weight = 1;
 };

@@ -1,11 +1,12 @@
-#include "calibrate/fit/model.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "calibrate/fit/parts.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/cost/kernel_form.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {

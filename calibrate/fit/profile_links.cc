@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {

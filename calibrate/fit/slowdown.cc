@@ -1,11 +1,10 @@
-#include "calibrate/fit/slowdown.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
-#include "calibrate/statistics.h"
+#include "calibrate/fit/transfer.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

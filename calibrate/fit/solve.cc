@@ -6,6 +6,7 @@
 
 #include "calibrate/fit/residuals.h"
 #include "hw/text/units.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
@@ -50,13 +51,6 @@ double VarianceAlong(const SquareMatrix& precision, int first, std::span<const d
   std::vector<double> solved = full;
   SolveFactored(precision, solved);
   return std::inner_product(full.begin(), full.end(), solved.begin(), 0.0);
-}
-
-double UpperMedian(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace
@@ -112,7 +106,8 @@ Learnt LearntOf(const FitGroup& group, const GroupFit& fit, int candidate) {
     before.push_back(prior);
     after.push_back(VarianceAlong(fit.precision, first, slopes));
   }
-  return {UpperMedian(after), UpperMedian(before)};
+  if (after.empty()) return {0, 0};
+  return {NearestRank(after, 0.5), NearestRank(before, 0.5)};  // variances: of an even number the upper one
 }
 
 }  // namespace spillway

@@ -13,9 +13,9 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/fit/cholesky.h"
 #include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
+#include "calibrate/fit/least_squares.h"
 
 namespace spillway {
 

@@ -1,5 +1,3 @@
-#include "calibrate/fit/stacks.h"
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -7,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <tuple>
+
+#include "calibrate/fit/group.h"
 
 namespace spillway {
 namespace {

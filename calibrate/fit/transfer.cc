@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

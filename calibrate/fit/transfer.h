@@ -13,11 +13,32 @@
 #include <vector>
 
 #include "calibrate/fit/curve.h"
-#include "calibrate/fit/slowdown.h"
 #include "calibrate/sample/sample.h"
 #include "hw/machine/machine.h"
 
 namespace spillway {
+
+// How much a kernel slows down while a copy runs: the copy takes memory bandwidth.
+
+// A number with the interval that it is believed to lie in: of the samples, or of the assumption.
+struct RangedValue {
+  double value = 0, low = 0, high = 0;
+  int samples = 0;  // 0 = assumed
+  Source source;
+};
+
+// Factor on a kernel's time while a copy runs, by op and pass (KernelModel::copy_slowdown).
+struct FittedSlowdown {
+  std::string device;
+  OpKind kind = OpKind::kCopy;
+  Pass pass = Pass::kForward;
+  RangedValue factor;  // at least 1
+};
+
+// From kernel samples with contention, each against the median of its twins without: same device, harness, launch and
+// Sample::kind. By device, op and pass; the value is the median over the pairs, the interval all of them. Only what was
+// measured.
+std::vector<FittedSlowdown> FitSlowdowns(std::span<const Sample> samples);
 
 struct FittedCurve {
   TransferCurve curve;
@@ -57,6 +78,21 @@ TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions&
 
 // Sets `oversubscribed_rate` from the curves.
 void DeriveOversubscribed(FittedLink* link);
+
+// How far transfer curves are from measured copies, and from sizes they have not seen.
+
+struct TransferReport {
+  // Median and 90th percentile of |curve / measured - 1| from 64 KiB on: of the curve, of curves to which each size was
+  // unknown, and of the law latency + bytes / rate to which it was unknown. By kind of memory, by curve, and the sizes
+  // that were predicted worst with the rates measured around them.
+  std::string markdown;
+  // One row per curve: device,host,link,kind,direction,samples,sizes,points,curve_median,curve_p90,left_out_median,
+  // left_out_p90,left_out_worst,worst_bytes,law_median,law_p90. Empty where there are too few sizes to tell.
+  std::string csv;
+};
+
+// Deterministic: same input, same bytes.
+TransferReport ReportTransfers(const TransferFit& fit);
 
 }  // namespace spillway
 

@@ -1,5 +1,3 @@
-#include "calibrate/fit/transfer_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "calibrate/statistics.h"
+#include "calibrate/fit/transfer.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,6 @@
-#include "calibrate/measure/grid.h"
-
 #include <fmt/format.h>
 
+#include "calibrate/measure/plan.h"
 #include "model/network/network_builder.h"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 
 #include "calibrate/measure/plan.h"
 #include "calibrate/run/execute.h"
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -1,4 +1,3 @@
-#include "calibrate/measure/inflight.h"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "calibrate/measure/inflight.h"
 #include "calibrate/measure/refused.h"
-#include "calibrate/measure/setup.h"
+#include "calibrate/measure/row.h"
 #include "calibrate/sample/csv.h"
 #include "calibrate/sample/file.h"
 #include "hw/text/document.h"

@@ -2,7 +2,7 @@
 //
 // Whatever kills the process, all rows but perhaps the last one are whole; a torn last line is dropped when the journal
 // is read again. What is measured is told apart by everything in a row but its results, its network and the machine around
-// the device (setup.h), and by its round: the n-th time that the same thing was measured, at the beginning of `note`.
+// the device (row.h), and by its round: the n-th time that the same thing was measured, at the beginning of `note`.
 // Behind it stand flags and the load of the host, runnable processes as its one-minute average: "round 2; noisy; load
 // 1.25".
 #ifndef SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
@@ -28,7 +28,7 @@ int RoundOf(const Sample& sample);    // 1 where the note does not say
 double LoadOf(const Sample& sample);  // 0 where the note does not say
 bool HasFlag(const Sample& sample, const std::string& flag);
 
-// What tells two measurements apart: neither results nor what may change from one machine to the next (setup.h).
+// What tells two measurements apart: neither results nor what may change from one machine to the next (row.h).
 std::string BenchKey(const Sample& sample);
 std::string BenchKeyLine(const Sample& sample);  // without its line feed
 
@@ -39,7 +39,7 @@ class BenchJournal {
 
   // Reads what an earlier run left and cuts a torn last line off; without a file it begins one. `identity`: device,
   // host, driver, CUDA and cuDNN of the rows that this run would write. Rows of another host or patch of the driver are
-  // taken as they are, and a sentence about each such machine is returned; anything else that differs (setup.h) is a
+  // taken as they are, and a sentence about each such machine is returned; anything else that differs (row.h) is a
   // UserError that says what, as is a file with other columns, or one that cannot be read, cut or written.
   std::vector<std::string> Resume(const Sample& identity);
   // UserError if the file exists, or cannot be written.
@@ -63,6 +63,30 @@ class BenchJournal {
   std::vector<Sample> samples_;
   std::map<std::pair<std::string, int>, std::size_t> places_;
   int resumed_ = 0;
+};
+
+// What is being measured, written beside the journal while it is: whatever never ends, or takes the process with it, is
+// known by name afterwards, and the run that goes on leaves it out.
+//
+// The file has one line, a BenchKey, for each such launch; it is gone when nothing hangs.
+
+// Of the journal at `journal`; "" for "".
+std::string InflightPath(const std::string& journal);
+
+class BenchInflight {
+ public:
+  // Reads what earlier runs left. `path`: "" keeps nothing. UserError if it cannot be read.
+  explicit BenchInflight(std::string path);
+  // Whether an earlier run ended while it was measured, in whatever round.
+  bool Skips(const Sample& sample) const;
+  void Begin(const Sample& sample);  // UserError if it cannot be written
+  void End();                        // likewise; not called when the run ends by an exception, so that the line stays
+  const std::string& path() const { return path_; }
+
+ private:
+  void Write(const std::string& last) const;
+  std::string path_;
+  std::vector<std::string> left_;
 };
 
 }  // namespace spillway

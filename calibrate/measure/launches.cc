@@ -1,12 +1,11 @@
-#include "calibrate/measure/launches.h"
-
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "calibrate/measure/journal.h"
-#include "calibrate/statistics.h"
+#include "calibrate/measure/profile.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/uncertainty/quantile.h"
+
 namespace spillway {
 namespace {
 
@@ -108,12 +110,6 @@ LoopResult Loop::Measure() {
 }
 
 }  // namespace
-
-double SortedQuantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const std::size_t low = static_cast<std::size_t>(at), high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
-}
 
 double MedianHalfWidth(const std::vector<double>& sorted) {
   const double n = static_cast<double>(sorted.size());

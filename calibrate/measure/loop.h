@@ -73,10 +73,8 @@ LoopResult ResultOfTimes(std::vector<double> nanos);
 
 LoopResult MeasureLoop(BenchSubject& subject, const BenchClocks& clocks, const LoopOptions& options);
 
-// REQUIRES: sorted, not empty.
-double SortedQuantile(const std::vector<double>& sorted, double share);
 // Relative half-width of the 95 % confidence interval of the median: the ranks that enclose it with that probability;
-// of fewer than six values all of them.
+// of fewer than six values all of them. REQUIRES: sorted, not empty.
 double MedianHalfWidth(const std::vector<double>& sorted);
 
 }  // namespace spillway

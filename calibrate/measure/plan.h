@@ -6,7 +6,7 @@
 //   networks     the launches of the networks given, by how much of a step's work each kind of launch makes
 //   beside       a few launches of each op and pass while a copy runs
 //   memory       copies of other memory than steps use: ordinary, rows that lie apart, on the device
-//   grid         launches of many shapes (measure/grid.h), so that models hold for networks that nobody gave
+//   grid         launches of many shapes (grid.cc), so that models hold for networks that nobody gave
 //   beyond       what no step of ours has: the device says what that is
 //   again        the same launches a second and third time: how far times drift within the hour
 //   managed      memory that the driver moves, only where it is asked for: on some systems it can hang a GPU
@@ -108,6 +108,13 @@ double BudgetShare(BenchGroup group);
 double LargestShare(std::span<const BenchItem> plan);
 
 std::shared_ptr<const BenchNetwork> MakeBenchNetwork(std::string name, Network network, const StepOptions& options);
+
+// Small chains of layers whose launches cover the shapes that convolutional networks have: windows of 1, 3, 5, 7 and
+// 11, strides 1 and 2, few and many channels, small and large images, batches from 8 to 96, and every other kind of
+// layer between them. What models are fitted to, so that they hold for a network that nobody measured.
+
+// In the order in which they should be measured: each adds what those before it lack most.
+std::vector<std::shared_ptr<const BenchNetwork>> BenchGrid();
 
 }  // namespace spillway
 

@@ -9,13 +9,12 @@
 #include "calibrate/fit/profile.h"
 #include "calibrate/fit/transfer.h"
 #include "calibrate/measure/journal.h"
-#include "calibrate/measure/launches.h"
-#include "calibrate/measure/setup.h"
+#include "calibrate/measure/row.h"
 #include "calibrate/run/operands.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {
@@ -201,7 +200,7 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
     MeasuredOp op = MeasuredOpOf(sample.launch);
     op.time = std::llround(1000 * sample.microseconds);
     op.error = FiveDigits(std::min(time.error, kMostError));
-    op.workspace = sample.launch.kind == OpKind::kConvolution ? std::max<Bytes>(sample.workspace, 0) : 0;
+    op.workspace = HasAlgorithms(sample.launch.kind) ? std::max<Bytes>(sample.workspace, 0) : 0;
     op.copy_slowdown = SlowdownOf(fit, op.op, op.pass);
     device->measured.push_back(std::move(op));
   }

@@ -69,10 +69,20 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
 // In which state the profile's measured launches found their operands.
 BenchProtocol ProtocolOf(const Machine& profile);
 
-// Where `rows` come from several machines (calibrate/measure/setup.h) a note tells for each how many. A `pinned_limit` beyond
+// Where `rows` come from several machines (calibrate/measure/row.h) a note tells for each how many. A `pinned_limit` beyond
 // `memory` is believed, for machines that get more memory when they need it: the host has as much, which is assumed.
 // `folds`: of the cross-validation of the kernel models (FitOptions); 0 is faster, for profiles on the way.
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);
+
+// What issuing each kind of op costs the host, from the rows of a calibration.
+
+struct BenchLaunches {
+  std::vector<LaunchCost> costs;  // by op and pass, in the model's order; whole nanoseconds
+  int launches = 0;               // that they are medians of
+};
+// The median over the fp32 launches of each op and pass that were timed alone and whose rows tell `host_us`. Of a
+// launch with several algorithms the fastest one counts, as it does in a step.
+BenchLaunches LaunchesOf(std::span<const BenchTime> times);
 
 }  // namespace spillway
 

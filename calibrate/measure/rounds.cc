@@ -5,7 +5,7 @@
 
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/profile.h"
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
@@ -123,7 +123,7 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache) {
     if (sample.what != SampleKind::kKernel || sample.contention != "none" || time.cut_short) continue;
     const Work work = CountWork(sample.launch);
     const double nanos = 1000 * sample.microseconds;
-    const bool product = sample.launch.kind == OpKind::kConvolution || sample.launch.kind == OpKind::kLinear;
+    const bool product = IsProduct(sample.launch.kind);
     const bool plain = !sample.algorithm.starts_with("winograd") && !sample.algorithm.starts_with("fft");
     if (product && plain && sample.launch.math == MathMode::kFp32)
       chip.peak_flops = std::max(chip.peak_flops, work.flops / nanos);

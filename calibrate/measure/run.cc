@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "calibrate/measure/guard.h"
-#include "calibrate/measure/inflight.h"
+#include "calibrate/measure/journal.h"
 #include "calibrate/measure/refused.h"
 #include "calibrate/measure/row.h"
 #include "hw/text/document.h"

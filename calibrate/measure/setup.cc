@@ -1,9 +1,9 @@
-#include "calibrate/measure/setup.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "calibrate/measure/row.h"
 
 namespace spillway {
 namespace {

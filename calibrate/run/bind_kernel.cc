@@ -94,7 +94,7 @@ void BindWorkspace(const KernelCall& call, Bytes wanted, Bytes alignment, const 
 OpCall CallToPrepare(const Network& network, const Session& session, const KernelCall& call) {
   OpCall wanted = call.op != nullptr ? CallOf(network, *session.step, call.kernel->op) : CallOf(*call.launch);
   wanted.launch = *call.launch;
-  if (wanted.launch.kind != OpKind::kConvolution) return wanted;
+  if (!HasAlgorithms(wanted.launch.kind)) return wanted;
   const OperandCall* const workspace = FindWorkspace(call);
   const Bytes there = workspace == nullptr ? 0 : workspace->at.bytes, granted = wanted.launch.workspace;
   wanted.launch.workspace = granted == kUsualWorkspace ? there : std::min(granted, there);
@@ -128,7 +128,7 @@ TrainingRole RoleOf(const KernelCall& call) {
   const bool forward = launch.pass == Pass::kForward, again = call.kernel->recomputation;
   TrainingRole role;
   role.layer = call.op != nullptr ? call.op->layer : static_cast<LayerId>(call.issue.instruction);
-  role.labels = launch.kind == OpKind::kSoftmaxLoss;
+  role.labels = TraitsOf(launch.kind).labels;
   role.loss = role.labels && forward && !again;
   const bool given = launch.shape.operands == 0;  // inference
   role.statistics = launch.kind == OpKind::kBatchNorm && forward && (given || !again);

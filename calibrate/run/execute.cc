@@ -6,9 +6,6 @@
 #include <cassert>
 #include <numeric>
 
-#include "calibrate/run/issue_order.h"
-#include "calibrate/run/residents.h"
-
 namespace spillway {
 
 namespace {
@@ -196,9 +193,7 @@ class Execution {
     device_.Write(resident.first, filled);
     if (identity != 0) device_.Keep(resident.first, identity);
   }
-  bool IsInput(TensorId tensor) const {
-    return step_->tensors[static_cast<std::size_t>(tensor)].use == TensorClass::kInput;
-  }
+  bool IsInput(TensorId tensor) const { return step_->tensors[static_cast<std::size_t>(tensor)].Traits().on_host; }
 
   void TakeResults() {
     if (options_.instrumented) TakeSpans();

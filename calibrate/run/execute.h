@@ -21,6 +21,7 @@
 
 #include "calibrate/run/clock.h"
 #include "calibrate/run/device.h"
+#include "sim/program/program.h"
 
 namespace spillway {
 
@@ -70,6 +71,34 @@ struct ExecuteResult {
 // REQUIRES: the Program has the structure that sim/verify/verify.h demands; events and addresses may be wrong.
 ExecuteResult Execute(const Program& program, const TrainingStep* step, ExecutionDevice& device, const Clock& clock,
                       const ExecuteOptions& options = {});
+
+// Tensors that outlive a step, and where a Program expects and leaves them.
+//
+// Parameters, optimizer state, the input and small state such as running statistics have a value before the first
+// instruction. It is on the host for the input, if that has a host buffer, and wherever the Program reads a host buffer
+// of the tensor before it writes it; elsewhere in the device buffer that is allocated for the tensor first. After the last instruction it is in
+// that host buffer again, else in the device buffer that is freed last. The two device buffers differ where the Program
+// moves the tensor: whoever repeats the step carries the value back in between.
+
+// In order of tensors. Those without any buffer in the Program are left out.
+// REQUIRES: the Program has the structure that sim/verify/verify.h demands.
+std::vector<Resident> FindResidents(const Program& program, const TrainingStep& step);
+
+// The whole buffer.
+Location LocationOf(const Program& program, BufferId id);
+
+// Other orders in which the instructions of a Program may be issued.
+//
+// Any order that keeps each stream's own order, puts kWait and kHostSync behind the kRecord that they wait for, and
+// whatever is listed after a kHostSync behind that, is a linear extension of the partial order on which verify proves
+// safety: a safe Program computes the same in all of them, an unsafe one does not in some. Drawn as in Burckhardt,
+// Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs" (ASPLOS 2010):
+// streams and the host have random priorities, the highest one that can go on does, and priorities change at a few
+// random places. So one stream runs far ahead of the others, which uniform choice hardly ever lets happen.
+
+// Indices into program.code, each once. The same for the same seed on every machine. Of a wait without an earlier
+// record nothing is asked: that is the device's to report.
+std::vector<std::uint32_t> ShuffledOrder(const Program& program, std::uint64_t seed);
 
 }  // namespace spillway
 

@@ -1,8 +1,8 @@
-#include "calibrate/run/issue_order.h"
-
 #include <algorithm>
 #include <cassert>
-#include <random>
+
+#include "calibrate/run/execute.h"
+#include "sim/random.h"
 
 namespace spillway {
 
@@ -12,9 +12,9 @@ using InstructionIndex = std::uint32_t;
 constexpr InstructionIndex kNone = 0xffffffffu;
 constexpr std::size_t kChanges = 3;  // of priorities: finds races that need up to four places to come together
 
-class Shuffle {
+class LinearExtension {
  public:
-  Shuffle(const Program& program, std::uint64_t seed)
+  LinearExtension(const Program& program, std::uint64_t seed)
       : program_(program), random_(seed), lanes_(program.streams.size() + 1), next_(lanes_.size(), 0) {
     std::vector<InstructionIndex> record(program.events, kNone);
     InstructionIndex sync = kNone;
@@ -33,12 +33,13 @@ class Shuffle {
   std::vector<InstructionIndex> Run() {
     const std::size_t count = program_.code.size();
     std::vector<std::size_t> changes(kChanges);
-    for (std::size_t& change : changes) change = Below(std::max<std::size_t>(count, 1));
+    for (std::size_t& change : changes)
+      change = random_.Below(static_cast<std::uint32_t>(std::max<std::size_t>(count, 1)));
     std::vector<InstructionIndex> order;
     issued_.assign(count, false);
-    Draw();
+    Shuffle(priority_, random_);
     while (order.size() < count) {
-      if (std::find(changes.begin(), changes.end(), order.size()) != changes.end()) Draw();
+      if (std::find(changes.begin(), changes.end(), order.size()) != changes.end()) Shuffle(priority_, random_);
       const InstructionIndex i = Next();
       issued_[i] = true;
       order.push_back(i);
@@ -47,11 +48,6 @@ class Shuffle {
   }
 
  private:
-  std::size_t Below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
-  // Fisher and Yates; std::shuffle differs between libraries.
-  void Draw() {
-    for (std::size_t k = priority_.size(); k > 1; --k) std::swap(priority_[k - 1], priority_[Below(k)]);
-  }
   bool Ready(InstructionIndex i) const {
     const auto done = [this](InstructionIndex before) { return before == kNone || issued_[before]; };
     return done(after_record_[i]) && done(after_sync_[i]);
@@ -66,7 +62,7 @@ class Shuffle {
   }
 
   const Program& program_;
-  std::mt19937_64 random_;
+  Random random_;
   std::vector<std::vector<InstructionIndex>> lanes_;         // by stream, then the host
   std::vector<std::size_t> next_;                            // by lane
   std::vector<std::size_t> priority_;                        // lanes, highest first
@@ -77,7 +73,7 @@ class Shuffle {
 }  // namespace
 
 std::vector<std::uint32_t> ShuffledOrder(const Program& program, std::uint64_t seed) {
-  return Shuffle(program, seed).Run();
+  return LinearExtension(program, seed).Run();
 }
 
 }  // namespace spillway

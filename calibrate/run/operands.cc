@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibrate/run/half.h"
+#include "model/hash.h"
 
 namespace spillway {
 namespace {
@@ -50,8 +51,9 @@ bool IsSparse(const TrainingStep& step, OpId op, TensorId tensor) {
   for (OpId id = op; id-- > 0;) {
     const Op& writer = step.ops[static_cast<std::size_t>(id)];
     if (!Names(writer.writes, tensor)) continue;
-    if (writer.kind == OpKind::kRelu || writer.kind == OpKind::kDropout) return true;
-    const bool keeps = writer.kind == OpKind::kMaxPool || writer.kind == OpKind::kLrn;
+    const ZeroEffect zeros = TraitsOf(writer.kind).zeros;
+    if (zeros == ZeroEffect::kMakes) return true;
+    const bool keeps = zeros == ZeroEffect::kKeeps;
     return keeps && writer.pass == Pass::kForward && IsSparse(step, id, writer.reads.front());
   }
   return false;
@@ -59,13 +61,6 @@ bool IsSparse(const TrainingStep& step, OpId op, TensorId tensor) {
 
 // No power of two, so that neighbouring tensors do not hold the same numbers at the same distance.
 constexpr std::size_t kRandomNumbers = 262'139;
-
-std::uint64_t NextRandom(std::uint64_t* state) {  // SplitMix64
-  std::uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 }  // namespace
 
@@ -90,11 +85,7 @@ std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes
   return operands;
 }
 
-bool NeedsForward(const Op& op) {
-  if (op.pass != Pass::kBackward) return false;
-  return op.kind == OpKind::kMaxPool || op.kind == OpKind::kDropout || op.kind == OpKind::kBatchNorm ||
-         op.kind == OpKind::kLrn || op.kind == OpKind::kSoftmaxLoss;
-}
+bool NeedsForward(const Op& op) { return op.pass == Pass::kBackward && TraitsOf(op.kind).backward_needs_forward; }
 
 OpId ForwardOf(const TrainingStep& step, const Op& op) {
   for (OpId id = 0; id < static_cast<OpId>(step.ops.size()); ++id) {
@@ -107,10 +98,10 @@ OpId ForwardOf(const TrainingStep& step, const Op& op) {
 // Sums of uniform numbers are normal enough.
 std::vector<float> BenchNumbers(bool sparse) {
   std::vector<float> numbers(kRandomNumbers);
-  std::uint64_t state = 1;
+  std::uint64_t state = 1;  // SplitMix64
   for (float& number : numbers) {
     float sum = 0;
-    const std::uint64_t bits = NextRandom(&state);
+    const std::uint64_t bits = SplitMix(state += kGolden);
     for (int k = 0; k < 4; ++k) sum += static_cast<float>((bits >> (16 * k)) & 0xffff) / 65536.0f - 0.5f;
     number = sum * std::sqrt(3.0f);
     if (sparse) number = std::max(number, 0.0f);

@@ -1,6 +1,6 @@
-#include "calibrate/run/residents.h"
-
 #include <algorithm>
+
+#include "calibrate/run/execute.h"
 
 namespace spillway {
 
@@ -13,10 +13,8 @@ std::vector<bool> ThereBeforeTheStep(const TrainingStep& step) {
     for (const TensorId t : op.reads) {
       const auto at = static_cast<std::size_t>(t);
       if (seen[at]) continue;
-      const TensorClass use = step.tensors[at].use;
       seen[at] = true;
-      there[at] = use == TensorClass::kInput || use == TensorClass::kParameter || use == TensorClass::kOptimizerState ||
-                  use == TensorClass::kAuxiliary;
+      there[at] = step.tensors[at].Traits().outlives;
     }
     for (const TensorId t : op.writes) seen[static_cast<std::size_t>(t)] = true;
   }
@@ -34,7 +32,7 @@ class Buffers {
         written_(program.buffers.size()) {
     for (BufferId b = 0; b < program.buffers.size(); ++b) {
       const bool host = program.buffers[b].kind == BufferKind::kHost && Counts(b);
-      if (host && step.tensors[TensorOf(b)].use == TensorClass::kInput) host_[TensorOf(b)] = b;
+      if (host && step.tensors[TensorOf(b)].Traits().on_host) host_[TensorOf(b)] = b;
     }
     for (const Instruction& in : program.code) {
       if (in.opcode == Opcode::kCopy) SeeCopy(program.copies[in.arg]);

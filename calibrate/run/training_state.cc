@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "calibrate/run/split_mix.h"
 #include "model/hash.h"
 
 namespace spillway {

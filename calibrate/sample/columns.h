@@ -13,6 +13,10 @@
 
 namespace spillway {
 
+// Units: median_us, p10_us, p90_us and host_us are microseconds; bytes, row_bytes, pitch_bytes and workspace_* bytes;
+// sm_clock_mhz megahertz; sizes (n, c, d, h, w, k), windows (t, r, s), pads and strides are elements. An empty cell says that
+// nothing is known, never 0. What each column means is said for users in calibrate/README.md. A new column is a value, a
+// name and a line there; files written before have none of it and stay readable.
 // clang-format off
 enum class Column : std::uint8_t {
   kDevice, kHost, kDriver, kCuda, kCudnn,
@@ -77,6 +81,7 @@ class SampleRow {
       : row_(row), columns_(columns), errors_(errors) {}
   std::string Text(Column column) const;  // "" when empty
   bool Has(Column column) const { return columns_.Find(row_, column) != nullptr; }
+  // Owns nothing: row, columns and errors must outlive it.
   // A whole number from min to max; `fallback` when empty.
   std::int64_t Integer(Column column, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double Microseconds(Column column, bool may_be_zero);  // 0 when empty

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "calibrate/sample/csv.h"
-#include "calibrate/sample/launch.h"
-#include "calibrate/sample/merge.h"
+#include "calibrate/sample/ops.h"
+#include "calibrate/sample/sample.h"
 
 namespace spillway {
 namespace {

@@ -25,6 +25,8 @@ struct SampleSet {
 // median; where they disagree by more than a quarter and more than their own spreads, a warning names both lines.
 SampleSet ReadSamples(std::span<const std::string> paths);
 SampleSet ParseSamples(std::string text, const std::string& file);
+// What they do to rows that repeat an operation: the order is that of first occurrences, warnings are added.
+void MergeRepeated(SampleSet& set);
 // The same without merging: every row of a journal.
 SampleSet ParseRows(std::string text, const std::string& file);
 

@@ -1,12 +1,11 @@
-#include "calibrate/sample/launch.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "calibrate/sample/ops.h"
 #include "model/cost/kernel_form.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {
@@ -15,10 +14,6 @@ constexpr std::int64_t kLargestSize = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kLargestWindow = 1 << 20;
 constexpr double kMostElements = 9007199254740992.0;  // 2^53: counted exactly by a double
 constexpr std::int64_t kUsualLrn = 5;                 // channels summed over: AlexNet's, and the library's default
-
-bool HasWindow(OpKind kind) {
-  return kind == OpKind::kConvolution || kind == OpKind::kMaxPool || kind == OpKind::kAveragePool;
-}
 
 class LaunchReader {
  public:
@@ -104,7 +99,7 @@ void LaunchReader::RequireSizes() {
   if (kind() != OpKind::kUpdate) needed = {Column::kPass, Column::kN};
   needed.push_back(Column::kC);
   if (HasWindow(kind())) needed.insert(needed.end(), {Column::kH, Column::kW, Column::kR});
-  if (kind() == OpKind::kConvolution || kind() == OpKind::kLinear) needed.push_back(Column::kK);
+  if (IsProduct(kind())) needed.push_back(Column::kK);
   row_.Require(op_.name, needed);
 }
 
@@ -185,7 +180,7 @@ void LaunchReader::CheckSize() {
            static_cast<double>(s.w);
   };
   double filter = 0;
-  if (kind() == OpKind::kConvolution || kind() == OpKind::kLinear) {
+  if (IsProduct(kind())) {
     filter = static_cast<double>(shape_.in.c) * static_cast<double>(shape_.out.c);
     for (const std::int64_t size : shape_.window) filter *= static_cast<double>(size);
   }

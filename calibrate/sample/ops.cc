@@ -1,16 +1,20 @@
 #include "calibrate/sample/ops.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "model/cost/kernel_form.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 
-const std::vector<OpWord>& OpWords() {
+namespace {
+
+// Other words than the names of kinds, and the order in which all are told.
+std::vector<OpWord> MakeOpWords() {
   constexpr auto kKernel = SampleKind::kKernel;
   constexpr auto kOther = SampleKind::kOther;
-  static const std::vector<OpWord> words = {
+  std::vector<OpWord> words = {
       {"conv", kKernel, OpKind::kConvolution},
       {"convolution", kKernel, OpKind::kConvolution},
       {"linear", kKernel, OpKind::kLinear},
@@ -37,6 +41,18 @@ const std::vector<OpWord>& OpWords() {
       {"overhead", kOther},
       {"memory", kOther},
   };
+  for (const OpTraits& traits : kOpTraits) {
+    const std::string_view name = traits.name;
+    if (std::any_of(words.begin(), words.end(), [&](const OpWord& word) { return name == word.name; })) continue;
+    words.push_back({traits.name, kKernel, traits.kind, traits.operands});
+  }
+  return words;
+}
+
+}  // namespace
+
+const std::vector<OpWord>& OpWords() {
+  static const std::vector<OpWord> words = MakeOpWords();
   return words;
 }
 

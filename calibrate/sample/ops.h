@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/sample/columns.h"
 #include "calibrate/sample/sample.h"
 
 namespace spillway {
@@ -42,6 +43,11 @@ const std::vector<std::string>& KernelKinds();  // state of the data: "cold", "w
 const std::vector<std::string>& MathWords();
 MathMode MathOf(int word);
 const char* MathWord(MathMode mode);
+
+// The launch that one row of a samples file describes.
+
+// Fills launch, best and algorithm of the sample. What is wrong or missing is reported to the row.
+void ReadLaunch(SampleRow& row, const OpWord& op, Sample& sample);
 
 }  // namespace spillway
 

@@ -27,6 +27,8 @@
 #include <string>
 #include <vector>
 
+#include "hw/machine/chips.h"
+#include "model/cost/kernel_form.h"
 #include "model/cost/launch.h"
 
 namespace spillway {
@@ -67,6 +69,9 @@ struct Sample {
 // stay in one fold of a cross-validation: they are near copies of each other. Of a copy: what is copied which way;
 // of anything else the op.
 std::string LayerKey(const Sample& sample);
+
+// A known device as the cost laws see it.
+Chip ChipOf(const ChipFigures& figures);
 
 }  // namespace spillway
 

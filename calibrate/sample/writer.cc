@@ -27,10 +27,6 @@ class Cells {
   std::array<std::string, kColumnNames.size()> texts_;
 };
 
-bool HasWindow(OpKind kind) {
-  return kind == OpKind::kConvolution || kind == OpKind::kMaxPool || kind == OpKind::kAveragePool;
-}
-
 void PutIdentity(const Sample& sample, Cells& cells) {
   cells.Set(Column::kDevice, sample.device);
   cells.Set(Column::kHost, sample.host);
@@ -73,7 +69,7 @@ void PutShape(const Launch& launch, Cells& cells) {
   cells.SetUnless(Column::kW, shape.in.w, slides ? 0 : 1);
   if (slides) PutWindow(shape, cells);
   if (launch.kind == OpKind::kLrn) cells.Set(Column::kR, shape.window[0]);
-  const bool outputs = launch.kind == OpKind::kConvolution || launch.kind == OpKind::kLinear;
+  const bool outputs = IsProduct(launch.kind);
   if (outputs || launch.kind == OpKind::kConcat) cells.Set(Column::kK, shape.out.c);
   if (launch.kind == OpKind::kConvolution) cells.Set(Column::kGroups, shape.groups);
 }

@@ -6,8 +6,9 @@
 #include <limits>
 #include <optional>
 
-#include "calibrate/validate/numerics.h"
+#include "calibrate/validate/measure.h"
 #include "calibrate/validate/split.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 // was predicted.
 //
 // First each plan trains for two iterations in a debug session, which shows whether it keeps to its memory and computes
-// what in-core training computes; then every launch is measured by itself (calibrate/validate/isolated.h); then all plans
+// what in-core training computes; then every launch is measured by itself (calibrate/validate/split.h); then all plans
 // are measured together (calibrate/validate/measure.h), and with them the step in-core, in an arena as large as it takes.
 //
 // Tested by validate_case_test (tests/).

@@ -67,7 +67,7 @@ std::size_t LaunchHash::operator()(const Launch& launch) const { return static_c
 
 void DeviceOffers::Ask(const TrainingStep& step, const AskDevice& ask) {
   for (const Op& op : step.ops) {
-    if (op.kind != OpKind::kConvolution) continue;
+    if (!HasAlgorithms(op.kind)) continue;
     const Launch launch = KeyOf(LaunchOf(op));
     if (offers_.contains(launch)) continue;
     offers_.emplace(launch, OffersFor(op, launch, ask));
@@ -109,7 +109,7 @@ bool DeviceCosts::Better(const Candidate& a, const Candidate& b, Bytes granted) 
 }
 
 Cost DeviceCosts::Kernel(const Launch& launch, int device) const {
-  if (launch.kind != OpKind::kConvolution || device != 0) return CostModel::Kernel(launch, device);
+  if (!HasAlgorithms(launch.kind) || device != 0) return CostModel::Kernel(launch, device);
   const auto found = candidates_.find(KeyOf(launch));
   if (found == candidates_.end()) return CostModel::Kernel(launch, device);
   const Bytes granted = launch.workspace == kUsualWorkspace ? options().workspace_limit : launch.workspace;

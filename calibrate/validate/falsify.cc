@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "calibrate/statistics.h"
-#include "calibrate/validate/summary.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

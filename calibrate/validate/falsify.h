@@ -1,4 +1,4 @@
-// Whether measured steps can tell the full model from others: ablations and rivals (calibrate/validate/rivals.h).
+// Whether measured steps can tell the full model from others: ablations and rivals.
 //
 // Tested by validate_falsify_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_FALSIFY_H_
@@ -10,11 +10,26 @@
 #include <string>
 #include <vector>
 
+#include "sim/evaluate.h"
 #include "sim/validation.h"
 
 namespace spillway {
 
-// Predictions of one model (calibrate/validate/rivals.h) for each measured row of the set, in order.
+// Other models of the step time, to see whether what was measured can tell the full one from them.
+//
+// Ablations leave one feature of the simulator out. Rivals are simpler models that people use. Each looks at the same
+// costs and the same Program or plan; none has a parameter to tune.
+
+struct StepModel {
+  const char* name;
+  const char* description;
+  // REQUIRES: `evaluation` is that of `plan` and `problem`, and feasible.
+  Nanos (*predict)(const Evaluation& evaluation, const Plan& plan, const Problem& problem);
+};
+// The full model first.
+const std::vector<StepModel>& StepModels();
+
+// Predictions of one model for each measured row of the set, in order.
 struct ModelPredictions {
   std::string name, description;
   std::vector<double> predicted;
@@ -38,6 +53,23 @@ void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<Fa
 // The same models, each with one factor per case: the median of measured / predicted. Kernels that are all slower than
 // predicted make every model look right that adds time, for whatever reason; after this they do not.
 std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models);
+
+// What many rows of predicted and measured step times come to.
+
+// Sets what the rows of a case say about it: the order of all of them, and the choice of a strategy with what it costs.
+// Rows that were not measured do not count. Of strategies predicted to take the same time the first one is the choice.
+// It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1. Two rows
+// differ beyond noise (clear_pairs) if their ratio's 99 % interval does not.
+void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place);
+
+// Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.
+ErrorSummary SummaryOf(std::string group, const std::vector<double>& errors);
+
+// A network counts as seen in calibration if the launches that were timed there make up this share of its kernel time.
+constexpr double kSeenShare = 0.5;
+
+// Sets tau, clear_pairs, clear_right, best_or_noise, judged, median_replay and summaries from cases and rows.
+void SummariseSet(ValidationSet& set);
 
 }  // namespace spillway
 

@@ -1,8 +1,7 @@
-#include "calibrate/validate/isolated.h"
-
 #include <algorithm>
 
-#include "calibrate/statistics.h"
+#include "calibrate/validate/split.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

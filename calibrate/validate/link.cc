@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "calibrate/statistics.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -16,9 +16,11 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/run/cpu/values.h"
 #include "calibrate/run/execute.h"
 #include "calibrate/statistics.h"
 #include "model/cost/cost_model.h"
+#include "sim/validation.h"
 
 namespace spillway {
 
@@ -59,6 +61,21 @@ std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candid
 // Every launch gets the algorithm that its predicted time belongs to, so that what runs is what was predicted: with
 // algorithm 0 a library would choose for itself. Launches for which the cost model knows of no choice stay as they are.
 void FixAlgorithms(const CostModel& costs, Program& program);
+
+// Whether two training runs came to the same numbers.
+
+// What training has changed, as bytes, and the losses on the way.
+struct TrainingResults {
+  std::vector<std::vector<std::byte>> tensors;  // by tensor; empty: not taken
+  std::vector<double> losses;                   // by iteration; empty where the device tells none
+};
+// Parameters and optimizer state.
+TrainingResults ResultsOf(const TrainingStep& step, const TrainingValues& values, std::vector<double> losses);
+
+// Of all tensors that both have, and of the losses. kSkipped where neither has any.
+// The difference of a tensor is the largest one of its elements, over the largest magnitude in `expected`; infinite where
+// only one of two elements is a number. fp32.
+Numerics CompareResults(const TrainingStep& step, const TrainingResults& actual, const TrainingResults& expected);
 
 }  // namespace spillway
 

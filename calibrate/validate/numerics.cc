@@ -1,9 +1,9 @@
-#include "calibrate/validate/numerics.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "calibrate/validate/measure.h"
 
 namespace spillway {
 
@@ -45,8 +45,7 @@ TrainingResults ResultsOf(const TrainingStep& step, const TrainingValues& values
   TrainingResults results;
   results.losses = std::move(losses);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-    const TensorClass use = step.tensors[t].use;
-    const bool changes = use == TensorClass::kParameter || use == TensorClass::kOptimizerState;
+    const bool changes = step.tensors[t].Traits().resident;
     results.tensors.push_back(changes ? values.Result(static_cast<TensorId>(t)) : std::vector<std::byte>{});
   }
   return results;

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "calibrate/statistics.h"
 #include "hw/text/document.h"
 #include "model/cost/measured_cost.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -1,8 +1,7 @@
-#include "calibrate/validate/rivals.h"
-
 #include <algorithm>
 #include <array>
 
+#include "calibrate/validate/falsify.h"
 #include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "sim/engine/simulate.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -1,5 +1,3 @@
-#include "calibrate/validate/summary.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <functional>
 
 #include "calibrate/statistics.h"
+#include "calibrate/validate/falsify.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

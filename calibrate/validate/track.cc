@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "calibrate/statistics.h"
 #include "hw/text/document.h"
 #include "sim/engine/simulate.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "hw/machine/source_text.h"
+#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 
 namespace spillway {

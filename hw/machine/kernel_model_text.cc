@@ -1,4 +1,3 @@
-#include "hw/machine/kernel_model_text.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +5,7 @@
 #include <iterator>
 
 #include "hw/machine/machine_keys.h"
-#include "hw/machine/source_text.h"
+#include "hw/machine/profile_text.h"
 
 namespace spillway {
 namespace {

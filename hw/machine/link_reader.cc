@@ -1,4 +1,3 @@
-#include "hw/machine/link_reader.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +6,7 @@
 
 #include "hw/machine/machine_keys.h"
 #include "hw/machine/profile_parts.h"
-#include "hw/machine/source_text.h"
+#include "hw/machine/profile_text.h"
 
 namespace spillway {
 namespace {

@@ -178,7 +178,7 @@ struct CallFloor {
 
 // How fast a software stack runs the kernels of one op, where the samples of a fit are of several: factors relative to
 // the reference stack, whose rates `models` have and whose own factors are 1. Kept to compare predictions with samples
-// of that stack. calibrate/fit/stacks.h says what the factors are and how stacks are named.
+// of that stack. calibrate/fit/group.h says what the factors are and how stacks are named.
 struct SoftwareStack {
   std::string name, op, pass;
   std::string math = "fp32";

@@ -10,7 +10,7 @@
 
 #include "hw/machine/machine.h"
 #include "hw/machine/machine_keys.h"
-#include "hw/machine/machine_reader.h"
+#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 
 namespace spillway {

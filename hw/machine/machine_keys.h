@@ -7,7 +7,9 @@
 
 namespace spillway {
 
-constexpr double kMostError = 10;
+// Limits are there to catch slips of unit and of the decimal point, not to judge hardware: each is far beyond what is
+// known to exist. Fractions and factors have no unit.
+constexpr double kMostError = 10;    // of a model, a curve, a measurement: relative, one standard deviation
 constexpr double kMostFraction = 5;  // fast algorithms, counted by their direct operations, exceed the peak
 constexpr double kMostSlowdown = 10;
 constexpr double kMostWork = 1e21;          // flops or bytes of one launch

@@ -1,4 +1,3 @@
-#include "hw/machine/machine_reader.h"
 
 #include <fmt/format.h>
 
@@ -6,13 +5,9 @@
 #include <set>
 #include <tuple>
 
-#include "hw/machine/kernel_model_text.h"
-#include "hw/machine/launch_cost_text.h"
-#include "hw/machine/link_reader.h"
 #include "hw/machine/machine_keys.h"
-#include "hw/machine/measured_op_text.h"
 #include "hw/machine/profile_parts.h"
-#include "hw/machine/source_text.h"
+#include "hw/machine/profile_text.h"
 
 namespace spillway {
 namespace {

@@ -3,11 +3,8 @@
 
 #include <iterator>
 
-#include "hw/machine/kernel_model_text.h"
-#include "hw/machine/launch_cost_text.h"
 #include "hw/machine/machine.h"
-#include "hw/machine/measured_op_text.h"
-#include "hw/machine/source_text.h"
+#include "hw/machine/profile_text.h"
 
 namespace spillway {
 namespace {

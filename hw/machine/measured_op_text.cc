@@ -1,4 +1,3 @@
-#include "hw/machine/measured_op_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +7,7 @@
 
 #include "hw/machine/machine_keys.h"
 #include "hw/machine/profile_parts.h"
-#include "hw/machine/source_text.h"
+#include "hw/machine/profile_text.h"
 
 namespace spillway {
 namespace {

@@ -1,8 +1,7 @@
-#include "hw/machine/source_text.h"
-
 #include <fmt/format.h>
 
 #include "hw/machine/machine_keys.h"
+#include "hw/machine/profile_text.h"
 
 namespace spillway {
 

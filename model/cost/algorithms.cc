@@ -20,7 +20,7 @@ constexpr std::array<const char*, 10> kBackwardFilter = {
 }  // namespace
 
 std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass) {
-  if (kind != OpKind::kConvolution) return {};
+  if (!HasAlgorithms(kind)) return {};
   if (pass == Pass::kForward) return kForward;
   if (pass == Pass::kBackwardData) return kBackwardData;
   if (pass == Pass::kBackwardFilter) return kBackwardFilter;

@@ -13,7 +13,6 @@
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_costs.h"
-#include "model/cost/law_cost.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"

@@ -7,7 +7,7 @@
 //
 // Forms of GPUs' libraries and forms of processors' are two families: a device is fitted with those of its own.
 //
-// To add a form: one file in model/kernels/, one declaration in model/kernels/forms.h, one line in kernel_forms.cc.
+// To add a form: one file in model/kernels/ and one line in its table.inc.
 #ifndef SPILLWAY_MODEL_COST_KERNEL_FORM_H_
 #define SPILLWAY_MODEL_COST_KERNEL_FORM_H_
 
@@ -58,6 +58,11 @@ struct KernelForm {
   Bytes (*workspace)(const Launch&);
   Platform platform = Platform::kGpu;
 };
+
+// One each, from the form's own file.
+#define KERNEL_FORM(FORM) KernelForm FORM();
+#include "model/kernels/table.inc"
+#undef KERNEL_FORM
 
 const std::vector<KernelForm>& KernelForms();  // of all platforms
 std::span<const KernelForm> KernelForms(Platform platform);

@@ -1,32 +1,15 @@
 #include <algorithm>
 
 #include "model/cost/kernel_form.h"
-#include "model/kernels/forms.h"
 
 namespace spillway {
 
 const std::vector<KernelForm>& KernelForms() {
+#define KERNEL_FORM(FORM) FORM(),
   static const std::vector<KernelForm> kForms = {
-      ImplicitPrecompGemmForm(),
-      ImplicitGemmForm(),
-      ExplicitGemmForm(),
-      WinogradForm(),
-      WinogradNonfusedForm(),
-      FftForm(),
-      FftTilingForm(),
-      LinearForm(),
-      ElementwiseForm(),
-      BatchNormForm(),
-      PoolingForm(),
-      LrnForm(),
-      SoftmaxForm(),
-      // Of processors, behind those of GPUs.
-      CpuDirectForm(),
-      CpuWinogradForm(),
-      CpuGemmForm(),
-      CpuLinearForm(),
-      CpuStreamingForm(),
+#include "model/kernels/table.inc"
   };
+#undef KERNEL_FORM
   return kForms;
 }
 

@@ -27,9 +27,6 @@ struct Launch {
 };
 Launch LaunchOf(const Op& op);
 
-// Whether an op multiplies matrices: its time is bound by arithmetic, that of all others mostly by memory.
-inline bool IsProduct(OpKind kind) { return kind == OpKind::kConvolution || kind == OpKind::kLinear; }
-
 // Work of a launch, counted in one place for all machines (also fills Op::work).
 Work CountWork(const Launch& launch);
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "hw/text/document.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {
@@ -46,7 +46,7 @@ LaunchCosts::LaunchCosts(const Device& device, const std::string& machine) {
   NameFinder names(device, machine);
   for (const LaunchCost& cost : costs.launches) {
     const LaunchCost::Places& at = cost.places;
-    const auto kind = names.Find("op", cost.op, at.file, at.op, OpKindByName, OpKindName, OpKind::kUpdate);
+    const auto kind = names.Find("op", cost.op, at.file, at.op, OpKindByName, OpKindName, kLastOpKind);
     const auto pass = names.Find("pass", cost.pass, at.file, at.pass, PassByName, PassName, Pass::kUpdate);
     if (kind && pass) times_[Index(*kind, *pass)] = cost.time;
   }

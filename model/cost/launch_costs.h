@@ -21,7 +21,7 @@ class LaunchCosts {
   Nanos Of(OpKind kind, Pass pass) const { return times_[Index(kind, pass)]; }
 
  private:
-  static constexpr std::size_t kKinds = static_cast<std::size_t>(OpKind::kUpdate) + 1;
+  static constexpr std::size_t kKinds = kOpTraits.size();
   static constexpr std::size_t kPasses = static_cast<std::size_t>(Pass::kUpdate) + 1;
   static std::size_t Index(OpKind kind, Pass pass) {
     return kPasses * static_cast<std::size_t>(kind) + static_cast<std::size_t>(pass);

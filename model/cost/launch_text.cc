@@ -8,7 +8,7 @@
 
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {
@@ -152,7 +152,7 @@ MeasuredOp MeasuredOpOf(const Launch& launch) {
 
 Launch LaunchOf(const MeasuredOp& op) {
   Launch launch;
-  launch.kind = Known("op", op.op, OpKindByName, OpKindName, OpKind::kUpdate);
+  launch.kind = Known("op", op.op, OpKindByName, OpKindName, kLastOpKind);
   launch.pass = Known("pass", op.pass, PassByName, PassName, Pass::kUpdate);
   launch.math = Known("math", op.math, MathModeByName, MathModeName, MathMode::kBf16);
   launch.type = Known("precision", op.precision, DataTypeByName, DataTypeName, DataType::kBf16);

@@ -1,5 +1,3 @@
-#include "model/cost/law_cost.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -8,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "model/cost/model_cost.h"
 #include "model/hash.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "hw/machine/measured_op_text.h"
+#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "model/cost/launch_text.h"
 #include "model/hash.h"

@@ -37,6 +37,11 @@ std::vector<ResolvedModel> ResolveModels(const Device& device, const std::string
 std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch,
                                  std::span<const std::int32_t> except = {});
 
+// Costs by the laws of a profile, and by the chip's figures where there is none.
+
+// The errors of one law's answers add up: what is wrong about it is wrong for all of its kernels.
+Cost CostByLaw(const Device& device, const Launch& launch);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_MODEL_COST_MODEL_COST_H_

@@ -8,7 +8,7 @@
 
 #include "model/cost/model_cost.h"
 #include "model/hash.h"
-#include "model/step/names.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 namespace {
@@ -32,7 +32,7 @@ class Resolver {
     ResolvedModel m;
     m.model = &model;
     m.form = Form();
-    const auto kind = Known("op", model.op, at.op, OpKindByName, OpKindName, OpKind::kUpdate);
+    const auto kind = Known("op", model.op, at.op, OpKindByName, OpKindName, kLastOpKind);
     const auto pass = Known("pass", model.pass, at.pass, PassByName, PassName, Pass::kUpdate);
     const auto math = Known("math", model.math, at.math, MathModeByName, MathModeName, MathMode::kBf16);
     m.kind = kind.value_or(m.kind);

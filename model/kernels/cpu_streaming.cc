@@ -7,8 +7,8 @@
 // a loop does not become vector code: dropout's random numbers, the search for the maximum of a window, sums of few
 // neighbours. Where a gradient is added to another one, oneDNN computes it beside and adds it in a second pass.
 // Tested by tests/calibrate/kernel_forms_cpu_test.cc.
+#include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_cost.h"
-#include "model/kernels/forms.h"
 #include "model/kernels/streaming.h"
 
 namespace spillway {
@@ -26,41 +26,15 @@ constexpr FormParameter kParameters[] = {
 };
 enum : std::size_t { kFixed, kBandwidth, kCacheGain, kCacheShare, kPlane, kAccumulate, kOperations };
 
-bool Serves(OpKind kind, Pass pass) {
-  switch (kind) {
-    case OpKind::kConvolution:
-    case OpKind::kLinear:
-      return false;
-    case OpKind::kBias:
-      return pass == Pass::kForward || pass == Pass::kBackwardBias;
-    case OpKind::kUpdate:
-      return pass == Pass::kUpdate;
-    default:
-      return ForwardOrBackward(pass);
-  }
-}
+bool Serves(OpKind kind, Pass pass) { return !IsProduct(kind) && HasPass(kind, pass); }
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return Nameless(Serves(kind, pass)); }
 bool Applies(const Launch& launch) { return Serves(launch.kind, launch.pass); }
 
-// The others run over all elements as one.
-bool SeesPlanes(OpKind kind) {
-  switch (kind) {
-    case OpKind::kRelu:
-    case OpKind::kAdd:
-    case OpKind::kCopy:
-    case OpKind::kDropout:
-    case OpKind::kUpdate:
-      return false;
-    default:
-      return true;
-  }
-}
-
 // Windows cost what they look at, in either direction, and an output as much as some comparisons.
 double Operations(const Launch& launch) {
   const OpShape& s = launch.shape;
-  if (launch.kind == OpKind::kMaxPool || launch.kind == OpKind::kAveragePool) {
+  if (HasWindow(launch.kind)) {
     constexpr std::int64_t kPerOutput = 3;
     return static_cast<double>(s.out.Elements() * (s.window[0] * s.window[1] * s.window[2] + kPerOutput));
   }
@@ -72,7 +46,7 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   const double traffic = CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]});
   const auto planes = static_cast<double>(launch.shape.in.n * launch.shape.in.c);
   const double added = launch.accumulate ? static_cast<double>(launch.shape.in.Elements()) * p[kAccumulate] : 0;
-  return p[kFixed] + added + (SeesPlanes(launch.kind) ? planes * p[kPlane] : 0) +
+  return p[kFixed] + added + (TraitsOf(launch.kind).planes ? planes * p[kPlane] : 0) +
          Hidden(traffic, Operations(launch) / (p[kOperations] * chip.peak_flops));
 }
 

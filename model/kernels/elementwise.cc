@@ -5,7 +5,7 @@
 // Nothing else was found in published times of the element-wise kernels of three generations of GPUs: what looks like a
 // rate that rises with the size is the constant part (0.3 % median residual above the floor of the harness). Chips with
 // a large L2 cache (tens of MB) move smaller tensors faster.
-#include "model/kernels/forms.h"
+#include "model/cost/kernel_form.h"
 #include "model/kernels/streaming.h"
 
 namespace spillway {
@@ -19,22 +19,7 @@ constexpr FormParameter kParameters[] = {
 };
 enum : std::size_t { kLatency, kBandwidth, kCache };
 
-bool Serves(OpKind kind, Pass pass) {
-  switch (kind) {
-    case OpKind::kBias:
-      return pass == Pass::kForward || pass == Pass::kBackwardBias;
-    case OpKind::kRelu:
-    case OpKind::kDropout:
-    case OpKind::kConcat:
-    case OpKind::kAdd:
-    case OpKind::kCopy:
-      return ForwardOrBackward(pass);
-    case OpKind::kUpdate:
-      return pass == Pass::kUpdate;
-    default:
-      return false;
-  }
-}
+bool Serves(OpKind kind, Pass pass) { return TraitsOf(kind).elementwise && HasPass(kind, pass); }
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return Nameless(Serves(kind, pass)); }
 

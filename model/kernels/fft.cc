@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
-#include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"
 #include "model/kernels/spectrum.h"
 

@@ -23,8 +23,8 @@
 #include <iterator>
 #include <limits>
 
+#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
-#include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"
 
 namespace spillway {

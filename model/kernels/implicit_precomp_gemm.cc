@@ -17,8 +17,8 @@
 #include <algorithm>
 
 #include "hw/text/units.h"
+#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
-#include "model/kernels/forms.h"
 #include "model/kernels/gemm_core.h"
 
 namespace spillway {

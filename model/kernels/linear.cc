@@ -4,7 +4,7 @@
 //   backward data    dx = W^T dy    result in x samples, depth out;      dy does
 //   backward filter  dW = dy x^T    result in x out, depth samples;      none does
 // Tested by tests/model/kernel_forms_gemm_test.cc.
-#include "model/kernels/forms.h"
+#include "model/cost/kernel_form.h"
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/streaming.h"
 

@@ -1,5 +1,5 @@
 // Sum of equally shaped inputs: the join of a residual block. Its backward is no op: the gradient is shared.
-#include "model/layers/kinds.h"
+#include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {

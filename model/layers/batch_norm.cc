@@ -1,6 +1,6 @@
 // Batch normalisation over batch and space, with scale and shift. Running statistics are no tensors of the step: they
 // are two vectors per channel that live as long as the parameters; forward changes them, hence side_effect.
-#include "model/layers/kinds.h"
+#include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {

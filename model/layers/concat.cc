@@ -1,5 +1,5 @@
 // Concatenation along channels, by copying.
-#include "model/layers/kinds.h"
+#include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {

@@ -1,7 +1,6 @@
 // 2-D and 3-D convolution, grouped or not.
-#include "model/layers/kinds.h"
-#include "model/layers/weighted.h"
-#include "model/layers/window.h"
+#include "model/layers/shared.h"
+#include "model/network/layer_kind.h"
 
 namespace spillway {
 namespace {

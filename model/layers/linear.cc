@@ -1,6 +1,6 @@
 // Fully connected layer over everything a sample has.
-#include "model/layers/kinds.h"
-#include "model/layers/weighted.h"
+#include "model/layers/shared.h"
+#include "model/network/layer_kind.h"
 
 namespace spillway {
 namespace {

@@ -1,5 +1,5 @@
 // Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3).
-#include "model/layers/kinds.h"
+#include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {

@@ -1,6 +1,6 @@
 // Max and average pooling, 2-D and 3-D.
-#include "model/layers/kinds.h"
-#include "model/layers/window.h"
+#include "model/layers/shared.h"
+#include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {

@@ -1,5 +1,5 @@
 // Rectifier. Backward needs the sign of the result only, so that it may stand in its input's place.
-#include "model/layers/kinds.h"
+#include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {

@@ -1,8 +1,28 @@
-#include "model/layers/weighted.h"
-
-#include "model/layers/bias.h"
+// What convolution and linear layers have in common.
+#include "model/layers/shared.h"
 
 namespace spillway {
+
+namespace {
+
+// The bias: ops of their own, in place on the layer's result; nothing for a layer without. It is its parameter 1.
+Op BiasOp(StepWriter& b, Pass pass, std::vector<TensorId> reads, TensorId result, const char* label) {
+  Op op = b.NewOp(OpKind::kBias, pass, std::move(reads), {result}, label);
+  op.shape = {.in = b.layer().shape, .out = b.layer().shape};
+  return op;
+}
+
+void EmitBias(StepWriter& b) {
+  if (!b.attributes().bias) return;
+  b.Emit(BiasOp(b, Pass::kForward, {b.Result(), b.Parameter(1)}, b.Result(), "bias"));
+}
+
+void EmitBiasGradient(StepWriter& b) {
+  if (!b.attributes().bias) return;
+  b.Emit(BiasOp(b, Pass::kBackwardBias, {b.OutputGradient()}, b.ParameterGradient(1), ""));
+}
+
+}  // namespace
 
 std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, const Shape& weight) {
   std::vector<ParameterShape> parameters{{"weight", weight}};

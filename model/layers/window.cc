@@ -1,4 +1,4 @@
-#include "model/layers/window.h"
+#include "model/layers/shared.h"
 
 namespace spillway {
 namespace {

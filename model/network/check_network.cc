@@ -1,5 +1,3 @@
-#include "model/network/check_network.h"
-
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "model/graph.h"
 #include "model/network/layer_kind.h"
+#include "model/network/network.h"
 
 namespace spillway {
 namespace {

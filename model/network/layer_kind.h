@@ -1,8 +1,7 @@
 // What a kind of layer is: how it infers its shape, which parameters it has, and which ops it becomes.
 //
-// One file per kind under model/layers/, declared in layers/kinds.h and listed in the table of layer_kinds.cc. A new
-// kind is one new file and one line in each of these two and in model/CMakeLists.txt; a new attribute is one field of
-// LayerAttributes, one key here and one line of the table in network_file.cc.
+// One file per kind under model/layers/, listed in its table.inc: a new kind is these two. A new attribute is one field
+// of LayerAttributes, one key here and one line of the table in network_file.cc.
 #ifndef SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_
 #define SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_
 
@@ -29,6 +28,7 @@ enum AttributeKey : unsigned {
   kSizeKey = 1u << 9,
 };
 
+// Trainable, fp32. A vector of one value per channel is {1, channels}, a convolution's weight {out, in / groups, window}.
 struct ParameterShape {
   const char* name;  // "weight", "bias", "scale", "shift"
   Shape shape;
@@ -52,6 +52,11 @@ struct LayerKind {
   void (*forward)(StepWriter& writer);
   void (*backward)(StepWriter& writer);
 };
+
+// By constant, each defined by the kind's own file.
+#define LAYER_KIND(KIND) extern const LayerKind KIND;
+#include "model/layers/table.inc"
+#undef LAYER_KIND
 
 const std::vector<const LayerKind*>& LayerKinds();
 const LayerKind* FindLayerKind(const std::string& name);    // nullptr when there is none

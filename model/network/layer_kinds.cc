@@ -1,15 +1,15 @@
 #include <algorithm>
 
-#include "model/layers/kinds.h"
 #include "model/network/layer_kind.h"
 
 namespace spillway {
 
 const std::vector<const LayerKind*>& LayerKinds() {
+#define LAYER_KIND(KIND) &KIND,
   static const std::vector<const LayerKind*> table = {
-      &kConvolutionLayer, &kBatchNormLayer, &kReluLayer, &kMaxPoolLayer, &kAveragePoolLayer, &kLrnLayer,
-      &kDropoutLayer,     &kConcatLayer,    &kAddLayer,  &kLinearLayer,  &kSoftmaxLossLayer,
+#include "model/layers/table.inc"
   };
+#undef LAYER_KIND
   return table;
 }
 

@@ -21,6 +21,15 @@ LayerAttributes WithCeil(LayerAttributes attributes) {
   return attributes;
 }
 
+Shape ImageInput(const ZooOptions& options, std::int64_t usual_size) {
+  const std::int64_t height = options.image != 0 ? options.image : usual_size;
+  return {.n = options.batch, .c = 3, .h = height, .w = options.width != 0 ? options.width : height};
+}
+
+std::int64_t ClassesOr(const ZooOptions& options, std::int64_t usual) {
+  return options.classes != 0 ? options.classes : usual;
+}
+
 NetworkBuilder::NetworkBuilder(std::string name, const Shape& input) {
   network_.name = std::move(name);
   network_.input = input;

@@ -18,6 +18,10 @@ LayerAttributes Square(std::int64_t out_channels, std::int64_t window, std::int6
 LayerAttributes WithBias(LayerAttributes attributes);
 LayerAttributes WithCeil(LayerAttributes attributes);
 
+// The input of a 2-D network of the zoo: `options` with the network's usual size, in pixels, filled in.
+Shape ImageInput(const ZooOptions& options, std::int64_t usual_size);
+std::int64_t ClassesOr(const ZooOptions& options, std::int64_t usual);
+
 class NetworkBuilder {
  public:
   NetworkBuilder(std::string name, const Shape& input);

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "model/network/check_network.h"
 #include "model/network/layer_kind.h"
+#include "model/network/network.h"
 #include "model/network/network_keys.h"
 
 namespace spillway {

@@ -1,6 +1,17 @@
 #include "model/step/tensor.h"
 
 namespace spillway {
+namespace {
+
+constexpr bool InOrder() {
+  for (std::size_t i = 0; i < kTensorTraits.size(); ++i) {
+    if (kTensorTraits[i].use != static_cast<TensorClass>(i)) return false;
+  }
+  return true;
+}
+static_assert(InOrder() && kTensorTraits.back().use == TensorClass::kAuxiliary, "the rows are found by number");
+
+}  // namespace
 
 const char* DataTypeName(DataType type) {
   switch (type) {
@@ -30,27 +41,13 @@ const char* MathModeName(MathMode mode) {
 
 const char* LayoutName(Layout layout) { return layout == Layout::kNchw ? "nchw" : "nhwc"; }
 
-const char* TensorClassName(TensorClass c) {
-  switch (c) {
-    case TensorClass::kInput:
-      return "input";
-    case TensorClass::kFeatureMap:
-      return "feature_map";
-    case TensorClass::kTransient:
-      return "transient";
-    case TensorClass::kGradient:
-      return "gradient";
-    case TensorClass::kParameter:
-      return "parameter";
-    case TensorClass::kParameterGradient:
-      return "parameter_gradient";
-    case TensorClass::kOptimizerState:
-      return "optimizer_state";
-    case TensorClass::kAuxiliary:
-      return "auxiliary";
-  }
-  return "?";
+std::optional<DataType> DataTypeByName(std::string_view name) {
+  return ValueByName(name, DataType::kBf16, DataTypeName);
 }
+std::optional<MathMode> MathModeByName(std::string_view name) {
+  return ValueByName(name, MathMode::kBf16, MathModeName);
+}
+std::optional<Layout> LayoutByName(std::string_view name) { return ValueByName(name, Layout::kNhwc, LayoutName); }
 
 std::string ShapeText(const Shape& shape) {
   std::string text = std::to_string(shape.n) + "x" + std::to_string(shape.c);

@@ -2,8 +2,12 @@
 #ifndef SPILLWAY_MODEL_STEP_TENSOR_H_
 #define SPILLWAY_MODEL_STEP_TENSOR_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "hw/text/units.h"
 
@@ -12,14 +16,28 @@ namespace spillway {
 using TensorId = std::int32_t;  // index into TrainingStep::tensors; -1 = none
 constexpr TensorId kNoTensor = -1;
 
+// In what numbers are stored, and in what products of them are computed: fp32 storage may be multiplied in tf32. Formats
+// are part of a launch's cost key; only fp32 NCHW is trained, others are measured and predicted.
 enum class DataType : std::uint8_t { kFp32, kFp16, kBf16 };
 enum class MathMode : std::uint8_t { kFp32, kTf32, kFp16, kBf16 };
 enum class Layout : std::uint8_t { kNchw, kNhwc };
 
 constexpr Bytes SizeOf(DataType type) { return type == DataType::kFp32 ? 4 : 2; }
 const char* DataTypeName(DataType type);  // "fp32", "fp16", "bf16"
-const char* MathModeName(MathMode mode);
-const char* LayoutName(Layout layout);
+const char* MathModeName(MathMode mode);  // the same and "tf32"
+const char* LayoutName(Layout layout);    // "nchw", "nhwc"
+std::optional<DataType> DataTypeByName(std::string_view name);
+std::optional<MathMode> MathModeByName(std::string_view name);
+std::optional<Layout> LayoutByName(std::string_view name);
+
+// From a name back to its value, nullopt for an unknown name. Values count from 0 to `last` without gaps.
+template <typename Value>
+std::optional<Value> ValueByName(std::string_view name, Value last, const char* (*name_of)(Value)) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    if (name == name_of(static_cast<Value>(i))) return static_cast<Value>(i);
+  }
+  return std::nullopt;
+}
 
 // Sizes in logical order whatever the memory layout. 2-D data have d = 1; a vector per sample has d = h = w = 1.
 struct Shape {
@@ -40,14 +58,46 @@ enum class TensorClass : std::uint8_t {
   kOptimizerState,
   kAuxiliary,  // small results kept for backward and never moved: saved statistics, dropout mask, loss
 };
-const char* TensorClassName(TensorClass c);
 
+// What follows from a tensor's class, in one table; nobody asks for a class by name to know it. Planners, `lower`, `verify`,
+// the bounds and the devices go by the same columns, as they go by the same step.
+struct TensorTraits {
+  TensorClass use;
+  const char* name;  // "feature_map", ...: in texts
+  bool on_host =
+      false;  // has a copy on the host before and after the step: is never copied out, is there to be brought
+  bool resident = false;  // stays on the device from step to step, which changes it: never leaves, whatever the plan
+  bool may_move = true;   // a plan may swap or drop it in a gap between two uses
+  bool outlives = false;  // where a step reads it before it writes it, it holds what is left from before the step
+};
+
+// By TensorClass.
+inline constexpr std::array<TensorTraits, 8> kTensorTraits{{
+    {.use = TensorClass::kInput, .name = "input", .on_host = true, .outlives = true},
+    {.use = TensorClass::kFeatureMap, .name = "feature_map"},
+    {.use = TensorClass::kTransient, .name = "transient"},
+    {.use = TensorClass::kGradient, .name = "gradient"},
+    {.use = TensorClass::kParameter, .name = "parameter", .resident = true, .may_move = false, .outlives = true},
+    {.use = TensorClass::kParameterGradient, .name = "parameter_gradient"},
+    {.use = TensorClass::kOptimizerState,
+     .name = "optimizer_state",
+     .resident = true,
+     .may_move = false,
+     .outlives = true},
+    {.use = TensorClass::kAuxiliary, .name = "auxiliary", .may_move = false, .outlives = true},
+}};
+constexpr const TensorTraits& TraitsOf(TensorClass use) { return kTensorTraits[static_cast<std::size_t>(use)]; }
+constexpr const char* TensorClassName(TensorClass use) { return TraitsOf(use).name; }
+
+// Owned by its TrainingStep and found by its index there, a TensorId. Where it lies is no matter of the tensor's: buffers are
+// the Program's.
 struct Tensor {
   std::string name;  // unique in its step; a layer's result carries the layer's name
   Shape shape;
   DataType type = DataType::kFp32;
   Layout layout = Layout::kNchw;
   TensorClass use = TensorClass::kTransient;
+  const TensorTraits& Traits() const { return TraitsOf(use); }
   Bytes bytes = 0;  // what a buffer for it needs, before allocator rounding (a mask: one byte an element)
 };
 

@@ -4,58 +4,6 @@
 
 namespace spillway {
 
-const char* OpKindName(OpKind kind) {
-  switch (kind) {
-    case OpKind::kConvolution:
-      return "convolution";
-    case OpKind::kBias:
-      return "bias";
-    case OpKind::kBatchNorm:
-      return "batch_norm";
-    case OpKind::kRelu:
-      return "relu";
-    case OpKind::kMaxPool:
-      return "max_pool";
-    case OpKind::kAveragePool:
-      return "average_pool";
-    case OpKind::kLrn:
-      return "lrn";
-    case OpKind::kDropout:
-      return "dropout";
-    case OpKind::kConcat:
-      return "concat";
-    case OpKind::kAdd:
-      return "add";
-    case OpKind::kLinear:
-      return "linear";
-    case OpKind::kSoftmaxLoss:
-      return "softmax_loss";
-    case OpKind::kCopy:
-      return "copy";
-    case OpKind::kUpdate:
-      return "update";
-  }
-  return "?";
-}
-
-const char* PassName(Pass pass) {
-  switch (pass) {
-    case Pass::kForward:
-      return "forward";
-    case Pass::kBackwardData:
-      return "backward_data";
-    case Pass::kBackwardFilter:
-      return "backward_filter";
-    case Pass::kBackwardBias:
-      return "backward_bias";
-    case Pass::kBackward:
-      return "backward";
-    case Pass::kUpdate:
-      return "update";
-  }
-  return "?";
-}
-
 Bytes TrainingStep::MapBytes() const {
   Bytes sum = 0;
   for (const TensorId id : maps) sum += tensors[static_cast<std::size_t>(id)].bytes;

@@ -13,33 +13,13 @@
 #include <vector>
 
 #include "model/network/network.h"
+#include "model/step/op_kind.h"
 #include "model/step/tensor.h"
 
 namespace spillway {
 
 using OpId = std::int32_t;  // index into TrainingStep::ops
 constexpr OpId kNoOp = -1;
-
-enum class OpKind : std::uint8_t {
-  kConvolution,
-  kBias,
-  kBatchNorm,
-  kRelu,
-  kMaxPool,
-  kAveragePool,
-  kLrn,
-  kDropout,
-  kConcat,
-  kAdd,
-  kLinear,
-  kSoftmaxLoss,
-  kCopy,
-  kUpdate,
-};
-enum class Pass : std::uint8_t { kForward, kBackwardData, kBackwardFilter, kBackwardBias, kBackward, kUpdate };
-const char* OpKindName(OpKind kind);  // "convolution", "bias", "batch_norm", "relu", "max_pool", ...
-const char* PassName(
-    Pass pass);  // "forward", "backward_data", "backward_filter", "backward_bias", "backward", "update"
 
 // Machine-free counts. A multiply-add is 2 flops. Bytes count every tensor once per pass over it that the operation
 // needs (batch norm reads its input twice), caches ignored.

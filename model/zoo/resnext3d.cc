@@ -6,7 +6,6 @@
 #include <array>
 
 #include "model/network/network_builder.h"
-#include "model/zoo/zoo_entries.h"
 
 namespace spillway {
 namespace {

@@ -43,7 +43,9 @@ auto ReadItem(const MapReader& reader, std::string_view key, const Node& item, R
   return read(of_item, key);
 }
 
-// All values of an axis, in the order given.
+// All values of an axis, in the order given; none when the key is absent and not required. `read` gets the reader of one
+// item and the key, and reports to the reader's diagnostics; a value that it could not read is in the list all the same, so
+// that whoever goes on asks the diagnostics first.
 template <typename Read>
 auto ReadAxis(MapReader& reader, std::string_view key, bool required, Diagnostics& diagnostics, Read read) {
   std::vector<decltype(read(reader, key))> values;

@@ -1,10 +1,10 @@
-#include "scenarios/run/changed_machine.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+
+#include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 

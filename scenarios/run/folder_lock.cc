@@ -1,5 +1,3 @@
-#include "scenarios/run/folder_lock.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -11,6 +9,7 @@
 #include <system_error>
 
 #include "hw/text/document.h"
+#include "scenarios/run/output_folder.h"
 
 namespace spillway {
 

@@ -1,8 +1,8 @@
-#include "scenarios/run/given_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 

@@ -1,13 +1,13 @@
-#include "scenarios/run/manifest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <system_error>
+
+#include "model/hash.h"
+#include "scenarios/run/output_folder.h"
 
 namespace spillway {
 
@@ -37,11 +37,7 @@ bool IsAsWritten(const fs::path& path, const std::string& digest) {
 
 }  // namespace
 
-std::string ContentDigest(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return fmt::format("{:016x}", hash);
-}
+std::string ContentDigest(std::string_view text) { return fmt::format("{:016x}", Fnv1a(text)); }
 
 std::string ManifestText(const std::vector<OwnFile>& files) {
   std::string text = kHead;

@@ -1,8 +1,7 @@
-#include "scenarios/run/one_point.h"
-
 #include <fmt/format.h>
 
 #include "scenarios/run/output_folder.h"
+#include "scenarios/run/run.h"
 
 namespace spillway {
 

@@ -7,9 +7,7 @@
 #include <optional>
 
 #include "model/cost/measured_cost.h"
-#include "scenarios/run/changed_machine.h"
-#include "scenarios/run/given_plan.h"
-#include "scenarios/run/prepare_step.h"
+#include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 

@@ -1,5 +1,3 @@
-#include "scenarios/run/prepare_step.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "model/cost/launch.h"
 #include "model/hash.h"
+#include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "reports/cost_source.h"
+#include "reports/result.h"
 #include "scenarios/run/step_cache.h"
 #include "sim/margin.h"
 #include "sim/uncertainty/uncertainty.h"

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/run/prepare.h"
+#include "scenarios/verbs/command.h"
 
 namespace spillway {
 
@@ -34,6 +36,17 @@ void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const 
 // run.
 std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
                                                const std::function<bool(const ResultRow&)>& expected = {});
+
+// One point of a scenario, for the verbs that answer about a single one: plan, dump.
+
+// Throws UserError, with how to choose, unless all points have one network, batch, machine and memory limit.
+void MustBeOnePlace(const PreparedRun& run, const std::string& verb);
+
+// The fastest of the points; what there is to say where none runs goes to the console's `err`.
+std::optional<PointResult> BestOf(const PreparedRun& run, int jobs, Console& console);
+
+// To the file, or to the console's `out` where it is "" or "-".
+void WriteText(const std::string& file, const std::string& text, Console& console);
 
 }  // namespace spillway
 

@@ -2,8 +2,8 @@
 //
 //   run.journal     while it runs: one line per row as it finishes (reports/run_journal.h); a run that was cut off is gone
 //                   on with from it. Gone at the end: a folder without it is complete
-//   run.manifest    at the end: the run's own files (manifest.h), which the next run into the folder removes
-//   run.lock        while it runs: who does (folder_lock.h)
+//   run.manifest    at the end: the run's own files (output_folder.h), which the next run into the folder removes
+//   run.lock        while it runs: who does (output_folder.h)
 //
 // Until the first row is finished nothing of an earlier run is taken away.
 //
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "reports/run_journal.h"
-#include "scenarios/run/manifest.h"
+#include "scenarios/run/output_folder.h"
 #include "scenarios/run/prepare.h"
 
 namespace spillway {
@@ -60,6 +60,12 @@ class RunFiles {
   std::ofstream journal_;  // open from the first row on
   std::vector<OwnFile> own_;
 };
+
+// What a run is, for those that go on with one that was cut off.
+
+// Everything that decides rows, as it was prepared: points, networks, machines, plans. The command is told, not compared:
+// threads and formats change no row, and files are what is in them.
+JournalHead IdentityOf(const PreparedRun& run, const std::string& version, const std::string& command);
 
 }  // namespace spillway
 

@@ -1,10 +1,9 @@
-#include "scenarios/run/run_identity.h"
-
 #include <fmt/format.h>
 
 #include <set>
 
-#include "scenarios/run/manifest.h"
+#include "scenarios/run/output_folder.h"
+#include "scenarios/run/run_files.h"
 
 namespace spillway {
 

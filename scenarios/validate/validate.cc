@@ -11,13 +11,10 @@
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/falsify.h"
-#include "calibrate/validate/rivals.h"
-#include "calibrate/validate/summary.h"
 #include "scenarios/validate/validate_contenders.h"
-#include "scenarios/validate/validate_failures.h"
 #include "scenarios/validate/validate_follow.h"
 #include "scenarios/validate/validate_places.h"
-#include "scenarios/verbs/stoppable_device.h"
+#include "scenarios/verbs/interrupts.h"
 
 namespace spillway {
 

@@ -1,6 +1,6 @@
-#include "scenarios/validate/validate_failures.h"
-
 #include <fmt/format.h>
+
+#include "scenarios/validate/validate_places.h"
 
 namespace spillway {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/run/run.h"
+#include "scenarios/validate/validate.h"
 
 namespace spillway {
 
@@ -34,6 +35,12 @@ std::vector<ResultRow> RowsOf(const std::vector<Place>& places);
 // A plan that execute() can carry out needs an arena: points without a runtime get one. Throws UserError where a
 // scenario asks for a pool.
 void UseArenas(PreparedRun& run);
+
+// What makes a validation fail, and what is only worth a note.
+
+// Adds to the failures: a row that was not run or did not end, memory written that the plan does not have, and numbers
+// that are not in-core training's. Those within `tolerance` (ValidateHost::numerics_tolerance) are notes.
+void NoteFailures(const ValidationCase& place, const ValidationRow& row, double tolerance, Validated& result);
 
 }  // namespace spillway
 

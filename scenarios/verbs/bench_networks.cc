@@ -1,8 +1,7 @@
-#include "scenarios/verbs/bench_networks.h"
-
 #include <fmt/format.h>
 
 #include "scenarios/file/scenario.h"
+#include "scenarios/verbs/devices.h"
 
 namespace spillway {
 namespace {

@@ -20,6 +20,9 @@ enum ExitCode {
   kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
 };
 
+// One struct for all verbs: each uses the fields that name it, or that name none, and leaves the others alone. Text that
+// is kept as typed (files, units, device names) is read by the verb, which knows what to say when it is wrong; what is
+// wrong about the options themselves is said by ParseArguments.
 struct Command {
   std::string verb;
   std::string line;                // as typed, for run.json
@@ -58,8 +61,11 @@ struct Arguments {
   ExitCode status = kExitDone;
   std::string text;
 };
+// The words behind the program's name. Throws nothing: mistakes are text and a status, with the nearest option or verb.
 Arguments ParseArguments(const std::vector<std::string>& words);
 
+// One file each, verb_NAME.cc, which may throw UserError for whatever the user got wrong; what it prints goes to the console
+// alone.
 struct Verb {
   const char* name;
   const char* description;
@@ -88,6 +94,7 @@ const char* Version();
 
 // What several verbs share: loads the command's files, all mistakes of all files at once. `keep_steps`: as in PreparedRun.
 PreparedRun PrepareCommand(const Command& command, bool keep_steps = true);
+// Threads to run points with: as many as were asked for, else as the machine has cores.
 int JobsOf(const Command& command);
 
 }  // namespace spillway

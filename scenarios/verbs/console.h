@@ -1,4 +1,5 @@
-// Where the command line writes. Machine-readable output and tables go to `out`, everything else to `err`.
+// Where the command line writes. Machine-readable output and tables go to `out`, everything else to `err`. Tests give
+// streams of their own and a clock that they move.
 #ifndef SPILLWAY_SCENARIOS_VERBS_CONSOLE_H_
 #define SPILLWAY_SCENARIOS_VERBS_CONSOLE_H_
 
@@ -37,11 +38,12 @@ class MinuteLines {
 // One line on a terminal that is overwritten as work goes on and cleared at the end; elsewhere a line a minute.
 class Progress {
  public:
+  // `what` stands before "7/40"; `done` were so before. `console` must outlive this.
   Progress(Console& console, std::string what, std::size_t total, std::size_t done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  void Step();
+  void Step();  // one more is done
 
  private:
   Console& console_;

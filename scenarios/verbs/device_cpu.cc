@@ -6,11 +6,10 @@
 #include <system_error>
 
 #include "calibrate/measure/cpu/target.h"
-#include "calibrate/measure/grid.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/run/cpu/device.h"
 #include "calibrate/run/cpu/kernels.h"
 #include "calibrate/run/cpu/pin.h"
-#include "scenarios/verbs/bench_networks.h"
 #include "scenarios/verbs/devices.h"
 
 namespace spillway {

@@ -5,15 +5,11 @@
 #include <cmath>
 
 #include "calibrate/measure/cpu/machine.h"
-#include "calibrate/measure/cuda/beyond.h"
-#include "calibrate/measure/cuda/grid.h"
 #include "calibrate/measure/cuda/plan.h"
 #include "calibrate/measure/cuda/probe.h"
 #include "calibrate/measure/cuda/target.h"
 #include "calibrate/run/cuda/device.h"
 #include "calibrate/run/cuda/load.h"
-#include "scenarios/verbs/bench_networks.h"
-#include "scenarios/verbs/cuda_devices.h"
 #include "scenarios/verbs/devices.h"
 
 namespace spillway {

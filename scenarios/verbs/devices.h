@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/measure/cuda/target.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
 #include "calibrate/run/operands.h"
@@ -70,6 +72,21 @@ int ProbeOnCuda(int device, const Clock& clock, const std::function<void(const s
 // The verbs with a device of the caller's choice.
 using CalibrateOpener = std::function<CalibrateSetup(const CalibrateRequest& request, const Clock& clock)>;
 ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, const Clock& clock, Console& console);
+
+// The CUDA device for the verbs, over any CudaCalls: tests give a stand-in.
+
+// `bench`: how its pace is measured; the protocol is the profile's.
+ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& bench, std::uint64_t seed,
+                              const Clock& clock);
+CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
+                               const CalibrateRequest& request, const Clock& clock);
+
+// Networks whose launches `calibrate` measures, from the words of the command line.
+
+using BenchNetworks = std::vector<std::shared_ptr<const BenchNetwork>>;
+
+// "NAME", "NAME:BATCH", "network.yaml:BATCH", or a scenario, whose networks are meant. Throws UserError with all mistakes.
+BenchNetworks BenchNetworksOf(const std::vector<std::string>& words);
 
 }  // namespace spillway
 

@@ -1,5 +1,5 @@
 // spillway compare: one scenario on two machines, side by side.
-#include "reports/compare_table.h"
+#include "reports/reports.h"
 #include "scenarios/run/run.h"
 #include "scenarios/verbs/command.h"
 

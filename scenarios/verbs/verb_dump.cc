@@ -1,6 +1,6 @@
 // spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump.md.
-#include "reports/dump.h"
-#include "scenarios/run/one_point.h"
+#include "reports/reports.h"
+#include "scenarios/run/run.h"
 
 namespace spillway {
 

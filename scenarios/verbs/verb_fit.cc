@@ -7,9 +7,9 @@
 
 #include "calibrate/accuracy/report.h"
 #include "calibrate/fit/profile.h"
-#include "calibrate/fit/transfer_report.h"
-#include "calibrate/sample/chip.h"
+#include "calibrate/fit/transfer.h"
 #include "calibrate/sample/file.h"
+#include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
 #include "model/cost/model_cost.h"
 #include "scenarios/run/output_folder.h"

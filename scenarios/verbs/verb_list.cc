@@ -2,8 +2,8 @@
 #include <functional>
 
 #include "model/network/network_keys.h"
-#include "reports/report_table.h"
-#include "reports/text_table.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 #include "scenarios/verbs/command.h"
 
 namespace spillway {

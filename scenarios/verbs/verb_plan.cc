@@ -1,7 +1,7 @@
 // spillway plan: the best plan of one point, as a file that can be edited and run.
 #include <fmt/format.h>
 
-#include "scenarios/run/one_point.h"
+#include "scenarios/run/run.h"
 
 namespace spillway {
 

@@ -6,13 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "reports/json_text.h"
-#include "reports/report_table.h"
-#include "scenarios/run/folder_lock.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/run_files.h"
-#include "scenarios/run/run_identity.h"
 #include "scenarios/verbs/command.h"
 
 namespace spillway {

@@ -6,8 +6,8 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
-#include "reports/result_table.h"
-#include "reports/text_table.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 #include "scenarios/verbs/command.h"
 
 namespace spillway {

@@ -44,7 +44,7 @@ std::vector<Bytes> FixedBytes(const StepTables& tables) {
     const Bytes bytes = step.tensors[t].bytes;
     if (tables.persistent[t]) {
       change.front() += bytes;
-    } else if (step.tensors[t].use == TensorClass::kAuxiliary && !uses.empty()) {
+    } else if (!step.tensors[t].Traits().may_move && !uses.empty()) {
       change[Index(uses.front())] += bytes;
       change[Index(uses.back()) + 1] -= bytes;
     } else {

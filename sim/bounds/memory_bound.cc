@@ -18,10 +18,6 @@ constexpr Bytes kSmallShare = 4096;
 // What rounding in double precision may add to the program's minimum, relative to it.
 constexpr double kRounding = 1e-9;
 
-bool AlwaysThere(TensorClass use) { return use == TensorClass::kParameter || use == TensorClass::kOptimizerState; }
-
-bool Moves(TensorClass use) { return !AlwaysThere(use) && use != TensorClass::kAuxiliary; }
-
 struct Gap {
   TensorId tensor = kNoTensor;
   OpId after = kNoOp;
@@ -80,7 +76,7 @@ class MemoryProgram {
   using Terms = std::vector<LinearProgram::Term>;
 
   bool IsSmall(const Tensor& tensor) const {
-    return Moves(tensor.use) && tensor.bytes <= problem_.capacity / kSmallShare;
+    return tensor.Traits().may_move && tensor.bytes <= problem_.capacity / kSmallShare;
   }
   void SumMemory();
   void FindGaps();
@@ -151,7 +147,7 @@ void MemoryProgram::SumMemory() {
   for (TensorId t = 0; t < static_cast<TensorId>(step_.tensors.size()); ++t) {
     const Tensor& tensor = step_.tensors[Index(t)];
     const std::vector<OpId>& uses = uses_.of[Index(t)];
-    if (AlwaysThere(tensor.use)) {
+    if (tensor.Traits().resident) {
       change.front() += tensor.bytes;
     } else if (!uses.empty()) {
       change[Index(uses.front())] += tensor.bytes;
@@ -183,7 +179,7 @@ void MemoryProgram::SumMemory() {
 void MemoryProgram::FindGaps() {
   for (TensorId t = 0; t < static_cast<TensorId>(step_.tensors.size()); ++t) {
     const Tensor& tensor = step_.tensors[Index(t)];
-    if (Moves(tensor.use) && !IsSmall(tensor)) AddGapsOf(t);
+    if (tensor.Traits().may_move && !IsSmall(tensor)) AddGapsOf(t);
   }
 }
 
@@ -195,7 +191,7 @@ void MemoryProgram::AddGapsOf(TensorId tensor) {
     if (std::find(writes.begin(), writes.end(), tensor) != writes.end()) made = uses[k];
     if (over_before_[Index(uses[k + 1])] == over_before_[Index(uses[k]) + 1]) continue;
     Gap gap{.tensor = tensor, .after = uses[k], .before = uses[k + 1], .bytes = step_.tensors[Index(tensor)].bytes};
-    gap.input = step_.tensors[Index(tensor)].use == TensorClass::kInput;
+    gap.input = step_.tensors[Index(tensor)].Traits().on_host;
     gap.recompute = RecomputeTime(tensor, gap.after);
     gap.made = made;
     gaps_.push_back(gap);
@@ -209,8 +205,8 @@ double MemoryProgram::RecomputeTime(TensorId tensor, OpId after) const {
   for (OpId op : writers) {
     if (op > after) break;
     const std::vector<TensorId>& writes = step_.ops[Index(op)].writes;
-    const auto shared_by =
-        std::count_if(writes.begin(), writes.end(), [this](TensorId t) { return Moves(step_.tensors[Index(t)].use); });
+    const auto shared_by = std::count_if(writes.begin(), writes.end(),
+                                         [this](TensorId t) { return step_.tensors[Index(t)].Traits().may_move; });
     sum += static_cast<double>(Fastest(op).time) / static_cast<double>(shared_by);
   }
   return sum;

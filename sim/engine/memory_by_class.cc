@@ -1,6 +1,5 @@
-#include "sim/engine/memory_by_class.h"
 
-#include "sim/engine/memory_curve.h"
+#include "sim/engine/engine_parts.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
-#include "sim/engine/memory_curve.h"
-
 #include <algorithm>
 #include <cassert>
+
+#include "sim/engine/engine_parts.h"
 
 namespace spillway {
 

@@ -20,11 +20,15 @@
 
 namespace spillway {
 
+// Bytes are as allocated: callers round to kAllocationUnit, the pool does not. Every operation but Compact() takes time
+// logarithmic in the number of blocks; Compact() looks at every live one. Deterministic: no order of addresses in
+// memory, only of those in the pool, enters a choice.
 class AddressPool {
  public:
   // REQUIRES: capacity > 0.
   explicit AddressPool(Bytes capacity) : capacity_(capacity) { AddFree(0, capacity); }
 
+  // Whether one free block is large enough; that they are together does not count, see Compact().
   bool Fits(Bytes bytes) const { return free_by_size_.lower_bound({bytes, 0}) != free_by_size_.end(); }
 
   // REQUIRES: Fits(bytes), and that the buffer has no block. Returns the address.
@@ -60,6 +64,7 @@ class AddressPool {
     AddFree(address, size);
   }
 
+  // What compacting takes: bytes read and written once each, and the copies that it takes to issue.
   struct Moves {
     Bytes bytes = 0;
     int copies = 0;

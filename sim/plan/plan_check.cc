@@ -12,10 +12,6 @@ namespace spillway {
 
 namespace {
 
-bool MayMove(TensorClass use) {
-  return use != TensorClass::kParameter && use != TensorClass::kOptimizerState && use != TensorClass::kAuxiliary;
-}
-
 // Checks the decisions one by one and collects what is wrong with them.
 class Checker {
  public:
@@ -81,7 +77,7 @@ void Checker::CheckGap(const GapDecision& gap) {
     return Say(fmt::format("tensor '{}': no such op", TensorName(gap.tensor)));
   }
   const TensorClass use = step_.tensors[Index(gap.tensor)].use;
-  if (!MayMove(use)) {
+  if (!TraitsOf(use).may_move) {
     return Say(fmt::format("tensor '{}' is {}, which always stays on the device", TensorName(gap.tensor),
                            TensorClassName(use)));
   }
@@ -112,7 +108,7 @@ bool Checker::CheckEnds(const GapDecision& gap) {
                     next == kNoOp ? "no op" : OpName(next), OpName(gap.before)));
     return false;
   }
-  if (gap.after == kNoOp && step_.tensors[Index(gap.tensor)].use != TensorClass::kInput) {
+  if (gap.after == kNoOp && !step_.tensors[Index(gap.tensor)].Traits().on_host) {
     Say(fmt::format("tensor '{}' does not exist before its first use {}", name, OpName(gap.before)));
     return false;
   }
@@ -141,7 +137,7 @@ OpId Checker::LastWriter(const GapDecision& gap) const {
 
 void Checker::CheckSwap(const GapDecision& gap) {
   const std::string& name = TensorName(gap.tensor);
-  const bool input = step_.tensors[Index(gap.tensor)].use == TensorClass::kInput;
+  const bool input = step_.tensors[Index(gap.tensor)].Traits().on_host;
   const OpId writer = LastWriter(gap);
   if (gap.out_after < writer) {
     Say(fmt::format("tensor '{}' cannot be copied out after {}: {} still writes it", name, OpName(gap.out_after),
@@ -186,7 +182,7 @@ void Checker::CheckEarlyCopies() {
   for (index_ = 0; index_ < plan_.gaps.size(); ++index_) {
     const GapDecision& gap = plan_.gaps[index_];
     if (gap.action != GapAction::kSwap || gap.out_after == gap.after) continue;
-    if (step_.tensors[Index(gap.tensor)].use == TensorClass::kInput) continue;  // no copy
+    if (step_.tensors[Index(gap.tensor)].Traits().on_host) continue;  // no copy
     const auto [first, last] = decisions.equal_range(gap.tensor);
     for (auto it = first; it != last; ++it) {
       const GapDecision& other = *it->second;

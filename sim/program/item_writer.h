@@ -1,5 +1,10 @@
 // Writes the items of a Program and keeps track of who touched which buffer, so that every dependency between
 // streams is found in one place, whatever the item is.
+//
+// Items are instructions without kRecord and kWait, which Synchronise() adds where a dependency is not implied already.
+// An item follows the last write of what it reads, and the last write and all reads since of what it writes, if they are
+// on other streams; within a stream order is enough. But for trials buffers are only added: their numbers are places in
+// program.buffers; this owns the skeleton and writes into the Program that it was given.
 #ifndef SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 #define SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 
@@ -16,6 +21,7 @@ class ItemWriter {
   explicit ItemWriter(Program& program) : program_(program) {}
   void Reserve(std::size_t items);
 
+  // A buffer of `bytes`, of that tensor or kNoTensor, on device or host node `place`. Not live before Alloc().
   BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place);
   // In a pool the bytes may be those of a buffer that the compute stream has yet to give back: then `stream` waits.
   void Alloc(BufferId buffer, StreamId stream);
@@ -23,6 +29,7 @@ class ItemWriter {
   void Free(BufferId buffer, StreamId stream);
   // One access more of the kernel or copy that is being written; call before Kernel() or Copy().
   void Operand(BufferId buffer, Access access);
+  // `launch`: row of the launch table. `recomputation`: its time is told apart, and its side effects are not repeated.
   void Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream);
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
   // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.

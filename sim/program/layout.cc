@@ -4,7 +4,6 @@
 #include <cassert>
 
 #include "sim/program/placement.h"
-#include "sim/program/synchronise.h"
 
 namespace spillway {
 

@@ -1,4 +1,8 @@
 // Where buffers lie in an arena, and which gaps that leaves for one more. Internal to `layout`.
+//
+// The problem is dynamic storage allocation with lifetimes known beforehand: rectangles of given height (bytes) and place
+// along one axis (items of the Program, in list order) are put on top of each other so that none overlap. Addresses and
+// sizes are bytes, multiples of kAllocationUnit where the callers' are; nothing here rounds.
 #ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_ARENA_H_
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_ARENA_H_
 
@@ -14,7 +18,8 @@
 
 namespace spillway {
 
-struct Lifetime {  // of one buffer, in items: [first, last)
+// Of one buffer, in items: live from `first`, its allocation, until just before `last`, its free.
+struct Lifetime {
   BufferId buffer = kNoBuffer;
   Bytes bytes = 0;
   std::int32_t first = 0;
@@ -55,6 +60,7 @@ class Arena {
     visit(at, std::numeric_limits<Bytes>::max());
   }
 
+  // The lowest address at which the buffer may lie; there always is one, above all others. Does not put it there.
   Bytes Lowest(const Lifetime& life) const {
     Bytes lowest = 0;
     ForEachGap(life, [&lowest](Bytes begin, Bytes) {
@@ -64,6 +70,8 @@ class Arena {
     return lowest;
   }
 
+  // Places a buffer, in time linear in those above it. REQUIRES: [at, at + bytes) is free throughout its lifetime, as a gap
+  // that ForEachGap told of; otherwise two buffers share memory, which verify will find and nothing here.
   void Put(const Lifetime& life, Bytes at) {
     const std::size_t place = Find(at);
     Insert(first_, place, life.first);
@@ -75,12 +83,14 @@ class Arena {
   }
 
   // Searches no longer see the buffer that lies at `at`; Drop() puts it down again. Returns its place in the columns.
+  // REQUIRES: it lies there. Between the two nothing else may be put, lifted or dropped.
   std::size_t Lift(const Lifetime& life, Bytes at) {
     std::size_t place = Find(at);
     while (first_[place] != life.first || last_[place] != life.last) ++place;
     first_[place] = kNever;
     return place;
   }
+  // `lifted`: what Lift() returned; `at`: the new address, which may be the old one.
   void Drop(std::size_t lifted, const Lifetime& life, Bytes at) {
     const std::size_t found = Find(at);
     const std::size_t place = found > lifted ? found - 1 : found;
@@ -91,6 +101,7 @@ class Arena {
     peak_ = std::max(peak_, at + life.bytes);
   }
 
+  // One past the highest address that was ever put or dropped on, `base` at least: bytes that the arena needs.
   Bytes peak() const { return peak_; }
 
  private:
@@ -120,12 +131,13 @@ class Arena {
     return eight * kGather >> 56;
   }
 
-  // The first buffer that begins at `address` or above.
+  // In the columns, which are in order of address: logarithmic. The first buffer that begins at `address` or above.
   std::size_t Find(Bytes address) const {
     const auto end = begin_.begin() + static_cast<std::ptrdiff_t>(count_);
     return static_cast<std::size_t>(std::lower_bound(begin_.begin(), end, address) - begin_.begin());
   }
 
+  // Make room at `place`, or move what is between the two places by one, and write the value.
   template <typename Value>
   void Insert(std::vector<Value>& column, std::size_t place, Value value) const {
     std::copy_backward(&column[place], column.data() + count_, column.data() + count_ + 1);

@@ -1,4 +1,9 @@
 // Who gave each stretch of an arena back last. Internal to `layout`.
+//
+// Arena addresses are reused across streams, and a stream that allocates where another one has freed has to wait for it
+// (clause 3 of sim/program/program.h). This answers, for a place, for whom; the Waits are layout's to write. Addresses are
+// bytes from the arena's start. Stretches cover all of it, in order, without gaps; both operations take time logarithmic in
+// their number and linear in those that they meet.
 #ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_FREES_H_
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_FREES_H_
 
@@ -21,6 +26,7 @@ class LastFrees {
     // Whether a buffer that `on` allocates here would have to wait.
     bool Delays(StreamId on) const { return freed_by != kNobody && stream != on; }
   };
+  // All of [0, size) is nobody's. REQUIRES of all below: 0 <= begin < end <= size.
   explicit LastFrees(Bytes size) { stretches_.push_back({size, kNobody, 0}); }
 
   // Notes that `item` of `stream` gave [begin, end) back.

@@ -8,6 +8,7 @@
 
 #include "model/cost/cost_model.h"
 #include "sim/plan/plan.h"
+#include "sim/program/layout.h"
 #include "sim/program/program.h"
 #include "sim/program/synchronise.h"
 

@@ -224,7 +224,7 @@ void LowerWalk::OpenGap(std::uint32_t g) {
   at.gap = g;
   if (gap.after == kNoOp) return;
   assert(at.device != kNoBuffer && "a gap starts after a use");
-  if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].use == TensorClass::kInput) {
+  if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].Traits().on_host) {
     FreeOnDevice(gap.tensor);
     return;
   }

@@ -1,5 +1,10 @@
 // One pass over the ops of a step that carries out a Plan: where every tensor is, and which items follow from it.
 // Internal to `lower`.
+//
+// The walk is in the order of the step's ops, which is the host's issue order. Around op o it does, in this order: swap-ins
+// that the plan issues before o; what the runtime has done before a backward unit that begins at o; what o's operands
+// still need, by copy or recomputation; the kernel; for each tensor that o touches, what its gap decision or its last use
+// asks for; the runtime's barriers. A tensor is in one place of three: on the device, in a gap, or not there yet.
 #ifndef SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 #define SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 
@@ -25,6 +30,8 @@ class DecisionsAt {
   std::vector<std::uint32_t> order_;
 };
 
+// `plan` and `tables` are read, never changed, and must outlive this. REQUIRES: CheckPlan found nothing wrong with the plan
+// for the tables' step; what it says of tensors, gaps and ops is not checked again.
 class LowerWalk {
  public:
   LowerWalk(const Plan& plan, const StepTables& tables);

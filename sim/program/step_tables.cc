@@ -32,10 +32,6 @@ bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
   return std::find(list.begin(), list.end(), tensor) != list.end();
 }
 
-bool IsPersistent(const Tensor& tensor) {
-  return tensor.use == TensorClass::kParameter || tensor.use == TensorClass::kOptimizerState;
-}
-
 }  // namespace
 
 StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : step(&s), device(d), uses(s) {
@@ -47,8 +43,8 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
   host = nearest->host;
   for (std::size_t t = 0; t < s.tensors.size(); ++t) {
     bytes.push_back(RoundToUnit(s.tensors[t].bytes));
-    persistent.push_back(IsPersistent(s.tensors[t]));
-    if (s.tensors[t].use == TensorClass::kInput) inputs.push_back(static_cast<TensorId>(t));
+    persistent.push_back(s.tensors[t].Traits().resident);
+    if (s.tensors[t].Traits().on_host) inputs.push_back(static_cast<TensorId>(t));
     last_use.push_back(uses.of[t].empty() ? kNoOp : uses.of[t].back());
   }
   for (const BackwardUnits units : {BackwardUnits::kLayers, BackwardUnits::kBreakPoints}) {

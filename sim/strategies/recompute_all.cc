@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {
@@ -40,7 +39,7 @@ Planned PlanRecomputeAll(const Problem& problem) {
   const std::vector<int> readers = CountReaders(step);
   for (TensorId t : step.maps) {
     const MapGap ends = ForwardBackwardGap(step, uses, t);
-    if (ends.before == kNoOp || step.tensors[static_cast<std::size_t>(t)].use == TensorClass::kInput) continue;
+    if (ends.before == kNoOp || step.tensors[static_cast<std::size_t>(t)].Traits().on_host) continue;
     GapDecision gap;
     gap.tensor = t;
     gap.after = ends.after;

@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

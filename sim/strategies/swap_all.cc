@@ -1,8 +1,7 @@
 // swap-all and swap-all-unscheduled: every map leaves the device. They differ in when swap-ins are issued: as early as
 // there is room (PoocH section 4.3), or one layer ahead of need (its starting point).
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
-#include "sim/strategies/swap_in_rules.h"
+#include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
 namespace {

@@ -1,8 +1,8 @@
-#include "sim/strategies/swap_in_rules.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+
+#include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
 namespace {

@@ -1,5 +1,3 @@
-#include "sim/uncertainty/deviates.h"
-
 #include <array>
 #include <boost/math/special_functions/erf.hpp>
 #include <cassert>
@@ -7,6 +5,7 @@
 #include <numbers>
 
 #include "model/hash.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 namespace {

@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "model/hash.h"
-#include "sim/uncertainty/deviates.h"
-#include "sim/uncertainty/proxy_quantile.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
@@ -167,8 +166,8 @@ Interval IntervalOf(const std::vector<Nanos>& times, const Program& program, con
   const std::vector<double> steps(times.begin(), times.end());
   const auto whole = [](double time) { return static_cast<Nanos>(std::llround(time)); };
   if (std::find(times.begin(), times.end(), kNever) != times.end()) {
-    const double high = QuantileOf(steps, 0.9);
-    return {whole(QuantileOf(steps, 0.1)), high >= static_cast<double>(kNever) ? kNever : whole(high)};
+    const double high = NearestRank(steps, 0.9);
+    return {whole(NearestRank(steps, 0.1)), high >= static_cast<double>(kNever) ? kNever : whole(high)};
   }
   const std::vector<double> proxy = ProxyOf(CommonSums(program, durations, errors, Opcode::kKernel),
                                             CommonSums(program, durations, errors, Opcode::kCopy), steps);

@@ -10,7 +10,7 @@
 //
 // The draws are common: draw i means the same deviates for every strategy, batch and runtime, and for machines whose
 // models say the same, whatever they are called. So two rows may be compared draw by draw, where most of the error
-// cancels. Deviates are stratified (sim/uncertainty/deviates.h).
+// cancels. Deviates are stratified (below).
 //
 // From the errors of the cost model alone: what Programs leave out of a runtime, or get wrong about it, is not in it
 // and may well be larger.
@@ -24,6 +24,23 @@
 
 namespace spillway {
 
+// Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
+//
+// Latin hypercube sampling (McKay, Beckman and Conover, Technometrics 21, 1979): the kDraws draws of one key are the
+// middles of kDraws strata of equal probability, each once, in an order that the key decides. So the draws of every
+// single cause have mean 0 and its quantiles exactly, and only how causes meet is left to chance.
+
+constexpr std::uint32_t kDraws = 4096;  // strata of a key; a power of two
+
+// Which stratum draw number `draw` of `key` lies in: for each key a permutation of [0, kDraws). REQUIRES: draw < kDraws.
+std::uint32_t StratumOf(std::uint64_t key, std::uint32_t draw);
+
+// REQUIRES: draw < kDraws.
+double StratifiedDeviate(std::uint64_t key, std::uint32_t draw);
+
+// A standard normal deviate of the key alone, for those who draw without end.
+double NormalDeviate(std::uint64_t key);
+
 struct DrawOptions {
   int draws = 128;         // steps simulated; 8 to kDraws
   std::uint64_t seed = 1;  // other draws, to see how much of a result is chance
@@ -36,7 +53,7 @@ struct Interval {
 
 struct StepDraws {
   std::vector<Nanos> times;  // by draw; a draw in which a pool runs out of memory has the longest time there is
-  // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/proxy_quantile.h): the sums of
+  // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/quantile.h): the sums of
   // kernels and of copies with the errors that launches share. Each end has a standard error below 1 % of the step
   // (tests/sim/uncertainty_test.cc), and no more digits than it deserves: RoundedToItsWidth.
   Interval interval;

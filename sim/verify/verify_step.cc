@@ -23,12 +23,6 @@ bool Listed(const std::vector<TensorId>& list, TensorId t) {
   return std::find(list.begin(), list.end(), t) != list.end();
 }
 
-// Whether a tensor outlives the step, provided that the step reads it first.
-bool Persists(TensorClass use) {
-  return use == TensorClass::kInput || use == TensorClass::kParameter || use == TensorClass::kOptimizerState ||
-         use == TensorClass::kAuxiliary;
-}
-
 // The versions that the ops of a step read and leave behind.
 class StepVersions {
  public:
@@ -38,7 +32,7 @@ class StepVersions {
       first_read_.push_back(read_.size());
       first_written_.push_back(written_.size());
       for (const TensorId t : op.reads) {
-        if (last_[Index(t)] == kUndefined && Persists(step.tensors[Index(t)].use))
+        if (last_[Index(t)] == kUndefined && step.tensors[Index(t)].Traits().outlives)
           start_[Index(t)] = last_[Index(t)] = 0;
         read_.push_back(last_[Index(t)]);
       }
@@ -83,7 +77,7 @@ class StepContents : public Contents {
   Content AtStart(BufferId b, bool read_first, bool) override {
     const TensorId t = program_.buffers[b].tensor;
     if (t == kNoTensor || !versions_.ThereFromTheStart(t)) return {};
-    if (!read_first && step_.tensors[Index(t)].use != TensorClass::kInput) return {};
+    if (!read_first && !step_.tensors[Index(t)].Traits().on_host) return {};
     on_host_[Index(t)] = b;
     return {0, Full(b)};
   }

@@ -72,7 +72,7 @@ TEST_CASE("a report compares ours with the baselines, layers not seen and beyond
   }
   CHECK(
       Has(report.csv, "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias,coverage,width\n"));
-  for (const char* method : {",ours,", ",line,", ",roofline,", ",trees,"}) CHECK(Has(report.csv, method));
+  for (const char* method : {",ours,", ",line,", ",roofline,"}) CHECK(Has(report.csv, method));
   const AccuracyReport again = ReportAccuracy(samples, Options(), fit);
   CHECK(report.markdown == again.markdown);
   CHECK(report.csv == again.csv);
@@ -87,7 +87,7 @@ TEST_CASE("the true law beats its rivals on batches beyond the data") {
     ++splits;
     CHECK(methods.at("ours").MedianError() < 0.05);
     CHECK(methods.at("ours").MedianError() < methods.at("line").MedianError());
-    CHECK(methods.at("ours").MedianError() < methods.at("trees").MedianError());
+    CHECK(methods.at("ours").MedianError() < methods.at("roofline").MedianError());
   }
   CHECK(splits == 1);
 }

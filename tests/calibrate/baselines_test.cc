@@ -1,9 +1,7 @@
-#include "calibrate/accuracy/baselines.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/accuracy/baselines_trees.h"
+#include "calibrate/accuracy/cells.h"
 
 using namespace spillway;
 
@@ -49,25 +47,4 @@ TEST_CASE("the roofline finds a roof with two slopes, which a line does not") {
   const FitGroup roof = Group([](const Work& w) { return 2000 + std::max(w.flops / 0.8, w.bytes / 0.1); });
   CHECK(Ratio(Baseline::kRoofline, roof, 4) == Approx(1).epsilon(0.02));
   CHECK(Ratio(Baseline::kLine, roof, 4) > 1.3);
-}
-
-TEST_CASE("trees learn steps and products, and keep to what they have seen") {
-  std::vector<std::vector<double>> features;
-  std::vector<double> targets;
-  for (int a = 0; a < 16; ++a) {
-    for (int b = 0; b < 16; ++b) {
-      features.push_back({static_cast<double>(a), static_cast<double>(b)});
-      targets.push_back((a < 8 ? 1.0 : 3.0) * (b < 4 ? 1.0 : 2.0));
-    }
-  }
-  const BoostedTrees trees(features, targets);
-  CHECK(trees.Predict(std::vector<double>{3, 2}) == Approx(1).epsilon(1e-3));
-  CHECK(trees.Predict(std::vector<double>{12, 2}) == Approx(3).epsilon(1e-3));
-  CHECK(trees.Predict(std::vector<double>{12, 9}) == Approx(6).epsilon(1e-3));
-  CHECK(trees.Predict(std::vector<double>{1000, 1000}) == Approx(6).epsilon(1e-3));  // no extrapolation
-}
-
-TEST_CASE("trees of a single row say its value") {
-  const BoostedTrees trees({{1, 2}}, std::vector<double>{7});
-  CHECK(trees.Predict(std::vector<double>{5, 5}) == 7);
 }

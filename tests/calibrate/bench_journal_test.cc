@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "calibrate/measure/refused.h"
-#include "calibrate/measure/setup.h"
+#include "calibrate/measure/row.h"
 #include "calibrate/sample/file.h"
 #include "hw/text/document.h"
 #include "tests/bench_samples.h"

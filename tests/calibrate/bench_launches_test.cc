@@ -1,7 +1,7 @@
 // What issuing each kind of op costs, from rows whose host times are known.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/launches.h"
+#include "calibrate/measure/profile.h"
 #include "tests/bench_samples.h"
 
 namespace spillway {

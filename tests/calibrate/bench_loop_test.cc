@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/measure/loop.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/measure/grid.h"
+#include "calibrate/measure/plan.h"
 #include "model/cost/launch_text.h"
 
 namespace spillway {

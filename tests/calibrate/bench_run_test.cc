@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "calibrate/measure/grid.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/run/device.h"
 #include "calibrate/sample/file.h"
 #include "sim/random.h"

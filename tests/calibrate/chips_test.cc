@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample/chip.h"
+#include "calibrate/sample/sample.h"
 #include "hw/text/document.h"
 
 namespace spillway {

@@ -4,8 +4,6 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "calibrate/run/issue_order.h"
-#include "calibrate/run/residents.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
 #include "sim/program/layout.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/fit/stacks.h"
+#include "calibrate/fit/group.h"
 #include "tests/calibrate/toy_fit.h"
 
 using namespace spillway;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "calibrate/fit/cholesky.h"
-
 using namespace spillway;
 
 namespace {

@@ -1,8 +1,8 @@
 // Samples as a set: repeated ones, several files, writing.
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample/chip.h"
 #include "calibrate/sample/file.h"
+#include "calibrate/sample/sample.h"
 #include "hw/text/document.h"
 #include "model/network/network.h"
 #include "tests/temporary_folder.h"

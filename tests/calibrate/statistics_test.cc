@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/uncertainty/quantile.h"
+
 namespace spillway {
 namespace {
 

@@ -6,8 +6,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/fit/errors.h"
 #include "calibrate/fit/fit.h"
+#include "calibrate/fit/validate.h"
+#include "sim/uncertainty/quantile.h"
 #include "tests/calibrate/toy_forms.h"
 
 namespace spillway::toy {

@@ -1,8 +1,8 @@
-#include "calibrate/fit/transfer_report.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
+
+#include "calibrate/fit/transfer.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
 // Launches by themselves.
 #include <catch2/catch.hpp>
 
-#include "calibrate/validate/isolated.h"
+#include "calibrate/validate/split.h"
 #include "sim/verify/verify.h"
 #include "tests/scripted_device.h"
 #include "tests/small_programs.h"

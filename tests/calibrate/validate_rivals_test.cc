@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "calibrate/validate/rivals.h"
+#include "calibrate/validate/falsify.h"
 #include "sim/strategies/pooch/pooch_model.h"
 #include "tests/lower_case.h"
 

@@ -1,7 +1,7 @@
 // What rows come to: small sets whose figures can be worked out by hand.
 #include <catch2/catch.hpp>
 
-#include "calibrate/validate/summary.h"
+#include "calibrate/validate/falsify.h"
 
 namespace spillway {
 namespace {

@@ -1,10 +1,10 @@
 // The pace followed while steps are measured: factors at moments that can be worked out by hand.
 #include <catch2/catch.hpp>
 
-#include "calibrate/statistics.h"
 #include "calibrate/validate/track.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
+#include "sim/uncertainty/quantile.h"
 #include "tests/paced_target.h"
 #include "tests/small_programs.h"
 

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/measure/cpu/kernel.h"
-#include "calibrate/measure/cpu/streams.h"
+#include "calibrate/measure/cpu/machine.h"
 #include "calibrate/measure/cpu/target.h"
-#include "calibrate/measure/grid.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/run/steady_clock.h"
 #include "tests/bench_network.h"
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "calibrate/fit/transfer.h"
-#include "calibrate/measure/cuda/beyond.h"
 #include "calibrate/measure/cuda/plan.h"
 #include "calibrate/measure/cuda/touch.h"
 #include "calibrate/measure/profile.h"

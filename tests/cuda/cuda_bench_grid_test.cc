@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "calibrate/measure/cuda/grid.h"
 #include "calibrate/measure/cuda/plan.h"
 #include "model/cost/launch_text.h"
 

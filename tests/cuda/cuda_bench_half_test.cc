@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "calibrate/measure/cuda/beyond.h"
-#include "calibrate/measure/inflight.h"
+#include "calibrate/measure/cuda/plan.h"
+#include "calibrate/measure/journal.h"
 #include "calibrate/measure/profile.h"
 #include "hw/text/document.h"
 #include "model/cost/cost_model.h"

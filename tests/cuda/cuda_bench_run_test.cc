@@ -7,7 +7,7 @@
 #include <set>
 
 #include "calibrate/measure/cuda/plan.h"
-#include "calibrate/measure/inflight.h"
+#include "calibrate/measure/journal.h"
 #include "calibrate/measure/refused.h"
 #include "calibrate/sample/file.h"
 #include "hw/text/document.h"

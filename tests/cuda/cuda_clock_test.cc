@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/measure/cuda/tf32_check.h"
-#include "calibrate/run/cuda/moments.h"
+#include "calibrate/run/cuda/timer.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/cuda/cuda_copies.h"
 

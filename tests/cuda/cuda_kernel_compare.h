@@ -11,7 +11,7 @@
 
 #include "calibrate/run/cuda/calls.h"
 #include "calibrate/run/device.h"
-#include "hw/machine/measured_op_text.h"
+#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "tests/cpu_step_runner.h"

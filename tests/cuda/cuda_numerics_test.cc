@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "calibrate/validate/numerics.h"
+#include "calibrate/validate/measure.h"
 #include "tests/cuda/cuda_training.h"
 #include "tests/random_programs.h"
 #include "tests/small_networks.h"

@@ -4,7 +4,7 @@
 
 #include "calibrate/measure/profile.h"
 #include "calibrate/sample/file.h"
-#include "hw/machine/measured_op_text.h"
+#include "hw/machine/profile_text.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/cuda/cuda_training.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "calibrate/run/split_mix.h"
+#include "model/hash.h"
 
 namespace spillway {
 namespace {

@@ -1,9 +1,8 @@
 // What a profile says of fitted kernel models: models, models_from, call_floors, stack_error, l2_cache.
-#include "hw/machine/kernel_model_text.h"
-
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "hw/machine/profile_text.h"
 #include "tests/hw/profile_folder.h"
 #include "tests/profile_text.h"
 #include "tests/text.h"

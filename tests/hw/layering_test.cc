@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -94,7 +95,8 @@ std::vector<std::string> SourceFiles() {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension();
-      if (extension == ".h" || extension == ".cc") files.push_back(entry.path().lexically_relative(root));
+      if (extension == ".h" || extension == ".cc" || extension == ".inc")
+        files.push_back(entry.path().lexically_relative(root));
     }
   }
   return files;
@@ -168,6 +170,79 @@ TEST_CASE("a type's name is used once, or one program would mix up two types") {
     for (const std::string& file : files_of) UNSCOPED_INFO(file);
     CHECK(files_of.size() == 1);
   }
+}
+
+// The names of what a file defines outside of namespaces without a name; `definition` matches its first line.
+std::vector<std::string> Defined(std::istream& stream, const std::regex& definition) {
+  std::vector<std::string> names;
+  std::string line;
+  std::smatch match;
+  for (bool hidden = false; std::getline(stream, line);) {
+    if (line == "namespace {") hidden = true;
+    if (line == "}  // namespace") hidden = false;
+    if (!hidden && std::regex_match(line, match, definition)) names.push_back(match[1]);
+  }
+  return names;
+}
+
+TEST_CASE("what a file adds to a table is listed there, or nobody could ask for it") {
+  // A folder, and what its files define for its table.inc. What is listed and not defined does not link.
+  const std::map<std::string, std::regex> tables = {
+      {"sim/strategies", std::regex("Planned (\\w+)\\(const Problem& problem\\) .*")},
+      {"model/layers", std::regex("const LayerKind (k\\w+)\\{.*")},
+      {"model/kernels", std::regex("KernelForm (\\w+)\\(\\) .*")},
+      {"reports", std::regex("std::string (\\w+)\\(const (?:ResultSet& results|PointDetail& point)\\) .*")},
+      {"model/zoo", std::regex("Network (\\w+)\\((?:int depth, )?const ZooOptions& options\\) .*")},
+  };
+  for (const auto& [folder, definition] : tables) {
+    const fs::path root = fs::path(SPILLWAY_SOURCE_DIR) / folder;
+    std::ifstream table_file(root / "table.inc");
+    const std::string table(std::istreambuf_iterator<char>(table_file), {});
+    std::size_t defined = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      if (entry.path().extension() != ".cc") continue;
+      std::ifstream stream(entry.path());
+      for (const std::string& name : Defined(stream, definition)) {
+        INFO(entry.path() << " defines " << name);
+        CHECK(std::regex_search(table, std::regex("\\b" + name + "\\b")));
+        ++defined;
+      }
+    }
+    INFO(folder);
+    CHECK(defined >= 7);
+  }
+}
+
+TEST_CASE("what is one of a kind stays so: hashes, random numbers, quantiles, what follows from a tensor's class") {
+  struct Rule {
+    std::regex words;
+    std::set<std::string> files;  // where they may stand
+  };
+  const auto icase = std::regex::icase;
+  const std::vector<Rule> rules = {
+      // element.h: for nvcc, whose C++ is an older one.
+      {std::regex("9e3779b97f4a7c15|bf58476d1ce4e5b9|cbf29ce484222325|100000001b3|1099511628211", icase),
+       {"model/hash.h", "calibrate/run/cuda/plugin/element.h"}},
+      {std::regex("mt19937|minstd_rand|random_device|std::rand\\b|drand48"), {}},
+      // timer.cc: of pairs, by the time between them.
+      {std::regex("nth_element"), {"sim/uncertainty/quantile.cc", "calibrate/run/cuda/timer.cc"}},
+      // values.cc: what a parameter begins as.
+      {std::regex("TensorClass::k(Parameter|OptimizerState|Auxiliary)\\b"),
+       {"model/step/tensor.h", "model/step/tensor.cc", "model/step/step_writer.cc", "calibrate/run/cpu/values.cc"}},
+  };
+  std::vector<int> found(rules.size(), 0);
+  for (const std::string& file : SourceFiles()) {
+    std::ifstream stream(fs::path(SPILLWAY_SOURCE_DIR) / file);
+    std::string line;
+    for (int number = 1; std::getline(stream, line); ++number) {
+      for (std::size_t k = 0; k < rules.size(); ++k) {
+        if (!std::regex_search(line, rules[k].words)) continue;
+        ++found[k];
+        if (rules[k].files.count(file) == 0) FAIL_CHECK(file << ":" << number << ": " << line);
+      }
+    }
+  }
+  for (std::size_t k = 0; k < rules.size(); ++k) CHECK((found[k] > 0) == !rules[k].files.empty());
 }
 
 TEST_CASE("includes against the layers are found") {

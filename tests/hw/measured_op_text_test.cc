@@ -1,9 +1,8 @@
 // What a profile says of launches measured on the very machine.
-#include "hw/machine/measured_op_text.h"
-
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "hw/machine/profile_text.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "hw/machine/measured_op_text.h"
+#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"

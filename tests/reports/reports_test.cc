@@ -1,3 +1,5 @@
+#include "reports/reports.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,14 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "reports/compare_table.h"
-#include "reports/memory_csv.h"
-#include "reports/report_table.h"
 #include "reports/result_columns.h"
-#include "reports/result_csv.h"
-#include "reports/result_json.h"
-#include "reports/result_table.h"
-#include "reports/text_table.h"
+#include "reports/text.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"
 

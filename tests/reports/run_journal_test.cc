@@ -3,9 +3,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "reports/result_csv.h"
-#include "reports/result_json.h"
-#include "reports/result_table.h"
+#include "reports/reports.h"
 #include "tests/result_rows.h"
 
 namespace spillway {

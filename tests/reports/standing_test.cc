@@ -1,8 +1,7 @@
 // How rows stand among others: reference, best, and what should not have been faster.
-#include "reports/standing.h"
-
 #include <catch2/catch.hpp>
 
+#include "reports/result.h"
 #include "tests/result_rows.h"
 
 namespace spillway {

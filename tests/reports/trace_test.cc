@@ -1,10 +1,9 @@
-#include "reports/trace.h"
-
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "reports/json_text.h"
+#include "reports/reports.h"
+#include "reports/text.h"
 
 namespace spillway {
 namespace {

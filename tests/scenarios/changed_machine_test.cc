@@ -1,7 +1,7 @@
 // Machines as scenarios change them, from the unit machine: a latency of 1 ns, a byte per nanosecond.
-#include "scenarios/run/changed_machine.h"
-
 #include <catch2/catch.hpp>
+
+#include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 

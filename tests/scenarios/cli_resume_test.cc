@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "scenarios/run/folder_lock.h"
+#include "scenarios/run/output_folder.h"
 #include "scenarios/run/run_files.h"
 #include "tests/command_line.h"
 #include "tests/result_rows.h"

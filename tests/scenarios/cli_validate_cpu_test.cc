@@ -9,7 +9,7 @@
 
 #include "calibrate/run/cpu/pin.h"
 #include "hw/machine/machine.h"
-#include "hw/machine/measured_op_text.h"
+#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"

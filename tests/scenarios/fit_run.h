@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/chip.h"
+#include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
 #include "model/cost/kernel_form.h"
 #include "tests/command_line.h"

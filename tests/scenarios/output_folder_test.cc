@@ -9,8 +9,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "scenarios/run/folder_lock.h"
-#include "scenarios/run/manifest.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 #include "tests/user_errors.h"

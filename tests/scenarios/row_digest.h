@@ -10,8 +10,8 @@
 #include <array>
 #include <string>
 
+#include "model/hash.h"
 #include "scenarios/run/run.h"
-#include "tests/scenarios/fnv1a.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "calibrate/validate/device_costs.h"
-#include "reports/result_table.h"
+#include "reports/reports.h"
 #include "scenarios/verbs/command.h"
 #include "tests/golden.h"
 #include "tests/scenarios/row_digest.h"

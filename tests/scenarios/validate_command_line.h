@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine/measured_op_text.h"
+#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "scenarios/validate/validate.h"

@@ -1,10 +1,9 @@
-#include "sim/uncertainty/deviates.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
 #include "model/hash.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 namespace {

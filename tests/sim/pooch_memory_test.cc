@@ -6,7 +6,7 @@
 #include "sim/evaluate.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
-#include "sim/strategies/swap_in_rules.h"
+#include "sim/strategies/pooch/pooch_model.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

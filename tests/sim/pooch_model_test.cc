@@ -4,7 +4,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "sim/strategies/swap_in_rules.h"
 #include "tests/sim/pooch_chain.h"
 
 namespace spillway {

@@ -37,11 +37,11 @@ KernelSubject::KernelSubject(const BenchNetwork& network, OpId op, std::int32_t 
   call.launch.algorithm = algorithm;
   call.launch.workspace = kUsualWorkspace;
   kernel_ = &kernels.Prepare(call);
-  grants_workspace_ = node_.kind == OpKind::kConvolution;
+  grants_workspace_ = HasAlgorithms(node_.kind);
   LayOut(protocol);
   const Shape& in = node_.shape.in;
   if (node_.kind == OpKind::kBatchNorm) statistics_.assign(2 * static_cast<std::size_t>(in.c), 1.0f);
-  const std::int64_t labels = node_.kind == OpKind::kSoftmaxLoss ? in.n * in.Spatial() : 0;
+  const std::int64_t labels = TraitsOf(node_.kind).labels ? in.n * in.Spatial() : 0;
   for (std::int64_t k = 0; k < labels; ++k) labels_.push_back(static_cast<std::int32_t>(k % in.c));
   FillSets();
 }

@@ -2,9 +2,12 @@
 #ifndef SPILLWAY_CALIBRATE_MEASURE_CPU_MACHINE_H_
 #define SPILLWAY_CALIBRATE_MEASURE_CPU_MACHINE_H_
 
+#include <map>
 #include <string>
 
+#include "calibrate/measure/loop.h"
 #include "calibrate/run/clock.h"
+#include "calibrate/run/cpu/pin.h"
 
 namespace spillway {
 
@@ -32,6 +35,12 @@ class ThreadClock : public Clock {
  public:
   Nanos Now() const override;
 };
+
+// What the CPU device's threads cost: beginning one, and waking one up.
+
+// "thread_start": until a stream's thread runs. "event_wake": from recording an event on the compute stream to the first
+// thing that a copy stream does which waited for it asleep.
+std::map<std::string, LoopResult> MeasureStreams(const CoreChoice& cores, const Clock& clock, int repetitions);
 
 }  // namespace spillway
 

@@ -1,7 +1,6 @@
-#include "calibrate/measure/cpu/streams.h"
-
 #include <vector>
 
+#include "calibrate/measure/cpu/machine.h"
 #include "calibrate/measure/host.h"
 #include "calibrate/run/cpu/stream.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "calibrate/measure/cpu/copy.h"
-#include "calibrate/measure/cpu/streams.h"
+#include "calibrate/measure/cpu/machine.h"
 #include "calibrate/measure/host.h"
 #include "calibrate/run/cpu/device.h"
 

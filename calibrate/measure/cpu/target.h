@@ -1,5 +1,8 @@
 // The CPU device as something to measure: kernels on the core that the device computes on, copies on the core that it
 // copies on, at the link rate that is stated.
+//
+// The "device" is this machine: what is measured is evidence for semantics and scheduling, and for no GPU. Times are
+// nanoseconds of `clock`; timings during which the thread was off its core count as disturbed (LoopResult).
 #ifndef SPILLWAY_CALIBRATE_MEASURE_CPU_TARGET_H_
 #define SPILLWAY_CALIBRATE_MEASURE_CPU_TARGET_H_
 
@@ -30,7 +33,8 @@ class CpuBenchTarget : public BenchTarget {
   CpuBenchTarget(const CpuBenchOptions& options, const Clock& clock);
   ~CpuBenchTarget() override;
 
-  Sample Identity() const override;
+  Sample Identity() const override;  // what every row says: processor, oneDNN's version, the state of the data
+  // Of a convolution the algorithms that the device has for it, with their workspaces; of anything else one.
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
   double Load() const override { return ReadLoad(); }

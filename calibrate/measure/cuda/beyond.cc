@@ -1,8 +1,8 @@
-#include "calibrate/measure/cuda/beyond.h"
-
 #include <fmt/format.h>
 
 #include <stdexcept>
+
+#include "calibrate/measure/cuda/plan.h"
 
 namespace spillway {
 namespace {

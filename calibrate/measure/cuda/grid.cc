@@ -1,7 +1,6 @@
-#include "calibrate/measure/cuda/grid.h"
-
 #include <array>
 
+#include "calibrate/measure/cuda/plan.h"
 #include "model/network/network_builder.h"
 
 namespace spillway {

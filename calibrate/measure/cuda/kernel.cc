@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "calibrate/measure/cuda/beyond.h"
-#include "calibrate/statistics.h"
+#include "calibrate/measure/cuda/plan.h"
 #include "hw/text/document.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
@@ -97,7 +97,7 @@ void CudaKernelSubject::AddBias() {
 
 // One-hot rows, another class each.
 void CudaKernelSubject::MakeLabels() {
-  if (node_.kind != OpKind::kSoftmaxLoss) return;
+  if (!TraitsOf(node_.kind).labels) return;
   const Shape& shape = node_.shape.in;
   std::vector<float> rows(static_cast<std::size_t>(shape.Elements()));
   const std::int64_t positions = shape.Spatial();

@@ -15,7 +15,6 @@
 #include "calibrate/measure/cuda/memory.h"
 #include "calibrate/measure/loop.h"
 #include "calibrate/measure/plan.h"
-#include "calibrate/run/cuda/moments.h"
 #include "calibrate/run/cuda/timer.h"
 #include "calibrate/run/operands.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "calibrate/measure/cuda/beyond.h"
+#include "calibrate/measure/cuda/plan.h"
 #include "calibrate/measure/refused.h"
 
 namespace spillway {

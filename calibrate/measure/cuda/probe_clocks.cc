@@ -5,8 +5,7 @@
 
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/probe_parts.h"
-#include "calibrate/run/cuda/moments.h"
-#include "calibrate/statistics.h"
+#include "calibrate/run/cuda/timer.h"
 
 namespace spillway {
 namespace {

@@ -9,9 +9,9 @@
 #include "calibrate/measure/cuda/probe_parts.h"
 #include "calibrate/run/cuda/emulation.h"
 #include "calibrate/run/device.h"
-#include "calibrate/statistics.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "calibrate/measure/cpu/machine.h"
-#include "calibrate/measure/cuda/beyond.h"
 #include "calibrate/measure/cuda/copy.h"
 #include "calibrate/measure/cuda/host.h"
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/peer.h"
+#include "calibrate/measure/cuda/plan.h"
 #include "calibrate/measure/cuda/tf32_check.h"
 #include "calibrate/measure/cuda/touch.h"
 #include "calibrate/measure/guard.h"
@@ -145,7 +145,7 @@ auto CudaBenchTarget::Judged(const Call& call) {
 }
 
 std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
-  if (item.launch.kind != OpKind::kConvolution) return {{}};
+  if (!HasAlgorithms(item.launch.kind)) return {{}};
   std::vector<BenchVariant> variants = AlgorithmsOf(item);
   if (item.fused != kConvolutionBias) return variants;
   // Without an activation the library fuses by one algorithm; with one it says so when it runs.

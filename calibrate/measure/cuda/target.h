@@ -35,6 +35,7 @@ struct CudaBenchOptions {
   Bytes checked = 64 * kMiB;  // of a copy in each direction whose bytes are looked at, see copy_check.h; 0: none
 };
 
+// Times are nanoseconds of the device's own events, but those of calls of the host, which are its clock's. One thread.
 class CudaBenchTarget : public BenchTarget {
  public:
   // Prepares and runs a first kernel, so that the libraries have taken what they take of the device's memory. `clock`:
@@ -42,8 +43,13 @@ class CudaBenchTarget : public BenchTarget {
   CudaBenchTarget(const CudaBenchOptions& options, std::shared_ptr<CudaCalls> calls, const Clock& clock);
   ~CudaBenchTarget() override;
 
+  // What every row of this device says of it: names, driver, libraries, and the state of the data.
   Sample Identity() const override { return identity_; }
+  // Of a convolution the algorithms that the library offers within the workspace limit; of anything else one. UserError:
+  // none.
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
+  // UserError for what is this launch's matter alone: the library refuses it, or its memory is not to be had. Anything
+  // else ends the calibration: DeviceError.
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
   double Load() const override;  // of the host
   bool MayHang() const override { return true; }

@@ -1,8 +1,8 @@
-#include "calibrate/run/cpu/canary.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "calibrate/run/cpu/host_memory.h"
 
 namespace spillway {
 

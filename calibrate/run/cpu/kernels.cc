@@ -12,26 +12,12 @@ extern "C" void omp_set_num_threads(int threads);
 namespace spillway {
 namespace {
 
-struct Row {
-  OpKind kind;
-  cpu::KernelPtr (*make)(const OpCall&);
+// By OpKind.
+#define OP_KIND(KIND, ...) cpu::Make##KIND,
+constexpr std::array kMakers = {
+#include "model/step/op_kinds.inc"
 };
-constexpr std::array<Row, 14> kRows = {{
-    {OpKind::kConvolution, cpu::MakeConvolution},
-    {OpKind::kBias, cpu::MakeBias},
-    {OpKind::kBatchNorm, cpu::MakeBatchNorm},
-    {OpKind::kRelu, cpu::MakeRelu},
-    {OpKind::kMaxPool, cpu::MakeMaxPool},
-    {OpKind::kAveragePool, cpu::MakeAveragePool},
-    {OpKind::kLrn, cpu::MakeLrn},
-    {OpKind::kDropout, cpu::MakeDropout},
-    {OpKind::kConcat, cpu::MakeConcat},
-    {OpKind::kAdd, cpu::MakeAdd},
-    {OpKind::kLinear, cpu::MakeLinear},
-    {OpKind::kSoftmaxLoss, cpu::MakeSoftmaxLoss},
-    {OpKind::kCopy, cpu::MakeCopy},
-    {OpKind::kUpdate, cpu::MakeUpdate},
-}};
+#undef OP_KIND
 
 std::string Text(const Launch& launch) {
   return std::string(OpKindName(launch.kind)) + " " + PassName(launch.pass) + " " + ShapeText(launch.shape.in) +
@@ -83,12 +69,7 @@ OpCall Chosen(const OpCall& call, const std::vector<CpuAlgorithm>& algorithms) {
   Refuse(call.launch, algorithms);
 }
 
-cpu::KernelPtr Make(const OpCall& call) {
-  for (const Row& row : kRows) {
-    if (row.kind == call.launch.kind) return row.make(call);
-  }
-  return nullptr;
-}
+cpu::KernelPtr Make(const OpCall& call) { return kMakers[static_cast<std::size_t>(call.launch.kind)](call); }
 
 // Sets oneDNN's threads before the kernel runs, on whichever thread that is.
 class Threaded : public CpuKernel {
@@ -134,7 +115,7 @@ std::vector<CpuAlgorithm> CpuKernels::Algorithms(const OpCall& call) {
   CheckFormat(call.launch);
   omp_set_num_threads(state_->threads);  // scratch depends on it
   return Guarded(call.launch, [&]() -> std::vector<CpuAlgorithm> {
-    if (call.launch.kind == OpKind::kConvolution) return cpu::ConvolutionAlgorithms(call);
+    if (HasAlgorithms(call.launch.kind)) return cpu::ConvolutionAlgorithms(call);
     const cpu::KernelPtr kernel = Make(call);
     return {{.algorithm = 0, .workspace = kernel->workspace(), .implementation = kernel->implementation()}};
   });
@@ -145,7 +126,7 @@ const CpuKernel& CpuKernels::Prepare(const OpCall& call) {
     if (entry.call == call) return *entry.kernel;
   }
   CheckFormat(call.launch);
-  const bool choice = call.launch.kind == OpKind::kConvolution;
+  const bool choice = HasAlgorithms(call.launch.kind);
   const OpCall chosen = choice ? Chosen(call, Algorithms(call)) : call;
   omp_set_num_threads(state_->threads);
   cpu::KernelPtr kernel = Guarded(call.launch, [&] { return Make(chosen); });

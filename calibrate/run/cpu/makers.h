@@ -1,4 +1,4 @@
-// The kinds of kernels by file: one function each, listed by op kind in kernels.cc. Private to calibrate/run/cpu/.
+// The kinds of kernels by file: one function each, listed by kernels.cc. Private to calibrate/run/cpu/.
 //
 // Makers throw dnnl::error where oneDNN refuses; CpuKernels turns that into a UserError that names the op.
 #ifndef SPILLWAY_CALIBRATE_RUN_CPU_MAKERS_H_
@@ -15,23 +15,12 @@ namespace spillway::cpu {
 
 using KernelPtr = std::unique_ptr<CpuKernel>;
 
-// launch.algorithm chooses; null if the library has no such algorithm for the shape.
-KernelPtr MakeConvolution(const OpCall& call);
+// One for each kind of op, MakeConvolution to MakeUpdate, each with the kind's own file. MakeConvolution: launch.algorithm
+// chooses; null if the library has no such algorithm for the shape.
+#define OP_KIND(KIND, ...) KernelPtr Make##KIND(const OpCall& call);
+#include "model/step/op_kinds.inc"
+#undef OP_KIND
 std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call);
-
-KernelPtr MakeLinear(const OpCall& call);
-KernelPtr MakeBatchNorm(const OpCall& call);
-KernelPtr MakeMaxPool(const OpCall& call);
-KernelPtr MakeAveragePool(const OpCall& call);
-KernelPtr MakeLrn(const OpCall& call);
-KernelPtr MakeRelu(const OpCall& call);
-KernelPtr MakeAdd(const OpCall& call);
-KernelPtr MakeSoftmaxLoss(const OpCall& call);
-KernelPtr MakeBias(const OpCall& call);
-KernelPtr MakeConcat(const OpCall& call);
-KernelPtr MakeDropout(const OpCall& call);
-KernelPtr MakeCopy(const OpCall& call);
-KernelPtr MakeUpdate(const OpCall& call);
 
 // A kernel that is a loop over its buffers.
 class LoopKernel : public CpuKernel {

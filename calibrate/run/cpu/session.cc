@@ -7,7 +7,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "calibrate/run/cpu/canary.h"
+#include "calibrate/run/cpu/host_memory.h"
 
 namespace spillway {
 

@@ -1,5 +1,10 @@
 // One session of the CPU device, from Begin to End: memory, kernels, streams and events, all of it made beforehand.
 // Private to calibrate/run/cpu/.
+//
+// A thread per stream, pinned to the cores that CoreChoice names, and the caller's, which issues. What an instruction
+// does is written down when it is issued and read by its stream's thread, in stream order; the caller writes a row again
+// only in the next step, when all streams have ended the last one. Failures are noted by the first thread that meets one
+// and thrown on the caller's.
 #ifndef SPILLWAY_CALIBRATE_RUN_CPU_SESSION_H_
 #define SPILLWAY_CALIBRATE_RUN_CPU_SESSION_H_
 
@@ -27,7 +32,7 @@ class CpuSession {
   CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock,
              std::shared_ptr<CpuKernels> kernels, const Session& session);
 
-  // As in ExecutionDevice.
+  // As in ExecutionDevice (calibrate/run/device.h), which says the order in which they may be called.
   void Write(const Location& at, std::span<const std::byte> bytes);
   void Read(const Location& at, std::span<std::byte> bytes);
   void BeginStep();
@@ -38,6 +43,7 @@ class CpuSession {
   void HostSync(Issue issue, EventId event);
   void AllocOrFree(Opcode opcode, Issue issue, const Location& buffer);
   void EndStep();
+  // In order of instructions, those that ran; empty unless the session is instrumented.
   std::vector<Span> ReadSpans() const;
   Bytes HighWater() { return memory_.HighWater(); }
 
@@ -47,6 +53,7 @@ class CpuSession {
   // Leaves threads that hang to themselves, with their part in `self`, the owner of this session. The caller lets go of
   // its own part then.
   void Abandon(const std::shared_ptr<CpuSession>& self) noexcept;
+  // What training keeps beside tensors: labels, running statistics, losses. The session's own.
   TrainingState& training() { return training_; }
   const SessionMemory& memory() const { return memory_; }
   std::string Pinning() const;

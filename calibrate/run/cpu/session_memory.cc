@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "calibrate/run/cpu/canary.h"
+#include "calibrate/run/cpu/host_memory.h"
 
 namespace spillway {
 

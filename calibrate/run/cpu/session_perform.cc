@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "calibrate/run/cpu/canary.h"
+#include "calibrate/run/cpu/host_memory.h"
 #include "calibrate/run/cpu/session.h"
 
 namespace spillway {
@@ -78,7 +78,7 @@ void CpuSession::NeedWritten(const Location& at, Bytes bytes, std::uint32_t inst
 void CpuSession::CheckResidents() const {
   for (const Resident& resident : session_.residents) {
     const Tensor& tensor = session_.step->tensors[static_cast<std::size_t>(resident.tensor)];
-    if (tensor.use == TensorClass::kInput || !HoldsNan(memory_.At(resident.last, kNoInstruction))) continue;
+    if (tensor.Traits().on_host || !HoldsNan(memory_.At(resident.last, kNoInstruction))) continue;
     throw DeviceError(Fault::kContents, kNoInstruction,
                       fmt::format("{} holds NaN after the step: memory was read that holds nothing, or training "
                                   "diverges",

@@ -27,7 +27,7 @@ constexpr std::uint64_t kImages = 2, kClasses = 3;
 TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed, Purpose purpose, Bytes most_kept)
     : step_(step), seed_(seed), purpose_(purpose), most_kept_(most_kept), results_(step.tensors.size()) {
   for (const Op& op : step.ops) {
-    if (op.kind == OpKind::kSoftmaxLoss) classes_ = op.shape.in.c;
+    if (TraitsOf(op.kind).labels) classes_ = op.shape.in.c;
   }
 }
 

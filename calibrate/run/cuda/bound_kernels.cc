@@ -97,7 +97,7 @@ void CudaBoundKernels::Prepare(const KernelCall& call, Bound& bound) {
     }
     bound.entry = &cache_.Prepare(wanted);
     const Bytes needed = bound.entry->kernel->workspace();
-    if (wanted.launch.kind != OpKind::kConvolution || needed <= wanted.launch.workspace) return;
+    if (!HasAlgorithms(wanted.launch.kind) || needed <= wanted.launch.workspace) return;
     refuse(fmt::format("it needs {} bytes of workspace, {} are granted", needed, wanted.launch.workspace));
   } catch (const UserError& error) {
     refuse(error.what());

@@ -1,5 +1,8 @@
 // The kernels of a session of the CUDA device, each tied to the memory it works on; and what training keeps on the
 // device beside tensors: one-hot labels, running statistics, the probabilities that the loss is computed from.
+//
+// All of that lies in the library's memory, fp32: labels of the loss's input shape, means and then variances of all channels,
+// probabilities of the loss's result. Its size is known when all kernels are bound; nothing is allocated afterwards.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_BOUND_KERNELS_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_BOUND_KERNELS_H_
 
@@ -41,6 +44,8 @@ class CudaBoundKernels {
                    CudaSessionMemory& memory, TrainingState& training);
 
   bool Has(std::uint32_t instruction) const { return row_[instruction] != kNone; }
+  // Issues it, with what changes from step to step filled in. REQUIRES: Has(instruction); the session's arguments are
+  // where they were when it was bound.
   void Run(std::uint32_t instruction, CudaStream* stream);
   bool Rehearsed() const;  // the times of all kernels are known
   // What to spin behind a kernel, in nanoseconds. Rehearses kernels of which no time is known.

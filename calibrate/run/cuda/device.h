@@ -32,21 +32,54 @@
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_DEVICE_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_DEVICE_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "calibrate/run/clock.h"
 #include "calibrate/run/cuda/bound_kernels.h"
 #include "calibrate/run/cuda/calls.h"
 #include "calibrate/run/cuda/emulation.h"
-#include "calibrate/run/cuda/kept_values.h"
+#include "calibrate/run/cuda/owned.h"
 #include "calibrate/run/cuda/session_memory.h"
 #include "calibrate/run/device.h"
 #include "model/network/network.h"
 
 namespace spillway {
+
+// Copies on the device of values that are brought there again and again: parameters of a step that is timed in many
+// sessions. They lie beside everything else, in memory that nobody else wants, and go as soon as somebody may.
+// Private to calibrate/run/cuda/.
+//
+// No plan and no figure is to see them: debug sessions, in which memory is measured, run without any, what the device
+// tells of memory in use leaves them out, and kSpare bytes stay free beside them and a session's arena.
+
+class CudaKeptValues {
+ public:
+  // For what comes late: code of kernels when they first run, what the libraries take, other users of the GPU.
+  static constexpr Bytes kSpare = kGiB;
+
+  explicit CudaKeptValues(CudaCalls& calls) : calls_(calls) {}
+
+  // A copy that was made; nullptr: there is none of so many bytes.
+  const std::byte* Find(std::uint64_t identity, Bytes bytes) const;
+  // Memory for a copy; nullptr where it would leave too little. Throws as CudaCalls::Memory.
+  std::byte* Make(std::uint64_t identity, Bytes bytes);
+
+  Bytes bytes() const { return bytes_; }
+  // Whether a session with such an arena would have too little. Throws as CudaCalls::Memory.
+  bool Crowd(Bytes arena_bytes) const;
+  // REQUIRES: no stream works.
+  void Release() noexcept;
+
+ private:
+  CudaCalls& calls_;
+  std::map<std::pair<std::uint64_t, Bytes>, OwnedDeviceMemory> copies_;  // by identity and bytes
+  Bytes bytes_ = 0;
+};
 
 class CudaSession;
 
@@ -61,7 +94,7 @@ struct CudaDeviceOptions {
 };
 
 // Memory in use on the GPU: by this process, its context and libraries, and whoever else is there; without the copies of
-// values that timed sessions keep (calibrate/run/cuda/kept_values.h). -1: not known.
+// values that timed sessions keep (CudaKeptValues). -1: not known.
 struct CudaMemoryUse {
   Bytes before = -1;   // when the CudaDevice was made
   Bytes highest = -1;  // in the last session, with arena, library's memory and kernels

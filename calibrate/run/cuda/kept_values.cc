@@ -1,5 +1,4 @@
-#include "calibrate/run/cuda/kept_values.h"
-
+#include "calibrate/run/cuda/device.h"
 #include "calibrate/run/device.h"
 
 namespace spillway {

@@ -1,4 +1,8 @@
 // Things of CudaCalls that give themselves back. The CudaCalls must outlive them.
+//
+// Each is a unique_ptr whose deleter knows the calls that made it: movable, one owner, nullptr for none. Giving back does
+// not throw: whoever gives back what a stream still works on sees to it that the stream is done. Making throws what CudaCalls
+// throw: DeviceError, kNoMemory where there is too little.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_OWNED_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_OWNED_H_
 
@@ -9,6 +13,7 @@
 
 namespace spillway {
 
+// Of streams and events.
 struct CudaGiveBack {
   CudaCalls* calls = nullptr;
   void operator()(CudaStream* stream) const noexcept { calls->Destroy(stream); }
@@ -17,6 +22,7 @@ struct CudaGiveBack {
 using OwnedCudaStream = std::unique_ptr<CudaStream, CudaGiveBack>;
 using OwnedCudaEvent = std::unique_ptr<CudaEvent, CudaGiveBack>;
 
+// Memory of the calls' own device; pinned memory of the host; memory of a device by its number.
 struct CudaFree {
   CudaCalls* calls = nullptr;
   void operator()(std::byte* memory) const noexcept { calls->Free(memory); }
@@ -34,6 +40,7 @@ using OwnedMemoryOn = std::unique_ptr<std::byte, CudaFreeOn>;
 using OwnedDeviceMemory = std::unique_ptr<std::byte, CudaFree>;
 using OwnedPinnedMemory = std::unique_ptr<std::byte, CudaFreeHost>;
 
+// `urgent` and `timed` as in CudaCalls.
 inline OwnedCudaStream NewStream(CudaCalls& calls, bool urgent = false) { return {calls.MakeStream(urgent), {&calls}}; }
 inline OwnedCudaEvent NewEvent(CudaCalls& calls, bool timed) { return {calls.MakeEvent(timed), {&calls}}; }
 // nullptr for no bytes.
@@ -48,6 +55,7 @@ inline OwnedMemoryOn NewMemoryOn(CudaCalls& calls, int device, Bytes bytes) {
   return {static_cast<std::byte*>(calls.MallocOn(device, bytes)), {&calls, device}};
 }
 
+// Peer access is a setting of the process, not of an object: it is switched off only by who switched it on.
 // Lets one device reach another's memory for as long as it lives; what could be reached before stays so.
 class OwnedPeerAccess {
  public:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/run/cuda/moments.h"
+#include "calibrate/run/cuda/timer.h"
 #include "calibrate/run/operands.h"
 
 namespace spillway {

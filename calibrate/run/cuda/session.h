@@ -1,5 +1,10 @@
 // One session of the CUDA device, from Begin to End: memory, kernels, streams and events, all of it made beforehand.
 // Private to calibrate/run/cuda/.
+//
+// One thread issues everything, so nothing here is locked; the device runs behind it. What a step issues was made in the
+// constructor: a step makes no kernel, no stream, no event and no memory, so that its times are those of issuing and
+// running alone. Errors of the library come later than the call that caused them: whoever is blamed is found by events
+// (CudaWatch), and after the first error only what is there may be asked for.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_SESSION_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_SESSION_H_
 
@@ -19,13 +24,15 @@ namespace spillway {
 
 class CudaSession {
  public:
-  // `device` must outlive this.
+  // Makes and binds all of it: DeviceError kRefused, kNoMemory or kContract, with the instruction to blame. `device` must
+  // outlive this, and so must what `session` points to; the struct itself is copied.
   CudaSession(CudaDevice& device, const Session& session);
   ~CudaSession();  // waits for streams that still run, up to the patience
   CudaSession(const CudaSession&) = delete;
   CudaSession& operator=(const CudaSession&) = delete;
 
-  // As in ExecutionDevice.
+  // As in ExecutionDevice (calibrate/run/device.h), which says the order in which they may be called. Bytes are those of
+  // the tensor, row by row; locations are offsets into the arena or buffers of pinned host memory.
   void Write(const Location& at, std::span<const std::byte> bytes);
   void Read(const Location& at, std::span<std::byte> bytes);
   bool WriteKept(const Location& at, std::uint64_t identity);
@@ -39,11 +46,13 @@ class CudaSession {
   void Alloc(Issue issue, const Location& buffer);
   void Free(Issue issue, const Location& buffer);
   void EndStep();
+  // Nanoseconds from the step's start; empty unless the session is instrumented.
   std::vector<Span> ReadSpans();
   Bytes HighWater();
 
   double ReadLoss();   // of the last step
   double ReadClock();  // megahertz, of the multiprocessors in the last step; 0: not known
+  // Running statistics of batch norm by layer: means, then variances of all channels.
   std::map<LayerId, std::vector<float>> TakeStatistics();
   bool failed() const { return failed_; }  // something did; only what is there may be asked for
   const CudaSessionMemory& memory() const { return memory_; }

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "calibrate/run/cpu/canary.h"
+#include "calibrate/run/cpu/host_memory.h"
 #include "calibrate/run/cuda/session.h"
 
 namespace spillway {
@@ -55,7 +55,7 @@ void CudaSession::Keep(const Location& at, std::uint64_t identity) {
 void CudaSession::CheckResidents() {
   for (const Resident& resident : session_.residents) {
     const Tensor& tensor = session_.step->tensors[static_cast<std::size_t>(resident.tensor)];
-    if (tensor.use == TensorClass::kInput || !HoldsNanAt(resident.last)) continue;
+    if (tensor.Traits().on_host || !HoldsNanAt(resident.last)) continue;
     throw DeviceError(Fault::kContents, kNoInstruction,
                       fmt::format("{} holds NaN after the step: memory was read that holds nothing, or training "
                                   "diverges",

@@ -1,6 +1,9 @@
 // Memory of the fake device: who lives where, who is at work on what, and what every byte holds.
 //
 // Whatever breaks a clause of sim/program/program.h is thrown as DeviceError, with the instruction that came second.
+//
+// Bytes are not stored: a range holds a fingerprint of what was written there, 64 bits, so that steps of any size can be
+// checked. Ranges with equal digests hold the same, up to chance.
 #ifndef SPILLWAY_CALIBRATE_RUN_FAKE_MEMORY_H_
 #define SPILLWAY_CALIBRATE_RUN_FAKE_MEMORY_H_
 
@@ -30,6 +33,7 @@ class FakeMemory {
 
   void Set(const Location& at, Fingerprint value);
   void Copy(const Location& from, const Location& to);
+  // What [at, at + bytes) holds, in however many pieces it came, kNothing if nothing; whether every byte of it holds something.
   Fingerprint Digest(const Location& at, Bytes bytes) const;
   bool Complete(const Location& at, Bytes bytes) const;
   Bytes high_water() const { return high_water_; }

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
-#include "sim/strategies/swap_in_rules.h"
+#include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
 namespace {

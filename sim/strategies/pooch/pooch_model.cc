@@ -4,8 +4,6 @@
 #include <cassert>
 #include <cstddef>
 
-#include "sim/strategies/swap_in_rules.h"
-
 namespace spillway {
 namespace {
 

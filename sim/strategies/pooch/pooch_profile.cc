@@ -8,8 +8,6 @@
 namespace spillway {
 namespace {
 
-bool IsPersistent(TensorClass use) { return use == TensorClass::kParameter || use == TensorClass::kOptimizerState; }
-
 struct Life {  // of one tensor, in ops
   OpId first = kNoOp;
   OpId last = kNoOp;
@@ -80,7 +78,7 @@ class Profiler {
       PoochProfile::Map map;
       map.tensor = t;
       map.bytes = BufferBytes(t);
-      map.on_host = TensorOf(t).use == TensorClass::kInput;
+      map.on_host = TensorOf(t).Traits().on_host;
       map.out_time = map.on_host ? 0 : costs_.Copy(TensorOf(t).bytes, Direction::kDeviceToHost, device_).time;
       map.in_time = costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
       map.last_forward_op = LifeOf(t).last_forward;
@@ -93,12 +91,12 @@ class Profiler {
 
   void AddInitialState(Bytes capacity) {
     for (TensorId t = 0; t < Count(step_.tensors.size()); ++t) {
-      if (IsPersistent(TensorOf(t).use)) {
+      if (TensorOf(t).Traits().resident) {
         profile_.persistent += BufferBytes(t);
       } else if (LifeOf(t).first != kNoOp && !LifeOf(t).written_first) {
         profile_.initial += BufferBytes(t);
       }
-      if (TensorOf(t).use == TensorClass::kInput) {
+      if (TensorOf(t).Traits().on_host) {
         profile_.upload += costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
       }
     }
@@ -118,7 +116,7 @@ class Profiler {
   // Bytes that op allocates (first use) and releases (last use); maps are allocated here but left to the classes.
   void Footprint(OpId op, Bytes* allocates, Bytes* releases) const {
     ForEachTensor(op, [&](TensorId t) {
-      if (IsPersistent(TensorOf(t).use)) return;
+      if (TensorOf(t).Traits().resident) return;
       if (LifeOf(t).first == op && LifeOf(t).written_first) *allocates += BufferBytes(t);
       if (LifeOf(t).last == op && !IsDecidable(t)) *releases += BufferBytes(t);
     });

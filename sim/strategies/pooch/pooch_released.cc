@@ -1,8 +1,7 @@
 // pooch-released: PoocH as its published code does it. The search over L_I is switched off there, so step 1 is greedy;
 // swap-ins are issued in bursts; recomputation is weighed by its compute time alone, and what it passes is freed.
 #include "sim/strategies/classify.h"
-#include "sim/strategies/strategies.h"
-#include "sim/strategies/swap_in_rules.h"
+#include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
 

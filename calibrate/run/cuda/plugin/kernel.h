@@ -41,28 +41,16 @@ inline const float* BetaOf(bool accumulate) { return accumulate ? &kOne : &kZero
 inline const float* Read(const CudaArguments& a, std::size_t k) { return static_cast<const float*>(a.reads[k]); }
 inline float* Write(const CudaArguments& a, std::size_t k) { return static_cast<float*>(a.writes[k]); }
 
-// The kinds of kernels by file: one function each, listed by op kind in prepare.cc. Operands are those of calibrate/run/cpu/.
-// They throw DeviceError where the library refuses.
+// One for each kind of op, MakeConvolution to MakeUpdate, each with the kind's own file. Operands are those of
+// calibrate/run/cpu/. They throw DeviceError where the library refuses. Of a convolution launch.algorithm chooses; 0: the
+// library's first choice within launch.workspace.
+#define OP_KIND(KIND, ...) KernelPtr Make##KIND(const LibrariesPtr& libraries, const OpCall& call);
+#include "model/step/op_kinds.inc"
+#undef OP_KIND
 
-// launch.algorithm chooses; 0: the library's first choice within launch.workspace.
-KernelPtr MakeConvolution(const LibrariesPtr& libraries, const OpCall& call);
 std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call);
 // With bias, and with `relu` nothing below 0: reads {input, weight, bias}. Algorithm 0: implicit_precomp_gemm.
 KernelPtr MakeFusedConvolution(const LibrariesPtr& libraries, const OpCall& call, bool relu);
-
-KernelPtr MakeAdd(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeAveragePool(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeBatchNorm(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeBias(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeConcat(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeCopy(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeDropout(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeLinear(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeLrn(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeMaxPool(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeRelu(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeSoftmaxLoss(const LibrariesPtr& libraries, const OpCall& call);
-KernelPtr MakeUpdate(const LibrariesPtr& libraries, const OpCall& call);
 
 }  // namespace spillway::cuda
 

@@ -1,5 +1,3 @@
-#include "calibrate/run/cuda/plugin/near_memory.h"
-
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -7,6 +5,8 @@
 #include <cctype>
 #include <climits>
 #include <fstream>
+
+#include "calibrate/run/cuda/plugin/nvml.h"
 
 namespace spillway::cuda {
 namespace {

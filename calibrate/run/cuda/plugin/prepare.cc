@@ -6,26 +6,12 @@
 namespace spillway::cuda {
 namespace {
 
-struct Row {
-  OpKind kind;
-  KernelPtr (*make)(const LibrariesPtr&, const OpCall&);
+// By OpKind.
+#define OP_KIND(KIND, ...) Make##KIND,
+constexpr std::array kMakers = {
+#include "model/step/op_kinds.inc"
 };
-constexpr std::array<Row, 14> kRows = {{
-    {OpKind::kConvolution, MakeConvolution},
-    {OpKind::kBias, MakeBias},
-    {OpKind::kBatchNorm, MakeBatchNorm},
-    {OpKind::kRelu, MakeRelu},
-    {OpKind::kMaxPool, MakeMaxPool},
-    {OpKind::kAveragePool, MakeAveragePool},
-    {OpKind::kLrn, MakeLrn},
-    {OpKind::kDropout, MakeDropout},
-    {OpKind::kConcat, MakeConcat},
-    {OpKind::kAdd, MakeAdd},
-    {OpKind::kLinear, MakeLinear},
-    {OpKind::kSoftmaxLoss, MakeSoftmaxLoss},
-    {OpKind::kCopy, MakeCopy},
-    {OpKind::kUpdate, MakeUpdate},
-}};
+#undef OP_KIND
 
 bool IsSingle(const Launch& launch) {
   const bool math = launch.math == MathMode::kFp32 || launch.math == MathMode::kTf32;
@@ -66,7 +52,7 @@ const LibrariesPtr& RuntimeCalls::Handles() {
 std::vector<CudaAlgorithm> RuntimeCalls::Algorithms(const OpCall& call) {
   return Named(host_.launch_text(call.launch), [&]() -> std::vector<CudaAlgorithm> {
     CheckFormat(call.launch);
-    if (call.launch.kind != OpKind::kConvolution) return {};
+    if (!HasAlgorithms(call.launch.kind)) return {};
     return ConvolutionAlgorithms(Handles(), call);
   });
 }
@@ -75,13 +61,9 @@ std::unique_ptr<CudaKernel> RuntimeCalls::Prepare(const OpCall& call) {
   const std::string text = host_.launch_text(call.launch);
   return Named(text, [&]() -> std::unique_ptr<CudaKernel> {
     CheckFormat(call.launch);
-    for (const Row& row : kRows) {
-      if (row.kind != call.launch.kind) continue;
-      KernelPtr kernel = row.make(Handles(), call);
-      kernel->set_text(text);
-      return kernel;
-    }
-    Refuse("not an op that the CUDA device computes");
+    KernelPtr kernel = kMakers[static_cast<std::size_t>(call.launch.kind)](Handles(), call);
+    kernel->set_text(text);
+    return kernel;
   });
 }
 

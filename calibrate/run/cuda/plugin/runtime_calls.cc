@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "calibrate/run/cuda/plugin/near_memory.h"
+#include "calibrate/run/cuda/plugin/nvml.h"
 #include "calibrate/run/cuda/plugin/own_kernels.h"
 
 namespace spillway::cuda {

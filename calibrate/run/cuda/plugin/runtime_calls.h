@@ -1,4 +1,9 @@
-// CudaCalls on the real libraries. Private to calibrate/run/cuda/plugin/.
+// CudaCalls on the real libraries: the CUDA runtime, cuDNN, cuBLAS, and NVML where it is. Private to
+// calibrate/run/cuda/plugin/.
+//
+// What each call does, its units (bytes, nanoseconds), who owns what it returns and what it throws is said once, in
+// calibrate/run/cuda/calls.h. Every status of a library that is not success becomes a DeviceError that names the call
+// (check.h); only what gives back swallows errors, since it runs while others are thrown.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_PLUGIN_RUNTIME_CALLS_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_PLUGIN_RUNTIME_CALLS_H_
 
@@ -13,7 +18,7 @@ namespace spillway::cuda {
 // Opaque streams and events are CUDA's own.
 class RuntimeCalls : public CudaCalls {
  public:
-  // Makes `device` the one of this thread. REQUIRES: it exists.
+  // Makes `device` the one of this thread, on which all calls then are to be made. REQUIRES: it exists. `host` is copied.
   RuntimeCalls(int device, const PluginHost& host);
 
   CudaProperties Properties() override;

@@ -1,0 +1,33 @@
+// What several kinds of layers share.
+#ifndef SPILLWAY_MODEL_LAYERS_SHARED_H_
+#define SPILLWAY_MODEL_LAYERS_SHARED_H_
+
+#include <string>
+
+#include "model/network/network.h"
+#include "model/step/step_writer.h"
+
+namespace spillway {
+
+// The ops that convolution and linear layers have in common: one call per direction, all over the same weights.
+
+// Weight (and bias, if the layer has one) for a weight of the given shape.
+std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, const Shape& weight);
+
+void EmitWeighted(StepWriter& b, OpKind kind);
+
+// Saves the layer's input. Two orders are in use: bias, filter, data (Caffe), where the input can go before the
+// gradient of it exists; and data, filter, bias (Chainer, PyTorch): StepOptions::data_first.
+void EmitWeightedBackward(StepWriter& b, OpKind kind);
+
+// What convolution and pooling share: how many positions a sliding window has.
+
+// Sizes the output of `input` under the window (channels and batch are those of the input). With ceil_mode the last
+// window may reach beyond the padded input but must start inside the input or its left padding (the rule of Caffe and
+// PyTorch; Chainer's cover_all differs only where padding is so large that such a window would hold nothing).
+// Fills `problem` if a window is larger than its padded input or padding as large as the window.
+Shape SlideWindow(const LayerAttributes& attributes, const Shape& input, std::string& problem);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_LAYERS_SHARED_H_

@@ -1,0 +1,67 @@
+// What Prepare is made of: steps, machines as a scenario changes them, a plan that is given. For prepare.cc.
+#ifndef SPILLWAY_SCENARIOS_RUN_PREPARE_PARTS_H_
+#define SPILLWAY_SCENARIOS_RUN_PREPARE_PARTS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/machine/machine.h"
+#include "scenarios/file/scenario.h"
+#include "scenarios/run/prepare.h"
+
+namespace spillway {
+
+// From a network as a scenario names it to a step: the part of Prepare that is done again where steps are not kept.
+
+// Reads the file that the choice names, if it names one. UserError: it cannot be read, or the zoo cannot build it.
+std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice);
+
+// `keep`: with network and ops; otherwise they are built, to see that they can be, and dropped.
+std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSource>& source,
+                                          const std::string& options, std::int64_t batch, bool keep);
+
+// A machine as a scenario changes it: another link, a paced one, another connection to the host. What is changed says so in
+// its source or in the machine's notes.
+
+// The machine with one rate for both directions of every link, latencies kept; marked as assumed.
+Machine WithLinkRate(Machine machine, double bytes_per_nanosecond);
+
+// The machine with copies paced to that rate, on every link: its own times where they are longer. REQUIRES: no link is
+// slower.
+Machine WithPacedLink(Machine machine, double bytes_per_nanosecond);
+
+// The machine as `choice` wants it: the link to its host comes first, its curves those of the memory asked for.
+// REQUIRES: a choice that ReadMachines found nothing wrong with, or one of no more than a name.
+Machine WithConnection(Machine machine, const MachineChoice& choice);
+
+std::string RateText(double bytes_per_nanosecond);  // "8GB/s"
+
+// The plan of --plan, and which points it is for.
+
+class GivenPlan {
+ public:
+  // Reads the file, once. UserError: as LoadDocument. `overrides` outlive it.
+  explicit GivenPlan(const Overrides& overrides);
+
+  // The plan, if its network, batch and machine are these; what it does not say may be any. UserError: as ParsePlan.
+  std::shared_ptr<const Plan> For(const PreparedRun& run, std::size_t step, const std::string& machine);
+
+  // Throws UserError: none of the points of this scenario was for the plan, and by what the plan missed them.
+  [[noreturn]] void RefuseScenario(const std::string& scenario) const;
+
+ private:
+  const Node* Says(const char* key) const { return document_.root.Find(key); }
+  bool IsFor(const char* key, const std::string& value) const;
+
+  const Overrides& overrides_;
+  Document document_;
+  std::map<std::size_t, std::shared_ptr<const Plan>> plans_;  // by step
+  std::vector<std::string> machines_;                         // with network and batch of the plan, without its machine
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_RUN_PREPARE_PARTS_H_
