@@ -8,7 +8,6 @@
 
 #include "model/cost/cost_model.h"
 #include "sim/plan/plan.h"
-#include "sim/program/layout.h"
 #include "sim/program/program.h"
 #include "sim/program/synchronise.h"
 
