@@ -179,14 +179,21 @@ grid() {
     grep 'left out for time$' "$out/log.txt" | tail -n 1 | grep -q '; 0 left out'
 }
 
-# validate NAME SCENARIO WORDS...: as long as it takes; `steps` (10) of each plan.
+# validate NAME SCENARIO WORDS...: as long as it takes; `steps` (10) of each plan. One that was stopped is gone on with;
+# where that is refused, as the profile or the program is another one by now, it begins anew.
 validate() {
-  local name=$1 scenario=$2
+  local name=$1 scenario=$2 resume='' status
   shift 2
   [[ -e $profile ]] || return 1
-  at_most "$total" "$program" validate "$scenario" --device cuda:0 --machine "$profile" --steps "${steps:-10}" \
-    --out "$out/validate-$name" "$@" >"$out/validate-$name.txt" 2>>"$out/log.txt"
-  local status=$?
+  if [[ -e $out/validate-$name/validation.journal ]]; then resume=--resume; fi
+  for (( ; ; )); do
+    at_most "$total" "$program" validate "$scenario" --device cuda:0 --machine "$profile" --steps "${steps:-10}" \
+      --out "$out/validate-$name" "$@" ${resume:+"$resume"} >"$out/validate-$name.txt" 2>>"$out/log.txt"
+    status=$?
+    [[ $status == 2 && -n $resume ]] || break
+    say "$name: cannot be gone on with, it begins anew"
+    resume=''
+  done
   # 1: predictions or memory did not hold, which is a result too.
   ((status <= 1)) || return "$status"
   cp "$out/validate-$name/validation.csv" "$out/validate-$name.csv"

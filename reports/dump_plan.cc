@@ -10,11 +10,19 @@ DumpObject OpName(const TrainingStep& step, OpId op) {
   return op == kNoOp ? DumpObject("start") : DumpObject(step.ops[Index(op)].name);
 }
 
+// Every key of a plan file's runtime, in its order (cli_dump_test).
 DumpObject RuntimeObject(const Runtime& r) {
-  return {{"copy_streams", r.copy_streams},        {"memory", RuntimeWord(r, "memory")},
-          {"barrier", RuntimeWord(r, "barrier")},  {"host_syncs", RuntimeWord(r, "host_syncs")},
-          {"framework_time_ns", r.framework_time}, {"copy_chunk_bytes", r.copy_chunk},
-          {"pool", RuntimeWord(r, "pool")},        {"blocking_copies", RuntimeWord(r, "blocking_copies")}};
+  return {{"copy_streams", r.copy_streams},
+          {"memory", RuntimeWord(r, "memory")},
+          {"barrier", RuntimeWord(r, "barrier")},
+          {"host_syncs", RuntimeWord(r, "host_syncs")},
+          {"framework_time_ns", r.framework_time},
+          {"copy_chunk_bytes", r.copy_chunk},
+          {"pool", RuntimeWord(r, "pool")},
+          {"blocking_copies", RuntimeWord(r, "blocking_copies")},
+          {"swap_in_waits", RuntimeWord(r, "swap_in_waits")},
+          {"collection_time_ns", r.collection_time},
+          {"backward_units", RuntimeWord(r, "backward_units")}};
 }
 
 DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {

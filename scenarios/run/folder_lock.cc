@@ -58,14 +58,14 @@ void FolderLock::Take() {
   if (flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   const std::string holder = Holder(file_);
   close(file_);
-  throw UserError(
-      fmt::format("{}: error: another run is writing into this folder ({}); wait for it, or name another one",
-                  path_.parent_path().string(), holder));
+  throw UserError(fmt::format(
+      "{}: error: another run or validation is writing into this folder ({}); wait for it, or name another one",
+      path_.parent_path().string(), holder));
 }
 
 FolderLock::~FolderLock() {
   if (file_ < 0) return;
-  unlink(path_.c_str());
+  if (IsAt(file_, path_)) unlink(path_.c_str());  // else somebody put another one there
   close(file_);
 }
 

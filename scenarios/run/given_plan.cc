@@ -15,15 +15,14 @@ bool GivenPlan::IsFor(const char* key, const std::string& value) const {
 
 std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t step, const std::string& machine) {
   if (!IsFor("batch", std::to_string(run.steps[step]->batch))) return nullptr;
-  const std::shared_ptr<const PreparedStep> prepared = StepOf(run, step);
-  if (!IsFor("network", prepared->step.network)) return nullptr;
+  if (!IsFor("network", run.steps[step]->own_name)) return nullptr;
   if (!overrides_.plan_on_any_machine && !IsFor("machine", machine)) {
     if (std::find(machines_.begin(), machines_.end(), machine) == machines_.end()) machines_.push_back(machine);
     return nullptr;
   }
   std::shared_ptr<const Plan>& plan = plans_[step];
   if (plan == nullptr) {
-    plan = std::make_shared<const Plan>(ParsePlan(document_.text, overrides_.plan, prepared->step));
+    plan = std::make_shared<const Plan>(ParsePlan(document_.text, overrides_.plan, StepOf(run, step)->step));
   }
   return plan;
 }

@@ -5,15 +5,6 @@
 
 namespace spillway {
 
-namespace {
-
-bool SamePlace(const ResultRow& a, const ResultRow& b) {
-  return a.scenario == b.scenario && a.network == b.network && a.batch == b.batch && a.machine == b.machine &&
-         a.memory_limit == b.memory_limit;
-}
-
-}  // namespace
-
 void MustBeOnePlace(const PreparedRun& run, const std::string& verb) {
   const ResultRow& first = run.points.front().row;
   for (const Point& point : run.points) {

@@ -39,10 +39,12 @@ class ResultFolder {
   std::vector<std::filesystem::path> made_;  // the innermost first
 };
 
-// One run at a time in a folder.
-
+// One run or validation at a time in a folder.
+//
 // Holds FOLDER/run.lock, which says who has it, while it lives. The system gives it back when the process ends, however it
 // ends: a file left over keeps nobody out. Where the file system has no locks, nobody is kept out either.
+//
+// Tested by output_folder_test (tests/).
 class FolderLock {
  public:
   // "": none. `what` tells others what is being done. UserError: somebody else has it (who, is said), or the file cannot

@@ -44,11 +44,19 @@ struct Terms {
   bool said = false;    // the scenario says so, and the label repeats it
 };
 
-std::unique_ptr<PreparedMachine> PrepareMachine(const MachineChoice& choice, const Terms& terms) {
+// A profile has hundreds of kilobytes, and teachers have to be read with it: once for all link rates of all scenarios.
+const Machine& ProfileOf(const std::string& from, PreparedRun& run) {
+  const auto known = run.profiles.find(from);
+  if (known != run.profiles.end()) return known->second;
+  Machine profile = LoadMachine(from);
+  CheckMeasured(profile, from);
+  return run.profiles.emplace(from, std::move(profile)).first->second;
+}
+
+std::unique_ptr<PreparedMachine> PrepareMachine(const Machine& profile, const MachineChoice& choice,
+                                                const Terms& terms) {
   auto prepared = std::make_unique<PreparedMachine>();
-  Machine profile = LoadMachine(choice.from);
-  CheckMeasured(profile, choice.from);
-  prepared->machine = WithConnection(std::move(profile), choice);
+  prepared->machine = WithConnection(profile, choice);
   prepared->base = prepared->machine.name;
   prepared->from = choice.from;
   prepared->link_rate = terms.link;
@@ -217,7 +225,10 @@ class Preparer {
   std::size_t MachineIndex(const MachineChoice& choice, double link, const Emulation& emulation) {
     const auto [it, is_new] = machine_index_.try_emplace({choice, link, emulation.Label(), workspace_, workspace_said_},
                                                          run_.machines.size());
-    if (is_new) AddPrepared(PrepareMachine(choice, {link, emulation, scenario_.file, workspace_, workspace_said_}));
+    if (is_new) {
+      AddPrepared(PrepareMachine(ProfileOf(choice.from, run_), choice,
+                                 {link, emulation, scenario_.file, workspace_, workspace_said_}));
+    }
     return it->second;
   }
 

@@ -4,6 +4,7 @@
 #ifndef SPILLWAY_SCENARIOS_RUN_PREPARE_H_
 #define SPILLWAY_SCENARIOS_RUN_PREPARE_H_
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -42,6 +43,7 @@ struct NetworkSource {
 struct PreparedStep {
   std::string network;       // label
   std::string network_base;  // name in the zoo or in the file
+  std::string own_name;      // TrainingStep::network, as plans have it
   std::string precision;
   std::int64_t sample_elements = 0;
   std::int64_t batch = 0;
@@ -89,7 +91,8 @@ struct PreparedRun {
   std::vector<Point>
       points;  // network, machine, link, emulation, memory, batch, runtime, strategy: the last changes fastest
   std::vector<Expectation> expectations;
-  std::set<std::string> names;  // ResultRow::point of all points
+  std::set<std::string> names;              // ResultRow::point of all points
+  std::map<std::string, Machine> profiles;  // of the machines, by PreparedMachine::from: as loaded, and checked
 };
 
 // Appends the scenario's points; of --plan those with the plan's network, batch and machine. Throws UserError: a network

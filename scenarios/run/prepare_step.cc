@@ -85,6 +85,7 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
   Build(*prepared);
   const Network& network = prepared->net;
   prepared->network_base = source->choice.zoo.empty() ? network.name : source->choice.zoo;
+  prepared->own_name = prepared->step.network;
   prepared->network = source->choice.zoo.empty() ? network.name : source->label;
   const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
   prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);

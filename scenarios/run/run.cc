@@ -229,15 +229,9 @@ class Runner {
   std::condition_variable ready_, room_;
 };
 
-bool SamePlace(const ResultRow& a, const ResultRow& b) {
-  return a.scenario == b.scenario && a.network == b.network && a.batch == b.batch && a.machine == b.machine &&
-         a.memory_limit == b.memory_limit;
-}
-
 // Whether one op alone is too large: a plan that decides nothing fails on its working set.
-std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
-  const std::shared_ptr<const PreparedStep> prepared = StepOf(run, point.step);
-  const Problem problem = ProblemOf(run, point, prepared->step, point.machine, point.row.memory_limit);
+std::string SingleOpProblem(const PreparedRun& run, const Point& point, const TrainingStep& step) {
+  const Problem problem = ProblemOf(run, point, step, point.machine, point.row.memory_limit);
   const Evaluation e = Evaluate(Plan{}, problem, {.verify = false, .bounds = false, .timeline = false});
   if (e.worst_op == kNoOp) return "";
   // The reason as rows have it, so that one op has one size wherever it is spoken of.
@@ -247,19 +241,20 @@ std::string SingleOpProblem(const PreparedRun& run, const Point& point) {
 
 }  // namespace
 
-PointResult RunPoint(const PreparedRun& run, const Point& point) {
-  StepCache steps(run, 1);
-  return RunOne(run, point, steps);
-}
-
 void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
                std::size_t first) {
   Runner(run, std::max(1, jobs), first, sink).Run();
 }
 
+bool SamePlace(const ResultRow& a, const ResultRow& b) {
+  return a.scenario == b.scenario && a.network == b.network && a.batch == b.batch && a.machine == b.machine &&
+         a.memory_limit == b.memory_limit;
+}
+
 std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
                                                const std::function<bool(const ResultRow&)>& expected) {
   std::vector<std::string> messages;
+  StepCache steps(run, kMoreSteps);
   for (std::size_t begin = 0; begin < rows.size();) {
     std::size_t end = begin;
     while (end < rows.size() && SamePlace(rows[begin], rows[end])) ++end;
@@ -268,8 +263,10 @@ std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std
     const bool any = std::any_of(first, last, [](const ResultRow& r) { return r.feasible; });
     if (!any && !(expected && std::all_of(first, last, expected))) {
       const ResultRow& r = rows[begin];
+      const Point& point = run.points[begin];
       messages.push_back(fmt::format("no strategy fits {} at batch {} on {} with {}{}", r.network, r.batch, r.machine,
-                                     FormatBytes(r.memory_limit), SingleOpProblem(run, run.points[begin])));
+                                     FormatBytes(r.memory_limit),
+                                     SingleOpProblem(run, point, steps.Get(point.step)->step->step)));
     }
     begin = end;
   }

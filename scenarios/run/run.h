@@ -22,14 +22,15 @@ struct PointResult {
   std::shared_ptr<const PreparedStep> step;
 };
 
-PointResult RunPoint(const PreparedRun& run, const Point& point);
-
 // Calls `sink` once per point from `first` on, in the order of run.points, on the calling thread. An exception of a point
 // or of the sink ends the run and is thrown here. What is held does not grow with the number of points: no more than
 // some results wait for the sink, and of steps that the run does not keep there are as few. Without keep_steps the costs
 // of a machine forget their answers when its last point is done.
 void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
                std::size_t first = 0);
+
+// Of one network, batch, machine and memory limit of a scenario.
+bool SamePlace(const ResultRow& a, const ResultRow& b);
 
 // One message per (network, batch, machine, memory limit) at which no strategy fits; where a single op is the
 // obstacle, its name, its working set and the smallest limit that would do. None where every row is `expected` not to

@@ -2,34 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "scenarios/run/output_folder.h"
+#include "scenarios/run/whole_lines.h"
 
 namespace spillway {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-// The whole lines of a file, one after another, and where they end: a last one without its line feed was torn.
-class Lines {
- public:
-  explicit Lines(const fs::path& path) : stream_(path, std::ios::binary) {}
-  bool Next(std::string& line) {
-    if (!std::getline(stream_, line) || stream_.eof()) return false;
-    end_ += line.size() + 1;
-    return true;
-  }
-  std::uintmax_t end() const { return end_; }
-
- private:
-  std::ifstream stream_;
-  std::uintmax_t end_ = 0;
-};
 
 std::vector<OwnFile> OwnFilesOf(const std::vector<NamedText>& texts) {
   std::vector<OwnFile> files;
@@ -44,10 +30,17 @@ void RemoveTemporariesBeside(const fs::path& folder, const std::vector<OwnFile>&
   for (const fs::path& path : folders) RemoveTemporaries(path);
 }
 
+// Each of a row's files, whatever it holds: somebody may have changed it.
+bool AreThere(const fs::path& folder, const std::vector<OwnFile>& files) {
+  std::error_code none;
+  return std::all_of(files.begin(), files.end(),
+                     [&](const OwnFile& own) { return fs::exists(folder / own.first, none); });
+}
+
 }  // namespace
 
 std::string RunFiles::CutOff() const {
-  Lines lines(Journal());
+  WholeLines lines(Journal());
   std::string line;
   if (!lines.Next(line)) return "";
   const std::optional<JournalHead> head = ReadJournalHead(line);
@@ -72,16 +65,29 @@ void RunFiles::CheckHead(const std::string& line) const {
                               Journal().string(), fmt::join(other, ", "), there->command, anew));
 }
 
+void RunFiles::RefuseComplete() const {
+  std::error_code none;
+  if (!fs::exists(Manifest(), none)) return;
+  throw UserError(
+      fmt::format("{}: error: no run was cut off here, and the one that is complete is not gone on with; without "
+                  "--resume a run starts anew in its place",
+                  folder_.string()));
+}
+
 std::vector<JournalEntry> RunFiles::Resume(const std::vector<Point>& points) {
   std::vector<JournalEntry> entries;
-  Lines lines(Journal());
+  WholeLines lines(Journal());
   std::string line;
-  if (!lines.Next(line)) return entries;
+  if (!lines.Next(line)) {
+    RefuseComplete();
+    return entries;
+  }
   CheckHead(line);
-  std::uintmax_t end = lines.end(), before = end;
+  std::vector<std::uintmax_t> ends{lines.end()};  // of what comes before each entry
   while (lines.Next(line)) {
     std::optional<JournalEntry> entry = ReadJournalEntry(line);
     const std::size_t i = entries.size();
+    if (!entry && !lines.Next(line)) break;  // the last one is as good as torn
     if (!entry || i >= points.size() || entry->row.point != points[i].row.point) {
       throw UserError(
           fmt::format("{}:{}: error: this is not the row of the run's point {}: the file was changed; without "
@@ -89,16 +95,31 @@ std::vector<JournalEntry> RunFiles::Resume(const std::vector<Point>& points) {
                       Journal().string(), i + 2, i + 1));
     }
     entries.push_back(*std::move(entry));
-    before = std::exchange(end, lines.end());
+    ends.push_back(lines.end());
   }
-  if (!entries.empty()) entries.pop_back();
-  std::error_code error;
-  fs::resize_file(Journal(), before, error);
-  if (error) CannotWrite(Journal(), error.message());
-  for (const JournalEntry& entry : entries) Own(entry.files);
+  Keep(DoneOf(entries), ends, entries);
   RemoveTemporariesBeside(folder_, own_);
+  RemoveOld();
   OpenJournal();
   return entries;
+}
+
+// So many of the rows have their files; of the last one they may be there from before.
+std::size_t RunFiles::DoneOf(const std::vector<JournalEntry>& entries) const {
+  const auto gone = std::find_if(entries.begin(), entries.end(),
+                                 [this](const JournalEntry& entry) { return !AreThere(folder_, entry.files); });
+  const auto count = static_cast<std::size_t>(gone - entries.begin());
+  return count == entries.size() && count > 0 ? count - 1 : count;
+}
+
+// Of the others what is there goes while the journal still has them: no file is nobody's.
+void RunFiles::Keep(std::size_t count, const std::vector<std::uintmax_t>& ends, std::vector<JournalEntry>& entries) {
+  for (std::size_t i = count; i < entries.size(); ++i) RemoveOwn(folder_, entries[i].files);
+  std::error_code error;
+  fs::resize_file(Journal(), ends[count], error);
+  if (error) CannotWrite(Journal(), error.message());
+  entries.resize(count);
+  for (const JournalEntry& entry : entries) Own(entry.files);
 }
 
 void RunFiles::OpenJournal() {
@@ -107,19 +128,31 @@ void RunFiles::OpenJournal() {
   if (!journal_) CannotWrite(Journal(), std::system_category().message(errno));
 }
 
-// The files of the run before, whether it came to its end or not, go when the first of this one come.
+// The files of the run before, whether it came to its end or not, go when the first of this one come. First the manifest
+// has them all, then the journal is this run's, then they go: whenever the process ends, no journal has rows whose files
+// were removed, and no file is nobody's.
 void RunFiles::Begin() {
   std::vector<OwnFile> old = ReadManifest(Manifest());
-  Lines lines(Journal());
+  const std::size_t listed = old.size();
+  WholeLines lines(Journal());
   for (std::string line; lines.Next(line);) {
     if (const auto entry = ReadJournalEntry(line)) old.insert(old.end(), entry->files.begin(), entry->files.end());
   }
+  if (old.size() > listed) WriteFile(Manifest(), ManifestText(old));
+  WriteFile(Journal(), JournalLine(head_));
+  RemoveOld();
+  OpenJournal();
+}
+
+// What the manifest of the run before has, but for this one's rows.
+void RunFiles::RemoveOld() {
+  std::vector<OwnFile> old = ReadManifest(Manifest());
+  const std::set<OwnFile> own(own_.begin(), own_.end());
+  std::erase_if(old, [&own](const OwnFile& file) { return own.contains(file); });
   RemoveOwn(folder_, old);
   RemoveTemporariesBeside(folder_, old);
-  WriteFile(Journal(), JournalLine(head_));
   std::error_code none;
   fs::remove(Manifest(), none);
-  OpenJournal();
 }
 
 void RunFiles::Write(const std::vector<NamedText>& texts) const {

@@ -1,8 +1,10 @@
 // What a run leaves in its folder, from its first row on, so that whoever ends it keeps what it found, SIGKILL included.
+// Nothing waits for the disk: a machine that loses its power may lose more than the last row, and what was written whole.
 //
 //   run.journal     while it runs: one line per row as it finishes (reports/run_journal.h); a run that was cut off is gone
 //                   on with from it. Gone at the end: a folder without it is complete
-//   run.manifest    at the end: the run's own files (output_folder.h), which the next run into the folder removes
+//   run.manifest    at the end: the run's own files (output_folder.h), which the next run into the folder removes; it is
+//                   there until they all are
 //   run.lock        while it runs: who does (output_folder.h)
 //
 // Until the first row is finished nothing of an earlier run is taken away.
@@ -12,6 +14,7 @@
 #define SPILLWAY_SCENARIOS_RUN_RUN_FILES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -38,8 +41,8 @@ class RunFiles {
   // Of a run that was cut off there, whatever run it was: "812 of 20000 points"; "": there is none.
   std::string CutOff() const;
   // Goes on with the run that was cut off: its rows from the first one on, to be followed by what is added. Without one
-  // there are none. The last row is left out: its files may be missing. Refused: another run than `head` says, a journal
-  // that was changed.
+  // there are none. All from the first row on whose files are not there is left out, else the last row. Refused: another
+  // run than `head` says, a journal that was changed, a folder whose run is complete.
   std::vector<JournalEntry> Resume(const std::vector<Point>& points);
   // A row is finished, and these are its files.
   void Add(JournalEntry entry, const std::vector<NamedText>& texts);
@@ -50,6 +53,10 @@ class RunFiles {
   std::filesystem::path Journal() const { return folder_ / "run.journal"; }
   std::filesystem::path Manifest() const { return folder_ / "run.manifest"; }
   void Begin();
+  void RemoveOld();
+  void RefuseComplete() const;
+  std::size_t DoneOf(const std::vector<JournalEntry>& entries) const;
+  void Keep(std::size_t count, const std::vector<std::uintmax_t>& ends, std::vector<JournalEntry>& entries);
   void OpenJournal();
   void CheckHead(const std::string& line) const;
   void Own(const std::vector<OwnFile>& files) { own_.insert(own_.end(), files.begin(), files.end()); }
@@ -60,12 +67,6 @@ class RunFiles {
   std::ofstream journal_;  // open from the first row on
   std::vector<OwnFile> own_;
 };
-
-// What a run is, for those that go on with one that was cut off.
-
-// Everything that decides rows, as it was prepared: points, networks, machines, plans. The command is told, not compared:
-// threads and formats change no row, and files are what is in them.
-JournalHead IdentityOf(const PreparedRun& run, const std::string& version, const std::string& command);
 
 }  // namespace spillway
 

@@ -1,9 +1,11 @@
+#include "scenarios/run/run_identity.h"
+
 #include <fmt/format.h>
 
 #include <set>
 
 #include "scenarios/run/output_folder.h"
-#include "scenarios/run/run_files.h"
+#include "scenarios/run/program_digest.h"
 
 namespace spillway {
 
@@ -35,12 +37,19 @@ std::string NetworksText(const PreparedRun& run) {
   return text;
 }
 
+// The text of a profile names the one that taught its models; here they stand as they were found there.
+std::string AllOf(Machine machine) {
+  for (Device& device : machine.devices) device.models_from.clear();
+  return MachineToYaml(machine);
+}
+
+// A digest for each: of thousands of machines the texts would be a gigabyte.
 std::string MachinesText(const PreparedRun& run) {
   std::string text;
   for (const auto& machine : run.machines) {
     const CostOptions& options = machine->costs->options();
-    text += fmt::format("{} {} {}\n{}", machine->label, options.workspace_limit, options.compute_slowdown,
-                        MachineToYaml(machine->machine));
+    text += fmt::format("{} {} {} {}\n", machine->label, options.workspace_limit, options.compute_slowdown,
+                        ContentDigest(AllOf(machine->machine)));
   }
   return text;
 }
@@ -50,21 +59,30 @@ std::string PlansText(const PreparedRun& run) {
   std::set<const Plan*> seen;
   for (const Point& point : run.points) {
     if (point.plan == nullptr || !seen.insert(point.plan.get()).second) continue;
-    text += PlanToYaml(*point.plan, StepOf(run, point.step)->step);
+    text += ContentDigest(PlanToYaml(*point.plan, StepOf(run, point.step)->step));
   }
   return text;
 }
 
 }  // namespace
 
+RunDigests DigestsOf(const PreparedRun& run) {
+  return {.points = ContentDigest(PointsText(run)),
+          .networks = ContentDigest(NetworksText(run)),
+          .machines = ContentDigest(MachinesText(run)),
+          .plans = ContentDigest(PlansText(run))};
+}
+
 JournalHead IdentityOf(const PreparedRun& run, const std::string& version, const std::string& command) {
+  const RunDigests digests = DigestsOf(run);
   return {.version = version,
           .command = command,
           .points = run.points.size(),
-          .digests = {{"the points", ContentDigest(PointsText(run))},
-                      {"the networks", ContentDigest(NetworksText(run))},
-                      {"the machines", ContentDigest(MachinesText(run))},
-                      {"the plan", ContentDigest(PlansText(run))}}};
+          .digests = {{"the points", digests.points},
+                      {"the networks", digests.networks},
+                      {"the machines", digests.machines},
+                      {"the plan", digests.plans},
+                      {"the build of spillway", ProgramDigest()}}};
 }
 
 }  // namespace spillway

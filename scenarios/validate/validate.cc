@@ -11,14 +11,21 @@
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/falsify.h"
+#include "reports/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
 #include "scenarios/validate/validate_follow.h"
+#include "scenarios/validate/validate_models.h"
 #include "scenarios/validate/validate_places.h"
 #include "scenarios/verbs/interrupts.h"
 
 namespace spillway {
 
 namespace {
+
+bool AnyRuns(const CaseSetup& setup) {
+  return std::any_of(setup.contenders.begin(), setup.contenders.end(),
+                     [](const Contender& contender) { return contender.evaluation->feasible; });
+}
 
 // Every device that it makes can be stopped.
 ValidateHost Stoppable(const ValidateHost& host, const std::function<bool()>& stop) {
@@ -57,14 +64,15 @@ class Validation {
 
  private:
   void RunAll() {
+    const double load = host_.load();  // before planning takes all cores
     Note(device_.Ask());
     check_();
     std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
-    result_.stuck = PointsWithoutStrategy(run_, RowsOf(places));
+    result_.stuck = StuckIn(RowsOf(places));
     if (!result_.stuck.empty()) return;
     const std::size_t known = std::min(options_.known.size(), places.size());
     if (known < places.size()) {
-      LookAtLoad();
+      NoteLoad(load);
       device_.Measure();
       places = PlanAll(run_, options_.jobs, check_);
     }
@@ -79,9 +87,15 @@ class Validation {
     }
   }
 
-  void LookAtLoad() {
+  // Places at which some row is to run, and none does.
+  std::vector<std::string> StuckIn(const std::vector<ResultRow>& rows) const {
+    const std::vector<Verdict> verdicts = Judge(rows, run_.expectations);
+    return PointsWithoutStrategy(run_, rows, [&](const ResultRow& row) { return ExpectedNotToRun(verdicts, row); });
+  }
+
+  void NoteLoad(double load) {
     MachineNoise& noise = result_.set.noise;
-    noise.load = load_ = host_.load();
+    noise.load = load_ = last_load_ = load;
     for (const auto& machine : run_.machines) noise.room = std::max(noise.room, host_.room(machine->machine));
     watcher_.before(noise);
   }
@@ -100,13 +114,16 @@ class Validation {
 
   std::size_t SessionsOf(const std::vector<CaseSetup>& setups) const {
     std::size_t sessions = 0;
-    for (const CaseSetup& setup : setups) sessions += static_cast<std::size_t>(CaseSessions(setup, OptionsOf()));
+    for (const CaseSetup& setup : setups) {
+      if (AnyRuns(setup)) sessions += static_cast<std::size_t>(CaseSessions(setup, OptionsOf()));
+    }
     return sessions;
   }
 
   FinishedCase RunPlace(const Place& place, const CaseSetup& setup) {
     FinishedCase finished;
-    MachineNoise noise{.load = host_.load(), .room = host_.room(run_.machines[place.machine]->machine)};
+    // What it was behind the case before: by now the average has our own planning in it, on all cores.
+    MachineNoise noise{.load = last_load_, .room = host_.room(run_.machines[place.machine]->machine)};
     MeasuredPace pace = device_.PaceOf(place.machine);
     CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, std::vector<ValidationRow>& rows) {
       pace = followed.pace();
@@ -114,7 +131,8 @@ class Validation {
       finished.models = PredictionsOfAll(setup, followed.CostsOf(setup), rows);
       noise.launches = LaunchesDiffer(followed.probes());
     });
-    noise.load = std::max(noise.load, host_.load());
+    last_load_ = host_.load();
+    noise.load = std::max(noise.load, last_load_);
     noise.rounds = RoundsDiffer(found.rows);
     finished.place = CaseOf(place, found);
     finished.place.pace = pace;
@@ -124,6 +142,7 @@ class Validation {
     finished.reserve = found.reserve;
     finished.no_memory = std::move(found.no_memory);
     for (std::string& note : found.notes) finished.notes.push_back(finished.place.network + ": " + std::move(note));
+    for (const PlannedPoint& planned : place.planned) finished.classes.push_back(planned.result.row.classes);
     return finished;
   }
 
@@ -136,7 +155,9 @@ class Validation {
       row.case_index = static_cast<int>(index);
       NoteFailures(finished.place, row, host_.numerics_tolerance, result_);
     }
-    for (std::size_t k = 0; k < place.planned.size(); ++k) AddResult(place.planned[k].result.row, finished.rows[k]);
+    for (std::size_t k = 0; k < place.planned.size(); ++k) {
+      AddResult(place.planned[k].point->row, finished.rows[k], finished.classes[k]);
+    }
     Note(std::move(finished.notes));
     set.noise.Add(finished.place.noise);
     set.cases.push_back(std::move(finished.place));
@@ -146,9 +167,11 @@ class Validation {
   }
 
   // A device that cannot be had, or had to be given up, is this case's failure. Others may do with less, or of another
-  // machine; where it is lost for good they fail as soon as they begin.
+  // machine; where it is lost for good they fail as soon as they begin. Where nothing fits, as was expected, none is
+  // opened.
   template <typename Measured>
   CaseResult RunIfItCan(const Place& place, const CaseSetup& setup, const Measured& measured) {
+    if (!AnyRuns(setup)) return FailedCase(setup, "");
     try {
       const PreparedMachine& machine = *run_.machines[place.machine];
       const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
@@ -177,12 +200,17 @@ class Validation {
     }
   }
 
-  // Limits that this machine has no memory for are a mistake, where no case is left that it has.
+  // Limits that this machine has no memory for are a mistake, where no case is left that it has. Cases without a plan say
+  // nothing about it.
   void NeedMemory(const FinishedCase& found, bool last) {
-    const auto measured = [](const ValidationRow& row) { return row.Measured(); };
-    const bool any = std::any_of(found.rows.begin(), found.rows.end(), measured);
-    nothing_fits_ = nothing_fits_ && !any && !found.no_memory.empty();
-    if (last && nothing_fits_) throw UserError(found.no_memory);
+    const auto any = [&](bool (*holds)(const ValidationRow& row)) {
+      return std::any_of(found.rows.begin(), found.rows.end(), holds);
+    };
+    if (any([](const ValidationRow& row) { return row.feasible; })) {
+      has_memory_ = has_memory_ || found.no_memory.empty() || any([](const auto& row) { return row.Measured(); });
+      no_memory_ = found.no_memory;
+    }
+    if (last && !has_memory_ && !no_memory_.empty()) throw UserError(no_memory_);
   }
 
   ValidationCase CaseOf(const Place& place, const CaseResult& found) const {
@@ -204,45 +232,11 @@ class Validation {
     return c;
   }
 
-  // Of each measured row by each step model.
-  static std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const CostModel& costs,
-                                                           const std::vector<ValidationRow>& rows) {
-    std::vector<std::vector<double>> predictions;
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      if (!rows[k].Measured()) continue;
-      const Contender& contender = setup.contenders[k];
-      Problem problem = ProblemOf(setup, contender.plan->runtime);
-      problem.costs = &costs;
-      Evaluation evaluation = *contender.evaluation;
-      evaluation.step_time = rows[k].predicted;  // by these costs
-      std::vector<double>& by_model = predictions.emplace_back();
-      for (const StepModel& model : StepModels()) {
-        by_model.push_back(static_cast<double>(model.predict(evaluation, *contender.plan, problem)));
-      }
-    }
-    return predictions;
-  }
-
-  // By model, of all measured rows; the profile at its own pace is one more where the pace of any case is known.
-  std::vector<ModelPredictions> Models() const {
-    std::vector<ModelPredictions> models;
-    for (std::size_t m = 0; m < StepModels().size(); ++m) {
-      models.push_back({StepModels()[m].name, StepModels()[m].description, {}});
-      for (const std::vector<double>& row : by_model_) models.back().predicted.push_back(row[m]);
-    }
-    const std::vector<ValidationRow>& rows = result_.set.rows;
-    if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.as_calibrated > 0; })) return models;
-    models.push_back({"as calibrated", "at the pace at which the profile was measured", {}});
-    for (const ValidationRow& row : rows) {
-      if (!row.Measured()) continue;
-      models.back().predicted.push_back(static_cast<double>(row.as_calibrated > 0 ? row.as_calibrated : row.predicted));
-    }
-    return models;
-  }
-
-  void AddResult(ResultRow result, const ValidationRow& row) {
+  // Only what was found when the row was measured: the plans of now may be others.
+  void AddResult(ResultRow result, const ValidationRow& row, const ClassCounts& classes) {
     result.feasible = row.Measured();
-    if (row.failed) result.reason = row.reason;
+    result.reason = row.reason;
+    result.classes = classes;
     result.step_time = static_cast<Nanos>(row.measured);
     result_.results.push_back(std::move(result));
   }
@@ -260,7 +254,7 @@ class Validation {
     Note(device_.Lost());
     if (!result_.stopped) Note(device_.Drift());  // else whoever waits for the end would wait for that too
     SummariseSet(result_.set);
-    const std::vector<ModelPredictions> models = Models();
+    const std::vector<ModelPredictions> models = ModelsOf(by_model_, result_.set.rows);
     result_.set.falsification = Falsify(result_.set, models, options_.seed);
     result_.set.scaled_falsification = Falsify(result_.set, ScaledByCase(result_.set, models), options_.seed);
     AllowCommonFactors(result_.set.scaled_falsification, result_.set.falsification);
@@ -275,8 +269,10 @@ class Validation {
   std::function<void()> check_;                // throws Stopped
   std::vector<std::vector<double>> by_model_;  // FinishedCase::models of all cases
   double load_ = -1;                           // at the start
+  double last_load_ = -1;                      // behind the last case
   bool placed_ = false;                        // where cases run has been noted
-  bool nothing_fits_ = true;                   // no plan measured yet, for want of memory in each case
+  bool has_memory_ = false;                    // a plan was measured, or failed for another reason
+  std::string no_memory_;                      // else of the last case that has a plan: why not
   Validated result_;
 };
 

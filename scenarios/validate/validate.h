@@ -100,14 +100,14 @@ struct ValidateOptions {
   int random_plans = 0;  // per network, spread over its cases
   std::uint64_t seed = 1;
   int jobs = 1;                                       // of planning; the device has the machine to itself
-  std::vector<FinishedCase> known{};                  // the first cases, by an earlier run of the same
+  std::vector<FinishedCase> known{};                  // the first cases, by an earlier run of the same (CheckKnown)
   std::function<bool()> stop = [] { return false; };  // asked before each step and each plan; once true it stays so
 };
 
 struct Validated {
   ValidationSet set;
   std::vector<ResultRow> results;     // strategies' rows with measured step times, for expectations
-  std::vector<std::string> stuck;     // places at which no strategy fits; then nothing was run
+  std::vector<std::string> stuck;     // places at which no strategy fits, unexpectedly; then nothing was run
   std::vector<std::string> failures;  // what makes the validation fail: memory, numerics, runs that did not end
   bool stopped = false;               // the set has the cases that were finished before, maybe none
 };

@@ -43,10 +43,11 @@ const Evaluation* Contenders::Judged(const PointResult& result) {
 }
 
 void Contenders::AddRandomPlans(const Place& place, const std::vector<Place>& places, CaseSetup& setup) {
+  if (!place.Fits()) return;
   const std::string& network = run_.steps[place.step]->network;
   int sharing = 0, before = 0;  // places of this network
   for (const Place& other : places) {
-    if (run_.steps[other.step]->network != network) continue;
+    if (run_.steps[other.step]->network != network || !other.Fits()) continue;
     before += &other < &place ? 1 : 0;
     ++sharing;
   }

@@ -19,7 +19,7 @@ Problem ProblemOf(const CaseSetup& setup, const Runtime& runtime);
 // Owns what setups point to; places, too, have to outlive these.
 class Contenders {
  public:
-  // `random_plans`: per network, spread over its places.
+  // `random_plans`: per network, spread over its places at which a strategy fits.
   Contenders(const PreparedRun& run, int random_plans, std::uint64_t seed)
       : run_(run), random_plans_(random_plans), seed_(seed) {}
   CaseSetup SetUp(const Place& place, const std::vector<Place>& places);

@@ -5,6 +5,7 @@
 //                        above it that the numbers are not to be trusted, if so
 //   falsification.csv    at the end, of the cases that there are
 //   validation.journal   what --resume goes on with (scenarios/validate/validate_journal.h), likewise gone then
+//   run.lock             while it runs: who does (scenarios/run/folder_lock.h)
 //   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it
 //                        is complete
 //

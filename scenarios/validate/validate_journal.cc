@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <type_traits>
@@ -13,6 +12,7 @@
 
 #include "hw/text/document.h"
 #include "model/hash.h"
+#include "scenarios/run/whole_lines.h"
 
 namespace spillway {
 
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kJournal = "validation.journal", *kTitle = "spillway validation journal 1", *kCase = "case";
+constexpr const char *kJournal = "validation.journal", *kTitle = "spillway validation journal 2", *kCase = "case";
 
 // ---- what there is to write, once for both ways -------------------------------------------------------------------
 
@@ -64,8 +64,12 @@ void Fields(Archive& a, ValidationCase& c) {
     c.best_or_noise);
 }
 template <typename Archive>
+void Fields(Archive& a, ClassCounts& c) {
+  a(c.keep, c.swap, c.recompute);
+}
+template <typename Archive>
 void Fields(Archive& a, FinishedCase& f) {
-  a(f.place, f.rows, f.models, f.notes, f.reserve, f.no_memory);
+  a(f.place, f.rows, f.models, f.notes, f.reserve, f.no_memory, f.classes);
 }
 
 // ---- the two ways ---------------------------------------------------------------------------------------------------
@@ -170,22 +174,21 @@ class Reader {
 // ---- the file -------------------------------------------------------------------------------------------------------
 
 std::string FactLine(const JournalFact& fact) {
-  return fmt::format("{} {:016x} {}", fact.what, Hasher().Add(std::string_view(fact.text)).Value(), fact.summary);
+  return fmt::format("{} {:016x} {}", fact.what, Hasher().Add(std::string_view(fact.text)).Value(),
+                     WordOf(fact.summary));
 }
 
 std::vector<std::string> WholeLinesOf(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream whole(text.substr(0, text.rfind('\n') + 1));  // npos + 1: nothing
+  WholeLines whole(path);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(whole, line);) lines.push_back(std::move(line));
+  for (std::string line; whole.Next(line);) lines.push_back(std::move(line));
   return lines;
 }
 
 // Behind the hash.
 std::string SummaryIn(const std::string& line) {
   const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
-  return second == std::string::npos ? line : line.substr(second + 1);
+  return second == std::string::npos ? line : TextOf(line.substr(second + 1));
 }
 
 }  // namespace
@@ -252,12 +255,13 @@ std::vector<FinishedCase> ValidationJournal::Resume() {
   std::vector<FinishedCase> finished;
   for (std::size_t k = identity_.size() + 1; k < lines.size(); ++k) {
     std::optional<FinishedCase> found = ParseCaseLine(lines[k]);
-    if (!found) throw UserError(fmt::format("{}:{}: error: no case", path_.string(), k + 1));
+    if (!found && k + 1 == lines.size()) break;
+    if (!found) throw UserError(fmt::format("{}: error: no case", LineOf(finished.size())));
     finished.push_back(std::move(*found));
   }
   // Whole again, whatever was torn.
   std::uintmax_t bytes = 0;
-  for (const std::string& line : lines) bytes += line.size() + 1;
+  for (std::size_t k = 0; k < identity_.size() + 1 + finished.size(); ++k) bytes += lines[k].size() + 1;
   fs::resize_file(path_, bytes, none);
   begun_ = true;
   return finished;
@@ -273,6 +277,10 @@ void ValidationJournal::Append(const FinishedCase& finished) {
   if (file) return;
   throw UserError(fmt::format("cannot write '{}'{}", path_.string(),
                               errno == 0 ? "" : ": " + std::system_category().message(errno)));
+}
+
+std::string ValidationJournal::LineOf(std::size_t known) const {
+  return fmt::format("{}:{}", path_.string(), identity_.size() + 2 + known);  // behind the title and the facts
 }
 
 void ValidationJournal::Remove() const {

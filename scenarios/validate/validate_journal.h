@@ -1,23 +1,27 @@
 // What `validate --resume` goes on with: the finished cases with all that judging them takes, single steps included,
 // which no table has. It lies in the folder of the results, as validation.journal, until all cases are finished.
 //
-//   spillway validation journal 1
+//   spillway validation journal 2
 //   scenario 16-digit-hash summary        what it is of, one line each (JournalIdentity)
 //   ...
 //   case ...                              a line for each finished case: values in the order of their declaration,
-//                                         numbers as hexadecimal floating point, texts with spaces as %20
+//                                         numbers as hexadecimal floating point, texts with spaces and line feeds as %20
+//                                         and %0A, as summaries are
 //
-// Whatever kills the process, all lines but perhaps the last one are whole; a torn last line is dropped.
+// Whatever kills the process, all lines but perhaps the last one are whole; one that is torn, or no case, is dropped
+// where it is the last.
 //
 // Tested by validate_journal_test and cli_validate_resume_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_JOURNAL_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_JOURNAL_H_
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/plan/plan.h"
 #include "sim/validation.h"
 
 namespace spillway {
@@ -29,6 +33,8 @@ struct FinishedCase {
   std::vector<std::string> notes;
   Bytes reserve = -1;     // CaseResult::reserve
   std::string no_memory;  // CaseResult::no_memory
+  // What the strategies' plans do with the maps, by row: plans made later, at another pace of the device, may differ.
+  std::vector<ClassCounts> classes;
 };
 
 // What has to be the same for cases of two runs to stand in one table.
@@ -45,11 +51,13 @@ class ValidationJournal {
   ValidationJournal(const std::filesystem::path& folder, JournalIdentity identity);
 
   // The cases that an earlier run finished; none where it finished none. UserError, all differences at once: the journal
-  // is of something else; it is none that this version writes; or there is none, as that run finished all cases.
+  // is of something else; it is none that this version writes; or there is none, as that run finished all cases. Whether
+  // they are those that the identity has is for who knows it: CheckKnown (validate_known.h).
   std::vector<FinishedCase> Resume();
   // Behind those resumed; the first one after no Resume begins the journal anew. UserError where it cannot be written.
   void Append(const FinishedCase& finished);
-  void Remove() const;  // all cases are finished
+  void Remove() const;                          // all cases are finished
+  std::string LineOf(std::size_t known) const;  // of a case resumed, "file:line"
 
  private:
   std::string Head() const;

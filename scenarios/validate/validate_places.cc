@@ -2,14 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace spillway {
 
+namespace {
+
+bool AreOfOnePlace(const Point& a, const Point& b) {
+  return a.step == b.step && a.machine == b.machine && a.row.memory_limit == b.row.memory_limit;
+}
+
+}  // namespace
+
+bool Place::Fits() const {
+  return std::any_of(planned.begin(), planned.end(), [](const PlannedPoint& p) { return p.result.row.feasible; });
+}
+
+std::vector<std::span<const Point>> PlacesOf(const std::vector<Point>& points) {
+  std::vector<std::span<const Point>> places;
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    while (end < points.size() && AreOfOnePlace(points[begin], points[end])) ++end;
+    places.emplace_back(&points[begin], end - begin);
+  }
+  return places;
+}
+
 std::vector<Place> PlanAll(const PreparedRun& run, int jobs, const std::function<void()>& each) {
   std::vector<Place> places;
   RunPoints(run, jobs, [&](const Point& point, PointResult& result) {
-    if (places.empty() || !places.back().Holds(point)) {
+    if (places.empty() || !AreOfOnePlace(*places.back().planned.front().point, point)) {
       places.push_back({.step = point.step, .machine = point.machine, .limit = point.row.memory_limit, .planned = {}});
     }
     places.back().planned.push_back({&point, std::move(result)});

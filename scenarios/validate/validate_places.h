@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "scenarios/run/run.h"
@@ -24,8 +25,11 @@ struct Place {
   std::size_t step = 0, machine = 0;  // indices into the run
   Bytes limit = 0;
   std::vector<PlannedPoint> planned;  // in order of points, at least one
-  bool Holds(const Point& p) const { return p.step == step && p.machine == machine && p.row.memory_limit == limit; }
+  bool Fits() const;                  // any of them
 };
+
+// The points of each place, in order.
+std::vector<std::span<const Point>> PlacesOf(const std::vector<Point>& points);
 
 // Plans every point, in order. `each` is called behind each one; what it throws ends the planning and passes.
 std::vector<Place> PlanAll(const PreparedRun& run, int jobs, const std::function<void()>& each);

@@ -56,9 +56,10 @@ int JobsOf(const Command& command) {
 
 namespace {
 
-// Plans and estimates are text for programs, without a --format.
+// Plans, dumps and estimates are text for programs, without a --format.
 bool IsForReading(const Command& command) {
-  return command.format == "table" && command.verb != "plan" && command.verb != "estimate";
+  const bool for_programs = command.verb == "plan" || command.verb == "dump" || command.verb == "estimate";
+  return command.format == "table" && !for_programs;
 }
 
 ExitCode CarryOut(const Arguments& arguments, Console& console) {
@@ -94,7 +95,8 @@ ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console)
                  .err = err,
                  .terminal = console.terminal,
                  .out_terminal = console.out_terminal,
-                 .screen = &console.Screen()};
+                 .screen = &console.Screen(),
+                 .seconds = console.seconds};
   const ExitCode status = CarryOut(arguments, quoted);
   out.flush();
   if (out.good()) return status;

@@ -1,4 +1,7 @@
 // spillway compare: one scenario on two machines, side by side.
+#include <algorithm>
+
+#include "reports/expectation.h"
 #include "reports/reports.h"
 #include "scenarios/run/run.h"
 #include "scenarios/verbs/command.h"
@@ -34,7 +37,9 @@ ExitCode CompareVerb(const Command& command, Console& console) {
     });
   }
   console.out << CompareTable(results, machines[0], machines[1]);
-  const std::vector<std::string> stuck = PointsWithoutStrategy(run, results.rows);
+  const std::vector<Verdict> verdicts = Judge(results.rows, run.expectations);
+  const std::vector<std::string> stuck =
+      PointsWithoutStrategy(run, results.rows, [&](const ResultRow& row) { return ExpectedNotToRun(verdicts, row); });
   for (const std::string& message : stuck) console.err << message << "\n";
   return stuck.empty() ? kExitDone : kExitNothingFits;
 }

@@ -11,7 +11,9 @@
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/run_files.h"
+#include "scenarios/run/run_identity.h"
 #include "scenarios/verbs/command.h"
+#include "scenarios/verbs/files_as_it_goes.h"
 
 namespace spillway {
 
@@ -60,12 +62,14 @@ std::vector<NamedText> RunTexts(const ResultSet& results) {
   return texts;
 }
 
-// The folder of --out, if there is one. A file that cannot be written (the disk may be full) is said once, and the run
-// goes on without files: what it computes is still printed.
+// The folder of --out, if there is one.
 class Folder {
  public:
   Folder(const Command& command, const PreparedRun& run, Console& console)
-      : console_(console), folder_(command.out), lock_(command.out, command.line) {
+      : console_(console),
+        folder_(command.out),
+        lock_(command.out, command.line),
+        written_(console, "the run goes on without files, and --resume will make up for them") {
     if (!command.out.empty()) files_.emplace(command.out, IdentityOf(run, Version(), command.line));
   }
 
@@ -80,7 +84,8 @@ class Folder {
     return {};
   }
   void Add(const Point& point, const PointResult& result, const PreparedRun& run) {
-    Try([&] {
+    if (!files_) return;
+    written_.Try([&] {
       std::vector<NamedText> texts;
       if (result.row.feasible) {
         texts = PointTexts(
@@ -90,32 +95,21 @@ class Folder {
     });
   }
   void End(const ResultSet& results, const std::string& run_json) {
-    Try([&] {
+    if (!files_) return;
+    written_.Try([&] {
       std::vector<NamedText> texts = RunTexts(results);
       texts.push_back({"run.json", run_json, true});
       files_->End(texts);
     });
   }
-  bool failed() const { return failed_; }
+  bool failed() const { return written_.failed(); }
 
  private:
-  template <typename Action>
-  void Try(const Action& action) {
-    if (!files_ || failed_) return;
-    try {
-      action();
-    } catch (const UserError& error) {
-      failed_ = true;
-      if (console_.terminal) console_.Screen() << "\r\x1b[K";  // in place of the progress
-      console_.err << error.what() << "; the run goes on without files, and --resume will make up for them\n";
-    }
-  }
-
   Console& console_;
   ResultFolder folder_;
   FolderLock lock_;
   std::optional<RunFiles> files_;
-  bool failed_ = false;
+  FilesAsItGoes written_;
 };
 
 // Rows stand among others (loss, beaten_by): even CSV comes when all are known. In a folder they appear as they finish.

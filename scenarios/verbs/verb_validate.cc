@@ -9,16 +9,18 @@
 
 #include "calibrate/run/steady_clock.h"
 #include "hw/machine/machine.h"
-#include "model/step/training_step.h"
 #include "reports/validation.h"
 #include "scenarios/run/output_folder.h"
+#include "scenarios/run/program_digest.h"
+#include "scenarios/run/run_identity.h"
 #include "scenarios/validate/validate.h"
 #include "scenarios/validate/validate_files.h"
 #include "scenarios/validate/validate_journal.h"
+#include "scenarios/validate/validate_known.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"
+#include "scenarios/verbs/files_as_it_goes.h"
 #include "scenarios/verbs/interrupts.h"
-#include "sim/plan/plan.h"
 
 namespace spillway {
 
@@ -69,25 +71,20 @@ void WarnOfChanges(const PreparedRun& run, const ValidateHost& host, Console& co
   }
 }
 
-// What cases of an earlier run must share with this one: networks by what they compute, machines by all their figures.
-// Plans are what strategies make of these, but for one that was given.
-JournalIdentity IdentityOf(const PreparedRun& run, const ValidateHost& host, const ValidateOptions& options) {
-  JournalFact scenario{.what = "scenario", .text = "", .summary = ""}, profile = scenario;
-  profile.what = "profile";
-  for (const auto& step : run.steps) scenario.text += DumpStep(step->step);
-  for (const Point& point : run.points) {
-    scenario.text += fmt::format("{} {} {}\n", point.row.point, point.row.memory_limit, point.runtime.copy_streams);
-    if (point.plan) scenario.text += PlanToYaml(*point.plan, run.steps[point.step]->step);
-  }
-  scenario.summary = run.points.empty() ? "nothing" : run.points.front().row.scenario;
-  if (!run.points.empty()) scenario.summary += fmt::format(", {} points", run.points.size());
-  for (const auto& machine : run.machines) {
-    profile.text += MachineToYaml(machine->machine);
-    profile.summary += (profile.summary.empty() ? "" : ", ") + machine->label;
-  }
+// What cases of an earlier run must share with this one. Plans are what this program's strategies make of these, but for
+// one that was given.
+JournalIdentity FactsOf(const PreparedRun& run, const ValidateHost& host, const ValidateOptions& options) {
+  const RunDigests digests = DigestsOf(run);
+  const std::string scenario = fmt::format("{}, {} points", run.points.front().row.scenario, run.points.size());
+  std::string machines;
+  for (const auto& machine : run.machines) machines += (machines.empty() ? "" : ", ") + machine->label;
   const std::string asked =
       fmt::format("--steps {} --random {} --seed {}", options.steps, options.random_plans, options.seed);
-  return {scenario, profile, {"device", host.identity, host.identity}, {"command", asked, asked}};
+  return {{"scenario", digests.points + digests.networks + digests.plans, scenario},
+          {"profile", digests.machines, machines},
+          {"device", host.identity, host.identity},
+          {"command", asked, asked},
+          {"program", ProgramDigest(), Version()}};
 }
 
 // Judged before any number is: what is measured now says little.
@@ -110,10 +107,11 @@ bool Report(const PreparedRun& run, const Validated& validated, Console& console
 }
 
 // Expectations are of all cases together: they are not judged by some.
-ExitCode ReportStopped(const Validated& validated, std::size_t all, const Command& command, Console& console) {
+// `kept`: the folder that has the finished ones; "": none.
+ExitCode ReportStopped(const Validated& validated, std::size_t all, const std::string& kept, Console& console) {
   for (const std::string& failure : validated.failures) console.err << failure << "\n";
   console.err << fmt::format("interrupted: {} finished{}\n", CasesText(validated.set.cases.size(), all),
-                             command.out.empty() ? "" : ", kept in " + command.out + "; --resume goes on");
+                             kept.empty() ? "" : ", kept in " + kept + "; --resume goes on");
   return kExitInterrupted;
 }
 
@@ -127,28 +125,34 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
                           .seed = command.seed,
                           .jobs = JobsOf(command),
                           .stop = stop};
-  ValidationJournal journal(command.out, IdentityOf(run, host, options));
+  const ResultFolder folder(command.out);
+  const FolderLock lock(command.out, command.line);  // given back first: then the folder may be empty
+  ValidationJournal journal(command.out, FactsOf(run, host, options));
   if (command.resume) options.known = journal.Resume();
+  CheckKnown(options.known, run.points, journal);
   WarnOfChanges(run, host, console);
   const bool table = command.format == "table";
-  const ResultFolder folder(command.out);
   ValidationFiles files(command.out);
+  // Apart from each other: what was measured is worth more than tables of it.
+  FilesAsItGoes tables(console, "the validation goes on without tables, and --resume will make up for them");
+  FilesAsItGoes cases_kept(console, "the validation goes on, and cases from here on cannot be resumed");
   std::optional<Progress> progress;
   std::size_t all = 0;
-  const ValidateWatcher watcher{.before = [&](const MachineNoise& noise) { WarnOfLoad(noise, console); },
-                                .begin =
-                                    [&](std::size_t sessions, std::size_t cases) {
-                                      all = cases;
-                                      files.Begin(cases, options.known.size());
-                                      progress.emplace(console, "session", sessions);
-                                    },
-                                .session = [&] { progress->Step(); },
-                                .measured = [&](const FinishedCase& finished) { journal.Append(finished); },
-                                .case_done =
-                                    [&](const ValidationSet& set, std::size_t index) {
-                                      files.CaseDone(set);
-                                      if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
-                                    }};
+  const ValidateWatcher watcher{
+      .before = [&](const MachineNoise& noise) { WarnOfLoad(noise, console); },
+      .begin =
+          [&](std::size_t sessions, std::size_t cases) {
+            all = cases;
+            tables.Try([&] { files.Begin(cases, options.known.size()); });
+            progress.emplace(console, "session", sessions);
+          },
+      .session = [&] { progress->Step(); },
+      .measured = [&](const FinishedCase& finished) { cases_kept.Try([&] { journal.Append(finished); }); },
+      .case_done =
+          [&](const ValidationSet& set, std::size_t index) {
+            tables.Try([&] { files.CaseDone(set); });
+            if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
+          }};
   const Validated validated = ValidateRun(run, host, options, watcher);
   progress.reset();
   if (!validated.stuck.empty()) {
@@ -161,10 +165,12 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
   }
   console.out << (table ? ValidationSummaryTable(validated.set) : ValidationCsv(validated.set)) << std::flush;
   if (!table) console.err << NoiseVerdict(validated.set.noise);
-  files.End(validated.set, !validated.stopped);
-  if (!validated.stopped) journal.Remove();
-  if (validated.stopped) return ReportStopped(validated, all, command, console);
-  return Report(run, validated, console) ? kExitDone : kExitExpectationFailed;
+  tables.Try([&] { files.End(validated.set, !validated.stopped); });
+  if (validated.stopped) return ReportStopped(validated, all, cases_kept.failed() ? "" : command.out, console);
+  const bool passed = Report(run, validated, console);
+  if (tables.failed()) return kExitWrongInput;  // the journal is kept for --resume
+  journal.Remove();
+  return passed ? kExitDone : kExitExpectationFailed;
 }
 
 ExitCode ValidateVerb(const Command& command, Console& console) {

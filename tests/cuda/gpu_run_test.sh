@@ -34,12 +34,14 @@ verb=$1
 while (($# > 0)); do
   case $1 in
     -o) if [[ $verb == calibrate ]]; then echo samples >"${2%.yaml}.samples.csv"; fi; echo profile >"$2" ;;
-    --out) name=${2##*/}; mkdir -p "$2"; echo row >"$2/validation.csv"; echo row >"$2/results.csv" ;;
+    --resume) if [[ $verb == validate && -n ${CHANGED:-} ]]; then exit 2; fi ;;
+    --out) folder=$2 name=${2##*/}; mkdir -p "$2"; echo row >"$2/validation.csv"; echo row >"$2/results.csv" ;;
   esac
   shift
 done
 sleep "${SLOW:-0}"
-[[ ${name:-} != "${STOPPED:-none}" ]] || exit 124
+if [[ ${name:-} == "${STOPPED:-none}" ]]; then echo case >"$folder/validation.journal"; exit 124; fi
+if [[ $verb == validate ]]; then rm -f "$folder/validation.journal"; fi
 PROGRAM
 chmod +x "$bundle/spillway"
 export CALLS=$folder/calls PEERS=$folder/peers SITE=$folder/nothing
@@ -94,7 +96,18 @@ check "which is said" says 'vgg16: no time left'
 check "nothing is done twice" test ! -s "$CALLS"
 check "more time is" run out 560
 check "one step is left" test "$(grep -c . "$CALLS")" = 1
+check "gone on with" grep -q ' validate-vgg16 *--resume$' <(sed 's/.* --out [^ ]*\// /' "$CALLS")
 check "that one" grep -q 'out.work/validate-vgg16$' <(sed 's/ --out \([^ ]*\).*/ \1/; s/.* //' "$CALLS")
+
+# What cannot be gone on with begins anew, once.
+rm "$folder/out.work/done/vgg16"
+echo case >"$folder/out.work/validate-vgg16/validation.journal"
+: >"$CALLS"
+check "a changed profile" env CHANGED=1 bash -c "cd $folder && bash $bundle/calibrate/gpu-run.sh out 560 2>$folder/err"
+check "which is said" says 'vgg16: cannot be gone on with, it begins anew'
+check "is tried twice" test "$(grep -c . "$CALLS")" = 2
+check "then without what was there" test -z "$(tail -1 "$CALLS" | grep -e --resume)"
+check "to the end" test -e "$folder/out.work/done/vgg16"
 
 # The grid goes on until nothing of it is left out.
 rm "$folder/out.work/done/grid"

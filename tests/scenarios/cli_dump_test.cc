@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sim/plan/plan_keys.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
@@ -130,6 +131,44 @@ TEST_CASE("dump plan: the best one's decisions, or those of a plan file") {
   const std::string file = dumps.folder().Path("p.yaml");
   REQUIRE(Spillway({"plan", dumps.file(), "--batch", "64", "--strategy", "swap-all", "-o", file}).status == 0);
   CHECK(dumps.Dump("plan", {"--plan", file}) == plan);
+}
+
+TEST_CASE("dump plan: the runtime has every key of a plan file's, with its value") {
+  const TemporaryFolder folder("dump-runtime");
+  const std::string file = folder.Write(
+      "s.yaml",
+      Replaced(kScenario, "[64, 128]", "64") +
+          "runtime: {name: own, from: pooch, collection_time: 3 ms, framework_time: 2 us, copy_chunk: 64 KiB, "
+          "swap_in_waits: backward_layer, backward_units: break_points}\n");
+  const Outcome outcome = Spillway({"dump", "plan", file, "--strategy", "swap-all"});
+  INFO(outcome.err);
+  REQUIRE(outcome.status == 0);
+  const Json runtime = Json::parse(outcome.out)["runtime"];
+  std::set<std::string> dumped, wanted;
+  for (const auto& [key, value] : runtime.items()) dumped.insert(key);
+  for (const KeyRow& row : RuntimeKeys().keys) {
+    const char* const unit = row.value == kADuration ? "_ns" : row.value == kASize ? "_bytes" : "";
+    wanted.insert(row.name + unit);
+  }
+  CHECK(dumped == wanted);
+  CHECK(runtime["swap_in_waits"] == "backward_layer");
+  CHECK(runtime["backward_units"] == "break_points");
+  CHECK(runtime["collection_time_ns"] == 3'000'000);
+  CHECK(runtime["framework_time_ns"] == 2000);
+  CHECK(runtime["copy_chunk_bytes"] == 65536);
+}
+
+TEST_CASE("a dump to standard output is that of a file, whatever names hold") {
+  const TemporaryFolder folder("dump-names");
+  const std::string file = folder.Write("s.yaml", Replaced(Replaced(kScenario, "[64, 128]", "64"), "v100-x86-pcie3",
+                                                           "{name: \"odd \\x7f \\x9b\", from: v100-x86-pcie3}"));
+  const Outcome out = Spillway({"dump", "step", file});
+  INFO(out.err);
+  REQUIRE(out.status == 0);
+  REQUIRE(Spillway({"dump", "step", file, "-o", folder.Path("step.json")}).status == 0);
+  CHECK(out.out == folder.Read("step.json"));
+  CHECK(Json::parse(out.out)["machine"] == "odd \x7f \xc2\x9b");
+  CHECK(Contains(out.out, "\x7f"));
 }
 
 TEST_CASE("dump: one point, a known thing, a file where one is wanted") {

@@ -241,69 +241,6 @@ TEST_CASE("plan writes a plan that run --plan carries out to the same figures") 
   CHECK(Spillway({"run", file, "--plan", folder.Path("none.yaml")}).status == 2);
 }
 
-TEST_CASE("compare names the winner, and needs two machines") {
-  TemporaryFolder folder("compare");
-  const std::string file = folder.Write("s.yaml", Small());
-  const Outcome outcome = Spillway({"compare", file, "--machines", "v100-x86-pcie3,v100-power9-nvlink2"});
-  INFO(outcome.err);
-  CHECK(outcome.status == 0);
-  CHECK(Contains(outcome.out, "A = v100-x86-pcie3, B = v100-power9-nvlink2"));
-  CHECK(Contains(outcome.out, "v100-power9-nvlink2 by "));
-  CHECK(Spillway({"compare", file}).status == 2);
-}
-
-TEST_CASE("list and show") {
-  CHECK(Contains(Spillway({"list", "machines"}).out, "v100-x86-pcie3"));
-  CHECK(Contains(Spillway({"list", "networks"}).out, "resnet50"));
-  CHECK(Contains(Spillway({"list", "strategies"}).out, "superneurons"));
-  CHECK(Contains(Spillway({"list", "reports"}).out, "results.csv"));
-  const Outcome network = Spillway({"show", "network", "resnet50", "--batch", "640"});
-  CHECK(network.status == 0);
-  CHECK(Contains(network.out, "640x3x224x224"));
-  CHECK(Contains(network.out, "105 feature maps of 51.3 GB"));
-  const Outcome machine = Spillway({"show", "machine", "v100-power9-nvlink2"});
-  CHECK(machine.status == 0);
-  CHECK(Contains(machine.out, "host to device"));
-  CHECK(Contains(machine.out, "[assumed: "));
-  CHECK(Contains(Spillway({"show", "strategy", "pooch"}).out, "paper: "));
-  CHECK(Contains(Spillway({"show", "machine", "unit"}).out, "  1.00 GFLOP/s, 1.00 GB/s "));
-  CHECK(Contains(machine.out, "  15.7 TFLOP/s, 900 GB/s "));
-}
-
-TEST_CASE("show tells what launches cost in one line, where they differ") {
-  const TemporaryFolder folder("show-launches");
-  Machine machine = LoadMachine("v100-x86-pcie3");
-  HostCosts& costs = machine.devices[0].host_costs;
-  costs.launches = {{.op = "batch_norm", .pass = "backward", .time = 14'000},
-                    {.op = "relu", .pass = "forward", .time = 4100},
-                    {.op = "convolution", .pass = "forward", .time = 9200}};
-  costs.launches_source = {Source::Kind::kMeasured, "made up"};
-  const Outcome outcome = Spillway({"show", "machine", folder.Write("mine.yaml", MachineToYaml(machine))});
-  INFO(outcome.out << outcome.err);
-  CHECK(outcome.status == 0);
-  CHECK(Contains(outcome.out,
-                 "\n  launch by op and pass, 3 of them: 4.10 us (relu forward) to 14.0 us (batch_norm backward) "
-                 "[measured: made up]\n"));
-  CHECK_FALSE(Contains(Spillway({"show", "machine", "v100-x86-pcie3"}).out, "launch by op"));
-}
-
-TEST_CASE("show refuses a profile that no run would accept") {
-  const TemporaryFolder folder("show-machine");
-  Machine machine = LoadMachine("unit");
-  KernelModel model;
-  model.form = "elementwize";
-  model.op = "relu";
-  model.pass = "forward";
-  model.source = {Source::Kind::kAssumed, "test"};
-  machine.devices[0].models = {model};
-  const std::string file = folder.Write("m.yaml", MachineToYaml(machine));
-  const Outcome outcome = Spillway({"show", "machine", file});
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(Contains(outcome.err, file + ":"));
-  CHECK(Contains(outcome.err, "unknown kernel form 'elementwize'; did you mean 'elementwise'?"));
-}
-
 TEST_CASE("an output folder that cannot be made is refused before anything runs") {
   TemporaryFolder folder("occupied");
   const std::string file = folder.Write("s.yaml", Small());

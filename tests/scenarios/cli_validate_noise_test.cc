@@ -39,10 +39,27 @@ TEST_CASE("a machine that gets busy while it is measured") {
   Reality reality;
   reality.room = 2;
   int looks = 0;
-  reality.load = [&looks] { return ++looks > 2 ? 3.0 : 0.5; };  // at the start, before the case; behind it
+  reality.load = [&looks] { return ++looks > 1 ? 3.0 : 0.5; };  // at the start; behind the case
   const Outcome outcome = f.Run(kLimit, {}, &reality);
   CHECK(outcome.err.empty());
   CHECK_THAT(outcome.out, Catch::StartsWith("do not trust these numbers: load 3.0\n"));
+}
+
+TEST_CASE("the first look at the load comes before planning, which takes all cores") {
+  const ValidateFolder f;
+  Reality reality;
+  reality.room = 2;
+  bool planned = false, measured = false;
+  reality.stop = [&] {
+    planned = true;
+    return false;
+  };
+  reality.made = [&, devices = 0]() mutable { measured = ++devices == 2; };  // the case's, behind the link's
+  reality.load = [&] { return planned && !measured ? 9.0 : 0.5; };
+  const Outcome outcome = f.Run(kLimit, {}, &reality);
+  CHECK(measured);
+  CHECK(outcome.err.empty());
+  CHECK_THAT(outcome.out, !Catch::Contains("do not trust"));
 }
 
 TEST_CASE("rounds that differ by a third of a step are not to be trusted; by a twentieth they are") {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/interrupts.h"
 #include "tests/scenarios/validate_command_line.h"
 
@@ -57,7 +58,8 @@ TEST_CASE("killed in the second case: rows and table of the first one are there,
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGKILL);
   // The earlier validation's models are gone: they are not of these rows.
-  CHECK(FilesIn(f) == Names{"validation.csv", "validation.journal", "validation.partial", "validation.txt"});
+  CHECK(FilesIn(f) ==
+        Names{"run.lock", "validation.csv", "validation.journal", "validation.partial", "validation.txt"});
   const std::string rows = f.folder().Read("out/validation.csv"), text = f.folder().Read("out/validation.txt");
   CHECK(CountOf(rows, "\n") == 1 + 3);
   CHECK(whole.out.starts_with(rows));
@@ -122,6 +124,63 @@ TEST_CASE("cut off before any case is finished, an earlier validation's files st
         "0 of 2 cases finished; the files beside this one are of an earlier validation\n");
   CHECK(f.Run(kTwoLimits, words).status == kExitDone);
   CHECK(FilesIn(f) == Names{"falsification.csv", "validation.csv", "validation.txt"});
+}
+
+TEST_CASE("two validations, or a validation and a run, do not share a folder") {
+  const ValidateFolder f;
+  const std::string out = f.folder().Path("out");
+  std::filesystem::create_directories(out);
+  Reality reality;
+  {
+    const FolderLock lock(out, "spillway run other.yaml");
+    CHECK_THROWS_WITH(f.Run(kTwoLimits, {"--out", out}, &reality),
+                      Catch::Contains("out: error: another run or validation is writing into this folder (process ") &&
+                          Catch::Contains("spillway run other.yaml); wait for it"));
+    CHECK(reality.rates.empty());
+    CHECK(FilesIn(f) == Names{"run.lock"});
+  }
+  std::string who;
+  reality.made = [&] { who = f.folder().Read("out/run.lock"); };
+  CHECK(f.Run(kTwoLimits, {"--out", out}, &reality).status == kExitDone);
+  CHECK_THAT(who, Catch::StartsWith("process " + std::to_string(getpid()) + " on ") && Catch::Contains(": spillway "));
+  CHECK(FilesIn(f) == Names{"falsification.csv", "validation.csv", "validation.txt"});
+}
+
+TEST_CASE("tables that cannot be written: all is measured and printed, status 2, and --resume makes up for them") {
+  const ValidateFolder f;
+  const std::string out = f.folder().Path("out");
+  const Outcome whole = f.Run(kTwoLimits, {"--out", out});
+  const std::string rows = f.folder().Read("out/validation.csv");
+  std::filesystem::remove_all(out);
+  std::filesystem::create_directories(out + "/validation.csv/in the way");
+  Reality reality;
+  const Outcome outcome = f.Run(kTwoLimits, {"--out", out}, &reality);
+  CHECK(outcome.status == kExitWrongInput);
+  CHECK(outcome.out == whole.out);
+  CHECK(outcome.err == "cannot write '" + out +
+                           "/validation.csv': it is a folder; the validation goes on without tables, and --resume will "
+                           "make up for them\n");
+  CHECK(reality.rates.size() == 3);
+  CHECK(std::filesystem::exists(out + "/validation.journal"));
+  CHECK(std::filesystem::exists(out + "/validation.partial"));
+  std::filesystem::remove_all(out + "/validation.csv");
+  Reality rest;
+  CHECK(f.Run(kTwoLimits, {"--out", out, "--resume"}, &rest).out == whole.out);
+  CHECK(rest.rates.empty());
+  CHECK(f.folder().Read("out/validation.csv") == rows);
+  CHECK(FilesIn(f) == Names{"falsification.csv", "validation.csv", "validation.txt"});
+}
+
+TEST_CASE("a journal that cannot be written: said once, and the tables are there, status 0") {
+  const ValidateFolder f;
+  const std::string out = f.folder().Path("out");
+  std::filesystem::create_directories(out + "/validation.journal/in the way");
+  const Outcome outcome = f.Run(kTwoLimits, {"--out", out});
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.err, Catch::StartsWith("cannot write '" + out + "/validation.journal': ") &&
+                              Catch::EndsWith("; the validation goes on, and cases from here on cannot be resumed\n"));
+  CHECK(CountOf(outcome.err, "\n") == 1);
+  CHECK(CountOf(f.folder().Read("out/validation.csv"), "\n") == 1 + 2 * 3);
 }
 
 TEST_CASE("a stated expectation is not judged by some of the cases") {

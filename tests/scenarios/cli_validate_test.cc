@@ -68,6 +68,44 @@ TEST_CASE("below the working set nothing is run, status 3") {
   CHECK_FALSE(std::filesystem::exists(f.folder().Path("out/validation.csv")));
 }
 
+TEST_CASE("a place that is expected not to run is a case without a plan, and the others are measured") {
+  const ValidateFolder f;
+  Reality reality;
+  const std::string expect = "expect:\n  - {memory: 500 kB, feasible: false, required: true, source: \"a test\"}\n";
+  for (const char* limits : {"[500 kB, 5 MB]", "[5 MB, 500 kB]"}) {
+    reality.rates.clear();
+    const Outcome outcome = f.Run("memory: " + std::string(limits) + "\nlink: 1 GB/s\n" + expect,
+                                  {"--out", f.folder().Path("out"), "--random", "3"}, &reality);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == kExitDone);
+    CHECK(reality.rates.size() == 2);  // to measure the link, for the one case that runs
+    const std::string csv = f.folder().Read("out/validation.csv");
+    CHECK(CountOf(csv, ",500000,1000000000,") == 3);   // each strategy, not run
+    CHECK(CountOf(csv, ",5000000,1000000000,") == 6);  // and all random plans
+    CHECK(CountOf(csv, ",bitwise,") == 5);
+    CHECK_FALSE(std::filesystem::exists(f.folder().Path("out/validation.partial")));
+  }
+}
+
+TEST_CASE("where no place is expected to run, there is nothing to measure and nothing wrong") {
+  const ValidateFolder f;
+  const Outcome outcome =
+      f.Run("memory: 500 kB\nlink: 1 GB/s\nexpect:\n  - {feasible: false, required: true, source: \"a test\"}\n", {});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK(CountOf(outcome.out, "does not run: ") == 3);
+}
+
+TEST_CASE("a case without a plan says nothing about memory: where all others lack it, that is the user's to know") {
+  const ValidateFolder f;
+  Reality reality;
+  reality.made = [&] { reality.injections = {{Injection::What::kNoArena, 0}}; };
+  CHECK_THROWS_WITH(f.Run("memory: [5 MB, 500 kB]\nlink: 1 GB/s\nexpect:\n"
+                          "  - {memory: 500 kB, feasible: false, required: true, source: \"a test\"}\n",
+                          {}, &reality),
+                    Catch::StartsWith("recompute-all: ") && Catch::EndsWith("(no memory)"));
+}
+
 TEST_CASE("a run that computes something else fails, status 1") {
   const ValidateFolder f;
   Reality reality;

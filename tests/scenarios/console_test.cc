@@ -142,6 +142,15 @@ TEST_CASE("without a terminal progress is a line a minute, the first after a min
         "point 2/6, after 1 min\npoint 5/6, after 2 min\npoint 6/6, after 12 min\n");
 }
 
+TEST_CASE("a command's progress goes by the console's clock") {
+  const TemporaryFolder folder("clock");
+  std::ostringstream out, err;
+  told_seconds = 0;
+  Console console{.out = out, .err = err, .seconds = [] { return told_seconds += 61; }};
+  CHECK(RunCommandLine({"run", folder.Write("s.yaml", kNamed), "--format", "csv"}, console) == kExitDone);
+  CHECK(Contains(err.str(), "point 1/"));
+}
+
 TEST_CASE("on a terminal progress is one line that goes again") {
   CHECK(LinesOf(true, {1, 100}) == "\rpoint 1/2\rpoint 2/2\r\x1b[K");
   CHECK(LinesOf(true, {}).empty());

@@ -97,10 +97,21 @@ TEST_CASE("a folder has one run at a time, and who it is can be read") {
   {
     const FolderLock lock(folder.Path(""), "spillway run a.yaml");
     const std::string error = ErrorOf([&] { FolderLock(folder.Path(""), "spillway run b.yaml"); });
-    CHECK(Contains(error, "another run is writing into this folder (process " + std::to_string(getpid()) + " on "));
+    CHECK(Contains(
+        error, "another run or validation is writing into this folder (process " + std::to_string(getpid()) + " on "));
     CHECK(Contains(error, ": spillway run a.yaml); wait for it, or name another one"));
   }
   CHECK(fs::is_empty(folder.Path("")));
+}
+
+TEST_CASE("a lock that somebody replaced is not taken away from them") {
+  const TemporaryFolder folder("lock-replaced");
+  {
+    const FolderLock lock(folder.Path(""), "spillway run a.yaml");
+    fs::remove(folder.Path("run.lock"));
+    folder.Write("run.lock", "another's\n");
+  }
+  CHECK(folder.Read("run.lock") == "another's\n");
 }
 
 TEST_CASE("a lock that a killed run left keeps nobody out") {

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "scenarios/run/given_plan.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 
@@ -187,6 +188,44 @@ TEST_CASE("two files with machines of one name are refused: no table could tell 
   PreparedRun run;
   CHECK_THROWS_WITH(Prepare(scenario, {}, run),
                     Catch::Contains("are both called 'unit'") && Catch::Contains("name: ..."));
+}
+
+TEST_CASE("a profile is read once for all link rates and scenarios of a run") {
+  const TemporaryFolder folder("profile-once");
+  folder.Write("m.yaml", MachineToYaml(LoadMachine("v100-x86-pcie3")));
+  const auto scenario = [&](const std::string& name, const std::string& rates) {
+    return LoadScenario(folder.Write(name + ".yaml", "name: " + name +
+                                                         "\nnetwork: {zoo: cifar-resnet20, batch: 1}\n"
+                                                         "machines: m.yaml\nstrategies: in-core\nlink: " +
+                                                         rates + "\n"));
+  };
+  const Scenario first = scenario("a", "[4 GB/s, 5 GB/s]"), second = scenario("b", "[5 GB/s, 6 GB/s]");
+  PreparedRun run;
+  Prepare(first, {}, run);
+  std::filesystem::remove(folder.Path("m.yaml"));
+  Prepare(second, {}, run);
+  REQUIRE(run.machines.size() == 4);
+  CHECK(run.profiles.size() == 1);
+  CHECK(run.machines[1]->machine == run.machines[2]->machine);  // each with its own link
+  CHECK(run.machines[2]->label != run.machines[3]->label);
+  CHECK(run.machines[2]->machine.links != run.machines[3]->machine.links);
+}
+
+TEST_CASE("a step is not built again for a plan that was read for it") {
+  const TemporaryFolder folder("plan-once");
+  const Overrides overrides{.plan = folder.Write("p.yaml", "network: cifar-resnet20\nbatch: 2\n")};
+  PreparedRun run;
+  run.keep_steps = false;
+  Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: unit\n"
+                                     "strategies: in-core\n",
+                                     "s.yaml")),
+          overrides, run);
+  GivenPlan plan(overrides);
+  CHECK(plan.For(run, 0, "unit") == nullptr);
+  const auto read = plan.For(run, 1, "unit");
+  REQUIRE(read != nullptr);
+  run.steps[1]->options = "none";  // that it could be built by
+  CHECK(plan.For(run, 1, "unit") == read);
 }
 
 TEST_CASE("file names are safe") {

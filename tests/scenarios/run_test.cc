@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/temporary_folder.h"
@@ -27,6 +29,14 @@ std::vector<ResultRow> RowsOf(const PreparedRun& run, int jobs = 1) {
   return rows;
 }
 
+// The result of one point alone.
+PointResult ResultOf(PreparedRun& run, std::size_t point) {
+  run.points = {run.points.at(point)};
+  std::optional<PointResult> only;
+  RunPoints(run, 1, [&](const Point&, PointResult& result) { only = std::move(result); });
+  return *std::move(only);
+}
+
 Planned Throws(const Problem&) { throw std::logic_error("a bug"); }
 Planned Declines(const Problem&) { return {.feasible = false, .reason = "no_plan: not today", .plan = {}}; }
 
@@ -40,8 +50,8 @@ TEST_CASE("results arrive in the order of the points") {
 }
 
 TEST_CASE("a feasible row is complete") {
-  const PreparedRun run = Prepared();
-  const PointResult result = RunPoint(run, run.points.at(1));  // batch 1, swap-all
+  PreparedRun run = Prepared();
+  const PointResult result = ResultOf(run, 1);  // batch 1, swap-all
   const ResultRow& row = result.row;
   REQUIRE(row.feasible);
   CHECK(row.reason.empty());
@@ -79,7 +89,7 @@ TEST_CASE("a strategy that declines gives a row with its reason") {
   PreparedRun run = Prepared();
   const Strategy strategy{"declines", "", "", Declines};
   run.points[0].strategy = &strategy;
-  const ResultRow row = RunPoint(run, run.points[0]).row;
+  const ResultRow row = ResultOf(run, 0).row;
   CHECK_FALSE(row.feasible);
   CHECK(row.reason == "no_plan: not today");
   CHECK(row.SamplesPerSecond() == 0);
@@ -112,6 +122,22 @@ TEST_CASE("places where no strategy fits are named once each") {
   CHECK(messages[2].find("batch 3") != std::string::npos);
 }
 
+TEST_CASE("a step at which nothing fits is built once for all its places") {
+  PreparedRun run;
+  run.keep_steps = false;
+  Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: v100-x86-pcie3\n"
+                                     "strategies: in-core\nmemory: [1 MB, 2 MB]\n",
+                                     "s.yaml")),
+          {}, run);
+  const std::vector<ResultRow> rows = RowsOf(run);
+  REQUIRE(rows.size() == 2);
+  const auto spoil = [&](const ResultRow& row) {
+    if (&row == &rows[1]) run.steps[0]->options = "none";  // that it could be built by
+    return false;
+  };
+  CHECK(PointsWithoutStrategy(run, rows, spoil).size() == 2);
+}
+
 TEST_CASE("one feasible strategy is enough for a place") {
   const PreparedRun run = Prepared();
   std::vector<ResultRow> rows = RowsOf(run);
@@ -122,8 +148,8 @@ TEST_CASE("one feasible strategy is enough for a place") {
 }
 
 TEST_CASE("a runtime put in place of the strategy's own reaches plan and row") {
-  const PreparedRun run = Prepared("runtime: arena\n");
-  const PointResult result = RunPoint(run, run.points.at(1));
+  PreparedRun run = Prepared("runtime: arena\n");
+  const PointResult result = ResultOf(run, 1);
   CHECK(result.row.strategy == "swap-all+arena");
   CHECK(result.row.memory_model == "arena");
   CHECK(result.plan.runtime.copy_streams == 2);
@@ -138,7 +164,7 @@ TEST_CASE("a plan from a file has no search of its own, and the name plan where 
                                        "strategies: in-core\n",
                                        "s.yaml")),
             {.plan = folder.Path("p.yaml")}, run);
-    return RunPoint(run, run.points.at(0)).row;
+    return ResultOf(run, 0).row;
   };
   const ResultRow bare = row_of("network: cifar-resnet20\nbatch: 1\n");
   CHECK(bare.strategy == "plan");

@@ -69,7 +69,9 @@ inline ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const 
 class ValidateFolder {
  public:
   enum class Profile { kModels, kMeasured };
-  explicit ValidateFolder(Profile profile = Profile::kModels) : folder_("validate") {
+  // `name`: of the scenario, as it stands between quotes.
+  explicit ValidateFolder(Profile profile = Profile::kModels, std::string name = "small")
+      : folder_("validate"), name_(std::move(name)) {
     // The unit machine as a processor.
     Machine unit = LoadMachine("unit");
     if (profile == Profile::kMeasured) AddMeasured(unit);
@@ -79,10 +81,10 @@ class ValidateFolder {
     machine_ = LoadMachine(folder_.Path("cpu.yaml"));
   }
   std::string Scenario(const std::string& more) const {
-    return folder_.Write("s.yaml",
-                         "name: small\nnetwork: {zoo: cifar-resnet20, batch: 2}\nmachines: cpu.yaml\n"
-                         "strategies: [in-core, swap-all, recompute-all]\n" +
-                             more);
+    return folder_.Write("s.yaml", "name: \"" + name_ +
+                                       "\"\nnetwork: {zoo: cifar-resnet20, batch: 2}\nmachines: cpu.yaml\n"
+                                       "strategies: [in-core, swap-all, recompute-all]\n" +
+                                       more);
   }
   Outcome Run(const std::string& more, const std::vector<std::string>& words = {}, Reality* reality = nullptr,
               const AskDevice& ask = {}) const {
@@ -167,6 +169,7 @@ class ValidateFolder {
   }
 
   TemporaryFolder folder_;
+  std::string name_;
   Machine machine_;
 };
 

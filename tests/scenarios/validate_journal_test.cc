@@ -58,6 +58,7 @@ FinishedCase Finished(const std::string& network) {
   finished.notes = {"", "a note"};
   finished.reserve = 5;
   finished.no_memory = "no";
+  finished.classes = {{.keep = 1, .swap = 2, .recompute = 3}, {}};
   return finished;
 }
 
@@ -72,6 +73,8 @@ TEST_CASE("a case as a line and back: the same line, and the same tables") {
   CHECK(found->rows[1].moments == before.rows[1].moments);
   CHECK(found->rows[1].numerics.tensor == "w %20");
   CHECK(found->models == before.models);
+  REQUIRE(found->classes.size() == 2);
+  CHECK(found->classes[0].recompute == 3);
   CHECK(found->notes == before.notes);
   CHECK(found->place.scenario == before.place.scenario);
   const auto tables = [](const FinishedCase& finished) {
@@ -105,7 +108,8 @@ TEST_CASE("cases come back in order, a torn last line is dropped, and more go be
   ValidationJournal first(out, Identity());
   first.Append(Finished("one"));
   first.Append(Finished("two"));
-  folder.Write("validation.journal", folder.Read("validation.journal") + "case =torn");
+  // What a disk left that lost a line, and one that is torn.
+  folder.Write("validation.journal", folder.Read("validation.journal") + "case \n" + "case =torn");
   ValidationJournal second(out, Identity());
   CHECK(second.Resume().size() == 2);
   second.Append(Finished("three"));
@@ -147,7 +151,7 @@ TEST_CASE("without a journal: a validation that was ended early begins, one that
   CHECK_THROWS_WITH(resume(), Catch::Contains("is complete"));
   folder.Write("validation.partial", "");
   CHECK(resume() == 0);
-  folder.Write("validation.journal", "spillway validation journal 1\nscenario 12");  // killed while it was begun
+  folder.Write("validation.journal", "spillway validation journal 2\nscenario 12");  // killed while it was begun
   CHECK(resume() == 0);
   CHECK_THROWS_WITH(ValidationJournal("", Identity()).Resume(), Catch::StartsWith("--resume: "));
 }

@@ -1,0 +1,26 @@
+// What a run is, for those that go on with one that was cut off.
+//
+// Tested by run_identity_test, cli_resume_test and cli_validate_resume_test (tests/).
+#ifndef SPILLWAY_SCENARIOS_RUN_RUN_IDENTITY_H_
+#define SPILLWAY_SCENARIOS_RUN_RUN_IDENTITY_H_
+
+#include <string>
+
+#include "reports/run_journal.h"
+#include "scenarios/run/prepare.h"
+
+namespace spillway {
+
+// Everything that decides rows, as it was prepared. What files are called decides none: it is what is in them, and in
+// those that they name.
+struct RunDigests {
+  std::string points, networks, machines, plans;
+};
+RunDigests DigestsOf(const PreparedRun& run);
+
+// These and the program (program_digest.h). The command is told, not compared: threads and formats change no row.
+JournalHead IdentityOf(const PreparedRun& run, const std::string& version, const std::string& command);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_RUN_RUN_IDENTITY_H_
