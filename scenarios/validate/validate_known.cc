@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "calibrate/validate/rivals.h"
+#include "calibrate/validate/falsify.h"
 #include "scenarios/validate/validate_places.h"
 
 namespace spillway {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "calibrate/validate/rivals.h"
+#include "calibrate/validate/falsify.h"
 #include "scenarios/validate/validate_contenders.h"
 
 namespace spillway {

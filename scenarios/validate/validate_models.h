@@ -1,4 +1,4 @@
-// What each step model (calibrate/validate/rivals.h) says of the plans that were measured.
+// What each step model (calibrate/validate/falsify.h) says of the plans that were measured.
 //
 // Tested by cli_validate_test and cli_validate_pace_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_MODELS_H_

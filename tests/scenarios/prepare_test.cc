@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "scenarios/run/given_plan.h"
+#include "scenarios/run/prepare_parts.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 
