@@ -7,6 +7,7 @@
 #include "reports/result_table.h"
 #include "reports/text_table.h"
 #include "scenarios/verbs/command.h"
+#include "scenarios/verbs/topics.h"
 
 namespace spillway {
 
@@ -156,24 +157,14 @@ std::string ShowStrategy(const Command& command) {
   return fmt::format("{}: {}\npaper: {}\n", s.name, s.description, s.paper);
 }
 
-struct Topic {
-  const char* name;
-  std::string (*text)(const Command& command);
-};
-constexpr Topic kTopics[] = {{"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}};
+constexpr Topic<std::string(const Command&)> kTopics[] = {
+    {"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}};
 
 }  // namespace
 
 ExitCode ShowVerb(const Command& command, Console& console) {
-  std::vector<std::string> names;
-  for (const Topic& topic : kTopics) {
-    names.emplace_back(topic.name);
-    if (command.topic != topic.name) continue;
-    console.out << topic.text(command);
-    return kExitDone;
-  }
-  throw UserError("show: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
-                  " (network, machine, strategy)");
+  console.out << AnswerTo(command.topic, kTopics, "show")(command);
+  return kExitDone;
 }
 
 }  // namespace spillway
