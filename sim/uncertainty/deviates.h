@@ -1,8 +1,9 @@
 // Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
 //
 // Latin hypercube sampling (McKay, Beckman and Conover, Technometrics 21, 1979): the kDraws draws of one key are the
-// middles of kDraws strata of equal probability, each once, in an order that the key decides. So the draws of every
-// single cause have mean 0 and its quantiles exactly, and only how causes meet is left to chance.
+// middles of kDraws strata of equal probability, each once, in an order that the key decides. So all kDraws draws of a
+// single cause together have mean 0 and its quantiles exactly, and only how causes meet is left to chance; of fewer
+// draws that holds no better than of any.
 #ifndef SPILLWAY_SIM_UNCERTAINTY_DEVIATES_H_
 #define SPILLWAY_SIM_UNCERTAINTY_DEVIATES_H_
 

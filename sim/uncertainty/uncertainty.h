@@ -10,7 +10,8 @@
 //
 // The draws are common: draw i means the same deviates for every strategy, batch and runtime, and for machines whose
 // models say the same, whatever they are called. So two rows may be compared draw by draw, where most of the error
-// cancels. Deviates are stratified (sim/uncertainty/deviates.h).
+// cancels. Over all kDraws draws deviates are stratified (sim/uncertainty/deviates.h); the few whose steps are
+// simulated are the first of them, as good as drawn freely, and the interval's ends are sharpened by the rest.
 //
 // From the errors of the cost model alone: what Programs leave out of a runtime, or get wrong about it, is not in it
 // and may well be larger.
@@ -35,7 +36,7 @@ struct Interval {
 };
 
 struct StepDraws {
-  std::vector<Nanos> times;  // by draw; a draw in which a pool runs out of memory has the longest time there is
+  std::vector<Nanos> times;  // by draw
   // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/proxy_quantile.h): the sums of
   // kernels and of copies with the errors that launches share. Each end has a standard error below 1 % of the step
   // (tests/sim/uncertainty_test.cc), and no more digits than it deserves: RoundedToItsWidth.
