@@ -19,6 +19,7 @@ struct ResultRow {
   std::string scenario;
   std::string network;       // with what differs from its usual form: "resnext101_3d+448x224x256"
   std::string network_base;  // without: "resnext101_3d"
+  std::string options;       // how the framework unrolls it: "plain", "chainer"
   std::int64_t batch = 0;
   std::int64_t sample_elements = 0;  // of one input sample; makes throughputs of different image sizes comparable
   std::string precision;             // "fp32"
@@ -32,7 +33,7 @@ struct ResultRow {
   std::string memory_model;  // "arena" or "pool"; empty when no plan was made
   std::string strategy;
   std::string runtime;  // by name, "own" for one that has none; empty when no plan was made
-  int choices = -1;     // Strategy::choices; -1 = not known, as of a plan from a file
+  int choices = -1;     // Strategy::choices; -1 = not known: a plan from a file, or one made for another machine
   bool feasible = false;
   std::string reason;  // token plus details when not feasible
 

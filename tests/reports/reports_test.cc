@@ -171,14 +171,16 @@ TEST_CASE("the in-core reference is the fastest in-core row of network and machi
   slow_and_large.batch = 90;
   slow_and_large.step_time = 2 * kSecond;  // 45/s: more data, less of it per second
   slow_and_large.strategy = "in-core+slow";
-  const std::vector<ResultRow> rows = {small, InCoreRow(), elsewhere, slow_and_large, InfeasibleRow()};
-  CHECK(InCoreReference(rows, FeasibleRow()) == &rows[1]);
   ResultRow pooch_on_slow = FeasibleRow();
   pooch_on_slow.strategy = "pooch+slow";
-  CHECK(InCoreReference(rows, pooch_on_slow) == &rows[1]);  // its own runtime is no excuse
-  const std::vector<ResultRow> other_runtime = {small, slow_and_large};
-  CHECK(InCoreReference(other_runtime, FeasibleRow()) == &other_runtime[1]);  // 45/s before 32/s
-  CHECK(InCoreReference({InfeasibleRow()}, FeasibleRow()) == nullptr);
+  const std::vector<ResultRow> rows = {FeasibleRow(), InCoreRow(),    small,          elsewhere,
+                                       pooch_on_slow, slow_and_large, InfeasibleRow()};
+  CHECK(Standings(rows)[0].reference == &rows[1]);
+  CHECK(Standings(rows)[4].reference == &rows[1]);  // its own runtime is no excuse
+  const std::vector<ResultRow> other_runtime = {FeasibleRow(), small, slow_and_large};
+  CHECK(Standings(other_runtime)[0].reference == &other_runtime[2]);  // 45/s before 32/s
+  const std::vector<ResultRow> without = {FeasibleRow(), InfeasibleRow()};
+  CHECK(Standings(without)[0].reference == nullptr);
 }
 
 TEST_CASE("loss compares input elements, not samples") {
