@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "reports/result.h"
 
@@ -15,52 +17,66 @@ bool SameOrAny(const std::string& wanted, const std::string& name, const std::st
   return wanted.empty() || wanted == name || wanted == base;
 }
 
-const ResultRow* FindOther(const std::vector<ResultRow>& rows, const ResultRow& row, const RowSelector& change) {
-  RowSelector wanted{row.scenario, row.network, row.machine, row.strategy, row.batch, row.memory_limit};
-  if (!change.network.empty()) wanted.network = change.network;
-  if (!change.machine.empty()) wanted.machine = change.machine;
-  if (!change.strategy.empty()) wanted.strategy = change.strategy;
-  if (change.batch != 0) wanted.batch = change.batch;
-  if (change.memory_limit != 0) wanted.memory_limit = change.memory_limit;
-  for (const ResultRow& r : rows) {
-    if (wanted.Matches(r)) return &r;
+// The rows of one run, found by what every selector of a ratio's other row says in full.
+class RowIndex {
+ public:
+  explicit RowIndex(const std::vector<ResultRow>& rows) {
+    for (const ResultRow& row : rows)
+      by_key_[{row.scenario, row.strategy, row.batch, row.memory_limit}].push_back(&row);
   }
-  return nullptr;
-}
 
-std::optional<double> RatioOf(const std::vector<ResultRow>& rows, const ResultRow& row, const RowSelector& change) {
-  const ResultRow* other = FindOther(rows, row, change);
+  // The first that is `row` but for what `change` says; nullptr when there is none.
+  const ResultRow* Find(const ResultRow& row, const RowSelector& change) const {
+    RowSelector wanted{row.scenario, row.network, row.machine, row.strategy, row.batch, row.memory_limit};
+    if (!change.network.empty()) wanted.network = change.network;
+    if (!change.machine.empty()) wanted.machine = change.machine;
+    if (!change.strategy.empty()) wanted.strategy = change.strategy;
+    if (change.batch != 0) wanted.batch = change.batch;
+    if (change.memory_limit != 0) wanted.memory_limit = change.memory_limit;
+    const auto found = by_key_.find({wanted.scenario, wanted.strategy, wanted.batch, wanted.memory_limit});
+    if (found == by_key_.end()) return nullptr;
+    for (const ResultRow* other : found->second) {
+      if (wanted.Matches(*other)) return other;
+    }
+    return nullptr;
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::int64_t, Bytes>;
+  std::map<Key, std::vector<const ResultRow*>> by_key_;
+};
+
+std::optional<double> RatioOf(const ResultRow& row, const ResultRow* other) {
   if (other == nullptr || !other->feasible) return std::nullopt;
   return row.SamplesPerSecond() / other->SamplesPerSecond();
 }
 
 // What does not run has throughput 0: a bound on a ratio then holds or fails without a figure, and it holds when neither
 // of the two runs.
-bool BoundHoldsWithoutFigure(const std::vector<ResultRow>& rows, const ResultRow& row, const Expectation& e) {
-  if (e.measure != Measure::kRatio) return false;
-  const ResultRow* other = FindOther(rows, row, e.other);
-  if (other == nullptr) return false;
+bool BoundHoldsWithoutFigure(const ResultRow& row, const ResultRow* other, const Expectation& e) {
+  if (e.measure != Measure::kRatio || other == nullptr) return false;
   const bool holds_at_zero = std::isinf(e.value.low) || e.value.low <= 0;
   const bool holds_at_infinity = std::isinf(e.value.high);
   return row.feasible ? holds_at_infinity : !other->feasible || holds_at_zero;
 }
 
-std::optional<double> LossOf(const std::vector<ResultRow>& rows, const ResultRow& row) {
-  const ResultRow* reference = InCoreReference(rows, row);
+std::optional<double> LossOf(const ResultRow& row, const ResultRow* reference) {
   if (reference == nullptr) return std::nullopt;
   return LossAgainst(*reference, row);
 }
 
-std::optional<double> Measured(const std::vector<ResultRow>& rows, const ResultRow& row, const Expectation& e) {
-  if (e.measure == Measure::kFeasible) return row.feasible ? 1 : 0;
+// `reference`: the row's, in core; `other`: of a ratio.
+std::optional<double> Measured(const ResultRow& row, const ResultRow* reference, const ResultRow* other,
+                               Measure measure) {
+  if (measure == Measure::kFeasible) return row.feasible ? 1 : 0;
   if (!row.feasible) return std::nullopt;
-  switch (e.measure) {
+  switch (measure) {
     case Measure::kSamplesPerSecond:
       return row.SamplesPerSecond();
     case Measure::kStepTime:
       return static_cast<double>(row.step_time) / static_cast<double>(kSecond);
     case Measure::kLoss:
-      return LossOf(rows, row);
+      return LossOf(row, reference);
     case Measure::kKeep:
       return row.classes.keep;
     case Measure::kSwap:
@@ -68,7 +84,7 @@ std::optional<double> Measured(const std::vector<ResultRow>& rows, const ResultR
     case Measure::kRecompute:
       return row.classes.recompute;
     case Measure::kRatio:
-      return RatioOf(rows, row, e.other);
+      return RatioOf(row, other);
     case Measure::kFeasible:
       break;
   }
@@ -83,17 +99,18 @@ double DifferenceFrom(Measure measure, const ValueRange& range, double ours) {
   return end == 0 ? ours : ours / end - 1;
 }
 
-Verdict JudgeRow(const std::vector<ResultRow>& rows, const ResultRow& row, const Expectation& e) {
+Verdict JudgeRow(const ResultRow& row, const ResultRow* reference, const RowIndex& rows, const Expectation& e) {
+  const ResultRow* const other = e.measure == Measure::kRatio ? rows.Find(row, e.other) : nullptr;
   Verdict verdict;
   verdict.expectation = &e;
   verdict.row = &row;
-  verdict.ours = Measured(rows, row, e);
+  verdict.ours = Measured(row, reference, other, e.measure);
   verdict.gate = e.within.has_value() || e.required;
   if (verdict.ours) verdict.difference = DifferenceFrom(e.measure, e.value, *verdict.ours);
   if (verdict.gate) {
     // A tolerance of 1e-9 keeps "at least 1" from failing on the last bit of a quotient.
     verdict.passed = verdict.ours ? std::abs(verdict.difference) <= e.within.value_or(0) + 1e-9
-                                  : BoundHoldsWithoutFigure(rows, row, e);
+                                  : BoundHoldsWithoutFigure(row, other, e);
   }
   return verdict;
 }
@@ -117,18 +134,24 @@ const char* MeasureName(Measure measure) {
 
 std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations) {
   std::vector<Verdict> verdicts;
+  if (expectations.empty()) return verdicts;
+  const std::vector<Standing> standings = Standings(rows);
+  const RowIndex index(rows);
   for (const Expectation& e : expectations) {
-    for (const ResultRow& row : rows) {
-      if (e.where.Matches(row)) verdicts.push_back(JudgeRow(rows, row, e));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (e.where.Matches(rows[i])) verdicts.push_back(JudgeRow(rows[i], standings[i].reference, index, e));
     }
   }
   return verdicts;
 }
 
-bool ExpectedNotToRun(const std::vector<Verdict>& verdicts, const ResultRow& row) {
-  return !row.feasible && std::any_of(verdicts.begin(), verdicts.end(), [&row](const Verdict& v) {
-    return v.row == &row && v.expectation->measure == Measure::kFeasible && v.expectation->value.high == 0;
-  });
+std::set<const ResultRow*> ExpectedNotToRun(const std::vector<Verdict>& verdicts) {
+  std::set<const ResultRow*> rows;
+  for (const Verdict& v : verdicts) {
+    const bool said = v.expectation->measure == Measure::kFeasible && v.expectation->value.high == 0;
+    if (said && !v.row->feasible) rows.insert(v.row);
+  }
+  return rows;
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,10 +67,11 @@ struct Verdict {
 };
 
 // One verdict per expectation and row it selects, in the order of expectations, then rows.
+// O((expectations + log(rows)) x rows).
 std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations);
 
-// Whether an expectation says that this row (of those judged) does not run, and it does not.
-bool ExpectedNotToRun(const std::vector<Verdict>& verdicts, const ResultRow& row);
+// The rows (of those judged) of which an expectation says that they do not run, and which do not.
+std::set<const ResultRow*> ExpectedNotToRun(const std::vector<Verdict>& verdicts);
 
 // Lines for the console; expectations that select more than three rows are summed up in one line, with the rows that
 // fail a gate listed, and some of those outside a one-sided range. Empty text when there is nothing to judge.

@@ -19,6 +19,7 @@ struct ResultRow {
   std::string scenario;
   std::string network;       // with what differs from its usual form: "resnext101_3d+448x224x256"
   std::string network_base;  // without: "resnext101_3d"
+  std::string options;       // how the framework unrolls it: "plain", "chainer"
   std::int64_t batch = 0;
   std::int64_t sample_elements = 0;  // of one input sample; makes throughputs of different image sizes comparable
   std::string precision;             // "fp32"
@@ -32,7 +33,7 @@ struct ResultRow {
   std::string memory_model;  // "arena" or "pool"; empty when no plan was made
   std::string strategy;
   std::string runtime;  // by name, "own" for one that has none; empty when no plan was made
-  int choices = -1;     // Strategy::choices; -1 = not known, as of a plan from a file
+  int choices = -1;     // Strategy::choices; -1 = not known: a plan from a file, or one made for another machine
   bool feasible = false;
   std::string reason;  // token plus details when not feasible
 
@@ -85,22 +86,20 @@ double LossAgainst(const ResultRow& reference, const ResultRow& row);
 // Pointers are into the rows asked about.
 struct Standing {
   // The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
-  // scenario, network (whatever its image size), machine and memory limit, on whichever runtime: what a runtime costs
-  // is part of the loss. nullptr where no in-core row is feasible.
+  // scenario, network (whatever its image size), options, machine and memory limit, on whichever runtime: what a
+  // runtime costs is part of the loss, what a framework unrolls is not. nullptr where no in-core row is feasible.
   const ResultRow* reference = nullptr;
   // The fastest of the same scenario, network, batch, machine and memory limit; nullptr where nothing runs.
   const ResultRow* best = nullptr;
   // A row that should not be faster and is, by more than kWorthSaying: the same strategy with less memory or on a slower
-  // link, or a strategy that decides less (Strategy::choices) at the same place; the fastest of those. Else nullptr.
+  // link, or a strategy that decides less (ResultRow::choices) at the same place and on the same runtime; the fastest
+  // of those. Else nullptr.
   const ResultRow* beaten_by = nullptr;
 };
 constexpr double kWorthSaying = 0.01;  // below, layouts and orders of copies decide
 
 // One per row, in their order; a row that is not feasible has no `beaten_by`. O(n log n).
 std::vector<Standing> Standings(const std::vector<ResultRow>& rows);
-
-// Standing::reference of one row, for those who ask about few. O(n).
-const ResultRow* InCoreReference(const std::vector<ResultRow>& rows, const ResultRow& row);
 
 // "pooch at batch 640: 158 images/s, 301 with 9.50 GB". REQUIRES: standing.beaten_by.
 std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by);

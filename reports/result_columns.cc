@@ -99,7 +99,8 @@ std::vector<ResultColumn> LaterColumns() {
        [](Row r, Among) -> Cell { return ExactSeconds{r.OtherTime()}; }},
       {"gap", "step_time_s / lower_bound_s - 1",
        [](Row r, Among) -> Cell { return r.lower_bound > 0 ? Share(r.BoundGap()) : Cell{}; }},
-      {"loss", "1 - input elements per second / those of the fastest in-core row of network, machine and memory",
+      {"loss",
+       "1 - input elements per second / those of the fastest in-core row of network, options, machine and memory",
        [](Row r, Among a) -> Cell { return a.reference != nullptr ? Share(LossAgainst(*a.reference, r)) : Cell{}; }},
       {"measured_share", "of the step's time, by where its costs come from: measured on this machine",
        [](Row r, Among) -> Cell { return Share(r.measured_share); }},
@@ -107,8 +108,7 @@ std::vector<ResultColumn> LaterColumns() {
       {"assumed_share", "from neither", [](Row r, Among) -> Cell { return Share(r.assumed_share); }},
       {"beaten_by",
        "`point` of a row that should not be faster and is, by more than 1 %: the same strategy with less memory or on "
-       "a "
-       "slower link, or a simpler strategy",
+       "a slower link, or a simpler strategy on the same runtime",
        [](Row, Among a) -> Cell { return a.beaten_by != nullptr ? Cell{a.beaten_by->point} : Text(""); }},
       {"widest_bound_s",
        "no plan of any kind is faster under this cost model: any algorithm and workspace, two copy streams",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reports/reports.h"
 #include "reports/result.h"
@@ -18,8 +17,7 @@ struct TimeUnit {
   Nanos nanos;
 };
 
-constexpr std::size_t kBeatenTold = 3;                       // lines a block
-constexpr Nanos kNever = std::numeric_limits<Nanos>::max();  // a draw that does not run
+constexpr std::size_t kBeatenTold = 3;  // lines a block
 
 using RowIterator = std::vector<ResultRow>::const_iterator;
 
@@ -43,7 +41,6 @@ std::string InUnit(Nanos time, const TimeUnit& unit) {
 // The ends with the digits that sim/uncertainty/uncertainty.h left them: in steps of more than a hundredth of their distance.
 std::string IntervalText(const ResultRow& row, const TimeUnit& unit) {
   const Nanos width = row.step_time_high - row.step_time_low;
-  if (row.step_time_high == kNever) return InUnit(row.step_time_low, unit) + "-";
   if (width == 0) return InUnit(row.step_time_low, unit);
   int digits = 0;
   for (Nanos step = unit.nanos; step > 1 && step > width / 10; step /= 10) ++digits;

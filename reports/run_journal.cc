@@ -13,7 +13,7 @@ constexpr int kFormat = 1;  // of the lines
 template <typename Row, typename Visit>
 void ForEachField(Row& row, const Visit& visit) {
   // As many names as ResultRow has fields, in its order: with a new one this does not compile. Add it here and below.
-  auto& [scenario, network, network_base, batch, sample_elements, precision, devices, machine, machine_base,
+  auto& [scenario, network, network_base, options, batch, sample_elements, precision, devices, machine, machine_base,
          beside_link, link_rate, emulation, memory_limit, memory_model, strategy, runtime, choices, feasible, reason,
          step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, widest_bound, peak, live_peak,
          host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in, stall_host,
@@ -23,6 +23,7 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("scenario", scenario);
   visit("network", network);
   visit("network_base", network_base);
+  visit("options", options);
   visit("batch", batch);
   visit("sample_elements", sample_elements);
   visit("precision", precision);

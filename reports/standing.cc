@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "reports/reports.h"
@@ -22,8 +23,19 @@ double ElementsPerSecond(const ResultRow& row) {
 // "in-core" as it is, and on the runtimes put in place of its own.
 bool IsInCore(const std::string& strategy) { return strategy == "in-core" || strategy.starts_with("in-core+"); }
 
-auto WherePut(const ResultRow& r) { return std::tie(r.scenario, r.network_base, r.machine, r.memory_limit); }
+// How the scenario has the plan carried out, behind the strategy's name: "arena" of "pooch+arena"; "" on its own
+// runtime.
+std::string_view RuntimeAskedFor(const ResultRow& r) {
+  const std::size_t plus = r.strategy.find('+');
+  return plus == std::string::npos ? std::string_view() : std::string_view(r.strategy).substr(plus + 1);
+}
+
+auto WherePut(const ResultRow& r) { return std::tie(r.scenario, r.network_base, r.options, r.machine, r.memory_limit); }
 auto Place(const ResultRow& r) { return std::tie(r.scenario, r.network, r.batch, r.machine, r.memory_limit); }
+// Two runtimes of a scenario's own are told apart by what it calls them.
+auto PlaceAndRuntime(const ResultRow& r) {
+  return std::tuple_cat(Place(r), std::tie(r.runtime), std::tuple(RuntimeAskedFor(r)));
+}
 auto ButForMemory(const ResultRow& r) { return std::tie(r.scenario, r.network, r.batch, r.machine, r.strategy); }
 auto ButForLink(const ResultRow& r) {
   return std::tie(r.scenario, r.network, r.batch, r.beside_link, r.memory_limit, r.strategy);
@@ -83,8 +95,8 @@ std::vector<Standing> Standings(const Rows& rows) {
     for (const std::size_t i : group) reference = FasterInCore(reference, rows[i]);
   });
   std::map<decltype(Place(rows[0])), const ResultRow*> best;
-  ForGroups(rows, Place, [&](const Indices& group) {
-    best[Place(rows[group[0]])] = Fastest(rows, group);
+  ForGroups(rows, Place, [&](const Indices& group) { best[Place(rows[group[0]])] = Fastest(rows, group); });
+  ForGroups(rows, PlaceAndRuntime, [&](const Indices& group) {
     Indices rated;  // whose strategies are known
     for (const std::size_t i : group) {
       if (rows[i].choices >= 0) rated.push_back(i);
@@ -107,14 +119,6 @@ std::vector<Standing> Standings(const Rows& rows) {
         rows, group, [](const ResultRow& r) { return r.link_rate; }, standings);
   });
   return standings;
-}
-
-const ResultRow* InCoreReference(const Rows& rows, const ResultRow& row) {
-  const ResultRow* best = nullptr;
-  for (const ResultRow& other : rows) {
-    if (WherePut(other) == WherePut(row)) best = FasterInCore(best, other);
-  }
-  return best;
 }
 
 std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {

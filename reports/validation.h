@@ -47,7 +47,7 @@
 //   load                   most threads that wanted a core around this case, one-minute average
 //   rounds_differ          of one plan: largest less smallest median of a round, over their median; median over plans
 //   launches_differ        the same of launches that were timed again and again between the rounds
-//   trusted                1, or 0: nobody should believe this case's numbers (MachineNoise)
+//   trusted                1, or 0: nobody should believe this case's numbers (MachineNoise); empty: neither is known
 //   forward_error, recomputed_error, backward_error   kernel_error by ops of the forward pass, ops computed once more, the
 //                          backward pass and the update
 // Numbers that there are not are empty.

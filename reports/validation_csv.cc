@@ -60,14 +60,16 @@ std::string MoreColumns(const ValidationCase& c, const ValidationRow& r) {
 std::string AppliedText(const PaceGroup& group) { return group.high > 0 ? (group.applied ? "1" : "0") : ""; }
 std::string Meanwhile(const PaceGroup& group) { return If(group.meanwhile > 0, group.meanwhile); }
 
+std::string Trusted(const MachineNoise& noise) { return noise.Judged() ? (noise.Trusted() ? "1" : "0") : ""; }
+
 std::string TrackColumns(const ValidationCase& c, const ValidationRow& r) {
   const MachineNoise& n = c.noise;
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", AppliedText(c.pace.products),
                      AppliedText(c.pace.others), Meanwhile(c.pace.products), Meanwhile(c.pace.others),
                      Seconds(static_cast<double>(r.at_pace)), Seconds(static_cast<double>(r.tracked)),
                      If(r.tracked > 0, r.tracked_error), n.load >= 0 ? fmt::format("{:.2f}", n.load) : "",
-                     If(n.rounds >= 0, n.rounds), If(n.launches >= 0, n.launches), n.Trusted() ? 1 : 0,
-                     LessOne(r.split.forward), LessOne(r.split.recomputed), LessOne(r.split.backward));
+                     If(n.rounds >= 0, n.rounds), If(n.launches >= 0, n.launches), Trusted(n), LessOne(r.split.forward),
+                     LessOne(r.split.recomputed), LessOne(r.split.backward));
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ struct MachineNoise {
   double launches = -1;  // launches timed again and again: the same of their times as they passed, kept or not
   bool Crowded() const { return load >= 0 && room > 0 && load > room; }  // somebody waits for a core
   bool Unsteady() const { return rounds > kRounds; }
-  bool Trusted() const { return !Crowded() && !Unsteady(); }
+  bool Judged() const { return (load >= 0 && room > 0) || rounds >= 0; }  // by either of the two
+  bool Trusted() const { return Judged() && !Crowded() && !Unsteady(); }
   void Add(const MachineNoise& other) {  // the worse of each
     load = std::max(load, other.load);
     room = std::max(room, other.room);

@@ -72,13 +72,6 @@ const KeyRow* KeyTable::Find(std::string_view name) const {
   return also != nullptr ? also->Find(name) : nullptr;
 }
 
-std::vector<std::string> KeyTable::Names() const {
-  std::vector<std::string> names;
-  if (also != nullptr) names = also->Names();
-  for (const KeyRow& key : keys) names.push_back(key.name);
-  return names;
-}
-
 std::string WholeNumberFrom(std::int64_t min, std::int64_t max) {
   if (max == std::numeric_limits<std::int64_t>::max()) return fmt::format("a whole number from {} up", min);
   return fmt::format("a whole number from {} to {}", min, max);

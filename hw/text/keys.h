@@ -37,7 +37,6 @@ struct KeyTable {
   const KeyTable* also = nullptr;                   // further keys of the same map
   std::string note{};                               // what holds of the map as a whole
   const KeyRow* Find(std::string_view name) const;  // nullptr when there is none
-  std::vector<std::string> Names() const;           // those of `also` first
 };
 
 // What may stand under a key, in messages as in tables.

@@ -299,18 +299,18 @@ int MapReader::ChoiceOr(std::string_view key, const std::vector<std::string>& na
 }
 
 void MapReader::Finish() {
-  if (keys_ != nullptr && is_map_) {
-    const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-      return std::find(list.begin(), list.end(), name) != list.end();
-    };
-    for (const std::string& name : keys_->Names()) {
-      if (!has(known_, name)) NotAsListed(name, "nobody reads it");
-      const bool missing = Row(name)->otherwise == kRequiredKey && node_->Find(name) == nullptr;
-      if (missing && !has(demanded_, name)) NotAsListed(name, "it is not required");
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  for (const KeyTable* table = is_map_ ? keys_ : nullptr; table != nullptr; table = table->also) {
+    for (const KeyRow& row : table->keys) {
+      if (!has(known_, row.name)) NotAsListed(row.name, "nobody reads it");
+      const bool missing = row.otherwise == kRequiredKey && node_->Find(row.name) == nullptr;
+      if (missing && !has(demanded_, row.name)) NotAsListed(row.name, "it is not required");
     }
   }
   for (const Node::Entry& entry : node_->entries) {
-    if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
+    if (has(known_, entry.key)) continue;
     diagnostics_->Error(entry.mark,
                         fmt::format("unknown key '{}' in {}{}", entry.key, what_, DidYouMean(entry.key, known_)));
   }

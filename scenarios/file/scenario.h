@@ -54,7 +54,8 @@ struct StrategyChoice {
 struct RuntimeChoice {
   std::string name;  // "" = the strategy's own
   Runtime runtime;
-  bool framework_of_options = false;  // its framework_time is that of the step's options (StepOptions)
+  bool framework_of_options = false;  // its framework_time is that of the step's options (StepOptions), which have one
+  Mark framework_mark{};              // where that stands
 };
 
 // Another machine's balance of computing and copying on this one.

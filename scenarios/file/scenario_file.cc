@@ -25,6 +25,14 @@ std::vector<std::string> NamesOf(const Table& table) {
   return names;
 }
 
+std::vector<StepOptions> TimedOptions() {
+  std::vector<StepOptions> timed;
+  for (const StepOptions& options : StepOptionTable()) {
+    if (options.framework_time > 0) timed.push_back(options);
+  }
+  return timed;
+}
+
 // 0 when the value is bad: it was complained about then.
 Bytes PositiveBytes(MapReader& reader, std::string_view key, Diagnostics& diagnostics) {
   const Node* node = reader.Optional(key);
@@ -51,6 +59,7 @@ class ScenarioReader {
     }
     s.options = ReadOptions(reader);
     s.runtimes = ReadRuntimes(reader, errors_.own);
+    CheckFrameworks(s);
     ReadFigures(reader, s);
     s.emulate = ReadEmulations(reader, errors_.own);
     CheckOneRate(s);
@@ -73,6 +82,20 @@ class ScenarioReader {
     if (points > kMostPoints) {
       errors_.own.Error(
           {}, fmt::format("the lists multiply to {:.0f} points; at most {:.0f} are run", points, kMostPoints));
+    }
+  }
+
+  // What is not known of a framework is not nothing.
+  void CheckFrameworks(const Scenario& s) {
+    for (const RuntimeChoice& runtime : s.runtimes) {
+      for (const StepOptions& options : StepOptionTable()) {
+        const bool taken = std::find(s.options.begin(), s.options.end(), options.name) != s.options.end();
+        if (!runtime.framework_of_options || !taken || options.framework_time > 0) continue;
+        errors_.own.Error(runtime.framework_mark,
+                          fmt::format("framework: no framework_time is known of the options '{}', of {} it is; give "
+                                      "other options, or framework_time in its place",
+                                      options.name, fmt::join(NamesOf(TimedOptions()), " and ")));
+      }
     }
   }
 

@@ -72,8 +72,10 @@ const KeyTable& RuntimeChoiceKeys() {
                  {"from", OneOf(RuntimeNames()), RuntimeNames().front(), "where keys that are not given come from"}},
         .note = "How the modelled system executes what a plan decides."};
     for (KeyRow& key : RuntimeFieldKeys("as `from` has it")) table.keys.push_back(std::move(key));
-    table.keys.push_back({"framework", OneOf({"none", "of-options"}), "none",
-                          "of-options: framework_time is what is known of the framework of the scenario's `options`"});
+    table.keys.push_back(
+        {"framework", OneOf({"none", "of-options"}), "none",
+         "of-options: framework_time is what is known of the framework of the scenario's `options`, not of "
+         "plain ones"});
     return table;
   }();
   return kTable;

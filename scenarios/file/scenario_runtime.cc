@@ -81,6 +81,7 @@ RuntimeChoice ReadChanged(const Node& node, Diagnostics& diagnostics) {
   choice.runtime = RuntimeByName(names[static_cast<std::size_t>(from)]);
   ReadRuntimeFields(reader, choice.runtime);
   choice.framework_of_options = reader.ChoiceOr("framework", {"none", "of-options"}, 0) == 1;
+  choice.framework_mark = reader.MarkOf("framework");
   reader.Check(!choice.framework_of_options || node.Find("framework_time") == nullptr, "framework",
                "of-options is in place of framework_time: give one of them");
   reader.Finish();

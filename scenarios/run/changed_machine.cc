@@ -14,6 +14,7 @@ Machine WithLinkRate(Machine machine, double bytes_per_nanosecond) {
   const Source source{Source::Kind::kAssumed, fmt::format("scenario: {} in both directions, the profile's latency",
                                                           RateText(bytes_per_nanosecond))};
   for (Link& link : machine.links) {
+    link.host_error = 0;
     for (TransferCurve& curve : link.curves) {
       const Nanos latency = curve.points.front().time;
       const auto transfer = static_cast<Nanos>(static_cast<double>(kGB) / bytes_per_nanosecond);
@@ -28,6 +29,7 @@ Machine WithPacedLink(Machine machine, double bytes_per_nanosecond) {
   const Source source{Source::Kind::kAssumed,
                       fmt::format("scenario: paced to {} in each direction", RateText(bytes_per_nanosecond))};
   for (Link& link : machine.links) {
+    link.host_error = 0;
     for (TransferCurve& curve : link.curves) {
       const Nanos latency = curve.points.front().time;
       const Bytes far = curve.points.back().bytes + kGB;
@@ -55,7 +57,9 @@ Machine WithConnection(Machine machine, const MachineChoice& choice) {
     Link& link = *std::find_if(machine.links.begin(), machine.links.end(), [](const Link& l) { return l.device == 0; });
     const OtherMemory* const pageable = link.FindOtherMemory(OtherMemory::Kind::kPageable);
     assert(pageable != nullptr);
+    const bool usual_error = link.host_error == UsualHostError(link);  // and nothing that the profile says
     link.curves = pageable->curves;
+    if (usual_error) link.host_error = UsualHostError(link);
     HostNode& host = machine.hosts[static_cast<std::size_t>(link.host)];
     host.pinned_limit = host.memory;  // no limit on what is not pinned
     machine.notes.push_back("scenario: copies to and from pageable memory; pinned_limit lifted");

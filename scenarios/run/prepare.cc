@@ -150,7 +150,7 @@ class Preparer {
     if (choice.planned_on == name) return;  // that is the plain strategy
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.strategy = &StrategyByName(choice.name);
-    point.row.choices = point.strategy->choices;
+    if (choice.planned_on.empty()) point.row.choices = point.strategy->choices;
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     if (!choice.planned_on.empty()) {
       point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
@@ -181,6 +181,7 @@ class Preparer {
     row.scenario = scenario_.name;
     row.network = s.network;
     row.network_base = s.network_base;
+    row.options = s.options;
     row.batch = s.batch;
     row.sample_elements = s.sample_elements;
     row.precision = s.precision;

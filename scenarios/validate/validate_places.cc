@@ -6,6 +6,16 @@
 #include <utility>
 
 namespace spillway {
+namespace {
+
+// What keeps the host of a modelled system waiting, and no device; nullptr: nothing.
+const char* SimulatedAlone(const Runtime& runtime) {
+  if (runtime.collection_time > 0) return "the pauses of its runtime's collection_time";
+  if (runtime.framework_time > 0) return "the pauses of its runtime's framework_time";
+  return runtime.blocking_copies != BlockingCopies::kNone ? "the waits of its runtime's blocking_copies" : nullptr;
+}
+
+}  // namespace
 
 namespace {
 
@@ -52,9 +62,8 @@ void UseArenas(PreparedRun& run) {
   for (Point& point : run.points) {
     if (!point.use_runtime) point.runtime = RuntimeByName("arena");
     point.use_runtime = true;
-    if (point.runtime.collection_time > 0) {
-      throw UserError(
-          fmt::format("{}: no device carries out the pauses of its runtime's collection_time", point.row.point));
+    if (const char* const what = SimulatedAlone(point.runtime)) {
+      throw UserError(fmt::format("{}: no device carries out {}", point.row.point, what));
     }
     if (point.runtime.memory == MemoryModel::kArena) continue;
     throw UserError(fmt::format(

@@ -37,7 +37,7 @@ std::vector<Place> PlanAll(const PreparedRun& run, int jobs, const std::function
 std::vector<ResultRow> RowsOf(const std::vector<Place>& places);
 
 // A plan that execute() can carry out needs an arena: points without a runtime get one. Throws UserError where a
-// scenario asks for a pool.
+// scenario asks for a pool, or for pauses and waits of the host that no device makes.
 void UseArenas(PreparedRun& run);
 
 // What makes a validation fail, and what is only worth a note.

@@ -1,6 +1,7 @@
 // spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump.md.
 #include "reports/reports.h"
 #include "scenarios/run/run.h"
+#include "scenarios/verbs/topics.h"
 
 namespace spillway {
 
@@ -40,25 +41,16 @@ ExitCode WritePlan(const Command& command, const PreparedRun& run, Console& cons
   return kExitDone;
 }
 
-struct Topic {
-  const char* name;
-  ExitCode (*dump)(const Command& command, const PreparedRun& run, Console& console);
-};
-constexpr Topic kTopics[] = {{"step", WriteStep}, {"program", WriteProgram}, {"plan", WritePlan}};
+constexpr Topic<ExitCode(const Command&, const PreparedRun&, Console&)> kTopics[] = {
+    {"step", WriteStep}, {"program", WriteProgram}, {"plan", WritePlan}};
 
 }  // namespace
 
 ExitCode DumpVerb(const Command& command, Console& console) {
-  std::vector<std::string> names;
-  for (const Topic& topic : kTopics) {
-    names.emplace_back(topic.name);
-    if (command.topic != topic.name) continue;
-    const PreparedRun run = PrepareCommand(command);
-    MustBeOnePlace(run, "dump");
-    return topic.dump(command, run, console);
-  }
-  throw UserError("dump: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
-                  " (step, program, plan)");
+  const auto dump = AnswerTo(command.topic, kTopics, "dump");
+  const PreparedRun run = PrepareCommand(command);
+  MustBeOnePlace(run, "dump");
+  return dump(command, run, console);
 }
 
 }  // namespace spillway

@@ -1,10 +1,9 @@
 // spillway list: what there is, by name.
-#include <functional>
-
 #include "model/network/network_keys.h"
 #include "reports/reports.h"
 #include "reports/text.h"
 #include "scenarios/verbs/command.h"
+#include "scenarios/verbs/topics.h"
 
 namespace spillway {
 
@@ -53,28 +52,17 @@ std::string Layers() {
   return table.Text() + "\nWhat the keys mean: spillway help network\n";
 }
 
-struct Topic {
-  const char* name;
-  std::string (*text)();
-};
-constexpr Topic kTopics[] = {{"machines", Machines},
-                             {"networks", Networks},
-                             {"layers", Layers},
-                             {"strategies", StrategiesAndRuntimes},
-                             {"reports", ReportNames}};
+constexpr Topic<std::string()> kTopics[] = {{"machines", Machines},
+                                            {"networks", Networks},
+                                            {"layers", Layers},
+                                            {"strategies", StrategiesAndRuntimes},
+                                            {"reports", ReportNames}};
 
 }  // namespace
 
 ExitCode ListVerb(const Command& command, Console& console) {
-  std::vector<std::string> names;
-  for (const Topic& topic : kTopics) {
-    names.emplace_back(topic.name);
-    if (command.topic != topic.name) continue;
-    console.out << topic.text();
-    return kExitDone;
-  }
-  throw UserError("list: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
-                  " (machines, networks, layers, strategies, reports)");
+  console.out << AnswerTo(command.topic, kTopics, "list")();
+  return kExitDone;
 }
 
 }  // namespace spillway

@@ -9,6 +9,7 @@
 #include "reports/reports.h"
 #include "reports/text.h"
 #include "scenarios/verbs/command.h"
+#include "scenarios/verbs/topics.h"
 
 namespace spillway {
 
@@ -210,25 +211,14 @@ std::string ShowStrategy(const Command& command) {
   return fmt::format("{}: {}\npaper: {}\n", s.name, s.description, s.paper);
 }
 
-struct Topic {
-  const char* name;
-  std::string (*text)(const Command& command);
-};
-constexpr Topic kTopics[] = {
+constexpr Topic<std::string(const Command&)> kTopics[] = {
     {"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}, {"menu", ShowMenu}};
 
 }  // namespace
 
 ExitCode ShowVerb(const Command& command, Console& console) {
-  std::vector<std::string> names;
-  for (const Topic& topic : kTopics) {
-    names.emplace_back(topic.name);
-    if (command.topic != topic.name) continue;
-    console.out << topic.text(command);
-    return kExitDone;
-  }
-  throw UserError("show: unknown topic '" + command.topic + "'" + DidYouMean(command.topic, names) +
-                  " (network, machine, strategy, menu)");
+  console.out << AnswerTo(command.topic, kTopics, "show")(command);
+  return kExitDone;
 }
 
 }  // namespace spillway

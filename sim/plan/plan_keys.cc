@@ -72,13 +72,15 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
       choice("host_syncs",
              "backward_layer: after the backward ops of each layer (or break point) the host waits for them (PoocH)"),
       {"framework_time", kADuration, without(FormatDurationExact(usual.framework_time)),
-       "of the host per op, on top of what the driver takes: an interpreter's; up to 1 s"},
+       "of the host per op, on top of what the driver takes: an interpreter's; predicted only, no device "
+       "carries it out; up to 1 s"},
       {"copy_chunk", kASize, without(FormatBytesExact(usual.copy_chunk)),
        "tensors are copied in pieces of this size, from 64 KiB on; 0 B: in one piece"},
       choice("pool",
              "only with memory: pool; addresses: free bytes must lie together, and where they do not, the host "
              "waits for the device and the pool is compacted"),
-      choice("blocking_copies", "copies whose call returns only when they are done, as from memory that is not pinned"),
+      choice("blocking_copies",
+             "copies whose call returns only when they are done, as from memory that is not pinned; predicted only"),
       choice("swap_in_waits",
              "who waits for what is copied in. kernel: the first kernel that uses it, on its stream; "
              "backward_layer: the host, before it issues anything of the layer's (or break point's) backward (PoocH)"),

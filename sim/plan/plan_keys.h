@@ -24,8 +24,8 @@ const KeyTable& RuntimeKeys();  // of a plan
 // Those that ReadRuntimeFields (sim/plan/plan.h) reads, with what holds without them: a new Runtime's, or `otherwise`.
 std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise = nullptr);
 
-// The words for the choices that a runtime has under a key (memory, barrier, host_syncs, pool, blocking_copies), in the
-// order of their enumeration, and for the one that it makes.
+// The words for the choices that a runtime has under a key (memory, barrier, host_syncs, pool, blocking_copies,
+// swap_in_waits, backward_units), in the order of their enumeration, and for the one that it makes.
 const std::vector<std::string>& RuntimeWords(std::string_view key);
 const std::string& RuntimeWord(const Runtime& runtime, std::string_view key);
 

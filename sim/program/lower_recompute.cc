@@ -1,4 +1,5 @@
-// Recomputation: which tensors a layer needs back that nobody copies, and the forward ops that make them again.
+// Recomputation: which tensors a unit of backward (BackwardUnits) needs back that nobody copies, and the forward ops
+// that make them again.
 #include <algorithm>
 
 #include "sim/program/lower_walk.h"
@@ -10,7 +11,11 @@ bool LowerWalk::StartsUnit(OpId op) const {
   return op == step_.first_backward || unit_[Index(op)] != unit_[Index(op - 1)];
 }
 
-// Frameworks fetch what a layer saved before any op of its backward runs. Recomputing between those ops would need its
+bool LowerWalk::EndsUnit(OpId op) const {
+  return op + 1 == static_cast<OpId>(step_.ops.size()) || unit_[Index(op + 1)] != unit_[Index(op)];
+}
+
+// Frameworks fetch what a unit saved before any op of its backward runs. Recomputing between those ops would need its
 // memory beside the gradients that the first of them has written.
 void LowerWalk::RecomputeForUnit(OpId first) {
   const OpId end = EndOfUnit(first);
@@ -152,10 +157,8 @@ bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
 
 // The first op behind those of `op`'s unit.
 OpId LowerWalk::EndOfUnit(OpId op) const {
-  const auto ops = static_cast<OpId>(step_.ops.size());
-  OpId end = op + 1;
-  while (end < ops && unit_[Index(end)] == unit_[Index(op)]) ++end;
-  return end;
+  while (!EndsUnit(op)) ++op;
+  return op + 1;
 }
 
 }  // namespace spillway

@@ -241,7 +241,7 @@ void LowerWalk::Barriers(OpId op) {
   const Runtime& runtime = plan_.runtime;
   const bool backward = op >= step_.first_backward && op < step_.first_update;
   const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
-  const bool unit_done = runtime.host_syncs == HostSyncs::kBackwardLayer && backward && EndOfUnit(op) == op + 1;
+  const bool unit_done = runtime.host_syncs == HostSyncs::kBackwardLayer && backward && EndsUnit(op);
   if (every_op || unit_done) {
     out_.HostSync(kComputeStream);
   }

@@ -66,6 +66,7 @@ class LowerWalk {
   void RunOp(OpId op);
   void IssueSwapIns(OpId op);
   bool StartsUnit(OpId op) const;
+  bool EndsUnit(OpId op) const;
   OpId EndOfUnit(OpId op) const;
   void BringInForUnit(OpId first);
   void RecomputeForUnit(OpId first);

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -17,7 +16,6 @@ namespace {
 
 constexpr double kSureOrder = 0.9;
 constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
-constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
 // What one launch or copy may err by, with the keys of its deviates. Stack: a host's, of copies.
 struct Errors {
@@ -151,7 +149,8 @@ std::vector<double> ProxyOf(const std::vector<double>& kernels, const std::vecto
   constexpr double kIndependent = 1e-6;
   const Moments m = MomentsOf(kernels, copies, steps);
   const double determinant = m.xx * m.zz - m.xz * m.xz;
-  double by_kernels = m.xx > 0 ? m.xy / m.xx : 0, by_copies = 0;
+  double by_kernels = m.xx > 0 ? m.xy / m.xx : 0;
+  double by_copies = m.xx <= 0 && m.zz > 0 ? m.zy / m.zz : 0;
   if (determinant > kIndependent * m.xx * m.zz) {
     by_kernels = (m.xy * m.zz - m.zy * m.xz) / determinant;
     by_copies = (m.zy * m.xx - m.xy * m.xz) / determinant;
@@ -165,10 +164,6 @@ Interval IntervalOf(const std::vector<Nanos>& times, const Program& program, con
                     const ProgramErrors& errors) {
   const std::vector<double> steps(times.begin(), times.end());
   const auto whole = [](double time) { return static_cast<Nanos>(std::llround(time)); };
-  if (std::find(times.begin(), times.end(), kNever) != times.end()) {
-    const double high = NearestRank(steps, 0.9);
-    return {whole(NearestRank(steps, 0.1)), high >= static_cast<double>(kNever) ? kNever : whole(high)};
-  }
   const std::vector<double> proxy = ProxyOf(CommonSums(program, durations, errors, Opcode::kKernel),
                                             CommonSums(program, durations, errors, Opcode::kCopy), steps);
   return {whole(QuantileByProxy(steps, proxy, 0.1)), whole(QuantileByProxy(steps, proxy, 0.9))};
@@ -188,14 +183,14 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem
   for (std::uint32_t draw = 0; draw < static_cast<std::uint32_t>(options.draws); ++draw) {
     DrawDurations(program, durations, errors, draw, drawn);
     const Simulated simulated = Simulate(program, drawn, conditions, scratch);
-    draws.times.push_back(simulated.completed ? simulated.makespan : kNever);
+    assert(simulated.completed && "whether a pool runs out depends on the order of the list, not on times");
+    draws.times.push_back(simulated.makespan);
   }
   draws.interval = RoundedToItsWidth(IntervalOf(draws.times, program, durations, errors));
   return draws;
 }
 
 Interval RoundedToItsWidth(Interval interval) {
-  if (interval.high == kNever) return interval;
   Nanos unit = 1;
   while (unit <= (interval.high - interval.low) / 100) unit *= 10;
   const auto rounded = [unit](Nanos time) { return (time + unit / 2) / unit * unit; };

@@ -10,7 +10,8 @@
 //
 // The draws are common: draw i means the same deviates for every strategy, batch and runtime, and for machines whose
 // models say the same, whatever they are called. So two rows may be compared draw by draw, where most of the error
-// cancels. Deviates are stratified (below).
+// cancels. Over all kDraws draws deviates are stratified (below); the few whose steps are simulated are the first of
+// them, as good as drawn freely, and the interval's ends are sharpened by the rest.
 //
 // From the errors of the cost model alone: what Programs leave out of a runtime, or get wrong about it, is not in it
 // and may well be larger.
@@ -27,8 +28,9 @@ namespace spillway {
 // Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
 //
 // Latin hypercube sampling (McKay, Beckman and Conover, Technometrics 21, 1979): the kDraws draws of one key are the
-// middles of kDraws strata of equal probability, each once, in an order that the key decides. So the draws of every
-// single cause have mean 0 and its quantiles exactly, and only how causes meet is left to chance.
+// middles of kDraws strata of equal probability, each once, in an order that the key decides. So all kDraws draws of a
+// single cause together have mean 0 and its quantiles exactly, and only how causes meet is left to chance; of fewer
+// draws that holds no better than of any.
 
 constexpr std::uint32_t kDraws = 4096;  // strata of a key; a power of two
 
@@ -52,7 +54,7 @@ struct Interval {
 };
 
 struct StepDraws {
-  std::vector<Nanos> times;  // by draw; a draw in which a pool runs out of memory has the longest time there is
+  std::vector<Nanos> times;  // by draw
   // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/quantile.h): the sums of
   // kernels and of copies with the errors that launches share. Each end has a standard error below 1 % of the step
   // (tests/sim/uncertainty_test.cc), and no more digits than it deserves: RoundedToItsWidth.

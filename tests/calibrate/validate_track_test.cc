@@ -171,7 +171,11 @@ TEST_CASE("how far rounds of a plan, and launches between them, differ") {
 TEST_CASE("a machine is crowded where somebody waits, unsteady where rounds differ by more than a tenth") {
   const MachineNoise quiet{.load = 1.9, .room = 2, .rounds = 0.05};
   CHECK(quiet.Trusted());
-  CHECK(MachineNoise{}.Trusted());
+  CHECK_FALSE(MachineNoise{}.Judged());  // nobody looked
+  CHECK_FALSE(MachineNoise{}.Trusted());
+  CHECK_FALSE(MachineNoise{.load = 1}.Judged());  // of how many?
+  CHECK(MachineNoise{.load = 1, .room = 2}.Trusted());
+  CHECK(MachineNoise{.rounds = 0.05}.Trusted());
   MachineNoise worst = quiet;
   worst.Add({.load = 0.5, .room = 2, .rounds = 0.2, .launches = 0.5});
   CHECK(worst.Unsteady());

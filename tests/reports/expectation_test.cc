@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <limits>
+#include <set>
 
 #include "tests/result_rows.h"
 #include "tests/text.h"
@@ -78,6 +79,34 @@ TEST_CASE("a ratio replaces some of the row's names") {
   CHECK(Judge(rows, all).at(0).difference == Approx(50.0 / 64 - 1));
   all[0].other.batch = 65;  // no such row
   CHECK_FALSE(Judge(rows, all).at(0).ours);
+}
+
+TEST_CASE("the other row of a ratio may be of any variant of the network named; loss is against the same options") {
+  ResultRow torch = InCoreRow(), chainer = InCoreRow(), row = FeasibleRow();  // 64/s; below 32/s; 50/s
+  torch.options = "torch";
+  torch.network = "net+torch";
+  chainer.step_time = 2 * kSecond;
+  chainer.options = row.options = "chainer";
+  chainer.network = row.network = "net+chainer";
+  const std::vector<ResultRow> rows = {torch, chainer, row};
+  Expectation ratio = Expect(Measure::kRatio, 1, 1), loss = Expect(Measure::kLoss, 0, 1);
+  ratio.where.strategy = loss.where.strategy = "pooch";
+  ratio.other = {.network = "net", .strategy = "in-core", .batch = 64};
+  std::vector<Expectation> all = {ratio, loss};
+  CHECK(*Judge(rows, all).at(0).ours == Approx(50.0 / 64));  // the first one
+  CHECK(*Judge(rows, all).at(1).ours == Approx(1 - 50.0 / 32));
+  all[0].other.network = "net+chainer";
+  CHECK(*Judge(rows, all).at(0).ours == Approx(50.0 / 32));
+}
+
+TEST_CASE("rows of which it is said that they do not run, and which do not") {
+  const std::vector<ResultRow> rows = {InfeasibleRow(), FeasibleRow(), InfeasibleRow()};
+  std::vector<Expectation> all = {Expect(Measure::kFeasible, 0, 0), Expect(Measure::kKeep, 0, 0)};
+  CHECK(ExpectedNotToRun(Judge(rows, all)) == std::set<const ResultRow*>{&rows[0], &rows[2]});
+  all[0].where.strategy = "pooch";  // which runs
+  CHECK(ExpectedNotToRun(Judge(rows, all)).empty());
+  all[0] = Expect(Measure::kFeasible, 1, 1);
+  CHECK(ExpectedNotToRun(Judge(rows, all)).empty());
 }
 
 TEST_CASE("only gates can fail") {

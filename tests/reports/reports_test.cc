@@ -41,7 +41,8 @@ TEST_CASE("a feasible row has every figure, times as exact seconds") {
   CHECK(lines.at(1) ==
         "demo,net,100,fp32,1,box,16000000000,pool,pooch,1,,2.000000000,1.616000000,2.384000000,50.0000,1.600000000,"
         "15000000000,14000000000,3000000000,66,12,27,1000,2000,0.100000000,0.000000005,0.250000000,42,published,"
-        "net_b100_box_pooch,12500000000,pooch,,1.700000000,0.000000000,0.049999995,0.2500,,0.1000,0.7000,0.2000,,1.500000000");
+        "net_b100_box_pooch,12500000000,pooch,,1.700000000,0.000000000,0.049999995,0.2500,,0.1000,0.7000,0.2000,,1."
+        "500000000");
 }
 
 TEST_CASE("a row that is not feasible has a reason and no figures") {
@@ -167,14 +168,16 @@ TEST_CASE("the in-core reference is the fastest in-core row of network and machi
   slow_and_large.batch = 90;
   slow_and_large.step_time = 2 * kSecond;  // 45/s: more data, less of it per second
   slow_and_large.strategy = "in-core+slow";
-  const std::vector<ResultRow> rows = {small, InCoreRow(), elsewhere, slow_and_large, InfeasibleRow()};
-  CHECK(InCoreReference(rows, FeasibleRow()) == &rows[1]);
   ResultRow pooch_on_slow = FeasibleRow();
   pooch_on_slow.strategy = "pooch+slow";
-  CHECK(InCoreReference(rows, pooch_on_slow) == &rows[1]);  // its own runtime is no excuse
-  const std::vector<ResultRow> other_runtime = {small, slow_and_large};
-  CHECK(InCoreReference(other_runtime, FeasibleRow()) == &other_runtime[1]);  // 45/s before 32/s
-  CHECK(InCoreReference({InfeasibleRow()}, FeasibleRow()) == nullptr);
+  const std::vector<ResultRow> rows = {FeasibleRow(), InCoreRow(),    small,          elsewhere,
+                                       pooch_on_slow, slow_and_large, InfeasibleRow()};
+  CHECK(Standings(rows)[0].reference == &rows[1]);
+  CHECK(Standings(rows)[4].reference == &rows[1]);  // its own runtime is no excuse
+  const std::vector<ResultRow> other_runtime = {FeasibleRow(), small, slow_and_large};
+  CHECK(Standings(other_runtime)[0].reference == &other_runtime[2]);  // 45/s before 32/s
+  const std::vector<ResultRow> without = {FeasibleRow(), InfeasibleRow()};
+  CHECK(Standings(without)[0].reference == nullptr);
 }
 
 TEST_CASE("loss compares input elements, not samples") {

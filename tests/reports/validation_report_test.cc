@@ -137,6 +137,14 @@ TEST_CASE("a row that was not measured has empty numbers and a reason") {
         "MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,,1.2000,,,,,,,1,,1.180000,,,,,1.50,0.020000,0.030000,1,,,");
 }
 
+TEST_CASE("a machine that nobody looked at is neither trusted nor distrusted") {
+  ValidationSet set = Example();
+  set.cases[0].noise = {};
+  CHECK(Lines(ValidationCsv(set))[2].ends_with(",0.040000,,,,,-0.100000,0.150000,-0.020000"));
+  set.cases[0].noise.rounds = 0.2;
+  CHECK(Lines(ValidationCsv(set))[2].ends_with(",0.040000,,0.200000,,0,-0.100000,0.150000,-0.020000"));
+}
+
 TEST_CASE("random plans say so, with what they were drawn for") {
   const std::string line = Lines(ValidationCsv(Example()))[3];
   CHECK_THAT(line, Catch::Contains(",3.1e-07,"));

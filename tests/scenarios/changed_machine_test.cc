@@ -1,5 +1,6 @@
 // Machines as scenarios change them, from the unit machine: a latency of 1 ns, a byte per nanosecond.
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "scenarios/run/prepare_parts.h"
 
@@ -32,6 +33,33 @@ TEST_CASE("a paced link takes the longer of its own time and the pace's, beyond 
   CHECK(same.Time(1000) == 10'500);
   CHECK(same.Time(101'000) == 60'500);
   CHECK(same.Time(101'000) > own.Time(101'000));
+}
+
+// Link::host_error says how far another host's copies may be off; a rate that the scenario states is nobody else's.
+TEST_CASE("a stated rate has no error of another host") {
+  Machine machine = LoadMachine("unit");
+  machine.links.at(0).host_error = 0.08;
+  CHECK(WithLinkRate(machine, 8).LinkOf(0).host_error == 0);
+  CHECK(WithPacedLink(machine, 1).LinkOf(0).host_error == 0);
+}
+
+TEST_CASE("curves of other memory err as far as their own sources say") {
+  Machine machine = LoadMachine("unit");
+  Link& link = machine.links.at(0);
+  OtherMemory pageable;
+  pageable.curves = link.curves;
+  const auto error = [&](Source::Kind pinned, Source::Kind other, std::optional<double> stated) {
+    for (TransferCurve& curve : link.curves) curve.source.kind = pinned;
+    for (TransferCurve& curve : pageable.curves) curve.source.kind = other;
+    link.other_memory = {pageable};
+    link.host_error = stated.value_or(UsualHostError(link));
+    return WithConnection(machine, {.from = "unit", .pageable = true}).LinkOf(0).host_error;
+  };
+  constexpr Source::Kind kHere = Source::Kind::kMeasured, kElsewhere = Source::Kind::kPublished;
+  CHECK(error(kHere, kElsewhere, {}) == kOtherHostError);
+  CHECK(error(kElsewhere, kHere, {}) == 0);
+  CHECK(error(kHere, kHere, {}) == 0);
+  CHECK(error(kHere, kElsewhere, 0.03) == 0.03);
 }
 
 TEST_CASE("a machine connected to another node keeps its links, that one first") {

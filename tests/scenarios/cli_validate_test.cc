@@ -259,8 +259,14 @@ TEST_CASE("results that have nowhere to go are refused before the device is aske
 TEST_CASE("pools cannot be validated, nor profiles of other devices") {
   const ValidateFolder f;
   CHECK_THROWS_WITH(f.Run("memory: 5 MB\nruntime: pooch\n"), Catch::Contains("only arenas can be validated"));
-  CHECK_THROWS_WITH(f.Run("memory: 5 MB\nruntime: {name: collects, collection_time: 8 ms}\n"),
-                    Catch::Contains("no device carries out the pauses of its runtime's collection_time"));
+  const auto refused = [&f](const std::string& field, const std::string& what) {
+    CHECK_THROWS_WITH(f.Run("memory: 5 MB\noptions: torch\nruntime: {name: pauses, from: arena, " + field + "}\n"),
+                      Catch::Contains("no device carries out " + what));
+  };
+  refused("collection_time: 8 ms", "the pauses of its runtime's collection_time");
+  refused("framework_time: 5 us", "the pauses of its runtime's framework_time");
+  refused("framework: of-options", "the pauses of its runtime's framework_time");
+  refused("blocking_copies: swap_outs", "the waits of its runtime's blocking_copies");
   CHECK_THROWS_WITH(f.Run(kLimit, {"--machine", "unit"}),
                     Catch::StartsWith("unit+link=1GB/s: not a profile of this machine") &&
                         Catch::Contains("\n  spillway calibrate --device cpu -o hw/mine.yaml\n"));

@@ -247,7 +247,7 @@ network:
   - {file: n.yaml, batch: 2}
 machines: [unit, {name: far, from: unit, host: host0, host_memory: pinned}]
 strategies: [in-core, {strategy: pooch, planned_on: unit}]
-options: [plain, torch]
+options: [chainer, torch]
 runtime:
   - arena
   - {name: mine, from: arena, copy_streams: 1, memory: pool, barrier: phase, host_syncs: none, framework_time: 1 us,

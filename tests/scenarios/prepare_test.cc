@@ -95,14 +95,45 @@ TEST_CASE("labels say what is unusual") {
 TEST_CASE("a runtime takes the framework's time of the options where it is asked to") {
   const std::string text =
       "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n"
-      "options: [plain, chainer, torch]\nruntime: [arena, {name: host, from: arena, framework: of-options}]\n";
+      "options: [chainer, torch]\nruntime: [arena, {name: host, from: arena, framework: of-options}]\n";
   const PreparedRun run = PrepareText(text);
-  REQUIRE(run.points.size() == 6);
-  for (const std::size_t unasked : {0, 2, 4}) CHECK(run.points[unasked].runtime.framework_time == 0);
-  CHECK(run.points[1].runtime.framework_time == 0);
-  CHECK(run.points[3].runtime.framework_time == StepOptionsByName("chainer").framework_time);
-  CHECK(run.points[5].runtime.framework_time == 26 * kMicrosecond);
-  CHECK(run.points[5].row.strategy == "in-core+host");
+  REQUIRE(run.points.size() == 4);
+  for (const std::size_t unasked : {0, 2}) CHECK(run.points[unasked].runtime.framework_time == 0);
+  CHECK(run.points[1].runtime.framework_time == StepOptionsByName("chainer").framework_time);
+  CHECK(run.points[3].runtime.framework_time == 26 * kMicrosecond);
+  CHECK(run.points[3].row.strategy == "in-core+host");
+}
+
+TEST_CASE("what is not known of a framework is refused, not taken for nothing") {
+  const auto message = [](const std::string& options) {
+    return "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n" + options +
+           "runtime: [arena, {name: host, from: arena, framework: of-options}]\n";
+  };
+  CHECK_THROWS_WITH(PrepareText(message("")),
+                    Catch::Contains("s.yaml:5:55: error: framework: no framework_time is known of the options 'plain', "
+                                    "of chainer and torch it is; give other options, or framework_time in its place"));
+  CHECK_THROWS_WITH(PrepareText(message("options: [torch, plain]\n")), Catch::Contains("of the options 'plain'"));
+  CHECK_NOTHROW(PrepareText(message("options: torch\n")));
+}
+
+TEST_CASE("rows of several options have references of their own, and selectors of the network find them all") {
+  const PreparedRun run = PrepareText(
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n"
+      "options: [chainer, torch]\n");
+  REQUIRE(run.points.size() == 2);
+  CHECK(run.points[0].row.options == "chainer");
+  CHECK(run.points[1].row.options == "torch");
+  CHECK(run.points[1].row.network == "cifar-resnet20+torch");
+  for (const Point& point : run.points) CHECK(RowSelector{.network = "cifar-resnet20"}.Matches(point.row));
+}
+
+TEST_CASE("how much a strategy decides is known of plans made for the machine that carries them out") {
+  const PreparedRun run = PrepareText(
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: v100-x86-pcie3\n"
+      "strategies: [pooch, {strategy: pooch, planned_on: unit}]\n");
+  REQUIRE(run.points.size() == 2);
+  CHECK(run.points[0].row.choices == 2);
+  CHECK(run.points[1].row.choices == -1);
 }
 
 TEST_CASE("a plan made for another machine") {

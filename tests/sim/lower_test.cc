@@ -2,27 +2,12 @@
 // every device buffer takes one unit, 512 bytes.
 #include "sim/program/lower.h"
 
-#include <algorithm>
-
 #include "sim/strategy.h"
 #include "sim/verify/verify.h"
 #include "tests/lower_case.h"
 
 namespace spillway {
 namespace {
-
-// What runs right after the swap-in of `tensor` was issued.
-std::string IssuedBefore(const LowerCase& c, const Program& program, const char* tensor) {
-  bool issued = false;
-  std::string op = "never";
-  for (const Instruction& in : program.code) {
-    if (in.opcode == Opcode::kKernel && issued)
-      return c.step.ops[static_cast<std::size_t>(program.kernels[in.arg].op)].name;
-    if (in.opcode != Opcode::kCopy || program.copies[in.arg].direction != Direction::kHostToDevice) continue;
-    issued = issued || program.buffers[program.copies[in.arg].to].tensor == c.Tensor(tensor);
-  }
-  return op;
-}
 
 TEST_CASE("in-core: the input is uploaded, everything goes after its last use") {
   const LowerCase c(MakeChain());
@@ -41,9 +26,8 @@ compute: free b1:data; free b2:m1; free b6:g1
   CHECK(lowered.op == c.Op("b3:backward"));
 }
 
-TEST_CASE("a swap in our own runtime: out behind the writer, freed behind the last reader, in before in_at") {
-  const LowerCase c(MakeChain());
-  CHECK(Text(c, c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")})).program) == R"(
+// m1 swapped out after f2 and issued to come back before b2, up to where b1 needs it.
+const std::string kUpToB1 = R"(
 h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
 compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
 compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
@@ -54,7 +38,12 @@ compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
 compute: free b5:m3
 h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4
 compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
-compute: free b3:m2; free b6:g2; wait e4 (swap-in); b1 r=b1:data r=b7:m1 r=b8:g1
+compute: free b3:m2; free b6:g2)";
+
+TEST_CASE("a swap in our own runtime: out behind the writer, freed behind the last reader, in before in_at") {
+  const LowerCase c(MakeChain());
+  CHECK(Text(c, c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")})).program) ==
+        kUpToB1 + R"(; wait e4 (swap-in); b1 r=b1:data r=b7:m1 r=b8:g1
 compute: free b1:data; free b7:m1; free b8:g1
 )");
 }
@@ -126,18 +115,7 @@ TEST_CASE("the host may wait for swap-ins before it issues the backward of a lay
   const Runtime waits{.swap_in_waits = SwapInWaits::kBackwardLayer};
   const Plan early = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, waits);
   // b2 comes between: it does not wait, and the kernel of b1 no longer has to.
-  CHECK(Text(c, c.Lowers(early).program) == R"(
-h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
-compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
-compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
-compute: record e2
-d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3; wait e2 (produced); free b2:m1
-compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
-compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
-compute: free b5:m3
-h2d: alloc b7:m1; wait e3 (swap-out); copy b4:m1:host -> b7:m1 10 B; record e4
-compute: alloc b8:g1; b2 r=b3:m2 r=b6:g2 w=b8:g1
-compute: free b3:m2; free b6:g2
+  CHECK(Text(c, c.Lowers(early).program) == kUpToB1 + R"(
 h2d: sync e4 (swap-in)
 compute: b1 r=b1:data r=b7:m1 r=b8:g1
 compute: free b1:data; free b7:m1; free b8:g1
@@ -222,21 +200,6 @@ compute: free b5:data; free b2:m1; free b4:g1
 )");
 }
 
-TEST_CASE("the first upload may be issued before the op that needs it") {
-  HandStep b;
-  const TensorId x = b.Tensor("data", TensorClass::kInput, 10);
-  const TensorId m = b.Tensor("m", TensorClass::kTransient, 10);
-  b.Op("f1", Pass::kForward, 4, {}, {m});
-  b.Op("f2", Pass::kForward, 4, {m, x}, {});
-  const LowerCase c(b.Take());
-  GapDecision gap;
-  gap.tensor = x;
-  gap.before = 1;
-  gap.in_at = 0;
-  CHECK(IssuedBefore(c, c.Lowers(c.Of({})).program, "data") == "f2");
-  CHECK(IssuedBefore(c, c.Lowers(c.Of({gap})).program, "data") == "f1");
-}
-
 TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
   const LowerCase c(MakeChain({.layers = 2}));
   Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")});
@@ -250,48 +213,6 @@ TEST_CASE("copies in pieces of 4 bytes: 4 + 4 + 2") {
   const std::string text = Text(c, program);
   CHECK(text.find("b2:m1 -> b4:m1:host 4 B; copy b2:m1 -> b4:m1:host 4 B from byte 4; "
                   "copy b2:m1 -> b4:m1:host 2 B from byte 8; record") != std::string::npos);
-}
-
-// Units live while each op runs, with m1 swapped out after f2 and back when b1 needs it:
-//   f1 2   f2 3   f3 3   f4 4   b4 5   b3 5   b2 4   b1 3
-TEST_CASE("an arena's swap-in comes as early as the plan asks and memory allows") {
-  const LowerCase c(MakeChain({.layers = 4}));
-  const auto issued = [&c](const char* in_at, Bytes units) {
-    const Lowered lowered = c.Lowers(c.Of({c.Swap("m1", "f2:forward", "b1:backward", in_at)}), units * 512);
-    CHECK(lowered.list_peak == std::max<Bytes>(units, 5) * 512);
-    return IssuedBefore(c, lowered.program, "m1");
-  };
-  CHECK(issued("f3:forward", 4) == "b1:backward");  // less than the plan needs: no prefetch
-  CHECK(issued("f3:forward", 5) == "b2:backward");
-  CHECK(issued("f3:forward", 6) == "f3:forward");
-  CHECK(issued("b4:backward", 6) == "b4:backward");
-  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "f3:forward")});
-  CHECK(IssuedBefore(c, c.Lowers(plan).program, "m1") == "f3:forward");  // no limit
-}
-
-TEST_CASE("an arena's swap-ins come in order of need and share the room") {
-  // With m2 out from f3 to b2 and m1 from f2 to b1: f3 3, f4 3, b4 4, b3 4, b2 4, b1 3. Within 5, m2 comes back before
-  // f4 (b4 and b3 are full then), and m1 cannot overtake: b2 has room for it, b3 has none.
-  const LowerCase c(MakeChain({.layers = 4}));
-  const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "f3:forward");
-  const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "f4:forward");
-  for (const Plan& plan : {c.Of({m1, m2}), c.Of({m2, m1})}) {
-    const Program program = c.Lowers(plan, 5 * 512).program;
-    CHECK(IssuedBefore(c, program, "m2") == "f4:forward");
-    CHECK(IssuedBefore(c, program, "m1") == "b2:backward");
-  }
-}
-
-TEST_CASE("a pool's swap-ins come where the plan says, in its order") {
-  const LowerCase c(MakeChain());
-  const GapDecision m1 = c.Swap("m1", "f2:forward", "b1:backward", "b2:backward");
-  const GapDecision m2 = c.Swap("m2", "f3:forward", "b2:backward", "b2:backward");
-  const std::string m1_first = Text(c, c.Lowers(c.Of({m1, m2}, RuntimeByName("pooch")), 512).program);
-  CHECK(m1_first.find("copy: alloc b8:m1; copy b4:m1:host -> b8:m1 10 B; record e6; alloc b9:m2; copy b6:m2:host -> "
-                      "b9:m2 10 B; record e7; sync e7 (swap-in)\ncompute: alloc b10:g1; b2 ") != std::string::npos);
-  const std::string m2_first = Text(c, c.Lowers(c.Of({m2, m1}, RuntimeByName("pooch")), 512).program);
-  CHECK(m2_first.find("copy: alloc b8:m2; copy b6:m2:host -> b8:m2 10 B; record e6; alloc b9:m1; copy b4:m1:host -> "
-                      "b9:m1 10 B; record e7; sync e6 (swap-in)\ncompute: alloc b10:g1; b2 ") != std::string::npos);
 }
 
 TEST_CASE("tables of a step: rounded bytes, distinct launches, working sets") {

@@ -49,6 +49,21 @@ TEST_CASE("one plan serves every runtime, and has the one it was asked for") {
   CHECK(asked == 3);
 }
 
+TEST_CASE("runtimes that cut backward into other units ask another question") {
+  asked = 0;
+  const Case c;
+  const Strategy strategy{"count", "", "", &Count};
+  PlanMemo memo;
+  Problem cut = c.In(100, "pooch");
+  cut.runtime.backward_units = BackwardUnits::kBreakPoints;
+  CHECK(memo.Plan(strategy, c.In(100, "pooch")).plan.runtime.backward_units == BackwardUnits::kLayers);
+  CHECK(memo.Plan(strategy, cut).plan.runtime.backward_units == BackwardUnits::kBreakPoints);
+  CHECK(asked == 2);
+  cut.runtime.memory = MemoryModel::kArena;  // the same units: known
+  CHECK(memo.Plan(strategy, cut).plan.runtime == cut.runtime);
+  CHECK(asked == 2);
+}
+
 TEST_CASE("a strategy that decides by the runtime is asked each time") {
   asked = 0;
   const Case c;

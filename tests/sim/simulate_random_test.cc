@@ -1,0 +1,150 @@
+// The engines against each other, and laws of theirs, on random Programs.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "tests/sim/sketch.h"
+
+namespace spillway {
+namespace {
+
+// A random Program that obeys sim/program/program.h: three streams, events recorded before they are waited for, buffers
+// freed once; `pool` puts some frees on the copy streams.
+TimedSketch RandomSketch(std::mt19937& random, bool pool) {
+  TimedSketch sketch;
+  sketch.program.arena = !pool;
+  std::vector<std::uint32_t> live;
+  const auto draw = [&random](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  for (int i = 0; i < 60; ++i) {
+    const auto stream = static_cast<StreamId>(draw(3));
+    switch (draw(7)) {
+      case 0:
+      case 1:
+        if (stream == 0) sketch.Kernel(draw(20), static_cast<std::uint32_t>(sketch.program.kernels.size() % 2));
+        if (stream == 0) sketch.program.kernels.back().recomputation = draw(3) == 0;
+        if (stream != 0) sketch.Copy(stream, draw(20));
+        break;
+      case 2:
+        sketch.Record(stream);
+        break;
+      case 3:
+        if (sketch.program.events > 0) {
+          const auto event = static_cast<std::uint32_t>(draw(static_cast<int>(sketch.program.events)));
+          sketch.Wait(stream, event, static_cast<Cause>(1 + draw(5)));
+        }
+        break;
+      case 4:
+        live.push_back(sketch.Alloc(stream, 1 + draw(9)));
+        break;
+      case 5:
+        if (!live.empty()) {
+          sketch.Free(stream, live.back());
+          live.pop_back();
+        }
+        break;
+      default:
+        if (sketch.program.events > 0 && draw(4) == 0) {
+          const auto event = static_cast<std::uint32_t>(draw(static_cast<int>(sketch.program.events)));
+          sketch.Emit(Opcode::kHostSync, 0, event, 0, Cause::kBarrier);
+        }
+    }
+  }
+  return sketch;
+}
+
+bool SameTimelines(const Timeline& a, const Timeline& b) {
+  const auto same_span = [](const Span& x, const Span& y) {
+    return x.instruction == y.instruction && x.start == y.start && x.end == y.end;
+  };
+  return std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same_span) && a.stall == b.stall &&
+         a.host_stall == b.host_stall && a.makespan == b.makespan;
+}
+
+TEST_CASE("both engines agree on random programs without contention") {
+  std::mt19937 random(20260101);
+  int failed = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const bool pool = round % 2 == 1;
+    const TimedSketch sketch = RandomSketch(random, pool);
+    Conditions conditions;
+    if (round % 4 >= 2) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    if (round % 8 >= 4) conditions.launch_cost = {1, 9};
+    if (pool) conditions.pool_capacity = 12 + round % 20;
+    conditions.blocking_copies = static_cast<BlockingCopies>(round / 4 % 3);
+    if (round % 3 == 0) conditions.collection_time = 5;
+    Timeline relaxed, evented;
+    const Simulated a = RunSketch(SimulateRelax, sketch, conditions, &relaxed);
+    const Simulated b = RunSketch(SimulateEvents, sketch, conditions, &evented);
+    failed += a.completed ? 0 : 1;
+    REQUIRE(a.completed == b.completed);
+    REQUIRE(a.failed_at == b.failed_at);
+    REQUIRE(a.makespan == b.makespan);
+    REQUIRE(a.live_peak == b.live_peak);
+    REQUIRE(a.pool_peak == b.pool_peak);
+    if (a.completed) REQUIRE(SameTimelines(relaxed, evented));
+  }
+  CHECK(failed > 100);  // both outcomes were seen
+  CHECK(failed < 3900);
+}
+
+TEST_CASE("addresses never make a pool faster, nor a step fail that runs without them") {
+  std::mt19937 random(3);
+  int compacted = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const TimedSketch sketch = RandomSketch(random, true);
+    Conditions conditions;
+    conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    conditions.pool_capacity = 12 + round % 20;
+    conditions.compaction = {.rate = 0.5, .per_copy = 7};
+    const Simulated bytes = RunSketch(SimulateEvents, sketch, conditions);
+    conditions.pool = PoolKind::kAddresses;
+    Timeline timeline;
+    const Simulated addresses = RunSketch(SimulateEvents, sketch, conditions, &timeline);
+    REQUIRE(bytes.completed == addresses.completed);
+    REQUIRE(bytes.failed_at == addresses.failed_at);
+    if (!bytes.completed) continue;
+    REQUIRE(addresses.makespan >= bytes.makespan);
+    REQUIRE((addresses.compactions > 0) == (addresses.compacted_bytes > 0));
+    REQUIRE(RunSketch(SimulateEvents, sketch, conditions).makespan == addresses.makespan);
+    compacted += addresses.compactions;
+  }
+  CHECK(compacted > 20);
+}
+
+// What DrawStep (sim/uncertainty/uncertainty.h) relies on: a step that runs does so under every draw of its durations.
+TEST_CASE("whether a pool runs out of memory depends on the order of the list, not on times") {
+  std::mt19937 random(5);
+  int failed = 0;
+  for (int round = 0; round < 400; ++round) {
+    TimedSketch sketch = RandomSketch(random, true);
+    Conditions conditions;
+    conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    conditions.pool_capacity = 12 + round % 20;
+    conditions.pool = round % 2 == 0 ? PoolKind::kBytes : PoolKind::kAddresses;
+    const Simulated first = RunSketch(SimulateEvents, sketch, conditions);
+    failed += first.completed ? 0 : 1;
+    for (int draw = 0; draw < 8; ++draw) {
+      for (Nanos& duration : sketch.durations) duration = duration * static_cast<Nanos>(random() % 300) / 100;
+      const Simulated drawn = RunSketch(SimulateEvents, sketch, conditions);
+      REQUIRE(drawn.completed == first.completed);
+      REQUIRE(drawn.failed_at == first.failed_at);
+    }
+  }
+  CHECK(failed > 10);  // both outcomes were seen
+  CHECK(failed < 390);
+}
+
+TEST_CASE("scaling every time by k scales the makespan by k") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    TimedSketch sketch = RandomSketch(random, false);
+    Conditions conditions;
+    conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+    const Nanos once = RunSketch(SimulateRelax, sketch, conditions).makespan;
+    for (Nanos& duration : sketch.durations) duration *= 5;
+    for (Nanos& cost : conditions.host_cost) cost *= 5;
+    CHECK(RunSketch(SimulateRelax, sketch, conditions).makespan == 5 * once);
+  }
+}
+
+}  // namespace
+}  // namespace spillway
