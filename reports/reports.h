@@ -58,7 +58,8 @@ std::string CsvField(std::string_view text);
 //   {"results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
 // The figures of a row that is not feasible are null. Times are seconds.
 
-// Two machines side by side: who wins, and what the other one spends its time on instead. One line per network, batch and strategy, and one for the best strategy of each machine.
+// Two machines side by side: who wins, and what the other one spends its time on instead. One line per network, batch
+// and strategy, and one for the best strategy of each machine.
 std::string CompareTable(const ResultSet& results, const std::string& machine_a, const std::string& machine_b);
 
 // What takes the slower row longer: the largest difference among compute, recomputation and the stalls, as text

@@ -66,9 +66,9 @@ struct ExecuteResult {
   std::optional<Failure> failure;
 };
 
-// The device is given back (ExecutionDevice::End) however it ends. Devices' errors become `failure`; any other exception passes.
-// `step` may be nullptr for devices that do not compute.
-// REQUIRES: the Program has the structure that sim/verify/verify.h demands; events and addresses may be wrong.
+// The device is given back (ExecutionDevice::End) however it ends. Devices' errors become `failure`; any other
+// exception passes. `step` may be nullptr for devices that do not compute. REQUIRES: the Program has the structure that
+// sim/verify/verify.h demands; events and addresses may be wrong.
 ExecuteResult Execute(const Program& program, const TrainingStep* step, ExecutionDevice& device, const Clock& clock,
                       const ExecuteOptions& options = {});
 
@@ -76,9 +76,9 @@ ExecuteResult Execute(const Program& program, const TrainingStep* step, Executio
 //
 // Parameters, optimizer state, the input and small state such as running statistics have a value before the first
 // instruction. It is on the host for the input, if that has a host buffer, and wherever the Program reads a host buffer
-// of the tensor before it writes it; elsewhere in the device buffer that is allocated for the tensor first. After the last instruction it is in
-// that host buffer again, else in the device buffer that is freed last. The two device buffers differ where the Program
-// moves the tensor: whoever repeats the step carries the value back in between.
+// of the tensor before it writes it; elsewhere in the device buffer that is allocated for the tensor first. After the
+// last instruction it is in that host buffer again, else in the device buffer that is freed last. The two device
+// buffers differ where the Program moves the tensor: whoever repeats the step carries the value back in between.
 
 // In order of tensors. Those without any buffer in the Program are left out.
 // REQUIRES: the Program has the structure that sim/verify/verify.h demands.

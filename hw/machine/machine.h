@@ -186,8 +186,8 @@ struct SoftwareStack {
   bool operator==(const SoftwareStack&) const = default;
 };
 
-// What one launch took on this very machine: the key of a launch as text (model/cost/launch_text.h), and its time. Preferred
-// to `models`, which are for the launches nobody measured.
+// What one launch took on this very machine: the key of a launch as text (model/cost/launch_text.h), and its time.
+// Preferred to `models`, which are for the launches nobody measured.
 struct MeasuredOp {
   std::string op, pass;   // "convolution", "forward"
   std::string shape;      // "32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1"

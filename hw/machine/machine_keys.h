@@ -1,5 +1,5 @@
-// The keys of machine profiles, as tables (hw/text/keys.h), and the limits that they name. For the readers of the parts of a
-// profile; `spillway help machine` prints MachineKeys() and SecondNameKeys().
+// The keys of machine profiles, as tables (hw/text/keys.h), and the limits that they name. For the readers of the parts
+// of a profile; `spillway help machine` prints MachineKeys() and SecondNameKeys().
 #ifndef SPILLWAY_HW_MACHINE_MACHINE_KEYS_H_
 #define SPILLWAY_HW_MACHINE_MACHINE_KEYS_H_
 

@@ -40,8 +40,8 @@ enum class ZeroEffect : std::uint8_t { kNone, kMakes, kKeeps };
 
 constexpr unsigned PassBit(Pass pass) { return 1U << static_cast<unsigned>(pass); }
 
-// A row is what the operation has to read, write and compute, counted, not measured; caches are left out. What backward reads
-// is model/README.md's table.
+// A row is what the operation has to read, write and compute, counted, not measured; caches are left out. What backward
+// reads is model/README.md's table.
 struct OpTraits {
   OpKind kind;
   const char* name;          // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts

@@ -59,8 +59,8 @@ enum class TensorClass : std::uint8_t {
   kAuxiliary,  // small results kept for backward and never moved: saved statistics, dropout mask, loss
 };
 
-// What follows from a tensor's class, in one table; nobody asks for a class by name to know it. Planners, `lower`, `verify`,
-// the bounds and the devices go by the same columns, as they go by the same step.
+// What follows from a tensor's class, in one table; nobody asks for a class by name to know it. Planners, `lower`,
+// `verify`, the bounds and the devices go by the same columns, as they go by the same step.
 struct TensorTraits {
   TensorClass use;
   const char* name;  // "feature_map", ...: in texts
@@ -89,8 +89,8 @@ inline constexpr std::array<TensorTraits, 8> kTensorTraits{{
 constexpr const TensorTraits& TraitsOf(TensorClass use) { return kTensorTraits[static_cast<std::size_t>(use)]; }
 constexpr const char* TensorClassName(TensorClass use) { return TraitsOf(use).name; }
 
-// Owned by its TrainingStep and found by its index there, a TensorId. Where it lies is no matter of the tensor's: buffers are
-// the Program's.
+// Owned by its TrainingStep and found by its index there, a TensorId. Where it lies is no matter of the tensor's:
+// buffers are the Program's.
 struct Tensor {
   std::string name;  // unique in its step; a layer's result carries the layer's name
   Shape shape;

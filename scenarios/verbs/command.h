@@ -64,8 +64,8 @@ struct Arguments {
 // The words behind the program's name. Throws nothing: mistakes are text and a status, with the nearest option or verb.
 Arguments ParseArguments(const std::vector<std::string>& words);
 
-// One file each, verb_NAME.cc, which may throw UserError for whatever the user got wrong; what it prints goes to the console
-// alone.
+// One file each, verb_NAME.cc, which may throw UserError for whatever the user got wrong; what it prints goes to the
+// console alone.
 struct Verb {
   const char* name;
   const char* description;

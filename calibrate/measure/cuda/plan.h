@@ -13,8 +13,9 @@
 
 namespace spillway {
 
-// Pinned copies from 256 B to 1 GiB in both directions and together; of the group `memory` ordinary memory, rows that lie
-// apart, copies on the device; of the group `managed` prefetched memory and memory that comes by faults; the calls of CudaHostCallNames(); fp32 and TF32 apart.
+// Pinned copies from 256 B to 1 GiB in both directions and together; of the group `memory` ordinary memory, rows that
+// lie apart, copies on the device; of the group `managed` prefetched memory and memory that comes by faults; the calls
+// of CudaHostCallNames(); fp32 and TF32 apart.
 BenchPlanOptions CudaPlanOptions(bool quick);
 
 // "resnet50:64": first unless the user names others.

@@ -1,8 +1,9 @@
 // The kernels of a session of the CUDA device, each tied to the memory it works on; and what training keeps on the
 // device beside tensors: one-hot labels, running statistics, the probabilities that the loss is computed from.
 //
-// All of that lies in the library's memory, fp32: labels of the loss's input shape, means and then variances of all channels,
-// probabilities of the loss's result. Its size is known when all kernels are bound; nothing is allocated afterwards.
+// All of that lies in the library's memory, fp32: labels of the loss's input shape, means and then variances of all
+// channels, probabilities of the loss's result. Its size is known when all kernels are bound; nothing is allocated
+// afterwards.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_BOUND_KERNELS_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_BOUND_KERNELS_H_
 
@@ -37,9 +38,9 @@ class CudaKernelCache {
 
 class CudaBoundKernels {
  public:
-  // Prepares every kernel and reserves the library's memory. Errors as CPU's BoundKernels (calibrate/run/device.h): kRefused
-  // naming the op where the library refuses it or wants more workspace than granted; kContract; kNoMemory.
-  // All must outlive this.
+  // Prepares every kernel and reserves the library's memory. Errors as CPU's BoundKernels (calibrate/run/device.h):
+  // kRefused naming the op where the library refuses it or wants more workspace than granted; kContract; kNoMemory. All
+  // must outlive this.
   CudaBoundKernels(const Network& network, const Session& session, CudaCalls& calls, CudaKernelCache& cache,
                    CudaSessionMemory& memory, TrainingState& training);
 

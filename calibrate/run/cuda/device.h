@@ -25,9 +25,9 @@
 // highest byte that changes is found by reading back what lies above the highest one known; until a buffer's Free was
 // looked at once, the host waits for it. At the end of a step parameters that are NaN are told (kContents).
 //
-// Errors: as calibrate/run/device.h says. What fails on the GPU is told by a later call: DeviceError::instruction() is the one
-// that failed if only one can have, else the text names those that can. Debug and instrumented sessions know best, as they
-// have an event behind each instruction. End() waits for streams that still run, up to twice `patience`,
+// Errors: as calibrate/run/device.h says. What fails on the GPU is told by a later call: DeviceError::instruction() is
+// the one that failed if only one can have, else the text names those that can. Debug and instrumented sessions know
+// best, as they have an event behind each instruction. End() waits for streams that still run, up to twice `patience`,
 // and not at all when something was found to hang; CUDA itself may wait when memory is given back.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_DEVICE_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_DEVICE_H_

@@ -1,8 +1,8 @@
 // Things of CudaCalls that give themselves back. The CudaCalls must outlive them.
 //
-// Each is a unique_ptr whose deleter knows the calls that made it: movable, one owner, nullptr for none. Giving back does
-// not throw: whoever gives back what a stream still works on sees to it that the stream is done. Making throws what CudaCalls
-// throw: DeviceError, kNoMemory where there is too little.
+// Each is a unique_ptr whose deleter knows the calls that made it: movable, one owner, nullptr for none. Giving back
+// does not throw: whoever gives back what a stream still works on sees to it that the stream is done. Making throws
+// what CudaCalls throw: DeviceError, kNoMemory where there is too little.
 #ifndef SPILLWAY_CALIBRATE_RUN_CUDA_OWNED_H_
 #define SPILLWAY_CALIBRATE_RUN_CUDA_OWNED_H_
 

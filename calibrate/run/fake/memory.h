@@ -33,7 +33,8 @@ class FakeMemory {
 
   void Set(const Location& at, Fingerprint value);
   void Copy(const Location& from, const Location& to);
-  // What [at, at + bytes) holds, in however many pieces it came, kNothing if nothing; whether every byte of it holds something.
+  // What [at, at + bytes) holds, in however many pieces it came, kNothing if nothing; whether every byte of it holds
+  // something.
   Fingerprint Digest(const Location& at, Bytes bytes) const;
   bool Complete(const Location& at, Bytes bytes) const;
   Bytes high_water() const { return high_water_; }
