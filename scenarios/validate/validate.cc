@@ -60,6 +60,7 @@ class Validation {
 
  private:
   void RunAll() {
+    const double load = host_.load();  // before planning on all cores is in it
     Note(device_.Ask());
     check_();
     std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
@@ -67,7 +68,7 @@ class Validation {
     if (!result_.stuck.empty()) return;
     const std::size_t known = std::min(options_.known.size(), places.size());
     if (known < places.size()) {
-      LookAtLoad();
+      JudgeLoad(load);
       device_.Measure();
       places = PlanAll(run_, options_.jobs, check_);
     }
@@ -75,16 +76,18 @@ class Validation {
     for (std::size_t k = known; k < places.size(); ++k) setups.push_back(contenders_.SetUp(places[k], places));
     watcher_.begin(SessionsOf(setups), places.size());
     for (std::size_t k = 0; k < places.size(); ++k) {
-      FinishedCase finished = k < known ? options_.known[k] : RunPlace(places[k], setups[k - known]);
+      // Of the first case the load is known, and by now in part our own.
+      FinishedCase finished =
+          k < known ? options_.known[k] : RunPlace(places[k], setups[k - known], k == known ? load_ : host_.load());
       NeedMemory(finished, k + 1 == places.size());
       if (k >= known) watcher_.measured(finished);
       Take(places[k], std::move(finished));
     }
   }
 
-  void LookAtLoad() {
+  void JudgeLoad(double load) {
     MachineNoise& noise = result_.set.noise;
-    noise.load = load_ = host_.load();
+    noise.load = load_ = load;
     for (const auto& machine : run_.machines) noise.room = std::max(noise.room, host_.room(machine->machine));
     watcher_.before(noise);
   }
@@ -107,9 +110,10 @@ class Validation {
     return sessions;
   }
 
-  FinishedCase RunPlace(const Place& place, const CaseSetup& setup) {
+  // `load`: before it.
+  FinishedCase RunPlace(const Place& place, const CaseSetup& setup, double load) {
     FinishedCase finished;
-    MachineNoise noise{.load = host_.load(), .room = host_.room(run_.machines[place.machine]->machine)};
+    MachineNoise noise{.load = load, .room = host_.room(run_.machines[place.machine]->machine)};
     MeasuredPace pace = device_.PaceOf(place.machine);
     CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, std::vector<ValidationRow>& rows) {
       pace = followed.pace();
