@@ -28,7 +28,8 @@ struct ErrorSplit {
   double gaps = 0;          // share of that step in which the compute stream stood still with all it needed there
   double seen_share = 0;    // of the predicted kernel time
   double perturbation = 0;  // instrumented / uninstrumented - 1
-  // The first of these again, over ops of the forward pass, those that are computed once more, and the backward pass.
+  // The first of these again, over ops of the forward pass, those that are computed once more, and the backward pass with
+  // the update.
   double forward = 0, recomputed = 0, backward = 0;
 };
 
@@ -91,7 +92,7 @@ struct PaceGroup {
   // The same while steps ran, by launches timed between them; all 0: nobody looked.
   double meanwhile = 0, meanwhile_low = 0, meanwhile_high = 0;
   // Predictions are at this factor. Otherwise they are at 1: the interval holds 1, or the one of meanwhile does not lie
-  // on the same side of 1.
+  // on the same side of 1, or meanwhile is nearer to 1 than to the factor.
   bool applied = false;
   double Applied() const { return applied ? factor : 1; }
   bool HoldsOne() const { return low <= 1 && high >= 1; }

@@ -41,7 +41,7 @@ class Loop {
   LoopOptions options_;
   Nanos begin_;
   std::vector<double> quiet_, all_;
-  double passed_ = 0;  // of all timings
+  double passed_ = 0, computed_ = 0;  // of all timings
 };
 
 Timing Loop::Take(int runs) {
@@ -94,6 +94,7 @@ LoopResult Loop::Measure() {
   do {
     const Timing timing = Take(runs);
     passed_ += timing.wall;
+    computed_ += timing.own;
     all_.push_back(timing.disturbed ? timing.own : timing.wall);
     if (!timing.disturbed) quiet_.push_back(timing.wall);
     bool own_time = false;
@@ -105,6 +106,7 @@ LoopResult Loop::Measure() {
   } while (result.noisy && static_cast<int>(all_.size()) < options_.most && !TimeIsUp());
   result.runs = runs;
   result.passed = passed_ / static_cast<double>(all_.size());
+  result.computed = computed_ / static_cast<double>(all_.size());
   result.disturbed = static_cast<int>(all_.size()) - Quiet();
   return result;
 }

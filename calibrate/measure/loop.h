@@ -57,6 +57,7 @@ struct LoopResult {
   int runs = 1;                         // in each
   int disturbed = 0;                    // timings during which the thread was off its core
   double passed = 0;                    // mean of one run by the wall's clock, all timings, whatever disturbed them
+  double computed = 0;                  // the same by the thread's own clock; as passed without one
   bool noisy = false;                   // stopped before the target was reached
   bool own_time = false;                // disturbed timings are in, by the thread's own time
   bool cut_short = false;               // hopeless

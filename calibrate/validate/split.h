@@ -53,7 +53,8 @@ struct PredictedMeasured {
 
 struct SplitSums {
   PredictedMeasured kernels, seen, modelled, copies;
-  PredictedMeasured forward, recomputed, backward;  // kernels: of the forward pass, again, of the backward pass
+  // Kernels: of the forward pass, again, of the backward pass and the update, which comes behind it.
+  PredictedMeasured forward, recomputed, backward;
   PredictedMeasured isolated;  // predicted against isolated, of kernels for which there is such a time
   PredictedMeasured context;   // isolated against measured spans, of the same
   Nanos replayed = 0;          // makespan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "hw/text/document.h"
 #include "sim/engine/simulate.h"
@@ -20,12 +21,17 @@ LoopOptions ProbeLoop() {
   return {.target = 0, .warm_up = 1, .least = kTimings, .most = kTimings, .time_limit = kLongest};
 }
 
+// What passes for a step's launch like this one.
+double PassedIn(const PaceProbe& probe, const LaunchAgain& launch) {
+  return probe.waiting > 0 ? probe.waiting * launch.computed : launch.passed;
+}
+
 // Time that passed over the profile's, of sums; 0: no launch of the group.
 double FactorOf(const PaceProbe& probe, bool product) {
   double passed = 0, then = 0;
   for (const LaunchAgain& launch : probe.launches) {
     if (launch.product != product) continue;
-    passed += launch.passed;
+    passed += PassedIn(probe, launch);
     then += launch.then;
   }
   return then > 0 ? passed / then : 0;
@@ -70,16 +76,30 @@ double Range(const std::vector<double>& values) {
   return median > 0 ? (*high - *low) / median : 0;
 }
 
-// By launch, in order: what `value` says of it at each probe. Probes in which the target refused one are left out.
+struct ValuesOfLaunch {
+  bool product = false;
+  std::vector<double> values;
+};
+
+// By launch: what `value` says of it at each probe in which the target did not refuse it.
 template <typename Value>
-std::vector<std::vector<double>> ByLaunchOf(std::span<const PaceProbe> probes, const Value& value) {
-  std::vector<std::vector<double>> all;
+std::map<std::size_t, ValuesOfLaunch> ByLaunchOf(std::span<const PaceProbe> probes, const Value& value) {
+  std::map<std::size_t, ValuesOfLaunch> all;
   for (const PaceProbe& probe : probes) {
-    if (all.empty()) all.resize(probe.launches.size());
-    if (probe.launches.size() != all.size()) continue;
-    for (std::size_t k = 0; k < all.size(); ++k) all[k].push_back(value(probe.launches[k]));
+    for (const LaunchAgain& launch : probe.launches) {
+      ValuesOfLaunch& of_launch = all[launch.index];
+      of_launch.product = launch.product;
+      of_launch.values.push_back(value(launch));
+    }
   }
   return all;
+}
+
+// Whether predictions at the factor found before are the better ones at what was found meanwhile: a factor of 0.65
+// where launches take 0.98 of their times is on the right side of 1 and farther off.
+bool Confirms(const PaceGroup& found, double factor) {
+  const bool same_side = factor > 1 ? found.low > 1 : found.high < 1;
+  return same_side && std::abs(std::log(factor / found.factor)) < std::abs(std::log(found.factor));
 }
 
 void Judge(std::vector<double> ratios, PaceGroup& group) {
@@ -88,7 +108,7 @@ void Judge(std::vector<double> ratios, PaceGroup& group) {
   group.meanwhile = found.factor;
   group.meanwhile_low = found.low;
   group.meanwhile_high = found.high;
-  group.applied = group.applied && (group.factor > 1 ? found.low > 1 : found.high < 1);
+  group.applied = group.applied && Confirms(found, group.factor);
 }
 
 }  // namespace
@@ -103,20 +123,24 @@ std::vector<PacedLaunch> TrackedLaunches(const std::vector<PacedLaunch>& timed) 
 }
 
 PaceProbe ProbePace(std::span<const PacedLaunch> launches, BenchTarget& target, Nanos at) {
-  PaceProbe probe{.at = at, .launches = {}};
-  for (const PacedLaunch& launch : launches) {
+  PaceProbe probe{.at = at, .launches = {}, .waiting = 0};
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    const PacedLaunch& launch = launches[k];
     try {
       const LoopResult now = target.Measure(
           launch.item, {.algorithm = launch.then.algorithm, .workspace = launch.then.workspace}, ProbeLoop());
       if (now.median <= 0) continue;
-      probe.launches.push_back({.product = IsProduct(launch.item.launch.kind),
+      probe.launches.push_back({.index = k,
+                                .product = IsProduct(launch.item.launch.kind),
                                 .then = static_cast<double>(launch.then.time),
                                 .now = now.median,
+                                .computed = now.computed > 0 ? now.computed : now.median,
                                 .passed = now.passed > 0 ? now.passed : now.median});
     } catch (const UserError&) {
       // Other launches say enough.
     }
   }
+  probe.waiting = target.Waiting();
   return probe;
 }
 
@@ -127,9 +151,8 @@ KernelPace PaceAt(std::span<const PaceProbe> probes, Nanos at) {
 void CheckPace(std::span<const PaceProbe> probes, MeasuredPace& pace) {
   std::array<std::vector<double>, 2> ratios;  // of products, of others
   const auto ratio = [](const LaunchAgain& launch) { return launch.now / launch.then; };
-  const std::vector<std::vector<double>> by_launch = ByLaunchOf(probes, ratio);
-  for (std::size_t k = 0; k < by_launch.size(); ++k) {
-    ratios[probes.front().launches[k].product ? 0 : 1].push_back(Median(by_launch[k]));
+  for (auto& [index, launch] : ByLaunchOf(probes, ratio)) {
+    ratios[launch.product ? 0 : 1].push_back(Median(launch.values));
   }
   Judge(ratios[pace.products.of_other ? 1 : 0], pace.products);
   Judge(ratios[pace.others.of_other ? 0 : 1], pace.others);
@@ -179,8 +202,8 @@ double RoundsDiffer(std::span<const ValidationRow> rows) {
 double LaunchesDiffer(std::span<const PaceProbe> probes) {
   if (probes.size() < 2) return -1;
   std::vector<double> ranges;
-  for (const std::vector<double>& times : ByLaunchOf(probes, [](const LaunchAgain& l) { return l.passed; })) {
-    if (times.size() > 1) ranges.push_back(Range(times));
+  for (const auto& [index, launch] : ByLaunchOf(probes, [](const LaunchAgain& l) { return l.passed; })) {
+    if (launch.values.size() > 1) ranges.push_back(Range(launch.values));
   }
   return ranges.empty() ? -1 : Median(std::move(ranges));
 }

@@ -6,6 +6,12 @@
 // between those before and behind it. (In these factors is, too, that the profile's fastest algorithm was in part the
 // luckiest: a percent or two.)
 //
+// Launches of a millisecond tell how fast a core computes, not how long one waits for it: others take it for several
+// milliseconds at a time. Where the target tells how long a thread that computes on waits (BenchTarget::Waiting), that
+// share is laid on what the launches had of their core; elsewhere the time that passed for them counts.
+//
+// All of that is taken between rounds, when no step runs. No step's time enters what a step is held to.
+//
 // Copies and what issuing costs stay as they are predicted: the link was measured before, and its rate is mostly stated.
 //
 // Tested by validate_track_test (tests/).
@@ -28,26 +34,30 @@ std::vector<PacedLaunch> TrackedLaunches(const std::vector<PacedLaunch>& timed);
 
 // A launch timed again: nanoseconds.
 struct LaunchAgain {
+  std::size_t index = 0;  // of those to be timed
   bool product = false;
-  double then = 0;    // by the profile
-  double now = 0;     // without what others took of the core, where that is told
-  double passed = 0;  // with it
+  double then = 0;      // by the profile
+  double now = 0;       // median without what others took of the core, where that is told
+  double computed = 0;  // the same as a mean
+  double passed = 0;    // with it, mean
 };
 struct PaceProbe {
   Nanos at = 0;
   std::vector<LaunchAgain> launches;
+  double waiting = 0;  // time that passed over what a thread that computed on had of its core; 0: not told
 };
 // Each launch as often as any other: what disturbs one in ten is not to be missed. What the target refuses is left out.
 PaceProbe ProbePace(std::span<const PacedLaunch> launches, BenchTarget& target, Nanos at);
 
-// Factors on the profile's times at that moment, of time that passed. They are of sums, so that the long launches count
-// as in a step; at a probe the median of it and its two neighbours, since one that was disturbed alone says nothing of the
+// Factors on the profile's times at that moment, of time that passed, with the waiting of a thread that computes on where
+// that is told. They are of sums, so that the long launches count as in a step; at a probe the median of it and its two neighbours, since one that was disturbed alone says nothing of the
 // steps around it; between probes linear. A group of which nothing was timed goes as the other one; 1 without probes.
 // REQUIRES: probes in order of time.
 KernelPace PaceAt(std::span<const PaceProbe> probes, Nanos at);
 
 // What launches took while steps ran, against the profile, median over the probes of each: fills `meanwhile` and its
-// interval where there are six or more launches, and leaves applied only what lies on the same side of 1 there, too.
+// interval where there are six or more launches, and leaves applied only what lies on the same side of 1 there, too, and
+// is nearer to what was found there than 1 is (as ratios). A launch counts in each probe that timed it.
 void CheckPace(std::span<const PaceProbe> probes, MeasuredPace& pace);
 
 // The step under `costs`, kernels at `pace` in place of theirs. REQUIRES: `costs` are at the profile's own pace.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "calibrate/validate/case.h"
@@ -64,7 +65,7 @@ class Validation {
 
  private:
   void RunAll() {
-    const double load = host_.load();  // before planning takes all cores
+    const double load = host_.load();  // before planning on all cores is in it
     Note(device_.Ask());
     check_();
     std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
@@ -72,7 +73,7 @@ class Validation {
     if (!result_.stuck.empty()) return;
     const std::size_t known = std::min(options_.known.size(), places.size());
     if (known < places.size()) {
-      NoteLoad(load);
+      JudgeLoad(load);
       device_.Measure();
       places = PlanAll(run_, options_.jobs, check_);
     }
@@ -80,7 +81,9 @@ class Validation {
     for (std::size_t k = known; k < places.size(); ++k) setups.push_back(contenders_.SetUp(places[k], places));
     watcher_.begin(SessionsOf(setups), places.size());
     for (std::size_t k = 0; k < places.size(); ++k) {
-      FinishedCase finished = k < known ? options_.known[k] : RunPlace(places[k], setups[k - known]);
+      // Of the first case the load is known, and by now in part our own.
+      FinishedCase finished =
+          k < known ? options_.known[k] : RunPlace(places[k], setups[k - known], k == known ? load_ : host_.load());
       NeedMemory(finished, k + 1 == places.size());
       if (k >= known) watcher_.measured(finished);
       Take(places[k], std::move(finished));
@@ -90,12 +93,13 @@ class Validation {
   // Places at which some row is to run, and none does.
   std::vector<std::string> StuckIn(const std::vector<ResultRow>& rows) const {
     const std::vector<Verdict> verdicts = Judge(rows, run_.expectations);
-    return PointsWithoutStrategy(run_, rows, [&](const ResultRow& row) { return ExpectedNotToRun(verdicts, row); });
+    const std::set<const ResultRow*> expected = ExpectedNotToRun(verdicts);
+    return PointsWithoutStrategy(run_, rows, [&](const ResultRow& row) { return expected.contains(&row); });
   }
 
-  void NoteLoad(double load) {
+  void JudgeLoad(double load) {
     MachineNoise& noise = result_.set.noise;
-    noise.load = load_ = last_load_ = load;
+    noise.load = load_ = load;
     for (const auto& machine : run_.machines) noise.room = std::max(noise.room, host_.room(machine->machine));
     watcher_.before(noise);
   }
@@ -120,10 +124,10 @@ class Validation {
     return sessions;
   }
 
-  FinishedCase RunPlace(const Place& place, const CaseSetup& setup) {
+  // `load`: before it.
+  FinishedCase RunPlace(const Place& place, const CaseSetup& setup, double load) {
     FinishedCase finished;
-    // What it was behind the case before: by now the average has our own planning in it, on all cores.
-    MachineNoise noise{.load = last_load_, .room = host_.room(run_.machines[place.machine]->machine)};
+    MachineNoise noise{.load = load, .room = host_.room(run_.machines[place.machine]->machine)};
     MeasuredPace pace = device_.PaceOf(place.machine);
     CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, std::vector<ValidationRow>& rows) {
       pace = followed.pace();
@@ -131,8 +135,7 @@ class Validation {
       finished.models = PredictionsOfAll(setup, followed.CostsOf(setup), rows);
       noise.launches = LaunchesDiffer(followed.probes());
     });
-    last_load_ = host_.load();
-    noise.load = std::max(noise.load, last_load_);
+    noise.load = std::max(noise.load, host_.load());
     noise.rounds = RoundsDiffer(found.rows);
     finished.place = CaseOf(place, found);
     finished.place.pace = pace;
@@ -269,7 +272,6 @@ class Validation {
   std::function<void()> check_;                // throws Stopped
   std::vector<std::vector<double>> by_model_;  // FinishedCase::models of all cases
   double load_ = -1;                           // at the start
-  double last_load_ = -1;                      // behind the last case
   bool placed_ = false;                        // where cases run has been noted
   bool has_memory_ = false;                    // a plan was measured, or failed for another reason
   std::string no_memory_;                      // else of the last case that has a plan: why not

@@ -7,8 +7,8 @@ namespace spillway {
 
 namespace {
 
-// A probe of sixteen launches takes the CPU device most of a second, as each one's memory is filled anew, and a round of
-// plans a few seconds: a fifth leaves a probe for every round or two.
+// A probe of sixteen launches takes the CPU device about a second, as each one's memory is filled anew and a fifth of a
+// second is computed to see who waits, and a round of plans a few seconds: a fifth leaves a probe for every round or two.
 constexpr int kOneIn = 5;
 
 }  // namespace

@@ -171,6 +171,19 @@ TEST_CASE("how long runs took as time passed, whatever interrupted them, is told
   const LoopResult result = Measure(subject, options, true);
   CHECK(result.median == 1e6);
   CHECK(result.passed == Approx(3e6));
+  CHECK(result.computed == Approx(1e6));
+}
+
+TEST_CASE("what runs had of their core is told as a mean, without a clock of the thread's own as time passed") {
+  Scripted subject({kMillisecond, kMillisecond, kMillisecond, 5 * kMillisecond}, {8 * kMillisecond, 0, 0, 0});
+  LoopOptions options = Options();
+  options.target = 0;
+  options.least = options.most = 8;
+  options.warm_up = 4;
+  CHECK(Measure(subject, options, true).computed == Approx(2e6));
+  const LoopResult nobody_tells = Measure(subject, options);
+  CHECK(nobody_tells.computed == Approx(4e6));
+  CHECK(nobody_tells.passed == Approx(4e6));
 }
 
 TEST_CASE("an absence below the sliver disturbs nothing") {

@@ -71,6 +71,11 @@ TEST_CASE("kernels of the forward pass, computed once more, and of the backward 
   CHECK(sums.backward.measured == 100);
   CHECK(sums.recomputed.measured == 100);
   CHECK(sums.forward.measured == 0);
+  d.program.launches[0].kind = OpKind::kUpdate;  // comes behind the backward pass and counts there
+  d.program.launches[0].pass = Pass::kUpdate;
+  sums = SumUp(d.program, costs, d.Measured(250));
+  CHECK(sums.backward.measured == 100);
+  CHECK(sums.forward.measured == 0);
 }
 
 TEST_CASE("the cost model and the context are told apart by launches measured alone") {

@@ -1,5 +1,8 @@
 // The pace followed while steps are measured: factors at moments that can be worked out by hand.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <span>
+#include <vector>
 
 #include "calibrate/validate/track.h"
 #include "model/cost/launch_text.h"
@@ -14,8 +17,8 @@ namespace {
 // A product and another launch that took 100 and 50 ns by the profile, and `product` and `other` times that at `at`.
 PaceProbe At(Nanos at, double product, double other) {
   return {.at = at,
-          .launches = {{.product = true, .then = 100, .now = 100, .passed = 100 * product},
-                       {.product = false, .then = 50, .now = 50, .passed = 50 * other}}};
+          .launches = {{.index = 0, .product = true, .then = 100, .now = 100, .passed = 100 * product},
+                       {.index = 1, .product = false, .then = 50, .now = 50, .passed = 50 * other}}};
 }
 
 TEST_CASE("between probes a line, beyond them the last one, without any 1") {
@@ -37,7 +40,7 @@ TEST_CASE("one probe that was disturbed alone is as its neighbours are") {
 
 TEST_CASE("sums count: a long launch for more than a short one") {
   PaceProbe probe = At(0, 1, 1);
-  probe.launches.push_back({.product = true, .then = 900, .now = 900, .passed = 1800});
+  probe.launches.push_back({.index = 2, .product = true, .then = 900, .now = 900, .passed = 1800});
   CHECK(PaceAt(std::vector{probe}, 0).products == Approx(1.9));
   CHECK(PaceAt(std::vector{probe}, 0).others == Approx(1));
 }
@@ -46,6 +49,15 @@ TEST_CASE("a group of which nothing was timed goes as the other one") {
   PaceProbe probe = At(0, 1.5, 1);
   probe.launches.pop_back();
   CHECK(PaceAt(std::vector{probe}, 0) == KernelPace{1.5, 1.5});
+}
+
+TEST_CASE("what a thread that computes on waits is laid on what launches had of their core") {
+  PaceProbe probe = At(0, 1.5, 9);  // between two waits, and holding one
+  for (LaunchAgain& launch : probe.launches) launch.computed = 1.2 * launch.then;
+  CHECK(PaceAt(std::vector{probe}, 0) == KernelPace{1.5, 9});  // nobody told
+  probe.waiting = 5;
+  CHECK(PaceAt(std::vector{probe}, 0).products == Approx(6));
+  CHECK(PaceAt(std::vector{probe}, 0).others == Approx(6));
 }
 
 using Networks = std::vector<std::shared_ptr<const BenchNetwork>>;
@@ -78,9 +90,14 @@ TEST_CASE("of the launches timed before, some of each group are timed again, aga
   CHECK(tracked.front().item.launch == timed.front().item.launch);
   int refused = 0;
   PacedTarget now(profile, [&](const Launch& l) { return ++refused == 3 ? 0 : IsProduct(l.kind) ? 1.5 : 2; });
-  const PaceProbe probe = ProbePace(tracked, now, 77);
+  now.waiting = 3;
+  PaceProbe probe = ProbePace(tracked, now, 77);
   CHECK(probe.at == 77);
   CHECK(probe.launches.size() == tracked.size() - 1);
+  CHECK(probe.launches[1].index == 1);
+  CHECK(probe.launches[2].index == 3);  // the third was refused
+  CHECK(PaceAt(std::vector{probe}, 0).products == Approx(4.5));
+  probe.waiting = 0;
   CHECK(PaceAt(std::vector{probe}, 0).products == Approx(1.5));
   CHECK(PaceAt(std::vector{probe}, 0).others == Approx(2));
   for (const Launch& launch : now.measured) CHECK((launch.kind != OpKind::kConvolution || launch.algorithm != 0));
@@ -89,8 +106,9 @@ TEST_CASE("of the launches timed before, some of each group are timed again, aga
 // Six launches of each group, by themselves `now` times the profile.
 PaceProbe Twelve(double now) {
   PaceProbe probe;
-  for (int k = 0; k < 12; ++k)
-    probe.launches.push_back({.product = k < 6, .then = 100, .now = 100 * now, .passed = 900});
+  for (std::size_t k = 0; k < 12; ++k) {
+    probe.launches.push_back({.index = k, .product = k < 6, .then = 100, .now = 100 * now, .passed = 900});
+  }
   return probe;
 }
 
@@ -107,13 +125,47 @@ TEST_CASE("a factor is left applied where launches between the steps lie on its 
     CHECK(pace.products.factor == before);
     return pace.products.applied;
   };
-  CHECK(judged(0.8, {0.9, 0.85, 3}));  // the median of the probes, so that one does not decide
+  CHECK(judged(0.8, {0.88, 0.85, 3}));  // the median of the probes, so that one does not decide
   CHECK_FALSE(judged(0.8, {1, 1, 1}));
   CHECK_FALSE(judged(0.8, {1.1, 1.2, 1.1}));
   CHECK(judged(1.2, {1.1}));
   CHECK_FALSE(judged(1.2, {0.9}));
   CHECK(judged(1.2, {}));  // nobody looked
   CHECK_FALSE(judged(1, {1.3}));
+  // On the right side of 1, and nearer to 1 than to the factor: it would do harm.
+  CHECK_FALSE(judged(0.65, {0.98}));
+  CHECK_FALSE(judged(1.5, {1.2}));
+  CHECK(judged(1.5, {1.3}));
+}
+
+TEST_CASE("a launch that was refused now and then is compared with itself, not with its neighbour") {
+  // Launch k takes k + 1 times as long as by the profile, always.
+  const auto probe = [](const std::vector<std::size_t>& refused) {
+    PaceProbe all = Twelve(1);
+    for (LaunchAgain& launch : all.launches) {
+      launch.now *= static_cast<double>(launch.index + 1);
+      launch.passed = launch.now;
+    }
+    std::erase_if(all.launches, [&](const LaunchAgain& launch) {
+      return std::find(refused.begin(), refused.end(), launch.index) != refused.end();
+    });
+    return all;
+  };
+  MeasuredPace pace;
+  pace.products = PaceGroupOf(std::vector(6, 3.0));
+  pace.others = PaceGroupOf(std::vector(6, 9.0));
+  // Two that refused others: as many launches, not the same ones.
+  const std::vector<PaceProbe> unlike = {probe({0}), probe({11}), probe({11})};
+  CHECK(LaunchesDiffer(unlike) == 0);
+  CheckPace(unlike, pace);
+  CHECK(pace.products.meanwhile == Approx(3.5));  // of 1 to 6
+  CHECK(pace.others.meanwhile == Approx(9.5));    // of 7 to 12
+  // The first one lacks a launch; the others count all the same.
+  std::vector<PaceProbe> first = {probe({0}), probe({}), probe({})};
+  for (PaceProbe& later : std::span(first).subspan(1)) {
+    for (LaunchAgain& launch : later.launches) launch.passed *= 2;
+  }
+  CHECK(LaunchesDiffer(first) > 0.4);
 }
 
 TEST_CASE("an interval that holds 1 applies nothing") {

@@ -34,12 +34,33 @@ TEST_CASE("as much load as the machine has cores is nobody's trouble, and neithe
   }
 }
 
+TEST_CASE("what this program itself wants of the cores while it plans is nobody else's load") {
+  const ValidateFolder f;
+  Reality reality;
+  reality.room = 2;
+  bool planning = false;
+  int devices = 0;
+  // Planning begins once the device has been asked, and ends before the case opens one, the link's being the first.
+  reality.load = [&] { return planning && devices < 2 ? 3.0 : 0.5; };
+  reality.made = [&devices] { ++devices; };
+  const auto ask = [&planning](const Launch&) {
+    planning = true;
+    return std::vector<OfferedAlgorithm>{{.algorithm = 1, .workspace = 0}};
+  };
+  const Outcome outcome = f.Run(kLimit, {}, &reality, ask);
+  INFO(outcome.out << outcome.err);
+  CHECK(planning);
+  CHECK(devices == 2);
+  CHECK(outcome.err.empty());
+  CHECK_THAT(outcome.out, !Catch::Contains("do not trust"));
+}
+
 TEST_CASE("a machine that gets busy while it is measured") {
   const ValidateFolder f;
   Reality reality;
   reality.room = 2;
   int looks = 0;
-  reality.load = [&looks] { return ++looks > 1 ? 3.0 : 0.5; };  // at the start; behind the case
+  reality.load = [&looks] { return ++looks > 1 ? 3.0 : 0.5; };  // at the start, which is before the case; behind it
   const Outcome outcome = f.Run(kLimit, {}, &reality);
   CHECK(outcome.err.empty());
   CHECK_THAT(outcome.out, Catch::StartsWith("do not trust these numbers: load 3.0\n"));

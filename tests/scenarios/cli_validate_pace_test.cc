@@ -115,6 +115,23 @@ TEST_CASE("a machine that becomes three times slower while it is measured: each 
   CHECK_THAT(outcome.out, Catch::Contains("all strategies, each step at its own pace"));
 }
 
+TEST_CASE("a core shared with others: launches by themselves do not show it, how long a thread waits does") {
+  const ValidateFolder f(ValidateFolder::Profile::kMeasured);
+  Reality reality;
+  reality.bench = true;
+  reality.kernels = 5;
+  reality.paces = [](const Launch&, int) { return 1.0; };  // all fall between two waits
+  const std::vector<std::string> words = {"--strategies", "recompute-all", "--out", f.folder().Path("out")};
+  for (const double waiting : {0, 5}) {
+    reality.waiting = waiting;
+    const Outcome outcome = f.Run(kLimit, words, &reality);
+    INFO(outcome.out << outcome.err);
+    auto row = RowIn(f.folder().Read("out/validation.csv"));
+    CHECK(std::stod(row["error"]) == Approx(1.0 / 5 - 1).margin(1e-3));  // as predicted before, in any case
+    CHECK(std::stod(row["tracked_error"]) == Approx(waiting == 0 ? 1.0 / 5 - 1 : 0).margin(1e-3));
+  }
+}
+
 TEST_CASE("the pace is measured on a thread of its own where the device wants that") {
   const ValidateFolder f(ValidateFolder::Profile::kMeasured);
   for (const bool aside : {false, true}) {

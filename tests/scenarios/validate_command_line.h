@@ -42,6 +42,7 @@ struct Reality {
   bool aside = false;           // on a thread of its own
   // How much longer a launch takes when it is timed again, by the number of the bench, from 1; empty: `kernels`.
   std::function<double(const Launch& launch, int bench)> paces{};
+  double waiting = 0;  // that the device tells (BenchTarget::Waiting)
   std::function<double()> load = [] { return -1.0; };
   double room = -1;
   std::string identity = "a device";
@@ -104,14 +105,16 @@ class ValidateFolder {
         ++made;
         reality->benched_on.insert(std::this_thread::get_id());
         if (--reality->benches < 0) throw UserError("the device is lost");
-        return PaceBench{std::make_unique<PacedTarget>(profile, [reality, bench = made](const Launch& launch) {
+        auto target = std::make_unique<PacedTarget>(profile, [reality, bench = made](const Launch& launch) {
           if (launch.kind == OpKind::kConvolution) {
             const auto index = static_cast<std::size_t>(launch.algorithm) - 1;
             reality->algorithms.insert(AlgorithmNames(launch.kind, launch.pass)[index]);
           }
           if (reality->paces) return reality->paces(launch, bench);
           return reality->refuses ? 0 : reality->kernels;
-        })};
+        });
+        target->waiting = reality->waiting;
+        return PaceBench{std::move(target)};
       };
     }
     host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {

@@ -8,6 +8,7 @@
 #include "calibrate/measure/cpu/copy.h"
 #include "calibrate/measure/cpu/machine.h"
 #include "calibrate/measure/host.h"
+#include "calibrate/measure/waiting.h"
 #include "calibrate/run/cpu/device.h"
 
 namespace spillway {
@@ -59,6 +60,8 @@ std::vector<BenchVariant> CpuBenchTarget::Variants(const BenchItem& item) {
   }
   return found->second;
 }
+
+double CpuBenchTarget::Waiting() { return options_.threads == 1 ? MeasureWaiting(clock_, own_) : 0; }
 
 CopyMemory& CpuBenchTarget::MemoryOf(const std::string& direction) {
   return copy_memory_.try_emplace(direction, std::max(kLargestCopy, 2 * memory_.last_cache())).first->second;

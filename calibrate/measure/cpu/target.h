@@ -38,6 +38,7 @@ class CpuBenchTarget : public BenchTarget {
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
   double Load() const override { return ReadLoad(); }
+  double Waiting() override;
 
   const HostFacts& facts() const { return facts_; }
 
