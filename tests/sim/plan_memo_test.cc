@@ -49,6 +49,34 @@ TEST_CASE("one plan serves every runtime, and has the one it was asked for") {
   CHECK(asked == 3);
 }
 
+TEST_CASE("what backward is cut into is part of the question, other runtimes are not") {
+  asked = 0;
+  const Case c;
+  const Strategy strategy{"count", "", "", &Count};
+  PlanMemo memo;
+  Problem problem = c.In(100, "pooch");
+  memo.Plan(strategy, problem);
+  problem.runtime.backward_units = BackwardUnits::kBreakPoints;
+  CHECK(memo.Plan(strategy, problem).plan.runtime == problem.runtime);
+  CHECK(asked == 2);
+  problem.runtime.copy_streams = 2;
+  CHECK(memo.Plan(strategy, problem).plan.runtime == problem.runtime);
+  CHECK(asked == 2);
+}
+
+// Of a memo with rungs in it and of none.
+TEST_CASE("plans that share rungs are those that are made alone") {
+  const Case c;
+  PlanMemo memo;
+  for (const char* name : {"swap-opt", "pooch", "pooch-keep-passed"}) {
+    for (const Bytes capacity : {60 * kMiB, 61 * kMiB, 62 * kMiB}) {
+      const Problem problem = c.In(capacity, "arena");
+      INFO(name << " in " << capacity);
+      CHECK(memo.Plan(StrategyByName(name), problem).plan == StrategyByName(name).plan(problem).plan);
+    }
+  }
+}
+
 TEST_CASE("a strategy that decides by the runtime is asked each time") {
   asked = 0;
   const Case c;
