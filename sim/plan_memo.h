@@ -1,15 +1,14 @@
 // The plans of a run that were made already. Points that differ in the runtime alone ask most strategies the same
 // question: their decisions depend on nothing of it but its backward units, and a search of a second is made once for
-// nine of them.
+// nine of them. Points that differ in the memory share the rungs of their searches.
 #ifndef SPILLWAY_SIM_PLAN_MEMO_H_
 #define SPILLWAY_SIM_PLAN_MEMO_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <future>
-#include <mutex>
-#include <utility>
 
+#include "sim/answers.h"
+#include "sim/strategies/pooch/ladder.h"
 #include "sim/strategy.h"
 
 namespace spillway {
@@ -34,10 +33,13 @@ class PlanMemo {
     BackwardUnits units;  // of that runtime: what planners cut backward into
     std::int64_t simulation_cap;
   };
-  using Answer = std::shared_future<Planned>;
 
-  std::mutex mutex_;
-  std::deque<std::pair<Question, Answer>> answers_;
+  // Points that differ in the runtime alone lie close together: as many questions as a place with ten strategies and the
+  // margins of their arenas asks, several times over.
+  static constexpr std::size_t kMostPlans = 200;
+
+  Answers<Question, Planned> plans_{kMostPlans};
+  RungMemo rungs_;
 };
 
 }  // namespace spillway

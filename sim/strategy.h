@@ -15,6 +15,8 @@
 
 namespace spillway {
 
+class RungMemo;  // sim/strategies/pooch/ladder.h
+
 struct Problem {
   const TrainingStep* step = nullptr;
   const CostModel* costs = nullptr;  // and, through it, the machine
@@ -24,6 +26,7 @@ struct Problem {
   bool use_runtime = false;
   Runtime runtime;
   std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
+  RungMemo* rungs = nullptr;            // what searches of the same run found, to be shared; may be left out
 };
 
 struct Planned {

@@ -64,6 +64,19 @@ TEST_CASE("runtimes that cut backward into other units ask another question") {
   CHECK(asked == 2);
 }
 
+// Of a memo with rungs in it and of none.
+TEST_CASE("plans that share rungs are those that are made alone") {
+  const Case c;
+  PlanMemo memo;
+  for (const char* name : {"swap-opt", "pooch", "pooch-keep-passed"}) {
+    for (const Bytes capacity : {60 * kMiB, 61 * kMiB, 62 * kMiB}) {
+      const Problem problem = c.In(capacity, "arena");
+      INFO(name << " in " << capacity);
+      CHECK(memo.Plan(StrategyByName(name), problem).plan == StrategyByName(name).plan(problem).plan);
+    }
+  }
+}
+
 TEST_CASE("a strategy that decides by the runtime is asked each time") {
   asked = 0;
   const Case c;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
+#include "hw/text/units.h"
 #include "sim/strategies/pooch/search.h"
 
 namespace spillway {
@@ -45,6 +47,32 @@ class Chooser {
   Classes& classes_;
 };
 
+// r(X) where recomputing X gains time, 1 where it does not: mostly seen without swapping it by instant copies.
+class Gains {
+ public:
+  Gains(Search& search, Classes& classes) : search_(search), classes_(classes), now_(search.Simulate(classes)) {}
+
+  double RatioOf(std::int32_t x) {
+    classes_[Index(x)] = MapClass::kRecompute;
+    const Nanos recomputed = search_.Simulate(classes_).total;
+    classes_[Index(x)] = MapClass::kSwap;
+    if (recomputed >= now_.total) return 1;
+    const Nanos instant = search_.Simulate(classes_, x).total;
+    if (instant >= now_.total) return 1;
+    return static_cast<double>(recomputed - instant) / static_cast<double>(now_.total - instant);
+  }
+  void Recompute(std::int32_t x) {
+    classes_[Index(x)] = MapClass::kRecompute;
+    now_ = search_.Simulate(classes_);
+  }
+  const Simulation& now() const { return now_; }
+
+ private:
+  Search& search_;
+  Classes& classes_;
+  Simulation now_;
+};
+
 std::string NoteOf(const Ratio& ratio) {
   switch (ratio.verdict) {
     case Ratio::Verdict::kHidden:
@@ -66,6 +94,24 @@ std::vector<std::int32_t> Swapped(const PoochProfile& profile, const Classes& cl
     if (candidate && classes[m] == MapClass::kSwap) maps.push_back(static_cast<std::int32_t>(m));
   }
   return maps;
+}
+
+// The map of `open` with the least ratio below 1, -1 = none. Takes out those that gain nothing.
+std::int32_t TakeLeastRatio(const Search& search, std::int64_t stop, Gains& gains, std::vector<std::int32_t>& open) {
+  std::vector<std::int32_t> still_open;
+  std::int32_t best = -1;
+  double least = 1;
+  for (std::size_t i = 0; i < open.size() && search.simulations < stop; ++i) {
+    const double ratio = gains.RatioOf(open[i]);
+    if (ratio >= 1) continue;
+    still_open.push_back(open[i]);
+    if (ratio >= least) continue;
+    best = open[i];
+    least = ratio;
+  }
+  open = std::move(still_open);
+  std::erase(open, best);
+  return best;
 }
 
 }  // namespace
@@ -97,6 +143,50 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
     open = std::move(still_open);
   }
   return now;
+}
+
+Simulation ChooseRecomputeWithin(Search& search, std::int64_t most, Classes& classes) {
+  const std::int64_t stop = search.simulations + most;
+  Gains gains(search, classes);
+  std::vector<std::int32_t> open = Swapped(search.model->profile(), classes);
+  bool changed = false;  // since `open` held every swapped map
+  for (;;) {
+    const std::int32_t best = TakeLeastRatio(search, stop, gains, open);
+    if (best >= 0) {
+      gains.Recompute(best);
+      changed = true;
+    } else if (changed && search.simulations < stop) {
+      open = Swapped(search.model->profile(), classes);
+      changed = false;
+    } else {
+      return gains.now();
+    }
+  }
+}
+
+std::vector<std::string> NotesAt(Search& search, const Classes& classes, Bytes found_for) {
+  std::vector<std::string> notes(classes.size());
+  Classes changed = classes;
+  Chooser chooser(search, RecomputeOverhead::kTimeline, changed);
+  const Nanos total = search.Simulate(classes).total;
+  const std::string made = fmt::format(" here, decided for {}", FormatBytes(found_for));
+  const auto note = [&](std::size_t m, const Ratio& ratio) {
+    const bool pays = ratio.verdict == Ratio::Verdict::kRatio && ratio.value < 1;
+    notes[m] = NoteOf(ratio) + (pays == (classes[m] == MapClass::kRecompute) ? "" : made);
+  };
+  for (const std::int32_t x : Swapped(search.model->profile(), classes)) note(Index(x), chooser.RatioOf(x, total));
+  for (std::size_t m = 0; m < classes.size(); ++m) {
+    if (classes[m] != MapClass::kRecompute) continue;
+    changed[m] = MapClass::kSwap;
+    const Simulation swapped = search.Simulate(changed);
+    if (swapped.feasible) {
+      note(m, chooser.RatioOf(static_cast<std::int32_t>(m), swapped.total));
+    } else {
+      notes[m] = "swapping does not fit";
+    }
+    changed[m] = MapClass::kRecompute;
+  }
+  return notes;
 }
 
 }  // namespace spillway

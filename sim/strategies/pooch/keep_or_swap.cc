@@ -47,7 +47,7 @@ class Tree {
     std::sort(order.rbegin(), order.rend());
     for (std::int32_t m : order) {
       classes_[Index(m)] = MapClass::kKeep;
-      if (!search_.Simulate(classes_).feasible) classes_[Index(m)] = MapClass::kSwap;
+      if (!search_.Fits(classes_)) classes_[Index(m)] = MapClass::kSwap;
     }
     Leaf();
     for (std::int32_t m : in_) classes_[Index(m)] = MapClass::kSwap;
@@ -57,7 +57,7 @@ class Tree {
     if (Stopped() || Bound(depth) >= best_.simulation.total) return;
     if (depth == in_.size()) return Leaf();
     classes_[Index(in_[depth])] = MapClass::kKeep;
-    if (search_.Simulate(classes_).feasible) Visit(depth + 1);
+    if (search_.Fits(classes_)) Visit(depth + 1);
     classes_[Index(in_[depth])] = MapClass::kSwap;
     Visit(depth + 1);
   }
@@ -131,7 +131,7 @@ KeepOrSwap GreedyKeepOrSwap(Search& search) {
   result.in_stalls = stalls.in;
   const auto keep = [&](std::int32_t m) {
     result.classes[Index(m)] = MapClass::kKeep;
-    const bool fits = search.Simulate(result.classes).feasible;
+    const bool fits = search.Fits(result.classes);
     if (!fits) result.classes[Index(m)] = MapClass::kSwap;
     return fits;
   };

@@ -22,9 +22,10 @@ class PoochModel::Run {
     Reset();
     if (!Forward()) return result_;
     if (!WalkTimings()) return result_;
+    result_.feasible = result_.needed == 0;
+    if (!options_.times) return result_;
     IssueSwapIns(p_, options_.rule, s_);
     Backward();
-    result_.feasible = result_.needed == 0;
     return result_;
   }
 

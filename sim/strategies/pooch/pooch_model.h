@@ -67,6 +67,7 @@ struct SimulationOptions {
   // false: maps recomputed on the way are freed. Where joins follow one another that can take time exponential in their
   // number, so a simulation that runs more forward ops again than kRecomputeLimit times all there are is given up.
   bool keep_passed = true;
+  bool times = true;  // false: only whether it fits; swap-ins are not issued, and all times of backward are left out
 };
 
 constexpr std::int64_t kRecomputeLimit = 16;

@@ -20,7 +20,16 @@ struct Search {
     return model->Simulate(
         classes, {.rule = rule, .instant = instant, .enforce_capacity = true, .keep_passed = keep_passed}, scratch);
   }
-  // The same with no regard to memory.
+  // Whether they fit, without times of backward.
+  bool Fits(const Classes& classes) {
+    ++simulations;
+    return model
+        ->Simulate(classes,
+                   {.rule = rule, .instant = -1, .enforce_capacity = true, .keep_passed = keep_passed, .times = false},
+                   scratch)
+        .feasible;
+  }
+  // Their times with no regard to memory.
   Simulation SimulateUnlimited(const Classes& classes) {
     ++simulations;
     return model->Simulate(
@@ -65,6 +74,15 @@ enum class RecomputeOverhead : std::uint8_t {
 // changed ("" where step 1 alone decided).
 Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& classes,
                            std::vector<std::string>& notes);
+
+// The same for kTimeline on a rung of the ladder: whether a map gains is asked first, which mostly spares the other
+// simulation, and in the end every swapped map is asked again, so that none gains any more. Looks at no further map when
+// `most` simulations are spent. The result is never slower than what it was given.
+Simulation ChooseRecomputeWithin(Search& search, std::int64_t most, Classes& classes);
+
+// By map, what the timeline's ratio says of it with all others as they are; "" where step 1 alone decided. `found_for`:
+// the capacity that `classes` were made for, named where the ratio here says otherwise. REQUIRES: `classes` fit.
+std::vector<std::string> NotesAt(Search& search, const Classes& classes, Bytes found_for);
 
 }  // namespace spillway
 
