@@ -16,7 +16,7 @@ const std::vector<Verb>& Verbs() {
       {"compare", "run a scenario on two machines side by side", CompareVerb},
       {"plan", "write the best plan of one point as YAML", PlanVerb},
       {"list", "list machines, networks, layers, strategies or reports", ListVerb},
-      {"show", "describe a network, machine or strategy", ShowVerb},
+      {"show", "describe a network, machine or strategy, or what runs its convolutions", ShowVerb},
       {"dump", "write the step, program or plan of one point as JSON", DumpVerb},
       {"calibrate", "measure this machine and write its profile", CalibrateVerb},
       {"probe", "look at a GPU for a minute: clocks, holds, copies, a convolution by every algorithm", ProbeVerb},

@@ -152,7 +152,7 @@ const KeyTable& PlanKeys() {
       .keys = {{"strategy", kAnyText, "none", "who made it, as results call it"},
                {"network", kAnyText, "required", "the network it is for, by its own name"},
                {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch it is for"},
-               {"machine", kAnyText, "none", "the machine it was made for; it runs on any"},
+               {"machine", kAnyText, "none", "the machine it was made for; `run --plan` leaves other machines out, and without this line none"},
                {"capacity", kASize, "0 B", "memory that it was made for"},
                {"search", kAnyText, "none", "how the decisions were found"},
                {"evaluations", WholeNumberFrom(0, kAnyInteger), "0", "simulations spent"},
