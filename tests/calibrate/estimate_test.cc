@@ -93,9 +93,9 @@ TEST_CASE("the table comes back row by row with the columns added") {
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] == std::string("note,op,pass,n,c,") + kAdded);
   // 4000 B in, 4000 B out at half a byte per nanosecond: 1000 + 16,000 ns; 0.3 and 0.4 are independent.
-  CHECK(lines[1] == "\"first, with a \"\"quote\"\"\",relu,forward,1,1000,17.000,,0,model,measured,0.500");
-  CHECK(lines[2] == "second,relu,forward,1000,1,17.000,,0,model,measured,0.500");
-  CHECK(lines[3] == ",relu,forward,2,1000,33.000,,0,model,measured,0.500");
+  CHECK(lines[1] == "\"first, with a \"\"quote\"\"\",relu,forward,1,1000,17.000,,0,model,measured,0.500,");
+  CHECK(lines[2] == "second,relu,forward,1000,1,17.000,,0,model,measured,0.500,");
+  CHECK(lines[3] == ",relu,forward,2,1000,33.000,,0,model,measured,0.500,");
 }
 
 TEST_CASE("a samples table is a table of operations: results in it change nothing") {
@@ -108,9 +108,9 @@ TEST_CASE("rows that their status refuses come back without a prediction, in the
   const std::vector<std::string> lines = Estimated(
       "op,pass,n,c,status\nrelu,forward,1,1000,ok\nrelu,forward,1,1000,out_of_memory\nrelu,forward,2,1000,slow\n");
   REQUIRE(lines.size() == 4);
-  CHECK(lines[1] == "relu,forward,1,1000,ok,17.000,,0,model,measured,0.500");
-  CHECK(lines[2] == "relu,forward,1,1000,out_of_memory,,,,refused by its status,,");
-  CHECK(lines[3] == "relu,forward,2,1000,slow,33.000,,0,model,measured,0.500");
+  CHECK(lines[1] == "relu,forward,1,1000,ok,17.000,,0,model,measured,0.500,");
+  CHECK(lines[2] == "relu,forward,1,1000,out_of_memory,,,,refused by its status,,,");
+  CHECK(lines[3] == "relu,forward,2,1000,slow,33.000,,0,model,measured,0.500,");
 }
 
 TEST_CASE("a harness that the profile knows shows its own time too") {
@@ -134,8 +134,8 @@ TEST_CASE("a software stack that the profile knows has its own rates") {
       answers("cuda,op,pass,n,c\n9,relu,forward,1,1000\n8,relu,forward,1,1000\n9,relu,backward,1,1000\n");
   REQUIRE(relus.size() == 4);
   // Twice the bandwidth: 1000 + 8,000 ns instead of 1000 + 16,000.
-  CHECK(relus[1] == "9,relu,forward,1,1000,9.000,,0,model,measured,0.500");
-  CHECK(relus[2] == "8,relu,forward,1,1000,17.000,,0,model,measured,0.500");
+  CHECK(relus[1] == "9,relu,forward,1,1000,9.000,,0,model,measured,0.500,");
+  CHECK(relus[2] == "8,relu,forward,1,1000,17.000,,0,model,measured,0.500,");
   // Another pass has no rates.
   CHECK(relus[3] == answers("cuda,op,pass,n,c\n,relu,backward,1,1000\n")[1].insert(0, "9"));
 
@@ -207,7 +207,7 @@ TEST_CASE("workspace that a row grants, else the cost model's limit") {
 
 TEST_CASE("copies between pinned memory and the device on its first link") {
   const char* const columns = "op,bytes,direction,kind,link";
-  const std::string near = "0.500,,0,curve,assumed,0.000";  // one byte per nanosecond
+  const std::string near = "0.500,,0,curve,assumed,0.000,";  // one byte per nanosecond
   CHECK(Answer(columns, "copy,500,h2d,pinned,local") == near);
   CHECK(Answer(columns, "copy,500,d2h,,") == near);
   CHECK(Answer(columns, "copy,500,d2h,pinned,gpu0-host0") == near);
@@ -224,15 +224,15 @@ TEST_CASE("each direction has its curve") {
   const CostModel costs(machine);
   CHECK(Lines(EstimateCsv("op,bytes,direction\ncopy,500,h2d\ncopy,500,d2h\n", "ops.csv", costs)) ==
         std::vector<std::string>{std::string("op,bytes,direction,") + kAdded,
-                                 "copy,500,h2d,0.500,,0,curve,assumed,0.000",
-                                 "copy,500,d2h,1.500,,0,curve,assumed,0.000"});
+                                 "copy,500,h2d,0.500,,0,curve,assumed,0.000,",
+                                 "copy,500,d2h,1.500,,0,curve,assumed,0.000,"});
 }
 
 TEST_CASE("a pitched copy pays for its rows") {
   const char* const columns = "op,bytes,direction,kind,row_bytes,pitch_bytes";
   // 5 rows of 100 B: 10 ns for each beyond the first.
   CHECK(Answer(columns, "copy,500,h2d,pitched,100,512") == "0.540,,0,curve,assumed,0.300");
-  CHECK(Answer(columns, "copy,500,h2d,pitched,500,512") == "0.500,,0,curve,assumed,0.000");
+  CHECK(Answer(columns, "copy,500,h2d,pitched,500,512") == "0.500,,0,curve,assumed,0.000,");
 }
 
 TEST_CASE("what no cost model knows has no prediction and says so") {
