@@ -18,7 +18,7 @@ TEST_CASE("estimate: to standard output or to a file, the same") {
   // 4000 B in, 4000 B out at 1 B/ns.
   CHECK(outcome.out ==
         "op,pass,n,c,predicted_us,predicted_algorithm,predicted_workspace_bytes,how,source,error,predicted_menu\n"
-        "relu,forward,1,1000,8.000,,0,roofline,assumed,0.500\n");
+        "relu,forward,1,1000,8.000,,0,roofline,assumed,0.500,\n");
   const Outcome written = Spillway({"estimate", ops, "--machine", "unit", "-o", folder.Path("out.csv")});
   CHECK(written.status == 0);
   CHECK(written.out.empty());

@@ -162,17 +162,17 @@ TEST_CASE("a journal with another case than its place's, or more of them, is ref
 
 TEST_CASE("a runtime of the same name with another figure is another scenario, and another build another program") {
   const ValidateFolder f;
-  const auto scenario = [](const char* time) {
-    return std::string(kThreeLimits) + "runtime: {name: own, from: arena, framework_time: " + time + "}\n";
+  const auto scenario = [](const char* chunk) {
+    return std::string(kThreeLimits) + "runtime: {name: own, from: arena, copy_chunk: " + chunk + "}\n";
   };
-  const std::string journal = KilledAtTheEnd(f, scenario("1 us"), Words(f));
-  CHECK_THROWS_WITH(f.Run(scenario("2 us"), Words(f, {"--resume"})), Catch::Contains("the scenario differs: there "));
+  const std::string journal = KilledAtTheEnd(f, scenario("1 MiB"), Words(f));
+  CHECK_THROWS_WITH(f.Run(scenario("2 MiB"), Words(f, {"--resume"})), Catch::Contains("the scenario differs: there "));
   const auto line = journal.find("\nprogram ") + std::string("\nprogram ").size();
   f.folder().Write("out/validation.journal", journal.substr(0, line) + "0123456789abcdef" + journal.substr(line + 16));
-  CHECK_THROWS_WITH(f.Run(scenario("1 us"), Words(f, {"--resume"})),
+  CHECK_THROWS_WITH(f.Run(scenario("1 MiB"), Words(f, {"--resume"})),
                     Catch::Contains("the program differs: there it has changed since, now "));
   f.folder().Write("out/validation.journal", journal);
-  CHECK(f.Run(scenario("1 us"), Words(f, {"--resume"})).status == kExitDone);
+  CHECK(f.Run(scenario("1 MiB"), Words(f, {"--resume"})).status == kExitDone);
 }
 
 TEST_CASE("what strategies were measured with decides expectations, whatever they would plan now") {

@@ -188,6 +188,8 @@ gaps:
   - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false}
 ops:
   - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
+recompute:
+  - {before: "d:backward", run: "c:forward", keep: true}
 )";
   CheckPage(PlanKeys(), {{&PlanKeys(), kPlan, [&](const std::string& text) { ParsePlan(text, "plan.yaml", step); }}});
 }
