@@ -53,6 +53,12 @@ RungAnswer BothSteps(RungMemo* memo, const PoochModel& model, const RungQuestion
 
 }  // namespace
 
+LadderLimits LimitsFor(const TrainingStep& step) {
+  constexpr std::size_t kManyMaps = 200;  // ResNet-50 has 105, ResNet-152 309, ResNeXt-101 405
+  if (step.maps.size() <= kManyMaps) return {};
+  return {.rungs = 4, .step1 = 833, .step2 = 30000};
+}
+
 Ladder SearchLadder(Search& search, const RungQuestion& like, RungMemo* memo) {
   Ladder ladder;
   RungQuestion question = like;

@@ -16,11 +16,14 @@
 namespace spillway {
 
 struct LadderLimits {
-  std::int64_t rungs = 12;     // at most, from the highest one down: a sixth of the memory or more
-  std::int64_t step1 = 833;    // simulations of step 1 on each rung (SearchKeepOrSwap's cap)
-  std::int64_t step2 = 30000;  // of step 2, about: ResNeXt-101 takes 115 rounds over some 200 maps
+  std::int64_t rungs = 12;    // at most, from the highest one down: a sixth of the memory or more
+  std::int64_t step1 = 833;   // simulations of step 1 on each rung (SearchKeepOrSwap's cap)
+  std::int64_t step2 = 5000;  // of step 2, about
   bool operator==(const LadderLimits&) const = default;
 };
+// Networks of many maps take as many rounds of step 2, over all of them: they have fewer rungs, each searched to its
+// end. By the step alone, so that the law holds.
+LadderLimits LimitsFor(const TrainingStep& step);
 
 // What the classes found for a rung depend on.
 struct RungQuestion {

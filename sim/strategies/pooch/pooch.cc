@@ -36,6 +36,7 @@ RungQuestion QuestionOf(const Problem& problem, const Way& way) {
   question.costs = problem.costs;
   question.device = problem.device;
   question.units = problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers;
+  question.limits = LimitsFor(*problem.step);
   question.recompute = way.recompute;
   question.keep_passed = way.keep_passed;
   return question;
