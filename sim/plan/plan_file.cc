@@ -169,7 +169,7 @@ class Reader {
   const std::vector<Node>& Items(MapReader& reader, std::string_view key);
   // The index of the name that `key` holds; a name that is not there is reported and makes the line `bad_`.
   std::int32_t Lookup(MapReader& reader, std::string_view key, const Names& names, const char* noun);
-  std::int32_t Algorithm(MapReader& reader, OpId op);
+  std::int32_t Algorithm(MapReader& reader, OpId id);
   OpId Position(MapReader& reader, std::string_view key);
   OpId PositionOr(MapReader& reader, std::string_view key, OpId fallback);
   void ReportMistakes();
