@@ -22,7 +22,7 @@ endfunction()
 set(script "")
 cases_of("[threads]" threaded)
 foreach(file IN LISTS FILES)
-  cases_of("[#${file}]${TAGS}" cases)
+  cases_of("[#${file}]~[.]${TAGS}" cases)  # without those that are hidden
   if(NOT cases)
     message(FATAL_ERROR "${PROGRAM} has no cases of ${file}.cc")
   endif()

@@ -223,7 +223,7 @@ TEST_CASE("a recomputation leaves alone what it may only read, and does without 
   }
 }
 
-TEST_CASE("a schedule that computes values several times within one gap trains as in core") {
+TEST_CASE("a schedule that computes values several times within one gap trains as in core", "[long]") {
   for (const Network& network : {Modules(), ResNet(), AlexNet()}) {
     const CpuCase c(network);
     const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
