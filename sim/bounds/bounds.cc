@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
+#include "model/cost/menu.h"
 #include "sim/bounds/memory_bound.h"
 
 namespace spillway {
@@ -12,8 +14,8 @@ namespace {
 
 // The curve is linear between its points and goes on at its last slope, so its best rate is that of a point or the
 // last slope. CostModel rounds a copy's time to whole nanoseconds; a slope that is a whole number leaves nothing to
-// round below it.
-CopyRate BestRate(const TransferCurve& curve) {
+// round below it. Copies that come in pieces of `piece` bytes (0: in one) are rounded once for each, and the last.
+CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
   const auto slope = [](Nanos time, Bytes bytes) { return static_cast<double>(time) / static_cast<double>(bytes); };
   const TransferCurve::Point& last = curve.points.back();
   const TransferCurve::Point& previous = curve.points[curve.points.size() - 2];
@@ -21,17 +23,20 @@ CopyRate BestRate(const TransferCurve& curve) {
   for (const TransferCurve::Point& point : curve.points) {
     if (point.bytes > 0) best = std::min(best, slope(point.time, point.bytes));
   }
-  return {best, best == std::floor(best) ? 0.0 : 0.5};
+  if (best == std::floor(best)) return {best, 0};
+  constexpr double kRounded = 0.5;
+  if (piece > 0) best = std::max(0.0, best - kRounded / static_cast<double>(piece));
+  return {best, kRounded};
 }
 
-// Bytes of the inputs whose first use is an op up to `last`.
-Bytes InputBytes(const StepTables& tables, OpId last) {
-  Bytes sum = 0;
+// Least time to bring the inputs whose first use is an op up to `last`: each is copied by itself.
+Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate) {
+  double sum = 0;
   for (const TensorId t : tables.inputs) {
     const std::vector<OpId>& uses = tables.uses.of[Index(t)];
-    if (!uses.empty() && uses.front() <= last) sum += tables.step->tensors[Index(t)].bytes;
+    if (!uses.empty() && uses.front() <= last) sum += rate.Least(tables.step->tensors[Index(t)].bytes);
   }
-  return sum;
+  return static_cast<Nanos>(std::floor(sum));
 }
 
 // By op: the bytes that no plan can take away from it, its operands and what never moves. Sizes as they are: rounding
@@ -60,23 +65,19 @@ std::vector<Bytes> FixedBytes(const StepTables& tables) {
 }
 
 // The ways of a menu that are within the scope and `room`, the fastest first, without those that another one beats in
-// both time and workspace. Where none fits, no plan exists: then any.
-std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const OpWay& usual, const Scope& scope, Bytes room) {
-  std::vector<OpWay> ways{usual};
+// both time and workspace. Where none fits, no plan exists: then the usual one.
+std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const MenuEntry& usual, const Scope& scope,
+                              Bytes room) {
+  std::vector<MenuEntry> within{usual};
   for (const MenuEntry& entry : menu) {
     const bool stated = entry.algorithm == 0 || scope.algorithms == AlgorithmScope::kAny;
-    if (stated && entry.workspace <= scope.workspace) ways.push_back({entry.cost.time, entry.workspace});
+    if (stated && entry.workspace <= scope.workspace) within.push_back(entry);
   }
-  std::erase_if(ways, [room](const OpWay& way) { return way.workspace > room; });
-  if (ways.empty()) return {usual};
-  std::sort(ways.begin(), ways.end(), [](const OpWay& a, const OpWay& b) {
-    return a.time != b.time ? a.time < b.time : a.workspace < b.workspace;
-  });
-  std::vector<OpWay> best;
-  for (const OpWay& way : ways) {
-    if (best.empty() || way.workspace < best.back().workspace) best.push_back(way);
-  }
-  return best;
+  std::erase_if(within, [room](const MenuEntry& entry) { return entry.workspace > room; });
+  if (within.empty()) within.push_back(usual);
+  std::vector<OpWay> ways;
+  for (const MenuEntry& entry : ParetoSet(std::move(within))) ways.push_back({entry.cost.time, entry.workspace});
+  return ways;
 }
 
 std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
@@ -87,9 +88,9 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
   for (std::size_t op = 0; op < tables.step->ops.size(); ++op) {
     const std::uint32_t row = tables.launch[op];
     const Launch& launch = tables.launches[row];
-    const OpWay usual{costs.Kernel(launch, tables.device).time, launch.workspace};
+    const MenuEntry usual{0, launch.workspace, costs.Kernel(launch, tables.device)};
     if (usual_only) {
-      ways.push_back({usual});
+      ways.push_back({{usual.cost.time, usual.workspace}});
     } else {
       ways.push_back(WaysWithin(menus[row], usual, scope, capacity - fixed[op]));
     }
@@ -118,11 +119,11 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
   BoundProblem problem;
   problem.step = tables.step;
   problem.ways = WaysOf(tables, costs, menus, capacity, scope);
-  problem.out = BestRate(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)]);
-  problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)]);
+  problem.out = BestRate(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)], scope.copy_chunk);
+  problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)], scope.copy_chunk);
   const auto all = static_cast<OpId>(tables.step->ops.size());
-  problem.upload = static_cast<Nanos>(std::floor(problem.in.Least(InputBytes(tables, all))));
-  problem.head = static_cast<Nanos>(std::floor(problem.in.Least(InputBytes(tables, 0))));
+  problem.upload = UploadTime(tables, all, problem.in);
+  problem.head = UploadTime(tables, 0, problem.in);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
   Bounds bounds{.compute = problem.head};

@@ -78,6 +78,12 @@ class MemoryProgram {
   bool IsSmall(const Tensor& tensor) const {
     return tensor.Traits().may_move && tensor.bytes <= problem_.capacity / kSmallShare;
   }
+  // Whether a tensor may be away before `use` for nothing: it is small, or `use` writes all of it without reading it.
+  bool LeavesForNothing(TensorId tensor, OpId use) const {
+    const Tensor& t = step_.tensors[Index(tensor)];
+    const std::vector<TensorId>& reads = step_.ops[Index(use)].reads;
+    return IsSmall(t) || (t.Traits().may_move && std::find(reads.begin(), reads.end(), tensor) == reads.end());
+  }
   void SumMemory();
   void FindGaps();
   void AddGapsOf(TensorId tensor);
@@ -153,7 +159,8 @@ void MemoryProgram::SumMemory() {
       change[Index(uses.front())] += tensor.bytes;
       change[Index(uses.back()) + 1] -= tensor.bytes;
     }
-    for (std::size_t k = 0; IsSmall(tensor) && k + 1 < uses.size(); ++k) {
+    for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
+      if (!LeavesForNothing(t, uses[k + 1])) continue;
       change[Index(uses[k]) + 1] -= tensor.bytes;
       change[Index(uses[k + 1])] += tensor.bytes;
     }
@@ -190,6 +197,7 @@ void MemoryProgram::AddGapsOf(TensorId tensor) {
     const std::vector<TensorId>& writes = step_.ops[Index(uses[k])].writes;
     if (std::find(writes.begin(), writes.end(), tensor) != writes.end()) made = uses[k];
     if (over_before_[Index(uses[k + 1])] == over_before_[Index(uses[k]) + 1]) continue;
+    if (LeavesForNothing(tensor, uses[k + 1])) continue;
     Gap gap{.tensor = tensor, .after = uses[k], .before = uses[k + 1], .bytes = step_.tensors[Index(tensor)].bytes};
     gap.input = step_.tensors[Index(tensor)].Traits().on_host;
     gap.recompute = RecomputeTime(tensor, gap.after);

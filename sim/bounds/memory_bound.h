@@ -13,7 +13,8 @@
 // A plan sets every share to 0 or 1, so its time is no less than the minimum of T. Everything uncertain is left out:
 // recomputing costs the tensor's own forward writers only (what they read may be at hand), a writer of several
 // tensors is shared among them, a host copy is paid once for all gaps of a tensor, copies run at the best rate of the
-// curve without latency, allocation rounding is ignored, and very small tensors are not counted between their uses.
+// curve without latency, allocation rounding is ignored, and neither very small tensors are counted between their uses
+// nor any tensor before a use that only writes it.
 //
 // (T2) knows no order: it lets copies to the host overlap with all of backward. So the boundary p with the largest
 // excess gets a start time S of its own. What is absent while p runs either will be recomputed after p, or has been

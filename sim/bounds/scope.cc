@@ -7,17 +7,18 @@
 namespace spillway {
 
 std::string Scope::Text() const {
-  const std::string streams = fmt::format("{} copy stream{}", copy_streams, copy_streams == 1 ? "" : "s");
+  std::string streams = fmt::format("{} copy stream{}", copy_streams, copy_streams == 1 ? "" : "s");
+  if (copy_chunk > 0) streams += fmt::format(", copies in pieces of {} or more", FormatBytes(copy_chunk));
   if (algorithms == AlgorithmScope::kUsual) return "the library's algorithms as usual, " + streams;
   return fmt::format("{}, workspaces up to {}, {}",
                      algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
                      FormatBytes(workspace), streams);
 }
 
-Scope WidestScope() { return {AlgorithmScope::kAny, kMostWorkspace, 2}; }
+Scope WidestScope() { return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk}; }
 
 Scope ScopeOf(const Plan& plan) {
-  Scope scope{.copy_streams = plan.runtime.copy_streams};
+  Scope scope{.copy_streams = plan.runtime.copy_streams, .copy_chunk = plan.runtime.copy_chunk};
   for (const OpDecision& decision : plan.ops) {
     const AlgorithmScope needed = decision.algorithm == 0 ? AlgorithmScope::kLibrary : AlgorithmScope::kAny;
     scope.algorithms = std::max(scope.algorithms, needed);
@@ -27,8 +28,10 @@ Scope ScopeOf(const Plan& plan) {
 }
 
 Scope Union(const Scope& a, const Scope& b) {
+  const bool both = a.copy_chunk > 0 && b.copy_chunk > 0;
   return {std::max(a.algorithms, b.algorithms), std::max(a.workspace, b.workspace),
-          std::max(a.copy_streams, b.copy_streams)};
+          std::max(a.copy_streams, b.copy_streams),
+          both ? std::min(a.copy_chunk, b.copy_chunk) : std::max(a.copy_chunk, b.copy_chunk)};
 }
 
 }  // namespace spillway

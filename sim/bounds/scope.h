@@ -20,6 +20,8 @@ struct Scope {
   AlgorithmScope algorithms = AlgorithmScope::kUsual;
   Bytes workspace = 0;   // the most that an op is granted; of kUsual nothing
   int copy_streams = 2;  // up to
+  // The smallest pieces that tensors are copied in, each of which may be rounded down; 0: each tensor in one.
+  Bytes copy_chunk = 0;
   bool operator==(const Scope&) const = default;
   std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
 };

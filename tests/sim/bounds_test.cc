@@ -193,6 +193,21 @@ TEST_CASE("a tensor dropped twice is recomputed twice, but copied out once") {
   CHECK(BoundsOf(build(Pass::kBackward), 100, 1).memory == 100 + 200);
 }
 
+TEST_CASE("what is only written again may be away before for nothing") {
+  // m of 100 rests under an op that needs 100 of 100 bytes, then is written anew.
+  const auto build = [](bool reads) {
+    HandStep b;
+    const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 100);
+    const TensorId w = b.Tensor("w", TensorClass::kGradient, 100);
+    b.Op("make:forward", Pass::kForward, 7, {}, {m});
+    b.Op("rest", Pass::kBackward, 1, {}, {w});
+    b.Op("again", Pass::kBackward, 1, reads ? std::vector<TensorId>{m} : std::vector<TensorId>{}, {m});
+    return b.Take();
+  };
+  CHECK(BoundsOf(build(false), 100, 2, HandMachine(1000)).Best() == 9);
+  CHECK(BoundsOf(build(true), 100, 2, HandMachine(1000)).Best() == 9 + 7);
+}
+
 TEST_CASE("bounds do not depend on the run") {
   const TrainingStep step = MakeChain({.layers = 40, .data = 30, .map = 17, .gradient = 17, .forward = 11});
   const Bounds first = BoundsOf(step, 300), again = BoundsOf(step, 300);

@@ -63,6 +63,8 @@ TEST_CASE("what a plan decides is its scope, and a scope is said in words") {
   CHECK(ScopeOf(plan) == Scope{AlgorithmScope::kAny, 100, 1});
   CHECK(Union(ScopeOf(plan), {.copy_streams = 2}) == Scope{AlgorithmScope::kAny, 100, 2});
   CHECK(ScopeOf(plan).Text() == "any algorithm, workspaces up to 100 B, 1 copy stream");
+  CHECK(Union({.copy_chunk = 0}, {.copy_chunk = 70000}).copy_chunk == 70000);
+  CHECK(Union({.copy_chunk = 80000}, {.copy_chunk = 70000}).copy_chunk == 70000);
   CHECK(Scope{}.Text() == "the library's algorithms as usual, 2 copy streams");
 }
 
