@@ -3,6 +3,8 @@
 #ifndef SPILLWAY_MODEL_HASH_H_
 #define SPILLWAY_MODEL_HASH_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -60,9 +62,11 @@ inline std::uint64_t HashOfWork(const Launch& l) {
   for (const Shape* s : {&l.shape.in, &l.shape.out}) {
     for (const std::int64_t size : {s->n, s->c, s->d, s->h, s->w}) add(size);
   }
-  for (const auto* sizes : {&l.shape.window, &l.shape.stride, &l.shape.pad}) {
+  const std::array<std::int64_t, 3> before = l.shape.PadBegin(), after = l.shape.PadEnd();
+  for (const auto* sizes : {&l.shape.window, &l.shape.stride, &before}) {
     for (const std::int64_t size : *sizes) add(size);
   }
+  for (std::size_t k = 0; after != before && k < after.size(); ++k) add(after[k]);
   add(l.shape.groups);
   add(l.shape.operands);
   return hash.Value();

@@ -21,7 +21,7 @@ class StepRunner {
       : network_(std::move(network)), step_(BuildTrainingStep(network_, options)) {
     for (const Tensor& tensor : step_.tensors) buffers_.push_back(std::make_unique<GuardedMemory>(tensor.bytes));
     for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) {
-      kernels_used_.push_back(&kernels_.Prepare(CallOf(network_, step_, op)));
+      kernels_used_.push_back(&kernels_.Prepare(CallOf(step_.ops[Index(op)])));
       workspace_ = std::max(workspace_, kernels_used_.back()->workspace());
     }
     scratch_ = std::make_unique<GuardedMemory>(workspace_);

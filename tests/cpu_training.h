@@ -23,7 +23,7 @@ namespace spillway {
 
 // A machine on which computing a network of this size takes about as long as moving it. Every convolution is granted the
 // workspace of the algorithm that wants least, and is known to be computed by it: there is something to gain by moving.
-inline Machine MachineFor(const Network& network, const TrainingStep& step) {
+inline Machine MachineFor(const TrainingStep& step) {
   Machine machine = LoadMachine("unit");
   Device& device = machine.devices[0];
   device.peak_flops = 100;
@@ -31,7 +31,7 @@ inline Machine MachineFor(const Network& network, const TrainingStep& step) {
   CpuKernels kernels;
   std::set<std::string> known;
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
-    OpCall call = CallOf(network, step, op);
+    OpCall call = CallOf(step.ops[Index(op)]);
     if (call.launch.kind != OpKind::kConvolution) continue;
     const std::vector<CpuAlgorithm> all = kernels.Algorithms(call);
     const CpuAlgorithm least = *std::min_element(
@@ -54,7 +54,7 @@ struct CpuCase {
   explicit CpuCase(Network n, const StepOptions& options = {})
       : network(std::move(n)),
         step(BuildTrainingStep(network, options)),
-        machine(MachineFor(network, step)),
+        machine(MachineFor(step)),
         costs(machine) {}
   CpuCase(const CpuCase&) = delete;
 
@@ -124,7 +124,7 @@ struct Trained {
 inline Trained Train(const CpuCase& c, const Program& program, ExecuteOptions options = {},
                      const CpuDeviceOptions& cpu = {}) {
   const SteadyClock clock;
-  CpuDevice device(c.network, cpu, clock);
+  CpuDevice device(cpu, clock);
   TrainingValues values(c.step, cpu.seed);
   options.values = &values;
   Trained trained;

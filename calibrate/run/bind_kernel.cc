@@ -28,7 +28,7 @@ void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tens
   for (const OperandCall& operand : call.operands) {
     const bool wanted = operand.at.kind == BufferKind::kTensor && operand.at.tensor == tensor;
     if (!wanted || !Allows(operand.access, access)) continue;
-    if (operand.at.bytes < known.bytes) {
+    if (!operand.part && operand.at.bytes < known.bytes) {
       Broken(call, fmt::format("buffer {} has {} bytes, {} needs {}", operand.at.buffer, operand.at.bytes, known.name,
                                known.bytes));
     }
@@ -91,8 +91,8 @@ void BindWorkspace(const KernelCall& call, Bytes wanted, Bytes alignment, const 
   binding.workspace = address(workspace->at, call.issue.instruction);
 }
 
-OpCall CallToPrepare(const Network& network, const Session& session, const KernelCall& call) {
-  OpCall wanted = call.op != nullptr ? CallOf(network, *session.step, call.kernel->op) : CallOf(*call.launch);
+OpCall CallToPrepare(const KernelCall& call) {
+  OpCall wanted = call.op != nullptr ? CallOf(*call.op) : CallOf(*call.launch);
   wanted.launch = *call.launch;
   if (!HasAlgorithms(wanted.launch.kind)) return wanted;
   const OperandCall* const workspace = FindWorkspace(call);

@@ -25,14 +25,13 @@ struct KernelBinding {
   std::vector<Bytes> sinks;
 };
 
-// Throws DeviceError (kContract) where an operand is missing, too small or outside. `network` is what session.step was
-// built from.
+// Throws DeviceError (kContract) where an operand is missing, too small or outside.
 KernelBinding BindKernel(const Session& session, const KernelCall& call, const AddressOf& address);
 // Gives the kernel the workspace that the Program has for it, if it is large enough, else the library's.
 void BindWorkspace(const KernelCall& call, Bytes wanted, Bytes alignment, const AddressOf& address,
                    KernelBinding& binding);
 // What to prepare: the Program's launch, of convolutions with the workspace that is really there. Throws UserError.
-OpCall CallToPrepare(const Network& network, const Session& session, const KernelCall& call);
+OpCall CallToPrepare(const KernelCall& call);
 
 // The library's memory for all of them; `base` must be aligned as the pieces are to be.
 Bytes LibraryBytes(std::span<const KernelBinding> bindings, Bytes alignment);

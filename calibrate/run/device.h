@@ -73,8 +73,9 @@ struct Location {
 };
 
 struct OperandCall {
-  Location at;
+  Location at;  // of a part of an op the bytes of its box, no more
   Access access = Access::kRead;
+  bool part = false;
 };
 
 // The calls of a session are the same in every step; pointers and spans hold from Begin to End.
@@ -89,7 +90,8 @@ struct KernelCall {
 struct CopyCall {
   Issue issue;
   const Copy* copy = nullptr;
-  Location from, to;  // the pieces, `copy->bytes` each; one of them is on the host
+  Location from, to;  // the pieces, `copy->bytes` each, or with `runs` the buffers; one of them is on the host
+  const BoxRuns* runs = nullptr;  // of a box: how it lies in both
 };
 
 // A tensor that outlives the step: where it is found before the first instruction, and where after the last one.

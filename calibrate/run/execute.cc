@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <deque>
 #include <numeric>
 
 namespace spillway {
@@ -21,7 +22,7 @@ class Calls {
     for (std::uint32_t i = 0; i < program.code.size(); ++i) {
       const Instruction& in = program.code[i];
       if (in.opcode == Opcode::kKernel) AddKernel(program, step, i, next_operand);
-      if (in.opcode == Opcode::kCopy) AddCopy(program, i);
+      if (in.opcode == Opcode::kCopy) AddCopy(program, step, i);
     }
   }
   const KernelCall& KernelAt(std::uint32_t i) const { return kernels_[call_[i]]; }
@@ -41,7 +42,7 @@ class Calls {
     OperandCall* const operands = operands_.data() + next_operand;
     for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
       const Operand& operand = program.operands[kernel.operands + k];
-      operands[k] = {LocationOf(program, operand.buffer), operand.access};
+      operands[k] = OperandOf(program, step, operand);
     }
     next_operand += kernel.operand_count;
     const bool has_op = step != nullptr && kernel.op != kNoOp;
@@ -52,16 +53,29 @@ class Calls {
                         .op = has_op ? &step->ops[static_cast<std::size_t>(kernel.op)] : nullptr,
                         .operands = {operands, kernel.operand_count}});
   }
-  void AddCopy(const Program& program, std::uint32_t i) {
+  static OperandCall OperandOf(const Program& program, const TrainingStep* step, const Operand& operand) {
+    OperandCall call{LocationOf(program, operand.buffer), operand.access};
+    const Buffer& buffer = program.buffers[operand.buffer];
+    const bool all = operand.box == kWhole && buffer.box == kWhole;
+    if (step == nullptr || buffer.kind == BufferKind::kWorkspace || buffer.tensor == kNoTensor || all) return call;
+    const BoxRuns runs = RunsOfOperand(program, operand, *step);
+    call.at.offset += runs.from_offset;
+    call.at.bytes = runs.run;
+    call.part = true;
+    return call;
+  }
+  void AddCopy(const Program& program, const TrainingStep* step, std::uint32_t i) {
     const Instruction& in = program.code[i];
     const Copy& copy = program.copies[in.arg];
     CopyCall call{.issue = {i, in.stream},
                   .copy = &copy,
                   .from = LocationOf(program, copy.from),
                   .to = LocationOf(program, copy.to)};
+    const bool boxed = step != nullptr && IsBoxed(program, copy);
+    if (boxed) call.runs = &runs_.emplace_back(RunsOfCopy(program, copy, *step));
     for (Location* at : {&call.from, &call.to}) {
       at->offset += copy.offset;
-      at->bytes = copy.bytes;
+      if (!boxed) at->bytes = copy.bytes;
     }
     call_[i] = copies_.size();
     copies_.push_back(call);
@@ -71,6 +85,7 @@ class Calls {
   std::vector<OperandCall> operands_;
   std::vector<KernelCall> kernels_;
   std::vector<CopyCall> copies_;
+  std::deque<BoxRuns> runs_;  // of copies
 };
 
 class Execution {
@@ -108,10 +123,24 @@ class Execution {
       Fail(Fault::kNoMemory, kNoInstruction,
            fmt::format("the Program needs {} bytes of device memory, the arena has {}", peak, ArenaBytes()));
     }
+    CheckOperands();
     for (const Stream& stream : program_.streams) {
       if (stream.device != 0) Fail(Fault::kContract, kNoInstruction, "only Programs of one device can be executed");
     }
     return !result_.failure;
+  }
+
+  // A kernel gets an address for each operand: its places must lie together.
+  void CheckOperands() {
+    for (const Kernel& kernel : program_.kernels) {
+      for (std::uint32_t k = 0; step_ != nullptr && k < kernel.operand_count; ++k) {
+        const Operand& operand = program_.operands[kernel.operands + k];
+        if (operand.box == kWhole || RunsOfOperand(program_, operand, *step_).loops.empty()) continue;
+        Fail(Fault::kRefused, kNoInstruction,
+             fmt::format("{} of buffer {} does not lie together, and a kernel is to touch it",
+                         BoxText(program_.boxes[operand.box]), operand.buffer));
+      }
+    }
   }
 
   void Iterations() {

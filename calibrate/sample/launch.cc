@@ -132,7 +132,7 @@ void LaunchReader::ReadWindow() {
 // Positions of the window along one axis. Libraries round down; pooling may round up, which its row then says.
 std::int64_t LaunchReader::Slide(int axis, std::int64_t size, Column out) {
   const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t padded = size + 2 * shape_.pad[at], window = shape_.window[at], stride = shape_.stride[at];
+  const std::int64_t padded = size + shape_.pad[at].Sum(), window = shape_.window[at], stride = shape_.stride[at];
   if (window > padded) {
     row_.Error(Column::kR, fmt::format("a window of {} exceeds the padded input of {}", window, padded));
     return 1;

@@ -21,7 +21,7 @@ std::string LayerKey(const Sample& sample) {
   shape.in.n = shape.out.n = 1;
   return fmt::format("{} {} {} window {} stride {} pad {} groups {}", OpKindName(sample.launch.kind),
                      ShapeText(shape.in), ShapeText(shape.out), fmt::join(shape.window, "x"),
-                     fmt::join(shape.stride, "x"), fmt::join(shape.pad, "x"), shape.groups);
+                     fmt::join(shape.stride, "x"), fmt::join(shape.PadBegin(), "x"), shape.groups);
 }
 
 Chip ChipOf(const ChipFigures& figures) {

@@ -46,13 +46,13 @@ std::string AlgorithmText(const Sample& sample) {
 void PutWindow(const OpShape& shape, Cells& cells) {
   cells.Set(Column::kR, shape.window[1]);
   cells.Set(Column::kS, shape.window[2]);
-  cells.Set(Column::kPad, shape.pad[1]);
+  cells.Set(Column::kPad, shape.pad[1].begin);
   cells.Set(Column::kStride, shape.stride[1]);
-  cells.SetUnless(Column::kPadW, shape.pad[2], shape.pad[1]);
+  cells.SetUnless(Column::kPadW, shape.pad[2].begin, shape.pad[1].begin);
   cells.SetUnless(Column::kStrideW, shape.stride[2], shape.stride[1]);
   cells.SetUnless(Column::kT, shape.window[0], 1);
   const bool deep = shape.window[0] != 1;
-  cells.SetUnless(Column::kPadD, shape.pad[0], deep ? shape.pad[1] : 0);
+  cells.SetUnless(Column::kPadD, shape.pad[0].begin, deep ? shape.pad[1].begin : 0);
   cells.SetUnless(Column::kStrideD, shape.stride[0], deep ? shape.stride[1] : 1);
   cells.Set(Column::kOutH, shape.out.h);
   cells.Set(Column::kOutW, shape.out.w);

@@ -74,10 +74,21 @@ bool ReadNumber(std::string_view text, std::int64_t* number) {
   return true;
 }
 
+// Without "pad_end" as much behind as before.
+bool ReadPad(std::string_view text, bool both, OpShape* shape) {
+  Triple pad{0, 0, 0};
+  if (!ReadTriple(text, &pad)) return false;
+  for (std::size_t k = 0; k < pad.size(); ++k) {
+    if (both) shape->pad[k].begin = pad[k];
+    shape->pad[k].end = pad[k];
+  }
+  return true;
+}
+
 bool ReadWord(std::string_view word, std::string_view value, OpShape* shape) {
   if (word == "window") return ReadTriple(value, &shape->window);
   if (word == "stride") return ReadTriple(value, &shape->stride);
-  if (word == "pad") return ReadTriple(value, &shape->pad);
+  if (word == "pad" || word == "pad_end") return ReadPad(value, word == "pad", shape);
   if (word == "groups") return ReadNumber(value, &shape->groups);
   return word == "operands" && ReadNumber(value, &shape->operands);
 }
@@ -118,7 +129,8 @@ std::string OpShapeText(const OpShape& shape) {
   if (shape.out != shape.in) text += fmt::format(" {} {}", kArrow, ShapeText(shape.out));
   AddTriple("window", shape.window, 1, &text);
   AddTriple("stride", shape.stride, 1, &text);
-  AddTriple("pad", shape.pad, 0, &text);
+  AddTriple("pad", shape.PadBegin(), 0, &text);
+  if (shape.PadEnd() != shape.PadBegin()) AddTriple("pad_end", shape.PadEnd(), -1, &text);
   AddNumber("groups", shape.groups, &text);
   AddNumber("operands", shape.operands, &text);
   return text;

@@ -46,7 +46,7 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
 }
 
 PlaneTransform TransformOf(const OpShape& s) {
-  const auto padded = static_cast<std::uint64_t>(std::max(s.in.h + 2 * s.pad[1], s.in.w + 2 * s.pad[2]));
+  const auto padded = static_cast<std::uint64_t>(std::max(s.in.h + s.pad[1].Sum(), s.in.w + s.pad[2].Sum()));
   const std::int64_t side = std::max(kLeastSide, static_cast<std::int64_t>(std::bit_ceil(padded)));
   return {side, side};
 }

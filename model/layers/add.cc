@@ -18,7 +18,9 @@ void Forward(StepWriter& b) {
   for (std::size_t k = 0; k < b.inputs(); ++k) reads.push_back(b.Input(k));
   const bool overwrite = b.options().inplace_add && b.MayOverwriteInput();
   const TensorId result = overwrite ? b.OverwriteInput() : b.NewResult();
-  b.Emit(b.NewOp(OpKind::kAdd, Pass::kForward, std::move(reads), {result}));
+  Op op = b.NewOp(OpKind::kAdd, Pass::kForward, std::move(reads), {result});
+  op.details.slices = b.InputSlices();
+  b.Emit(std::move(op));
 }
 
 void Backward(StepWriter& b) {

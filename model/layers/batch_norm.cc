@@ -31,6 +31,7 @@ void Backward(StepWriter& b) {
   Op op = b.NewOp(OpKind::kBatchNorm, Pass::kBackward,
                   {b.Input(), b.OutputGradient(), b.Parameter(0), b.Auxiliary(0), b.Auxiliary(1)},
                   {b.ParameterGradient(0), b.ParameterGradient(1)});
+  op.details.input_gradient = b.WantsGradient();
   if (b.WantsGradient()) {
     b.EmitInputGradient(0, std::move(op));
   } else {

@@ -60,12 +60,14 @@ void StepWriter::AddToSlot(std::size_t value, TensorId part) {
   if (exclusive && !options_->separate_accumulation) {
     Op op = NewGradientOp(OpKind::kAdd, value, sum);
     op.reads = {part, sum};
+    op.details.slices = {{0, WholeOf(ValueShape(value))}};
     op.accumulate = true;
     Emit(std::move(op));
     return;
   }
   const TensorId result = NewGradient(value);
   Op op = NewGradientOp(OpKind::kAdd, value, result);
+  op.details.slices = {{0, WholeOf(ValueShape(value))}, {part == op.reads[0] ? 0U : 1U, WholeOf(ValueShape(value))}};
   op.reads.push_back(part);
   op.shape.operands = 2;
   Emit(std::move(op));

@@ -23,7 +23,7 @@ OpShape UsualShape(const Network& network, const Layer& layer) {
                 .out = layer.shape,
                 .window = a.window,
                 .stride = a.stride,
-                .pad = a.pad,
+                .pad = {a.pad[0], a.pad[1], a.pad[2]},
                 .groups = a.groups,
                 .operands = static_cast<std::int64_t>(layer.inputs.size())};
   if (a.global) {
@@ -163,7 +163,20 @@ Op StepWriter::NewOp(OpKind kind, Pass pass, std::vector<TensorId> reads, std::v
           .math = network_->math,
           .reads = std::move(reads),
           .writes = std::move(writes),
+          .details = {.dropout_rate = attributes().rate},
           .work = {}};
+}
+
+// Emit() leaves every tensor once among what is read.
+std::vector<OpSlice> StepWriter::InputSlices() const {
+  std::vector<TensorId> distinct;
+  std::vector<OpSlice> slices;
+  for (std::size_t k = 0; k < inputs(); ++k) {
+    const auto found = std::find(distinct.begin(), distinct.end(), Input(k));
+    slices.push_back({static_cast<std::size_t>(found - distinct.begin()), WholeOf(layer().shape)});
+    if (found == distinct.end()) distinct.push_back(Input(k));
+  }
+  return slices;
 }
 
 void StepWriter::Emit(Op op) {

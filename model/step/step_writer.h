@@ -37,6 +37,8 @@ class StepWriter {
 
   // Forward: where the layer's inputs are and where its result goes. Exactly one of the three places must be chosen.
   TensorId Input(std::size_t k = 0) const { return values_[InputValue(k)]; }
+  // The layer's inputs as operands of an op that reads them all, each the whole result.
+  std::vector<OpSlice> InputSlices() const;
   TensorId NewResult();           // a tensor of its own
   TensorId NewAuxiliaryResult();  // the same, kept for backward but never classified: the loss
   TensorId OverwriteInput();      // the tensor of input 0

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/network/network.h"
+#include "model/step/box.h"
 #include "model/step/op_kind.h"
 #include "model/step/tensor.h"
 
@@ -28,16 +29,46 @@ struct Work {
   double bytes = 0;
 };
 
+// Places beyond the input that a window may stand on, before it and behind it. Layers have as many on both sides; parts
+// of an op need not.
+struct Padding {
+  std::int64_t begin = 0, end = 0;
+  constexpr Padding() = default;
+  constexpr Padding(std::int64_t both) : begin(both), end(both) {}  // NOLINT: "pad 1" is both
+  constexpr Padding(std::int64_t b, std::int64_t e) : begin(b), end(e) {}
+  constexpr std::int64_t Sum() const { return begin + end; }
+  bool operator==(const Padding&) const = default;
+};
+
 // Everything a library needs to know of a call's shape; with kind, pass, type and math mode this is the cost key.
 struct OpShape {
   Shape in;   // forward input (the first one), whatever the pass
   Shape out;  // forward output
-  std::array<std::int64_t, 3> window{1, 1, 1}, stride{1, 1, 1}, pad{0, 0, 0};
+  std::array<std::int64_t, 3> window{1, 1, 1}, stride{1, 1, 1};
+  std::array<Padding, 3> pad{};
   std::int64_t groups = 1;
   // Forward inputs of add and concat. Update: vectors it touches (parameter, gradient, momentum). Batch norm: 0 where
   // the statistics are given (inference). LRN: window[0] is the number of channels summed over.
   std::int64_t operands = 1;
+  std::array<std::int64_t, 3> PadBegin() const { return {pad[0].begin, pad[1].begin, pad[2].begin}; }
+  std::array<std::int64_t, 3> PadEnd() const { return {pad[0].end, pad[1].end, pad[2].end}; }
   bool operator==(const OpShape&) const = default;
+};
+
+// One operand of an add or of a concatenation.
+struct OpSlice {
+  std::size_t operand = 0;  // index into Op::reads; of a concatenation's backward pass into Op::writes
+  Box box{};                // what of the result it is; of a sum all of it
+  bool operator==(const OpSlice&) const = default;
+};
+
+// What a device has to know beside the shape, and costs do not depend on.
+struct OpDetails {
+  std::vector<OpSlice> slices{};  // add, concat: every operand in order; one that is used twice is there twice
+  Shape whole{};                  // concat: the concatenation; a backward op may write some inputs' gradients only
+  double dropout_rate = 0.5;
+  bool input_gradient = true;  // batch norm backward: false where only the gradients of scale and shift are wanted
+  bool operator==(const OpDetails&) const = default;
 };
 
 struct Op {
@@ -54,6 +85,7 @@ struct Op {
   std::vector<TensorId> writes;
   bool accumulate = false;   // adds its result to what writes[0] holds
   bool side_effect = false;  // updates running statistics or draws random numbers: a recomputation must not repeat it
+  OpDetails details{};
   Work work;
 };
 

@@ -31,8 +31,8 @@ bool AnyRuns(const CaseSetup& setup) {
 // Every device that it makes can be stopped.
 ValidateHost Stoppable(const ValidateHost& host, const std::function<bool()>& stop) {
   ValidateHost stoppable = host;
-  stoppable.make = [make = host.make, stop](const Network& network, const Machine& profile, const DeviceTerms& terms) {
-    OpenDevice open = make(network, profile, terms);
+  stoppable.make = [make = host.make, stop](const Machine& profile, const DeviceTerms& terms) {
+    OpenDevice open = make(profile, terms);
     open.device = std::make_unique<StoppableDevice>(std::move(open.device), stop);
     return open;
   };
@@ -177,7 +177,7 @@ class Validation {
     if (!AnyRuns(setup)) return FailedCase(setup, "");
     try {
       const PreparedMachine& machine = *run_.machines[place.machine];
-      const OpenDevice open = host_.make(run_.steps[place.step]->net, machine.machine, device_.TermsOf(machine));
+      const OpenDevice open = host_.make(machine.machine, device_.TermsOf(machine));
       const Bench bench{.device = open.device.get(),
                         .clock = open.clock,
                         .memory = host_.memory,

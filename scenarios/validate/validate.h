@@ -52,8 +52,8 @@ struct DeviceTerms {
   double link_rate = 0;         // bytes per nanosecond each way at most; 0 = not limited
   double compute_slowdown = 1;  // every kernel takes so many times as long
 };
-// For a network, as the profile says that its device computes.
-using DeviceMaker = std::function<OpenDevice(const Network& network, const Machine& profile, const DeviceTerms& terms)>;
+// As the profile says that its device computes.
+using DeviceMaker = std::function<OpenDevice(const Machine& profile, const DeviceTerms& terms)>;
 
 // A device opened for measuring, and networks whose launches profiles of it usually hold.
 struct PaceBench {

@@ -105,7 +105,7 @@ void DeviceAsFound::Measure() {
   for (std::size_t k = 0; k < run_.machines.size(); ++k) {
     PreparedMachine& machine = *run_.machines[k];
     const double rate = RateOf(machine, host_);
-    const OpenDevice open = host_.make(run_.steps.front()->net, machine.machine, TermsOf(machine));
+    const OpenDevice open = host_.make(machine.machine, TermsOf(machine));
     const LinkCurves curves = MeasureLink(*open.device, *open.clock);
     machine.machine = WithMeasuredLink(std::move(machine.machine), curves, rate, machine.profile_rate);
     machine.costs = CostsOf(machine, FactorsOf(PaceOf(k)));

@@ -93,9 +93,9 @@ ValidateHost ValidateOnCpu(int /*device*/, std::uint64_t seed, const Clock& cloc
     return PaceBench{std::make_unique<CpuBenchTarget>(options, clock), BenchNetworksOf(UsualNetworks())};
   };
   host.bench_aside = true;
-  host.make = [seed, &clock](const Network& network, const Machine& profile, const DeviceTerms& terms) {
+  host.make = [seed, &clock](const Machine& profile, const DeviceTerms& terms) {
     const CpuDeviceOptions options{.link_rate = terms.link_rate, .threads = ComputeThreads(profile), .seed = seed};
-    auto device = std::make_unique<CpuDevice>(network, options, clock);
+    auto device = std::make_unique<CpuDevice>(options, clock);
     const CpuDevice* const cpu = device.get();
     return OpenDevice{.device = std::move(device),
                       .clock = &clock,

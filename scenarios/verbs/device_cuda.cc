@@ -155,12 +155,12 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
   host.identity = PlaceOf(properties);
   host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };
   host.changed = [properties](const Machine& profile) { return ChangedSince(profile, properties); };
-  host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Network& network, const Machine&,
+  host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Machine&,
                                                                  const DeviceTerms& terms) {
     CudaDeviceOptions options;
     options.seed = seed;
     options.emulate = {.compute_slowdown = terms.compute_slowdown, .link_rate = terms.link_rate};
-    auto device = Told([&] { return std::make_unique<CudaDevice>(network, options, *calls, clock); });
+    auto device = Told([&] { return std::make_unique<CudaDevice>(options, *calls, clock); });
     CudaDevice* const cuda = device.get();
     return OpenDevice{.device = std::move(device),
                       .clock = &clock,

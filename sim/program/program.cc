@@ -26,14 +26,16 @@ std::string BufferText(const Program& program, BufferId id, const TrainingStep* 
   return name;
 }
 
+std::string BoxedText(const Program& program, BoxId box) { return box == kWhole ? "" : BoxText(program.boxes[box]); }
+
 std::string KernelText(const Program& program, const Kernel& kernel, const TrainingStep* step) {
   std::string text = step != nullptr && kernel.op != kNoOp ? step->ops[static_cast<std::size_t>(kernel.op)].name
                                                            : fmt::format("op{}", kernel.op);
   if (kernel.recomputation) text += " (again)";
   for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
     const Operand& operand = program.operands[kernel.operands + k];
-    text += fmt::format(" {}={}", kAccessNames[static_cast<int>(operand.access)],
-                        BufferText(program, operand.buffer, step));
+    text += fmt::format(" {}={}{}", kAccessNames[static_cast<int>(operand.access)],
+                        BufferText(program, operand.buffer, step), BoxedText(program, operand.box));
   }
   return text;
 }
@@ -47,14 +49,17 @@ std::string ArgumentText(const Program& program, const Instruction& instruction,
       const std::string piece = copy.offset > 0 ? fmt::format(" from byte {}", copy.offset) : "";
       const std::string rows = copy.rows > 1 ? fmt::format(" in {} rows", copy.rows) : "";
       const std::string link = copy.link > 0 ? fmt::format(" over link {}", copy.link) : "";
-      return fmt::format("{} -> {} {} B{}{}{}", BufferText(program, copy.from, step),
-                         BufferText(program, copy.to, step), copy.bytes, piece, rows, link);
+      const std::string fill = copy.fill ? " and zeros" : "";
+      return fmt::format("{} -> {} {}{} B{}{}{}{}", BufferText(program, copy.from, step),
+                         BufferText(program, copy.to, step), BoxedText(program, copy.box), copy.bytes, piece, rows,
+                         fill, link);
     }
     case Opcode::kAlloc:
     case Opcode::kFree: {
       const Buffer& buffer = program.buffers[instruction.arg];
       std::string at = buffer.offset >= 0 ? fmt::format(" @{}", buffer.offset) : std::string();
-      return fmt::format("{} {} B{}", BufferText(program, instruction.arg, step), buffer.bytes, at);
+      return fmt::format("{}{} {} B{}", BufferText(program, instruction.arg, step), BoxedText(program, buffer.box),
+                         buffer.bytes, at);
     }
     case Opcode::kRecord:
       return fmt::format("e{}", instruction.arg);
@@ -71,6 +76,32 @@ const char* OpcodeName(Opcode opcode) { return kOpcodeNames[static_cast<int>(opc
 const char* BufferKindName(BufferKind kind) { return kBufferNames[static_cast<int>(kind)]; }
 const char* StreamKindName(StreamKind kind) { return kStreamNames[static_cast<int>(kind)]; }
 const char* CauseName(Cause cause) { return kCauseNames[static_cast<int>(cause)]; }
+
+Box HeldBy(const Program& program, BufferId buffer, const TrainingStep& step) {
+  const Buffer& held = program.buffers[buffer];
+  return held.box == kWhole ? WholeOf(step.tensors[Index(held.tensor)].shape) : program.boxes[held.box];
+}
+
+Box BoxIn(const Program& program, BufferId buffer, BoxId box, const TrainingStep& step) {
+  return box == kWhole ? HeldBy(program, buffer, step) : program.boxes[box];
+}
+
+BoxRuns RunsOfOperand(const Program& program, const Operand& operand, const TrainingStep& step) {
+  const Box held = HeldBy(program, operand.buffer, step);
+  const Tensor& tensor = step.tensors[Index(program.buffers[operand.buffer].tensor)];
+  return RunsOf(tensor, held, held, BoxIn(program, operand.buffer, operand.box, step));
+}
+
+bool IsBoxed(const Program& program, const Copy& copy) {
+  return copy.fill || copy.box != kWhole || program.buffers[copy.from].box != program.buffers[copy.to].box;
+}
+
+// A tile and the tensor: what both hold.
+BoxRuns RunsOfCopy(const Program& program, const Copy& copy, const TrainingStep& step) {
+  const Box from = HeldBy(program, copy.from, step), to = HeldBy(program, copy.to, step);
+  const Box box = copy.box == kWhole ? Intersection(from, to) : program.boxes[copy.box];
+  return RunsOf(step.tensors[Index(program.buffers[copy.from].tensor)], from, to, box);
+}
 
 Bytes Program::HostBytes() const {
   Bytes sum = 0;

@@ -19,6 +19,10 @@
 //     step fails where there is none. A pool with addresses (PoolKind, sim/engine/pool.h) also needs them to lie together: where
 //     they do not, the host waits for the device and the live bytes are moved.
 //  7. `lower` and `layout` emit no kWait that stream order and earlier events already imply.
+//  8. Boxes. A buffer of a tensor holds all of it, or the box that it names, dense in the order of the tensor's
+//     dimensions; operands and copies name the box of the tensor that they touch. An op may be run in parts, by several
+//     kernels whose launches have the parts' shapes: every place of a result is written by one of them, or summed up by
+//     several, of which the first writes and the others add to it (Launch::accumulate).
 #ifndef SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 #define SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 
@@ -35,7 +39,9 @@ namespace spillway {
 using BufferId = std::uint32_t;
 using EventId = std::uint32_t;
 using StreamId = std::uint8_t;
+using BoxId = std::uint32_t;
 constexpr BufferId kNoBuffer = 0xffffffffu;
+constexpr BoxId kWhole = 0xffffffffu;  // of a buffer: the whole tensor; of an operand or copy: all that the buffer holds
 
 enum class Opcode : std::uint8_t { kKernel, kCopy, kAlloc, kFree, kRecord, kWait, kHostSync };
 constexpr int kOpcodes = 7;
@@ -67,6 +73,7 @@ enum class Access : std::uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
 struct Operand {
   BufferId buffer = kNoBuffer;
   Access access = Access::kRead;
+  BoxId box = kWhole;  // of the buffer's tensor
 };
 
 struct Kernel {
@@ -77,12 +84,16 @@ struct Kernel {
   bool recomputation = false;  // repeats `op`; its side effects must not happen again
 };
 
+// Where the two buffers hold different boxes, or less than both hold is copied, offsets and pitches on each side follow
+// from the boxes (RunsOfCopy); else a copy may be one of several pieces.
 struct Copy {
   BufferId from = kNoBuffer;
   BufferId to = kNoBuffer;
   Bytes bytes = 0;
   Bytes offset = 0;        // of the piece, in both buffers
+  BoxId box = kWhole;        // of the tensor
   std::int32_t rows = 1;   // > 1: pitched
+  bool fill = false;       // what else `to` holds becomes zero: a tile's padding. Its time is not counted
   std::uint16_t link = 0;  // index into Machine::links
   Direction direction = Direction::kHostToDevice;
 };
@@ -94,6 +105,7 @@ struct Buffer {
   Bytes bytes = 0;    // rounded up to the allocator's unit
   Bytes offset = -1;  // arena address once laid out
   TensorId tensor = kNoTensor;
+  BoxId box = kWhole;
   std::int16_t place = 0;  // device index; host node index for kHost
   BufferKind kind = BufferKind::kTensor;
 };
@@ -113,6 +125,7 @@ struct Program {
   std::vector<Launch> launches;  // distinct ones
   std::vector<Copy> copies;
   std::vector<Buffer> buffers;
+  std::vector<Box> boxes;
   std::vector<Stream> streams;
   std::uint32_t events = 0;  // event ids are 0 .. events-1
   bool arena = true;         // clause 5, else clause 6
@@ -123,6 +136,16 @@ struct Program {
 
 // Cost of every instruction: kernels and copies as the model says, everything else 0. Contention-free work.
 std::vector<Nanos> Durations(const Program& program, const CostModel& costs);
+
+// What of its tensor a buffer holds, and what of it `box` means there. REQUIRES: the buffer is of a tensor.
+Box HeldBy(const Program& program, BufferId buffer, const TrainingStep& step);
+Box BoxIn(const Program& program, BufferId buffer, BoxId box, const TrainingStep& step);
+// How what an operand touches lies in its buffer, on both sides of the runs. REQUIRES: the buffer is of a tensor.
+BoxRuns RunsOfOperand(const Program& program, const Operand& operand, const TrainingStep& step);
+// Whether offsets and pitches follow from boxes.
+bool IsBoxed(const Program& program, const Copy& copy);
+// REQUIRES: it is boxed; both buffers hold what is copied.
+BoxRuns RunsOfCopy(const Program& program, const Copy& copy, const TrainingStep& step);
 
 // One instruction per line, buffers by tensor name when a step is given. For people and golden files.
 std::string DumpProgram(const Program& program, const TrainingStep* step = nullptr);

@@ -10,7 +10,8 @@
 //   clause N    of sim/program/program.h: 2 events, 3 kAlloc and kFree, 4 order of accesses, 5 addresses in the arena,
 //               6 order of allocations in a pool
 //   contents    a read of a buffer that holds nothing yet
-//   step        an op missing, repeated or out of order, a wrong operand, a stale or premature value of a tensor
+//   step        an op missing, repeated or out of order, a wrong operand, a stale or premature value of a tensor, a
+//               part of an op that its boxes or its launch do not make, a sum that lacks a part
 //
 // In Programs of a pool addresses are not checked, as clause 6 gives none, but that what copy streams allocate comes
 // after what compute streams freed before; everything else is.

@@ -37,10 +37,10 @@ void Contents::FillHost() {
 }
 
 void Contents::RunCopy(InstructionIndex i, const Copy& copy) {
+  const bool same = program_.buffers[copy.from].tensor == program_.buffers[copy.to].tensor;
+  if (same && RunBoxCopy(i, copy)) return;
   if (!Defined(copy.from)) return Undefined(i, copy.from);
-  if (program_.buffers[copy.from].tensor != program_.buffers[copy.to].tensor) {
-    report_.Add("contents", i, copy.to, fmt::format("buffer {} holds another tensor", copy.from));
-  }
+  if (!same) report_.Add("contents", i, copy.to, fmt::format("buffer {} holds another tensor", copy.from));
   const Version version = content_[copy.from].version;
   Content& to = content_[copy.to];
   // Pieces of one version add up from the beginning; a piece over the same version changes nothing.

@@ -32,6 +32,8 @@ class Contents {
   virtual Content AtStart(BufferId host, bool read_first, bool written) = 0;
   virtual Content AtAlloc(BufferId buffer) = 0;
   virtual void RunKernel(InstructionIndex i, const Kernel& kernel) = 0;
+  // Follows a copy of a tensor that is divided into boxes; false, and nothing is done, for any other.
+  virtual bool RunBoxCopy(InstructionIndex /*i*/, const Copy& /*copy*/) { return false; }
   virtual void AtEnd() {}
   // Bytes that make a buffer's content complete.
   virtual Bytes Full(BufferId buffer) const = 0;

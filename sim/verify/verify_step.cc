@@ -9,11 +9,16 @@
 // What is there before the step begins is version 0: the input, parameters, optimizer state and such small state as is
 // read before any op writes it. The input is on the host if it has a host buffer. The others are on the host if a host
 // buffer of theirs is read before it is written, else in the first device buffer that is allocated for them.
+//
+// Of a tensor that is divided into boxes each place has a version of its own. An op in parts has written a place when one
+// of its kernels has, or when the sum that several add up is complete; until then the place holds nothing that another
+// op may read. Every place is computed once (recomputations apart), all of them before the next op begins.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/verify/verify_contents.h"
+#include "sim/verify/step_versions.h"
+#include "sim/verify/verify_boxes.h"
 
 namespace spillway::verifying {
 
@@ -23,47 +28,6 @@ bool Listed(const std::vector<TensorId>& list, TensorId t) {
   return std::find(list.begin(), list.end(), t) != list.end();
 }
 
-// The versions that the ops of a step read and leave behind.
-class StepVersions {
- public:
-  explicit StepVersions(const TrainingStep& step)
-      : step_(step), start_(step.tensors.size(), kUndefined), last_(step.tensors.size(), kUndefined) {
-    for (const Op& op : step.ops) {
-      first_read_.push_back(read_.size());
-      first_written_.push_back(written_.size());
-      for (const TensorId t : op.reads) {
-        if (last_[Index(t)] == kUndefined && step.tensors[Index(t)].Traits().outlives)
-          start_[Index(t)] = last_[Index(t)] = 0;
-        read_.push_back(last_[Index(t)]);
-      }
-      for (const TensorId t : op.writes) {
-        last_[Index(t)] = std::max(last_[Index(t)], 0) + 1;
-        written_.push_back(last_[Index(t)]);
-      }
-    }
-  }
-  // The version that `op` reads, kUndefined if it does not read the tensor.
-  Version Read(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].reads, t, read_, first_read_[Index(op)]); }
-  // The version that `op` leaves behind, kUndefined if it does not write the tensor.
-  Version Written(OpId op, TensorId t) const {
-    return Find(step_.ops[Index(op)].writes, t, written_, first_written_[Index(op)]);
-  }
-  bool ThereFromTheStart(TensorId t) const { return start_[Index(t)] == 0; }
-  Version Last(TensorId t) const { return last_[Index(t)]; }
-
- private:
-  static Version Find(const std::vector<TensorId>& list, TensorId t, const std::vector<Version>& versions,
-                      std::size_t first) {
-    const auto it = std::find(list.begin(), list.end(), t);
-    return it == list.end() ? kUndefined : versions[first + static_cast<std::size_t>(it - list.begin())];
-  }
-
-  const TrainingStep& step_;
-  std::vector<Version> read_, written_;                  // of all ops, one after another
-  std::vector<std::size_t> first_read_, first_written_;  // by op
-  std::vector<Version> start_, last_;                    // by tensor: before the step, after it
-};
-
 class StepContents : public Contents {
  public:
   StepContents(const Program& program, const TrainingStep& step, Report& report)
@@ -71,10 +35,33 @@ class StepContents : public Contents {
         step_(step),
         versions_(step),
         on_host_(step.tensors.size(), kNoBuffer),
-        placed_(step.tensors.size(), false) {}
+        placed_(step.tensors.size(), false),
+        divided_(DividedTensors(program, step)),
+        pieces_(program.boxes.empty() ? 0 : program.buffers.size()),
+        finished_(step) {}
 
  private:
-  Content AtStart(BufferId b, bool read_first, bool) override {
+  bool IsDivided(BufferId b) const {
+    const Buffer& buffer = program_.buffers[b];
+    return buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor && divided_[Index(buffer.tensor)];
+  }
+  Box Held(BufferId b) const { return HeldBy(program_, b, step_); }
+  Box WholeTensor(BufferId b) const { return WholeOf(step_.tensors[Index(program_.buffers[b].tensor)].shape); }
+
+  // As `content` says of all that it has of the tensor.
+  Content Begin(BufferId b, Content content) {
+    if (!IsDivided(b)) return content;
+    pieces_[b] = {};
+    if (content.version != kUndefined) pieces_[b].Write(Intersection(Held(b), WholeTensor(b)), content.version);
+    return content;
+  }
+
+  Content AtStart(BufferId b, bool read_first, bool written) override {
+    return Begin(b, HostAtStart(b, read_first, written));
+  }
+  Content AtAlloc(BufferId b) override { return Begin(b, DeviceAtAlloc(b)); }
+
+  Content HostAtStart(BufferId b, bool read_first, bool) {
     const TensorId t = program_.buffers[b].tensor;
     if (t == kNoTensor || !versions_.ThereFromTheStart(t)) return {};
     if (!read_first && !step_.tensors[Index(t)].Traits().on_host) return {};
@@ -82,7 +69,7 @@ class StepContents : public Contents {
     return {0, Full(b)};
   }
 
-  Content AtAlloc(BufferId b) override {
+  Content DeviceAtAlloc(BufferId b) {
     const Buffer& buffer = program_.buffers[b];
     const TensorId t = buffer.tensor;
     if (buffer.kind == BufferKind::kWorkspace || t == kNoTensor) return {};
@@ -96,19 +83,86 @@ class StepContents : public Contents {
     return t == kNoTensor ? 0 : step_.tensors[Index(t)].bytes;
   }
 
+  bool RunBoxCopy(InstructionIndex i, const Copy& copy) override {
+    if (!IsDivided(copy.from)) return false;
+    const Box held = Held(copy.to), both = Intersection(Held(copy.from), held);
+    const Box box = copy.box == kWhole ? both : program_.boxes[copy.box];
+    if (pieces_[copy.to].CopyFrom(pieces_[copy.from], box)) {
+      report_.Add("contents", i, copy.from, "what is copied holds nothing yet, or a sum that is not finished");
+    }
+    if (!copy.fill) return true;
+    for (const Box& rest : Without(held, box)) pieces_[copy.to].Write(rest, kZeros);
+    return true;
+  }
+
   void RunKernel(InstructionIndex i, const Kernel& kernel) override {
     if (kernel.op == kNoOp) return report_.Add("step", i, kNoBuffer, "a kernel of no op of the step");
     const std::span<const Operand> operands = Operands(kernel);
-    for (const Operand& operand : operands) CheckOperand(i, kernel, operand);
+    const bool part = IsPart(program_, step_, kernel);
+    for (const Operand& operand : operands) CheckOperand(i, kernel, operand, part);
     CheckComplete(i, kernel, operands);
+    if (part) return RunPart(i, kernel, operands);
     for (const Operand& operand : operands) {
       const TensorId t = program_.buffers[operand.buffer].tensor;
       if (!Writes(operand.access) || t == kNoTensor) continue;
       content_[operand.buffer] = {versions_.Written(kernel.op, t), Full(operand.buffer)};
+      if (IsDivided(operand.buffer))
+        pieces_[operand.buffer].Write(Held(operand.buffer), versions_.Written(kernel.op, t));
     }
   }
 
-  void CheckOperand(InstructionIndex i, const Kernel& kernel, const Operand& operand) {
+  void RunPart(InstructionIndex i, const Kernel& kernel, std::span<const Operand> operands) {
+    const Op& op = step_.ops[Index(kernel.op)];
+    const Launch& launch = program_.launches[kernel.launch];
+    finished_.See(kernel.op);
+    const auto touched = [&](TensorId t) {
+      for (const Operand& operand : operands) {
+        if (IsOf(operand, t)) return TouchedBy(operand);
+      }
+      return Box{};
+    };
+    const Part part = PartOf(step_, op, launch, touched);
+    if (!part.fault.empty()) return report_.Add("step", i, kNoBuffer, part.fault);
+    for (const Operand& operand : operands) {
+      const TensorId t = program_.buffers[operand.buffer].tensor;
+      if (t != kNoTensor && Listed(op.writes, t) && Writes(operand.access)) WritePart(i, kernel, operand, part);
+    }
+  }
+
+  // An op that adds to its result anyway begins where its result is as the op found it.
+  void WritePart(InstructionIndex i, const Kernel& kernel, const Operand& operand, const Part& part) {
+    const BufferId b = operand.buffer;
+    const TensorId t = program_.buffers[b].tensor;
+    const Op& op = step_.ops[Index(kernel.op)];
+    const bool accumulates = program_.launches[kernel.launch].accumulate;
+    const Version before = versions_.Read(kernel.op, t), after = versions_.Written(kernel.op, t);
+    const Box box = TouchedBy(operand);
+    const bool as_found = op.accumulate && pieces_[b].Missing(box, before).empty();
+    const bool begins = op.accumulate ? as_found : !accumulates;
+    bool finished = part.IsWholeSum();
+    std::string fault;
+    if (op.accumulate && !accumulates) {
+      fault = "the op adds to its result, the part does not";
+    } else if (!finished) {
+      fault = pieces_[b].Add(box, after, part, begins, finished);
+    } else if (begins) {
+      pieces_[b].Write(box, after);
+    } else {
+      fault = op.accumulate ? fmt::format("it adds to something else than version {}", before)
+                            : "it adds to its result, the op does not";
+    }
+    if (finished && fault.empty() && !kernel.recomputation) fault = finished_.Note(kernel.op, t, box);
+    if (!fault.empty()) report_.Add("step", i, b, fault);
+  }
+
+  Box TouchedBy(const Operand& operand) const { return BoxIn(program_, operand.buffer, operand.box, step_); }
+  bool IsOf(const Operand& operand, TensorId t) const {
+    const Buffer& buffer = program_.buffers[operand.buffer];
+    return buffer.kind != BufferKind::kWorkspace && buffer.tensor == t;
+  }
+
+  // `part`: of the op; then what it adds to is looked at when it is written.
+  void CheckOperand(InstructionIndex i, const Kernel& kernel, const Operand& operand, bool part) {
     const BufferId b = operand.buffer;
     const Buffer& buffer = program_.buffers[b];
     if (buffer.kind == BufferKind::kWorkspace) {
@@ -118,13 +172,14 @@ class StepContents : public Contents {
     if (buffer.tensor == kNoTensor) return report_.Add("step", i, b, "it holds no tensor of the step");
     const bool reads = Listed(step_.ops[Index(kernel.op)].reads, buffer.tensor);
     const bool writes = Listed(step_.ops[Index(kernel.op)].writes, buffer.tensor);
-    const Access access = reads ? (writes ? Access::kReadWrite : Access::kRead) : Access::kWrite;
+    const bool adds = part && writes && program_.launches[kernel.launch].accumulate;
+    const Access access = writes ? (reads || adds ? Access::kReadWrite : Access::kWrite) : Access::kRead;
     // A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
     const bool found = kernel.recomputation && !reads && operand.access == Access::kRead;
     if (!reads && !writes) return report_.Add("step", i, b, "the op does not use it");
     if (operand.access != access && !found) return report_.Add("step", i, b, "the op " + Use(access));
-    if (Reads(operand.access)) {
-      CheckVersion(i, b,
+    if (Reads(operand.access) && !adds) {
+      CheckVersion(i, operand,
                    (reads ? versions_.Read(kernel.op, buffer.tensor) : versions_.Written(kernel.op, buffer.tensor)));
     }
   }
@@ -134,10 +189,26 @@ class StepContents : public Contents {
     return access == Access::kRead ? "reads it only" : "overwrites it and does not read it";
   }
 
-  void CheckVersion(InstructionIndex i, BufferId b, Version wanted) {
+  void CheckVersion(InstructionIndex i, const Operand& operand, Version wanted) {
+    const BufferId b = operand.buffer;
+    if (IsDivided(b)) return CheckPieces(i, operand, wanted);
     if (!Defined(b)) return Undefined(i, b);
     if (content_[b].version == wanted) return;
     report_.Add("step", i, b, fmt::format("it holds version {}, the op reads version {}", content_[b].version, wanted));
+  }
+
+  // What lies outside of the tensor must be zeros.
+  void CheckPieces(InstructionIndex i, const Operand& operand, Version wanted) {
+    const BufferId b = operand.buffer;
+    const Box box = TouchedBy(operand), inside = Intersection(box, WholeTensor(b));
+    std::vector<Box> missing = pieces_[b].Missing(inside, wanted);
+    for (const Box& beyond : Without(box, WholeTensor(b))) {
+      const std::vector<Box> not_zero = pieces_[b].Missing(beyond, kZeros);
+      missing.insert(missing.end(), not_zero.begin(), not_zero.end());
+    }
+    if (missing.empty()) return;
+    report_.Add("step", i, b,
+                fmt::format("the op reads version {}, which {} of it does not hold", wanted, BoxText(missing[0])));
   }
 
   // Every tensor of the op is there, results once. A recomputation may leave out results: those not needed again, and
@@ -161,19 +232,27 @@ class StepContents : public Contents {
   }
 
   std::ptrdiff_t CountOperands(std::span<const Operand> operands, TensorId t) const {
-    return std::count_if(operands.begin(), operands.end(), [&](const Operand& operand) {
-      const Buffer& buffer = program_.buffers[operand.buffer];
-      return buffer.kind != BufferKind::kWorkspace && buffer.tensor == t;
-    });
+    return std::count_if(operands.begin(), operands.end(), [&](const Operand& operand) { return IsOf(operand, t); });
   }
 
-  // What lives on the host between steps must be there, updated, at the end.
+  bool HoldsLast(BufferId b, TensorId t) const {
+    if (IsDivided(b)) return pieces_[b].Missing(WholeTensor(b), versions_.Last(t)).empty();
+    return Defined(b) && content_[b].version == versions_.Last(t);
+  }
+
+  // What lives on the host between steps must be there, updated, at the end; ops in parts must be done.
   void AtEnd() override {
+    const auto end = static_cast<InstructionIndex>(program_.code.size());
+    for (std::size_t op = 0; op < step_.ops.size() && !program_.boxes.empty(); ++op) {
+      for (const std::string& name : finished_.Unfinished(static_cast<OpId>(op))) {
+        report_.Add("step", end, kNoBuffer,
+                    fmt::format("the parts of {} do not complete {}", step_.ops[op].name, name));
+      }
+    }
     for (TensorId t = 0; Index(t) < on_host_.size(); ++t) {
       const BufferId b = on_host_[Index(t)];
-      if (b == kNoBuffer || (Defined(b) && content_[b].version == versions_.Last(t))) continue;
-      report_.Add("step", static_cast<InstructionIndex>(program_.code.size()), b,
-                  "its last version does not return to the host");
+      if (b == kNoBuffer || HoldsLast(b, t)) continue;
+      report_.Add("step", end, b, "its last version does not return to the host");
     }
   }
 
@@ -181,6 +260,9 @@ class StepContents : public Contents {
   StepVersions versions_;
   std::vector<BufferId> on_host_;  // by tensor: the host buffer that holds it then
   std::vector<bool> placed_;       // by tensor: its first device buffer was seen
+  std::vector<bool> divided_;      // by tensor
+  std::vector<Pieces> pieces_;     // by buffer, of divided tensors
+  FinishedParts finished_;
 };
 
 }  // namespace
@@ -190,23 +272,24 @@ void CheckStepContents(const Program& program, const TrainingStep& step, Report&
 }
 
 void CheckOps(const Program& program, const TrainingStep& step, const HappensBefore& before, Report& report) {
-  std::vector<InstructionIndex> at(step.ops.size(), kNowhere);
+  std::vector<InstructionIndex> at(step.ops.size(), kNowhere), last(step.ops.size(), kNowhere);
   for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     if (program.code[i].opcode != Opcode::kKernel) continue;
     const Kernel& kernel = program.kernels[program.code[i].arg];
     if (kernel.op == kNoOp) continue;  // reported with its operands
     if (kernel.recomputation) {
       if (kernel.op >= step.first_backward) report.Add("step", i, kNoBuffer, "only forward ops are computed again");
-    } else if (at[Index(kernel.op)] != kNowhere) {
+    } else if (at[Index(kernel.op)] != kNowhere && !IsPart(program, step, kernel)) {
       report.Add("step", i, kNoBuffer, fmt::format("the op ran already at instruction {}", at[Index(kernel.op)]));
     } else {
-      at[Index(kernel.op)] = i;
+      if (at[Index(kernel.op)] == kNowhere) at[Index(kernel.op)] = i;
+      last[Index(kernel.op)] = i;
     }
   }
   const auto end = static_cast<InstructionIndex>(program.code.size());
   for (std::size_t op = 0; op < at.size(); ++op) {
     if (at[op] == kNowhere) report.Add("step", end, kNoBuffer, step.ops[op].name + " never runs");
-    if (op == 0 || at[op] == kNowhere || at[op - 1] == kNowhere || before(at[op - 1], at[op])) continue;
+    if (op == 0 || at[op] == kNowhere || at[op - 1] == kNowhere || before(last[op - 1], at[op])) continue;
     report.Add("step", at[op], kNoBuffer, fmt::format("it need not follow {}", step.ops[op - 1].name));
   }
 }

@@ -35,9 +35,10 @@ class Structure {
       const int access = static_cast<int>(operand.access);
       if (operand.buffer >= program_.buffers.size()) Broken(end_, operand.buffer, "an operand names no such buffer");
       if (access < 1 || access > 3) Broken(end_, operand.buffer, "an operand is neither read nor written");
+      CheckBox(operand.buffer, operand.box);
     }
-    for (const Copy& copy : program_.copies) CheckCopyRow(copy);
     for (BufferId b = 0; b < program_.buffers.size(); ++b) CheckBufferRow(b);
+    for (const Copy& copy : program_.copies) CheckCopyRow(copy);
   }
 
   void CheckKernelRow(const Kernel& kernel) {
@@ -64,17 +65,55 @@ class Structure {
       }
     }
     if (copy.rows < 1) Broken(end_, copy.from, "a copy has no rows");
+    CheckBox(copy.from, copy.box);
+    CheckBox(copy.to, copy.box);
+    if (step_ != nullptr && report_.empty() && IsBoxed(program_, copy)) CheckBoxedCopy(copy);
+  }
+
+  // What `box` names is there, and in the buffer.
+  void CheckBox(BufferId b, BoxId box) {
+    if (box == kWhole || b >= program_.buffers.size()) return;
+    if (box >= program_.boxes.size() || program_.boxes[box].Elements() == 0) {
+      return Broken(end_, b, fmt::format("there is no box {}", box));
+    }
+    const Buffer& buffer = program_.buffers[b];
+    if (step_ == nullptr || !IsOfStep(buffer) || (buffer.box != kWhole && buffer.box >= program_.boxes.size())) return;
+    if (Contains(HeldBy(program_, b, *step_), program_.boxes[box])) return;
+    Broken(end_, b, fmt::format("{} is not all in it", BoxText(program_.boxes[box])));
+  }
+
+  bool IsOfStep(const Buffer& buffer) const {
+    return buffer.tensor >= 0 && static_cast<std::size_t>(buffer.tensor) < step_->tensors.size();
+  }
+
+  // A box is copied at once: bytes and rows are what the boxes say.
+  void CheckBoxedCopy(const Copy& copy) {
+    for (const BufferId b : {copy.from, copy.to}) {
+      if (!IsOfStep(program_.buffers[b])) return Broken(end_, b, "a copy of a box, and it is of no tensor");
+    }
+    const Box both = Intersection(HeldBy(program_, copy.from, *step_), HeldBy(program_, copy.to, *step_));
+    if (both.Elements() == 0) return Broken(end_, copy.to, "the buffers of a copy hold nothing in common");
+    const BoxRuns runs = RunsOfCopy(program_, copy, *step_);
+    if (copy.bytes == runs.Total() && copy.offset == 0 && copy.rows == runs.Rows()) return;
+    Broken(end_, copy.to,
+           fmt::format("a copy of {} bytes in {} rows from byte {} on, and its box has {} in {}", copy.bytes, copy.rows,
+                       copy.offset, runs.Total(), runs.Rows()));
   }
 
   void CheckBufferRow(BufferId b) {
     const Buffer& buffer = program_.buffers[b];
     if (buffer.bytes < 0) Broken(end_, b, "it has a negative size");
+    if (buffer.box != kWhole && (buffer.box >= program_.boxes.size() || program_.boxes[buffer.box].Elements() == 0)) {
+      return Broken(end_, b, fmt::format("there is no box {}", buffer.box));
+    }
     if (step_ == nullptr || buffer.tensor == kNoTensor) return;
     const auto tensor = static_cast<std::size_t>(buffer.tensor);
     if (buffer.tensor < 0 || tensor >= step_->tensors.size()) {
       Broken(end_, b, "the step has no such tensor");
-    } else if (buffer.kind != BufferKind::kWorkspace && buffer.bytes < step_->tensors[tensor].bytes) {
-      Broken(end_, b, fmt::format("{} bytes are too few for {}", buffer.bytes, step_->tensors[tensor].bytes));
+    } else if (buffer.kind != BufferKind::kWorkspace) {
+      const Tensor& of = step_->tensors[tensor];
+      const Bytes needed = buffer.box == kWhole ? of.bytes : BytesOf(of, program_.boxes[buffer.box]);
+      if (buffer.bytes < needed) Broken(end_, b, fmt::format("{} bytes are too few for {}", buffer.bytes, needed));
     }
   }
 

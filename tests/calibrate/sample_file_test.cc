@@ -54,7 +54,7 @@ TEST_CASE("a convolution becomes a launch with its output size") {
   CHECK(launch.shape.out == Shape{.n = 32, .c = 64, .h = 112, .w = 56});
   CHECK(launch.shape.window == std::array<std::int64_t, 3>{1, 7, 7});
   CHECK(launch.shape.stride == std::array<std::int64_t, 3>{1, 2, 2});
-  CHECK(launch.shape.pad == std::array<std::int64_t, 3>{0, 3, 3});
+  CHECK(launch.shape.PadBegin() == std::array<std::int64_t, 3>{0, 3, 3});
   CHECK(launch.shape.groups == 2);
   CHECK(launch.type == DataType::kFp16);
   CHECK(launch.math == MathMode::kTf32);

@@ -19,7 +19,7 @@ struct CopyCase {
   Network network = CopyStep::Net();
   TrainingStep step = CopyStep::Build();
   ExecuteResult Run(const Program& program, ExecuteOptions options, CpuDeviceOptions cpu = {}) {
-    CpuDevice device(network, std::move(cpu), kClock);
+    CpuDevice device(std::move(cpu), kClock);
     options.values = &values;
     return Execute(program, &step, device, kClock, options);
   }

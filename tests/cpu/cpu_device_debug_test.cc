@@ -21,7 +21,7 @@ TEST_CASE("the highest byte that changes is found, also when it is freed and fil
 
 TEST_CASE("freed memory is NaN, that of residents is not") {
   CopyCase c;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   CheckNothingIsNan(device, c.step);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("parameters that become NaN are found out at the end of the step") {
     }
   } values;
   CopyCase c;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   const ExecuteResult result =
       Execute(SwapProgram().program, &c.step, device, kClock, {.iterations = 3, .debug = true, .values = &values});
   REQUIRE(result.failure.has_value());

@@ -15,8 +15,7 @@ TEST_CASE("a kernel that fails is named, and the device can be used again") {
   CopyCase c;
   const SwapProgram s;
   int kernels = 0;
-  CpuDevice device(c.network,
-                   {.before =
+  CpuDevice device({.before =
                         [&](Issue issue) {
                           if (issue.stream != kCompute) return;
                           if (++kernels == 5) throw std::runtime_error("cannot go on");  // g, second step
@@ -45,7 +44,7 @@ TEST_CASE("a stream that stands still is hung, not waited for for ever") {
     reached.Fire();
     gate.Wait({});
   };
-  CpuDevice device(c.network, {.patience = 30 * kMillisecond, .before = before}, kClock);
+  CpuDevice device({.patience = 30 * kMillisecond, .before = before}, kClock);
   const auto is_sync = [&](std::uint32_t i) { return s.program.code[i].opcode == Opcode::kHostSync; };
   for (const bool at_end : {false, true}) {
     gate.Reset();
@@ -77,7 +76,7 @@ TEST_CASE("what hangs is left behind, touches nothing of the caller's any more a
   const auto before = [&, token](Issue issue) {
     if (issue.stream == kCompute && hangs) gate.Wait({});
   };
-  CpuDevice device(c.network, {.patience = 30 * kMillisecond, .before = before}, kClock);
+  CpuDevice device({.patience = 30 * kMillisecond, .before = before}, kClock);
   const long owners = token.use_count();
   const Nanos begin = kClock.Now();
   {
@@ -114,7 +113,7 @@ std::string Refusal(Fault fault, Call call) {
 TEST_CASE("calls against the contract are refused") {
   CopyCase c;
   const SwapProgram s;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   HandSession hand(s.program, &c.step, device);
   hand.Begin();
   device.BeginStep();
@@ -206,9 +205,9 @@ TEST_CASE("what the library refuses is named before anything runs") {
 
 TEST_CASE("options that make no sense are a user's mistake") {
   CopyCase c;
-  CHECK_THROWS_AS(CpuDevice(c.network, {.link_rate = -1}, kClock), UserError);
-  CHECK_THROWS_AS(CpuDevice(c.network, {.link_rate = NAN}, kClock), UserError);
-  CHECK_THROWS_AS(CpuDevice(c.network, {.threads = 0}, kClock), UserError);
+  CHECK_THROWS_AS(CpuDevice({.link_rate = -1}, kClock), UserError);
+  CHECK_THROWS_AS(CpuDevice({.link_rate = NAN}, kClock), UserError);
+  CHECK_THROWS_AS(CpuDevice({.threads = 0}, kClock), UserError);
 }
 
 }  // namespace

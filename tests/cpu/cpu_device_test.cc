@@ -63,7 +63,7 @@ TEST_CASE("a session without a step: launches of nothing, copies, events") {
   b.Free(kOut, device_buffer);
   const Program program = b.Build();
   CopyCase c;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   HandSession hand(program, nullptr, device);
   hand.Begin();
   const Numbers counted = Input(0);
@@ -91,7 +91,7 @@ TEST_CASE("a launch without a step computes what its shape says") {
   program.launches[0].kind = OpKind::kRelu;
   program.launches[0].shape.in = program.launches[0].shape.out = {.n = 1, .c = kElements};
   CopyCase c;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   HandSession hand(program, nullptr, device);
   hand.Begin();
   Numbers numbers = Input(0), result(kElements);
@@ -107,13 +107,13 @@ TEST_CASE("a launch without a step computes what its shape says") {
 
 TEST_CASE("a device may be ended at any time") {
   CopyCase c;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   CheckEndsAtAnyTime(device, c.step);
 }
 
 TEST_CASE("a device says how it is pinned") {
   CopyCase c;
-  CpuDevice device(c.network, {}, kClock);
+  CpuDevice device({}, kClock);
   for (int session = 0; session < 2; ++session) {
     const SwapProgram s;
     HandSession hand(s.program, &c.step, device);

@@ -18,7 +18,7 @@ struct ConvolutionCase {
 
 OpShape Convolution(Shape in, std::int64_t out_channels, std::array<std::int64_t, 3> window,
                     std::array<std::int64_t, 3> stride, std::array<std::int64_t, 3> pad, std::int64_t groups = 1) {
-  OpShape s{.in = in, .out = in, .window = window, .stride = stride, .pad = pad, .groups = groups};
+  OpShape s{.in = in, .out = in, .window = window, .stride = stride, .pad = {pad[0], pad[1], pad[2]}, .groups = groups};
   s.out.c = out_channels;
   s.out.d = (in.d + 2 * pad[0] - window[0]) / stride[0] + 1;
   s.out.h = (in.h + 2 * pad[1] - window[1]) / stride[1] + 1;

@@ -13,7 +13,7 @@ OpShape Same(const Shape& shape) { return {.in = shape, .out = shape}; }
 
 OpShape Pool(Shape in, std::array<std::int64_t, 3> window, std::array<std::int64_t, 3> stride,
              std::array<std::int64_t, 3> pad, std::array<std::int64_t, 3> out) {
-  OpShape s{.in = in, .out = in, .window = window, .stride = stride, .pad = pad};
+  OpShape s{.in = in, .out = in, .window = window, .stride = stride, .pad = {pad[0], pad[1], pad[2]}};
   s.out.d = out[0];
   s.out.h = out[1];
   s.out.w = out[2];
@@ -207,7 +207,7 @@ TEST_CASE("batch norm: backward") {
   CHECK(sums[1] == writes[1]);
 
   backward.launch.accumulate = false;
-  backward.input_gradient = false;
+  backward.details.input_gradient = false;
   std::vector<Values> parameters{Values(channels), Values(channels)};
   RunCall(kernels, backward, reads, parameters);
   CHECK(parameters[0] == writes[1]);

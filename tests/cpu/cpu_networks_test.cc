@@ -1,5 +1,6 @@
 // Whole training steps on the CPU device: they learn, their gradients are those of the loss, and what is recomputed is
 // what was computed.
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "model/network/network_builder.h"
@@ -75,16 +76,26 @@ TEST_CASE("the network of everything has the ops that are easy to get wrong") {
   const auto call = [&](const std::string& name) {
     const auto found = std::find_if(step.ops.begin(), step.ops.end(), [&](const Op& op) { return op.name == name; });
     REQUIRE(found != step.ops.end());
-    return CallOf(network, step, static_cast<OpId>(found - step.ops.begin()));
+    return CallOf(*found);
   };
   // Channels: right 8, raw 3, sum 8, left 8, left 8.
-  CHECK(call("all:forward").slices == std::vector<OpSlice>{{0, 0, 8}, {1, 8, 3}, {2, 11, 8}, {3, 19, 8}, {3, 27, 8}});
-  CHECK(call("all:backward").slices == std::vector<OpSlice>{{0, 11, 8}, {1, 19, 8}});  // sum, left
-  CHECK(call("all:backward0").slices == std::vector<OpSlice>{{0, 0, 8}});              // right: read by `late` too
-  CHECK(call("all:backward4").slices == std::vector<OpSlice>{{0, 27, 8}});             // left once more
-  CHECK(call("all:backward").channels == 35);
-  CHECK(call("twice:forward").slices == std::vector<OpSlice>{{.operand = 0}, {.operand = 0}});
-  CHECK(call("drop:forward").dropout_rate == 0.3);
+  const auto slices = [&](const std::string& name) {
+    std::vector<std::array<std::int64_t, 3>> found;  // operand, first channel, channels
+    for (const OpSlice& slice : call(name).details.slices) {
+      found.push_back(
+          {static_cast<std::int64_t>(slice.operand), slice.box.begin[kChannelAxis], slice.box.Size(kChannelAxis)});
+    }
+    return found;
+  };
+  using Slices = std::vector<std::array<std::int64_t, 3>>;
+  CHECK(slices("all:forward") == Slices{{0, 0, 8}, {1, 8, 3}, {2, 11, 8}, {3, 19, 8}, {3, 27, 8}});
+  CHECK(slices("all:backward") == Slices{{0, 11, 8}, {1, 19, 8}});  // sum, left
+  CHECK(slices("all:backward0") == Slices{{0, 0, 8}});              // right: read by `late` too
+  CHECK(slices("all:backward4") == Slices{{0, 27, 8}});             // left once more
+  CHECK(call("all:backward").details.whole.c == 35);
+  const Box sum = WholeOf(call("twice:forward").launch.shape.out);
+  CHECK(call("twice:forward").details.slices == std::vector<OpSlice>{{0, sum}, {0, sum}});
+  CHECK(call("drop:forward").details.dropout_rate == 0.3);
 }
 
 TEST_CASE("training lowers the loss") {

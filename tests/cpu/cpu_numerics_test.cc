@@ -69,7 +69,7 @@ class PlainTraining {
  private:
   void RunOp(int iteration, OpId id) {
     const Op& op = c_.step.ops[static_cast<std::size_t>(id)];
-    OpCall call = CallOf(c_.network, c_.step, id);
+    OpCall call = CallOf(c_.step.ops[Index(id)]);
     call.launch = launches_[static_cast<std::size_t>(id)];
     const CpuKernel& kernel = kernels_.Prepare(call);
     std::vector<void*> reads, writes;

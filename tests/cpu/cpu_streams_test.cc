@@ -17,7 +17,7 @@ TEST_CASE("add") {
   const Shape pair{.n = 1, .c = 2};
   OpCall call = Call(OpKind::kAdd, Pass::kForward, Same(pair, 3));
   CHECK(Result(kernels, call, {{1, 2}, {10, 20}, {100, 200}}, Values(2)) == Values{111, 222});
-  call.slices = {{.operand = 1}, {.operand = 1}, {.operand = 0}};  // b + b + a
+  call.details.slices = {{.operand = 1}, {.operand = 1}, {.operand = 0}};  // b + b + a
   CHECK(Result(kernels, call, {{1, 2}, {10, 20}}, Values(2)) == Values{21, 42});
   CHECK(Result(kernels, Call(OpKind::kAdd, Pass::kForward, Same(pair, 1)), {{1, 2}}, Values(2)) == Values{1, 2});
   Values first{1, 2}, second{10, 20};
@@ -39,10 +39,10 @@ TEST_CASE("add to a gradient") {
 TEST_CASE("concat, and the slices of its gradient") {
   CpuKernels kernels;
   // Two images of two pixels; one channel and two channels.
-  OpCall call{
-      .launch = {.kind = OpKind::kConcat, .shape = {.in = {2, 1, 1, 1, 2}, .out = {2, 3, 1, 1, 2}, .operands = 2}},
-      .slices = {{0, 0, 1}, {1, 1, 2}},
-      .channels = 3};
+  const Shape out{2, 3, 1, 1, 2};
+  const Box first = WithRange(WholeOf(out), kChannelAxis, 0, 1), second = WithRange(WholeOf(out), kChannelAxis, 1, 3);
+  OpCall call{.launch = {.kind = OpKind::kConcat, .shape = {.in = {2, 1, 1, 1, 2}, .out = out, .operands = 2}},
+              .details = {.slices = {{0, first}, {1, second}}, .whole = out}};
   const Values a{1, 2, 3, 4}, b{10, 20, 30, 40, 50, 60, 70, 80}, whole{1, 2, 10, 20, 30, 40, 3, 4, 50, 60, 70, 80};
   CHECK(Result(kernels, call, {a, b}, Values(12)) == whole);
   call.launch.pass = Pass::kBackward;
@@ -50,7 +50,7 @@ TEST_CASE("concat, and the slices of its gradient") {
   RunCall(kernels, call, {whole}, parts);
   CHECK(parts == std::vector<Values>{a, b});
   // The second input's share alone, added to what is there.
-  call.slices = {{0, 1, 2}};
+  call.details.slices = {{0, second}};
   call.launch.accumulate = true;
   CHECK(Result(kernels, call, {whole}, Values(8, 1.0f)) == Values{11, 21, 31, 41, 51, 61, 71, 81});
 }
@@ -60,7 +60,7 @@ TEST_CASE("dropout: a mask of the stated rate, repeated by its number") {
   const Shape shape{.n = 10, .c = 1000};
   const Values x(Count(shape), 1.0f);
   OpCall call = Call(OpKind::kDropout, Pass::kForward, Same(shape));
-  call.dropout_rate = 0.2;
+  call.details.dropout_rate = 0.2;
   const auto run = [&](std::uint64_t stream) {
     std::vector<Values> writes{Values(x.size()), Values(x.size() / 4)};  // a byte of mask an element
     RunCall(kernels, call, {x}, writes, {.random_stream = stream});

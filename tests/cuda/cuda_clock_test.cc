@@ -88,7 +88,7 @@ TEST_CASE("each step of a session tells at which clock it ran") {
   CudaStandIn cuda(options);
   CudaCopies c;
   {
-    CudaDevice device(c.network, {}, cuda, cuda);
+    CudaDevice device({}, cuda, cuda);
     const ExecuteResult result =
         Execute(SwapProgram().program, &c.step, device, cuda, {.iterations = 8, .values = &c.values});
     REQUIRE(Says(result) == "");

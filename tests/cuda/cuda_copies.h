@@ -25,7 +25,7 @@ struct CudaCopies {
 
   ExecuteResult Run(const Program& program, CudaStandIn& cuda, ExecuteOptions options = {},
                     const CudaDeviceOptions& device_options = {}) {
-    CudaDevice device(network, device_options, cuda, cuda);
+    CudaDevice device(device_options, cuda, cuda);
     options.values = &values;
     return Execute(program, &step, device, cuda, options);
   }

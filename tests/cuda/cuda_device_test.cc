@@ -87,7 +87,7 @@ TEST_CASE("the host waits at host syncs and at the end, and issues at its own pa
 TEST_CASE("one allocation of exactly the arena, one of pinned memory, kept for the next session") {
   CudaCopies c;
   CudaStandIn cuda(Plain());
-  CudaDevice device(c.network, {}, cuda, cuda);
+  CudaDevice device({}, cuda, cuda);
   const SwapProgram s;
   for (int session = 0; session < 2; ++session) {
     HandSession hand(s.program, &c.step, device);
@@ -116,7 +116,7 @@ TEST_CASE("memory in use on the GPU is told: before, and at most in the session"
   options.context_bytes = 500 * kMB;
   options.library_bytes = 20 * kMB;
   CudaStandIn cuda(options);
-  CudaDevice device(c.network, {}, cuda, cuda);
+  CudaDevice device({}, cuda, cuda);
   Execute(SwapProgram().program, &c.step, device, cuda, {.arena_bytes = 5 * kMB});
   CHECK(device.memory().before == 500 * kMB);
   CHECK(device.memory().highest == 525 * kMB);
@@ -146,7 +146,7 @@ TEST_CASE("the highest byte is found to the byte, in arenas of any length") {
   for (const Bytes arena : {5000, 5001, 5007, 4999}) {
     for (const Bytes highest : {arena, arena - 1, arena - 7, arena - 8, arena - 9, Bytes{900}}) {
       CudaStandIn cuda(Plain());
-      CudaDevice device(c.network, {}, cuda, cuda);
+      CudaDevice device({}, cuda, cuda);
       HandSession hand(s.program, &c.step, device);
       hand.session().arena_bytes = arena;
       hand.session().debug = true;
@@ -161,7 +161,7 @@ TEST_CASE("the highest byte is found to the byte, in arenas of any length") {
 TEST_CASE("freed memory is NaN, that of residents is not") {
   CudaCopies c;
   CudaStandIn cuda(Plain());
-  CudaDevice device(c.network, {}, cuda, cuda);
+  CudaDevice device({}, cuda, cuda);
   CheckNothingIsNan(device, c.step);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("a session without a step: launches of nothing, copies of pieces, even
   CudaCopies c;
   CudaStandIn cuda(Plain());
   {
-    CudaDevice device(c.network, {}, cuda, cuda);
+    CudaDevice device({}, cuda, cuda);
     HandSession hand(program, nullptr, device);
     hand.Begin();
     const Numbers counted = Input(0), zeros(kElements, 0.0f);
@@ -244,7 +244,7 @@ TEST_CASE("a device may be ended at any time") {
   CudaCopies c;
   CudaStandIn cuda(Timed());
   {
-    CudaDevice device(c.network, {}, cuda, cuda);
+    CudaDevice device({}, cuda, cuda);
     CheckEndsAtAnyTime(device, c.step);
   }
   CHECK(Wrong(cuda) == "");
@@ -255,7 +255,7 @@ TEST_CASE("options that make no sense are a user's mistake") {
   CudaStandIn cuda(Plain());
   for (const CudaEmulation& emulate : {CudaEmulation{.compute_slowdown = 0.5}, CudaEmulation{.compute_slowdown = NAN},
                                        CudaEmulation{.link_rate = -1}, CudaEmulation{.link_rate = INFINITY}}) {
-    CHECK_THROWS_AS(CudaDevice(c.network, {.emulate = emulate}, cuda, cuda), UserError);
+    CHECK_THROWS_AS(CudaDevice({.emulate = emulate}, cuda, cuda), UserError);
   }
   CHECK(Wrong(cuda) == "");
 }

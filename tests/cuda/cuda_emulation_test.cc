@@ -80,7 +80,7 @@ TEST_CASE("both at once: a step takes what the emulated machine would take") {
 TEST_CASE("the spins that pace a link go before kernels that wait") {
   CudaCopies c;
   CudaStandIn cuda(Machine(0));
-  CudaDevice device(c.network, {.emulate = {.link_rate = 0.02}}, cuda, cuda);
+  CudaDevice device({.emulate = {.link_rate = 0.02}}, cuda, cuda);
   REQUIRE(Says(Execute(SwapProgram().program, &c.step, device, cuda, {})) == "");
   int spins = 0, kernels = 0;
   cuda.ForgetDone();
@@ -104,7 +104,7 @@ TEST_CASE("large copies are paced in pieces, and arrive as over the slow link") 
   const Program program = b.Build();
   CudaCopies c;
   CudaStandIn cuda(Machine(700));
-  CudaDevice device(c.network, {.emulate = {.link_rate = 2.5}}, cuda, cuda);
+  CudaDevice device({.emulate = {.link_rate = 2.5}}, cuda, cuda);
   const ExecuteResult result = Execute(program, nullptr, device, cuda, {.iterations = 2, .instrumented = true});
   REQUIRE(Says(result) == "");
   for (const auto& [instruction, length] : Lengths(result)) CHECK(length == 4 * kMillisecond);
@@ -175,7 +175,7 @@ TEST_CASE("a rehearsal whose hold runs out is repeated without one") {
 TEST_CASE("what was rehearsed once is not rehearsed again") {
   CudaCopies c;
   CudaStandIn cuda(Machine(0));
-  CudaDevice device(c.network, {.emulate = {.compute_slowdown = 2}}, cuda, cuda);
+  CudaDevice device({.emulate = {.compute_slowdown = 2}}, cuda, cuda);
   const Program program = SwapProgram().program;
   const auto kernels = [&] {
     const std::uint32_t before = cuda.count(StandInFault::What::kLaunch);

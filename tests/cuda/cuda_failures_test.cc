@@ -213,7 +213,7 @@ TEST_CASE("calls against the contract are refused") {
   CudaCopies c;
   const SwapProgram s;
   CudaStandIn cuda(Plain());
-  CudaDevice device(c.network, {}, cuda, cuda);
+  CudaDevice device({}, cuda, cuda);
   HandSession hand(s.program, &c.step, device);
   hand.Begin();
   device.BeginStep();

@@ -48,7 +48,7 @@ struct Sessions {
 TEST_CASE("the second timed session is brought what is kept, and comes to the same") {
   Sessions s;
   {
-    CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+    CudaDevice device({}, s.cuda, s.cuda);
     REQUIRE(Says(s.Run(device, {.iterations = 3})) == "");
     const Bytes first = s.Up();
     CHECK(s.values.result == Input(2));
@@ -64,7 +64,7 @@ TEST_CASE("the second timed session is brought what is kept, and comes to the sa
 
 TEST_CASE("debug sessions, in which memory is measured, have nothing beside them") {
   Sessions s;
-  CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+  CudaDevice device({}, s.cuda, s.cuda);
   const ExecuteOptions debug{.arena_bytes = 5000, .debug = true};
   REQUIRE(Says(s.Run(device, debug)) == "");
   const Bytes alone = device.memory().highest;
@@ -85,7 +85,7 @@ TEST_CASE("debug sessions, in which memory is measured, have nothing beside them
 
 TEST_CASE("nothing is kept where it would leave too little, and it goes where an arena wants the room") {
   Sessions s;
-  CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+  CudaDevice device({}, s.cuda, s.cuda);
   const Bytes all = 4 * kGiB, spare = CudaKeptValues::kSpare;
   const auto kept = [&s] { return s.cuda.leaks().find("2 allocations") != std::string::npos; };
   REQUIRE(Says(s.Run(device, {.arena_bytes = all - spare})) == "");
@@ -103,7 +103,7 @@ TEST_CASE("a device that has no room in one piece does without") {
   StandInOptions options = Roomy();
   options.fault = {StandInFault::What::kMalloc, 1};  // the arena is the first
   Sessions s(options);
-  CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+  CudaDevice device({}, s.cuda, s.cuda);
   CHECK(Says(s.Run(device)) == "");
   const Bytes first = s.Up();
   CHECK(Says(s.Run(device)) == "");
@@ -117,7 +117,7 @@ TEST_CASE("an arena that finds no room gets that of the copies; of a session tha
     StandInOptions options = Roomy();
     options.fault = {StandInFault::What::kMalloc, 2};  // the second session's arena
     Sessions s(options);
-    CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+    CudaDevice device({}, s.cuda, s.cuda);
     CHECK(Says(s.Run(device)) == "");
     const Bytes first = s.Up();
     CHECK(Says(s.Run(device)) == "");
@@ -126,7 +126,7 @@ TEST_CASE("an arena that finds no room gets that of the copies; of a session tha
   StandInOptions options = Roomy();
   options.fault = {StandInFault::What::kLaunch, 1};
   Sessions s(options);
-  CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+  CudaDevice device({}, s.cuda, s.cuda);
   CHECK(Says(s.Run(device)) != "");
   CHECK(Says(s.Run(device)) == "");
   CHECK(s.values.result == Input(0));
@@ -134,7 +134,7 @@ TEST_CASE("an arena that finds no room gets that of the copies; of a session tha
 
 TEST_CASE("values without a name are brought each time") {
   Sessions s;
-  CudaDevice device(s.copies.network, {}, s.cuda, s.cuda);
+  CudaDevice device({}, s.cuda, s.cuda);
   Counting unnamed;
   const ExecuteOptions options{.values = &unnamed};
   for (int k = 0; k < 2; ++k) {

@@ -95,7 +95,7 @@ class StepCompare {
 
   void RunOp(OpId id) {
     const Op& op = step().ops[static_cast<std::size_t>(id)];
-    const OpCall call = CallOf(network_, step(), id);
+    const OpCall call = CallOf(step().ops[Index(id)]);
     const bool once = once_ && op.kind == OpKind::kConvolution;
     if (once && !seen_.insert(MeasuredKey(MeasuredOpOf(call.launch))).second) return cpu_.Run(id, id + 1);
     std::vector<Outcome> outcomes{Try(op, call, call.launch.algorithm)};

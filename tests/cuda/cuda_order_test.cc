@@ -124,7 +124,7 @@ void CheckCopy(const Program& program, const Copy& copy, const CudaStandIn::Done
 void CheckAsPredicted(const OrderCase& c, const Program& program) {
   const Timeline predicted = Predicted(program);
   CudaStandIn cuda(Ideal());
-  CudaDevice device(c.network, {}, cuda, cuda);
+  CudaDevice device({}, cuda, cuda);
   const ExecuteResult result = Execute(program, &c.step, device, cuda, {.instrumented = true});
   REQUIRE(Says(result) == "");
   CHECK(result.timeline.makespan == predicted.makespan);

@@ -14,7 +14,7 @@
 // held (CUDA loads them then, which may wait for the stream), events made meanwhile (which may wait likewise).
 //
 //   CudaStandIn cuda({.copy_rate = {10, 10}});
-//   CudaDevice device(network, {}, cuda, cuda);           // it is the clock as well
+//   CudaDevice device({}, cuda, cuda);           // it is the clock as well
 //   ... CHECK(cuda.leaks() == ""); CHECK(cuda.violations().empty());
 #ifndef SPILLWAY_TESTS_CUDA_CUDA_STAND_IN_H_
 #define SPILLWAY_TESTS_CUDA_CUDA_STAND_IN_H_

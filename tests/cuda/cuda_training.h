@@ -16,7 +16,7 @@ inline Trained TrainCuda(const CpuCase& c, const Program& program, ExecuteOption
   options.values = &values;
   Trained trained;
   {
-    CudaDevice device(c.network, cuda_options, cuda, cuda);
+    CudaDevice device(cuda_options, cuda, cuda);
     trained.result = Execute(program, &c.step, device, cuda, options);
     trained.losses = device.losses();
     trained.statistics = device.running_statistics();

@@ -20,7 +20,7 @@ void EachWindow(const OpShape& s, Use use) {
   for (std::int64_t position = 0; position < out[0] * out[1] * out[2]; ++position) {
     const std::array<std::int64_t, 3> at{position / (out[1] * out[2]), position / out[2] % out[1], position % out[2]};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::int64_t begin = at[axis] * s.stride[axis] - s.pad[axis];
+      const std::int64_t begin = at[axis] * s.stride[axis] - s.pad[axis].begin;
       window[axis] = {std::max<std::int64_t>(begin, 0), std::min(begin + s.window[axis], in[axis])};
     }
     use(window);

@@ -117,7 +117,7 @@ class ValidateFolder {
         return PaceBench{std::move(target)};
       };
     }
-    host.make = [&](const Network&, const Machine&, const DeviceTerms& terms) {
+    host.make = [&](const Machine&, const DeviceTerms& terms) {
       const double rate = terms.link_rate;
       reality->rates.push_back(rate);
       FakeOptions options;

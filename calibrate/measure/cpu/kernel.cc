@@ -33,7 +33,7 @@ KernelSubject::KernelSubject(const BenchNetwork& network, OpId op, std::int32_t 
       node_(network.step.ops[static_cast<std::size_t>(op)]),
       kernels_(kernels),
       memory_(memory) {
-  OpCall call = CallOf(network.network, network.step, op);
+  OpCall call = CallOf(network.step.ops[Index(op)]);
   call.launch.algorithm = algorithm;
   call.launch.workspace = kUsualWorkspace;
   kernel_ = &kernels.Prepare(call);
@@ -89,7 +89,7 @@ void KernelSubject::MakeSaved(std::byte* set, int number) {
   const OpId forward = ForwardOf(network_.step, node_);
   if (forward == kNoOp) return;
   const Op& op = network_.step.ops[static_cast<std::size_t>(forward)];
-  const CpuKernel& kernel = kernels_.Prepare(CallOf(network_.network, network_.step, forward));
+  const CpuKernel& kernel = kernels_.Prepare(CallOf(network_.step.ops[Index(forward)]));
   Bytes needed = Aligned(kernel.workspace());
   std::vector<Bytes> places;
   const std::vector<BenchOperand> operands = BenchOperands(network_.step, forward, 0);

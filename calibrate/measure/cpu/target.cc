@@ -54,7 +54,7 @@ Sample CpuBenchTarget::Identity() const {
 std::vector<BenchVariant> CpuBenchTarget::Variants(const BenchItem& item) {
   const auto [found, is_new] = variants_.try_emplace({item.from.get(), item.op});
   if (!is_new) return found->second;
-  const OpCall call = CallOf(item.from->network, item.from->step, item.op);
+  const OpCall call = CallOf(item.from->step.ops[Index(item.op)]);
   for (const CpuAlgorithm& algorithm : kernels_.Algorithms(call)) {
     found->second.push_back({algorithm.algorithm, algorithm.workspace});
   }
@@ -94,8 +94,7 @@ LoopResult CpuBenchTarget::MeasureCopy(const BenchItem& item, LoopOptions option
 
 LoopResult CpuBenchTarget::MeasureHost(const BenchItem& item) {
   if (host_calls_.empty()) {
-    const Network none;
-    CpuDevice device(none, {.link_rate = options_.link_rate, .threads = options_.threads}, clock_);
+    CpuDevice device({.link_rate = options_.link_rate, .threads = options_.threads}, clock_);
     host_calls_ = MeasureHostCalls(device, clock_, kHostSteps, kHostRounds);
     host_calls_.merge(MeasureStreams(cores_, clock_, kStreamRepetitions));
   }

@@ -35,7 +35,7 @@ std::unique_ptr<CudaKernel> PrepareAs(const std::string& fused, const OpCall& ca
 }  // namespace
 
 OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch) {
-  OpCall call = CallOf(network.network, network.step, op);
+  OpCall call = CallOf(network.step.ops[Index(op)]);
   call.launch.algorithm = launch.algorithm;
   call.launch.workspace = launch.workspace;
   call.launch.math = launch.math;
@@ -129,7 +129,7 @@ void CudaKernelSubject::MakeSaved(std::byte* set, int number) {
   const OpId forward = ForwardOf(network_.step, node_);
   if (forward == kNoOp) return;
   const Op& op = network_.step.ops[static_cast<std::size_t>(forward)];
-  const std::unique_ptr<CudaKernel> kernel = calls_.Prepare(CallOf(network_.network, network_.step, forward));
+  const std::unique_ptr<CudaKernel> kernel = calls_.Prepare(CallOf(network_.step.ops[Index(forward)]));
   const std::vector<BenchOperand> operands = BenchOperands(network_.step, forward, 0);
   Bytes needed = Aligned(kernel->workspace());
   for (const BenchOperand& operand : operands) needed += Aligned(operand.bytes);

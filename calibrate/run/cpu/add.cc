@@ -10,7 +10,7 @@ namespace {
 class Add : public CpuKernel {
  public:
   explicit Add(const OpCall& call)
-      : slices_(call.slices), accumulate_(call.launch.accumulate), elements_(call.launch.shape.in.Elements()) {
+      : slices_(call.details.slices), accumulate_(call.launch.accumulate), elements_(call.launch.shape.in.Elements()) {
     const Desc data = Dense({elements_});
     const dnnl::binary::desc operation(dnnl::algorithm::binary_add, data, data, data);
     const std::vector<Binding> bindings{Reads(DNNL_ARG_SRC_0, 0, data), Reads(DNNL_ARG_SRC_1, 1, data),

@@ -78,7 +78,7 @@ KernelPtr MakeBatchNorm(const OpCall& call) {
   }
   const dnnl::batch_normalization_backward::desc backward(
       dnnl::prop_kind::backward, data, data, kEpsilon, normalization_flags::use_scale | normalization_flags::use_shift);
-  const std::size_t first = call.input_gradient ? 1 : 0;
+  const std::size_t first = call.details.input_gradient ? 1 : 0;
   const std::vector<Binding> bindings{
       Reads(DNNL_ARG_SRC, 0, data),
       Reads(DNNL_ARG_DIFF_DST, 1, data),
@@ -86,7 +86,7 @@ KernelPtr MakeBatchNorm(const OpCall& call) {
       Reads(DNNL_ARG_SHIFT, 2, vector),  // asked for, though no gradient depends on it: any vector will do
       Reads(DNNL_ARG_MEAN, 3, vector),
       Reads(DNNL_ARG_VARIANCE, 4, vector),
-      call.input_gradient ? Writes(DNNL_ARG_DIFF_SRC, 0, data) : Unwanted(DNNL_ARG_DIFF_SRC, data),
+      call.details.input_gradient ? Writes(DNNL_ARG_DIFF_SRC, 0, data) : Unwanted(DNNL_ARG_DIFF_SRC, data),
       Writes(DNNL_ARG_DIFF_SCALE, first, vector),
       Writes(DNNL_ARG_DIFF_SHIFT, first + 1, vector)};
   return std::make_unique<DnnlKernel>(FirstImplementation(backward, &forward), bindings, call.launch.accumulate);

@@ -8,10 +8,8 @@ constexpr Bytes kAlignment = 64;
 
 }  // namespace
 
-BoundKernels::BoundKernels(const Network& network, const Session& session, CpuKernels& kernels, SessionMemory& memory,
-                           TrainingState& training)
-    : network_(network),
-      session_(session),
+BoundKernels::BoundKernels(const Session& session, CpuKernels& kernels, SessionMemory& memory, TrainingState& training)
+    : session_(session),
       kernels_(kernels),
       memory_(memory),
       training_(training),
@@ -39,7 +37,7 @@ void BoundKernels::Bind(const KernelCall& call) {
 
 const CpuKernel* BoundKernels::Prepare(const KernelCall& call) {
   try {
-    return &kernels_.Prepare(CallToPrepare(network_, session_, call));
+    return &kernels_.Prepare(CallToPrepare(call));
   } catch (const UserError& error) {
     const std::string name = call.op == nullptr ? "" : call.op->name + ": ";
     throw DeviceError(Fault::kRefused, call.issue.instruction, name + error.what());

@@ -16,9 +16,8 @@ class BoundKernels {
  public:
   // Prepares every kernel. Throws DeviceError: kRefused naming op and shape where the library refuses one or wants more
   // workspace than granted; kContract where an operand is missing, too small or outside the arena; kNoMemory.
-  // `network` is what session.step was built from. All but `kernels` must outlive this.
-  BoundKernels(const Network& network, const Session& session, CpuKernels& kernels, SessionMemory& memory,
-               TrainingState& training);
+  // All but `kernels` must outlive this.
+  BoundKernels(const Session& session, CpuKernels& kernels, SessionMemory& memory, TrainingState& training);
 
   // On whichever thread, one at a time. `instruction` is that of a KernelCall of the session.
   void Run(std::uint32_t instruction);
@@ -37,7 +36,6 @@ class BoundKernels {
   void BindTraining(const KernelCall& call, Bound& bound);
   void PlaceScratch();
 
-  const Network& network_;
   const Session& session_;
   CpuKernels& kernels_;
   SessionMemory& memory_;

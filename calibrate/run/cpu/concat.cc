@@ -21,12 +21,12 @@ KernelPtr MakeConcat(const OpCall& call) {
   const Shape out = call.launch.shape.out;
   const bool forward = call.launch.pass == Pass::kForward;
   const bool accumulate = call.launch.accumulate;
-  const std::int64_t channels = call.channels;
-  return std::make_unique<LoopKernel>([=, slices = call.slices](const CpuArguments& a) {
+  const std::int64_t channels = call.details.whole.c;
+  return std::make_unique<LoopKernel>([=, slices = call.details.slices](const CpuArguments& a) {
     for (const OpSlice& slice : slices) {
-      const std::int64_t count = slice.channels * out.Spatial();
+      const std::int64_t count = slice.box.Size(kChannelAxis) * out.Spatial();
       for (std::int64_t n = 0; n < out.n; ++n) {
-        const std::int64_t whole = (n * channels + slice.first_channel) * out.Spatial();
+        const std::int64_t whole = (n * channels + slice.box.begin[kChannelAxis]) * out.Spatial();
         if (forward) {
           CopyOrAdd(Read(a, slice.operand) + n * count, Write(a, 0) + whole, count, false);
         } else {

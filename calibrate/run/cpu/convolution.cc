@@ -27,7 +27,7 @@ struct Implementation {
 };
 
 struct Problem {
-  Dims in, weight, out, stride, pad;
+  Dims in, weight, out, stride, pad_begin, pad_end;
 };
 
 Problem ProblemOf(const OpShape& s) {
@@ -36,7 +36,8 @@ Problem ProblemOf(const OpShape& s) {
                   .weight = {s.out.c / s.groups, s.in.c / s.groups},
                   .out = DimsOf(s.out, deep),
                   .stride = Spatial(s.stride, deep),
-                  .pad = Spatial(s.pad, deep)};
+                  .pad_begin = Spatial(s.PadBegin(), deep),
+                  .pad_end = Spatial(s.PadEnd(), deep)};
   if (s.groups > 1) problem.weight.insert(problem.weight.begin(), s.groups);
   const Dims window = Spatial(s.window, deep);
   problem.weight.insert(problem.weight.end(), window.begin(), window.end());
@@ -79,17 +80,17 @@ void CollectPass(Pass pass, dnnl::algorithm method, const Problem& p, std::vecto
   const Desc in = AnyFormat(p.in), weight = AnyFormat(p.weight), out = AnyFormat(p.out);
   if (pass == Pass::kForward) {
     const dnnl::convolution_forward::desc forward(prop_kind::forward_inference, method, in, weight, out, p.stride,
-                                                  p.pad, p.pad);
+                                                  p.pad_begin, p.pad_end);
     return Collect(&forward.data, nullptr, candidates);
   }
   const dnnl::convolution_forward::desc hint(prop_kind::forward_training, algorithm::convolution_direct, in, weight,
-                                             out, p.stride, p.pad, p.pad);
+                                             out, p.stride, p.pad_begin, p.pad_end);
   const dnnl::primitive_desc forward = FirstImplementation(hint);
   if (pass == Pass::kBackwardData) {
-    const dnnl::convolution_backward_data::desc data(method, in, weight, out, p.stride, p.pad, p.pad);
+    const dnnl::convolution_backward_data::desc data(method, in, weight, out, p.stride, p.pad_begin, p.pad_end);
     Collect(&data.data, forward.get(), candidates);
   } else {
-    const dnnl::convolution_backward_weights::desc filter(method, in, weight, out, p.stride, p.pad, p.pad);
+    const dnnl::convolution_backward_weights::desc filter(method, in, weight, out, p.stride, p.pad_begin, p.pad_end);
     Collect(&filter.data, forward.get(), candidates);
   }
 }

@@ -9,11 +9,8 @@
 
 namespace spillway {
 
-CpuDevice::CpuDevice(const Network& network, CpuDeviceOptions options, const Clock& clock)
-    : network_(network),
-      options_(std::move(options)),
-      clock_(clock),
-      kernels_(std::make_shared<CpuKernels>(options_.threads)) {
+CpuDevice::CpuDevice(CpuDeviceOptions options, const Clock& clock)
+    : options_(std::move(options)), clock_(clock), kernels_(std::make_shared<CpuKernels>(options_.threads)) {
   if (!(options_.link_rate >= 0)) throw UserError("a link's rate cannot be negative");
 }
 
@@ -25,7 +22,7 @@ void CpuDevice::Begin(const Session& session) {
   statistics_.clear();
   try {
     if (kernels_ == nullptr) kernels_ = std::make_shared<CpuKernels>(options_.threads);
-    session_ = std::make_shared<CpuSession>(network_, options_, clock_, kernels_, session);
+    session_ = std::make_shared<CpuSession>(options_, clock_, kernels_, session);
   } catch (const std::bad_alloc&) {
     throw DeviceError(Fault::kNoMemory, kNoInstruction, "no memory for the session");
   }

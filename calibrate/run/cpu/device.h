@@ -3,7 +3,7 @@
 // scheduling, not for any GPU.
 //
 //   SteadyClock clock;
-//   CpuDevice device(network, {.link_rate = 2}, clock);                     // 2 GB/s in each direction
+//   CpuDevice device({.link_rate = 2}, clock);                     // 2 GB/s in each direction
 //   TrainingValues values(step, 1);
 //   Execute(program, &step, device, clock, {.iterations = 20, .values = &values});
 //   device.losses();
@@ -26,7 +26,7 @@
 //
 // End waits for a kernel or copy that still runs no longer than `patience` either: nothing can stop a thread that is in
 // a library. It leaves the thread behind then, with the memory and the kernels of its session, all of which goes when,
-// and if, the thread comes back. What the caller gave (Program, network, clock) is not touched any more. The device can
+// and if, the thread comes back. What the caller gave (Program, clock) is not touched any more. The device can
 // be used again, and has a core less as long as the thread runs.
 #ifndef SPILLWAY_CALIBRATE_RUN_CPU_DEVICE_H_
 #define SPILLWAY_CALIBRATE_RUN_CPU_DEVICE_H_
@@ -39,7 +39,6 @@
 
 #include "calibrate/run/clock.h"
 #include "calibrate/run/device.h"
-#include "model/network/network.h"
 
 namespace spillway {
 
@@ -62,9 +61,9 @@ struct CpuDeviceOptions {
 
 class CpuDevice : public ExecutionDevice {
  public:
-  // What sessions' steps are built from; both must outlive this. Throws UserError if the program was built without
+  // The clock must outlive this. Throws UserError if the program was built without
   // oneDNN or options make no sense.
-  CpuDevice(const Network& network, CpuDeviceOptions options, const Clock& clock);
+  CpuDevice(CpuDeviceOptions options, const Clock& clock);
   ~CpuDevice() override;
 
   void Begin(const Session& session) override;
@@ -96,7 +95,6 @@ class CpuDevice : public ExecutionDevice {
  private:
   CpuSession& Open();
 
-  const Network& network_;
   CpuDeviceOptions options_;
   const Clock& clock_;
   std::shared_ptr<CpuKernels> kernels_;  // kept from session to session: making them takes long

@@ -36,7 +36,7 @@ void Backward(const CpuArguments& a, std::int64_t elements, double rate, bool ac
 // Forward writes {result, mask}; backward reads {mask, gradient}.
 KernelPtr MakeDropout(const OpCall& call) {
   const std::int64_t elements = call.launch.shape.in.Elements();
-  const double rate = call.dropout_rate;
+  const double rate = call.details.dropout_rate;
   if (call.launch.pass == Pass::kForward) {
     return std::make_unique<LoopKernel>([=](const CpuArguments& a) { Forward(a, elements, rate); });
   }

@@ -4,7 +4,7 @@
 // add); plain loops do the rest (bias, concat, dropout, the loss, max pooling and LRN backward, update, copy).
 //
 //   CpuKernels kernels;                                               // once per device
-//   const CpuKernel& kernel = kernels.Prepare(CallOf(network, step, op));  // once per op: builds code, may take ms
+//   const CpuKernel& kernel = kernels.Prepare(CallOf(op));  // once per op: builds code, may take ms
 //   kernel.Run({.reads = ..., .writes = ..., .workspace = ...});      // each time it runs
 //
 // Buffers are dense fp32 NCHW (dropout's mask: one byte an element). Where a kernel works in another layout, the

@@ -40,15 +40,29 @@ CpuLink::CpuLink(double rate, const Clock& clock, Sleep sleep)
     : rate_(rate), clock_(clock), sleep_(std::move(sleep)), buckets_{TokenBucket(rate, 0), TokenBucket(rate, 0)} {}
 
 void CpuLink::Copy(Direction direction, void* to, const void* from, Bytes bytes, const std::atomic<bool>* cancelled) {
+  BoxRuns one;
+  one.run = bytes;
+  Copy(direction, to, from, one, cancelled);
+}
+
+void CpuLink::Copy(Direction direction, void* to, const void* from, const BoxRuns& runs,
+                   const std::atomic<bool>* cancelled) {
   const auto stop = [cancelled] { return cancelled != nullptr && cancelled->load(std::memory_order_acquire); };
-  const Nanos end = rate_ > 0 ? buckets_[static_cast<std::size_t>(direction)].Take(bytes, clock_.Now()) : 0;
+  const Bytes all = runs.Total();
+  const Nanos end = rate_ > 0 ? buckets_[static_cast<std::size_t>(direction)].Take(all, clock_.Now()) : 0;
   ++awake_;
-  for (Bytes done = 0; done < bytes && !stop();) {
-    const Bytes chunk = std::min(kChunk, bytes - done);
-    std::memcpy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, static_cast<std::size_t>(chunk));
-    done += chunk;
-    if (rate_ > 0) SleepUntil(end - static_cast<Nanos>(static_cast<double>(bytes - done) / rate_) - kOversleep);
-  }
+  Bytes done = 0, since = 0;  // since the clock was read
+  ForEachRun(runs, [&](Bytes from_offset, Bytes to_offset, Bytes run) {
+    for (Bytes at = 0; at < run && !stop();) {
+      const Bytes chunk = std::min(kChunk - since, run - at);
+      std::memcpy(static_cast<char*>(to) + to_offset + at, static_cast<const char*>(from) + from_offset + at,
+                  static_cast<std::size_t>(chunk));
+      at += chunk, done += chunk, since += chunk;
+      if (since < kChunk && done < all) continue;
+      since = 0;
+      if (rate_ > 0) SleepUntil(end - static_cast<Nanos>(static_cast<double>(all - done) / rate_) - kOversleep);
+    }
+  });
   if (rate_ > 0 && !stop()) WatchUntil(end);
   --awake_;
 }

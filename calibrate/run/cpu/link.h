@@ -9,6 +9,7 @@
 
 #include "calibrate/run/clock.h"
 #include "hw/machine/machine.h"
+#include "model/step/box.h"
 
 namespace spillway {
 
@@ -47,6 +48,9 @@ class CpuLink {
   //
   // Where `cancelled` becomes true meanwhile the rest is left out, at the next chunk.
   void Copy(Direction direction, void* to, const void* from, Bytes bytes, const std::atomic<bool>* cancelled = nullptr);
+  // The same of a box, all of whose bytes count.
+  void Copy(Direction direction, void* to, const void* from, const BoxRuns& runs,
+            const std::atomic<bool>* cancelled = nullptr);
 
   double rate() const { return rate_; }
 

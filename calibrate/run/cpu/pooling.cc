@@ -17,8 +17,8 @@ struct Problem {
 };
 
 // Where sizes were rounded up, the last window reaches beyond the padding.
-std::int64_t PadAfter(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride, std::int64_t pad) {
-  return std::max(pad, (out - 1) * stride + window - in - pad);
+std::int64_t PadAfter(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride, Padding pad) {
+  return std::max(pad.end, (out - 1) * stride + window - in - pad.begin);
 }
 
 Problem ProblemOf(const OpShape& s) {
@@ -31,7 +31,7 @@ Problem ProblemOf(const OpShape& s) {
           .out = Dense(DimsOf(s.out, deep)),
           .window = Spatial(s.window, deep),
           .stride = Spatial(s.stride, deep),
-          .before = Spatial(s.pad, deep),
+          .before = Spatial(s.PadBegin(), deep),
           .after = Spatial(after, deep)};
 }
 
@@ -45,7 +45,7 @@ struct Extent {
   std::int64_t begin, end;
 };
 Extent ExtentOf(const OpShape& s, std::size_t axis, std::int64_t size, std::int64_t position) {
-  const std::int64_t begin = position * s.stride[axis] - s.pad[axis];
+  const std::int64_t begin = position * s.stride[axis] - s.pad[axis].begin;
   return {std::max<std::int64_t>(begin, 0), std::min(begin + s.window[axis], size)};
 }
 

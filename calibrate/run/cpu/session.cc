@@ -11,8 +11,8 @@
 
 namespace spillway {
 
-CpuSession::CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock,
-                       std::shared_ptr<CpuKernels> kernels, const Session& session)
+CpuSession::CpuSession(const CpuDeviceOptions& options, const Clock& clock, std::shared_ptr<CpuKernels> kernels,
+                       const Session& session)
     : options_(options),
       clock_(clock),
       gated_clock_(clock, gate_),
@@ -24,7 +24,7 @@ CpuSession::CpuSession(const Network& network, const CpuDeviceOptions& options, 
       training_({.seed = options.seed, .learning_rate = options.learning_rate, .momentum = options.momentum}),
       order_(*session.program),
       memory_(session_, options.available_memory),
-      kernels_(network, session_, *library_, memory_, training_),
+      kernels_(session_, *library_, memory_, training_),
       actions_(session.program->code.size()),
       events_(session.program->events),
       ends_(session.program->streams.size()),
@@ -141,6 +141,9 @@ void CpuSession::Enqueue(const CopyCall& call) {
   action.at = call.from;
   action.to = call.to;
   action.offset = call.copy->offset;
+  action.fill = call.copy->fill;
+  if (call.runs != nullptr && !action.boxed) action.runs = *call.runs;
+  action.boxed = call.runs != nullptr;
   action.from_bytes = memory_.At(call.from, issue.instruction);
   action.to_bytes = memory_.At(call.to, issue.instruction);
   Give(streams_[issue.stream]->Call(issue.instruction), issue);

@@ -28,9 +28,9 @@ namespace spillway {
 
 class CpuSession {
  public:
-  // Keeps `kernels`; the network, the clock and what `session` points to must outlive Stop() and Abandon().
-  CpuSession(const Network& network, const CpuDeviceOptions& options, const Clock& clock,
-             std::shared_ptr<CpuKernels> kernels, const Session& session);
+  // Keeps `kernels`; the clock and what `session` points to must outlive Stop() and Abandon().
+  CpuSession(const CpuDeviceOptions& options, const Clock& clock, std::shared_ptr<CpuKernels> kernels,
+             const Session& session);
 
   // As in ExecutionDevice (calibrate/run/device.h), which says the order in which they may be called.
   void Write(const Location& at, std::span<const std::byte> bytes);
@@ -67,6 +67,8 @@ class CpuSession {
     Direction direction = Direction::kHostToDevice;
     Location at, to;  // of copies; kAlloc and kFree: the buffer
     Bytes offset = 0;
+    bool boxed = false, fill = false;
+    BoxRuns runs{};  // of a boxed copy; written once
     std::span<std::byte> from_bytes{}, to_bytes{};
   };
 

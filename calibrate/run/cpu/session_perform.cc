@@ -43,13 +43,26 @@ void CpuSession::RunKernel(const Action& action, std::uint32_t instruction) {
 void CpuSession::RunCopy(const Action& action, std::uint32_t instruction) {
   if (session_.debug && session_.step != nullptr && action.at.tensor != kNoTensor) CheckSource(action, instruction);
   const Nanos start = session_.instrumented ? gated_clock_.Now() : 0;
-  link_.Copy(action.direction, action.to_bytes.data(), action.from_bytes.data(), action.at.bytes, &failure_.flag());
+  if (action.fill) std::fill(action.to_bytes.begin(), action.to_bytes.end(), std::byte{0});
+  if (action.boxed) {
+    link_.Copy(action.direction, action.to_bytes.data(), action.from_bytes.data(), action.runs, &failure_.flag());
+  } else {
+    link_.Copy(action.direction, action.to_bytes.data(), action.from_bytes.data(), action.at.bytes, &failure_.flag());
+  }
   if (session_.instrumented) spans_[instruction] = {instruction, start - start_, gated_clock_.Now() - start_};
 }
 
 void CpuSession::CheckSource(const Action& action, std::uint32_t instruction) {
   const CallerGate::Pass pass(gate_);
   if (!pass) return;
+  if (action.boxed) {
+    return ForEachRun(action.runs, [&](Bytes from, Bytes, Bytes run) {
+      Location piece = action.at;
+      piece.offset += from;
+      piece.bytes = run;
+      NeedWritten(piece, run, instruction);
+    });
+  }
   const Bytes whole = session_.step->tensors[static_cast<std::size_t>(action.at.tensor)].bytes;
   NeedWritten(action.at, whole - action.offset, instruction);
 }
@@ -63,8 +76,8 @@ void CpuSession::CheckReads(const Action& action) {
     const std::vector<TensorId>& reads = call.op->reads;
     const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor &&
                       std::find(reads.begin(), reads.end(), t) != reads.end();
-    if (read)
-      NeedWritten(operand.at, session_.step->tensors[static_cast<std::size_t>(t)].bytes, call.issue.instruction);
+    const Bytes whole = operand.part ? operand.at.bytes : session_.step->tensors[static_cast<std::size_t>(t)].bytes;
+    if (read) NeedWritten(operand.at, whole, call.issue.instruction);
   }
 }
 

@@ -49,10 +49,9 @@ CudaKernelCache::Entry& CudaKernelCache::Prepare(const OpCall& call) {
 
 // ---- binding ----------------------------------------------------------------------------------------------------------
 
-CudaBoundKernels::CudaBoundKernels(const Network& network, const Session& session, CudaCalls& calls,
-                                   CudaKernelCache& cache, CudaSessionMemory& memory, TrainingState& training)
-    : network_(network),
-      session_(session),
+CudaBoundKernels::CudaBoundKernels(const Session& session, CudaCalls& calls, CudaKernelCache& cache,
+                                   CudaSessionMemory& memory, TrainingState& training)
+    : session_(session),
       calls_(calls),
       cache_(cache),
       memory_(memory),
@@ -90,7 +89,7 @@ void CudaBoundKernels::Prepare(const KernelCall& call, Bound& bound) {
     throw DeviceError(Fault::kRefused, call.issue.instruction, Name(call) + what);
   };
   try {
-    const OpCall wanted = CallToPrepare(network_, session_, call);
+    const OpCall wanted = CallToPrepare(call);
     if (!Trains(wanted.launch)) {
       refuse(fmt::format("the CUDA device trains in fp32 NCHW, not{}; only convolutions are measured in fp16",
                          FormatText(wanted.launch)));

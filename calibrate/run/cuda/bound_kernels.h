@@ -41,8 +41,8 @@ class CudaBoundKernels {
   // Prepares every kernel and reserves the library's memory. Errors as CPU's BoundKernels (calibrate/run/device.h):
   // kRefused naming the op where the library refuses it or wants more workspace than granted; kContract; kNoMemory. All
   // must outlive this.
-  CudaBoundKernels(const Network& network, const Session& session, CudaCalls& calls, CudaKernelCache& cache,
-                   CudaSessionMemory& memory, TrainingState& training);
+  CudaBoundKernels(const Session& session, CudaCalls& calls, CudaKernelCache& cache, CudaSessionMemory& memory,
+                   TrainingState& training);
 
   bool Has(std::uint32_t instruction) const { return row_[instruction] != kNone; }
   // Issues it, with what changes from step to step filled in. REQUIRES: Has(instruction); the session's arguments are
@@ -88,7 +88,6 @@ class CudaBoundKernels {
   const Labels& LabelsOf(const Shape& shape);
   void RunBound(const Bound& bound, CudaStream* stream) const;
 
-  const Network& network_;
   const Session& session_;
   CudaCalls& calls_;
   CudaKernelCache& cache_;

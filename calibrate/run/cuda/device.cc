@@ -9,9 +9,8 @@
 
 namespace spillway {
 
-CudaDevice::CudaDevice(const Network& network, CudaDeviceOptions options, CudaCalls& calls, const Clock& clock)
-    : network_(network),
-      options_(options),
+CudaDevice::CudaDevice(CudaDeviceOptions options, CudaCalls& calls, const Clock& clock)
+    : options_(options),
       calls_(calls),
       clock_(clock),
       pool_(calls),

@@ -3,7 +3,7 @@
 // pinned memory, the library's kernels with the algorithms and workspaces of the plan.
 //
 //   std::unique_ptr<CudaCalls> calls = ...;                                  // calibrate/run/cuda/load.h
-//   CudaDevice device(network, {}, *calls, clock);
+//   CudaDevice device({}, *calls, clock);
 //   Execute(program, &step, device, clock, {.iterations = 20, .values = &values});
 //   device.losses();
 //
@@ -46,7 +46,6 @@
 #include "calibrate/run/cuda/owned.h"
 #include "calibrate/run/cuda/session_memory.h"
 #include "calibrate/run/device.h"
-#include "model/network/network.h"
 
 namespace spillway {
 
@@ -106,9 +105,9 @@ struct CudaMemoryUse {
 
 class CudaDevice : public ExecutionDevice {
  public:
-  // `network`: what sessions' steps are built from. All must outlive this. Throws UserError if options make no sense,
+  // Both must outlive this. Throws UserError if options make no sense,
   // DeviceError if the GPU does not answer.
-  CudaDevice(const Network& network, CudaDeviceOptions options, CudaCalls& calls, const Clock& clock);
+  CudaDevice(CudaDeviceOptions options, CudaCalls& calls, const Clock& clock);
   ~CudaDevice() override;
 
   void Begin(const Session& session) override;
@@ -149,7 +148,6 @@ class CudaDevice : public ExecutionDevice {
   void NoteMemory();
   void Open(const Session& session);
 
-  const Network& network_;
   const CudaDeviceOptions options_;
   CudaCalls& calls_;
   const Clock& clock_;

@@ -34,7 +34,7 @@ CudaSession::CudaSession(CudaDevice& device, const Session& session)
                  .momentum = device.options_.momentum}),
       order_(*session.program),
       memory_(calls_, session_, device.pool_),
-      kernels_(device.network_, session_, calls_, *device.kernels_, memory_, training_),
+      kernels_(session_, calls_, *device.kernels_, memory_, training_),
       watch_(calls_, device.clock_, device.options_.patience, session.program->streams.size(),
              session.program->code.size(), session.debug),
       service_(calls_, watch_),
@@ -182,9 +182,36 @@ void CudaSession::Copies(const CopyCall& call) {
   Carry(call.issue, [&] {
     const Direction direction = call.copy->direction;
     CudaStream* const stream = StreamOf(call.issue);
+    if (call.runs != nullptr) return CopyBox(call, to, from, stream);
     if (!device_.pieces_) return calls_.Copy(to, from, call.from.bytes, direction, stream);
     PacedCopy(calls_, device_.options_.emulate.link_rate, *device_.pieces_, to, from, call.from.bytes, direction,
               stream);
+  });
+}
+
+// Rows of the innermost loop go by one call. A link to emulate is too slow for pitches to matter beside its rate: each of
+// these calls is followed by its spin.
+void CudaSession::CopyBox(const CopyCall& call, std::byte* to, const std::byte* from, CudaStream* stream) {
+  const Direction direction = call.copy->direction;
+  if (call.copy->fill) calls_.Fill(to, 0, call.to.bytes, stream);
+  BoxRuns outer = *call.runs;
+  BoxRuns::Loop rows;
+  if (!outer.loops.empty()) {
+    rows = outer.loops.front();
+    outer.loops.erase(outer.loops.begin());
+  }
+  ForEachRun(outer, [&](Bytes from_offset, Bytes to_offset, Bytes run) {
+    if (rows.count == 1) {
+      calls_.Copy(to + to_offset, from + from_offset, run, direction, stream);
+    } else {
+      calls_.CopyRows(to + to_offset, rows.to_pitch, from + from_offset, rows.from_pitch, run, rows.count, direction,
+                      stream);
+    }
+    if (!device_.pieces_) return;
+    const Bytes bytes = run * rows.count;
+    const double rest = static_cast<double>(bytes) / device_.options_.emulate.link_rate -
+                        (*device_.pieces_)[static_cast<std::size_t>(direction)].Of(bytes);
+    if (rest > 0) calls_.Spin(rest, stream);
   });
 }
 

@@ -66,6 +66,7 @@ class CudaSession {
   void Rehearse(double slowdown, double gap);
   void FillAtBegin();
   void Copies(const CopyCall& call);
+  void CopyBox(const CopyCall& call, std::byte* to, const std::byte* from, CudaStream* stream);
   void Look(Issue issue, const Location& buffer);
   void CheckResidents();
   bool HoldsNanAt(const Location& at);

@@ -139,6 +139,7 @@ void FakeDevice::BeginStep() {
   memory_->StartStep();
   if (session_.step == nullptr) return;
   runs_.assign(session_.step->ops.size(), 0);
+  parts_ = PartsOfOps(*session_.program, *session_.step);
   if (session_.debug) expected_ = ValuesOfStep(program, *session_.step, start_);
 }
 
@@ -146,7 +147,11 @@ void FakeDevice::Push(Opcode opcode, Issue issue, std::uint32_t event, std::vect
   if (issue.stream >= lanes_.size()) Broken(issue.instruction, fmt::format("there is no stream {}", issue.stream));
   calls_.push_back({opcode, issue});
   host_ += options_.host_cost[IndexOf(opcode)];
-  lanes_[issue.stream].queue.push_back({opcode, issue.instruction, host_, event, std::move(accesses)});
+  lanes_[issue.stream].queue.push_back({.opcode = opcode,
+                                        .instruction = issue.instruction,
+                                        .issued = host_,
+                                        .event = event,
+                                        .accesses = std::move(accesses)});
 }
 
 void FakeDevice::Enqueue(const KernelCall& call) {
@@ -166,6 +171,9 @@ void FakeDevice::Enqueue(const CopyCall& call) {
     Broken(call.issue.instruction, "the stream does not copy in this direction");
   }
   Push(Opcode::kCopy, call.issue, 0, {{call.from, Access::kRead}, {call.to, Access::kWrite}});
+  Queued& copy = lanes_[call.issue.stream].queue.back();
+  copy.runs = call.runs;
+  copy.fill = call.copy->fill;
 }
 
 void FakeDevice::NeedEvent(Issue issue, EventId event, bool recorded) {

@@ -84,6 +84,8 @@ class FakeDevice : public ExecutionDevice, public Clock {
     Nanos issued;
     std::uint32_t event = 0;
     std::vector<OperandCall> accesses;  // kernels, copies; of kAlloc and kFree the buffer
+    const BoxRuns* runs = nullptr;      // copies of boxes
+    bool fill = false;
   };
   struct Lane {
     std::deque<Queued> queue;
@@ -130,8 +132,9 @@ class FakeDevice : public ExecutionDevice, public Clock {
   std::vector<Event> events_;
   std::vector<Span> spans_;
   std::vector<Call> calls_;
-  std::vector<std::uint32_t> runs_;  // by op: how often it ran, recomputations apart
-  Nanos now_ = 0;                    // how far streams were run
+  std::vector<std::uint32_t> runs_;   // by op: how often it ran, recomputations apart
+  std::vector<std::uint32_t> parts_;  // by op: how often it should
+  Nanos now_ = 0;                     // how far streams were run
   Nanos host_ = 0;
   Nanos elapsed_ = 0;                                     // steps before this one
   std::uint32_t kernels_ = 0, copies_ = 0, records_ = 0;  // since Begin

@@ -18,14 +18,18 @@ void FakeDevice::CheckReads(const Queued& head) const {
     if (wanted.kind == ExpectedRead::Kind::kNever) wrong("holds nothing that it reads");
     if (found == kNothing && wanted.bytes > 0) wrong("holds nothing when it is read");
     if (wanted.kind == ExpectedRead::Kind::kDigest && found != wanted.digest) wrong("does not hold what it should");
-    if (!memory_->Complete(operand.at, wanted.bytes) && wanted.kind == ExpectedRead::Kind::kComplete) {
+    const bool complete =
+        head.runs == nullptr ? memory_->Complete(operand.at, wanted.bytes) : memory_->Complete(operand.at, *head.runs);
+    if (!complete && wanted.kind == ExpectedRead::Kind::kComplete) {
       wrong("has not arrived completely when it is read");
     }
   }
 }
 
 void FakeDevice::WriteResults(const Queued& head) {
-  if (head.opcode == Opcode::kCopy) return memory_->Copy(head.accesses[0].at, head.accesses[1].at);
+  if (head.opcode == Opcode::kCopy) {
+    return memory_->Copy(head.accesses[0].at, head.accesses[1].at, head.runs, head.fill);
+  }
   const std::uint32_t first = expected_.first[head.instruction];
   for (std::uint32_t k = 0; k < head.accesses.size(); ++k) {
     if (head.accesses[k].access != Access::kRead) memory_->Set(head.accesses[k].at, expected_.writes[first + k]);
@@ -37,7 +41,7 @@ void FakeDevice::WriteResults(const Queued& head) {
 void FakeDevice::CheckStep() {
   memory_->CheckAllFreed();
   for (std::size_t op = 0; op < runs_.size(); ++op) {
-    if (runs_[op] == 1) continue;
+    if (runs_[op] == parts_[op]) continue;
     throw DeviceError(Fault::kContract, kNoInstruction,
                       fmt::format("{} ran {} times", session_.step->ops[op].name, runs_[op]));
   }

@@ -113,8 +113,21 @@ void FakeMemory::Set(const Location& at, Fingerprint value) {
   ContentsOf(at).Set(at.offset, at.offset + at.bytes, value);
 }
 
-void FakeMemory::Copy(const Location& from, const Location& to) {
-  ContentsOf(to).CopyFrom(ContentsOf(from), from.offset, to.offset, from.bytes);
+void FakeMemory::Copy(const Location& from, const Location& to, const BoxRuns* runs, bool fill) {
+  if (fill) Set(to, kZeroes);
+  if (runs == nullptr) return ContentsOf(to).CopyFrom(ContentsOf(from), from.offset, to.offset, from.bytes);
+  ForEachRun(*runs, [&](Bytes from_offset, Bytes to_offset, Bytes run) {
+    ContentsOf(to).CopyFrom(ContentsOf(from), from.offset + from_offset, to.offset + to_offset, run);
+  });
+}
+
+bool FakeMemory::Complete(const Location& from, const BoxRuns& runs) const {
+  bool complete = true;
+  ForEachRun(runs, [&](Bytes offset, Bytes, Bytes run) {
+    const Bytes begin = from.offset + offset;
+    complete = complete && ContentsOf(from).Complete(begin, begin + run);
+  });
+  return complete;
 }
 
 Fingerprint FakeMemory::Digest(const Location& at, Bytes bytes) const {

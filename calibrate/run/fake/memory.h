@@ -32,7 +32,9 @@ class FakeMemory {
   void StartStep();
 
   void Set(const Location& at, Fingerprint value);
-  void Copy(const Location& from, const Location& to);
+  // `runs`: of a box, the locations being whole buffers; `fill`: what else `to` holds becomes zeros.
+  void Copy(const Location& from, const Location& to, const BoxRuns* runs, bool fill);
+  bool Complete(const Location& from, const BoxRuns& runs) const;
   // What [at, at + bytes) holds, in however many pieces it came, kNothing if nothing; whether every byte of it holds
   // something.
   Fingerprint Digest(const Location& at, Bytes bytes) const;

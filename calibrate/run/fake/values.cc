@@ -1,8 +1,11 @@
 #include "calibrate/run/fake/values.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include "model/hash.h"
 
@@ -120,6 +123,49 @@ class StepReference {
   std::vector<std::vector<Fingerprint>> reads_, writes_;  // by op, as in the op's lists
 };
 
+// Of a box of a tensor, dense: its value, and zeros outside of the tensor.
+ExpectedRead ReadOfBox(const Tensor& tensor, const Box& box, Fingerprint value) {
+  const Bytes bytes = BytesOf(tensor, box);
+  Contents contents;
+  contents.Set(0, bytes, kZeroes);
+  const Box inside = Intersection(box, WholeOf(tensor.shape));
+  ForEachRun(RunsOf(tensor, box, box, inside),
+             [&](Bytes from, Bytes, Bytes run) { contents.Set(from, from + run, value); });
+  return {ExpectedRead::Kind::kDigest, bytes, contents.Digest(0, bytes)};
+}
+
+// The sums that several kernels add up: which kernel is the last one of each place of an op's result.
+class Sums {
+ public:
+  Sums(const Program& program, const TrainingStep& step) : program_(program), step_(step) {
+    for (const Instruction& in : program.code) {
+      if (in.opcode != Opcode::kKernel || program.boxes.empty()) continue;
+      const Kernel& kernel = program.kernels[in.arg];
+      if (kernel.op == kNoOp) continue;
+      for (const Operand& operand : OperandsOf(program, kernel)) last_[KeyOf(kernel, operand)] = in.arg;
+    }
+  }
+  // Whether another kernel adds to what this one leaves there.
+  bool GoesOn(const Kernel& kernel, const Operand& operand) const {
+    const auto last = last_.find(KeyOf(kernel, operand));
+    if (last == last_.end()) return false;
+    const Kernel& other = program_.kernels[last->second];
+    return &other != &kernel && program_.launches[other.launch].accumulate;
+  }
+
+ private:
+  using Key = std::tuple<OpId, bool, TensorId, std::array<std::int64_t, kAxes>, std::array<std::int64_t, kAxes>>;
+  Key KeyOf(const Kernel& kernel, const Operand& operand) const {
+    const TensorId t = program_.buffers[operand.buffer].tensor;
+    if (program_.buffers[operand.buffer].kind == BufferKind::kWorkspace || t == kNoTensor) return {};
+    const Box box = BoxIn(program_, operand.buffer, operand.box, step_);
+    return {kernel.op, kernel.recomputation, t, box.begin, box.end};
+  }
+  const Program& program_;
+  const TrainingStep& step_;
+  std::map<Key, std::uint32_t> last_;
+};
+
 // A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
 ExpectedRead ReadOf(const TrainingStep& step, const StepReference& reference, const Kernel& kernel, TensorId t) {
   if (kernel.op == kNoOp || t == kNoTensor) return {};
@@ -131,10 +177,36 @@ ExpectedRead ReadOf(const TrainingStep& step, const StepReference& reference, co
   return {ExpectedRead::Kind::kDigest, bytes, DigestOf(bytes, value)};
 }
 
+// What a part adds to holds something, whatever it is.
+ExpectedRead ReadOfPart(const Program& program, const TrainingStep& step, const StepReference& reference,
+                        const Kernel& kernel, const Operand& operand) {
+  const TensorId t = program.buffers[operand.buffer].tensor;
+  const Tensor& tensor = step.tensors[Index(t)];
+  const Box box = BoxIn(program, operand.buffer, operand.box, step);
+  const Op& op = step.ops[Index(kernel.op)];
+  if (Listed(op.writes, t) && program.launches[kernel.launch].accumulate) {
+    return {ExpectedRead::Kind::kComplete, BytesOf(tensor, box), kNothing};
+  }
+  if (Listed(op.reads, t)) return ReadOfBox(tensor, box, reference.Read(kernel.op, t));
+  return Listed(op.writes, t) ? ReadOfBox(tensor, box, reference.Written(kernel.op, t)) : ExpectedRead{};
+}
+
 }  // namespace
+
+std::vector<std::uint32_t> PartsOfOps(const Program& program, const TrainingStep& step) {
+  std::vector<std::uint32_t> parts(step.ops.size(), 0);
+  for (const Instruction& in : program.code) {
+    if (in.opcode != Opcode::kKernel) continue;
+    const Kernel& kernel = program.kernels[in.arg];
+    if (kernel.op != kNoOp && !kernel.recomputation) ++parts[Index(kernel.op)];
+  }
+  for (std::uint32_t& count : parts) count = program.boxes.empty() ? 1 : std::max(count, 1U);
+  return parts;
+}
 
 ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, const std::vector<Fingerprint>& start) {
   const StepReference reference(step, start);
+  const Sums sums(program, step);
   ExpectedValues expected;
   for (std::uint32_t i = 0; i < program.code.size(); ++i) {
     const Instruction& in = program.code[i];
@@ -142,7 +214,8 @@ ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, co
     if (in.opcode == Opcode::kCopy) {
       const Copy& copy = program.copies[in.arg];
       const TensorId t = program.buffers[copy.from].tensor;
-      const Bytes end = t == kNoTensor ? copy.offset + copy.bytes : step.tensors[Index(t)].bytes;
+      const bool boxed = IsBoxed(program, copy);  // looked at run by run
+      const Bytes end = boxed ? 0 : t == kNoTensor ? copy.offset + copy.bytes : step.tensors[Index(t)].bytes;
       expected.reads.push_back(
           {ExpectedRead::Kind::kComplete, std::clamp<Bytes>(end - copy.offset, 0, copy.bytes), kNothing});
       expected.writes.push_back(kNothing);
@@ -152,9 +225,13 @@ ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, co
     for (const Operand& operand : OperandsOf(program, kernel)) {
       const Buffer& buffer = program.buffers[operand.buffer];
       const bool tensor = buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor;
+      const bool of_step = tensor && kernel.op != kNoOp;
       expected.reads.push_back(tensor ? ReadOf(step, reference, kernel, buffer.tensor) : ExpectedRead{});
-      expected.writes.push_back(tensor && kernel.op != kNoOp ? reference.Written(kernel.op, buffer.tensor)
-                                                             : Fresh('w', i));
+      if (of_step && (operand.box != kWhole || buffer.box != kWhole)) {
+        expected.reads.back() = ReadOfPart(program, step, reference, kernel, operand);
+      }
+      const bool result = of_step && !sums.GoesOn(kernel, operand);
+      expected.writes.push_back(result ? reference.Written(kernel.op, buffer.tensor) : Fresh('w', i));
     }
   }
   expected.after = reference.after();

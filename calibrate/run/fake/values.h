@@ -42,6 +42,7 @@ class Contents {
   void ForEach(Bytes begin, Bytes end, F f) const;
   std::map<Bytes, Run> runs_;  // by first byte, disjoint, without kNothing
 };
+constexpr Fingerprint kZeroes = 2;  // what a tile is padded with
 // Of `bytes` bytes that hold one value.
 Fingerprint DigestOf(Bytes bytes, Fingerprint value);
 
@@ -64,6 +65,8 @@ struct ExpectedValues {
 // `start`: by tensor, before the step; kNothing where there is none.
 ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, const std::vector<Fingerprint>& start);
 ExpectedValues ValuesOfList(const Program& program);
+// By op: how many kernels run it, recomputations apart: one, or its parts.
+std::vector<std::uint32_t> PartsOfOps(const Program& program, const TrainingStep& step);
 // Without a step: what a host buffer holds from the start, kNothing if the Program writes it.
 std::vector<Fingerprint> HostAtStart(const Program& program);
 

@@ -8,7 +8,7 @@ namespace {
 class Add : public Kernel {
  public:
   Add(const LibrariesPtr& libraries, const OpCall& call)
-      : Kernel(libraries, "cudnnOpTensor"), slices_(call.slices), accumulate_(call.launch.accumulate) {
+      : Kernel(libraries, "cudnnOpTensor"), slices_(call.details.slices), accumulate_(call.launch.accumulate) {
     SetPlanes(data_, call.launch.shape.in);
     SetAddition(addition_);
     elements_ = static_cast<std::size_t>(call.launch.shape.in.Elements());

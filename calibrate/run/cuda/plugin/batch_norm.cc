@@ -58,7 +58,9 @@ class Inference : public BatchNorm {
 class Backward : public BatchNorm {
  public:
   Backward(const LibrariesPtr& libraries, const OpCall& call)
-      : BatchNorm(libraries, call), input_gradient_(call.input_gradient), beta_(BetaOf(call.launch.accumulate)) {
+      : BatchNorm(libraries, call),
+        input_gradient_(call.details.input_gradient),
+        beta_(BetaOf(call.launch.accumulate)) {
     if (input_gradient_) return;
     if (call.launch.accumulate) Refuse("the gradients of scale and shift cannot be added to");
     workspace_ = call.launch.shape.in.Elements() * static_cast<Bytes>(sizeof(float));

@@ -9,12 +9,12 @@ class Concat : public Kernel {
  public:
   Concat(const LibrariesPtr& libraries, const OpCall& call)
       : Kernel(libraries, "cudaMemcpy2DAsync"),
-        slices_(call.slices),
+        slices_(call.details.slices),
         forward_(call.launch.pass == Pass::kForward),
         accumulate_(call.launch.accumulate && !forward_),
         images_(call.launch.shape.out.n),
         positions_(call.launch.shape.out.Spatial()),
-        channels_(call.channels) {
+        channels_(call.details.whole.c) {
     if (!accumulate_) return;
     for (const OpSlice& slice : slices_) {
       if (slice.operand == 0) DescribeSum(slice);
@@ -25,24 +25,27 @@ class Concat : public Kernel {
   // Backward reads {gradient of the whole}; only the first gradient is added to.
   void Launch(const CudaArguments& a) const override {
     for (const OpSlice& slice : slices_) {
-      const std::int64_t offset = slice.first_channel * positions_;
+      const std::int64_t offset = slice.box.begin[kChannelAxis] * positions_;
       if (forward_) {
-        CopyRows(Write(a, 0) + offset, channels_, Read(a, slice.operand), slice.channels, slice.channels);
+        CopyRows(Write(a, 0) + offset, channels_, Read(a, slice.operand), slice.box.Size(kChannelAxis),
+                 slice.box.Size(kChannelAxis));
       } else if (accumulate_ && slice.operand == 0) {
         SPILLWAY_CHECK(cudnnAddTensor(libraries().cudnn(), &kOne, part_.get(), Read(a, 0) + offset, &kOne,
                                       gradient_.get(), Write(a, 0)));
       } else {
-        CopyRows(Write(a, slice.operand), slice.channels, Read(a, 0) + offset, channels_, slice.channels);
+        CopyRows(Write(a, slice.operand), slice.box.Size(kChannelAxis), Read(a, 0) + offset, channels_,
+                 slice.box.Size(kChannelAxis));
       }
     }
   }
 
  private:
   void DescribeSum(const OpSlice& slice) {
-    SetDense(gradient_, {images_, slice.channels, 1, positions_});
+    SetDense(gradient_, {images_, slice.box.Size(kChannelAxis), 1, positions_});
     const int positions = IntOf(positions_);
-    SPILLWAY_CHECK(cudnnSetTensor4dDescriptorEx(part_.get(), CUDNN_DATA_FLOAT, IntOf(images_), IntOf(slice.channels), 1,
-                                                positions, IntOf(channels_ * positions_), positions, positions, 1));
+    SPILLWAY_CHECK(cudnnSetTensor4dDescriptorEx(part_.get(), CUDNN_DATA_FLOAT, IntOf(images_),
+                                                IntOf(slice.box.Size(kChannelAxis)), 1, positions,
+                                                IntOf(channels_ * positions_), positions, positions, 1));
   }
 
   // Pitches and widths in channels.

@@ -1,5 +1,7 @@
 #include "calibrate/run/cuda/plugin/convolution_problem.h"
 
+#include "calibrate/run/cuda/plugin/check.h"
+
 namespace spillway::cuda {
 namespace {
 
@@ -18,12 +20,13 @@ TensorFormat FormatOf(const Launch& launch) {
 ConvolutionProblem::ConvolutionProblem(const OpCall& call) {
   const OpShape& s = call.launch.shape;
   const TensorFormat format = FormatOf(call.launch);
+  if (s.PadBegin() != s.PadEnd()) Refuse("cuDNN pads as much behind as before");
   math = MathOf(call.launch.math);
   deep = s.in.d != 1 || s.out.d != 1 || s.window[0] != 1;
   SetDense(in, SizesOf(s.in, deep), format);
   SetDense(out, SizesOf(s.out, deep), format);
   std::vector<int> filter = Spatial(s.window, deep);
-  const std::vector<int> pad = Spatial(s.pad, deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
+  const std::vector<int> pad = Spatial(s.PadBegin(), deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
   filter.insert(filter.begin(), {IntOf(s.out.c), IntOf(s.in.c / s.groups)});
   const cudnnTensorFormat_t order = format.layout == Layout::kNhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   SPILLWAY_CHECK(

@@ -11,8 +11,8 @@ class Dropout : public Kernel {
   Dropout(const LibrariesPtr& libraries, const OpCall& call)
       : Kernel(libraries, "own"),
         elements_(call.launch.shape.in.Elements()),
-        bound_(static_cast<std::uint64_t>(call.dropout_rate * 4294967296.0)),
-        scale_(call.dropout_rate < 1 ? static_cast<float>(1 / (1 - call.dropout_rate)) : 0.0f),
+        bound_(static_cast<std::uint64_t>(call.details.dropout_rate * 4294967296.0)),
+        scale_(call.details.dropout_rate < 1 ? static_cast<float>(1 / (1 - call.details.dropout_rate)) : 0.0f),
         accumulate_(call.launch.accumulate) {}
 
  protected:

@@ -1,5 +1,6 @@
 // Pooling by cuDNN. Averages are over the whole window: padding counts as zeros. Maxima by the deterministic variant,
 // whose backward adds in a fixed order where windows overlap.
+#include "calibrate/run/cuda/plugin/check.h"
 #include "calibrate/run/cuda/plugin/descriptors.h"
 #include "calibrate/run/cuda/plugin/kernel.h"
 
@@ -12,10 +13,11 @@ class Pooling : public Kernel {
       : Kernel(libraries, mode == CUDNN_POOLING_MAX_DETERMINISTIC ? "max_deterministic" : "average"),
         beta_(BetaOf(call.launch.accumulate)) {
     const OpShape& s = call.launch.shape;
+    if (s.PadBegin() != s.PadEnd()) Refuse("cuDNN pads as much behind as before");
     const bool deep = s.in.d != 1 || s.out.d != 1 || s.window[0] != 1;
     SetDense(in_, SizesOf(s.in, deep));
     SetDense(out_, SizesOf(s.out, deep));  // sizes rounded up too: the last windows reach beyond the padding
-    const std::vector<int> window = Spatial(s.window, deep), pad = Spatial(s.pad, deep),
+    const std::vector<int> window = Spatial(s.window, deep), pad = Spatial(s.PadBegin(), deep),
                            stride = Spatial(s.stride, deep);
     SPILLWAY_CHECK(cudnnSetPoolingNdDescriptor(pooling_.get(), mode, CUDNN_PROPAGATE_NAN,
                                                static_cast<int>(window.size()), window.data(), pad.data(),
