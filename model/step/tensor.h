@@ -68,7 +68,8 @@ struct TensorTraits {
       false;  // has a copy on the host before and after the step: is never copied out, is there to be brought
   bool resident = false;  // stays on the device from step to step, which changes it: never leaves, whatever the plan
   bool may_move = true;   // a plan may swap or drop it in a gap between two uses
-  bool outlives = false;  // where a step reads it before it writes it, it holds what is left from before the step
+  bool of_parameters = false;  // has the parameters' shape, whatever the batch
+  bool outlives = false;       // where a step reads it before it writes it, it holds what is left from before the step
 };
 
 // By TensorClass.
@@ -77,12 +78,18 @@ inline constexpr std::array<TensorTraits, 8> kTensorTraits{{
     {.use = TensorClass::kFeatureMap, .name = "feature_map"},
     {.use = TensorClass::kTransient, .name = "transient"},
     {.use = TensorClass::kGradient, .name = "gradient"},
-    {.use = TensorClass::kParameter, .name = "parameter", .resident = true, .may_move = false, .outlives = true},
-    {.use = TensorClass::kParameterGradient, .name = "parameter_gradient"},
+    {.use = TensorClass::kParameter,
+     .name = "parameter",
+     .resident = true,
+     .may_move = false,
+     .of_parameters = true,
+     .outlives = true},
+    {.use = TensorClass::kParameterGradient, .name = "parameter_gradient", .of_parameters = true},
     {.use = TensorClass::kOptimizerState,
      .name = "optimizer_state",
      .resident = true,
      .may_move = false,
+     .of_parameters = true,
      .outlives = true},
     {.use = TensorClass::kAuxiliary, .name = "auxiliary", .may_move = false, .outlives = true},
 }};

@@ -135,10 +135,6 @@ bool ComputesSamplesApart(OpKind kind) {
   }
 }
 
-bool IsOfParameters(const Tensor& tensor) {
-  return tensor.use == TensorClass::kParameter || tensor.use == TensorClass::kParameterGradient;
-}
-
 // The same samples of everything that has samples, and all of the parameters.
 Part SamplesPart(const TrainingStep& step, const Op& op, const Launch& launch,
                  const std::function<Box(TensorId)>& touched) {
@@ -157,7 +153,7 @@ Part SamplesPart(const TrainingStep& step, const Op& op, const Launch& launch,
     for (const TensorId t : *list) {
       const Tensor& tensor = step.tensors[static_cast<std::size_t>(t)];
       const Box box = touched(t), whole = WholeOf(tensor.shape);
-      if (IsOfParameters(tensor)) {
+      if (tensor.Traits().of_parameters) {
         if (box != whole) part.fault = "parameters are not divided";
         sums = sums || (list == &op.writes);
         continue;

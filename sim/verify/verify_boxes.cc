@@ -84,7 +84,7 @@ bool Pieces::CopyFrom(const Pieces& from, const Box& box) {
 }
 
 std::string FinishedParts::Note(OpId op, TensorId tensor, const Box& box) {
-  std::vector<Result>& results = of_op_[Index(op)].results;
+  std::vector<Result>& results = of_op_[op];
   const bool twice = std::any_of(results.begin(), results.end(), [&](const Result& result) {
     return result.tensor == tensor && Overlap(result.box, box);
   });
@@ -92,16 +92,18 @@ std::string FinishedParts::Note(OpId op, TensorId tensor, const Box& box) {
   return twice ? "places of the result are computed twice" : "";
 }
 
-std::vector<std::string> FinishedParts::Unfinished(OpId op) const {
-  std::vector<std::string> names;
-  const Parts& parts = of_op_[Index(op)];
-  if (!parts.in_parts) return names;
-  for (const TensorId t : step_.ops[Index(op)].writes) {
-    std::int64_t done = 0;
-    for (const Result& result : parts.results) done += result.tensor == t ? result.box.Elements() : 0;
-    if (done < step_.tensors[Index(t)].shape.Elements()) names.push_back(step_.tensors[Index(t)].name);
+std::vector<std::string> FinishedParts::Unfinished() const {
+  std::vector<std::string> texts;
+  for (const auto& [op, results] : of_op_) {
+    for (const TensorId t : step_.ops[Index(op)].writes) {
+      const Tensor& tensor = step_.tensors[Index(t)];
+      std::int64_t done = 0;
+      for (const Result& result : results) done += result.tensor == t ? result.box.Elements() : 0;
+      if (done >= tensor.shape.Elements()) continue;
+      texts.push_back("the parts of " + step_.ops[Index(op)].name + " do not complete " + tensor.name);
+    }
   }
-  return names;
+  return texts;
 }
 
 bool IsPart(const Program& program, const TrainingStep& step, const Kernel& kernel) {
@@ -117,6 +119,7 @@ bool IsPart(const Program& program, const TrainingStep& step, const Kernel& kern
 }
 
 std::vector<bool> DividedTensors(const Program& program, const TrainingStep& step) {
+  if (program.boxes.empty()) return {};
   std::vector<bool> divided(step.tensors.size(), false);
   const auto note = [&](BufferId buffer, BoxId box) {
     const TensorId t = program.buffers[buffer].tensor;

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_SIM_VERIFY_VERIFY_BOXES_H_
 #define SPILLWAY_SIM_VERIFY_VERIFY_BOXES_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,29 +40,25 @@ class Pieces {
 // Which places of the results of ops in parts have their values, wherever those lie.
 class FinishedParts {
  public:
-  explicit FinishedParts(const TrainingStep& step) : step_(step), of_op_(step.ops.size()) {}
-  void See(OpId op) { of_op_[Index(op)].in_parts = true; }
+  explicit FinishedParts(const TrainingStep& step) : step_(step) {}
+  void See(OpId op) { of_op_[op]; }
   // Returns what is wrong with that: some of the places had theirs.
   std::string Note(OpId op, TensorId tensor, const Box& box);
-  // Of an op in parts: the names of results of which places are left. Empty: the op is done.
-  std::vector<std::string> Unfinished(OpId op) const;
+  // "the parts of OP do not complete RESULT", for each such one.
+  std::vector<std::string> Unfinished() const;
 
  private:
   struct Result {
     TensorId tensor = kNoTensor;
     Box box;
   };
-  struct Parts {
-    bool in_parts = false;
-    std::vector<Result> results;
-  };
   const TrainingStep& step_;
-  std::vector<Parts> of_op_;
+  std::map<OpId, std::vector<Result>> of_op_;  // of those in parts
 };
 
 // Whether a kernel runs part of its op: some operand is not the whole tensor.
 bool IsPart(const Program& program, const TrainingStep& step, const Kernel& kernel);
-// By tensor: whether any of its buffers, operands or copies names a box.
+// By tensor: whether any of its buffers, operands or copies names a box. Empty where the Program has no boxes.
 std::vector<bool> DividedTensors(const Program& program, const TrainingStep& step);
 
 }  // namespace spillway::verifying

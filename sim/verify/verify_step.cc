@@ -43,7 +43,8 @@ class StepContents : public Contents {
  private:
   bool IsDivided(BufferId b) const {
     const Buffer& buffer = program_.buffers[b];
-    return buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor && divided_[Index(buffer.tensor)];
+    return !pieces_.empty() && buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor &&
+           divided_[Index(buffer.tensor)];
   }
   Box Held(BufferId b) const { return HeldBy(program_, b, step_); }
   Box WholeTensor(BufferId b) const { return WholeOf(step_.tensors[Index(program_.buffers[b].tensor)].shape); }
@@ -114,7 +115,7 @@ class StepContents : public Contents {
   void RunPart(InstructionIndex i, const Kernel& kernel, std::span<const Operand> operands) {
     const Op& op = step_.ops[Index(kernel.op)];
     const Launch& launch = program_.launches[kernel.launch];
-    finished_.See(kernel.op);
+    if (!kernel.recomputation) finished_.See(kernel.op);
     const auto touched = [&](TensorId t) {
       for (const Operand& operand : operands) {
         if (IsOf(operand, t)) return TouchedBy(operand);
@@ -243,12 +244,7 @@ class StepContents : public Contents {
   // What lives on the host between steps must be there, updated, at the end; ops in parts must be done.
   void AtEnd() override {
     const auto end = static_cast<InstructionIndex>(program_.code.size());
-    for (std::size_t op = 0; op < step_.ops.size() && !program_.boxes.empty(); ++op) {
-      for (const std::string& name : finished_.Unfinished(static_cast<OpId>(op))) {
-        report_.Add("step", end, kNoBuffer,
-                    fmt::format("the parts of {} do not complete {}", step_.ops[op].name, name));
-      }
-    }
+    for (const std::string& text : finished_.Unfinished()) report_.Add("step", end, kNoBuffer, text);
     for (TensorId t = 0; Index(t) < on_host_.size(); ++t) {
       const BufferId b = on_host_[Index(t)];
       if (b == kNoBuffer || HoldsLast(b, t)) continue;
