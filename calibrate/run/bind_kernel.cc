@@ -28,7 +28,7 @@ void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tens
   for (const OperandCall& operand : call.operands) {
     const bool wanted = operand.at.kind == BufferKind::kTensor && operand.at.tensor == tensor;
     if (!wanted || !Allows(operand.access, access)) continue;
-    if (!operand.part && operand.at.bytes < known.bytes) {
+    if (!operand.boxed && operand.at.bytes < known.bytes) {
       Broken(call, fmt::format("buffer {} has {} bytes, {} needs {}", operand.at.buffer, operand.at.bytes, known.name,
                                known.bytes));
     }

@@ -73,9 +73,9 @@ struct Location {
 };
 
 struct OperandCall {
-  Location at;  // of a part of an op the bytes of its box, no more
+  Location at;  // where a box is named, its bytes and no more
   Access access = Access::kRead;
-  bool part = false;
+  bool boxed = false;
 };
 
 // The calls of a session are the same in every step; pointers and spans hold from Begin to End.

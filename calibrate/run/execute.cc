@@ -61,7 +61,7 @@ class Calls {
     const BoxRuns runs = RunsOfOperand(program, operand, *step);
     call.at.offset += runs.from_offset;
     call.at.bytes = runs.run;
-    call.part = true;
+    call.boxed = true;
     return call;
   }
   void AddCopy(const Program& program, const TrainingStep* step, std::uint32_t i) {
@@ -123,6 +123,9 @@ class Execution {
       Fail(Fault::kNoMemory, kNoInstruction,
            fmt::format("the Program needs {} bytes of device memory, the arena has {}", peak, ArenaBytes()));
     }
+    if (step_ == nullptr && !program_.boxes.empty()) {
+      Fail(Fault::kContract, kNoInstruction, "boxes mean nothing without the step that they are of");
+    }
     CheckOperands();
     for (const Stream& stream : program_.streams) {
       if (stream.device != 0) Fail(Fault::kContract, kNoInstruction, "only Programs of one device can be executed");
@@ -135,6 +138,8 @@ class Execution {
     for (const Kernel& kernel : program_.kernels) {
       for (std::uint32_t k = 0; step_ != nullptr && k < kernel.operand_count; ++k) {
         const Operand& operand = program_.operands[kernel.operands + k];
+        const Buffer& buffer = program_.buffers[operand.buffer];
+        if (buffer.kind == BufferKind::kWorkspace || buffer.tensor == kNoTensor) continue;
         if (operand.box == kWhole || RunsOfOperand(program_, operand, *step_).loops.empty()) continue;
         Fail(Fault::kRefused, kNoInstruction,
              fmt::format("{} of buffer {} does not lie together, and a kernel is to touch it",

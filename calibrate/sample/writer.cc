@@ -44,6 +44,7 @@ std::string AlgorithmText(const Sample& sample) {
 }
 
 void PutWindow(const OpShape& shape, Cells& cells) {
+  if (shape.PadBegin() != shape.PadEnd()) throw UserError("a sample states one padding for both sides of an axis");
   cells.Set(Column::kR, shape.window[1]);
   cells.Set(Column::kS, shape.window[2]);
   cells.Set(Column::kPad, shape.pad[1].begin);

@@ -13,6 +13,7 @@ class Isolator {
   explicit Isolator(const Program& from) : from_(from) {
     to_.streams = {{0, StreamKind::kCompute}, {0, StreamKind::kHostToDevice}, {0, StreamKind::kDeviceToHost}};
     to_.launches = from.launches;
+    to_.boxes = from.boxes;
   }
 
   void Add(const Kernel& kernel, int repeats) {
@@ -21,7 +22,8 @@ class Isolator {
     const auto last = static_cast<std::uint32_t>(to_.buffers.size());
     const auto operands = static_cast<std::uint32_t>(to_.operands.size());
     for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
-      to_.operands.push_back({first + k, from_.operands[kernel.operands + k].access});
+      to_.operands.push_back(from_.operands[kernel.operands + k]);
+      to_.operands.back().buffer = first + k;
     }
     for (std::uint32_t b = first; b < last; ++b) Emit(Opcode::kAlloc, b);
     for (int k = 0; k < repeats; ++k) {

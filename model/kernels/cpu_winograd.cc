@@ -43,8 +43,8 @@ enum : std::size_t {
 constexpr const char* kName = "winograd";
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return CpuConvAlgorithm(kName, kind, pass); }
 bool Applies(const Launch& launch) {
-  return IsConvolution(launch) && IsPlainWindow(launch, 3) && launch.shape.pad[1].begin <= 1 &&
-         launch.shape.pad[2].begin <= 1;
+  return IsConvolution(launch) && IsPlainWindow(launch, 3) && launch.shape.MostPad(1) <= 1 &&
+         launch.shape.MostPad(2) <= 1;
 }
 
 double Tiles(const Launch& launch) {

@@ -69,7 +69,7 @@ bool FftApplies(const Launch& launch) {
   const OpShape& s = launch.shape;
   const bool flat = s.in.d == 1 && s.window[0] == 1;
   return launch.kind == OpKind::kConvolution && flat && s.groups == 1 && launch.layout == Layout::kNchw &&
-         s.window[1] > s.pad[1].begin && s.window[2] > s.pad[2].begin;
+         s.window[1] > s.MostPad(1) && s.window[2] > s.MostPad(2);
 }
 
 }  // namespace spillway

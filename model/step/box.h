@@ -10,6 +10,7 @@
 #define SPILLWAY_MODEL_STEP_BOX_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -57,13 +58,17 @@ struct BoxRuns {
 BoxRuns RunsOf(const Tensor& tensor, const Box& from, const Box& to, const Box& box);
 Bytes BytesOf(const Tensor& tensor, const Box& box);
 
-// Calls f(from, to, bytes) for every run of a copy, offsets from the beginning of each buffer.
+// Calls f(from, to, bytes) for every run of a copy, offsets from the beginning of each buffer; of the `within` innermost
+// loops, which the caller goes round by itself, for the first run only.
 template <typename F>
-void ForEachRun(const BoxRuns& runs, F f) {
-  for (std::int64_t row = 0; row < runs.Rows(); ++row) {
+void ForEachRun(const BoxRuns& runs, F f, std::size_t within = 0) {
+  std::int64_t rows = 1;
+  for (std::size_t k = within; k < runs.loops.size(); ++k) rows *= runs.loops[k].count;
+  for (std::int64_t row = 0; row < rows; ++row) {
     Bytes from = runs.from_offset, to = runs.to_offset;
     std::int64_t rest = row;
-    for (const BoxRuns::Loop& loop : runs.loops) {
+    for (std::size_t k = within; k < runs.loops.size(); ++k) {
+      const BoxRuns::Loop& loop = runs.loops[k];
       from += rest % loop.count * loop.from_pitch;
       to += rest % loop.count * loop.to_pitch;
       rest /= loop.count;

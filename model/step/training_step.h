@@ -52,6 +52,7 @@ struct OpShape {
   std::int64_t operands = 1;
   std::array<std::int64_t, 3> PadBegin() const { return {pad[0].begin, pad[1].begin, pad[2].begin}; }
   std::array<std::int64_t, 3> PadEnd() const { return {pad[0].end, pad[1].end, pad[2].end}; }
+  std::int64_t MostPad(std::size_t k) const { return pad[k].begin > pad[k].end ? pad[k].begin : pad[k].end; }
   bool operator==(const OpShape&) const = default;
 };
 

@@ -39,8 +39,8 @@ bool SameRange(const Box& a, std::size_t axis, const Box& b, std::size_t other) 
 // Channels: the weight's rows are the output's channels and its columns the input's. Groups are not divided.
 std::string ChannelFault(const Op& op, const ConvolutionBoxes& b) {
   if (op.shape.groups > 1) {
-    const bool whole = b.in.Size(kChannelAxis) == op.shape.in.c && b.out.Size(kChannelAxis) == op.shape.out.c &&
-                       b.weight.Size(kBatchAxis) == op.shape.out.c &&
+    const bool whole = b.in.begin[kChannelAxis] == 0 && b.in.end[kChannelAxis] == op.shape.in.c &&
+                       b.out.Size(kChannelAxis) == op.shape.out.c && b.weight.Size(kBatchAxis) == op.shape.out.c &&
                        b.weight.Size(kChannelAxis) == op.shape.in.c / op.shape.groups;
     return whole ? "" : "channels of a grouped convolution are not divided";
   }
@@ -63,14 +63,15 @@ std::string SpaceFault(const Op& op, const Launch& launch, const ConvolutionBoxe
                        b.in.begin[axis] - first, padded.begin);
   }
   if (padded.begin < 0 || padded.end < 0) return "negative padding";
-  if ((b.in.Size(axis) + padded.Sum() - window) / stride + 1 != b.out.Size(axis)) {
+  const std::int64_t slides = b.in.Size(axis) + padded.Sum() - window;
+  if (slides < 0 || slides / stride + 1 != b.out.Size(axis)) {
     return fmt::format("along axis {} the launch's input gives another number of outputs", axis);
   }
   if (op.pass == Pass::kBackwardData) {
     // Every output whose window touches the part's input.
-    const std::int64_t from = std::max<std::int64_t>(0, (b.in.begin[axis] + pad - window) / stride + 1);
+    const std::int64_t reach = b.in.begin[axis] + pad - window;
+    const std::int64_t begin = reach < 0 ? 0 : reach / stride + 1;
     const std::int64_t to = std::min(outputs, (b.in.end[axis] - 1 + pad) / stride + 1);
-    const std::int64_t begin = b.in.begin[axis] + pad < window ? 0 : from;
     return b.out.begin[axis] <= begin && b.out.end[axis] >= to ? "" : "an output that reads the part is left out";
   }
   // What a window reads and the part has not must be padding of the whole op.
@@ -79,20 +80,30 @@ std::string SpaceFault(const Op& op, const Launch& launch, const ConvolutionBoxe
   return before && behind ? "" : "a window reaches places that the part does not read";
 }
 
-std::string LaunchFault(const Op& op, const Launch& launch, const Shape& in, const Shape& out) {
-  if (launch.kind != op.kind || launch.pass != op.pass) return "the launch is of another kind of op";
-  if (launch.shape.in != in || launch.shape.out != out) {
+// `shape`: what the launch's is to be, but for its padding.
+std::string LaunchFault(const Op& op, const Launch& launch, OpShape shape) {
+  const bool same_kind = launch.kind == op.kind && launch.pass == op.pass && launch.type == op.type &&
+                         launch.layout == op.layout && launch.math == op.math;
+  if (!same_kind) return "the launch is of another kind of op";
+  if (launch.shape.in != shape.in || launch.shape.out != shape.out) {
     return fmt::format("the launch is of {} -> {}, the boxes are {} -> {}", ShapeText(launch.shape.in),
-                       ShapeText(launch.shape.out), ShapeText(in), ShapeText(out));
+                       ShapeText(launch.shape.out), ShapeText(shape.in), ShapeText(shape.out));
   }
-  const OpShape& own = launch.shape;
-  const bool same = own.window == op.shape.window && own.stride == op.shape.stride && own.groups == op.shape.groups;
-  return same ? "" : "the launch has another window";
+  shape.pad = launch.shape.pad;
+  return launch.shape == shape ? "" : "the launch has another window";
+}
+
+OpShape Resized(OpShape shape, const Shape& in, const Shape& out) {
+  shape.in = in;
+  shape.out = out;
+  return shape;
 }
 
 Part ConvolutionPart(const Op& op, const Launch& launch, const std::function<Box(TensorId)>& touched) {
   const ConvolutionBoxes b = ConvolutionBoxesOf(op, touched);
-  Part part{.fault = LaunchFault(op, launch, b.in.Shape(), b.out.Shape()), .summed = kOnePlace, .all = kOnePlace};
+  Part part{.fault = LaunchFault(op, launch, Resized(op.shape, b.in.Shape(), b.out.Shape())),
+            .summed = kOnePlace,
+            .all = kOnePlace};
   const ConvolutionBoxes whole = WholeBoxesOf(op);
   const bool inside = Contains(whole.weight, b.weight) && Contains(whole.out, b.out) &&
                       (op.pass != Pass::kBackwardData || Contains(whole.in, b.in));
@@ -146,13 +157,15 @@ Part SamplesPart(const TrainingStep& step, const Op& op, const Launch& launch,
   const std::int64_t samples = launch.shape.in.n;
   Shape in = op.shape.in, out = op.shape.out;
   in.n = out.n = samples;
-  part.fault = LaunchFault(op, launch, in, out);
+  part.fault = LaunchFault(op, launch, Resized(op.shape, in, out));
+  if (part.fault.empty() && launch.shape.pad != op.shape.pad) part.fault = "the launch has another padding";
   Box range;
   bool found = false, sums = false;
   for (const std::vector<TensorId>* list : {&op.reads, &op.writes}) {
     for (const TensorId t : *list) {
       const Tensor& tensor = step.tensors[static_cast<std::size_t>(t)];
       const Box box = touched(t), whole = WholeOf(tensor.shape);
+      if (!Contains(whole, box)) part.fault = "it reaches beyond the tensor";
       if (tensor.Traits().of_parameters) {
         if (box != whole) part.fault = "parameters are not divided";
         sums = sums || (list == &op.writes);

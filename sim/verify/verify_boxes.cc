@@ -66,7 +66,9 @@ std::string Pieces::Add(const Box& box, Version version, const Part& part, bool 
                                  [&](const Box& summed) { return Overlap(summed, part.summed); });
   if (twice) return "it adds what the sum has already";
   open->summed.push_back(part.summed);
-  finished = Elements(open->summed) == part.all.Elements();
+  std::vector<Box> left{part.all};
+  for (const Box& summed : open->summed) left = AllWithout(left, summed);
+  finished = Elements(left) == 0;
   if (finished) open->summed.clear();
   return "";
 }
@@ -128,6 +130,11 @@ std::vector<bool> DividedTensors(const Program& program, const TrainingStep& ste
   for (BufferId b = 0; b < program.buffers.size(); ++b) note(b, program.buffers[b].box);
   for (const Operand& operand : program.operands) note(operand.buffer, operand.box);
   for (const Copy& copy : program.copies) note(copy.from, copy.fill ? 0 : copy.box);
+  for (const Kernel& kernel : program.kernels) {  // a part may write all that a buffer holds, one of several times
+    for (std::uint32_t k = 0; k < kernel.operand_count && IsPart(program, step, kernel); ++k) {
+      note(program.operands[kernel.operands + k].buffer, 0);
+    }
+  }
   return divided;
 }
 

@@ -53,7 +53,9 @@ class StepContents : public Contents {
   Content Begin(BufferId b, Content content) {
     if (!IsDivided(b)) return content;
     pieces_[b] = {};
-    if (content.version != kUndefined) pieces_[b].Write(Intersection(Held(b), WholeTensor(b)), content.version);
+    // What lasts from step to step lies in buffers of whole tensors.
+    const Box whole = WholeTensor(b);
+    if (content.version != kUndefined && Held(b) == whole) pieces_[b].Write(whole, content.version);
     return content;
   }
 
@@ -86,6 +88,10 @@ class StepContents : public Contents {
 
   bool RunBoxCopy(InstructionIndex i, const Copy& copy) override {
     if (!IsDivided(copy.from)) return false;
+    const Bytes all = BytesOf(step_.tensors[Index(program_.buffers[copy.from].tensor)], Held(copy.from));
+    if (!IsBoxed(program_, copy) && (copy.offset != 0 || copy.bytes < all)) {
+      report_.Add("contents", i, copy.from, "a tensor that is divided into boxes is copied in pieces");
+    }
     const Box held = Held(copy.to), both = Intersection(Held(copy.from), held);
     const Box box = copy.box == kWhole ? both : program_.boxes[copy.box];
     if (pieces_[copy.to].CopyFrom(pieces_[copy.from], box)) {
@@ -107,8 +113,7 @@ class StepContents : public Contents {
       const TensorId t = program_.buffers[operand.buffer].tensor;
       if (!Writes(operand.access) || t == kNoTensor) continue;
       content_[operand.buffer] = {versions_.Written(kernel.op, t), Full(operand.buffer)};
-      if (IsDivided(operand.buffer))
-        pieces_[operand.buffer].Write(Held(operand.buffer), versions_.Written(kernel.op, t));
+      if (IsDivided(operand.buffer)) pieces_[operand.buffer].Write(TouchedBy(operand), versions_.Written(kernel.op, t));
     }
   }
 
@@ -267,26 +272,43 @@ void CheckStepContents(const Program& program, const TrainingStep& step, Report&
   StepContents(program, step, report).Run();
 }
 
-void CheckOps(const Program& program, const TrainingStep& step, const HappensBefore& before, Report& report) {
-  std::vector<InstructionIndex> at(step.ops.size(), kNowhere), last(step.ops.size(), kNowhere);
+namespace {
+
+// By op: where it runs, recomputations apart: once, or in parts.
+std::vector<std::vector<InstructionIndex>> FindOps(const Program& program, const TrainingStep& step, Report& report) {
+  std::vector<std::vector<InstructionIndex>> at(step.ops.size());
+  std::vector<bool> in_parts(step.ops.size(), false);
   for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     if (program.code[i].opcode != Opcode::kKernel) continue;
     const Kernel& kernel = program.kernels[program.code[i].arg];
     if (kernel.op == kNoOp) continue;  // reported with its operands
     if (kernel.recomputation) {
       if (kernel.op >= step.first_backward) report.Add("step", i, kNoBuffer, "only forward ops are computed again");
-    } else if (at[Index(kernel.op)] != kNowhere && !IsPart(program, step, kernel)) {
-      report.Add("step", i, kNoBuffer, fmt::format("the op ran already at instruction {}", at[Index(kernel.op)]));
-    } else {
-      if (at[Index(kernel.op)] == kNowhere) at[Index(kernel.op)] = i;
-      last[Index(kernel.op)] = i;
+      continue;
     }
+    std::vector<InstructionIndex>& runs = at[Index(kernel.op)];
+    const bool part = IsPart(program, step, kernel);
+    if (!runs.empty() && !(part && in_parts[Index(kernel.op)])) {
+      report.Add("step", i, kNoBuffer, fmt::format("the op ran already at instruction {}", runs[0]));
+    }
+    in_parts[Index(kernel.op)] = part;
+    runs.push_back(i);
   }
+  return at;
+}
+
+}  // namespace
+
+void CheckOps(const Program& program, const TrainingStep& step, const HappensBefore& before, Report& report) {
+  const std::vector<std::vector<InstructionIndex>> at = FindOps(program, step, report);
   const auto end = static_cast<InstructionIndex>(program.code.size());
   for (std::size_t op = 0; op < at.size(); ++op) {
-    if (at[op] == kNowhere) report.Add("step", end, kNoBuffer, step.ops[op].name + " never runs");
-    if (op == 0 || at[op] == kNowhere || at[op - 1] == kNowhere || before(last[op - 1], at[op])) continue;
-    report.Add("step", at[op], kNoBuffer, fmt::format("it need not follow {}", step.ops[op - 1].name));
+    if (at[op].empty()) report.Add("step", end, kNoBuffer, step.ops[op].name + " never runs");
+    for (const InstructionIndex here : at[op]) {
+      const bool follows = op == 0 || std::all_of(at[op - 1].begin(), at[op - 1].end(),
+                                                  [&](InstructionIndex earlier) { return before(earlier, here); });
+      if (!follows) report.Add("step", here, kNoBuffer, fmt::format("it need not follow {}", step.ops[op - 1].name));
+    }
   }
 }
 

@@ -77,7 +77,9 @@ class Structure {
       return Broken(end_, b, fmt::format("there is no box {}", box));
     }
     const Buffer& buffer = program_.buffers[b];
-    if (step_ == nullptr || !IsOfStep(buffer) || (buffer.box != kWhole && buffer.box >= program_.boxes.size())) return;
+    if (buffer.kind == BufferKind::kWorkspace) return Broken(end_, b, "a workspace has no boxes");
+    if (step_ != nullptr && !IsOfStep(buffer)) return Broken(end_, b, "it names a box and is of no tensor");
+    if (step_ == nullptr || (buffer.box != kWhole && buffer.box >= program_.boxes.size())) return;
     if (Contains(HeldBy(program_, b, *step_), program_.boxes[box])) return;
     Broken(end_, b, fmt::format("{} is not all in it", BoxText(program_.boxes[box])));
   }
@@ -90,6 +92,9 @@ class Structure {
   void CheckBoxedCopy(const Copy& copy) {
     for (const BufferId b : {copy.from, copy.to}) {
       if (!IsOfStep(program_.buffers[b])) return Broken(end_, b, "a copy of a box, and it is of no tensor");
+    }
+    if (copy.fill && copy.direction != Direction::kHostToDevice) {
+      return Broken(end_, copy.to, "only what is copied to the device is filled up");
     }
     const Box both = Intersection(HeldBy(program_, copy.from, *step_), HeldBy(program_, copy.to, *step_));
     if (both.Elements() == 0) return Broken(end_, copy.to, "the buffers of a copy hold nothing in common");
@@ -112,6 +117,10 @@ class Structure {
       Broken(end_, b, "the step has no such tensor");
     } else if (buffer.kind != BufferKind::kWorkspace) {
       const Tensor& of = step_->tensors[tensor];
+      const std::int64_t elements = of.shape.Elements();
+      if (buffer.box != kWhole && (elements <= 0 || of.bytes % elements != 0)) {
+        return Broken(end_, b, "it names a box of a tensor whose elements have no size");
+      }
       const Bytes needed = buffer.box == kWhole ? of.bytes : BytesOf(of, program_.boxes[buffer.box]);
       if (buffer.bytes < needed) Broken(end_, b, fmt::format("{} bytes are too few for {}", buffer.bytes, needed));
     }

@@ -212,6 +212,46 @@ TEST_CASE("parts that are not those of the op are told") {
   told(c.SaysOf("grouped:forward", OutputChannelParts, 2), "channels of a grouped convolution are not divided");
 }
 
+TEST_CASE("parts may name all that a buffer holds; what is divided is copied whole") {
+  const Case c;
+  const OpId filter = c.Op("strided:backward_filter"), forward = c.Op("strided:forward");
+  BoxedProgram sums = c.Boxed();
+  sums.Divide(filter, SampleParts(c.step.ops[Index(filter)], 2));
+  for (const int part : {0, 1}) {
+    const Kernel& kernel = sums.KernelOf(filter, part);
+    for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
+      Operand& operand = sums.program.operands[kernel.operands + k];
+      if (operand.access != Access::kRead) operand.box = kWhole;
+    }
+  }
+  CHECK(c.Says(sums.program).empty());
+
+  BoxedProgram tiles = c.Boxed();
+  tiles.Stream(forward, 3);
+  CHECK(c.Says(tiles.program).empty());
+  const std::size_t out = c.in_core.copies.size(), tile = out + 1, result = out + 2;
+  const auto says = [&](const std::function<void(Program&)>& change) {
+    Program changed = tiles.program;
+    change(changed);
+    return c.Says(changed);
+  };
+  CHECK(says([&](Program& p) { p.copies[out].bytes /= 2; }).find("copied in pieces") != std::string::npos);
+  CHECK(says([&](Program& p) { p.copies[tile].fill = false; }).find("does not hold") != std::string::npos);
+  CHECK(says([&](Program& p) { ++p.copies[tile].rows; }).find("and its box has") != std::string::npos);
+  CHECK(says([&](Program& p) { p.copies[result].fill = true; }).find("filled up") != std::string::npos);
+  CHECK(says([&](Program& p) { p.copies[result] = p.copies[result + 2]; }) != "");  // a tile of the output never leaves
+}
+
+TEST_CASE("an op runs whole or in parts, not both") {
+  const Case c;
+  const OpId op = c.Op("plain:forward");
+  BoxedProgram boxed = c.Boxed();
+  const Instruction whole = boxed.program.code[boxed.InstructionOf(op)];
+  boxed.Divide(op, SampleParts(c.step.ops[Index(op)], 2));
+  boxed.program.code.insert(boxed.program.code.begin() + static_cast<std::ptrdiff_t>(boxed.InstructionOf(op)), whole);
+  CHECK(c.Says(boxed.program).find("the op ran already") != std::string::npos);
+}
+
 TEST_CASE("an op after parts waits for all of them") {
   const Case c;
   BoxedProgram boxed = c.Boxed();

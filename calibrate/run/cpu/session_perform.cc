@@ -76,7 +76,7 @@ void CpuSession::CheckReads(const Action& action) {
     const std::vector<TensorId>& reads = call.op->reads;
     const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor &&
                       std::find(reads.begin(), reads.end(), t) != reads.end();
-    const Bytes whole = operand.part ? operand.at.bytes : session_.step->tensors[static_cast<std::size_t>(t)].bytes;
+    const Bytes whole = operand.boxed ? operand.at.bytes : session_.step->tensors[static_cast<std::size_t>(t)].bytes;
     if (read) NeedWritten(operand.at, whole, call.issue.instruction);
   }
 }

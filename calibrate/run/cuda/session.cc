@@ -194,13 +194,8 @@ void CudaSession::Copies(const CopyCall& call) {
 void CudaSession::CopyBox(const CopyCall& call, std::byte* to, const std::byte* from, CudaStream* stream) {
   const Direction direction = call.copy->direction;
   if (call.copy->fill) calls_.Fill(to, 0, call.to.bytes, stream);
-  BoxRuns outer = *call.runs;
-  BoxRuns::Loop rows;
-  if (!outer.loops.empty()) {
-    rows = outer.loops.front();
-    outer.loops.erase(outer.loops.begin());
-  }
-  ForEachRun(outer, [&](Bytes from_offset, Bytes to_offset, Bytes run) {
+  const BoxRuns::Loop rows = call.runs->loops.empty() ? BoxRuns::Loop{} : call.runs->loops.front();
+  const auto copy_rows = [&](Bytes from_offset, Bytes to_offset, Bytes run) {
     if (rows.count == 1) {
       calls_.Copy(to + to_offset, from + from_offset, run, direction, stream);
     } else {
@@ -212,7 +207,8 @@ void CudaSession::CopyBox(const CopyCall& call, std::byte* to, const std::byte* 
     const double rest = static_cast<double>(bytes) / device_.options_.emulate.link_rate -
                         (*device_.pieces_)[static_cast<std::size_t>(direction)].Of(bytes);
     if (rest > 0) calls_.Spin(rest, stream);
-  });
+  };
+  ForEachRun(*call.runs, copy_rows, call.runs->loops.empty() ? 0 : 1);
 }
 
 void CudaSession::Record(Issue issue, EventId event) {

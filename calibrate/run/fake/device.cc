@@ -77,6 +77,7 @@ void FakeDevice::Begin(const Session& session) {
   elapsed_ = host_ = now_ = 0;
   keep_at_alloc_.assign(program.buffers.size(), false);
   keep_at_free_.assign(program.buffers.size(), false);
+  if (session.step != nullptr) parts_ = PartsOfOps(program, *session.step);
   for (const Resident& resident : session.residents) {
     keep_at_alloc_[resident.first.buffer] = true;
     keep_at_free_[resident.last.buffer] = true;
@@ -139,7 +140,6 @@ void FakeDevice::BeginStep() {
   memory_->StartStep();
   if (session_.step == nullptr) return;
   runs_.assign(session_.step->ops.size(), 0);
-  parts_ = PartsOfOps(*session_.program, *session_.step);
   if (session_.debug) expected_ = ValuesOfStep(program, *session_.step, start_);
 }
 

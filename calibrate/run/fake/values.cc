@@ -134,36 +134,38 @@ ExpectedRead ReadOfBox(const Tensor& tensor, const Box& box, Fingerprint value) 
   return {ExpectedRead::Kind::kDigest, bytes, contents.Digest(0, bytes)};
 }
 
-// The sums that several kernels add up: which kernel is the last one of each place of an op's result.
+// The sums that several kernels add up: which kernels write the same places of an op's result.
 class Sums {
  public:
   Sums(const Program& program, const TrainingStep& step) : program_(program), step_(step) {
-    for (const Instruction& in : program.code) {
-      if (in.opcode != Opcode::kKernel || program.boxes.empty()) continue;
+    for (std::uint32_t i = 0; i < program.code.size() && !program.boxes.empty(); ++i) {
+      const Instruction& in = program.code[i];
+      if (in.opcode != Opcode::kKernel) continue;
       const Kernel& kernel = program.kernels[in.arg];
       if (kernel.op == kNoOp) continue;
-      for (const Operand& operand : OperandsOf(program, kernel)) last_[KeyOf(kernel, operand)] = in.arg;
+      for (const Operand& operand : OperandsOf(program, kernel)) writers_[KeyOf(kernel, operand)].push_back(i);
     }
   }
-  // Whether another kernel adds to what this one leaves there.
-  bool GoesOn(const Kernel& kernel, const Operand& operand) const {
-    const auto last = last_.find(KeyOf(kernel, operand));
-    if (last == last_.end()) return false;
-    const Kernel& other = program_.kernels[last->second];
-    return &other != &kernel && program_.launches[other.launch].accumulate;
+  // Whether the next one adds to what instruction i leaves there.
+  bool GoesOn(std::uint32_t i, const Operand& operand) const {
+    const auto found = writers_.find(KeyOf(program_.kernels[program_.code[i].arg], operand));
+    if (found == writers_.end()) return false;
+    const auto next = std::upper_bound(found->second.begin(), found->second.end(), i);
+    if (next == found->second.end()) return false;
+    return program_.launches[program_.kernels[program_.code[*next].arg].launch].accumulate;
   }
 
  private:
-  using Key = std::tuple<OpId, bool, TensorId, std::array<std::int64_t, kAxes>, std::array<std::int64_t, kAxes>>;
+  using Key = std::tuple<OpId, TensorId, std::array<std::int64_t, kAxes>, std::array<std::int64_t, kAxes>>;
   Key KeyOf(const Kernel& kernel, const Operand& operand) const {
     const TensorId t = program_.buffers[operand.buffer].tensor;
     if (program_.buffers[operand.buffer].kind == BufferKind::kWorkspace || t == kNoTensor) return {};
     const Box box = BoxIn(program_, operand.buffer, operand.box, step_);
-    return {kernel.op, kernel.recomputation, t, box.begin, box.end};
+    return {kernel.op, t, box.begin, box.end};
   }
   const Program& program_;
   const TrainingStep& step_;
-  std::map<Key, std::uint32_t> last_;
+  std::map<Key, std::vector<std::uint32_t>> writers_;  // instructions
 };
 
 // A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
@@ -194,14 +196,20 @@ ExpectedRead ReadOfPart(const Program& program, const TrainingStep& step, const 
 }  // namespace
 
 std::vector<std::uint32_t> PartsOfOps(const Program& program, const TrainingStep& step) {
-  std::vector<std::uint32_t> parts(step.ops.size(), 0);
+  std::vector<std::uint32_t> kernels(step.ops.size(), 0);
+  std::vector<bool> in_parts(step.ops.size(), false);
   for (const Instruction& in : program.code) {
     if (in.opcode != Opcode::kKernel) continue;
     const Kernel& kernel = program.kernels[in.arg];
-    if (kernel.op != kNoOp && !kernel.recomputation) ++parts[Index(kernel.op)];
+    if (kernel.op == kNoOp || kernel.recomputation) continue;
+    ++kernels[Index(kernel.op)];
+    for (const Operand& operand : OperandsOf(program, kernel)) {
+      const bool box = operand.box != kWhole || program.buffers[operand.buffer].box != kWhole;
+      if (box) in_parts[Index(kernel.op)] = true;
+    }
   }
-  for (std::uint32_t& count : parts) count = program.boxes.empty() ? 1 : std::max(count, 1U);
-  return parts;
+  for (std::size_t op = 0; op < kernels.size(); ++op) kernels[op] = in_parts[op] ? std::max(kernels[op], 1U) : 1;
+  return kernels;
 }
 
 ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, const std::vector<Fingerprint>& start) {
@@ -226,11 +234,13 @@ ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, co
       const Buffer& buffer = program.buffers[operand.buffer];
       const bool tensor = buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor;
       const bool of_step = tensor && kernel.op != kNoOp;
+      const bool adds = of_step && !program.boxes.empty() && program.launches[kernel.launch].accumulate &&
+                        Listed(step.ops[Index(kernel.op)].writes, buffer.tensor);
       expected.reads.push_back(tensor ? ReadOf(step, reference, kernel, buffer.tensor) : ExpectedRead{});
-      if (of_step && (operand.box != kWhole || buffer.box != kWhole)) {
+      if (of_step && (adds || operand.box != kWhole || buffer.box != kWhole)) {
         expected.reads.back() = ReadOfPart(program, step, reference, kernel, operand);
       }
-      const bool result = of_step && !sums.GoesOn(kernel, operand);
+      const bool result = of_step && !sums.GoesOn(i, operand);
       expected.writes.push_back(result ? reference.Written(kernel.op, buffer.tensor) : Fresh('w', i));
     }
   }
