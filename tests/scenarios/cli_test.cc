@@ -30,7 +30,7 @@ TEST_CASE("help and version go to standard output, mistakes to standard error") 
 
 TEST_CASE("a wrong command line is status 2 with a hint") {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{}, "subcommand"},
+      {{}, "expected a verb"},
       {{"runn"}, "unknown verb 'runn'; did you mean 'run'?"},
       {{"run"}, "FILE"},
       {{"run", "a.yaml", "--jobs", "0"}, "--jobs"},
