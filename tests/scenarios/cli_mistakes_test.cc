@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "hw/machine/machine.h"
 #include "scenarios/verbs/argument_mistakes.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
@@ -104,6 +105,43 @@ TEST_CASE("values: all of the text, and nothing else") {
   CHECK(Contains(WholeNumberMistake("007", 1, 7), "begins with a zero"));
   CHECK(NumberMistake("0.5", 0.01, 100).empty());
   for (const char* text : {"0", "101", "inf", "nan", "1,5", ""}) CHECK_FALSE(NumberMistake(text, 0.01, 100).empty());
+}
+
+// What --machine says of a name, with these files beside the scenario's folder as the working folder.
+std::string MachineError(const TemporaryFolder& folder, const std::string& name) {
+  const std::string file =
+      folder.Write("s.yaml",
+                   "name: s\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: {name: mine-slow, from: unit}\n"
+                   "strategies: in-core\n");
+  const Outcome outcome = Spillway({"run", file, "--machine", name});
+  CHECK(outcome.status == kExitWrongInput);
+  CHECK(outcome.out.empty());
+  return outcome.err;
+}
+
+TEST_CASE("a machine that is not known: its path, and what else it may be") {
+  const TemporaryFolder folder("machine-names");
+  const std::string profile = folder.Write("box.yaml", MachineToYaml(LoadMachine("unit")));
+  const std::string other = "; or the path of a profile, ending in .yaml)\n";
+  const auto starts = [](const std::string& text, const std::string& with) { return text.starts_with(with); };
+
+  const std::string bare = folder.Path("box");
+  CHECK(starts(MachineError(folder, bare),
+               "--machines: unknown name '" + bare + "'; did you mean '" + profile + "'? (one of a100-pcie4, "));
+  CHECK(Contains(MachineError(folder, bare), other));
+  CHECK(Contains(MachineError(folder, folder.Path("box.yml")), "; did you mean '" + profile + "'? "));
+  // A scenario is no profile, whatever it is called.
+  const std::string scenario = folder.Path("s");
+  CHECK(starts(MachineError(folder, scenario), "--machines: unknown name '" + scenario + "' (one of "));
+
+  const std::string missing = folder.Path("boxx.yaml");
+  CHECK(starts(MachineError(folder, missing),
+               "--machines: there is no file '" + missing + "'; did you mean '" + profile + "'? (one of "));
+  const std::string shipped = folder.Path("v100-x86-pcie3.yaml");
+  CHECK(starts(MachineError(folder, shipped),
+               "--machines: there is no file '" + shipped + "'; did you mean 'v100-x86-pcie3'? "));
+  CHECK(starts(MachineError(folder, "mine-slo"), "--machines: unknown name 'mine-slo'; did you mean 'mine-slow'? "));
+  CHECK(Spillway({"run", folder.Path("s.yaml"), "--machine", profile}).status == kExitDone);
 }
 
 TEST_CASE("a file that is not there comes with the nearest one beside it") {
