@@ -107,6 +107,8 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   if (!row.feasible) return;
   // What a file says about its search need not hold any more: it may have been edited.
   row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
+  const Scope decided = ScopeOf(planned.plan);  // as Evaluate has it
+  row.bound_scope = (options.scope ? Union(*options.scope, decided) : decided).Text();
   row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
   StepDraws draws = DrawStep(evaluation, planned.plan, problem);
   row.draws = std::move(draws.times);
