@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "hw/text/file_kind.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 
-GivenPlan::GivenPlan(const Overrides& overrides) : overrides_(overrides), document_(LoadDocument(overrides.plan)) {}
+GivenPlan::GivenPlan(const Overrides& overrides) : overrides_(overrides), document_(LoadDocument(overrides.plan)) {
+  MustBeOfKind(FileKind::kPlan, document_);
+}
 
 bool GivenPlan::IsFor(const char* key, const std::string& value) const {
   const Node* node = Says(key);
