@@ -220,27 +220,6 @@ TEST_CASE("3 when a single layer does not fit, with the op and the smallest limi
   CHECK(Contains(outcome.err, "op " + needs + "; "));
 }
 
-TEST_CASE("plan writes a plan that run --plan carries out to the same figures") {
-  TemporaryFolder folder("plan");
-  const std::string file = folder.Write("s.yaml", Small());
-  const Outcome several = Spillway({"plan", file});
-  CHECK(several.status == 2);
-  CHECK(Contains(several.err, "--batch"));
-  const Outcome plan = Spillway({"plan", file, "--batch", "64", "--strategy", "swap-all", "-o", folder.Path("p.yaml")});
-  INFO(plan.err);
-  REQUIRE(plan.status == 0);
-  CHECK(Spillway({"plan", file, "--batch", "64", "--strategy", "swap-all"}).out == folder.Read("p.yaml"));
-  const auto chosen = nlohmann::json::parse(
-      Spillway({"run", file, "--batch", "64", "--strategy", "swap-all", "--format", "json"}).out)["results"];
-  const auto carried_out = nlohmann::json::parse(
-      Spillway({"run", file, "--plan", folder.Path("p.yaml"), "--format", "json"}).out)["results"];
-  REQUIRE(carried_out.size() == 1);  // only batch 64 is the plan's
-  CHECK(carried_out[0]["strategy"] == "swap-all");
-  CHECK(carried_out[0]["step_time_s"] == chosen[0]["step_time_s"]);
-  CHECK(Spillway({"run", file, "--batch", "128", "--plan", folder.Path("p.yaml")}).status == 2);
-  CHECK(Spillway({"run", file, "--plan", folder.Path("none.yaml")}).status == 2);
-}
-
 TEST_CASE("an output folder that cannot be made is refused before anything runs") {
   TemporaryFolder folder("occupied");
   const std::string file = folder.Write("s.yaml", Small());
