@@ -43,7 +43,8 @@ struct ResultRow {
   std::vector<Nanos> draws;  // step times under common draws of the cost model's errors
   Nanos lower_bound = 0;
   std::string binding_bound;  // which bound that is
-  Nanos widest_bound = 0;     // what no plan of any kind beats
+  std::string bound_scope;  // in words, what it holds for: the plans that this one was chosen from (sim/bounds/scope.h)
+  Nanos widest_bound = 0;   // what no plan of any kind beats
   Bytes peak = 0, live_peak = 0, host_peak = 0;
   ClassCounts classes;
   Bytes bytes_out = 0, bytes_in = 0;

@@ -27,6 +27,7 @@ Json RowJson(const ResultRow& row, const Standing& standing) {
   Json object = Json::object();
   for (const ResultColumn& column : ResultColumns()) object[column.name] = JsonCell(CellOf(column, row, standing));
   object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
+  object["bound_scope"] = row.feasible ? Json(row.bound_scope) : Json(nullptr);
   object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
   object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);
   for (const auto& [name, bytes] : row.memory_by_class) object["memory_by_class"][name] = bytes;

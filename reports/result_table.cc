@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "reports/reports.h"
 #include "reports/result.h"
@@ -95,6 +96,19 @@ std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, R
   return text;
 }
 
+// Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see.
+std::string ScopeLines(RowIterator begin, RowIterator end) {
+  const std::string usual = Scope{}.Text();
+  const std::string_view algorithms = std::string_view(usual).substr(0, usual.find(','));
+  std::string text;
+  for (auto row = begin; row != end; ++row) {
+    if (row->bound_scope.empty() || row->bound_scope.starts_with(algorithms)) continue;
+    const std::string line = fmt::format("gap of {}: its bound is over {}\n", row->strategy, row->bound_scope);
+    if (text.find(line) == std::string::npos) text += line;
+  }
+  return text;
+}
+
 std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
                       const std::vector<Standing>& standings) {
   const TimeUnit unit = UnitOf(begin, end);
@@ -110,7 +124,7 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
   }
-  return text + table.Text() + BeatenLines(rows, begin, end, standings);
+  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end);
 }
 
 constexpr const char* kLegend =

@@ -15,10 +15,10 @@ void ForEachField(Row& row, const Visit& visit) {
   // As many names as ResultRow has fields, in its order: with a new one this does not compile. Add it here and below.
   auto& [scenario, network, network_base, options, batch, sample_elements, precision, devices, machine, machine_base,
          beside_link, link_rate, emulation, memory_limit, memory_model, strategy, runtime, choices, feasible, reason,
-         step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, widest_bound, peak, live_peak,
-         host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in, stall_host,
-         evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class, point] =
-      row;
+         step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, bound_scope, widest_bound, peak,
+         live_peak, host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in,
+         stall_host, evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class,
+         point] = row;
   visit("point", point);
   visit("scenario", scenario);
   visit("network", network);
@@ -45,6 +45,7 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("step_time_high", step_time_high);
   visit("lower_bound", lower_bound);
   visit("binding_bound", binding_bound);
+  visit("bound_scope", bound_scope);
   visit("widest_bound", widest_bound);
   visit("peak", peak);
   visit("live_peak", live_peak);

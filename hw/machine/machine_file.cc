@@ -12,6 +12,7 @@
 #include "hw/machine/machine_keys.h"
 #include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
+#include "hw/text/file_kind.h"
 
 namespace spillway {
 namespace {
@@ -113,6 +114,7 @@ Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
 }
 
 Machine Read(const Document& document) {
+  MustBeOfKind(FileKind::kMachine, document);
   std::vector<std::string> chain{fs::path(document.file).lexically_normal().string()};
   return ReadProfile(document, chain);
 }

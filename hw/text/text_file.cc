@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <map>
 #include <system_error>
 #include <thread>
 
@@ -21,7 +24,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{10};
 }
 
 [[noreturn]] void CannotRead(const std::string& path, int error) {
-  if (error == ENOENT || error == ENOTDIR) Refuse(path, "no such file");
+  if (error == ENOENT || error == ENOTDIR) Refuse(path, "no such file" + DidYouMeanFile(path));
   Refuse(path, "cannot be read: " + std::system_category().message(error));
 }
 
@@ -83,6 +86,32 @@ bool IsControl(std::string_view text, Returns returns) {
 }
 
 }  // namespace
+
+std::string DidYouMeanFile(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path given = path, folder = given.parent_path();
+  // Endings are alike by nature: of files with the same one they are left out, else any would be near.
+  std::map<std::string, std::string> alike;  // by name without ending
+  std::vector<std::string> others;
+  std::error_code error, ignored;
+  fs::directory_iterator entry(folder.empty() ? fs::path(".") : folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const fs::path name = entry->path().filename();
+    if (!entry->is_regular_file(ignored)) continue;
+    if (given.has_extension() && name.extension() != given.extension()) {
+      others.push_back(name.string());
+      continue;
+    }
+    std::string& file = alike[name.stem().string()];
+    if (file.empty() || name.string() < file) file = name.string();
+  }
+  std::vector<std::string> stems;
+  for (const auto& [stem, file] : alike) stems.push_back(stem);
+  std::sort(others.begin(), others.end());
+  const std::string stem = NearestName(given.stem().string(), stems);
+  const std::string nearest = stem.empty() ? NearestName(given.filename().string(), others) : alike[stem];
+  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", (folder / nearest).string());
+}
 
 std::string ReadTextFile(const std::string& path, const char* what, std::size_t most,
                          std::chrono::milliseconds patience) {

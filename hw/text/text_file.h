@@ -1,6 +1,6 @@
 // Files of text as users name them: read whatever they are, and named for what they are where they are no text.
 //
-// Tested by document_test and csv_test.
+// Tested by document_test, csv_test and text_file_test.
 #ifndef SPILLWAY_HW_TEXT_TEXT_FILE_H_
 #define SPILLWAY_HW_TEXT_TEXT_FILE_H_
 
@@ -22,6 +22,9 @@ std::string ReadTextFile(const std::string& path, const char* what, std::size_t 
                          std::chrono::milliseconds patience = kFifoPatience);
 
 enum class Returns { kAnywhere, kBeforeLineFeeds };  // where a carriage return may stand
+
+// For a path that leads to no file: "; did you mean 'mine.yaml'?", the file beside it with the nearest name; or "".
+std::string DidYouMeanFile(const std::string& path);
 
 // Whether these are characters in UTF-8 without control characters but tabs and line ends. The first that is not is
 // reported, and text in UTF-16 as such; `what` is "a YAML text".

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "hw/text/file_kind.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
@@ -292,6 +293,7 @@ Network ReadNetwork(const Node& node, Diagnostics& diagnostics, std::int64_t bat
 
 Network LoadNetwork(const std::string& path, std::int64_t batch) {
   const Document document = LoadDocument(path);
+  MustBeOfKind(FileKind::kNetwork, document);
   Diagnostics diagnostics(document);
   Network network = ReadNetwork(document.root, diagnostics, batch);
   diagnostics.ThrowIfAny();

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "hw/machine/machine.h"
+#include "hw/text/text_file.h"
 #include "scenarios/run/prepare.h"
 
 namespace spillway {
@@ -16,13 +18,59 @@ void MustBeAmong(const std::string& option, const std::string& name, const std::
                               fmt::join(names, ", ")));
 }
 
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostOfProfile = std::size_t{16} << 20;
+
+bool IsFile(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+// The profile that somebody means who leaves out its folder or its ending: a file of that name here, or where
+// `calibrate` is mostly told to write. "": there is none.
+std::string ProfileMeantBy(const std::string& name) {
+  const std::string stem = fs::path(name).stem().string();
+  if (stem.empty()) return "";
+  const fs::path folder = fs::path(name).parent_path();
+  for (const fs::path& at : {folder, fs::path("hw")}) {
+    const fs::path path = at / (stem + ".yaml");
+    if (!IsFile(path)) continue;
+    const std::string text = ReadTextFile(path.string(), "a YAML file", kMostOfProfile);
+    if (text.starts_with("devices:") || text.find("\ndevices:") != std::string::npos) return path.string();
+  }
+  return "";
+}
+
+// A name that is neither the scenario's nor a shipped machine's, or a path without a file.
+[[noreturn]] void RefuseMachine(const std::string& name, const std::vector<std::string>& names) {
+  const bool path = name.ends_with(".yaml");
+  const std::string stem = fs::path(name).stem().string();
+  const bool shipped = path && std::find(names.begin(), names.end(), stem) != names.end();
+  const std::string meant = ProfileMeantBy(name);
+  std::string instead = path ? DidYouMeanFile(name) : DidYouMean(name, names);
+  if (!meant.empty()) instead = fmt::format("; did you mean '{}'?", meant);
+  if (shipped) instead = fmt::format("; did you mean '{}'?", stem);
+  throw UserError(fmt::format("--machines: {} '{}'{} (one of {}; or the path of a profile, ending in .yaml)",
+                              path ? "there is no file" : "unknown name", name, instead, fmt::join(names, ", ")));
+}
+
 // A machine that the scenario builds goes by its name there.
 void OverrideMachines(const std::vector<std::string>& machines, Scenario& scenario) {
   std::vector<MachineChoice> chosen;
+  std::vector<std::string> names = ListMachines();
+  for (const MachineChoice& own : scenario.machines) {
+    if (!own.name.empty()) names.push_back(own.name);
+  }
+  const auto is_machine = [&names](const std::string& name) {
+    std::error_code ignored;
+    if (name.ends_with(".yaml")) return fs::exists(name, ignored);  // what is there and no file, its reader refuses
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   for (const std::string& name : machines) {
     const auto& own = scenario.machines;
     const auto found = std::find_if(own.begin(), own.end(), [&](const auto& m) { return m.Label() == name; });
-    if (found == own.end() && !name.ends_with(".yaml")) MustBeAmong("--machines", name, ListMachines());
+    if (found == own.end() && !is_machine(name)) RefuseMachine(name, names);
     chosen.push_back(found != own.end() ? *found : MachineChoice{.from = name});
   }
   scenario.machines = std::move(chosen);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "hw/machine/machine.h"
+#include "hw/text/file_kind.h"
 #include "model/network/network.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario.h"
@@ -212,6 +213,7 @@ std::vector<std::string> RuntimeNames() { return NamesOf(RuntimeTable()); }
 std::vector<std::string> OptionNames() { return NamesOf(StepOptionTable()); }
 
 Scenario ReadScenario(const Document& document) {
+  MustBeOfKind(FileKind::kScenario, document);
   ScenarioErrors errors(document);
   Scenario scenario = ScenarioReader(document, errors).Read();
   errors.ThrowIfAny();

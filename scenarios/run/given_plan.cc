@@ -2,22 +2,37 @@
 
 #include <algorithm>
 
+#include "hw/text/file_kind.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 
-GivenPlan::GivenPlan(const Overrides& overrides) : overrides_(overrides), document_(LoadDocument(overrides.plan)) {}
+namespace {
+
+void AddOnce(const std::string& name, std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+}  // namespace
+
+GivenPlan::GivenPlan(const Overrides& overrides) : overrides_(overrides), document_(LoadDocument(overrides.plan)) {
+  MustBeOfKind(FileKind::kPlan, document_);
+}
 
 bool GivenPlan::IsFor(const char* key, const std::string& value) const {
   const Node* node = Says(key);
   return node == nullptr || node->scalar == value;
 }
 
-std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t step, const std::string& machine) {
-  if (!IsFor("batch", std::to_string(run.steps[step]->batch))) return nullptr;
-  if (!IsFor("network", run.steps[step]->own_name)) return nullptr;
-  if (!overrides_.plan_on_any_machine && !IsFor("machine", machine)) {
-    if (std::find(machines_.begin(), machines_.end(), machine) == machines_.end()) machines_.push_back(machine);
+std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t step, const PreparedMachine& on) {
+  const PreparedStep& at = *run.steps[step];
+  AddOnce(at.own_name, networks_);
+  if (!IsFor("network", at.own_name)) return nullptr;
+  AddOnce(std::to_string(at.batch), batches_);
+  if (!IsFor("batch", std::to_string(at.batch))) return nullptr;
+  const bool any = overrides_.plan_on_any_machine;
+  if (!any && !IsFor("machine", on.label) && !IsFor("machine", on.machine.name)) {
+    AddOnce(on.label, machines_);
     return nullptr;
   }
   std::shared_ptr<const Plan>& plan = plans_[step];
@@ -28,16 +43,19 @@ std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t s
 }
 
 void GivenPlan::RefuseScenario(const std::string& scenario) const {
-  if (machines_.empty()) {
-    throw UserError(
-        fmt::format("{}: no point of scenario '{}' has the network and batch of this plan", overrides_.plan, scenario));
-  }
-  const Node& said = *Says("machine");
-  throw UserError(fmt::format(
-      "{}:{}:{}: error: machine: the plan is for '{}', and the points of scenario '{}' with its network and "
-      "batch are on {}{}; without this line it is carried out on all of them",
-      overrides_.plan, said.mark.line, said.mark.column, said.scalar, scenario, fmt::join(machines_, ", "),
-      DidYouMean(said.scalar, machines_)));
+  // By the first of the three that no point has.
+  const bool by_network = batches_.empty(), by_batch = !by_network && machines_.empty();
+  const char* const key = by_network ? "network" : by_batch ? "batch" : "machine";
+  const std::vector<std::string>& found = by_network ? networks_ : by_batch ? batches_ : machines_;
+  const Node& said = *Says(key);
+  throw UserError(
+      fmt::format("{}:{}:{}: error: {}: the plan is for '{}', and the points of scenario '{}'{} have {}{}{}",
+                  overrides_.plan, said.mark.line, said.mark.column, key, said.scalar, scenario,
+                  by_network ? ""
+                  : by_batch ? " with its network"
+                             : " with its network and batch",
+                  fmt::join(found, ", "), DidYouMean(said.scalar, found),
+                  by_network || by_batch ? "" : "; without this line it is carried out on all of them"));
 }
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -160,11 +161,11 @@ class Preparer {
   }
 
   void AddPlanned(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
-    const std::shared_ptr<const Plan> plan = plan_->For(run_, step, run_.machines[machine]->machine.name);
+    const std::shared_ptr<const Plan> plan = plan_->For(run_, step, *run_.machines[machine]);
     if (plan == nullptr) return;
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.plan = plan;
-    point.row.strategy = (plan->strategy.empty() ? "plan" : plan->strategy) + RuntimeSuffix(runtime);
+    point.row.strategy = PlannedName(*plan) + RuntimeSuffix(runtime);
     Add(std::move(point));
   }
 
@@ -193,6 +194,12 @@ class Preparer {
     row.emulation = m.emulation.Any() ? m.emulation.Label() : "";
     row.memory_limit = point.planned_capacity = CapacityOf(m.machine, usable, cap);
     return point;
+  }
+
+  // A file may have been changed since a strategy wrote it: it is not that strategy's row, and no in-core reference.
+  std::string PlannedName(const Plan& plan) const {
+    const std::string file = std::filesystem::path(overrides_.plan).filename().string();
+    return fmt::format("{} ({})", plan.strategy.empty() ? "plan" : plan.strategy, file);
   }
 
   static std::string RuntimeSuffix(const RuntimeChoice& runtime) {

@@ -47,8 +47,9 @@ class GivenPlan {
   // Reads the file, once. UserError: as LoadDocument. `overrides` outlive it.
   explicit GivenPlan(const Overrides& overrides);
 
-  // The plan, if its network, batch and machine are these; what it does not say may be any. UserError: as ParsePlan.
-  std::shared_ptr<const Plan> For(const PreparedRun& run, std::size_t step, const std::string& machine);
+  // The plan, if its network, batch and machine are these; what it does not say may be any. Its machine is one as results
+  // call it, or a profile, and then all that a scenario makes of that. UserError: as ParsePlan.
+  std::shared_ptr<const Plan> For(const PreparedRun& run, std::size_t step, const PreparedMachine& on);
 
   // Throws UserError: none of the points of this scenario was for the plan, and by what the plan missed them.
   [[noreturn]] void RefuseScenario(const std::string& scenario) const;
@@ -60,7 +61,9 @@ class GivenPlan {
   const Overrides& overrides_;
   Document document_;
   std::map<std::size_t, std::shared_ptr<const Plan>> plans_;  // by step
-  std::vector<std::string> machines_;                         // with network and batch of the plan, without its machine
+  // What the points have that were asked about: all networks, the batches of those with the plan's network, the machines
+  // of those with its network and batch, but not its machine.
+  std::vector<std::string> networks_, batches_, machines_;
 };
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hw/text/file_kind.h"
 #include "model/cost/launch.h"
 #include "model/hash.h"
 #include "scenarios/run/prepare_parts.h"
@@ -70,7 +71,10 @@ std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice) {
   auto source = std::make_shared<NetworkSource>();
   source->choice = choice;
   source->choice.batch.clear();
-  if (!choice.file.empty()) source->document = std::make_shared<const Document>(LoadDocument(choice.file));
+  if (!choice.file.empty()) {
+    source->document = std::make_shared<const Document>(LoadDocument(choice.file));
+    MustBeOfKind(FileKind::kNetwork, *source->document);
+  }
   if (!choice.zoo.empty()) source->label = ZooLabel(choice);
   return source;
 }

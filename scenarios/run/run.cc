@@ -23,6 +23,7 @@ namespace {
 // Steps kept beyond one for each worker, and results that may wait for one before them: a search may take as long as
 // hundreds of other points.
 constexpr std::size_t kMoreSteps = 8, kMostAhead = 64;
+constexpr std::chrono::milliseconds kBetweenAsking{50};  // whether to stop
 
 Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep& step, std::size_t machine,
                   Bytes capacity) {
@@ -106,6 +107,8 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   if (!row.feasible) return;
   // What a file says about its search need not hold any more: it may have been edited.
   row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
+  const Scope decided = ScopeOf(planned.plan);  // as Evaluate has it
+  row.bound_scope = (options.scope ? Union(*options.scope, decided) : decided).Text();
   row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
   StepDraws draws = DrawStep(evaluation, planned.plan, problem);
   row.draws = std::move(draws.times);
@@ -151,27 +154,33 @@ class MachineUses {
 class Runner {
  public:
   Runner(const PreparedRun& run, int jobs, std::size_t first,
-         const std::function<void(const Point&, PointResult&)>& sink)
+         const std::function<void(const Point&, PointResult&)>& sink, const std::function<bool()>& stop)
       : run_(run),
         jobs_(static_cast<std::size_t>(jobs)),
         sink_(sink),
+        stop_(stop),
         steps_(run, jobs_ + kMoreSteps),
         machines_(run, first),
         next_(first),
         taken_(first) {}
 
-  void Run() {
+  bool Run() {
     std::vector<std::jthread> workers;
     try {
       for (std::size_t i = 0; i < jobs_; ++i) workers.emplace_back([this] { Work(); });
       for (std::size_t i = taken_; i < run_.points.size(); ++i) {
-        PointResult result = Take(i);
-        sink_(run_.points[i], result);
+        std::optional<PointResult> result = Take(i);
+        if (!result) {
+          Stop();
+          return false;
+        }
+        sink_(run_.points[i], *result);
       }
     } catch (...) {
       Stop();
       throw;
     }
+    return true;
   }
 
  private:
@@ -208,9 +217,12 @@ class Runner {
     }
   }
 
-  PointResult Take(std::size_t i) {
+  // Nothing: it is time to stop.
+  std::optional<PointResult> Take(std::size_t i) {
     std::unique_lock lock(mutex_);
-    ready_.wait(lock, [&] { return slots_.contains(i); });
+    do {
+      if (stop_ && stop_()) return std::nullopt;
+    } while (!ready_.wait_for(lock, kBetweenAsking, [&] { return slots_.contains(i); }));
     Slot slot = std::move(slots_.extract(i).mapped());
     taken_ = i + 1;
     room_.notify_all();
@@ -221,6 +233,7 @@ class Runner {
   const PreparedRun& run_;
   const std::size_t jobs_;
   const std::function<void(const Point&, PointResult&)>& sink_;
+  const std::function<bool()>& stop_;
   StepCache steps_;
   std::mutex mutex_;  // of all below
   MachineUses machines_;
@@ -241,9 +254,9 @@ std::string SingleOpProblem(const PreparedRun& run, const Point& point, const Tr
 
 }  // namespace
 
-void RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
-               std::size_t first) {
-  Runner(run, std::max(1, jobs), first, sink).Run();
+bool RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
+               std::size_t first, const std::function<bool()>& stop) {
+  return Runner(run, std::max(1, jobs), first, sink, stop).Run();
 }
 
 bool SamePlace(const ResultRow& a, const ResultRow& b) {

@@ -1,7 +1,9 @@
 // The grammar of the command line. The one file with CLI11.
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <sstream>
 
+#include "scenarios/verbs/argument_mistakes.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/help.h"
 
@@ -23,8 +25,21 @@ constexpr const char* kMore =
     "  spillway help scenario       the keys of scenario files; likewise plan, network, machine\n"
     "\nExit status: 0 done; 1 an expectation failed under --check, or what was measured is not as promised; 2 the "
     "input\n"
-    "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 calibrate or validate was "
-    "interrupted; 70 a bug of ours.\n";
+    "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 run, compare, calibrate or "
+    "validate was interrupted; 70 a bug of ours.\n";
+
+// What values may be, each check in our words.
+CLI::Option* Whole(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
+  return option->check([=](const std::string& text) { return WholeNumberMistake(text, least, most); },
+                       std::to_string(least) + " to " + std::to_string(most));
+}
+
+CLI::Option* Among(CLI::Option* option, const std::vector<std::string>& choices) {
+  return option->check([=](const std::string& text) { return ChoiceMistake(text, choices); },
+                       "{" + CLI::detail::join(choices, ",") + "}");
+}
+
+constexpr auto kMostBatchTyped = static_cast<std::uint64_t>(kMostBatch);
 
 void AddFiles(CLI::App& app, Command& command) { app.add_option("FILE", command.files, "scenario files")->required(); }
 
@@ -32,22 +47,21 @@ void AddOverrides(CLI::App& app, Overrides& overrides) {
   app.add_option("--machines,--machine", overrides.machines, "these machines instead of the scenario's")
       ->delimiter(',');
   app.add_option("--strategies,--strategy", overrides.strategies, "these strategies")->delimiter(',');
-  app.add_option("--batch", overrides.batch, "these batch sizes")->delimiter(',');
+  Whole(app.add_option("--batch", overrides.batch, "these batch sizes")->delimiter(','), 1, kMostBatchTyped);
   app.add_option("--memory", overrides.memory, "cap on device memory, e.g. 12GiB");
   app.add_option("--runtime", overrides.runtime, "carry every plan out on this runtime");
 }
 
 void AddJobs(CLI::App& app, Command& command) {
-  app.add_option("--jobs", command.jobs, "threads; the results do not depend on it (default: all cores)")
-      ->check(CLI::Range(1, 1024));
+  Whole(app.add_option("--jobs", command.jobs, "threads; the results do not depend on it (default: all cores)"), 1,
+        1024);
 }
 
 void AddRun(CLI::App& app, Command& command) {
   AddFiles(app, command);
   app.add_option("--out", command.out, "folder for results, plans and timelines");
   app.add_flag("--resume", command.resume, "go on with the run in the folder of --out that was cut off");
-  app.add_option("--format", command.format, "what goes to standard output")
-      ->check(CLI::IsMember({"table", "csv", "json"}));
+  Among(app.add_option("--format", command.format, "what goes to standard output"), {"table", "csv", "json"});
   AddJobs(app, command);
   AddOverrides(app, command.overrides);
   app.add_option("--plan", command.overrides.plan, "carry out this plan instead of the strategies");
@@ -74,7 +88,7 @@ void AddList(CLI::App& app, Command& command) {
 void AddShow(CLI::App& app, Command& command) {
   app.add_option("WHAT", command.topic, "network, machine, strategy or menu")->required();
   app.add_option("NAME", command.name, "its name, or a file")->required();
-  app.add_option("--batch", command.batch, "batch size of the network")->check(CLI::Range(std::int64_t{1}, kMostBatch));
+  Whole(app.add_option("--batch", command.batch, "batch size of the network"), 1, kMostBatchTyped);
   app.add_option("--machine", command.machine, "of a menu: profile, by name or file");
 }
 
@@ -82,7 +96,7 @@ void AddDump(CLI::App& app, Command& command) {
   app.add_option("WHAT", command.topic, "step, program or plan")->required();
   app.add_option("FILE", command.files, "scenario file")->required()->expected(1);
   app.add_option("-o,--output", command.out, "file to write; standard output without");
-  app.add_option("--format", command.dump_format, "json: described in reports/dump.md")->check(CLI::IsMember({"json"}));
+  Among(app.add_option("--format", command.dump_format, "json: described in reports/dump.md"), {"json"});
   AddJobs(app, command);
   AddOverrides(app, command.overrides);
   app.add_option("--plan", command.overrides.plan, "this plan instead of the strategies' best");
@@ -110,7 +124,7 @@ void AddFit(CLI::App& app, Command& command) {
                  "HOST or HOST@DEVICE whose copies make the links' curves (columns host and device of the samples)");
   app.add_option("--copies-scale", command.copies_scale,
                  "the near link is this many times as fast as the measured one (another number of lanes)")
-      ->check(CLI::Range(0.01, 100.0));
+      ->check([](const std::string& text) { return NumberMistake(text, 0.01, 100); }, "0.01 to 100");
   app.add_option("--duplex", command.duplex, "HOST or HOST@DEVICE whose copies in both directions at once count");
   app.add_flag("--links-only", command.links_only, "leave the kernel models as they are");
   app.add_option(
@@ -138,7 +152,7 @@ void AddCalibrate(CLI::App& app, Command& command) {
          "all but managed)")
       ->delimiter(',');
   app.add_flag("--no-grid", command.no_grid, "measure the launches of --networks only; models will not hold elsewhere");
-  app.add_option("--threads", command.threads, "threads of the compute library")->check(CLI::Range(1, 256));
+  Whole(app.add_option("--threads", command.threads, "threads of the compute library"), 1, 256);
   app.add_option("--protocol", command.protocol,
                  "state in which kernels find their operands: step (as in training, the default), cold or warm");
 }
@@ -151,13 +165,15 @@ void AddValidate(CLI::App& app, Command& command) {
   AddFiles(app, command);
   app.add_option("--device", command.device, "what to run on: cpu, or cuda:0 and so on");
   app.add_option("--out", command.out, "folder for validation.csv, validation.txt and falsification.csv");
-  app.add_option("--format", command.format, "what goes to standard output")->check(CLI::IsMember({"table", "csv"}));
-  app.add_option("--steps", command.steps, "steps measured of each plan, at least")->check(CLI::Range(5, 10000));
+  Among(app.add_option("--format", command.format, "what goes to standard output"), {"table", "csv"});
+  Whole(app.add_option("--steps", command.steps, "steps measured of each plan, at least"), 5, 10000);
   app.add_flag("--resume", command.resume,
                "go on with the cases that an interrupted run of the same command has finished in --out");
-  app.add_option("--random", command.random_plans, "so many random plans per network, beside the strategies'")
-      ->check(CLI::Range(0, 10000));
-  app.add_option("--seed", command.seed, "of random plans, of the order of measuring, and of the numbers trained on");
+  Whole(app.add_option("--random", command.random_plans, "so many random plans per network, beside the strategies'"), 0,
+        10000);
+  Whole(app.add_option("--seed", command.seed,
+                       "of random plans, of the order of measuring, and of the numbers trained on"),
+        0, std::numeric_limits<std::uint64_t>::max());
   AddJobs(app, command);
   AddOverrides(app, command.overrides);
   app.add_option("--plan", command.overrides.plan, "carry out this plan instead of the strategies");
@@ -184,52 +200,52 @@ std::vector<std::string> VerbNames() {
   return names;
 }
 
-// CLI11 only says that a subcommand is missing when its name is misspelt.
-std::string UnknownVerb(const std::vector<std::string>& words) {
-  const std::vector<std::string> names = VerbNames();
-  if (words.empty() || words[0].starts_with('-')) return "";
-  if (std::find(names.begin(), names.end(), words[0]) != names.end()) return "";
-  return "unknown verb '" + words[0] + "'" + DidYouMean(words[0], names) + " (spillway --help)\n";
+// As they are typed.
+std::vector<std::string> TypedNames(const CLI::Option& option) {
+  if (option.get_positional()) return {option.get_name(true)};
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  return names;
 }
 
-// The library takes 010 for eight.
-std::string LeadingZero(const std::string& text) {
-  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-  return digits && text.size() > 1 && text[0] == '0' ? "'" + text + "' begins with a zero; write it without" : "";
-}
-
-void RefuseLeadingZeros(CLI::App& app) {
+// The library takes the next option for a value.
+void RefuseOptionsAsValues(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string> own = TypedNames(*option);
+    names.insert(names.end(), own.begin(), own.end());
+  }
   for (CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    if (type.starts_with("INT") || type.starts_with("UINT")) option->check(LeadingZero, "");
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    const bool by_place = option->get_positional();
+    option->check([names, by_place](const std::string& text) { return ValueMistake(text, by_place, names); }, "");
   }
 }
 
 void AddVerb(const Verb& verb, CLI::App& app, Command& command) {
   CLI::App& sub = *app.add_subcommand(verb.name, verb.description);
   AddOptions(verb.name, sub, command);
-  RefuseLeadingZeros(sub);
+  RefuseOptionsAsValues(sub);
   for (const VerbGuide& guide : VerbGuides()) {
     if (sub.get_name() == guide.verb) sub.footer(GuideText(guide));
   }
 }
 
-// Options that the verb does not have, with the nearest one that it has. "" when there are none: then the library knows
-// better what is wrong.
-std::string UnknownOptions(const CLI::App& verb, const std::vector<std::string>& words) {
-  std::vector<std::string> names;
+// What the library has found of a verb's options.
+LineFacts FactsOf(const CLI::App& verb, const std::vector<std::string>& words, const CLI::ParseError& error) {
+  LineFacts facts{.verb = verb.get_name(), .options = {}, .words = words, .extra = verb.remaining(), .wrong = ""};
   for (const CLI::Option* option : verb.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    facts.options.push_back({.names = TypedNames(*option),
+                             .meaning = option->get_description(),
+                             .by_place = option->get_positional(),
+                             .required = option->get_required(),
+                             .flag = option->get_items_expected_max() == 0,
+                             .many = option->get_items_expected_max() > 1,
+                             .given = option->results()});
   }
-  std::string text;
-  for (const std::string& word : words) {
-    const std::string name = word.substr(0, word.find('='));
-    if (!name.starts_with("--") || name.size() == 2) continue;
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    text += verb.get_name() + ": unknown option '" + name + "'" + DidYouMean(name, names) + " (spillway help " +
-            verb.get_name() + ")\n";
-  }
-  return text;
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) facts.wrong = error.what();
+  return facts;
 }
 
 // `help`, `help VERB`: the library's own text, and the page of keys of that name. Nothing for other topics.
@@ -242,19 +258,23 @@ std::optional<std::string> HelpText(const CLI::App& app, const std::vector<std::
   return app.get_subcommand(words[1])->help("spillway") + (page.empty() ? "" : "\n" + page);
 }
 
-Arguments Left(const CLI::App& app, const CLI::ParseError& error) {
+// Help or the version, or what is wrong.
+Arguments Left(const CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& error) {
   std::ostringstream out, err;
   Arguments arguments;
   arguments.status = app.exit(error, out, err) == 0 ? kExitDone : kExitWrongInput;
   arguments.text = out.str() + err.str();
+  if (arguments.status == kExitDone || app.get_subcommands().empty()) return arguments;
+  const std::string mistakes = LineMistakes(FactsOf(*app.get_subcommands().front(), words, error));
+  if (!mistakes.empty()) arguments.text = mistakes;
   return arguments;
 }
 
 }  // namespace
 
 Arguments ParseArguments(const std::vector<std::string>& words) {
-  const std::string unknown = UnknownVerb(words);
-  if (!unknown.empty()) return {std::nullopt, kExitWrongInput, unknown};
+  const std::string no_verb = VerbMistake(words, VerbNames());
+  if (!no_verb.empty()) return {std::nullopt, kExitWrongInput, no_verb};
   Command command;
   CLI::App app(kDescription, "spillway");
   app.footer(kMore);
@@ -265,10 +285,7 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back
   } catch (const CLI::ParseError& error) {
-    const bool asks = error.get_exit_code() == 0;  // for help or the version
-    const std::string mistakes =
-        asks || app.get_subcommands().empty() ? "" : UnknownOptions(*app.get_subcommands().front(), words);
-    return mistakes.empty() ? Left(app, error) : Arguments{std::nullopt, kExitWrongInput, mistakes};
+    return Left(app, words, error);
   }
   command.verb = app.get_subcommands().front()->get_name();
   // There the user's own profile may take the place of the machine that the scenario names.

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_SCENARIOS_VERBS_COMMAND_H_
 #define SPILLWAY_SCENARIOS_VERBS_COMMAND_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ enum ExitCode {
   kExitExpectationFailed = 1,
   kExitWrongInput = 2,  // or what was asked for cannot be written
   kExitNothingFits = 3,
-  kExitInterrupted = 130,   // calibrate, validate: by Ctrl-C or SIGTERM; what was done is kept
+  kExitInterrupted = 130,   // by Ctrl-C or SIGTERM: run, compare, calibrate, validate say what is kept
   kExitInternalError = 70,  // a bug of ours; sysexits.h, EX_SOFTWARE
 };
 
@@ -74,6 +75,9 @@ struct Verb {
 const std::vector<Verb>& Verbs();
 
 ExitCode RunVerb(const Command& command, Console& console);
+// Likewise, with `stop` in place of the signals.
+ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop);
+ExitCode CompareUntil(const Command& command, Console& console, const std::function<bool()>& stop);
 ExitCode CompareVerb(const Command& command, Console& console);
 ExitCode PlanVerb(const Command& command, Console& console);
 ExitCode ListVerb(const Command& command, Console& console);

@@ -1,4 +1,6 @@
 // spillway compare: one scenario on two machines, side by side.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -6,6 +8,7 @@
 #include "reports/reports.h"
 #include "scenarios/run/run.h"
 #include "scenarios/verbs/command.h"
+#include "scenarios/verbs/interrupts.h"
 
 namespace spillway {
 
@@ -22,7 +25,7 @@ std::vector<std::string> MachineLabels(const PreparedRun& run) {
 
 }  // namespace
 
-ExitCode CompareVerb(const Command& command, Console& console) {
+ExitCode CompareUntil(const Command& command, Console& console, const std::function<bool()>& stop) {
   const PreparedRun run = PrepareCommand(command, false);
   const std::vector<std::string> machines = MachineLabels(run);
   if (machines.size() != 2) {
@@ -30,12 +33,18 @@ ExitCode CompareVerb(const Command& command, Console& console) {
                     "; name them by --machines A,B");
   }
   ResultSet results;
-  {
+  const auto done = [&run, &command, &console, &results, &stop] {
     Progress progress(console, "point", run.points.size());
-    RunPoints(run, JobsOf(command), [&](const Point&, PointResult& result) {
+    const auto sink = [&](const Point&, PointResult& result) {
       results.rows.push_back(std::move(result.row));
       progress.Step();
-    });
+    };
+    return RunPoints(run, JobsOf(command), sink, 0, stop);
+  };
+  if (!done()) {
+    console.err << fmt::format("interrupted: {} of {} points are done; compare keeps nothing\n", results.rows.size(),
+                               run.points.size());
+    return kExitInterrupted;
   }
   console.out << CompareTable(results, machines[0], machines[1]);
   const std::vector<Verdict> verdicts = Judge(results.rows, run.expectations);
@@ -44,6 +53,11 @@ ExitCode CompareVerb(const Command& command, Console& console) {
       PointsWithoutStrategy(run, results.rows, [&](const ResultRow& row) { return expected.contains(&row); });
   for (const std::string& message : stuck) console.err << message << "\n";
   return stuck.empty() ? kExitDone : kExitNothingFits;
+}
+
+ExitCode CompareVerb(const Command& command, Console& console) {
+  Interrupts interrupts;  // before there are threads
+  return CompareUntil(command, console, [&interrupts] { return interrupts.Came(); });
 }
 
 }  // namespace spillway

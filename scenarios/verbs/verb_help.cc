@@ -17,6 +17,8 @@ constexpr VerbExit kDone{kExitDone, "done"};
 constexpr VerbExit kWrong{kExitWrongInput, "the input is wrong: every mistake is told, and nothing is written"};
 constexpr VerbExit kNothingFits{kExitNothingFits, "no strategy fits somewhere"};
 constexpr VerbExit kInterrupted{kExitInterrupted, "interrupted; what was done is kept"};
+constexpr VerbExit kRunInterrupted{kExitInterrupted, "interrupted; rows that are done are kept in the folder of --out"};
+constexpr VerbExit kNothingKept{kExitInterrupted, "interrupted; nothing is kept"};
 
 std::string MachinePage() { return KeyPage(MachineKeys()) + "\n" + KeyPage(SecondNameKeys()); }
 
@@ -43,10 +45,11 @@ const std::vector<VerbGuide>& VerbGuides() {
        {kDone,
         {kExitExpectationFailed, "--check: an expectation that is a gate failed"},
         kWrong,
-        {kExitNothingFits, "no strategy fits somewhere, and no expectation says `feasible: false` of it"}}},
+        {kExitNothingFits, "no strategy fits somewhere, and no expectation says `feasible: false` of it"},
+        kRunInterrupted}},
       {"compare",
        {"spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2"},
-       {kDone, kWrong, kNothingFits}},
+       {kDone, kWrong, kNothingFits, kNothingKept}},
       {"plan",
        {"spillway plan my.yaml --machine v100-x86-pcie3 --batch 256 -o plan.yaml",
         "spillway plan my.yaml --batch 256 --strategy pooch"},

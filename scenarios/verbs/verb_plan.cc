@@ -1,19 +1,34 @@
 // spillway plan: the best plan of one point, as a file that can be edited and run.
 #include <fmt/format.h>
 
+#include "reports/reports.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {
+
+namespace {
+
+// The plan says network, batch and machine by itself; what else was asked for on the command line has to be asked again.
+std::string AgainBy(const Command& command) {
+  std::string line = "spillway run " + command.files.front();
+  if (!command.overrides.machines.empty()) line += " --machine " + command.overrides.machines.front();
+  if (!command.overrides.batch.empty()) line += fmt::format(" --batch {}", command.overrides.batch.front());
+  if (!command.overrides.memory.empty()) line += fmt::format(" --memory \"{}\"", command.overrides.memory);
+  return line + " --plan " + command.out;
+}
+
+}  // namespace
 
 ExitCode PlanVerb(const Command& command, Console& console) {
   const PreparedRun run = PrepareCommand(command, false);
   MustBeOnePlace(run, "plan");
   const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
   if (!best) return kExitNothingFits;
-  WriteText(command.out, PlanToYaml(best->plan, best->step->step), console);
+  const Machine& machine = run.machines[run.points.front().machine]->machine;
+  WriteText(command.out, PlanReport({best->row, best->step->step, machine, best->plan, best->evaluation}), console);
   if (!command.out.empty() && command.out != "-") {
-    console.err << fmt::format("{}: {} with {:.1f} images/s\n", command.out, best->row.strategy,
-                               best->row.SamplesPerSecond());
+    console.err << fmt::format("{}: {} with {:.1f} images/s; again by: {}\n", command.out, best->row.strategy,
+                               best->row.SamplesPerSecond(), AgainBy(command));
   }
   return kExitDone;
 }

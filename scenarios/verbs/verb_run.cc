@@ -15,6 +15,7 @@
 #include "scenarios/run/run_identity.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/files_as_it_goes.h"
+#include "scenarios/verbs/interrupts.h"
 
 namespace spillway {
 
@@ -124,9 +125,9 @@ void Print(const Command& command, const ResultSet& results, const std::vector<V
   stream << "\n" << ExpectationTable(verdicts);
 }
 
-// The points that have no row yet.
-void RunRest(const PreparedRun& run, const Command& command, Folder& folder, Clocked& clocked, ResultSet& results,
-             Console& console) {
+// The points that have no row yet. Whether all of them have one now.
+bool RunRest(const PreparedRun& run, const Command& command, Folder& folder, Clocked& clocked, ResultSet& results,
+             Console& console, const std::function<bool()>& stop) {
   Progress progress(console, "point", run.points.size(), results.rows.size());
   const auto done = [&](const Point& point, PointResult& result) {
     folder.Add(point, result, run);
@@ -134,7 +135,17 @@ void RunRest(const PreparedRun& run, const Command& command, Folder& folder, Clo
     results.rows.push_back(std::move(result.row));
     progress.Step();
   };
-  RunPoints(run, JobsOf(command), done, results.rows.size());
+  return RunPoints(run, JobsOf(command), done, results.rows.size(), stop);
+}
+
+ExitCode Interrupted(const Folder& folder, const std::string& out, std::size_t done, std::size_t all,
+                     Console& console) {
+  console.err << fmt::format("interrupted: {} of {} points are {}\n", done, all,
+                             out.empty()       ? "done, and nothing is kept without --out"
+                             : folder.failed() ? "done, not all of which could be written into " + out
+                             : done == 0       ? "done: nothing is kept"
+                                               : "kept in " + out + "; --resume goes on");
+  return kExitInterrupted;
 }
 
 bool AnyGateFailed(const std::vector<Verdict>& verdicts, Console& console) {
@@ -146,7 +157,7 @@ bool AnyGateFailed(const std::vector<Verdict>& verdicts, Console& console) {
 
 }  // namespace
 
-ExitCode RunVerb(const Command& command, Console& console) {
+ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop) {
   if (command.resume && command.out.empty()) throw UserError("--resume: of which run? --out is missing");
   Clocked clocked;
   const PreparedRun run = PrepareCommand(command, false);
@@ -158,7 +169,9 @@ ExitCode RunVerb(const Command& command, Console& console) {
     results.rows.push_back(std::move(entry.row));
   }
   clocked.resumed = results.rows.size();
-  RunRest(run, command, folder, clocked, results, console);
+  if (!RunRest(run, command, folder, clocked, results, console, stop)) {
+    return Interrupted(folder, command.out, results.rows.size(), run.points.size(), console);
+  }
   folder.End(results, RunJson(command, clocked));
   const std::vector<Verdict> verdicts = Judge(results.rows, results.expectations);
   Print(command, results, verdicts, console);
@@ -169,6 +182,11 @@ ExitCode RunVerb(const Command& command, Console& console) {
   if (folder.failed()) return kExitWrongInput;
   if (command.check && AnyGateFailed(verdicts, console)) return kExitExpectationFailed;
   return stuck.empty() ? kExitDone : kExitNothingFits;
+}
+
+ExitCode RunVerb(const Command& command, Console& console) {
+  Interrupts interrupts;  // before there are threads
+  return RunUntil(command, console, [&interrupts] { return interrupts.Came(); });
 }
 
 }  // namespace spillway

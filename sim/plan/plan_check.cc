@@ -45,6 +45,7 @@ class Checker {
   void CheckEarlyCopies();
   void CheckOp(const OpDecision& decision);
   void CheckEntry(const Recomputation& entry);
+  std::string WhereMissing(const Recomputation& entry) const;
   OpId LastWriter(const GapDecision& gap) const;
 
   const Plan& plan_;
@@ -211,10 +212,25 @@ void Checker::CheckOp(const OpDecision& decision) {
   }
 }
 
+// Where results of the entry's op are recomputed: "that of 'x' between 'a' and 'b'".
+std::string Checker::WhereMissing(const Recomputation& entry) const {
+  std::string text;
+  const std::vector<TensorId>& writes = step_.ops[Index(entry.run)].writes;
+  for (const GapDecision& gap : plan_.gaps) {
+    if (gap.action != GapAction::kRecompute) continue;
+    if (std::find(writes.begin(), writes.end(), gap.tensor) == writes.end()) continue;
+    text += fmt::format("{} '{}' missing between {} and {}", text.empty() ? "only" : ",", TensorName(gap.tensor),
+                        OpName(gap.after), OpName(gap.before));
+  }
+  return text.empty() ? "none anywhere" : text;
+}
+
 void Checker::CheckEntry(const Recomputation& entry) {
   if (!IsOp(entry.before) || !IsOp(entry.run)) return Say("no such op");
   const std::string run = OpName(entry.run), before = OpName(entry.before);
-  if (entry.run >= step_.first_backward) return Say(fmt::format("{} is no forward op", run));
+  if (entry.run >= step_.first_backward) {
+    return Say(fmt::format("run: expected a forward op, to run again before {}, found {}, which is none", before, run));
+  }
   bool any = false;
   for (const GapDecision& gap : plan_.gaps) {
     const std::vector<TensorId>& writes = step_.ops[Index(entry.run)].writes;
@@ -222,19 +238,22 @@ void Checker::CheckEntry(const Recomputation& entry) {
     if (std::find(writes.begin(), writes.end(), gap.tensor) == writes.end()) continue;
     any = true;
     if (LastWriter(gap) != entry.run) {
-      Say(fmt::format("{} leaves tensor '{}' unfinished: name {}, the last op that writes it, and all run", run,
-                      TensorName(gap.tensor), OpName(LastWriter(gap))));
+      Say(fmt::format(
+          "run: expected {}, the last op that writes tensor '{}' (with it all run that do), found {}, which "
+          "leaves it unfinished",
+          OpName(LastWriter(gap)), TensorName(gap.tensor), run));
     }
     if (entry.before == gap.before && !entry.keep) {
-      Say(fmt::format("tensor '{}' is used by {}: keep_result of its gap says whether it stays", TensorName(gap.tensor),
-                      before));
+      Say(
+          fmt::format("keep: expected keep_result: false in the gap of tensor '{}' before {}, found keep: false here; "
+                      "that op uses the tensor, and the gap says whether it stays",
+                      TensorName(gap.tensor), before));
     }
   }
   if (!any) {
-    Say(
-        fmt::format("{} before {} makes nothing that is missing there: none of its results is in a gap with action "
-                    "recompute",
-                    run, before));
+    Say(fmt::format(
+        "{} before {}: expected a result of {} to be missing there, in a gap with action recompute, found {}", run,
+        before, run, WhereMissing(entry)));
   }
 }
 

@@ -269,7 +269,7 @@ void Reader::ReadOp(const Node& node) {
 
 void Reader::ReadEntry(const Node& node) {
   bad_ = false;
-  MapReader reader(node, diagnostics_, "recomputation", RecomputationKeys());
+  MapReader reader(node, diagnostics_, "entry of recompute", RecomputationKeys());
   Recomputation entry;
   entry.before = Lookup(reader, "before", ops_, "op");
   entry.run = Lookup(reader, "run", ops_, "op");
@@ -291,8 +291,10 @@ std::int32_t Reader::Algorithm(MapReader& reader, OpId id) {
   const auto names = AlgorithmNames(op.kind, op.pass);
   diagnostics_.Error(reader.Optional("algorithm")->mark,
                      names.empty() ? fmt::format("algorithm: op '{}' has no choice of algorithm", op.name)
-                                   : fmt::format("algorithm: op '{}' has none called '{}'{}; 0 = the library's choice",
-                                                 op.name, name, DidYouMean(name, {names.begin(), names.end()})));
+                                   : fmt::format("algorithm: op '{}' has none called '{}'{} (one of {}; or 0, the "
+                                                 "library's choice)",
+                                                 op.name, name, DidYouMean(name, {names.begin(), names.end()}),
+                                                 fmt::join(names, ", ")));
   return 0;
 }
 

@@ -149,6 +149,21 @@ TEST_CASE("the table shows loss, gap and reasons") {
   for (const std::string& line : lines) CHECK(DisplayWidth(line) <= 120);
 }
 
+TEST_CASE("bounds over more than the usual algorithms are told of, once for each strategy") {
+  ResultRow usual = InCoreRow(), named = FeasibleRow();
+  usual.bound_scope = Scope{.copy_streams = 2}.Text();
+  named.bound_scope = Scope{AlgorithmScope::kAny, 2 * kGB, 1}.Text();
+  named.strategy = "pooch (p.yaml)";
+  const std::string text = ResultTable({{usual, InfeasibleRow(), named, named}, {}});
+  const std::string line =
+      "\ngap of pooch (p.yaml): its bound is over any algorithm, workspaces up to 2.00 GB, 1 copy stream\n";
+  REQUIRE(Contains(text, line));
+  CHECK_FALSE(Contains(Replaced(text, line, ""), "gap of "));
+  CHECK(Contains(ResultJson({{named}, {}}),
+                 "\"bound_scope\": \"any algorithm, workspaces up to 2.00 GB, 1 copy stream\""));
+  CHECK(Contains(ResultJson({{InfeasibleRow()}, {}}), "\"bound_scope\": null"));
+}
+
 TEST_CASE("a new block begins with another machine") {
   ResultRow other = FeasibleRow();
   other.machine = "crate";

@@ -1,7 +1,12 @@
 // spillway list, show and compare.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "hw/machine/machine.h"
+#include "model/cost/cost_model.h"
+#include "model/cost/kernel_form.h"
+#include "model/network/network.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
@@ -57,6 +62,42 @@ TEST_CASE("list and show") {
   CHECK(Contains(Spillway({"show", "strategy", "pooch"}).out, "paper: "));
   CHECK(Contains(Spillway({"show", "machine", "unit"}).out, "  1.00 GFLOP/s, 1.00 GB/s "));
   CHECK(Contains(machine.out, "  15.7 TFLOP/s, 900 GB/s "));
+}
+
+TEST_CASE("show menu marks what a run takes, once for each op and grant") {
+  const Outcome outcome = Spillway({"show", "menu", "vgg16", "--batch", "64", "--machine", "v100-x86-pcie3"});
+  REQUIRE(outcome.status == 0);
+  const std::string& text = outcome.out;
+  CHECK(Contains(text,
+                 "\ntaken with: the workspace granted where no plan says otherwise, 8 MiB by options "
+                 "plain, chainer; 1 GiB by options torch\n"));
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("vgg16", {.batch = 64}));
+  // By line: the op whose entries follow, the algorithm in its column, and what it is taken with.
+  std::istringstream lines(text.substr(text.find("\n\n") + 2));
+  std::string line, op;
+  std::getline(lines, line);
+  const std::size_t at = line.find("algorithm");
+  int few = 0, many = 0, kinds = 0;
+  while (std::getline(lines, line)) {
+    if (line[0] != ' ') {
+      op = line.substr(0, line.find(' '));
+      ++kinds;
+    }
+    const bool with_few = Contains(line, "8 MiB"), with_many = Contains(line, "1 GiB");
+    few += with_few ? 1 : 0;
+    many += with_many ? 1 : 0;
+    const auto found = std::find_if(step.ops.begin(), step.ops.end(), [&op](const Op& o) { return o.name == op; });
+    REQUIRE(found != step.ops.end());
+    const Launch launch = LaunchOf(*found);
+    const std::string algorithm = line.substr(at, line.find(' ', at) - at);
+    const std::int32_t taken = costs.Kernel(launch).algorithm;
+    if (with_few) CHECK(algorithm == AlgorithmNames(launch.kind, launch.pass)[static_cast<std::size_t>(taken) - 1]);
+  }
+  CHECK(kinds > 10);
+  CHECK(few == kinds);
+  CHECK(many == kinds);
 }
 
 TEST_CASE("show tells what launches cost in one line, where they differ") {

@@ -30,7 +30,7 @@ TEST_CASE("help and version go to standard output, mistakes to standard error") 
 
 TEST_CASE("a wrong command line is status 2 with a hint") {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{}, "subcommand"},
+      {{}, "expected a verb"},
       {{"runn"}, "unknown verb 'runn'; did you mean 'run'?"},
       {{"run"}, "FILE"},
       {{"run", "a.yaml", "--jobs", "0"}, "--jobs"},
@@ -218,27 +218,6 @@ TEST_CASE("3 when a single layer does not fit, with the op and the smallest limi
   const std::string needs =
       outcome.out.substr(reason + row.size(), outcome.out.find('\n', reason) - reason - row.size());
   CHECK(Contains(outcome.err, "op " + needs + "; "));
-}
-
-TEST_CASE("plan writes a plan that run --plan carries out to the same figures") {
-  TemporaryFolder folder("plan");
-  const std::string file = folder.Write("s.yaml", Small());
-  const Outcome several = Spillway({"plan", file});
-  CHECK(several.status == 2);
-  CHECK(Contains(several.err, "--batch"));
-  const Outcome plan = Spillway({"plan", file, "--batch", "64", "--strategy", "swap-all", "-o", folder.Path("p.yaml")});
-  INFO(plan.err);
-  REQUIRE(plan.status == 0);
-  CHECK(Spillway({"plan", file, "--batch", "64", "--strategy", "swap-all"}).out == folder.Read("p.yaml"));
-  const auto chosen = nlohmann::json::parse(
-      Spillway({"run", file, "--batch", "64", "--strategy", "swap-all", "--format", "json"}).out)["results"];
-  const auto carried_out = nlohmann::json::parse(
-      Spillway({"run", file, "--plan", folder.Path("p.yaml"), "--format", "json"}).out)["results"];
-  REQUIRE(carried_out.size() == 1);  // only batch 64 is the plan's
-  CHECK(carried_out[0]["strategy"] == "swap-all");
-  CHECK(carried_out[0]["step_time_s"] == chosen[0]["step_time_s"]);
-  CHECK(Spillway({"run", file, "--batch", "128", "--plan", folder.Path("p.yaml")}).status == 2);
-  CHECK(Spillway({"run", file, "--plan", folder.Path("none.yaml")}).status == 2);
 }
 
 TEST_CASE("an output folder that cannot be made is refused before anything runs") {

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "scenarios/run/prepare_parts.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 
@@ -154,32 +153,6 @@ TEST_CASE("a scenario whose strategies are all planned on the machine itself has
       Catch::Contains("s.yaml: scenario 'd' has no point: all its strategies are planned on the machine"));
 }
 
-TEST_CASE("a plan is carried out on the machine that it is for") {
-  const TemporaryFolder folder("plan-machine");
-  const std::string text =
-      "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: [unit, v100-x86-pcie3]\nstrategies: in-core\n";
-  const auto machines = [&](const std::string& line, bool any = false) {
-    const std::string plan = folder.Write("p.yaml", "network: cifar-resnet20\nbatch: 2\n" + line);
-    std::vector<std::string> names;
-    for (const Point& point : PrepareText(text, {.plan = plan, .plan_on_any_machine = any}).points) {
-      CHECK(point.row.batch == 2);
-      names.push_back(point.row.machine);
-    }
-    return names;
-  };
-  using Names = std::vector<std::string>;
-  CHECK(machines("machine: v100-x86-pcie3\n") == Names{"v100-x86-pcie3"});
-  CHECK(machines("") == Names{"unit", "v100-x86-pcie3"});
-  CHECK(machines("machine: elsewhere\n", true) == Names{"unit", "v100-x86-pcie3"});
-  CHECK_THROWS_WITH(machines("machine: v100-x86-pcie\n"),
-                    Catch::EndsWith("p.yaml:3:10: error: machine: the plan is for 'v100-x86-pcie', and the points of "
-                                    "scenario 'd' with its network and batch are on unit, v100-x86-pcie3; did you mean "
-                                    "'v100-x86-pcie3'?; without this line it is carried out on all of them"));
-  const std::string other = folder.Write("q.yaml", "network: cifar-resnet20\nbatch: 3\nmachine: unit\n");
-  CHECK_THROWS_WITH(PrepareText(text, {.plan = other}),
-                    Catch::EndsWith("no point of scenario 'd' has the network and batch of this plan"));
-}
-
 TEST_CASE("an expectation that selects nothing is a mistake, unless the command line left its point out") {
   const std::string text =
       "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: unit\nstrategies: in-core\nexpect:\n";
@@ -240,23 +213,6 @@ TEST_CASE("a profile is read once for all link rates and scenarios of a run") {
   CHECK(run.machines[1]->machine == run.machines[2]->machine);  // each with its own link
   CHECK(run.machines[2]->label != run.machines[3]->label);
   CHECK(run.machines[2]->machine.links != run.machines[3]->machine.links);
-}
-
-TEST_CASE("a step is not built again for a plan that was read for it") {
-  const TemporaryFolder folder("plan-once");
-  const Overrides overrides{.plan = folder.Write("p.yaml", "network: cifar-resnet20\nbatch: 2\n")};
-  PreparedRun run;
-  run.keep_steps = false;
-  Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: unit\n"
-                                     "strategies: in-core\n",
-                                     "s.yaml")),
-          overrides, run);
-  GivenPlan plan(overrides);
-  CHECK(plan.For(run, 0, "unit") == nullptr);
-  const auto read = plan.For(run, 1, "unit");
-  REQUIRE(read != nullptr);
-  run.steps[1]->options = "none";  // that it could be built by
-  CHECK(plan.For(run, 1, "unit") == read);
 }
 
 TEST_CASE("file names are safe") {

@@ -167,11 +167,11 @@ TEST_CASE("a plan from a file has no search of its own, and the name plan where 
     return ResultOf(run, 0).row;
   };
   const ResultRow bare = row_of("network: cifar-resnet20\nbatch: 1\n");
-  CHECK(bare.strategy == "plan");
+  CHECK(bare.strategy == "plan (p.yaml)");
   CHECK(bare.search == "plan file");
   const ResultRow named =
       row_of("network: cifar-resnet20\nbatch: 1\nstrategy: pooch\nsearch: exact\nevaluations: 77\n");
-  CHECK(named.strategy == "pooch");
+  CHECK(named.strategy == "pooch (p.yaml)");
   CHECK(named.search == "plan file");
   CHECK(named.evaluations == 0);
 }

@@ -120,6 +120,28 @@ TEST_CASE("the table in the head of the ablation is that of its results") {
   CHECK(told == found);
 }
 
+// The tour shows two of the five batches.
+TEST_CASE("the default table in the README is that of its results") {
+  const auto text_of = [](const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  };
+  const std::string readme = text_of(kRoot / "README.md"), title = "ResNet-50 beyond 16 GB: ";
+  const std::size_t begin = readme.find(title), end = readme.find("```", begin);
+  REQUIRE(end != std::string::npos);
+  std::istringstream golden(text_of(kRoot / "tests/golden/table-resnet50-pcie-vs-nvlink.txt"));
+  std::string found;
+  for (std::string line; std::getline(golden, line) && !line.starts_with("loss: ");) {
+    const std::vector<std::string> words = WordsOf(line);
+    const auto batch = std::find(words.begin(), words.end(), "batch");
+    const bool beaten = line.starts_with("slower than less would be: ") && batch + 1 < words.end();
+    const std::string of = beaten ? (batch + 1)->substr(0, 3) : words.empty() ? "" : words[0];
+    if (of != "256" && of != "384" && of != "640") found += line + "\n";
+  }
+  CHECK(readme.substr(begin, end - begin) + "\n" == found);
+}
+
 TEST_CASE("the command line prints what is compared here") {
   std::ostringstream out, err;
   Console console{out, err};

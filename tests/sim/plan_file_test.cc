@@ -215,7 +215,8 @@ TEST_CASE("algorithms are named") {
     FAIL("read");
   } catch (const UserError& error) {
     CHECK_THAT(error.what(), Catch::StartsWith("plan.yaml:4:33: error: algorithm: op 'f1:forward' has none called "
-                                               "'winograt'; did you mean 'winograd'?; 0 = the library's choice"));
+                                               "'winograt'; did you mean 'winograd'? (one of implicit_gemm, "));
+    CHECK_THAT(error.what(), Catch::Contains("; or 0, the library's choice)"));
   }
 }
 
@@ -230,6 +231,7 @@ TEST_CASE("shapes of the file that are not expected") {
   CHECK_THAT(Complaint("gaps: 3\n"), Catch::Contains("expected a list of decisions"));
   CHECK_THAT(Complaint("gaps: {a: 1}\n"), Catch::Contains("expected a list of decisions"));
   CHECK_THAT(Complaint("gaps:\n- m2\n"), Catch::Contains("expected a map"));
+  CHECK_THAT(Complaint("recompute:\n- m2\n"), Catch::Contains("entry of recompute: expected a map"));
   CHECK_THAT(Complaint("runtime: pooch\n"), Catch::Contains("expected a map"));
   CHECK(Complaint("gpas: []\n") == "plan.yaml:3:1: error: unknown key 'gpas' in plan; did you mean 'gaps'?");
   CHECK(Complaints("gaps: []\nops:\n").empty());

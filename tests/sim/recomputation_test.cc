@@ -117,17 +117,23 @@ TEST_CASE("entries that compute nothing missing are mistakes, each with its plac
   Chain c({.layers = 4, .data = 0});
   c.Drop("m1");
   c.plan.recompute = {{kB4, kF2, true}};
-  CHECK(c.Mistakes() ==
-        std::vector<std::string>{"recompute[0]: 'f2:forward' before 'b4:backward' makes nothing that is missing there: "
-                                 "none of its results is in a gap with action recompute"});
+  CHECK(c.Mistakes() == std::vector<std::string>{
+                            "recompute[0]: 'f2:forward' before 'b4:backward': expected a result of 'f2:forward' to "
+                            "be missing there, in a gap with action recompute, found none anywhere"});
   c.plan.recompute = {{kF2, kF1, true}};
-  CHECK(c.Mistakes().size() == 1);  // m1 is used by f2, its gap begins behind
+  // m1 is used by f2, its gap begins behind.
+  CHECK(c.Mistakes() ==
+        std::vector<std::string>{"recompute[0]: 'f1:forward' before 'f2:forward': expected a result of 'f1:forward' to "
+                                 "be missing there, in a gap with action recompute, found only 'm1' missing between "
+                                 "'f2:forward' and 'b1:backward'"});
   c.plan.recompute = {{kB1, kB2, true}};
-  CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: 'b2:backward' is no forward op"});
+  CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: run: expected a forward op, to run again before "
+                                                 "'b1:backward', found 'b2:backward', which is none"});
   c.plan.recompute = {{kB1, kF1, false}};
   CHECK(c.Mistakes() ==
-        std::vector<std::string>{"recompute[0]: tensor 'm1' is used by 'b1:backward': keep_result of its "
-                                 "gap says whether it stays"});
+        std::vector<std::string>{"recompute[0]: keep: expected keep_result: false in the gap of tensor 'm1' before "
+                                 "'b1:backward', found keep: false here; that op uses the tensor, and the gap says "
+                                 "whether it stays"});
   c.plan.recompute = {{99, kF1, true}};
   CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: no such op"});
 }
@@ -153,8 +159,9 @@ TEST_CASE("a result that several ops write is named by the last of them, and all
   CHECK(Verify(program, &step).empty());
   plan.recompute = {{2, 0, true}};
   CHECK(CheckPlan(plan, step) ==
-        std::vector<std::string>{"recompute[0]: 'conv:forward' leaves tensor 'm' unfinished: name 'bias:forward', the "
-                                 "last op that writes it, and all run"});
+        std::vector<std::string>{
+            "recompute[0]: run: expected 'bias:forward', the last op that writes tensor 'm' (with it "
+            "all run that do), found 'conv:forward', which leaves it unfinished"});
 }
 
 }  // namespace spillway

@@ -1,0 +1,28 @@
+// Which kind of input file a document is, by keys that no other kind has: one kind given where another is expected is one
+// mistake, not one for every key.
+//
+// Tested by file_kind_test.
+#ifndef SPILLWAY_HW_TEXT_FILE_KIND_H_
+#define SPILLWAY_HW_TEXT_FILE_KIND_H_
+
+#include <string>
+#include <vector>
+
+#include "hw/text/document.h"
+
+namespace spillway {
+
+enum class FileKind { kScenario, kPlan, kNetwork, kMachine };
+
+// What it is called: "scenario", "plan", "network", "machine profile".
+const char* FileKindName(FileKind kind);
+// Keys at its root that files of no other kind have.
+const std::vector<std::string>& KeysOfKind(FileKind kind);
+
+// Throws UserError where the document has such a key of another kind and none of `expected`, with the key's place. What is
+// neither is left to the reader.
+void MustBeOfKind(FileKind expected, const Document& document);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_HW_TEXT_FILE_KIND_H_
