@@ -55,6 +55,8 @@ struct ResultRow {
   std::string cost_source;  // the largest of the three: "measured", "published" or "assumed"
   std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
 
+  // What the strategy was told, as a scenario says it; before the simulation.
+  std::vector<std::pair<std::string, std::string>> parameters;
   std::string point;  // names the row's files; unique in a run, safe in a file name
 
   double SamplesPerSecond() const;  // 0 when not feasible

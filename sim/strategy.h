@@ -12,6 +12,7 @@
 #include "model/cost/cost_model.h"
 #include "sim/bounds/scope.h"
 #include "sim/plan/plan.h"
+#include "sim/strategy_parameters.h"
 
 namespace spillway {
 
@@ -27,6 +28,7 @@ struct Problem {
   Runtime runtime;
   std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
   RungMemo* rungs = nullptr;            // what searches of the same run found, to be shared; may be left out
+  StrategyParameters parameters{};      // of those that Strategy::parameters lists
 };
 
 struct Planned {
@@ -47,6 +49,7 @@ struct Strategy {
   int choices = 0;
   // What it chooses from, but for the copy streams, which are the runtime's: what the gap of its rows is measured against.
   Scope scope{.copy_streams = 1};
+  std::vector<ParameterRow> parameters{};  // what it may be told, see Problem::parameters
 };
 
 const std::vector<Strategy>& Strategies();

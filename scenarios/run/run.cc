@@ -32,6 +32,7 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep
   problem.capacity = capacity;
   problem.use_runtime = point.use_runtime;
   problem.runtime = point.runtime;
+  problem.parameters = point.parameters;
   return problem;
 }
 

@@ -248,7 +248,10 @@ network:
   - {zoo: resnext101-3d-usual, frames: 16, batch: 1}
   - {file: n.yaml, batch: 2}
 machines: [unit, {name: far, from: unit, host: host0, host_memory: pinned}]
-strategies: [in-core, {strategy: pooch, planned_on: unit}]
+strategies:
+  - in-core
+  - {strategy: pooch, planned_on: unit}
+  - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
 options: [chainer, torch]
 runtime:
   - arena

@@ -5,10 +5,13 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -93,6 +96,37 @@ TEST_CASE("a strategy that declines gives a row with its reason") {
   CHECK_FALSE(row.feasible);
   CHECK(row.reason == "no_plan: not today");
   CHECK(row.SamplesPerSecond() == 0);
+}
+
+TEST_CASE("what a scenario tells a strategy decides its plan, and stands in the row and in the plan") {
+  PreparedRun run;
+  Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: 512}\nmachines: v100-x86-pcie3\n"
+                                     "memory: 200 MiB\nstrategies: [pooch-keep-passed, {strategy: pooch, parameters: "
+                                     "{rungs: [1, 3], keep_passed: [false, true]}}, pooch]\n",
+                                     "s.yaml")),
+          {}, run);
+  std::vector<PointResult> results;
+  RunPoints(run, 1, [&](const Point&, PointResult& result) { results.push_back(std::move(result)); });
+  REQUIRE(results.size() == 6);
+  for (const PointResult& result : results) REQUIRE(result.row.feasible);
+  CHECK(results[1].row.strategy == "pooch:rungs=1:keep_passed=false");
+  CHECK(results[1].plan.strategy == "pooch:rungs=1:keep_passed=false");
+  CHECK(results[1].row.parameters ==
+        std::vector<std::pair<std::string, std::string>>{{"rungs", "1"}, {"keep_passed", "false"}});
+  CHECK(Contains(results[1].row.search, "of 1 capacities"));
+  CHECK(Contains(results[3].row.search, "of 3 capacities"));
+  CHECK(results[1].row.evaluations < results[3].row.evaluations);
+  CHECK(results[3].row.evaluations < results[5].row.evaluations);
+  const auto passing = [&](std::size_t i) {
+    const auto& gaps = results[i].plan.gaps;
+    return std::count_if(gaps.begin(), gaps.end(), [](const GapDecision& gap) { return !gap.keep_passed; });
+  };
+  CHECK(passing(0) == 0);
+  CHECK(passing(2) == 0);  // told to keep what it passes
+  CHECK(passing(4) == 0);
+  CHECK(passing(1) > 0);
+  CHECK(results[5].row.parameters.empty());
+  CHECK(results[5].plan.strategy == "pooch");
 }
 
 TEST_CASE("an exception of a point ends the run and comes out") {
