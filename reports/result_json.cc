@@ -29,6 +29,7 @@ Json RowJson(const ResultRow& row, const Standing& standing) {
   object["parameters"] = Json::object();
   for (const auto& [name, value] : row.parameters) object["parameters"][name] = Json::parse(value);
   object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
+  object["bound_by"] = row.feasible ? Json(row.bound_by) : Json(nullptr);
   object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
   object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);
   for (const auto& [name, bytes] : row.memory_by_class) object["memory_by_class"][name] = bytes;

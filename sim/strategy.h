@@ -6,10 +6,12 @@
 #ifndef SPILLWAY_SIM_STRATEGY_H_
 #define SPILLWAY_SIM_STRATEGY_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "sim/bounds/claimed_bound.h"
 #include "sim/bounds/scope.h"
 #include "sim/plan/plan.h"
 #include "sim/strategy_parameters.h"
@@ -35,6 +37,9 @@ struct Planned {
   bool feasible = false;
   std::string reason;  // why not: "needs 17.3 GB at op conv1:forward" ...
   Plan plan;
+  // Where it proved one, with a plan or without: of all plans in the claim's scope for the problem's step, costs and
+  // capacity. Results take the better of this and the general one.
+  std::optional<ClaimedBound> bound{};
 };
 
 struct Strategy {

@@ -98,6 +98,69 @@ TEST_CASE("a strategy that declines gives a row with its reason") {
   CHECK(row.SamplesPerSecond() == 0);
 }
 
+// Claims for the widest scope, or for what the library does as usual over one copy stream.
+Planned SwapAllClaiming(const Problem& problem, Nanos time, const Scope& scope) {
+  Planned planned = StrategyByName("swap-all").plan(problem);
+  planned.bound = ClaimedBound{.time = time, .scope = scope, .how = "a look at the clouds"};
+  return planned;
+}
+constexpr Nanos kClaimed = 2 * kMillisecond;
+Planned ClaimsOfAll(const Problem& problem) { return SwapAllClaiming(problem, kClaimed, WidestScope()); }
+Planned ClaimsOfOneStream(const Problem& problem) { return SwapAllClaiming(problem, kClaimed, {.copy_streams = 1}); }
+Planned ClaimsNothingMuch(const Problem& problem) { return SwapAllClaiming(problem, 1, WidestScope()); }
+Planned ClaimsTooMuch(const Problem& problem) { return SwapAllClaiming(problem, 1000 * kSecond, {.copy_streams = 1}); }
+
+// swap-all on its own runtime, which has one copy stream, and on the arena's two.
+ResultRow RowOf(Planned (*plan)(const Problem&), const std::string& runtime = "pooch") {
+  PreparedRun run = Prepared("memory: 64 MiB\nruntime: " + runtime + "\n");
+  const Strategy strategy{"claims", "", "", plan};
+  if (plan != nullptr) run.points[1].strategy = &strategy;
+  return ResultOf(run, 1).row;
+}
+
+TEST_CASE("a row has the better of the general bound and the one that its strategy proved") {
+  const ResultRow general = RowOf(nullptr);
+  REQUIRE(general.feasible);
+  REQUIRE(general.step_time > kClaimed);
+  REQUIRE(general.lower_bound < kClaimed);
+  CHECK(general.bound_by == "general bounds");
+
+  const ResultRow claimed = RowOf(ClaimsOfAll);
+  CHECK(claimed.lower_bound == kClaimed);
+  CHECK(claimed.widest_bound == kClaimed);
+  CHECK(claimed.binding_bound == "strategy");
+  CHECK(claimed.bound_by == "a look at the clouds");
+  CHECK(claimed.BoundGap() < general.BoundGap());
+  CHECK(claimed.step_time == general.step_time);
+
+  const ResultRow less = RowOf(ClaimsNothingMuch);
+  CHECK(less.lower_bound == general.lower_bound);
+  CHECK(less.binding_bound == general.binding_bound);
+  CHECK(less.bound_by == "general bounds");
+}
+
+TEST_CASE("a claim holds within its scope, for the machine that it was made for") {
+  const ResultRow one = RowOf(ClaimsOfOneStream);
+  CHECK(one.lower_bound == kClaimed);
+  CHECK(one.widest_bound == RowOf(nullptr).widest_bound);
+  const ResultRow two = RowOf(ClaimsOfOneStream, "arena");
+  CHECK(two.lower_bound == RowOf(nullptr, "arena").lower_bound);
+  CHECK(two.bound_by == "general bounds");
+
+  PreparedRun run = Prepared("memory: 64 MiB\n");
+  const Strategy strategy{"claims", "", "", ClaimsOfAll};
+  run.points[1].strategy = &strategy;
+  run.points[1].planned_capacity -= kMiB;  // planned elsewhere
+  CHECK(ResultOf(run, 1).row.bound_by == "general bounds");
+}
+
+TEST_CASE("a claim that the strategy's own plan refutes is our bug") {
+  CHECK_THROWS_WITH(RowOf(ClaimsTooMuch), Catch::Contains("'swap-all+pooch' claims that no plan takes less than 1000 s "
+                                                          "(a look at the clouds; ") &&
+                                              Catch::Contains("1 copy stream), and its own takes "));
+  CHECK(RowOf(ClaimsTooMuch, "arena").feasible);  // says nothing of two streams
+}
+
 TEST_CASE("what a scenario tells a strategy decides its plan, and stands in the row and in the plan") {
   PreparedRun run;
   Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: 512}\nmachines: v100-x86-pcie3\n"

@@ -31,6 +31,25 @@ TEST_CASE("a plan for a pool is the strategy's own") {
   CHECK(PlanWithMargin(strategy, c.problem).plan == strategy.plan(c.problem).plan);
 }
 
+// Swaps everything, and claims of every capacity what it is in kilobytes.
+Planned Claims(const Problem& problem) {
+  Planned planned = StrategyByName("swap-all").plan(problem);
+  planned.bound = ClaimedBound{.time = problem.capacity / kKB, .scope = WidestScope(), .how = "by its size"};
+  return planned;
+}
+
+TEST_CASE("a bound claimed with a plan for less memory does not pass for one of all of it") {
+  Case c(256);
+  c.InArena();
+  const Strategy strategy{"claims", "", "", &Claims};
+  const Planned planned = PlanWithMargin(strategy, c.problem);
+  REQUIRE(planned.feasible);
+  REQUIRE(planned.bound);
+  CHECK(planned.bound->time == c.problem.capacity / kKB);
+  c.problem.capacity = c.problem.capacity / 100 * 97;
+  CHECK(strategy.plan(c.problem).bound->time < planned.bound->time);
+}
+
 TEST_CASE("a plan that moves nothing needs no margin") {
   Case c(128);
   c.InArena();
