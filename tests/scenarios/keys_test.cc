@@ -218,7 +218,7 @@ devices:
     models:
       - {form: f, op: gemm, pass: forward, algorithm: a, math: fp32, parameters: {p: 1}, shared_error: 0.1, own_error: 0.1,
          copy_slowdown: 1.1, work: {least: 1, most: 2}, source: {assumed: a}}
-    measured: {source: {measured: m}, ops: []}
+    measured: {source: {measured: m}, operands: cold, software: {driver: '1', cuda: '2', cudnn: '3'}, ops: []}
 links:
   - name: l
     host: ram
