@@ -123,6 +123,12 @@ struct HostCosts {
 // ("convolution", "forward"), then by window: "1x1", "3x3", "7x7", "3x3x3", "grouped"; "" matches every window and is
 // used where no closer row exists.
 struct CostLaw {
+  // Where a file says so, as in KernelModel.
+  struct Places {
+    std::string file;
+    Mark op, pass, window;
+    bool operator==(const Places&) const { return true; }
+  };
   std::string op, pass, window;
   double flop_fraction = 0;
   double bandwidth_fraction = 0;
@@ -131,6 +137,7 @@ struct CostLaw {
   double error = 0.3;          // relative error, one standard deviation
   double copy_slowdown = 1.0;  // factor on the kernel's time while a copy runs in either direction, >= 1
   Source source;
+  Places places = {};
   bool operator==(const CostLaw&) const = default;
 };
 
