@@ -153,8 +153,8 @@ class Preparer {
     if (choice.planned_on.empty()) point.row.choices = point.strategy->choices;
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     point.parameters = choice.parameters;
-    for (const auto& [name, value] : choice.parameters.values()) {
-      point.row.parameters.emplace_back(name, ParameterText(value));
+    for (const auto& [parameter, value] : choice.parameters.values()) {
+      point.row.parameters.emplace_back(parameter, ParameterText(value));
     }
     if (!choice.planned_on.empty()) {
       point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
