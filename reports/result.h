@@ -55,7 +55,10 @@ struct ResultRow {
   double measured_share = 0, published_share = 0, assumed_share = 0;  // of the step's time, SourceShares
   std::string cost_source;  // the largest of the three: "measured", "published" or "assumed"
   std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
+  std::string bound_by;                                        // KnownBounds::by, of lower_bound
 
+  // What the strategy was told, as a scenario says it; before the simulation.
+  std::vector<std::pair<std::string, std::string>> parameters;
   std::string point;  // names the row's files; unique in a run, safe in a file name
 
   double SamplesPerSecond() const;  // 0 when not feasible

@@ -26,7 +26,10 @@ Json JsonCell(const Cell& cell) {
 Json RowJson(const ResultRow& row, const Standing& standing) {
   Json object = Json::object();
   for (const ResultColumn& column : ResultColumns()) object[column.name] = JsonCell(CellOf(column, row, standing));
+  object["parameters"] = Json::object();
+  for (const auto& [name, value] : row.parameters) object["parameters"][name] = Json::parse(value);
   object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
+  object["bound_by"] = row.feasible ? Json(row.bound_by) : Json(nullptr);
   object["bound_scope"] = row.feasible ? Json(row.bound_scope) : Json(nullptr);
   object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
   object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);

@@ -7,6 +7,7 @@
 #include "reports/reports.h"
 #include "reports/result.h"
 #include "reports/text.h"
+#include "sim/bounds/claimed_bound.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
@@ -134,6 +135,8 @@ constexpr const char* kLegend =
     "compute,\n"
     "t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent recomputing; out, in,\n"
     "host: compute stalled on swap-out, on swap-in, on the host\n";
+constexpr const char* kClaimedLegend =
+    "gap ... s: above a bound that the strategy itself proved (results.json: bound_by)\n";
 
 }  // namespace
 
@@ -163,7 +166,10 @@ std::string ResultTable(const ResultSet& results) {
     text += BlockText(rows, begin, end, standings) + "\n";
     begin = end;
   }
-  return rows.empty() ? text : text + kLegend;
+  if (rows.empty()) return text;
+  const bool claimed =
+      std::any_of(rows.begin(), rows.end(), [](const ResultRow& r) { return r.binding_bound == kClaimed; });
+  return text + kLegend + (claimed ? kClaimedLegend : "");
 }
 
 }  // namespace spillway

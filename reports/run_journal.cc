@@ -18,7 +18,7 @@ void ForEachField(Row& row, const Visit& visit) {
          step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, bound_scope, widest_bound, peak,
          live_peak, host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in,
          stall_host, evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class,
-         point] = row;
+         bound_by, parameters, point] = row;
   visit("point", point);
   visit("scenario", scenario);
   visit("network", network);
@@ -67,6 +67,8 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("assumed_share", assumed_share);
   visit("cost_source", cost_source);
   visit("memory_by_class", memory_by_class);
+  visit("bound_by", bound_by);
+  visit("parameters", parameters);
   visit("draws", draws);
 }
 

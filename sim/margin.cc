@@ -1,5 +1,6 @@
 #include "sim/margin.h"
 
+#include <optional>
 #include <utility>
 
 namespace spillway {
@@ -20,6 +21,7 @@ Nanos TimeOf(const Plan& plan, const Oracle& oracle) {
 Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const Oracle& oracle, PlanMemo& memo) {
   Planned best = memo.Plan(strategy, problem);
   if (best.plan.runtime.memory != MemoryModel::kArena || (best.feasible && best.plan.gaps.empty())) return best;
+  const std::optional<ClaimedBound> bound = best.bound;  // what is claimed of less memory says nothing of all of it
   Nanos best_time = best.feasible ? TimeOf(best.plan, oracle) : 0;
   std::int64_t evaluations = best.plan.evaluations;
   for (const int percent : kPercents) {
@@ -35,6 +37,7 @@ Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const O
     best_time = time;
   }
   best.plan.evaluations = evaluations;
+  best.bound = bound;
   return best;
 }
 

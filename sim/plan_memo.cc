@@ -10,7 +10,8 @@ PlanMemo::Question::Question(const Strategy& s, const Problem& problem)
       device(problem.device),
       use_runtime(problem.use_runtime),
       units(problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers),
-      simulation_cap(problem.simulation_cap) {}
+      simulation_cap(problem.simulation_cap),
+      parameters(problem.parameters) {}
 
 Planned PlanMemo::Plan(const Strategy& strategy, const Problem& problem) {
   if (strategy.reads_runtime) return strategy.plan(problem);

@@ -32,6 +32,7 @@ class PlanMemo {
     bool use_runtime;     // otherwise the plan has the runtime of the modelled system
     BackwardUnits units;  // of that runtime: what planners cut backward into
     std::int64_t simulation_cap;
+    StrategyParameters parameters;
   };
 
   // Points that differ in the runtime alone lie close together: as many questions as a place with ten strategies and the

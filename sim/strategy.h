@@ -6,12 +6,15 @@
 #ifndef SPILLWAY_SIM_STRATEGY_H_
 #define SPILLWAY_SIM_STRATEGY_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "sim/bounds/claimed_bound.h"
 #include "sim/bounds/scope.h"
 #include "sim/plan/plan.h"
+#include "sim/strategy_parameters.h"
 
 namespace spillway {
 
@@ -27,12 +30,16 @@ struct Problem {
   Runtime runtime;
   std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
   RungMemo* rungs = nullptr;            // what searches of the same run found, to be shared; may be left out
+  StrategyParameters parameters{};      // of those that Strategy::parameters lists
 };
 
 struct Planned {
   bool feasible = false;
   std::string reason;  // why not: "needs 17.3 GB at op conv1:forward" ...
   Plan plan;
+  // Where it proved one, with a plan or without: of all plans in the claim's scope for the problem's step, costs and
+  // capacity. Results take the better of this and the general one.
+  std::optional<ClaimedBound> bound{};
 };
 
 struct Strategy {
@@ -47,6 +54,7 @@ struct Strategy {
   int choices = 0;
   // What it chooses from, but for the copy streams, which are the runtime's: what the gap of its rows is measured against.
   Scope scope{.copy_streams = 1};
+  std::vector<ParameterRow> parameters{};  // what it may be told, see Problem::parameters
 };
 
 const std::vector<Strategy>& Strategies();

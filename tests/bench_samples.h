@@ -25,7 +25,8 @@ inline Sample ReluSample(std::int64_t channels, double microseconds, int round =
   sample.launch.shape.in = sample.launch.shape.out = {.n = 1, .c = channels};
   sample.microseconds = sample.p10 = sample.p90 = microseconds;
   sample.repetitions = 10;
-  sample.note = BenchNote(round, {}, 0.5);
+  sample.round = round;
+  sample.load = 0.5;
   return sample;
 }
 
@@ -39,7 +40,8 @@ inline Sample CopySample(Bytes bytes, const std::string& direction, double micro
   sample.direction = direction;
   sample.contention = contention;
   sample.microseconds = sample.p10 = sample.p90 = microseconds;
-  sample.note = BenchNote(1, {}, 0.5);
+  sample.round = 1;
+  sample.load = 0.5;
   return sample;
 }
 

@@ -9,6 +9,7 @@
 
 #include "calibrate/accuracy/cells.h"
 #include "model/hash.h"
+#include "sim/uncertainty/drawn_error.h"
 #include "sim/uncertainty/quantile.h"
 #include "sim/uncertainty/uncertainty.h"
 
@@ -91,20 +92,19 @@ std::vector<StepOp> Chosen(std::vector<StepOp> ops, int count, std::uint64_t key
   return ops;
 }
 
-// One draw's sums, by kStepErrors.
+// One draw's sums, by kStepErrors. All ops are of one stack. The draws are free ones: their number is not bounded.
 std::array<double, kStepErrors.size()> DrawnSums(const SummedStep& step, double stack_error, std::uint64_t draw) {
   std::array<double, kStepErrors.size()> sums{};
-  const double stack = stack_error * NormalDeviate(Hasher(draw).Add("stack").Value());
-  std::map<std::string, double> shared;  // deviate by model
   for (const StepOp& op : step.ops) {
-    const auto [found, is_new] = shared.emplace(op.model, 0.0);
-    if (is_new) found->second = NormalDeviate(Hasher(draw).Add("model").Add(op.model).Value());
-    const double own = op.own_error * NormalDeviate(Hasher(draw).Add("own").Add(op.identity).Value());
-    const double model = op.shared_error * found->second;
-    sums[At(StepErrors::kOwn)] += op.count * op.predicted_us * std::exp(own);
-    sums[At(StepErrors::kModel)] += op.count * op.predicted_us * std::exp(own + model);
-    sums[At(StepErrors::kReference)] += op.count * op.reference_us * std::exp(own + model);
-    sums[At(StepErrors::kStack)] += op.count * op.reference_us * std::exp(own + model + stack);
+    const Errors errors{.stack = {stack_error, KeyOfStack(draw)},
+                        .shared = {op.shared_error, KeyOfModel(draw, op.model)},
+                        .own = {op.own_error, KeyOfWork(draw, op.identity)}};
+    const DrawnError drawn = errors.Drawn(NormalDeviate);
+    const double model = drawn.ModelFactor();
+    sums[At(StepErrors::kOwn)] += op.count * op.predicted_us * drawn.OwnFactor();
+    sums[At(StepErrors::kModel)] += op.count * op.predicted_us * model;
+    sums[At(StepErrors::kReference)] += op.count * op.reference_us * model;
+    sums[At(StepErrors::kStack)] += op.count * op.reference_us * drawn.Factor();
   }
   return sums;
 }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "calibrate/measure/refused.h"
@@ -17,8 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRound = "round ";
-constexpr const char* kLoad = "; load ";
+// Columns that journals of earlier versions do not have, all at the end.
+constexpr std::string_view kLaterColumns = ",round,flags,load";
+
+std::string EarlierHeader() {
+  std::string header = SampleHeader();
+  return header.erase(header.rfind(kLaterColumns), kLaterColumns.size());
+}
 
 // Everything up to the last line feed.
 std::string WholeLines(const std::string& text) {
@@ -47,31 +54,10 @@ void CheckIdentity(const std::string& file, const Sample& there, const Sample& h
 
 }  // namespace
 
-std::string BenchNote(int round, const std::vector<std::string>& flags, double load) {
-  std::string note = kRound + std::to_string(round);
-  for (const std::string& flag : flags) note += "; " + flag;
-  return note + fmt::format("{}{:.2f}", kLoad, load);
-}
-
-double LoadOf(const Sample& sample) {
-  const std::size_t at = sample.note.find(kLoad);
-  if (at == std::string::npos) return 0;
-  return ParseNumber(sample.note.substr(at + std::string_view(kLoad).size())).value_or(0);
-}
-
-int RoundOf(const Sample& sample) {
-  if (!sample.note.starts_with(kRound)) return 1;
-  int round = 0;
-  for (std::size_t i = std::string_view(kRound).size(); i < sample.note.size(); ++i) {
-    const char digit = sample.note[i];
-    if (digit < '0' || digit > '9' || round > 1'000'000) break;
-    round = 10 * round + (digit - '0');
-  }
-  return std::max(round, 1);
-}
+int RoundOf(const Sample& sample) { return std::max(sample.round, 1); }
 
 bool HasFlag(const Sample& sample, const std::string& flag) {
-  return (sample.note + ";").find("; " + flag + ";") != std::string::npos;
+  return std::find(sample.flags.begin(), sample.flags.end(), flag) != sample.flags.end();
 }
 
 std::string BenchKey(const Sample& sample) {
@@ -81,6 +67,9 @@ std::string BenchKey(const Sample& sample) {
   bare.workspace = kUsualWorkspace;
   bare.deterministic = bare.heuristic_rank = bare.sm_clock_mhz = -1;
   bare.host = bare.network = bare.source = bare.note = bare.date = "";
+  bare.round = 0;
+  bare.flags.clear();
+  bare.load = 0;
   bare.driver = DriverBranch(bare.driver);
   return SampleLine(bare);
 }
@@ -88,6 +77,9 @@ std::string BenchKey(const Sample& sample) {
 std::string BenchKeyLine(const Sample& sample) {
   std::string line = BenchKey(sample);
   while (!line.empty() && line.back() == '\n') line.pop_back();
+  // As earlier versions wrote it beside their journals: the later columns are empty in a key.
+  const auto later = std::count(kLaterColumns.begin(), kLaterColumns.end(), ',');
+  line.resize(line.size() - static_cast<std::size_t>(later));
   return line;
 }
 
@@ -99,6 +91,19 @@ void BenchJournal::Open(bool with_header) {
   file_.open(path_, std::ios::binary | std::ios::app);
   if (with_header) file_ << SampleHeader() << std::flush;
   if (!file_) CannotWrite(path_);
+}
+
+// Whatever kills the process meanwhile, the rows are there, in the earlier columns or in these.
+void BenchJournal::WriteAnew() const {
+  const std::string beside = path_ + ".new";
+  errno = 0;
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  file << SampleHeader();
+  for (const Sample& sample : samples_) file << SampleLine(sample);
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(beside, path_, error);
+  if (!file || error) CannotWrite(path_);
 }
 
 void BenchJournal::Begin() {
@@ -133,7 +138,8 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
     Open(true);
     return {};
   }
-  const std::string header = SampleHeader();
+  const bool earlier = !whole.starts_with(SampleHeader());
+  const std::string header = earlier ? EarlierHeader() : SampleHeader();
   if (!whole.starts_with(header)) {
     throw UserError(
         fmt::format("{}:1: error: no journal that this version of spillway writes; remove the file to "
@@ -147,7 +153,11 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
     }
   }
   resumed_ = static_cast<int>(samples_.size());
-  if (whole.size() < text.size()) CutTo(path_, whole.size());
+  if (earlier) {
+    WriteAnew();
+  } else if (whole.size() < text.size()) {
+    CutTo(path_, whole.size());
+  }
   Open(false);
   std::vector<std::string> warnings = SetupWarnings(samples_, identity);
   for (std::string& warning : warnings) warning = fmt::format("{}: {}", path_, warning);

@@ -2,9 +2,7 @@
 //
 // Whatever kills the process, all rows but perhaps the last one are whole; a torn last line is dropped when the journal
 // is read again. What is measured is told apart by everything in a row but its results, its network and the machine around
-// the device (row.h), and by its round: the n-th time that the same thing was measured, at the beginning of `note`.
-// Behind it stand flags and the load of the host, runnable processes as its one-minute average: "round 2; noisy; load
-// 1.25".
+// the device (row.h), and by its round: the n-th time that the same thing was measured.
 #ifndef SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 #define SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 
@@ -17,15 +15,14 @@
 
 namespace spillway {
 
+// Flags of rows.
 constexpr const char* kNoisyNote = "noisy";
 constexpr const char* kCutShortNote = "cut short";
 constexpr const char* kThrottledNote = "throttled";  // the device held its clocks back meanwhile
 
 constexpr const char* kUnheldNote = "not held";  // the host's part may be in its time
 
-std::string BenchNote(int round, const std::vector<std::string>& flags, double load);
-int RoundOf(const Sample& sample);    // 1 where the note does not say
-double LoadOf(const Sample& sample);  // 0 where the note does not say
+int RoundOf(const Sample& sample);  // 1 where the row does not say
 bool HasFlag(const Sample& sample, const std::string& flag);
 
 // What tells two measurements apart: neither results nor what may change from one machine to the next (row.h).
@@ -40,7 +37,8 @@ class BenchJournal {
   // Reads what an earlier run left and cuts a torn last line off; without a file it begins one. `identity`: device,
   // host, driver, CUDA and cuDNN of the rows that this run would write. Rows of another host or patch of the driver are
   // taken as they are, and a sentence about each such machine is returned; anything else that differs (row.h) is a
-  // UserError that says what, as is a file with other columns, or one that cannot be read, cut or written.
+  // UserError that says what, as is a file with other columns, or one that cannot be read, cut or written. A journal of
+  // before rounds, flags and load had columns is written anew with them.
   std::vector<std::string> Resume(const Sample& identity);
   // UserError if the file exists, or cannot be written.
   void Create();
@@ -56,6 +54,7 @@ class BenchJournal {
 
  private:
   void Begin();
+  void WriteAnew() const;
   void Open(bool with_header);
   void Take(Sample sample);
   std::string path_;

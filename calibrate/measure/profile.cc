@@ -181,17 +181,16 @@ double SlowdownOf(const TransferFit& fit, const std::string& op, const std::stri
   return 1.0;
 }
 
-// In which state kernels found their operands (calibrate/run/operands.h).
-std::string StateText(std::span<const BenchTime> times) {
+// All kernels of a journal have one (SetupRefusals).
+BenchProtocol ProtocolOf(std::span<const BenchTime> times) {
   for (const BenchTime& time : times) {
-    if (time.sample.what != SampleKind::kKernel || time.sample.kind == BenchProtocolName(BenchProtocol::kStep))
-      continue;
-    return time.sample.kind;
+    if (time.sample.what != SampleKind::kKernel) continue;
+    for (const BenchProtocol protocol : {BenchProtocol::kCold, BenchProtocol::kWarm}) {
+      if (time.sample.kind == BenchProtocolName(protocol)) return protocol;
+    }
   }
-  return "as a training step leaves them";
+  return BenchProtocol::kStep;
 }
-
-constexpr const char* kOperands = "medians of each launch alone, operands ";
 
 void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const BenchFacts& facts, Device* device) {
   for (const BenchTime& time : times) {
@@ -205,7 +204,12 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
     device->measured.push_back(std::move(op));
   }
   if (device->measured.empty()) return;
-  device->measured_source = Measured(facts, kOperands + StateText(times));
+  const BenchProtocol protocol = ProtocolOf(times);
+  device->measured_with = {protocol, facts.driver, facts.cuda, facts.cudnn};
+  device->measured_source =
+      Measured(facts, fmt::format("medians of each launch alone, operands {}", protocol == BenchProtocol::kStep
+                                                                                   ? "as a training step leaves them"
+                                                                                   : BenchProtocolName(protocol)));
 }
 
 // Of fp16 a calibration measures a few layers in two layouts, and a model has no layout: those are answered where they
@@ -254,14 +258,6 @@ void SetStackError(std::span<const Sample> rows, const BenchFacts& facts, Machin
 }
 
 }  // namespace
-
-BenchProtocol ProtocolOf(const Machine& profile) {
-  const std::string& text = profile.devices[0].measured_source.text;
-  for (const BenchProtocol protocol : {BenchProtocol::kCold, BenchProtocol::kWarm}) {
-    if (text.find(std::string(kOperands) + BenchProtocolName(protocol)) != std::string::npos) return protocol;
-  }
-  return BenchProtocol::kStep;
-}
 
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds) {
   const std::vector<BenchTime> times = MergeRounds(rows);

@@ -24,6 +24,7 @@ struct BenchFacts {
   std::string description;             // of machine, link rate and threads
   std::string software;                // library and version, of this program too
   std::string measured;                // origin of every measured number: device, library, date
+  std::string driver, cuda, cudnn;     // versions, for MeasuredWith
   Platform platform = Platform::kCpu;  // whose forms the models have
   int cores = 0;                       // 0 = not known, or it does not matter how busy they are
   Bytes memory = 0;                    // of the host
@@ -65,9 +66,6 @@ struct MeasuredChip {
   double peak_flops = 0, memory_bandwidth = 0;
 };
 MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
-
-// In which state the profile's measured launches found their operands.
-BenchProtocol ProtocolOf(const Machine& profile);
 
 // Where `rows` come from several machines (calibrate/measure/row.h) a note tells for each how many. A `pinned_limit` beyond
 // `memory` is believed, for machines that get more memory when they need it: the host has as much, which is assumed.

@@ -106,7 +106,7 @@ double SharedDrift(std::span<const Sample> rows) {
 double MedianLoad(std::span<const Sample> rows) {
   std::vector<double> loads;
   for (const Sample& row : rows) {
-    if (LoadOf(row) > 0) loads.push_back(LoadOf(row));
+    if (row.load > 0) loads.push_back(row.load);
   }
   return loads.empty() ? 0 : Median(std::move(loads));
 }

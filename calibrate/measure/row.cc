@@ -67,7 +67,9 @@ Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVari
 
 void FillRow(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, double load, Sample* row) {
   FillResult(result, row);
-  row->note = BenchNote(item.round, FlagsOf(result), load);
+  row->round = item.round;
+  row->flags = FlagsOf(result);
+  row->load = std::round(100 * load) / 100;
   row->workspace = variant.workspace;
   row->deterministic = variant.deterministic;
   row->heuristic_rank = variant.rank;

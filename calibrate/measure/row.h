@@ -16,8 +16,8 @@ namespace spillway {
 // All that tells rows apart (BenchKey) but the round, and nothing measured.
 Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVariant& variant);
 
-// Adds times, the algorithm's properties, the network, and the note with round, flags and `load`, which is the host's. The
-// date is the caller's.
+// Adds times, the algorithm's properties, the network, round and flags, and `load`, which is the host's. The date is the
+// caller's.
 void FillRow(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, double load, Sample* row);
 
 // The set-up that rows of a journal come from: what may change from one machine to the next while rows keep their worth,

@@ -52,7 +52,8 @@ def microseconds(path, row, name="median_us"):
 
 
 def is_clean(row):
-    return not any(flag in (row.get("note") or "") for flag in ("noisy", "throttled", "cut short"))
+    said = (row.get("flags") or "") + "; " + (row.get("note") or "")  # earlier journals have their flags in the note
+    return not any(flag in said for flag in ("noisy", "throttled", "cut short"))
 
 
 def rank_of(row):

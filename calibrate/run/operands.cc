@@ -1,7 +1,6 @@
 #include "calibrate/run/operands.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "calibrate/run/half.h"
@@ -65,8 +64,7 @@ constexpr std::size_t kRandomNumbers = 262'139;
 }  // namespace
 
 const char* BenchProtocolName(BenchProtocol protocol) {
-  constexpr std::array kNames = {"step", "cold", "warm"};
-  return kNames[static_cast<std::size_t>(protocol)];
+  return OperandStateNames()[static_cast<std::size_t>(protocol)].c_str();
 }
 
 std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes reach) {

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "hw/machine/machine.h"
 #include "model/step/training_step.h"
 
 namespace spillway {
 
-// kStep: as a training step leaves them; kCold: all in memory; kWarm: in the caches as far as they fit.
-enum class BenchProtocol : std::uint8_t { kStep, kCold, kWarm };
+using BenchProtocol = OperandState;
 const char* BenchProtocolName(BenchProtocol protocol);  // "step", "cold", "warm"; Sample::kind
 
 // Operands of an op in one set, and which of them its step leaves fresh. Pure, for tests.

@@ -27,6 +27,7 @@ enum class Column : std::uint8_t {
   kMedian, kP10, kP90, kSamples, kHostTime, kWorkspace, kWorkspaceLimit, kStatus,
   kDeterministic, kHeuristicRank, kSmClock,
   kHarness, kSource, kNetwork, kNote, kDate,
+  kRound, kFlags, kLoad,
 };
 // In the order of Column, which is also the order in which they are written.
 inline constexpr std::array kColumnNames = {
@@ -38,9 +39,10 @@ inline constexpr std::array kColumnNames = {
   "median_us", "p10_us", "p90_us", "samples", "host_us", "workspace_bytes", "workspace_limit", "status",
   "deterministic", "heuristic_rank", "sm_clock_mhz",
   "harness", "source", "network", "note", "date",
+  "round", "flags", "load",
 };
 // clang-format on
-static_assert(kColumnNames.size() == static_cast<std::size_t>(Column::kDate) + 1);
+static_assert(kColumnNames.size() == static_cast<std::size_t>(Column::kLoad) + 1);
 constexpr const char* NameOf(Column column) { return kColumnNames[static_cast<std::size_t>(column)]; }
 
 // Mistakes of one file: the first twenty are told, the others counted.

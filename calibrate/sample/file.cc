@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "calibrate/sample/csv.h"
 #include "calibrate/sample/ops.h"
@@ -14,6 +16,7 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kMostBytes = Bytes{1} << 50;
+constexpr std::int64_t kMostRounds = 1'000'000;
 
 // What a row must hold: a result, or only the operation (Operations).
 enum class Purpose { kResults, kOperations };
@@ -24,6 +27,18 @@ std::vector<std::string> OpNames() {
   return names;
 }
 
+// Of a text with "; " between them.
+std::vector<std::string> PartsOf(const std::string& text) {
+  constexpr std::string_view between = "; ";
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find(between, begin)) != std::string::npos; begin = end + between.size()) {
+    parts.push_back(text.substr(begin, end - begin));
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
 class SampleReader {
  public:
   SampleReader(SampleRow& row, Purpose purpose) : row_(row), purpose_(purpose) {}
@@ -32,6 +47,8 @@ class SampleReader {
 
  private:
   void ReadIdentity();
+  void ReadRound();
+  void ReadOldNote();
   void ReadOp();
   void ReadKernel(const OpWord& op);
   void ReadCopy();
@@ -70,6 +87,36 @@ void SampleReader::ReadIdentity() {
   sample_.network = row_.Text(Column::kNetwork);
   sample_.note = row_.Text(Column::kNote);
   sample_.date = row_.Text(Column::kDate);
+  ReadRound();
+}
+
+void SampleReader::ReadRound() {
+  if (!row_.Has(Column::kRound) && !row_.Has(Column::kFlags) && !row_.Has(Column::kLoad)) return ReadOldNote();
+  sample_.round = static_cast<int>(row_.Integer(Column::kRound, 0, 1, kMostRounds));
+  if (row_.Has(Column::kFlags)) sample_.flags = PartsOf(row_.Text(Column::kFlags));
+  if (!row_.Has(Column::kLoad)) return;
+  const auto load = ParseNumber(row_.Text(Column::kLoad));
+  if (!load || *load < 0) return row_.Error(Column::kLoad, "load: expected a number from 0 on");
+  sample_.load = *load;
+}
+
+// Journals had it in their notes before there were columns for it: "round 2; noisy; load 1.25".
+void SampleReader::ReadOldNote() {
+  constexpr std::string_view kRound = "round ", kLoad = "load ";
+  if (!sample_.note.starts_with(kRound)) return;
+  std::vector<std::string> parts = PartsOf(sample_.note);
+  const auto round = ParseInteger(std::string_view(parts[0]).substr(kRound.size()));
+  if (!round || *round < 1 || *round > kMostRounds) return;
+  parts.erase(parts.begin());
+  if (!parts.empty() && parts.back().starts_with(kLoad)) {
+    const auto load = ParseNumber(std::string_view(parts.back()).substr(kLoad.size()));
+    if (!load || *load < 0) return;
+    sample_.load = *load;
+    parts.pop_back();
+  }
+  sample_.round = static_cast<int>(*round);
+  sample_.flags = std::move(parts);
+  sample_.note = "";
 }
 
 void SampleReader::ReadOp() {

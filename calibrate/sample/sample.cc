@@ -45,6 +45,9 @@ std::string Identity(Sample sample) {
   sample.workspace = kUsualWorkspace;
   sample.deterministic = sample.heuristic_rank = sample.sm_clock_mhz = -1;
   sample.source = sample.note = sample.date = "";
+  sample.round = 0;
+  sample.flags.clear();
+  sample.load = 0;
   return WriteSamples({&sample, 1});
 }
 

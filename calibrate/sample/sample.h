@@ -60,6 +60,11 @@ struct Sample {
   int deterministic = -1, heuristic_rank = -1, sm_clock_mhz = -1;
   std::string op;  // as written
   std::string harness, source, network, note, date;
+  // Of a calibration: the n-th time that the same was measured (0 = not said), what is to be said of it ("noisy"), and the
+  // host's load meanwhile, runnable processes as its one-minute average (0 = not known).
+  int round = 0;
+  std::vector<std::string> flags;
+  double load = 0;
   int rows = 1;            // of the files that it stands for: an operation that a network has often comes often
   int file = 0, line = 0;  // where it stands: index into the files read, line from 1
   bool operator==(const Sample&) const = default;

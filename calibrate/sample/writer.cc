@@ -1,5 +1,6 @@
 // Samples as text. The inverse of sample/file.cc and sample/launch.cc: what is empty here is their default there.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -18,8 +19,9 @@ class Cells {
   void SetUnless(Column column, std::int64_t value, std::int64_t usual) {
     if (value != usual) Set(column, value);
   }
-  void SetTime(Column column, double microseconds) {
-    if (microseconds > 0) Set(column, fmt::format("{}", microseconds));
+  void SetTime(Column column, double microseconds) { SetIfKnown(column, microseconds); }
+  void SetIfKnown(Column column, double value) {
+    if (value > 0) Set(column, fmt::format("{}", value));
   }
   const std::string& Get(std::size_t column) const { return texts_[column]; }
 
@@ -116,6 +118,9 @@ void PutOrigin(const Sample& sample, Cells& cells) {
   cells.Set(Column::kNetwork, sample.network);
   cells.Set(Column::kNote, sample.note);
   cells.Set(Column::kDate, sample.date);
+  cells.SetUnless(Column::kRound, sample.round, 0);
+  cells.Set(Column::kFlags, fmt::format("{}", fmt::join(sample.flags, "; ")));
+  cells.SetIfKnown(Column::kLoad, sample.load);
 }
 
 Cells CellsOf(const Sample& sample) {

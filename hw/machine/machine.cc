@@ -44,6 +44,11 @@ double TransferCurve::Rate() const {
   return static_cast<double>(to.bytes - from.bytes) / static_cast<double>(std::max<Nanos>(1, to.time - from.time));
 }
 
+const std::vector<std::string>& OperandStateNames() {
+  static const std::vector<std::string> kNames{"step", "cold", "warm"};
+  return kNames;
+}
+
 const std::vector<std::string>& OtherMemoryNames() {
   static const std::vector<std::string> kNames = {"pageable", "managed_prefetch", "managed_touch"};
   return kNames;

@@ -123,6 +123,12 @@ struct HostCosts {
 // ("convolution", "forward"), then by window: "1x1", "3x3", "7x7", "3x3x3", "grouped"; "" matches every window and is
 // used where no closer row exists.
 struct CostLaw {
+  // Where a file says so, as in KernelModel.
+  struct Places {
+    std::string file;
+    Mark op, pass, window;
+    bool operator==(const Places&) const { return true; }
+  };
   std::string op, pass, window;
   double flop_fraction = 0;
   double bandwidth_fraction = 0;
@@ -131,6 +137,7 @@ struct CostLaw {
   double error = 0.3;          // relative error, one standard deviation
   double copy_slowdown = 1.0;  // factor on the kernel's time while a copy runs in either direction, >= 1
   Source source;
+  Places places = {};
   bool operator==(const CostLaw&) const = default;
 };
 
@@ -201,6 +208,21 @@ struct MeasuredOp {
   bool operator==(const MeasuredOp&) const = default;
 };
 
+// In what state a launch that was timed alone found its operands.
+enum class OperandState : std::uint8_t {
+  kStep,  // as a training step leaves them
+  kCold,  // all in memory
+  kWarm,  // in the caches as far as they fit
+};
+const std::vector<std::string>& OperandStateNames();  // "step", "cold", "warm"
+
+// How and with what the launches of `measured` were timed; a version that is "" is not known, or of no such software.
+struct MeasuredWith {
+  OperandState operands = OperandState::kStep;
+  std::string driver, cuda, cudnn;
+  bool operator==(const MeasuredWith&) const = default;
+};
+
 struct Device {
   std::string name;
   Bytes total_memory = 0;
@@ -218,6 +240,7 @@ struct Device {
   std::vector<SoftwareStack> stacks;
   std::vector<MeasuredOp> measured;  // no launch twice with one algorithm
   Source measured_source{Source::Kind::kMeasured, "on this machine"};
+  MeasuredWith measured_with;
   // Standard deviation of the logarithm that all kernel times share: what another driver, library version, clock or
   // cooling does to one kernel it does to all. Measured profiles of the very machine have less.
   double stack_error = 0.15;

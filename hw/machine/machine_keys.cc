@@ -172,10 +172,27 @@ const KeyTable& KernelModelKeys() {
   return kTable;
 }
 
+const KeyTable& MeasuredSoftwareKeys() {
+  static const KeyTable kTable{.title = "software of measured launches",
+                               .keys = {{"driver", kAnyText, "not known", "of the device, as it states its version"},
+                                        {"cuda", kAnyText, "not known, or not a CUDA device", "the runtime"},
+                                        {"cudnn", kAnyText, "not known, or not a CUDA device", "the library"}},
+                               .note = "`validate` warns where the device has other software than this."};
+  return kTable;
+}
+
 const KeyTable& MeasuredKeys() {
   static const KeyTable kTable{
       .title = "measured launches",
       .keys = {SourceRow(),
+               {"operands", OneOf(OperandStateNames()), "as the source's text says (older files), else step",
+                "how each launch found what it reads: as a training step leaves it, all in memory, or in the caches as "
+                "far as it fits; `calibrate --protocol`"},
+               {"software",
+                "a map",
+                "not known; without `operands` as the source's text says",
+                "versions that it was timed with",
+                {&MeasuredSoftwareKeys()}},
                {"ops", "a list of texts", kRequired,
                 "one for each launch: \"OP PASS SHAPE, algorithm NAME, math fp32, precision fp32, layout nchw, "
                 "accumulate yes, time DURATION, error 0.02, workspace SIZE, copy_slowdown 1\", all but the time "

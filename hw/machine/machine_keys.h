@@ -32,6 +32,7 @@ const KeyTable& StackKeys();
 const KeyTable& KernelModelKeys();
 const KeyTable& ModelWorkKeys();
 const KeyTable& MeasuredKeys();
+const KeyTable& MeasuredSoftwareKeys();
 const KeyTable& LinkKeys();
 const KeyTable& CurveKeys();
 const KeyTable& OtherMemoryKeys();

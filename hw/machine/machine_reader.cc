@@ -110,6 +110,7 @@ CostLaw ProfileReader::ReadLaw(const Node& node, const std::string& owner) {
   law.error = reader.NumberOr("error", law.error, 0, kMostError);
   law.copy_slowdown = reader.NumberOr("copy_slowdown", law.copy_slowdown, 1, kMostSlowdown);
   law.source = ReadSource(reader);
+  law.places = {diagnostics_.file(), reader.MarkOf("op"), reader.MarkOf("pass"), reader.MarkOf("window")};
   reader.Finish();
   reader.Check(law.flop_fraction > 0 || law.bandwidth_fraction > 0 || law.fixed > 0, "flop_fraction",
                "nothing in this law takes time; one of flop_fraction, bandwidth_fraction and fixed must be positive");

@@ -153,9 +153,64 @@ std::string MeasuredOpText(const MeasuredOp& op) {
   return text;
 }
 
+namespace {
+
+// What stands between `before` and `after`; "" where that is not so.
+std::string Between(const std::string& text, const std::string& before, const std::string& after) {
+  const std::size_t begin = text.find(before);
+  if (begin == std::string::npos) return "";
+  const std::size_t from = begin + before.size(), end = text.find(after, from);
+  return end == std::string::npos ? "" : text.substr(from, end - from);
+}
+
+// As calibrations wrote it into the source's text: "a GPU, driver 550.54, CUDA 12.4, cuDNN 9.1.0, 2026-05-01: medians of
+// each launch alone, operands cold".
+MeasuredWith OldWords(const std::string& text) {
+  MeasuredWith with;
+  for (const OperandState state : {OperandState::kCold, OperandState::kWarm}) {
+    const std::string& name = OperandStateNames()[static_cast<std::size_t>(state)];
+    if (text.find("medians of each launch alone, operands " + name) != std::string::npos) with.operands = state;
+  }
+  with.driver = Between(text, ", driver ", ", CUDA ");
+  with.cuda = Between(text, ", CUDA ", ", cuDNN ");
+  with.cudnn = Between(text, ", cuDNN ", ",");
+  return with;
+}
+
+MeasuredWith ReadMeasuredWith(MapReader& reader, const std::string& text, Diagnostics& diagnostics) {
+  MeasuredWith with;
+  const bool older = reader.Optional("operands") == nullptr;
+  if (older) with = OldWords(text);
+  with.operands =
+      static_cast<OperandState>(reader.ChoiceOr("operands", OperandStateNames(), static_cast<int>(with.operands)));
+  const Node* node = reader.Optional("software");
+  if (node == nullptr) return with;
+  MapReader software(*node, diagnostics, "software", MeasuredSoftwareKeys());
+  with.driver = software.StringOr("driver", "");
+  with.cuda = software.StringOr("cuda", "");
+  with.cudnn = software.StringOr("cudnn", "");
+  software.Finish();
+  return with;
+}
+
+std::string MeasuredWithText(const MeasuredWith& with) {
+  std::string text = fmt::format("      operands: {}\n", OperandStateNames()[static_cast<std::size_t>(with.operands)]);
+  std::string software;
+  const auto add = [&software](const char* key, const std::string& version) {
+    if (!version.empty()) software += fmt::format("{}{}: {}", software.empty() ? "" : ", ", key, Quoted(version));
+  };
+  add("driver", with.driver);
+  add("cuda", with.cuda);
+  add("cudnn", with.cudnn);
+  return software.empty() ? text : text + fmt::format("      software: {{{}}}\n", software);
+}
+
+}  // namespace
+
 void ReadMeasured(const Node& node, Diagnostics& diagnostics, const std::string& owner, Device& device) {
   MapReader reader(node, diagnostics, "measured of " + owner, MeasuredKeys());
   device.measured_source = ReadSource(reader, diagnostics);
+  device.measured_with = ReadMeasuredWith(reader, device.measured_source.text, diagnostics);
   if (const Node* ops = reader.Required("ops")) {
     device.measured = ReadList<MeasuredOp>(ops, 0, "measured launch", diagnostics,
                                            [&](const Node& item) { return OpReader(item, diagnostics).Read(); });
@@ -165,7 +220,8 @@ void ReadMeasured(const Node& node, Diagnostics& diagnostics, const std::string&
 }
 
 std::string MeasuredText(const Device& device) {
-  std::string text = fmt::format("    measured:\n      source: {}\n      ops:\n", SourceText(device.measured_source));
+  std::string text = fmt::format("    measured:\n      source: {}\n{}      ops:\n", SourceText(device.measured_source),
+                                 MeasuredWithText(device.measured_with));
   for (const MeasuredOp& op : device.measured) text += fmt::format("        - {}\n", MeasuredOpText(op));
   return text;
 }

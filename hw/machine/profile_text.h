@@ -48,13 +48,17 @@ std::string LaunchCostsText(const HostCosts& costs);
 //
 //   measured:
 //     source: {measured: "..."}
+//     operands: step
+//     software: {driver: "550.54", cuda: "12.4", cudnn: "9.1.0"}
 //     ops:
 //       - convolution forward 32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1, algorithm direct, time 123456 ns, error 0.01
 //
 // One text a launch: parts separated by commas, first op, pass and shape, then words with their values in any order.
 // Texts, since a few hundred maps of ten keys each would take a tenth of a second to load.
 
-// Sets Device::measured and measured_source. Mistakes go to the diagnostics, a launch that comes twice among them.
+// Sets Device::measured, measured_source and measured_with. Mistakes go to the diagnostics, a launch that comes twice
+// among them. Files of before there were keys for it say in their source's text how and with what was measured, in words
+// that were always the same: these are read here, and by nobody else.
 // Whether the program knows the names, and what the shape says, is for the cost model to say.
 void ReadMeasured(const Node& node, Diagnostics& diagnostics, const std::string& owner, Device& device);
 // The entry, indented by four spaces; ends with a newline.

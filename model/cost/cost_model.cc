@@ -118,6 +118,11 @@ class CostModel::Answers {
       } catch (const UserError& error) {
         mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
       }
+      try {
+        laws_.push_back(ResolveLaws(device, machine.name));
+      } catch (const UserError& error) {
+        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
+      }
     }
     if (!mistakes.empty()) throw UserError(std::move(mistakes));
   }
@@ -125,7 +130,7 @@ class CostModel::Answers {
   Cost Answer(const Device& device, const Launch& launch, int index) const {
     const OnDevice& on = devices_[static_cast<std::size_t>(index)];
     std::optional<Cost> cost = MeasuredOrModel(on, launch);
-    if (!cost) return CostByLaw(device, launch);
+    if (!cost) return CostByLaw(device, laws_[static_cast<std::size_t>(index)], launch);
     const bool timed = cost->how == std::string_view("measured");
     if (timed && cost->copy_slowdown == 1) cost->copy_slowdown = SlowdownByModel(on, launch, *cost);
     if (cost->copy_slowdown == 1) cost->copy_slowdown = ShareOfMemory(device, launch, cost->time, on.link_rate);
@@ -162,7 +167,8 @@ class CostModel::Answers {
   }
 
   std::vector<OnDevice> devices_;
-  std::vector<LaunchCosts> launches_;  // by device
+  std::vector<LaunchCosts> launches_;           // by device
+  std::vector<std::vector<ResolvedLaw>> laws_;  // by device
 };
 
 CostModel::CostModel(const Machine& machine, const CostOptions& options)

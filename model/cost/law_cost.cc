@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,6 +9,7 @@
 #include <string_view>
 
 #include "model/cost/model_cost.h"
+#include "model/cost/profile_names.h"
 #include "model/hash.h"
 
 namespace spillway {
@@ -16,6 +19,21 @@ namespace {
 // in which all laws were fitted.
 constexpr double kRooflineError = 0.5;
 constexpr double kOtherFormatError = 0.5;
+constexpr const char* kGrouped = "grouped";
+
+// Two or three sizes with an x between, as WindowName has them.
+bool IsWindow(std::string_view text) {
+  int sizes = 0;
+  for (std::size_t begin = 0; begin <= text.size(); ++sizes) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const std::string_view size = text.substr(begin, end - begin);
+    const bool whole = !size.empty() && size.front() != '0' && size.find_first_not_of("0123456789") == size.npos;
+    if (!whole) return false;
+    begin = end + 1;
+  }
+  return sizes == 2 || sizes == 3;
+}
+
 // "3x3", with the depth in front for a 3-D window ("3x3x3"). A window of one voxel is "1x1" whatever the data.
 class WindowName {
  public:
@@ -41,22 +59,20 @@ class WindowName {
 // of its own: a law for its window without groups would be worse than the law for any window.
 int Closeness(const CostLaw& law, std::string_view window, bool grouped) {
   if (law.window.empty()) return 1;
-  if (grouped) return law.window == "grouped" ? 2 : 0;
+  if (grouped) return law.window == kGrouped ? 2 : 0;
   return law.window == window ? 2 : 0;
 }
 
-const CostLaw* ClosestLaw(const Device& device, const Launch& launch) {
-  const std::string_view op = OpKindName(launch.kind);
-  const std::string_view pass = PassName(launch.pass);
+const CostLaw* ClosestLaw(const std::vector<ResolvedLaw>& laws, const Launch& launch) {
   const WindowName window(launch.shape);
   const bool grouped = launch.shape.groups > 1;
   const CostLaw* best = nullptr;
   int best_closeness = 0;
-  for (const CostLaw& law : device.laws) {
-    if (law.op != op || law.pass != pass) continue;
-    const int closeness = Closeness(law, window.text(), grouped);
+  for (const ResolvedLaw& law : laws) {
+    if (law.kind != launch.kind || law.pass != launch.pass) continue;
+    const int closeness = Closeness(*law.law, window.text(), grouped);
     if (closeness <= best_closeness) continue;
-    best = &law;
+    best = law.law;
     best_closeness = closeness;
   }
   return best;
@@ -93,9 +109,26 @@ Cost ByLaw(const Device& device, const CostLaw& law, const Work& work) {
 
 }  // namespace
 
-Cost CostByLaw(const Device& device, const Launch& launch) {
+std::vector<ResolvedLaw> ResolveLaws(const Device& device, const std::string& machine) {
+  ProfileNames names(device, machine, "laws");
+  std::vector<ResolvedLaw> laws;
+  for (const CostLaw& law : device.laws) {
+    const CostLaw::Places& at = law.places;
+    const auto kind = names.Op(law.op, at.file, at.op);
+    const auto pass = names.Pass(law.pass, at.file, at.pass);
+    if (kind && pass) laws.push_back({&law, *kind, *pass});
+    if (law.window.empty() || law.window == kGrouped || IsWindow(law.window)) continue;
+    names.Refuse(at.file, at.window,
+                 fmt::format("window '{}': expected {}, or sizes such as 3x3 and 3x3x3{}", law.window, kGrouped,
+                             DidYouMean(law.window, {kGrouped})));
+  }
+  names.ThrowIfAny();
+  return laws;
+}
+
+Cost CostByLaw(const Device& device, const std::vector<ResolvedLaw>& laws, const Launch& launch) {
   const Work work = CountWork(launch);
-  const CostLaw* const law = ClosestLaw(device, launch);
+  const CostLaw* const law = ClosestLaw(laws, launch);
   Cost cost = law == nullptr ? ByRoofline(device, work) : ByLaw(device, *law, work);
   if (launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) {
     // Smaller elements are in `work`; the rate of other arithmetic is not in any law and stays that of fp32.

@@ -39,8 +39,19 @@ std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const
 
 // Costs by the laws of a profile, and by the chip's figures where there is none.
 
-// The errors of one law's answers add up: what is wrong about it is wrong for all of its kernels.
-Cost CostByLaw(const Device& device, const Launch& launch);
+// A law with its names found.
+struct ResolvedLaw {
+  const CostLaw* law = nullptr;
+  OpKind kind = OpKind::kCopy;
+  Pass pass = Pass::kForward;
+};
+
+// Throws UserError as ResolveModels does; a window is "grouped" or sizes such as 3x3 and 3x3x3. The device must outlive
+// what is returned.
+std::vector<ResolvedLaw> ResolveLaws(const Device& device, const std::string& machine);
+
+// The errors of one law's answers add up: what is wrong about it is wrong for all of its kernels. `laws`: the device's.
+Cost CostByLaw(const Device& device, const std::vector<ResolvedLaw>& laws, const Launch& launch);
 
 }  // namespace spillway
 

@@ -82,7 +82,7 @@ void OverrideStrategies(const std::vector<std::string>& names, Scenario& scenari
     const auto& own = scenario.strategies;
     const auto found = std::find_if(own.begin(), own.end(), [&](const auto& s) { return s.Label() == name; });
     if (found == own.end()) MustBeAmong("--strategies", name, StrategyNames());
-    chosen.push_back(found != own.end() ? *found : StrategyChoice{name, "", {}});
+    chosen.push_back(found != own.end() ? *found : StrategyChoice{.name = name, .planned_on = "", .mark = {}});
   }
   scenario.strategies = std::move(chosen);
 }

@@ -19,6 +19,7 @@
 #include "model/network/network.h"
 #include "reports/expectation.h"
 #include "sim/plan/plan.h"
+#include "sim/strategy_parameters.h"
 
 namespace spillway {
 
@@ -48,7 +49,8 @@ struct StrategyChoice {
   std::string name;
   std::string planned_on;  // a machine: the plan is made for it and then carried out on the point's
   Mark mark;
-  std::string Label() const;  // "pooch", "pooch@v100-power9-nvlink2"
+  StrategyParameters parameters{};  // in the order of the strategy's table
+  std::string Label() const;        // "pooch", "pooch@v100-power9-nvlink2", "pooch:rungs=4"
 };
 
 struct RuntimeChoice {

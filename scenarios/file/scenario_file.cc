@@ -55,9 +55,7 @@ class ScenarioReader {
     s.name = reader.RequiredString("name");
     s.networks = ReadNetworks(reader, document_.file, errors_);
     s.machines = ReadMachines(reader, document_.file, errors_);
-    for (const Node* item : ItemsOf(reader, "strategies", true, errors_.own)) {
-      s.strategies.push_back(ReadStrategy(*item));
-    }
+    s.strategies = ReadStrategies(reader, document_.file, errors_);
     s.options = ReadOptions(reader);
     s.runtimes = ReadRuntimes(reader, errors_.own);
     CheckFrameworks(s);
@@ -106,25 +104,6 @@ class ScenarioReader {
       if (emulation.link_rate == 0) continue;
       errors_.own.Error(emulation.mark, "emulate: link_rate and link: are the same link; give one of them");
     }
-  }
-
-  StrategyChoice ReadStrategy(const Node& item) {
-    StrategyChoice choice;
-    choice.mark = item.mark;
-    const char* hint = "spillway list strategies";
-    if (!item.IsMap()) {
-      choice.name = ReadName(item, "strategy", StrategyNames(), hint, errors_.own);
-      return choice;
-    }
-    MapReader reader(item, errors_.own, "strategy", StrategyChoiceKeys());
-    if (const Node* name = reader.Required("strategy")) {
-      choice.name = ReadName(*name, "strategy", StrategyNames(), hint, errors_.own);
-    }
-    if (const Node* machine = reader.Required("planned_on")) {
-      choice.planned_on = ReadMachineName(*machine, document_.file, errors_);
-    }
-    reader.Finish();
-    return choice;
   }
 
   std::vector<std::string> ReadOptions(MapReader& reader) {
@@ -198,8 +177,6 @@ std::string ReadName(const Node& item, const std::string& what, const std::vecto
   }
   return item.scalar;
 }
-
-std::string StrategyChoice::Label() const { return planned_on.empty() ? name : name + "@" + planned_on; }
 
 std::string RelativeTo(const std::string& file, const std::string& path) {
   const std::filesystem::path given = path;

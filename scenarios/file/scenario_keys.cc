@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
 #include "scenarios/file/scenario.h"
 #include "sim/plan/plan_keys.h"
 
@@ -55,12 +58,37 @@ const KeyTable& MachineChoiceKeys() {
   return kTable;
 }
 
+const KeyTable& ParameterKeys(const Strategy& strategy) {
+  static const std::map<std::string, KeyTable> kTables = [] {
+    std::map<std::string, KeyTable> tables;
+    for (const Strategy& s : Strategies()) {
+      KeyTable& table = tables[s.name];
+      table.title = std::string("parameters of ") + s.name;
+      for (const ParameterRow& row : s.parameters) {
+        const std::string value = row.IsFlag() ? kTrueOrFalse : WholeNumberFrom(row.least, row.most);
+        table.keys.push_back({row.name, OrList(value), row.otherwise, row.meaning});
+      }
+    }
+    return tables;
+  }();
+  return kTables.at(strategy.name);
+}
+
 const KeyTable& StrategyChoiceKeys() {
-  static const KeyTable kTable{
-      .title = "strategy of a scenario",
-      .keys = {Named("strategy", kRequired, "its name: `spillway list strategies`"),
-               {"planned_on", "a name, or a path", kRequired,
-                "the machine that the plan is made for, before it is carried out on the point's"}}};
+  static const KeyTable kTable = [] {
+    KeyRow parameters{"parameters", "a map", "none", "what it is told beyond that; those that take any:"};
+    for (const Strategy& strategy : Strategies()) {
+      if (strategy.parameters.empty()) continue;
+      parameters.meaning += std::string(parameters.maps.empty() ? " " : ", ") + strategy.name;
+      parameters.maps.push_back(&ParameterKeys(strategy));
+    }
+    return KeyTable{.title = "strategy of a scenario",
+                    .keys = {Named("strategy", kRequired, "its name: `spillway list strategies`"),
+                             {"planned_on", "a name, or a path", "the point's own",
+                              "the machine that the plan is made for, before it is carried out on the point's"},
+                             std::move(parameters)},
+                    .note = "Results call it by its name and its parameters: `pooch:rungs=4`."};
+  }();
   return kTable;
 }
 
@@ -156,7 +184,7 @@ const KeyTable& ScenarioKeys() {
            {"strategies",
             "a name, a map, or a list of them",
             kRequired,
-            "`spillway list strategies`; or one that plans for another machine",
+            "`spillway list strategies`; or one with parameters, or one that plans for another machine",
             {&StrategyChoiceKeys()}},
            {"options", OrList(OneOf(OptionNames())), "plain", "how the framework unrolls a step"},
            {"runtime",

@@ -3,6 +3,7 @@
 #define SPILLWAY_SCENARIOS_FILE_SCENARIO_KEYS_H_
 
 #include "hw/text/keys.h"
+#include "sim/strategy.h"
 
 namespace spillway {
 
@@ -14,6 +15,7 @@ const KeyTable& ScenarioKeys();
 const KeyTable& NetworkChoiceKeys();
 const KeyTable& MachineChoiceKeys();
 const KeyTable& StrategyChoiceKeys();
+const KeyTable& ParameterKeys(const Strategy& strategy);  // made from Strategy::parameters
 const KeyTable& RuntimeChoiceKeys();
 const KeyTable& EmulationKeys();
 const KeyTable& ExpectationKeys();

@@ -36,6 +36,10 @@ std::string ReadMachineName(const Node& item, const std::string& file, ScenarioE
 // connected to. The host must be one that a link leads to, and the link's curves for pageable memory known.
 std::vector<MachineChoice> ReadMachines(MapReader& reader, const std::string& file, ScenarioErrors& errors);
 
+// Reads `strategies:`: names, or maps {strategy, planned_on, parameters}; one choice for each combination of the parameters
+// that are swept, none twice.
+std::vector<StrategyChoice> ReadStrategies(MapReader& reader, const std::string& file, ScenarioErrors& errors);
+
 // Reads `runtime:`: names of the table, or maps {name, from, framework, copy_streams, memory, barrier, host_syncs,
 // framework_time, copy_chunk, pool, blocking_copies, swap_in_waits, collection_time, backward_units} that change some
 // fields of the one named by `from`. The strategies' own when there is no such key.

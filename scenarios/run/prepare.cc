@@ -153,6 +153,10 @@ class Preparer {
     point.strategy = &StrategyByName(choice.name);
     if (choice.planned_on.empty()) point.row.choices = point.strategy->choices;
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
+    point.parameters = choice.parameters;
+    for (const auto& [parameter, value] : choice.parameters.values()) {
+      point.row.parameters.emplace_back(parameter, ParameterText(value));
+    }
     if (!choice.planned_on.empty()) {
       point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
       point.planned_capacity = CapacityOf(run_.machines[point.planned_on]->machine, usable, cap);

@@ -79,6 +79,7 @@ struct Point {
   bool use_runtime = false;
   Runtime runtime;
   Bytes planned_capacity = 0;
+  StrategyParameters parameters{};
   ResultRow row;
 };
 

@@ -33,13 +33,17 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep
   problem.capacity = capacity;
   problem.use_runtime = point.use_runtime;
   problem.runtime = point.runtime;
+  problem.parameters = point.parameters;
   return problem;
 }
 
 Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
   if (point.strategy != nullptr) {
     const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
-    return PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
+    Planned planned = PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
+    const bool elsewhere = point.planned_on != point.machine || point.planned_capacity != point.row.memory_limit;
+    if (elsewhere) planned.bound.reset();
+    return planned;
   }
   Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
   if (point.use_runtime) planned.plan.runtime = point.runtime;
@@ -70,11 +74,19 @@ void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
   row.cost_source = SourceKindName(shares.Largest());
 }
 
+// A strategy that claims too much is not to be believed in anything: no row, an error.
+void FillBounds(const Evaluation& e, const Planned& planned, const std::optional<Scope>& scope, ResultRow& row) {
+  const Scope decided = ScopeOf(planned.plan);
+  if (planned.bound) MustHold(*planned.bound, decided, e.step_time, row.strategy);
+  KnownBounds known = BetterOf(e.bounds, e.widest, scope ? Union(*scope, decided) : decided, planned.bound);
+  row.lower_bound = known.lower;
+  row.binding_bound = std::move(known.binding);
+  row.bound_by = std::move(known.by);
+  row.widest_bound = known.widest;
+}
+
 void FillFigures(const Evaluation& e, ResultRow& row) {
   row.step_time = e.step_time;
-  row.lower_bound = e.bounds.Best();
-  row.binding_bound = e.bounds.Binding();
-  row.widest_bound = e.widest.Best();
   row.peak = e.peak_bytes;
   row.live_peak = e.live_peak_bytes;
   row.host_peak = e.host_peak_bytes;
@@ -115,6 +127,7 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   row.step_time_low = draws.interval.low;
   row.step_time_high = draws.interval.high;
   FillFigures(evaluation, row);
+  FillBounds(evaluation, planned, options.scope, row);
   FillShares(evaluation, *problem.costs, row);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);

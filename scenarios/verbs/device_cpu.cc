@@ -89,7 +89,8 @@ ValidateHost ValidateOnCpu(int /*device*/, std::uint64_t seed, const Clock& cloc
   host.check = [](const Machine& profile) { NeedCores(ComputeThreads(profile), profile.name); };
   host.algorithms = [](const Machine& profile) { return AskKernels(ComputeThreads(profile)); };
   host.bench = [&clock](const Machine& profile) {
-    const CpuBenchOptions options{.threads = ComputeThreads(profile), .protocol = ProtocolOf(profile), .version = ""};
+    const CpuBenchOptions options{
+        .threads = ComputeThreads(profile), .protocol = profile.devices[0].measured_with.operands, .version = ""};
     return PaceBench{std::make_unique<CpuBenchTarget>(options, clock), BenchNetworksOf(UsualNetworks())};
   };
   host.bench_aside = true;

@@ -33,15 +33,16 @@ std::string PlaceOf(const CudaProperties& properties) {
   return fmt::format("on {}, {}", properties.name, SoftwareOf(properties));
 }
 
-// As CudaBenchTarget::Facts() has it in the profile.
 std::string ChangedSince(const Machine& profile, const CudaProperties& properties) {
   const Device& device = profile.devices[0];
-  const std::string now = SoftwareOf(properties), &then = device.measured_source.text;
-  if (device.measured.empty() || then.find(now + ",") != std::string::npos) return "";
+  const MeasuredWith& with = device.measured_with;
+  const bool same =
+      with.driver == properties.driver && with.cuda == properties.runtime && with.cudnn == properties.cudnn;
+  if (device.measured.empty() || same) return "";
   return fmt::format(
       "{}: measured with other software than there is now ({}; now {}): times may differ, and a launch that ended then "
       "may hang; to be safe, calibrate again",
-      profile.name, then, now);
+      profile.name, device.measured_source.text, SoftwareOf(properties));
 }
 
 // What the device fails at before anything runs on it is told as the user's error.
@@ -141,7 +142,7 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
   };
   host.bench = [calls, bench, &clock](const Machine& profile) {
     CudaBenchOptions options = bench;
-    options.protocol = ProtocolOf(profile);
+    options.protocol = profile.devices[0].measured_with.operands;
     options.warm_up = std::min(options.warm_up, kPaceWarmUp);
     return PaceBench{.target = Told([&] { return std::make_unique<CudaBenchTarget>(options, calls, clock); }),
                      .networks = BenchNetworksOf(CudaUsualNetworks()),

@@ -2,6 +2,7 @@
 #include "model/network/network_keys.h"
 #include "reports/reports.h"
 #include "reports/text.h"
+#include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/topics.h"
 
@@ -24,9 +25,15 @@ std::string Networks() {
 std::string StrategiesAndRuntimes() {
   TextTable table({"<name", "<description", "<paper"});
   for (const Strategy& s : Strategies()) table.Row({s.name, s.description, s.paper});
+  TextTable parameters({"<strategy", "<parameter", "<value", "<without it", "<meaning"});
+  for (const Strategy& s : Strategies()) {
+    for (const KeyRow& key : ParameterKeys(s).keys) {
+      parameters.Row({s.name, key.name, key.value, key.otherwise, key.meaning});
+    }
+  }
   TextTable runtimes({"<runtime", "<description"});
   for (const RuntimeEntry& r : RuntimeTable()) runtimes.Row({r.name, r.description});
-  return table.Text() + "\n" + runtimes.Text();
+  return table.Text() + "\n" + parameters.Text() + "\n" + runtimes.Text();
 }
 
 std::string ReportNames() {

@@ -40,7 +40,7 @@ GapDecision GapOf(const PoochProfile::Map& map, GapAction action) {
 
 Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime) {
   Plan plan;
-  plan.strategy = strategy;
+  plan.strategy = strategy + problem.parameters.Label();
   plan.network = problem.step->network;
   plan.batch = problem.step->batch;
   plan.machine = problem.costs->machine().name;

@@ -10,7 +10,8 @@
 
 namespace spillway {
 
-// A Plan that decides nothing yet. Its runtime is the problem's if that overrides, else the named one.
+// A Plan that decides nothing yet, named after the strategy and its parameters. Its runtime is the problem's if that
+// overrides, else the named one.
 Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime);
 
 // Adds to `plan` one decision per map that is not kept, for the gap between its forward and its backward uses. Swaps

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/hash.h"
+#include "sim/uncertainty/drawn_error.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -17,19 +18,9 @@ namespace {
 constexpr double kSureOrder = 0.9;
 constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
 
-// What one launch or copy may err by, with the keys of its deviates. Stack: a host's, of copies.
-struct Errors {
-  double stack = 0, shared = 0, own = 0;
-  std::uint64_t stack_key = 0, shared_key = 0, own_key = 0;
-
-  double Common(std::uint32_t draw) const {
-    const double by_stack = stack > 0 ? stack * StratifiedDeviate(stack_key, draw) : 0;
-    return by_stack + (shared > 0 ? shared * StratifiedDeviate(shared_key, draw) : 0);
-  }
-  double Factor(std::uint32_t draw) const {
-    return std::exp(Common(draw) + (own > 0 ? own * StratifiedDeviate(own_key, draw) : 0));
-  }
-};
+auto DeviatesOf(std::uint32_t draw) {
+  return [draw](std::uint64_t key) { return StratifiedDeviate(key, draw); };
+}
 
 std::uint64_t BitsOf(double value) { return std::bit_cast<std::uint64_t>(value); }
 
@@ -62,24 +53,21 @@ struct ProgramErrors {
 
   ProgramErrors(const Program& program, const CostModel& costs, std::uint64_t seed) {
     const Device& device = costs.machine().devices[0];
-    const std::uint64_t stack = Hasher(seed).Add("stack").Add(StackOf(device)).Value();
+    const ErrorPart stack{device.stack_error, KeyOfStack(seed, StackOf(device))};
     const Link& link = costs.machine().LinkOf(0);
-    const std::uint64_t host = Hasher(seed).Add("host").Add(HostOf(link)).Value();
-    const auto of = [&](const Cost& cost, double all, std::uint64_t key_of_all, std::uint64_t identity) {
+    const ErrorPart host{link.host_error, KeyOfHost(seed, HostOf(link))};
+    const auto of = [seed](const Cost& cost, const ErrorPart& all, std::uint64_t work) {
       const double own = std::sqrt(std::max(0.0, cost.error * cost.error - cost.shared_error * cost.shared_error));
       return Errors{.stack = all,
-                    .shared = cost.shared_error,
-                    .own = own,
-                    .stack_key = key_of_all,
-                    .shared_key = Hasher(seed).Add("model").Add(cost.group).Value(),
-                    .own_key = Hasher(seed).Add("own").Add(identity).Value()};
+                    .shared = {cost.shared_error, KeyOfModel(seed, cost.group)},
+                    .own = {own, KeyOfWork(seed, work)}};
     };
     for (const Launch& launch : program.launches) {
-      kernels.push_back(of(costs.Kernel(launch), device.stack_error, stack, HashOfWork(launch)));
+      kernels.push_back(of(costs.Kernel(launch), stack, HashOfWork(launch)));
     }
     for (const Copy& copy : program.copies) {
       const Cost cost = costs.Copy(copy.bytes, copy.direction, 0, copy.rows);
-      copies.push_back(of(cost, link.host_error, host, static_cast<std::uint64_t>(copy.bytes)));
+      copies.push_back(of(cost, host, static_cast<std::uint64_t>(copy.bytes)));
     }
   }
 
@@ -92,13 +80,13 @@ struct ProgramErrors {
 void DrawDurations(const Program& program, const std::vector<Nanos>& durations, const ProgramErrors& errors,
                    std::uint32_t draw, std::vector<Nanos>& drawn) {
   std::vector<double> by_launch;
-  for (const Errors& e : errors.kernels) by_launch.push_back(e.Factor(draw));
+  for (const Errors& e : errors.kernels) by_launch.push_back(e.Drawn(DeviatesOf(draw)).Factor());
   drawn = durations;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const Instruction& in = program.code[i];
     if (in.opcode != Opcode::kKernel && in.opcode != Opcode::kCopy) continue;
-    const double factor =
-        in.opcode == Opcode::kKernel ? by_launch[program.kernels[in.arg].launch] : errors.copies[in.arg].Factor(draw);
+    const double factor = in.opcode == Opcode::kKernel ? by_launch[program.kernels[in.arg].launch]
+                                                       : errors.copies[in.arg].Drawn(DeviatesOf(draw)).Factor();
     drawn[i] = std::llround(std::min(kLongest, static_cast<double>(durations[i]) * factor));
   }
 }
@@ -111,14 +99,14 @@ std::vector<double> CommonSums(const Program& program, const std::vector<Nanos>&
   for (std::size_t i = 0; i < durations.size(); ++i) {
     if (program.code[i].opcode != opcode) continue;
     const Errors* e = errors.Of(program, program.code[i]);
-    auto& part = parts[{e->stack_key, e->shared_key, e->stack, e->shared}];
+    auto& part = parts[{e->stack.key, e->shared.key, e->stack.size, e->shared.size}];
     part.first = e;
     part.second += static_cast<double>(durations[i]);
   }
   std::vector<double> sums(kDraws, 0);
   for (const auto& [key, part] : parts) {
     for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
-      sums[draw] += part.second * std::exp(part.first->Common(draw));
+      sums[draw] += part.second * part.first->CommonFactor(DeviatesOf(draw));
     }
   }
   return sums;

@@ -6,6 +6,7 @@
 //           curves are of another host                                         (Link::host_error)
 //   model   one for all answers of the same model, law or curve                (Cost::shared_error)
 //   own     one for each launch, by what it computes                           (rest of Cost::error)
+// How a draw is made of them says sim/uncertainty/drawn_error.h.
 // Errors that are shared do not average out: 348 independent ones of 15 % make 1.2 % of a step, shared ones 15 %.
 //
 // The draws are common: draw i means the same deviates for every strategy, batch and runtime, and for machines whose

@@ -2,8 +2,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+#include <string>
 
 #include "calibrate/accuracy/steps.h"
+#include "model/hash.h"
+#include "sim/uncertainty/drawn_error.h"
+#include "sim/uncertainty/uncertainty.h"
 #include "tests/calibrate/toy_fit.h"
 
 using namespace spillway;
@@ -91,6 +95,26 @@ TEST_CASE("own errors average out, shared ones do not, the stack's is common to 
   SummedStep same = Step(1, 1, 0, 0.1);
   same.ops.resize(3, same.ops[0]);
   CHECK(HalfWidth(IntervalsOf(same, 0, draws)[At(StepErrors::kOwn)]) == Approx(0.1).epsilon(0.1));
+}
+
+// The same in tests/sim/uncertainty_test.cc, of steps that are simulated.
+TEST_CASE("a draw of a sum is made of drawn_error.h's parts") {
+  const auto intervals = IntervalsOf(Step(3, 2, 0.3, 0.4), 0.2, 1);  // of one draw: both ends are its sum
+  const std::uint64_t draw = Hasher().Add(std::uint64_t{0}).Value();
+  double own = 0, model = 0, all = 0;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const Errors errors{.stack = {0.2, KeyOfStack(draw)},
+                        .shared = {0.3, KeyOfModel(draw, std::to_string(i % 2))},
+                        .own = {0.4, KeyOfWork(draw, i)}};
+    const DrawnError drawn = errors.Drawn(NormalDeviate);
+    own += 100 * drawn.OwnFactor();
+    model += 100 * drawn.ModelFactor();
+    all += 200 * drawn.Factor();
+  }
+  CHECK(intervals[At(StepErrors::kOwn)].low == Approx(own));
+  CHECK(intervals[At(StepErrors::kModel)].high == Approx(model));
+  CHECK(intervals[At(StepErrors::kReference)].low == Approx(2 * model));
+  CHECK(intervals[At(StepErrors::kStack)].high == Approx(all));
 }
 
 TEST_CASE("draws are common: steps of one model move together") {

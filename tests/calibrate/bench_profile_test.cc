@@ -196,7 +196,7 @@ TEST_CASE("the chip's figures are the best rates found") {
 
 TEST_CASE("rounds: the median of the good ones") {
   Sample noisy = ReluSample(100, 50);
-  noisy.note = BenchNote(1, {kNoisyNote}, 0.5);
+  noisy.flags = {kNoisyNote};
   const std::vector<Sample> rows = {noisy, ReluSample(100, 10, 2), ReluSample(100, 12, 3), ReluSample(100, 11, 4)};
   const std::vector<BenchTime> times = MergeRounds(rows);
   REQUIRE(times.size() == 1);
@@ -229,7 +229,7 @@ TEST_CASE("a busy machine is known no better than another one") {
   for (const double load : {1.9, 2.1}) {
     std::vector<Sample> rows = Relus();
     for (const Sample& row : Relus(1.001, 3)) rows.push_back(row);
-    for (Sample& row : rows) row.note = BenchNote(RoundOf(row), {}, load);
+    for (Sample& row : rows) row.load = load;
     const Machine machine = MachineOfBench(rows, Facts(), 0);
     CHECK(MedianLoad(rows) == load);
     CHECK(machine.devices[0].stack_error == (load > 2 ? 0.15 : 0.01));

@@ -87,7 +87,7 @@ TEST_CASE("times are in microseconds of whole nanoseconds, around the median") {
   CHECK(row.deterministic == 1);
   CHECK(row.heuristic_rank == 2);
   CHECK(RoundOf(row) == 3);
-  CHECK(LoadOf(row) == 0.5);
+  CHECK(row.load == 0.5);
   LoopResult odd = TenTimings();  // a median outside of its quantiles
   odd.p10 = 3000;
   odd.p90 = 1000;
@@ -107,7 +107,7 @@ TEST_CASE("only a host call may take nothing") {
   CHECK(row.microseconds == 0);
 }
 
-TEST_CASE("flags stand in the note; what was cut short is not noisy besides") {
+TEST_CASE("flags are the row's own; what was cut short is not noisy besides") {
   const BenchItem item = Convolution();
   LoopResult result = TenTimings();
   result.noisy = result.own_time = result.throttled = result.unheld = true;

@@ -221,7 +221,7 @@ TEST_CASE("costs at another pace: kernels by their kind, copies as they are") {
 
 TEST_CASE("a profile tells how its launches found their operands") {
   Machine machine = LoadMachine("unit");
-  CHECK(ProtocolOf(machine) == BenchProtocol::kStep);
+  CHECK(machine.devices[0].measured_with.operands == BenchProtocol::kStep);
   for (const BenchProtocol protocol : {BenchProtocol::kStep, BenchProtocol::kCold, BenchProtocol::kWarm}) {
     Sample row;
     row.what = SampleKind::kKernel;
@@ -234,7 +234,9 @@ TEST_CASE("a profile tells how its launches found their operands") {
     BenchFacts facts;
     facts.device = "cpu0";
     facts.measured = "a processor";
-    CHECK(ProtocolOf(MachineOfBench(std::vector<Sample>{row}, facts, 0)) == protocol);
+    facts.driver = "550.54", facts.cuda = "12.4", facts.cudnn = "9.1.0";
+    const MeasuredWith with = MachineOfBench(std::vector<Sample>{row}, facts, 0).devices[0].measured_with;
+    CHECK(with == MeasuredWith{protocol, "550.54", "12.4", "9.1.0"});
   }
 }
 

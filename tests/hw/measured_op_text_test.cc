@@ -73,6 +73,34 @@ TEST_CASE("measured launches are read, what is left out has the documented value
   CHECK((device.measured[2].layout == "nhwc" && device.measured[2].time == 8'000));
 }
 
+TEST_CASE("how and with what launches were measured are keys; older files say it in their source's text") {
+  const auto with = [](const std::string& source, const std::string& more) {
+    const std::string text =
+        Replaced(kMeasured, "{measured: \"two cores\"}\n", "{measured: \"" + source + "\"}\n" + more);
+    return ParseMachine(Profile(text), "mine.yaml").devices.at(0).measured_with;
+  };
+  const std::string gpu = "a GPU, driver 550.54, CUDA 12.4, cuDNN 9.1.0, cuBLAS 12.4, 2026-05-01: ";
+  const std::string cold = gpu + "medians of each launch alone, operands cold";
+  CHECK(with("two cores", "") == MeasuredWith{});
+  CHECK(with(cold, "") == MeasuredWith{OperandState::kCold, "550.54", "12.4", "9.1.0"});
+  CHECK(with(gpu + "medians of each launch alone, operands as a training step leaves them", "") ==
+        MeasuredWith{OperandState::kStep, "550.54", "12.4", "9.1.0"});
+  CHECK(with("a processor, spillway 1, oneDNN 2.6, 2026-05-01: medians of each launch alone, operands warm", "") ==
+        MeasuredWith{OperandState::kWarm, "", "", ""});
+  // What the keys say counts.
+  CHECK(with(cold, "      operands: warm\n      software: {driver: '1'}\n") ==
+        MeasuredWith{OperandState::kWarm, "1", "", ""});
+  CHECK(with(cold, "      operands: step\n") == MeasuredWith{});
+  CHECK_THROWS_WITH(with("m", "      operands: worm\n"), Catch::Contains("did you mean 'warm'?"));
+  CHECK_THROWS_WITH(with("m", "      software: {cudnnn: '1'}\n"), Catch::Contains("did you mean 'cudnn'?"));
+  Machine machine = ParseMachine(Profile(kMeasured), "mine.yaml");
+  machine.devices[0].measured_with = {OperandState::kCold, "550.54", "", "9"};
+  const std::string text = MachineToYaml(machine);
+  CHECK_THAT(text, Catch::Contains(
+                       "\n      operands: cold\n      software: {driver: \"550.54\", cudnn: \"9\"}\n      ops:\n"));
+  CHECK(ParseMachine(text, "again.yaml") == machine);
+}
+
 TEST_CASE("a device without measurements says nothing of them") {
   const Machine machine = ParseMachine(Profile(""), "mine.yaml");
   CHECK(machine.devices[0].measured.empty());

@@ -114,6 +114,40 @@ TEST_CASE("the answer carries what the law says about itself") {
   CHECK(cost.copy_slowdown == 1.25);
 }
 
+// It would never be found, and the roofline would answer in its place without a word.
+TEST_CASE("a law of what nobody knows is refused, with its place and the nearest name") {
+  Machine machine = UnitMachine();
+  CostLaw file = Law("relu", "foward", "", 1, 1);
+  file.places = {"m.yaml", {7, 3}, {7, 9}, {7, 20}};
+  CostLaw window = Law("convolution", "forward", "3*3", 1, 1);
+  window.places = {"m.yaml", {8, 3}, {8, 9}, {8, 20}};
+  machine.devices[0].laws = {Law("convolutoin", "forward", "3x3", 1, 1),
+                             file,
+                             window,
+                             Law("convolution", "forward", "group", 1, 1),
+                             Law("convolution", "forward", "3", 1, 1),
+                             Law("convolution", "forward", "3x3x3x3", 1, 1),
+                             Law("convolution", "forward", "03x3", 1, 1)};
+  const std::string owner = "machine '" + machine.name + "', device '" + machine.devices[0].name + "': laws: ";
+  try {
+    const CostModel costs(machine);
+    FAIL("not refused");
+  } catch (const UserError& error) {
+    REQUIRE(error.messages().size() == 7);
+    CHECK(error.messages()[0] == owner + "unknown op 'convolutoin'; did you mean 'convolution'?");
+    CHECK(error.messages()[1] == "m.yaml:7:9: error: " + owner + "unknown pass 'foward'; did you mean 'forward'?");
+    CHECK(error.messages()[2] ==
+          "m.yaml:8:20: error: " + owner + "window '3*3': expected grouped, or sizes such as 3x3 and 3x3x3");
+    CHECK(error.messages()[3] == owner +
+                                     "window 'group': expected grouped, or sizes such as 3x3 and 3x3x3; did you mean "
+                                     "'grouped'?");
+  }
+  machine.devices[0].laws = {Law("convolution", "forward", "grouped", 1, 1),
+                             Law("convolution", "forward", "11x11", 1, 1), Law("convolution", "forward", "3x7x7", 1, 1),
+                             Law("convolution", "forward", "", 1, 1)};
+  CHECK_NOTHROW(CostModel(machine));
+}
+
 TEST_CASE("the closest law wins, wherever it stands in the list") {
   // Fixed times tell the laws apart; both resources are switched off.
   const auto named = [](const char* op, const char* pass, const char* window, Nanos fixed) {

@@ -109,6 +109,9 @@ TEST_CASE("intervals are printed with the digits that they were left") {
 TEST_CASE("JSON survives bytes that are not UTF-8") {
   ResultRow row = FeasibleRow();
   row.scenario = "\xff";
+  row.parameters = {{"rungs", "4"}, {"keep_passed", "true"}};
+  CHECK(Contains(ResultJson({{row}, {}}), "\"parameters\": {\n    \"rungs\": 4,\n    \"keep_passed\": true\n   }"));
+  CHECK(Contains(ResultJson({{row}, {}}), "\"bound_by\": \"general bounds\""));
   CHECK(Contains(ResultJson({{row}, {}}), "\"scenario\": \"\xEF\xBF\xBD\""));
 }
 

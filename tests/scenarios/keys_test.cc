@@ -218,7 +218,7 @@ devices:
     models:
       - {form: f, op: gemm, pass: forward, algorithm: a, math: fp32, parameters: {p: 1}, shared_error: 0.1, own_error: 0.1,
          copy_slowdown: 1.1, work: {least: 1, most: 2}, source: {assumed: a}}
-    measured: {source: {measured: m}, ops: []}
+    measured: {source: {measured: m}, operands: cold, software: {driver: '1', cuda: '2', cudnn: '3'}, ops: []}
 links:
   - name: l
     host: ram
@@ -248,7 +248,10 @@ network:
   - {zoo: resnext101-3d-usual, frames: 16, batch: 1}
   - {file: n.yaml, batch: 2}
 machines: [unit, {name: far, from: unit, host: host0, host_memory: pinned}]
-strategies: [in-core, {strategy: pooch, planned_on: unit}]
+strategies:
+  - in-core
+  - {strategy: pooch, planned_on: unit}
+  - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
 options: [chainer, torch]
 runtime:
   - arena

@@ -5,10 +5,13 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -93,6 +96,100 @@ TEST_CASE("a strategy that declines gives a row with its reason") {
   CHECK_FALSE(row.feasible);
   CHECK(row.reason == "no_plan: not today");
   CHECK(row.SamplesPerSecond() == 0);
+}
+
+// Claims for the widest scope, or for what the library does as usual over one copy stream.
+Planned SwapAllClaiming(const Problem& problem, Nanos time, const Scope& scope) {
+  Planned planned = StrategyByName("swap-all").plan(problem);
+  planned.bound = ClaimedBound{.time = time, .scope = scope, .how = "a look at the clouds"};
+  return planned;
+}
+constexpr Nanos kClaimed = 2 * kMillisecond;
+Planned ClaimsOfAll(const Problem& problem) { return SwapAllClaiming(problem, kClaimed, WidestScope()); }
+Planned ClaimsOfOneStream(const Problem& problem) { return SwapAllClaiming(problem, kClaimed, {.copy_streams = 1}); }
+Planned ClaimsNothingMuch(const Problem& problem) { return SwapAllClaiming(problem, 1, WidestScope()); }
+Planned ClaimsTooMuch(const Problem& problem) { return SwapAllClaiming(problem, 1000 * kSecond, {.copy_streams = 1}); }
+
+// swap-all on its own runtime, which has one copy stream, and on the arena's two.
+ResultRow RowOf(Planned (*plan)(const Problem&), const std::string& runtime = "pooch") {
+  PreparedRun run = Prepared("memory: 64 MiB\nruntime: " + runtime + "\n");
+  const Strategy strategy{"claims", "", "", plan};
+  if (plan != nullptr) run.points[1].strategy = &strategy;
+  return ResultOf(run, 1).row;
+}
+
+TEST_CASE("a row has the better of the general bound and the one that its strategy proved") {
+  const ResultRow general = RowOf(nullptr);
+  REQUIRE(general.feasible);
+  REQUIRE(general.step_time > kClaimed);
+  REQUIRE(general.lower_bound < kClaimed);
+  CHECK(general.bound_by == "general bounds");
+
+  const ResultRow claimed = RowOf(ClaimsOfAll);
+  CHECK(claimed.lower_bound == kClaimed);
+  CHECK(claimed.widest_bound == kClaimed);
+  CHECK(claimed.binding_bound == "strategy");
+  CHECK(claimed.bound_by == "a look at the clouds");
+  CHECK(claimed.BoundGap() < general.BoundGap());
+  CHECK(claimed.step_time == general.step_time);
+
+  const ResultRow less = RowOf(ClaimsNothingMuch);
+  CHECK(less.lower_bound == general.lower_bound);
+  CHECK(less.binding_bound == general.binding_bound);
+  CHECK(less.bound_by == "general bounds");
+}
+
+TEST_CASE("a claim holds within its scope, for the machine that it was made for") {
+  const ResultRow one = RowOf(ClaimsOfOneStream);
+  CHECK(one.lower_bound == kClaimed);
+  CHECK(one.widest_bound == RowOf(nullptr).widest_bound);
+  const ResultRow two = RowOf(ClaimsOfOneStream, "arena");
+  CHECK(two.lower_bound == RowOf(nullptr, "arena").lower_bound);
+  CHECK(two.bound_by == "general bounds");
+
+  PreparedRun run = Prepared("memory: 64 MiB\n");
+  const Strategy strategy{"claims", "", "", ClaimsOfAll};
+  run.points[1].strategy = &strategy;
+  run.points[1].planned_capacity -= kMiB;  // planned elsewhere
+  CHECK(ResultOf(run, 1).row.bound_by == "general bounds");
+}
+
+TEST_CASE("a claim that the strategy's own plan refutes is our bug") {
+  CHECK_THROWS_WITH(RowOf(ClaimsTooMuch), Catch::Contains("'swap-all+pooch' claims that no plan takes less than 1000 s "
+                                                          "(a look at the clouds; ") &&
+                                              Catch::Contains("1 copy stream), and its own takes "));
+  CHECK(RowOf(ClaimsTooMuch, "arena").feasible);  // says nothing of two streams
+}
+
+TEST_CASE("what a scenario tells a strategy decides its plan, and stands in the row and in the plan") {
+  PreparedRun run;
+  Prepare(ReadScenario(ParseDocument("name: d\nnetwork: {zoo: cifar-resnet20, batch: 512}\nmachines: v100-x86-pcie3\n"
+                                     "memory: 200 MiB\nstrategies: [pooch-keep-passed, {strategy: pooch, parameters: "
+                                     "{rungs: [1, 3], keep_passed: [false, true]}}, pooch]\n",
+                                     "s.yaml")),
+          {}, run);
+  std::vector<PointResult> results;
+  RunPoints(run, 1, [&](const Point&, PointResult& result) { results.push_back(std::move(result)); });
+  REQUIRE(results.size() == 6);
+  for (const PointResult& result : results) REQUIRE(result.row.feasible);
+  CHECK(results[1].row.strategy == "pooch:rungs=1:keep_passed=false");
+  CHECK(results[1].plan.strategy == "pooch:rungs=1:keep_passed=false");
+  CHECK(results[1].row.parameters ==
+        std::vector<std::pair<std::string, std::string>>{{"rungs", "1"}, {"keep_passed", "false"}});
+  CHECK(Contains(results[1].row.search, "of 1 capacities"));
+  CHECK(Contains(results[3].row.search, "of 3 capacities"));
+  CHECK(results[1].row.evaluations < results[3].row.evaluations);
+  CHECK(results[3].row.evaluations < results[5].row.evaluations);
+  const auto passing = [&](std::size_t i) {
+    const auto& gaps = results[i].plan.gaps;
+    return std::count_if(gaps.begin(), gaps.end(), [](const GapDecision& gap) { return !gap.keep_passed; });
+  };
+  CHECK(passing(0) == 0);
+  CHECK(passing(2) == 0);  // told to keep what it passes
+  CHECK(passing(4) == 0);
+  CHECK(passing(1) > 0);
+  CHECK(results[5].row.parameters.empty());
+  CHECK(results[5].plan.strategy == "pooch");
 }
 
 TEST_CASE("an exception of a point ends the run and comes out") {

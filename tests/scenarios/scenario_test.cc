@@ -37,6 +37,23 @@ TEST_CASE("the least a scenario says") {
   CHECK(s.memory == std::vector<Bytes>{0});
 }
 
+TEST_CASE("parameters of strategies are swept, and part of what a strategy is called") {
+  const Scenario s =
+      Parse(std::string(kHead) +
+            "network: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\n"
+            "strategies: [pooch, {strategy: pooch, parameters: {keep_passed: [true, false], rungs: [1, 2]}},\n"
+            "  {strategy: pooch, planned_on: v100-x86-pcie3, parameters: {rungs: 3}}]\n");
+  std::vector<std::string> labels;
+  for (const StrategyChoice& choice : s.strategies) labels.push_back(choice.Label());
+  CHECK(labels == std::vector<std::string>{"pooch", "pooch:rungs=1:keep_passed=true", "pooch:rungs=1:keep_passed=false",
+                                           "pooch:rungs=2:keep_passed=true", "pooch:rungs=2:keep_passed=false",
+                                           "pooch:rungs=3@v100-x86-pcie3"});
+  CHECK(s.strategies[3].parameters.Number("rungs", 12) == 2);
+  CHECK(s.strategies[3].parameters.Flag("keep_passed", false));
+  CHECK(s.strategies[0].parameters.Number("rungs", 12) == 12);
+  CHECK_THROWS_AS(s.strategies[3].parameters.Number("keep_passed", 0), std::logic_error);
+}
+
 TEST_CASE("lists are swept in the order given") {
   const Scenario s =
       Parse(std::string(kHead) +
@@ -135,7 +152,20 @@ TEST_CASE("bad input is refused with its place, the expectation and the nearest 
       {"machines: []\n", "machines: the list is empty"},
       {"machines: gone.yaml\n", "there is no file 'gone.yaml'"},
       {"strategies: [pouch]\n", "s.yaml:1:14: error: unknown strategy 'pouch'; did you mean 'pooch'?"},
-      {"strategies: {strategy: pooch}\n", "missing key 'planned_on'"},
+      {"strategies: {planned_on: unit}\n", "missing key 'strategy'"},
+      {"strategies: {strategy: pooch, parameter: {rungs: 4}}\n",
+       "unknown key 'parameter' in strategy; did you mean 'parameters'?"},
+      {"strategies: {strategy: pooch, parameters: {rung: 4}}\n",
+       "s.yaml:1:44: error: unknown key 'rung' in parameters of pooch; did you mean 'rungs'?"},
+      {"strategies: {strategy: pooch, parameters: {rungs: 0}}\n",
+       "s.yaml:1:51: error: rungs: expected a whole number from 1 to 100, found '0'"},
+      {"strategies: {strategy: pooch, parameters: {rungs: [4, 4]}}\n", "rungs: '4' is listed twice"},
+      {"strategies: {strategy: pooch, parameters: {keep_passed: 1}}\n",
+       "keep_passed: expected true or false, found '1'"},
+      {"strategies: {strategy: pooch, parameters: 4}\n", "parameters of pooch: expected a map, found a single value"},
+      {"strategies: {strategy: in-core, parameters: {rungs: 4}}\n",
+       "s.yaml:1:45: error: parameters: in-core takes none"},
+      {"strategies: [pooch, {strategy: pooch}]\n", "s.yaml:1:21: error: strategies: 'pooch' is listed twice"},
       {"memory: 16\n", "s.yaml:1:9: error: memory: '16' has no unit"},
       {"memory: 16 GIB\n", "did you mean 'GiB'?"},
       {"memory: 0 GB\n", "memory: must be more than zero"},

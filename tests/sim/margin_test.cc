@@ -31,6 +31,29 @@ TEST_CASE("a plan for a pool is the strategy's own") {
   CHECK(PlanWithMargin(strategy, c.problem).plan == strategy.plan(c.problem).plan);
 }
 
+// Does not run with all of the memory, so that what is made for less is chosen. Claims of every capacity what it is in
+// kilobytes.
+Planned Claims(const Problem& problem) {
+  const bool all = problem.capacity > Case(1).problem.capacity / 100 * 99;
+  Planned planned = StrategyByName("swap-all").plan(problem);
+  if (all) planned.plan.gaps.resize(1);
+  planned.bound = ClaimedBound{.time = problem.capacity / kKB, .scope = WidestScope(), .how = "by its size"};
+  return planned;
+}
+
+TEST_CASE("a bound claimed with a plan for less memory does not pass for one of all of it") {
+  Case c(256);
+  c.InArena();
+  const Strategy strategy{"claims", "", "", &Claims};
+  const Planned planned = PlanWithMargin(strategy, c.problem);
+  REQUIRE(planned.feasible);
+  REQUIRE(planned.bound);
+  REQUIRE(planned.plan.gaps.size() > 1);
+  CHECK(planned.bound->time == c.problem.capacity / kKB);
+  c.problem.capacity = c.problem.capacity / 100 * 97;
+  CHECK(strategy.plan(c.problem).bound->time < planned.bound->time);
+}
+
 TEST_CASE("a plan that moves nothing needs no margin") {
   Case c(128);
   c.InArena();

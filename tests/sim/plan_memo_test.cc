@@ -49,6 +49,20 @@ TEST_CASE("one plan serves every runtime, and has the one it was asked for") {
   CHECK(asked == 3);
 }
 
+TEST_CASE("other parameters ask another question") {
+  asked = 0;
+  const Case c;
+  const Strategy strategy{"count", "", "", &Count};
+  PlanMemo memo;
+  Problem told = c.In(100);
+  told.parameters.Set("rungs", std::int64_t{4});
+  memo.Plan(strategy, c.In(100));
+  memo.Plan(strategy, told);
+  CHECK(asked == 2);
+  memo.Plan(strategy, told);
+  CHECK(asked == 2);
+}
+
 TEST_CASE("runtimes that cut backward into other units ask another question") {
   asked = 0;
   const Case c;

@@ -4,9 +4,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
+#include "model/hash.h"
 #include "model/network/network.h"
 #include "sim/margin.h"
+#include "sim/uncertainty/drawn_error.h"
 
 namespace spillway {
 namespace {
@@ -104,6 +107,45 @@ TEST_CASE("errors of a stack and of a law are shared: they do not average out ov
   CHECK(Spread(Case(0.2, 0).Draws(100, 2000)) == Approx(0.2).epsilon(0.06));
   CHECK(Spread(Case(0, 0.3).Draws(100, 2000)) == Approx(0.3).epsilon(0.06));
   CHECK(Spread(Case(0.3, 0.4).Draws(100, 2000)) == Approx(0.5).epsilon(0.06));
+}
+
+// The same in tests/calibrate/accuracy_steps_test.cc, of sums of measured operations.
+TEST_CASE("a draw of a step is made of drawn_error.h's parts") {
+  Case c(0, 0);
+  c.machine = LoadMachine("v100-x86-pcie3");  // whose models leave each launch an error of its own
+  c.machine.devices[0].stack_error = 0;
+  c.machine.devices[0].host_costs = {};
+  const CostModel costs(c.machine);
+  Program program = c.Relus(8);
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("cifar-resnet20", {.batch = 8}));
+  for (std::size_t i = 0; i < program.launches.size(); ++i) program.launches[i] = LaunchOf(step.ops[i]);
+  const std::vector<Nanos> times = c.DrawsOf(program, 20);
+  for (std::uint32_t draw = 0; draw < 20; ++draw) {
+    Nanos expected = 0;
+    for (const Launch& launch : program.launches) {
+      const Cost cost = costs.Kernel(launch);
+      const double own = std::sqrt(cost.error * cost.error - cost.shared_error * cost.shared_error);
+      const Errors errors{.stack = {},
+                          .shared = {cost.shared_error, KeyOfModel(1, cost.group)},
+                          .own = {own, KeyOfWork(1, HashOfWork(launch))}};
+      const DrawnError drawn = errors.Drawn([draw](std::uint64_t key) { return StratifiedDeviate(key, draw); });
+      expected += std::llround(static_cast<double>(cost.time) * drawn.Factor());
+    }
+    CHECK(times[draw] == expected);
+  }
+}
+
+TEST_CASE("what has no error is not drawn, and parts multiply") {
+  const auto deviate = [](std::uint64_t key) -> double {
+    if (key == 0) throw std::logic_error("asked for a part of no size");
+    return static_cast<double>(key);
+  };
+  const Errors errors{.stack = {0.1, 2}, .shared = {0, 0}, .own = {0.5, 3}};
+  const DrawnError drawn = errors.Drawn(deviate);
+  CHECK(drawn.OwnFactor() == Approx(std::exp(1.5)));
+  CHECK(drawn.ModelFactor() == Approx(std::exp(1.5)));
+  CHECK(drawn.Factor() == Approx(std::exp(1.7)));
+  CHECK(errors.CommonFactor(deviate) == Approx(std::exp(0.2)));
 }
 
 TEST_CASE("copies share what another host does to them, and kernels do not feel it") {

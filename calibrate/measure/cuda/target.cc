@@ -324,6 +324,9 @@ BenchFacts CudaBenchTarget::Facts(const std::string& date) const {
                   properties_.pci_bus, host.processor, host.cores);
   facts.software = fmt::format("spillway {}, {}", options_.version, Software(properties_));
   facts.measured = fmt::format("{}, {}, {}", properties_.name, Software(properties_), date);
+  facts.driver = properties_.driver;
+  facts.cuda = properties_.runtime;
+  facts.cudnn = properties_.cudnn;
   facts.memory = host.memory;
   facts.device_memory = properties_.total_memory;
   facts.reserve = reserve_;

@@ -15,6 +15,7 @@
 
 namespace spillway {
 
+// What pooch's parameters of the same names replace.
 struct LadderLimits {
   std::int64_t rungs = 12;    // at most, from the highest one down: a sixth of the memory or more
   std::int64_t step1 = 833;   // simulations of step 1 on each rung (SearchKeepOrSwap's cap)

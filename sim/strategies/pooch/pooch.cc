@@ -30,13 +30,22 @@ struct Found {
   std::string search;              // how far it went
 };
 
+// As told, else what is usual for the step.
+LadderLimits LimitsOf(const Problem& problem) {
+  const LadderLimits usual = LimitsFor(*problem.step);
+  const StrategyParameters& told = problem.parameters;
+  return {.rungs = told.Number("rungs", usual.rungs),
+          .step1 = told.Number("step1_simulations", usual.step1),
+          .step2 = told.Number("step2_simulations", usual.step2)};
+}
+
 RungQuestion QuestionOf(const Problem& problem, const Way& way) {
   RungQuestion question;
   question.step = problem.step;
   question.costs = problem.costs;
   question.device = problem.device;
   question.units = problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers;
-  question.limits = LimitsFor(*problem.step);
+  question.limits = LimitsOf(problem);
   question.recompute = way.recompute;
   question.keep_passed = way.keep_passed;
   return question;
@@ -94,7 +103,9 @@ Planned Classify(const Problem& problem, const Way& way) {
 
 Planned PlanSwapOpt(const Problem& problem) { return Classify(problem, {"swap-opt", false, true}); }
 
-Planned PlanPooch(const Problem& problem) { return Classify(problem, {"pooch", true, false}); }
+Planned PlanPooch(const Problem& problem) {
+  return Classify(problem, {"pooch", true, problem.parameters.Flag("keep_passed", false)});
+}
 
 Planned PlanPoochKeepPassed(const Problem& problem) { return Classify(problem, {"pooch-keep-passed", true, true}); }
 

@@ -252,6 +252,7 @@ void PoochModel::Run::RunAgain(const PoochProfile::Writer& writer, std::int32_t 
   if (first) live_ += p_.values[Index(value)].bytes;
   spike_ = std::max(spike_, live_ + writer.workspace);
   s_.recompute[Index(timing)] += writer.time;
+  if (options_.ran_again != nullptr) options_.ran_again->push_back({timing, writer.op});
   for (; s_.passing.size() > passing; s_.passing.pop_back()) {
     s_.available[Index(s_.passing.back())] = 0;
     live_ -= p_.values[Index(s_.passing.back())].bytes;

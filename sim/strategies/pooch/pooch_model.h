@@ -16,6 +16,15 @@
 // code; SimulationOptions::keep_passed), transients are freed after the op they were computed for. A swapped map that
 // it needs is swapped in for that timing, and stays.
 //
+// This and `lower` (sim/program/lower_recompute.cc) say the same twice: this one on tables, 100,000 times a second, that
+// one on the step itself, once for a plan. tests/sim/pooch_recompute_test.cc holds them together: timing by timing the
+// same forward ops run again, in the same order. They differ on purpose:
+//  - A simulation that recomputes without end is given up here (kRecomputeLimit); lowering goes on.
+//  - Known here is what a classification can say: gaps between forward and backward, results that stay. Neither entries
+//    of a schedule (Plan::recompute) nor other gaps.
+//  - A copy in passing is time of recomputation here, as in the publications; in the Program it is a copy.
+//  - An op that gives two values at once is run again for each of them here. No layer emits one.
+//
 // Where the publications leave room, this model does the following.
 //  - A forward op's memory is allocated before it runs (the code adds its time first, and so sees a stall too late).
 //  - A swap-out at whose end nobody waited counts as hidden even if the code's bookkeeping would find it pending.
@@ -60,6 +69,12 @@ enum class SwapInRule : std::uint8_t {
   kPreviousConvolution,
 };
 
+struct RanAgain {
+  std::int32_t timing = 0;  // in which
+  OpId op = kNoOp;          // the forward op
+  bool operator==(const RanAgain&) const = default;
+};
+
 struct SimulationOptions {
   SwapInRule rule = SwapInRule::kWhenRoom;
   std::int32_t instant = -1;     // a swapped map whose copies take no time, memory as if swapped; -1 = none
@@ -68,6 +83,7 @@ struct SimulationOptions {
   // number, so a simulation that runs more forward ops again than kRecomputeLimit times all there are is given up.
   bool keep_passed = true;
   bool times = true;  // false: only whether it fits; swap-ins are not issued, and all times of backward are left out
+  std::vector<RanAgain>* ran_again = nullptr;  // gets what is run again, in order, behind what it holds
 };
 
 constexpr std::int64_t kRecomputeLimit = 16;

@@ -226,6 +226,7 @@ class Profiler {
 
   void AddWriter(OpId op, TensorId tensor) {
     PoochProfile::Writer row;
+    row.op = op;
     row.time = CostOf(op).time;
     row.workspace = WorkspaceOf(op);
     row.inputs_begin = Count(profile_.inputs.size());

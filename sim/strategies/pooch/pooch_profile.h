@@ -65,6 +65,7 @@ struct PoochProfile {
     Nanos time = 0;
     Bytes workspace = 0;
     std::int32_t inputs_begin = 0, inputs_end = 0;  // rows of `inputs`: values read, but for the one written
+    OpId op = kNoOp;
   };
 
   Bytes capacity = 0;    // left for what the tables speak of

@@ -1,0 +1,60 @@
+// Names in a profile, matched with those that this program knows.
+#ifndef SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
+#define SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hw/machine/machine.h"
+#include "hw/text/document.h"
+#include "model/step/op_kind.h"
+
+namespace spillway {
+
+// Goes on after a mistake, so that all of a list's come to light at once.
+class ProfileNames {
+ public:
+  // `list`: as the profile calls it, "laws".
+  ProfileNames(const Device& device, const std::string& machine, const char* list)
+      : owner_(fmt::format("machine '{}', device '{}': {}: ", machine, device.name, list)) {}
+
+  // nullopt: nobody knows it, which is kept with its place and the nearest name.
+  std::optional<OpKind> Op(const std::string& name, const std::string& file, Mark mark) {
+    return Find("op", name, file, mark, OpKindByName, OpKindName, kLastOpKind);
+  }
+  std::optional<spillway::Pass> Pass(const std::string& name, const std::string& file, Mark mark) {
+    return Find("pass", name, file, mark, PassByName, PassName, spillway::Pass::kUpdate);
+  }
+  void Refuse(const std::string& file, Mark mark, const std::string& what) {
+    const std::string place = file.empty() ? "" : fmt::format("{}:{}:{}: error: ", file, mark.line, mark.column);
+    mistakes_.push_back(place + owner_ + what);
+  }
+  // UserError with all that was refused.
+  void ThrowIfAny() {
+    if (!mistakes_.empty()) throw UserError(std::move(mistakes_));
+  }
+
+ private:
+  template <typename Value>
+  std::optional<Value> Find(const char* what, const std::string& name, const std::string& file, Mark mark,
+                            std::optional<Value> (*find)(std::string_view), const char* (*name_of)(Value), Value last) {
+    const std::optional<Value> value = find(name);
+    if (value) return value;
+    std::vector<std::string> names;
+    for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
+    Refuse(file, mark, fmt::format("unknown {} '{}'{}", what, name, DidYouMean(name, names)));
+    return value;
+  }
+
+  std::string owner_;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_COST_PROFILE_NAMES_H_

@@ -1,0 +1,100 @@
+// The strategies of a scenario: names, or maps of a strategy with its parameters and the machine that it plans for.
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "scenarios/file/list_reader.h"
+#include "scenarios/file/scenario_keys.h"
+#include "scenarios/file/scenario_reader.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+namespace {
+
+ParameterValue ReadParameter(MapReader& reader, std::string_view key, const ParameterRow& row) {
+  if (row.IsFlag()) return reader.BoolOr(key, false);
+  return reader.RequiredInteger(key, row.least, row.most);
+}
+
+// Every combination of the values that are listed; the parameter listed last changes fastest.
+std::vector<StrategyParameters> ReadParameters(const Node& node, const Strategy& strategy, Diagnostics& diagnostics) {
+  std::vector<StrategyParameters> all(1);
+  MapReader reader(node, diagnostics, fmt::format("parameters of {}", strategy.name), ParameterKeys(strategy));
+  for (const ParameterRow& row : strategy.parameters) {
+    const auto values = ReadAxis(reader, row.name, false, diagnostics,
+                                 [&](MapReader& r, std::string_view key) { return ReadParameter(r, key, row); });
+    if (values.empty()) continue;
+    std::vector<StrategyParameters> longer;
+    for (const StrategyParameters& parameters : all) {
+      for (const ParameterValue& value : values) {
+        longer.push_back(parameters);
+        longer.back().Set(row.name, value);
+      }
+    }
+    all = std::move(longer);
+  }
+  reader.Finish();
+  return all;
+}
+
+std::string ReadStrategyName(const Node& item, Diagnostics& diagnostics) {
+  return ReadName(item, "strategy", StrategyNames(), "spillway list strategies", diagnostics);
+}
+
+// nullptr: the name was complained about.
+const Strategy* FindStrategy(const std::string& name) {
+  for (const Strategy& strategy : Strategies()) {
+    if (name == strategy.name) return &strategy;
+  }
+  return nullptr;
+}
+
+std::vector<StrategyChoice> ReadStrategy(const Node& item, const std::string& file, ScenarioErrors& errors) {
+  StrategyChoice choice;
+  choice.mark = item.mark;
+  if (!item.IsMap()) {
+    choice.name = ReadStrategyName(item, errors.own);
+    return {choice};
+  }
+  MapReader reader(item, errors.own, "strategy", StrategyChoiceKeys());
+  if (const Node* name = reader.Required("strategy")) choice.name = ReadStrategyName(*name, errors.own);
+  if (const Node* machine = reader.Optional("planned_on")) choice.planned_on = ReadMachineName(*machine, file, errors);
+  std::vector<StrategyChoice> choices;
+  const Node* parameters = reader.Optional("parameters");
+  const Strategy* strategy = FindStrategy(choice.name);
+  if (parameters != nullptr && strategy != nullptr && strategy->parameters.empty()) {
+    errors.own.Error(parameters->mark, fmt::format("parameters: {} takes none", choice.name));
+  } else if (parameters != nullptr && strategy != nullptr) {
+    for (StrategyParameters& of_one : ReadParameters(*parameters, *strategy, errors.own)) {
+      choices.push_back(choice);
+      choices.back().parameters = std::move(of_one);
+    }
+  }
+  reader.Finish();
+  if (choices.empty()) choices.push_back(std::move(choice));
+  return choices;
+}
+
+}  // namespace
+
+std::string StrategyChoice::Label() const {
+  return name + parameters.Label() + (planned_on.empty() ? "" : "@" + planned_on);
+}
+
+std::vector<StrategyChoice> ReadStrategies(MapReader& reader, const std::string& file, ScenarioErrors& errors) {
+  std::vector<StrategyChoice> all;
+  std::set<std::string> seen;
+  for (const Node* item : ItemsOf(reader, "strategies", true, errors.own)) {
+    for (StrategyChoice& choice : ReadStrategy(*item, file, errors)) {
+      if (!choice.name.empty() && !seen.insert(choice.Label()).second) {
+        errors.own.Error(choice.mark, fmt::format("strategies: '{}' is listed twice", choice.Label()));
+      }
+      all.push_back(std::move(choice));
+    }
+  }
+  return all;
+}
+
+}  // namespace spillway
