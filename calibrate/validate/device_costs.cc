@@ -32,20 +32,15 @@ int RankOf(const Cost& cost) {
   return how.starts_with("model") ? 1 : 2;
 }
 
-std::string AlgorithmText(const Launch& launch, std::int32_t algorithm) {
-  const auto names = AlgorithmNames(launch.kind, launch.pass);
-  const auto index = static_cast<std::size_t>(algorithm) - 1;
-  return index < names.size() ? names[index] : fmt::format("algorithm {}", algorithm);
-}
-
 [[noreturn]] void RefuseAlgorithm(const Launch& launch, const std::vector<OfferedAlgorithm>& offers) {
   std::string text;
   for (const OfferedAlgorithm& offer : offers) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", AlgorithmText(launch, offer.algorithm), offer.algorithm);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", AlgorithmText(launch.kind, launch.pass, offer.algorithm),
+                        offer.algorithm);
   }
   throw UserError(fmt::format("{} {} {}: the device does not offer {} ({}) for it; it offers {}",
                               OpKindName(launch.kind), PassName(launch.pass), OpShapeText(launch.shape),
-                              AlgorithmText(launch, launch.algorithm), launch.algorithm, text));
+                              AlgorithmText(launch.kind, launch.pass, launch.algorithm), launch.algorithm, text));
 }
 
 // Never empty. UserError with the op's name: none, or what the device says instead.

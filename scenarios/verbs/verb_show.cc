@@ -154,11 +154,6 @@ std::string ShowMachine(const Command& command) {
 
 // ---- menu
 
-std::string AlgorithmName(const Launch& launch, std::int32_t algorithm) {
-  const auto names = AlgorithmNames(launch.kind, launch.pass);
-  return algorithm == 0 ? "" : names[static_cast<std::size_t>(algorithm) - 1];
-}
-
 struct Convolutions {
   const Op* first = nullptr;
   int times = 0;
@@ -194,8 +189,8 @@ std::string ShowMenu(const Command& command) {
     const Launch launch = LaunchOf(*kind.first);
     std::string name = kind.first->name, times = std::to_string(kind.times);
     for (const MenuEntry& entry : ParetoSet(costs.Menu(launch))) {
-      table.Row({name, times, AlgorithmName(launch, entry.cost.algorithm), FormatDuration(entry.cost.time),
-                 FormatBytes(entry.workspace), entry.cost.how});
+      table.Row({name, times, AlgorithmName(launch.kind, launch.pass, entry.cost.algorithm),
+                 FormatDuration(entry.cost.time), FormatBytes(entry.workspace), entry.cost.how});
       name = times = "";
     }
   }
