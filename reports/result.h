@@ -57,8 +57,9 @@ struct ResultRow {
 
   std::string point;  // names the row's files; unique in a run, safe in a file name
 
-  double SamplesPerSecond() const;  // 0 when not feasible
-  double BoundGap() const;          // step_time / lower_bound - 1; 0 without a bound
+  double SamplesPerSecond() const;   // 0 when not feasible
+  double ElementsPerSecond() const;  // of samples: what compares networks whose samples differ in size
+  double BoundGap() const;           // step_time / lower_bound - 1; 0 without a bound
   // Of the step, what is neither computing nor one of the three stalls: kernels slowed down by copies, waits for other
   // kernels, moving memory together, the end of the last copies.
   Nanos OtherTime() const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "hw/text/lists.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -129,7 +130,7 @@ std::string LinkNote(const FittedLink& used, const LinkChoice& choice, bool firs
 std::vector<CopyPlace> PlacesOf(const TransferFit& fit) {
   std::vector<CopyPlace> places;
   for (const FittedLink& link : fit.links) {
-    if (std::find(places.begin(), places.end(), PlaceOf(link)) == places.end()) places.push_back(PlaceOf(link));
+    AddOnce(places, PlaceOf(link));
   }
   return places;
 }
@@ -185,7 +186,7 @@ int SetLinks(const TransferFit& fit, const LinkChoice& choice, Machine* machine)
 void SetSlowdowns(const std::vector<FittedSlowdown>& slowdowns, const std::vector<std::string>& devices,
                   Device* device) {
   for (const FittedSlowdown& found : slowdowns) {
-    if (std::find(devices.begin(), devices.end(), found.device) == devices.end()) continue;
+    if (!Contains(devices, found.device)) continue;
     const std::string op = OpKindName(found.kind), pass = PassName(found.pass);
     const auto set = [&](auto& row) {
       if (row.op == op && row.pass == pass) row.copy_slowdown = Digits(4, found.factor.value);

@@ -10,6 +10,7 @@
 #include "calibrate/measure/refused.h"
 #include "calibrate/measure/row.h"
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 
 namespace spillway {
@@ -204,9 +205,7 @@ void Runner::FindNoisy() {
   }
 }
 
-bool Runner::IsNoisy(const BenchItem& item) const {
-  return std::find(noisy_.begin(), noisy_.end(), item.launch) != noisy_.end();
-}
+bool Runner::IsNoisy(const BenchItem& item) const { return Contains(noisy_, item.launch); }
 
 // The last group begins with launches that there was no time for before, those of the networks; then comes what was
 // noisy the first time, launches of the grid among it, which are not looked at again otherwise. What else was late comes

@@ -6,6 +6,7 @@
 
 #include "calibrate/statistics.h"
 #include "calibrate/validate/falsify.h"
+#include "hw/text/lists.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -115,7 +116,7 @@ const ValidationCase& CaseOf(const ValidationSet& set, const ValidationRow& row)
 void AddByNetwork(ValidationSet& set) {
   std::vector<std::string> networks;
   for (const ValidationCase& c : set.cases) {
-    if (std::find(networks.begin(), networks.end(), c.network) == networks.end()) networks.push_back(c.network);
+    AddOnce(networks, c.network);
   }
   for (const std::string& network : networks) {
     const auto of_network = [&](const ValidationRow& row) {

@@ -17,7 +17,7 @@ namespace spillway {
 // Floats of the widest vector, AVX-512: the channels that blocked layouts keep together. Narrower vectors waste less.
 constexpr std::int64_t kVector = 16;
 inline double WholeVectors(std::int64_t channels) {
-  return static_cast<double>((channels + kVector - 1) / kVector * kVector);
+  return static_cast<double>(RoundUp(channels, kVector));
 }
 
 // Parameters with the same meaning in every form. Start values and spreads of all forms: what fits to two thousand

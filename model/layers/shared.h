@@ -9,6 +9,9 @@
 
 namespace spillway {
 
+// The output of layers that change no shapes; never a problem.
+inline Shape SameShape(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
+
 // The ops that convolution and linear layers have in common: one call per direction, all over the same weights.
 
 // Weight (and bias, if the layer has one) for a weight of the given shape.

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "hw/text/lists.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
@@ -175,9 +176,7 @@ class NetworkReader {
   }
 
   void ReportKind(const Node& node) {
-    std::vector<std::string> names;
-    for (const LayerKind* kind : LayerKinds()) names.emplace_back(kind->name);
-    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, names));
+    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, NamesOf(LayerKinds())));
   }
 
   std::vector<LayerId> ReadInputs(MapReader& reader) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "hw/machine/machine.h"
+#include "hw/text/lists.h"
 #include "scenarios/run/prepare.h"
 
 namespace spillway {
@@ -11,7 +12,7 @@ namespace spillway {
 namespace {
 
 void MustBeAmong(const std::string& option, const std::string& name, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  if (Contains(names, name)) return;
   throw UserError(fmt::format("{}: unknown name '{}'{} (one of {})", option, name, DidYouMean(name, names),
                               fmt::join(names, ", ")));
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 
+#include "hw/text/lists.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
@@ -17,7 +17,7 @@ std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t s
   if (!IsFor("batch", std::to_string(run.steps[step]->batch))) return nullptr;
   if (!IsFor("network", run.steps[step]->own_name)) return nullptr;
   if (!overrides_.plan_on_any_machine && !IsFor("machine", machine)) {
-    if (std::find(machines_.begin(), machines_.end(), machine) == machines_.end()) machines_.push_back(machine);
+    AddOnce(machines_, machine);
     return nullptr;
   }
   std::shared_ptr<const Plan>& plan = plans_[step];

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+#include "hw/text/lists.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/help.h"
 
@@ -178,17 +179,11 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "help") AddHelp(app, command);
 }
 
-std::vector<std::string> VerbNames() {
-  std::vector<std::string> names;
-  for (const Verb& verb : Verbs()) names.emplace_back(verb.name);
-  return names;
-}
-
 // CLI11 only says that a subcommand is missing when its name is misspelt.
 std::string UnknownVerb(const std::vector<std::string>& words) {
-  const std::vector<std::string> names = VerbNames();
+  const std::vector<std::string> names = NamesOf(Verbs());
   if (words.empty() || words[0].starts_with('-')) return "";
-  if (std::find(names.begin(), names.end(), words[0]) != names.end()) return "";
+  if (Contains(names, words[0])) return "";
   return "unknown verb '" + words[0] + "'" + DidYouMean(words[0], names) + " (spillway --help)\n";
 }
 
@@ -225,7 +220,7 @@ std::string UnknownOptions(const CLI::App& verb, const std::vector<std::string>&
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with("--") || name.size() == 2) continue;
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (Contains(names, name)) continue;
     text += verb.get_name() + ": unknown option '" + name + "'" + DidYouMean(name, names) + " (spillway help " +
             verb.get_name() + ")\n";
   }
@@ -236,8 +231,8 @@ std::string UnknownOptions(const CLI::App& verb, const std::vector<std::string>&
 std::optional<std::string> HelpText(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help" || words.size() > 2) return std::nullopt;
   if (words.size() == 1) return app.help();
-  const std::vector<std::string> names = VerbNames();
-  if (std::find(names.begin(), names.end(), words[1]) == names.end()) return std::nullopt;
+  const std::vector<std::string> names = NamesOf(Verbs());
+  if (!Contains(names, words[1])) return std::nullopt;
   const std::string page = HelpPage(words[1]);
   return app.get_subcommand(words[1])->help("spillway") + (page.empty() ? "" : "\n" + page);
 }

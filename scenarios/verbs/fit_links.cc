@@ -5,19 +5,17 @@
 
 #include <algorithm>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 namespace {
 
 std::string TextOf(const CopyPlace& place) { return place.host + "@" + place.device; }
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::vector<std::string> HostsOf(const std::vector<CopyPlace>& places) {
   std::vector<std::string> hosts;
   for (const CopyPlace& place : places) {
-    if (!Contains(hosts, place.host)) hosts.push_back(place.host);
+    AddOnce(hosts, place.host);
   }
   return hosts;
 }

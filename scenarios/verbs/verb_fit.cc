@@ -1,7 +1,6 @@
 // spillway fit: from samples to the kernel models of a machine profile, and how far they are to be trusted.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "calibrate/sample/file.h"
 #include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
+#include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/command.h"
@@ -21,7 +21,7 @@ namespace spillway {
 namespace {
 
 void CheckSampled(const std::string& name, const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  if (Contains(known, name)) return;
   throw UserError(fmt::format("--devices: no sample of '{}'{}; the samples are of {}", name, DidYouMean(name, known),
                               fmt::join(known, ", ")));
 }
@@ -83,9 +83,7 @@ Machine FitKernels(const Command& command, const SampleSet& set, const Machine& 
     console.err << fmt::format("{0}.md, {0}.csv: accuracy\n", command.report);
   }
   Machine machine = ProfileFrom(base, fit);
-  std::vector<std::string> devices;
-  for (const FitDevice& device : options.devices) devices.push_back(device.name);
-  SetSlowdowns(FitSlowdowns(set.samples), devices, &machine.devices.at(0));
+  SetSlowdowns(FitSlowdowns(set.samples), NamesOf(options.devices), &machine.devices.at(0));
   return machine;
 }
 
@@ -122,7 +120,7 @@ void CheckKnown(const std::vector<std::string>& devices, const SampleSet& set) {
   const std::vector<ChipFigures> chips = LoadChips();
   for (const ChipFigures& chip : chips) known.push_back(chip.name);
   for (const std::string& name : devices) {
-    if (FindChip(chips, name) != nullptr || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (FindChip(chips, name) != nullptr || Contains(known, name)) continue;
     throw UserError(fmt::format("--devices: '{}' is neither in the samples nor in hw/chips/chips.yaml{}", name,
                                 DidYouMean(name, known)));
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 
 namespace {
@@ -15,14 +17,10 @@ bool IsSmall(const BoundProblem& problem, const Tensor& tensor) {
   return tensor.Traits().may_move && tensor.bytes <= problem.capacity / kSmallShare;
 }
 
-bool Holds(const std::vector<TensorId>& tensors, TensorId tensor) {
-  return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
-}
-
 // Whether a tensor may be away before `use` for nothing: it is small, or `use` writes all of it without reading it.
 bool LeavesForNothing(const BoundProblem& problem, TensorId id, OpId use) {
   const Tensor& tensor = problem.step->tensors[Index(id)];
-  return IsSmall(problem, tensor) || (tensor.Traits().may_move && !Holds(problem.step->ops[Index(use)].reads, id));
+  return IsSmall(problem, tensor) || (tensor.Traits().may_move && !Contains(problem.step->ops[Index(use)].reads, id));
 }
 
 // The excess of `op` with the smallest workspace instead of the fastest way's.
@@ -87,7 +85,7 @@ void AddGapsOf(const BoundProblem& problem, const Uses& all_uses, TensorId tenso
   for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
     gap.after = uses[k];
     gap.before = uses[k + 1];
-    if (Holds(step.ops[Index(gap.after)].writes, tensor)) gap.made = gap.after;
+    if (Contains(step.ops[Index(gap.after)].writes, tensor)) gap.made = gap.after;
     if (need.over_before[Index(gap.before)] == need.over_before[Index(gap.after) + 1]) continue;
     if (LeavesForNothing(problem, tensor, gap.before)) continue;
     gap.recompute = RecomputeTime(problem, all_uses, tensor, gap.after);

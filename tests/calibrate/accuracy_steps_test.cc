@@ -4,13 +4,12 @@
 #include <set>
 
 #include "calibrate/accuracy/steps.h"
+#include "sim/uncertainty/quantile.h"
 #include "tests/calibrate/toy_fit.h"
 
 using namespace spillway;
 
 namespace {
-
-constexpr double kNormal80 = 1.2816;
 
 std::size_t At(StepErrors errors) { return static_cast<std::size_t>(errors); }
 

@@ -37,10 +37,6 @@ constexpr int kSettledMegahertz = 15;
 constexpr Nanos kCools = kSecond;           // idle for longer, the device may have lowered its clock
 constexpr std::int64_t kWarmUpSize = 4096;  // of a square product
 
-Direction DirectionOf(const std::string& name) {
-  return name == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
-}
-
 // One op of each library, run once.
 void LoadLibraries(CudaCalls& calls) {
   constexpr std::int64_t kElements = 1024;

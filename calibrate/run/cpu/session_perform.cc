@@ -4,10 +4,10 @@
 // abandoned (CpuSession::Abandon) while a thread is anywhere else.
 #include <fmt/format.h>
 
-#include <algorithm>
 
 #include "calibrate/run/cpu/host_memory.h"
 #include "calibrate/run/cpu/session.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
@@ -61,8 +61,7 @@ void CpuSession::CheckReads(const Action& action) {
   for (const OperandCall& operand : call.operands) {
     const TensorId t = operand.at.tensor;
     const std::vector<TensorId>& reads = call.op->reads;
-    const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor &&
-                      std::find(reads.begin(), reads.end(), t) != reads.end();
+    const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor && Contains(reads, t);
     if (read)
       NeedWritten(operand.at, session_.step->tensors[static_cast<std::size_t>(t)].bytes, call.issue.instruction);
   }
