@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/device.h"
 #include "calibrate/run/cpu/kernels.h"
 #include "calibrate/run/cpu/values.h"
 #include "calibrate/run/execute.h"
-#include "calibrate/run/steady_clock.h"
 #include "model/cost/launch_text.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"

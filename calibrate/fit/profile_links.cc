@@ -1,11 +1,10 @@
-#include "calibrate/fit/profile_links.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "calibrate/fit/profile.h"
 #include "hw/text/lists.h"
 #include "model/step/op_kind.h"
 
@@ -18,8 +17,6 @@ constexpr double kOtherSpecimen = 0.02;
 // The same of rates that were scaled from another link, and of managed memory on another device: faults and page tables
 // are the device's, not the link's.
 constexpr double kScaled = 0.1, kOtherFaults = 0.15;
-
-double Digits(int digits, double value) { return std::stod(fmt::format("{:.{}g}", value, digits)); }
 
 CopyPlace PlaceOf(const FittedLink& link) { return {link.host, link.device}; }
 

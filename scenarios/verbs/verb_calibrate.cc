@@ -9,7 +9,7 @@
 
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
-#include "calibrate/run/steady_clock.h"
+#include "calibrate/run/clock.h"
 #include "hw/text/lists.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/command.h"

@@ -2,7 +2,7 @@
 // AlgorithmNames (model/cost/kernel_form.h), one later: 0 there stands for the library's choice.
 #include <algorithm>
 
-#include "calibrate/run/cuda/plugin/convolution_problem.h"
+#include "calibrate/run/cuda/plugin/descriptors.h"
 #include "calibrate/run/cuda/plugin/kernel.h"
 #include "model/cost/kernel_form.h"
 
