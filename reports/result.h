@@ -83,7 +83,6 @@ struct PointDetail {
 double LossAgainst(const ResultRow& reference, const ResultRow& row);
 
 // How a row stands among the others of its run.
-
 // Pointers are into the rows asked about.
 struct Standing {
   // The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
@@ -106,7 +105,6 @@ std::vector<Standing> Standings(const std::vector<ResultRow>& rows);
 std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by);
 
 // Where the costs of a prediction come from.
-
 // Shares of a step's time, adding up to 1: kernels by the source of each one's cost, stalls on copies by that of the
 // copies waited for, stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
 // other kernels) is shared out like the rest.

@@ -25,7 +25,7 @@ Machine ProfileFrom(Machine base, const FitResult& fit);
 // Takes out the laws of the first device that no launch reaches, since its models serve them all.
 void DropServedLaws(Machine* machine);
 
-// The links from fitted transfers.
+// ---- The links from fitted transfers.
 //
 // A profile's first link of a device leads to the near memory node, the second to the far one: samples of "local" and
 // "remote" memory make them, or samples whose link has the very name of the profile's.

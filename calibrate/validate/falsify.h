@@ -19,7 +19,6 @@ namespace spillway {
 //
 // Ablations leave one feature of the simulator out. Rivals are simpler models that people use. Each looks at the same
 // costs and the same Program or plan; none has a parameter to tune.
-
 struct StepModel {
   const char* name;
   const char* description;
@@ -54,7 +53,7 @@ void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<Fa
 // predicted make every model look right that adds time, for whatever reason; after this they do not.
 std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models);
 
-// What many rows of predicted and measured step times come to.
+// ---- What many rows of predicted and measured step times come to.
 
 // Sets what the rows of a case say about it: the order of all of them, and the choice of a strategy with what it costs.
 // Rows that were not measured do not count. Of strategies predicted to take the same time the first one is the choice.

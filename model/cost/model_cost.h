@@ -38,7 +38,6 @@ std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const
                                  std::span<const std::int32_t> except = {});
 
 // Costs by the laws of a profile, and by the chip's figures where there is none.
-
 // The errors of one law's answers add up: what is wrong about it is wrong for all of its kernels.
 Cost CostByLaw(const Device& device, const Launch& launch);
 

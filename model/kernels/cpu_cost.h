@@ -55,7 +55,7 @@ inline double CpuTraffic(double bytes, double touched, const Chip& chip, const C
 // Two times of which the smaller is mostly hidden behind the larger.
 inline double Hidden(double a, double b) { return std::sqrt(a * a + b * b); }
 
-// A matrix product, as oneDNN's generated GEMM computes it.
+// ---- A matrix product, as oneDNN's generated GEMM computes it.
 //
 //   time = 2 rows columns depth / (efficiency x peak) x (1 + short_rows / rows) x (1 + short_columns / columns)
 //          x (1 + short_depth / depth)

@@ -36,7 +36,7 @@ class Contenders {
   std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
 };
 
-// What each step model (calibrate/validate/falsify.h) says of those that were measured.
+// ---- What each step model (calibrate/validate/falsify.h) says of those that were measured.
 
 // By measured row of a case, by model; at these costs.
 std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const CostModel& costs,

@@ -49,14 +49,13 @@ class Interrupts {
   bool came_ = false;
 };
 
-// A device at which a validation can be stopped: between steps, never within one, so that what was measured before is
-// as good as if nobody had asked. Planning and timing single launches are not cut off; they take seconds.
-
 // Somebody asked for the end. No failure of a device: it passes through Execute().
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
+// A device at which a validation can be stopped: between steps, never within one, so that what was measured before is
+// as good as if nobody had asked. Planning and timing single launches are not cut off; they take seconds.
 class StoppableDevice : public ForwardingDevice {
  public:
   // `stop` is asked before each step and before contents are brought, outside of what is timed.

@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-// Live bytes over time from the allocations and frees that each stream reached, for both engines.
+// ---- Live bytes over time from the allocations and frees that each stream reached, for both engines.
 
 // Each stream's changes are in time order, so the curve is a merge of at most a handful of sorted lists.
 // A key is 2 x time, plus 1 for an allocation: at equal times frees come first (sim/program/program.h, clause 3).
@@ -24,7 +24,6 @@ inline constexpr Nanos kEndOfMemoryList = INT64_MAX;
 Bytes MergeMemory(std::span<const std::pair<Nanos, Bytes>* const> lists, std::vector<Timeline::MemoryPoint>* curve);
 
 // What lies on the device when most does.
-
 // Bytes on device 0 by TensorClass, then workspace, at the time of Simulated::live_peak, the first of several: they add
 // up to it. REQUIRES: `scratch` as the engine that simulated `program` left it.
 std::vector<Bytes> MemoryByClassAtPeak(const Program& program, const TrainingStep& step, const Scratch& scratch);
