@@ -11,8 +11,10 @@
 
 namespace spillway {
 
+// Keys stay in the order in which they were set, so that the same dump has the same bytes.
 using DumpObject = nlohmann::ordered_json;
 
+// On one line. Bytes that are not UTF-8 become U+FFFD.
 inline std::string DumpLine(const DumpObject& object) {
   return object.dump(-1, ' ', false, DumpObject::error_handler_t::replace);
 }
@@ -48,6 +50,7 @@ inline DumpObject AlgorithmObject(OpKind kind, Pass pass, std::int32_t algorithm
   return name.empty() ? DumpObject(nullptr) : DumpObject(name);
 }
 
+// What a launch costs, as step and program have it. Times are nanoseconds; errors relative, one standard deviation.
 inline DumpObject CostObject(const Launch& launch, const Cost& cost) {
   return {{"time_ns", cost.time},
           {"algorithm", AlgorithmObject(launch.kind, launch.pass, cost.algorithm)},
