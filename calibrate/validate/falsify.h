@@ -61,6 +61,9 @@ std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<c
 // differ beyond noise (clear_pairs) if their ratio's 99 % interval does not.
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place);
 
+// Those that were measured, in their order; `rows` must outlive them.
+std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows);
+
 // Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.
 ErrorSummary SummaryOf(std::string group, const std::vector<double>& errors);
 

@@ -15,14 +15,6 @@ namespace {
 
 constexpr double kPairConfidence = 0.99;  // of some hundred pairs that tie one or two may pass for clear
 
-std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
-  std::vector<const ValidationRow*> measured;
-  for (const ValidationRow& row : rows) {
-    if (row.Measured()) measured.push_back(&row);
-  }
-  return measured;
-}
-
 PairCounts OrderOf(const std::vector<const ValidationRow*>& rows) {
   std::vector<double> predicted, measured;
   for (const ValidationRow* row : rows) {
@@ -161,6 +153,14 @@ void JudgeSet(ValidationSet& set) {
 }
 
 }  // namespace
+
+std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
+  std::vector<const ValidationRow*> measured;
+  for (const ValidationRow& row : rows) {
+    if (row.Measured()) measured.push_back(&row);
+  }
+  return measured;
+}
 
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place) {
   const std::vector<const ValidationRow*> measured = MeasuredRows(rows);
