@@ -11,8 +11,10 @@
 
 namespace spillway {
 
+// Keys stay in the order in which they were set, so that the same dump has the same bytes.
 using DumpObject = nlohmann::ordered_json;
 
+// On one line. Bytes that are not UTF-8 become U+FFFD.
 inline std::string DumpLine(const DumpObject& object) {
   return object.dump(-1, ' ', false, DumpObject::error_handler_t::replace);
 }
@@ -43,15 +45,15 @@ inline DumpObject DumpHead(const char* what, const std::string& network, std::in
 }
 
 // null where an op has no choice of algorithm, or it is not known.
-inline DumpObject AlgorithmName(OpKind kind, Pass pass, std::int32_t algorithm) {
-  const auto names = AlgorithmNames(kind, pass);
-  if (algorithm < 1 || static_cast<std::size_t>(algorithm) > names.size()) return nullptr;
-  return names[static_cast<std::size_t>(algorithm) - 1];
+inline DumpObject AlgorithmObject(OpKind kind, Pass pass, std::int32_t algorithm) {
+  const std::string name = AlgorithmName(kind, pass, algorithm);
+  return name.empty() ? DumpObject(nullptr) : DumpObject(name);
 }
 
+// What a launch costs, as step and program have it. Times are nanoseconds; errors relative, one standard deviation.
 inline DumpObject CostObject(const Launch& launch, const Cost& cost) {
   return {{"time_ns", cost.time},
-          {"algorithm", AlgorithmName(launch.kind, launch.pass, cost.algorithm)},
+          {"algorithm", AlgorithmObject(launch.kind, launch.pass, cost.algorithm)},
           {"workspace_bytes", cost.workspace},
           {"source", SourceKindName(cost.source)},
           {"how", cost.how},

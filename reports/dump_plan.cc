@@ -63,7 +63,7 @@ std::string PlanJson(const Plan& plan, const TrainingStep& step) {
     const Op& op = step.ops[Index(decision.op)];
     ops.push_back({{"op", op.name},
                    {"op_id", decision.op},
-                   {"algorithm", AlgorithmName(op.kind, op.pass, decision.algorithm)},
+                   {"algorithm", AlgorithmObject(op.kind, op.pass, decision.algorithm)},
                    {"workspace_bytes", decision.workspace}});
   }
   DumpObject& entries = document["recompute"] = DumpObject::array();

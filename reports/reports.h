@@ -26,7 +26,16 @@ struct Report {
 };
 const std::vector<Report>& Reports();
 
-// The functions of the table, a file each unless they are a line long.
+// The functions of the table, a file each unless they are a line long. Of a run:
+//
+//   ResultTable   the table a user reads: one block per scenario, network, machine and memory limit. Figures of one block
+//                 share a unit of time, named in the header. A row that is not feasible shows why. The columns are
+//                 explained below the last block.
+//   ResultCsv     the contract that scripts rely on: a header and one line per row; nothing where there is no figure. Its
+//                 columns: reports/result_columns.h.
+//   ResultJson    what the CSV holds, and the memory by class, the expectations and how the search ended. The figures of a
+//                 row that is not feasible are null. Times are seconds.
+//                 {"results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
 #define REPORT_OF_RUN(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const ResultSet& results);
 #define REPORT_OF_POINT(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const PointDetail& point);
 #include "reports/table.inc"
@@ -36,27 +45,17 @@ const std::vector<Report>& Reports();
 // Report::file with the point put in.
 std::string ReportFile(const Report& report, const std::string& point);
 
-// ResultTable, the table a user reads: one block per scenario, network, machine and memory limit. Figures of one block
-// share a unit of time, named in the header. A row that is not feasible shows why. The columns are explained below the
-// last block.
-//
 // Three significant digits without an exponent: 3280, 328, 32.8, 3.28, 0.328.
 std::string ShortNumber(double value);
 std::string Percent(double fraction);                 // "12 %", "-3 %"
 std::string ClassesText(const ClassCounts& classes);  // "66/12/27"
 
-// ResultCsv, the contract that scripts rely on: a header and one line per row; nothing where there is no figure. Its
-// columns: reports/result_columns.h.
-std::string ResultCsvHeader();  // the names, without the end of the line
+std::string ResultCsvHeader();  // the names of ResultCsv's columns, without the end of the line
 
 // Exact: nanoseconds as seconds with nine digits.
 std::string SecondsText(Nanos time);
 // RFC 4180: quoted where a comma, a quote or a line break makes it necessary.
 std::string CsvField(std::string_view text);
-
-// ResultJson: what the CSV holds, and the memory by class, the expectations and how the search ended.
-//   {"results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
-// The figures of a row that is not feasible are null. Times are seconds.
 
 // Two machines side by side: who wins, and what the other one spends its time on instead. One line per network, batch
 // and strategy, and one for the best strategy of each machine.
@@ -66,7 +65,7 @@ std::string CompareTable(const ResultSet& results, const std::string& machine_a,
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.
 std::string WhySlower(const ResultRow& slower, const ResultRow& faster);
 
-// A Timeline in the Chrome trace event format (JSON), as chrome://tracing and Perfetto read it.
+// ---- A Timeline in the Chrome trace event format (JSON), as chrome://tracing and Perfetto read it.
 //
 // Process 0 is the host, process d + 1 is device d; one thread per stream; names by metadata events. Kernels and
 // copies are complete events ("X"), live memory of device 0 is a counter ("C"). Events are sorted by time; those of
@@ -79,7 +78,7 @@ std::string TraceJson(const Timeline& timeline, const Program& program, const Tr
 // Live device memory over time: time_ns,live_bytes, one line per change.
 std::string MemoryCsv(const Timeline& timeline);
 
-// A step, a program or a plan as JSON, so that planners and plots can be written in other languages. The format is
+// ---- A step, a program or a plan as JSON, so that planners and plots can be written in other languages. The format is
 // described in reports/dump.md; whoever changes the meaning of a key or takes one away raises the version.
 //
 // Times are whole nanoseconds, sizes bytes, ids indices into the list that they name.

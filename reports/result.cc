@@ -4,18 +4,12 @@
 
 namespace spillway {
 
-namespace {
-
-double ElementsPerSecond(const ResultRow& row) {
-  return row.SamplesPerSecond() * static_cast<double>(row.sample_elements);
-}
-
-}  // namespace
-
 double ResultRow::SamplesPerSecond() const {
   if (!feasible || step_time <= 0) return 0;
   return static_cast<double>(batch) * static_cast<double>(kSecond) / static_cast<double>(step_time);
 }
+
+double ResultRow::ElementsPerSecond() const { return SamplesPerSecond() * static_cast<double>(sample_elements); }
 
 double ResultRow::BoundGap() const {
   if (!feasible || lower_bound <= 0) return 0;
@@ -25,7 +19,7 @@ double ResultRow::BoundGap() const {
 Nanos ResultRow::OtherTime() const { return step_time - compute_time - stall_out - stall_in - stall_host; }
 
 double LossAgainst(const ResultRow& reference, const ResultRow& row) {
-  return 1 - ElementsPerSecond(row) / ElementsPerSecond(reference);
+  return 1 - row.ElementsPerSecond() / reference.ElementsPerSecond();
 }
 
 namespace {

@@ -61,8 +61,9 @@ struct ResultRow {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string point;  // names the row's files; unique in a run, safe in a file name
 
-  double SamplesPerSecond() const;  // 0 when not feasible
-  double BoundGap() const;          // step_time / lower_bound - 1; 0 without a bound
+  double SamplesPerSecond() const;   // 0 when not feasible
+  double ElementsPerSecond() const;  // of samples: what compares networks whose samples differ in size
+  double BoundGap() const;           // step_time / lower_bound - 1; 0 without a bound
   // Of the step, what is neither computing nor one of the three stalls: kernels slowed down by copies, waits for other
   // kernels, moving memory together, the end of the last copies.
   Nanos OtherTime() const;
@@ -86,7 +87,6 @@ struct PointDetail {
 double LossAgainst(const ResultRow& reference, const ResultRow& row);
 
 // How a row stands among the others of its run.
-
 // Pointers are into the rows asked about.
 struct Standing {
   // The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
@@ -109,7 +109,6 @@ std::vector<Standing> Standings(const std::vector<ResultRow>& rows);
 std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by);
 
 // Where the costs of a prediction come from.
-
 // Shares of a step's time, adding up to 1: kernels by the source of each one's cost, stalls on copies by that of the
 // copies waited for, stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
 // other kernels) is shared out like the rest.

@@ -11,9 +11,11 @@
 
 namespace spillway {
 
+// A time, shown as seconds with nine digits: nothing is lost.
 struct ExactSeconds {
   Nanos time = 0;
 };
+// A figure without a unit, or one whose last digits mean nothing.
 struct Ratio {
   double value = 0;
   int digits = 4;  // behind the point, in CSV
@@ -30,6 +32,7 @@ struct ResultColumn {
 
 // Columns are only ever added, at the end: scripts rely on them.
 const std::vector<ResultColumn>& ResultColumns();
+// What the column shows of a row; nothing for most columns of rows that are not feasible.
 Cell CellOf(const ResultColumn& column, const ResultRow& row, const Standing& standing);
 
 // The table of reports/README.md: one line "| name | meaning |" each.

@@ -16,10 +16,6 @@ namespace {
 using Rows = std::vector<ResultRow>;
 using Indices = std::vector<std::size_t>;
 
-double ElementsPerSecond(const ResultRow& row) {
-  return row.SamplesPerSecond() * static_cast<double>(row.sample_elements);
-}
-
 // "in-core" as it is, and on the runtimes put in place of its own.
 bool IsInCore(const std::string& strategy) { return strategy == "in-core" || strategy.starts_with("in-core+"); }
 
@@ -82,7 +78,7 @@ const ResultRow* Fastest(const Rows& rows, const Indices& group) {
 
 const ResultRow* FasterInCore(const ResultRow* best, const ResultRow& row) {
   if (!row.feasible || !IsInCore(row.strategy)) return best;
-  return best == nullptr || ElementsPerSecond(row) > ElementsPerSecond(*best) ? &row : best;
+  return best == nullptr || row.ElementsPerSecond() > best->ElementsPerSecond() ? &row : best;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace spillway {
 
 // Aligned text.
-
 // Columns as wide as their widest cell, two spaces apart, no trailing spaces.
 //
 //   TextTable t({"batch", "<strategy", "images/s"});   '<' aligns to the left, without it to the right
@@ -38,7 +37,6 @@ class TextTable {
 std::size_t DisplayWidth(std::string_view text);
 
 // Strings for JSON written by streaming; escaping is the library's, never our own.
-
 // With its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(std::string_view text);
 

@@ -1,4 +1,12 @@
 // What was answered already, for whoever asks the same again.
+//
+//   Answers<Question, Planned> plans(200);
+//   const Planned planned = plans.Get(question, [&] { return strategy.plan(problem); });
+//
+// A question is compared with every one that is kept: for hundreds of answers, each of which takes milliseconds or more.
+// What threw is kept too, and thrown again at whoever asks the same.
+//
+// Tested by plan_memo_test (tests/).
 #ifndef SPILLWAY_SIM_ANSWERS_H_
 #define SPILLWAY_SIM_ANSWERS_H_
 
@@ -35,6 +43,7 @@ class Answers {
   }
 
  private:
+  // The answer to `question`, there or to come. `promise` is set where it is the caller who has to give it.
   std::shared_future<Answer> Find(const Question& question, std::optional<std::promise<Answer>>& promise) {
     const std::lock_guard lock(mutex_);
     const auto found =

@@ -102,15 +102,14 @@ class Evaluator {
   // The profile has no time for it.
   bool UnknownAlgorithm(const OpDecision& decision) {
     const Op& op = step_.ops[Index(decision.op)];
-    const auto names = AlgorithmNames(op.kind, op.pass);
+    const auto name = [&op](std::int32_t algorithm) { return AlgorithmName(op.kind, op.pass, algorithm); };
     std::string known;
     for (const MenuEntry& entry : costs_.Menu(LaunchOf(op), tables_.device)) {
-      if (entry.algorithm != 0)
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", names[Index(entry.algorithm) - 1]);
+      if (entry.algorithm != 0) known += fmt::format("{}{}", known.empty() ? "" : ", ", name(entry.algorithm));
     }
     result_.reason =
         fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}", costs_.machine().name,
-                    names[Index(decision.algorithm) - 1], op.name, known.empty() ? "none" : known);
+                    name(decision.algorithm), op.name, known.empty() ? "none" : known);
     return false;
   }
 

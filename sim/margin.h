@@ -3,7 +3,7 @@
 #define SPILLWAY_SIM_MARGIN_H_
 
 #include "sim/evaluate.h"
-#include "sim/plan_memo.h"
+#include "sim/memo.h"
 
 namespace spillway {
 

@@ -9,11 +9,13 @@
 
 namespace spillway {
 
-// xorshift64* (Marsaglia 2003, Vigna 2014).
+// xorshift64* (Marsaglia 2003, Vigna 2014): good enough for orders, random plans and resampling. Copies go on alike; one
+// object is not for several threads.
 class Random {
  public:
+  // 0 is a seed like any other.
   explicit Random(std::uint64_t seed) : state_(seed * 2685821657736338717u + 1) {}
-  // In [0, bound).
+  // In [0, bound). REQUIRES: bound > 0. Small numbers are likelier by bound / 2^31 at most.
   std::uint32_t Below(std::uint32_t bound) {
     state_ ^= state_ >> 12;
     state_ ^= state_ << 25;

@@ -1,5 +1,7 @@
 #include "sim/strategy.h"
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 
 #define STRATEGY(NAME, DESCRIPTION, PAPER, PLAN, ...) Planned PLAN(const Problem& problem);
@@ -40,9 +42,7 @@ const Row& ByName(const std::vector<Row>& table, const std::string& name, const 
   for (const Row& row : table) {
     if (name == row.name) return row;
   }
-  std::vector<std::string> names;
-  for (const Row& row : table) names.emplace_back(row.name);
-  throw UserError(std::string("no ") + what + " '" + name + "'" + DidYouMean(name, names));
+  throw UserError(std::string("no ") + what + " '" + name + "'" + DidYouMean(name, NamesOf(table)));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct Strategy {
   const char* description;  // one line
   const char* paper;
   Planned (*plan)(const Problem& problem);
-  // Decides by the problem's runtime; else one plan serves all that have the same backward units (sim/plan_memo.h).
+  // Decides by the problem's runtime; else one plan serves all that have the same backward units (sim/memo.h).
   bool reads_runtime = false;
   // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
   // each map by rule or search over two of keep, swap and recompute, 2 a search over all three.

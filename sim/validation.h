@@ -124,6 +124,8 @@ struct MachineNoise {
   }
 };
 
+// One network at one batch, on one machine, within one memory limit: what holds for all of its rows, and what they come to.
+// Times are nanoseconds, sizes bytes.
 struct ValidationCase {
   std::string scenario, network, network_base, machine, device;
   std::int64_t batch = 0;
@@ -168,12 +170,16 @@ inline double ValidationRow::Fastest() const {
   return fastest;
 }
 
+// Errors of predicted step times, predicted / measured - 1, over the measured rows of a group: signed median; median and
+// largest magnitude.
 struct ErrorSummary {
   std::string group;
   int rows = 0;
   double median_signed = 0, median_error = 0, worst_error = 0;
 };
 
+// All that a validation found. Rows say by `case_index` which case they are of; what stands for the whole set is filled in
+// when all cases are there (calibrate/validate/falsify.h).
 struct ValidationSet {
   std::vector<ValidationCase> cases;
   std::vector<ValidationRow> rows;  // in order of cases

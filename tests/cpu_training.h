@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/device.h"
 #include "calibrate/run/cpu/kernels.h"
 #include "calibrate/run/cpu/values.h"
 #include "calibrate/run/execute.h"
-#include "calibrate/run/steady_clock.h"
 #include "model/cost/launch_text.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
@@ -52,10 +52,7 @@ struct CpuCase {
   Machine machine;
   CostModel costs;
   explicit CpuCase(Network n, const StepOptions& options = {})
-      : network(std::move(n)),
-        step(BuildTrainingStep(network, options)),
-        machine(MachineFor(step)),
-        costs(machine) {}
+      : network(std::move(n)), step(BuildTrainingStep(network, options)), machine(MachineFor(step)), costs(machine) {}
   CpuCase(const CpuCase&) = delete;
 
   Problem ProblemWithin(Bytes capacity) const {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calibrate/fit/validate.h"
+#include "calibrate/sample/csv.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -24,10 +25,6 @@ std::vector<std::string> SubsetsOf(const HeldOutOutcome& outcome, const Sample& 
   if (!sample.harness.empty()) subsets.push_back("harness " + sample.harness);
   if (sample.launch.type != DataType::kFp32) subsets.push_back(std::string("data ") + DataTypeName(sample.launch.type));
   return subsets;
-}
-
-std::string Quoted(const std::string& field) {
-  return field.find_first_of(",\"") == std::string::npos ? field : "\"" + field + "\"";
 }
 
 }  // namespace
@@ -63,8 +60,8 @@ std::string CellsCsv(const Cells& cells) {
   std::string csv = "device,op,pass,math,split,subset,method,samples,median_error,p90_error,bias,coverage,width\n";
   for (const auto& [key, methods] : cells) {
     for (const auto& [method, cell] : methods) {
-      csv += fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},,\n", Quoted(key.device), key.op, key.pass,
-                         key.math, Quoted(key.split), Quoted(key.subset), method, cell.log_ratios.size(),
+      csv += fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},,\n", CsvText(key.device), key.op, key.pass,
+                         key.math, CsvText(key.split), CsvText(key.subset), method, cell.log_ratios.size(),
                          cell.MedianError(), cell.Error90(), cell.Bias());
     }
   }

@@ -18,7 +18,6 @@ namespace spillway {
 
 // Simpler rivals of the kernel models, trained and tested on the same rows: what the models must beat to be worth
 // their forms. All predict what the harness shows.
-
 enum class Baseline {
   kLine,      // time = a + b x work (flops; bytes where there are more of them), on the chip's peak
   kRoofline,  // time = a + max(flops / (e peak), bytes / (f bandwidth)), e and f constant
@@ -30,7 +29,6 @@ const char* BaselineName(Baseline baseline);  // "line", "roofline"
 std::vector<double> PredictBaseline(Baseline baseline, const FitGroup& group, const Split& split);
 
 // Predictions of samples not seen, ours and the baselines', on the same splits: what an accuracy report is made from.
-
 struct HeldOutOutcome {
   int sample = 0;        // index into the samples
   std::string split;     // "layer", or what was left out: "window 5x5", "network vgg16", "batch >= 64 from <= 8"
@@ -44,7 +42,6 @@ std::vector<HeldOutOutcome> GatherOutcomes(std::span<const Sample> samples, cons
                                            const FitResult& fit);
 
 // Outcomes gathered into the cells of a table: which subset of the samples, which split, which method.
-
 struct CellKey {
   std::string device, op, pass, math;
   std::string split;   // as in HeldOutOutcome

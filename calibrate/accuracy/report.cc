@@ -10,11 +10,11 @@
 #include "calibrate/accuracy/cells.h"
 #include "calibrate/accuracy/steps.h"
 #include "calibrate/accuracy/targets.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
 
-constexpr double kNormal80 = 1.2816;  // half an 80 % interval, in standard deviations
 constexpr std::size_t kWorst = 10;
 
 std::string OperationOf(const Sample& sample) {

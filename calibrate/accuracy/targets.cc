@@ -8,11 +8,12 @@
 #include <tuple>
 
 #include "calibrate/accuracy/cells.h"
+#include "hw/text/lists.h"
+#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
 
-constexpr double kNormal80 = 1.2816;  // half an 80 % interval, in standard deviations
 constexpr double kLeastCoverage = 0.75, kMostCoverage = 0.85;
 constexpr double kLargeTensor = 64e6;                              // bytes
 constexpr double kCloseShare = 0.02, kRounding = 2.0 * (1 << 20);  // of workspaces
@@ -75,7 +76,7 @@ const KernelForm* FormOf(const Sample& sample) {
   const Launch& launch = sample.launch;
   for (const KernelForm& form : KernelForms(Platform::kGpu)) {
     const auto names = form.algorithms(launch.kind, launch.pass);
-    const bool named = std::find(names.begin(), names.end(), sample.algorithm) != names.end();
+    const bool named = Contains(names, sample.algorithm);
     if (named && form.applies(launch)) return &form;
   }
   return nullptr;

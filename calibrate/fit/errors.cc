@@ -8,8 +8,7 @@
 namespace spillway {
 namespace {
 
-constexpr double kNormal80 = 1.2816;  // 80 % of a normal distribution lie within so many deviations
-constexpr double kLeastOwn = 0.003;   // no harness repeats a time better
+constexpr double kLeastOwn = 0.003;  // no harness repeats a time better
 // Beyond what all kernels of a machine share (Device::stack_error), models of the same stack differ by about this.
 constexpr double kUsualShared = 0.05;
 // What the prior counts: samples for the own error, stacks for the shared one.

@@ -102,18 +102,14 @@ double AsObserved(double nanoseconds, const Sample& sample, const Device& device
   return nanoseconds;
 }
 
-std::string AlgorithmName(const Launch& launch, std::int32_t algorithm) {
-  const auto names = AlgorithmNames(launch.kind, launch.pass);
-  const auto index = static_cast<std::size_t>(algorithm);
-  return index > 0 && index <= names.size() ? names[index - 1] : "";
-}
-
 // "winograd:120.500:1048576 implicit_gemm:150.000:0": name, microseconds, bytes. Empty where there is no choice.
 std::string MenuText(const Sample& sample, const Device& device, StackCosts& stacks) {
   std::string text;
-  if (AlgorithmNames(sample.launch.kind, sample.launch.pass).empty()) return text;
-  for (const MenuEntry& entry : stacks.Menu(sample, sample.launch)) {
-    text += fmt::format("{}{}:{:.3f}:{}", text.empty() ? "" : " ", AlgorithmName(sample.launch, entry.cost.algorithm),
+  const Launch& launch = sample.launch;
+  if (AlgorithmNames(launch.kind, launch.pass).empty()) return text;
+  for (const MenuEntry& entry : stacks.Menu(sample, launch)) {
+    text += fmt::format("{}{}:{:.3f}:{}", text.empty() ? "" : " ",
+                        AlgorithmName(launch.kind, launch.pass, entry.cost.algorithm),
                         AsObserved(static_cast<double>(entry.cost.time), sample, device) * 1e-3, entry.workspace);
   }
   return text;
@@ -124,8 +120,8 @@ Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& st
   if (sample.workspace >= 0) launch.workspace = sample.workspace;
   const Cost cost = stacks.Kernel(sample, launch);
   const Device& device = costs.machine().devices[0];
-  Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, device), AlgorithmName(launch, cost.algorithm),
-                "", MenuText(sample, device, stacks)};
+  Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, device),
+                AlgorithmName(launch.kind, launch.pass, cost.algorithm), "", MenuText(sample, device, stacks)};
   if (launch.algorithm != 0 && cost.algorithm != launch.algorithm) {
     answer.why = "the profile has no model of this algorithm that can run the operation";
     answer.cost.reset();

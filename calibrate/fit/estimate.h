@@ -34,7 +34,6 @@ std::string EstimateCsv(const std::string& text, const std::string& file, const 
                         std::vector<std::string>* warnings = nullptr);
 
 // What makes an estimate less than its rows ask for.
-
 // A sentence, "file:line: warning: ...", for each harness of a kernel that no call floor of the profile is of, and for
 // each device that is not the profile's: one of hw/chips/chips.yaml whose figures are others, or one unknown there by
 // another name than the profile's. Each once, at the first row that names it.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "calibrate/fit/estimate.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 namespace {
@@ -22,14 +23,14 @@ bool IsOf(const Device& device, const ChipFigures& chip) {
 std::vector<std::string> Harnesses(const Device& device) {
   std::vector<std::string> names;
   for (const CallFloor& floor : device.call_floors) {
-    if (std::find(names.begin(), names.end(), floor.harness) == names.end()) names.push_back(floor.harness);
+    AddOnce(names, floor.harness);
   }
   return names;
 }
 
 std::string DoubtAboutHarness(const std::string& harness, const Machine& machine) {
   const std::vector<std::string> known = Harnesses(machine.devices[0]);
-  if (harness.empty() || std::find(known.begin(), known.end(), harness) != known.end()) return "";
+  if (harness.empty() || Contains(known, harness)) return "";
   return fmt::format("the profile {} knows no harness '{}': times are the kernels' own{}", machine.name, harness,
                      DidYouMean(harness, known));
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 namespace {
@@ -44,10 +45,7 @@ std::vector<double> PriorOf(const KernelForm& form, const KernelModel* carried, 
 
 // Numbers names in the order of their first appearance.
 int NumberOf(const std::string& name, std::vector<std::string>* names) {
-  const auto found = std::find(names->begin(), names->end(), name);
-  if (found != names->end()) return static_cast<int>(found - names->begin());
-  names->push_back(name);
-  return static_cast<int>(names->size()) - 1;
+  return static_cast<int>(AddOnce(*names, name));
 }
 
 const FitDevice* DeviceOf(const Sample& sample, const FitOptions& options) {

@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-// Software stacks: what took a sample beside the chip, and by how much stacks differ on the very same kernels.
+// ---- Software stacks: what took a sample beside the chip, and by how much stacks differ on the very same kernels.
 //
 // A library of another year runs the same algorithm at another rate, on a board with other clocks and cooling, and a
 // fit of samples from several publications meets all of that. Per operation, each stack but one has three factors,

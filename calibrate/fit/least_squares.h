@@ -16,7 +16,7 @@
 
 namespace spillway {
 
-// Dense symmetric positive definite systems, small (some hundred unknowns).
+// ---- Dense symmetric positive definite systems, small (some hundred unknowns).
 
 // Square matrix, rows one after the other. Only the lower triangle is read by what follows.
 struct SquareMatrix {

@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-// What of a fit's input is refused, and what weakens it and must be said.
+// ---- What of a fit's input is refused, and what weakens it and must be said.
 
 // Throws UserError as fit.h says.
 void CheckDevices(std::span<const Sample> samples, const FitOptions& options);
@@ -19,7 +19,7 @@ void CheckDevices(std::span<const Sample> samples, const FitOptions& options);
 // Adds a sentence for each: hardly any layers; repeated measurements that disagree.
 void WarnOfWeakData(const FitGroup& group, std::span<const Sample> samples, std::vector<std::string>* warnings);
 
-// From a group's fit to the kernel models of a profile: parameters, errors, range, and where they come from.
+// ---- From a group's fit to the kernel models of a profile: parameters, errors, range, and where they come from.
 
 // Where the samples say next to nothing of a model (fit/model.cc says how that is judged), its Source is `assumed` and
 // names what its parameters come from instead.

@@ -22,20 +22,17 @@ CallFloor FloorOf(const HarnessFloor& floor) {
   return {floor.harness, floor.op, floor.pass, std::llround(added), std::llround(time), floor.math};
 }
 
-// No figure of a fit is known better than this.
-double FiveDigits(double value) { return value == 0 ? 0 : std::stod(fmt::format("{:.5g}", value)); }
-
 KernelModel Rounded(KernelModel model) {
-  for (KernelModel::Parameter& p : model.parameters) p.value = FiveDigits(p.value);
+  for (KernelModel::Parameter& p : model.parameters) p.value = Digits(5, p.value);
   for (double* figure :
        {&model.shared_error, &model.own_error, &model.copy_slowdown, &model.least_work, &model.most_work}) {
-    *figure = FiveDigits(*figure);
+    *figure = Digits(5, *figure);
   }
   return model;
 }
 
 SoftwareStack Rounded(SoftwareStack stack) {
-  for (double* factor : {&stack.arithmetic, &stack.memory, &stack.special}) *factor = FiveDigits(*factor);
+  for (double* factor : {&stack.arithmetic, &stack.memory, &stack.special}) *factor = Digits(5, *factor);
   return stack;
 }
 
@@ -64,6 +61,8 @@ bool IsServed(const CostLaw& law, const std::vector<KernelModel>& models) {
 }
 
 }  // namespace
+
+double Digits(int digits, double value) { return std::stod(fmt::format("{:.{}g}", value, digits)); }
 
 void DropServedLaws(Machine* machine) {
   Device& device = machine->devices.at(0);

@@ -1,11 +1,11 @@
-#include "calibrate/fit/profile_links.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "calibrate/fit/profile.h"
+#include "hw/text/lists.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -17,8 +17,6 @@ constexpr double kOtherSpecimen = 0.02;
 // The same of rates that were scaled from another link, and of managed memory on another device: faults and page tables
 // are the device's, not the link's.
 constexpr double kScaled = 0.1, kOtherFaults = 0.15;
-
-double Digits(int digits, double value) { return std::stod(fmt::format("{:.{}g}", value, digits)); }
 
 CopyPlace PlaceOf(const FittedLink& link) { return {link.host, link.device}; }
 
@@ -129,7 +127,7 @@ std::string LinkNote(const FittedLink& used, const LinkChoice& choice, bool firs
 std::vector<CopyPlace> PlacesOf(const TransferFit& fit) {
   std::vector<CopyPlace> places;
   for (const FittedLink& link : fit.links) {
-    if (std::find(places.begin(), places.end(), PlaceOf(link)) == places.end()) places.push_back(PlaceOf(link));
+    AddOnce(places, PlaceOf(link));
   }
   return places;
 }
@@ -185,7 +183,7 @@ int SetLinks(const TransferFit& fit, const LinkChoice& choice, Machine* machine)
 void SetSlowdowns(const std::vector<FittedSlowdown>& slowdowns, const std::vector<std::string>& devices,
                   Device* device) {
   for (const FittedSlowdown& found : slowdowns) {
-    if (std::find(devices.begin(), devices.end(), found.device) == devices.end()) continue;
+    if (!Contains(devices, found.device)) continue;
     const std::string op = OpKindName(found.kind), pass = PassName(found.pass);
     const auto set = [&](auto& row) {
       if (row.op == op && row.pass == pass) row.copy_slowdown = Digits(4, found.factor.value);

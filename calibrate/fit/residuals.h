@@ -23,6 +23,8 @@ class GroupResiduals {
   GroupResiduals(const FitGroup& group, const FitLayout& layout, std::span<const int> rows);
   int size() const { return static_cast<int>(rows_.size() + one_sided_.size()); }
   int main_rows() const { return static_cast<int>(rows_.size()); }
+  // By residual. `x` in what follows: all variables as FitLayout packs them, logarithms of what is positive; `out` takes size()
+  // values, `rows` gets as many rows of derivatives by those variables.
   std::vector<double> Weights() const;
   void Evaluate(std::span<const double> x, std::span<double> out) const;
   void Jacobian(std::span<const double> x, SparseRows* rows) const;
@@ -31,6 +33,7 @@ class GroupResiduals {
   struct Other {  // candidate that a chosen one was not slower than
     int row, candidate;
   };
+  // Sets what Law and its kin read. Law: logarithm of the nanoseconds on the row's own stack.
   void UnpackAll(std::span<const double> x) const;
   double Law(const FitRow& row, int candidate) const;
   double FastestLaw(const FitRow& row) const;

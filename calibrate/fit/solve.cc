@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "calibrate/fit/residuals.h"
+#include "hw/text/lists.h"
 #include "hw/text/units.h"
 #include "sim/uncertainty/quantile.h"
 
@@ -97,7 +98,7 @@ Learnt LearntOf(const FitGroup& group, const GroupFit& fit, int candidate) {
   const std::size_t stride = group.rows.size() / kRowsToJudge + 1;
   for (std::size_t r = 0; r < group.rows.size(); r += stride) {
     const FitRow& row = group.rows[r];
-    if (std::find(row.runnable.begin(), row.runnable.end(), candidate) == row.runnable.end()) continue;
+    if (!Contains(row.runnable, candidate)) continue;
     const std::vector<double> slopes = Sensitivities(group, fit, row, candidate);
     double prior = 0;
     for (std::size_t p = 0; p < slopes.size(); ++p) {

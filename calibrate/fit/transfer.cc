@@ -33,10 +33,6 @@ using Samples = std::vector<const Sample*>;
 
 bool IsDirection(const std::string& name) { return name == "h2d" || name == "d2h"; }
 
-Direction DirectionOf(const Sample& sample) {
-  return sample.direction == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
-}
-
 bool Serves(const Sample& sample) {
   return sample.what == SampleKind::kCopy && IsDirection(sample.direction) && sample.bytes > 0 &&
          sample.microseconds > 0;
@@ -149,7 +145,7 @@ void FitCurves(const Samples& samples, const CurveFitOptions& options, FittedLin
   std::map<std::pair<std::string, Direction>, Samples> groups;
   for (const Sample* sample : samples) {
     if (sample->contention == "none" && sample->kind != "pitched" && sample->row_bytes == 0) {
-      groups[{sample->kind, DirectionOf(*sample)}].push_back(sample);
+      groups[{sample->kind, DirectionOf(sample->direction)}].push_back(sample);
     }
   }
   for (const auto& [key, group] : groups) {
@@ -167,7 +163,7 @@ void FitDuplexOf(const Samples& samples, Direction direction, FittedLink* link) 
   for (const Sample* sample : samples) {
     const FittedCurve* alone = CurveFor(*link, sample->kind, direction);
     const bool beside = IsDirection(sample->contention) && sample->contention != sample->direction;
-    if (!beside || alone == nullptr || DirectionOf(*sample) != direction || sample->row_bytes > 0) continue;
+    if (!beside || alone == nullptr || DirectionOf(sample->direction) != direction || sample->row_bytes > 0) continue;
     used.push_back(sample);
     all.push_back(static_cast<double>(alone->curve.Time(sample->bytes)) / NanosOf(*sample));
     if (sample->bytes >= kLarge) large.push_back(all.back());
@@ -206,7 +202,7 @@ void FitPitchedRow(const Samples& samples, FittedLink* link) {
   Samples used;
   std::vector<double> costs;
   for (const Sample* sample : samples) {
-    const FittedCurve* whole = CurveFor(*link, "pinned", DirectionOf(*sample));
+    const FittedCurve* whole = CurveFor(*link, "pinned", DirectionOf(sample->direction));
     const Bytes rows = sample->row_bytes > 0 ? sample->bytes / sample->row_bytes : 0;
     if (sample->kind != "pitched" || sample->contention != "none" || whole == nullptr || rows < 2) continue;
     used.push_back(sample);

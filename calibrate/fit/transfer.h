@@ -18,7 +18,7 @@
 
 namespace spillway {
 
-// How much a kernel slows down while a copy runs: the copy takes memory bandwidth.
+// ---- How much a kernel slows down while a copy runs: the copy takes memory bandwidth.
 
 // A number with the interval that it is believed to lie in: of the samples, or of the assumption.
 struct RangedValue {
@@ -80,7 +80,6 @@ TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions&
 void DeriveOversubscribed(FittedLink* link);
 
 // How far transfer curves are from measured copies, and from sizes they have not seen.
-
 struct TransferReport {
   // Median and 90th percentile of |curve / measured - 1| from 64 KiB on: of the curve, of curves to which each size was
   // unknown, and of the law latency + bytes / rate to which it was unknown. By kind of memory, by curve, and the sizes

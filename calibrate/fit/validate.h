@@ -11,7 +11,6 @@
 namespace spillway {
 
 // What is left between measured and predicted, split into what launches share and what each has of its own.
-
 struct ErrorSample {
   double residual = 0;  // log(measured / predicted), the prediction made without this layer
   double weight = 1;    // near copies count less

@@ -17,6 +17,7 @@ namespace spillway {
 
 // "convolution forward", "convolution forward in fp16 nhwc", "conv_bias_relu forward", "h2d copies of 4.10 kB",
 // "host call event_record".
+// What messages call an item of the plan.
 inline std::string NameOf(const BenchItem& item) {
   switch (item.kind) {
     case BenchItem::Kind::kKernel:

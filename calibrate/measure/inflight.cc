@@ -1,7 +1,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -9,6 +8,7 @@
 
 #include "calibrate/measure/journal.h"
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
@@ -24,7 +24,7 @@ BenchInflight::BenchInflight(std::string path) : path_(std::move(path)) {
 }
 
 bool BenchInflight::Skips(const Sample& sample) const {
-  return !left_.empty() && std::find(left_.begin(), left_.end(), BenchKeyLine(sample)) != left_.end();
+  return !left_.empty() && Contains(left_, BenchKeyLine(sample));
 }
 
 void BenchInflight::Begin(const Sample& sample) { Write(BenchKeyLine(sample)); }

@@ -64,8 +64,8 @@ class BenchJournal {
   int resumed_ = 0;
 };
 
-// What is being measured, written beside the journal while it is: whatever never ends, or takes the process with it, is
-// known by name afterwards, and the run that goes on leaves it out.
+// ---- What is being measured, written beside the journal while it is: whatever never ends, or takes the process with
+// it, is known by name afterwards, and the run that goes on leaves it out.
 //
 // The file has one line, a BenchKey, for each such launch; it is gone when nothing hangs.
 

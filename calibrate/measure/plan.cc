@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "hw/text/lists.h"
 #include "model/hash.h"
 
 namespace spillway {
@@ -39,13 +40,6 @@ class LaunchCollector {
   std::unordered_multimap<std::uint64_t, std::size_t> places_;
 };
 
-Launch Plain(const Op& op) {
-  Launch launch = LaunchOf(op);
-  launch.algorithm = 0;
-  launch.workspace = kUsualWorkspace;
-  return launch;
-}
-
 Distinct& LaunchCollector::Find(const Launch& launch, bool* is_new) {
   const std::uint64_t hash = HashOfWork(launch);
   const auto [begin, end] = places_.equal_range(hash);
@@ -61,7 +55,7 @@ void LaunchCollector::Add(const std::shared_ptr<const BenchNetwork>& network, Be
   double whole = 0;
   for (const Op& op : network->step.ops) whole += RoughTime(LaunchOf(op));
   for (OpId id = 0; id < static_cast<OpId>(network->step.ops.size()); ++id) {
-    const Launch launch = Plain(network->step.ops[static_cast<std::size_t>(id)]);
+    const Launch launch = LaunchOf(network->step.ops[static_cast<std::size_t>(id)]);
     bool is_new = false;
     Distinct& found = Find(launch, &is_new);
     if (is_new) {
@@ -110,7 +104,7 @@ void AddCopiesOf(BenchGroup group, const BenchPlanOptions& options, std::vector<
 
 bool IsWanted(BenchGroup group, const std::vector<BenchGroup>& groups) {
   if (groups.empty()) return group != BenchGroup::kManaged;
-  return std::find(groups.begin(), groups.end(), group) != groups.end();
+  return Contains(groups, group);
 }
 
 void AddHostCalls(const std::vector<std::string>& calls, std::vector<BenchItem>* plan) {

@@ -33,14 +33,12 @@ Source Measured(const BenchFacts& facts, const std::string& what) {
 }
 Source NotYet() { return {Source::Kind::kAssumed, "not measured before the calibration ended"}; }
 
-double FiveDigits(double value) { return value == 0 ? 0 : std::stod(fmt::format("{:.5g}", value)); }
-
 void SetFigures(std::span<const BenchTime> times, const BenchFacts& facts, Device* device) {
   const MeasuredChip chip = ChipOfSamples(times, facts.cache);
   const double peak = facts.peak_flops > 0 ? facts.peak_flops : kAssumedPeak;
   const double bandwidth = facts.memory_bandwidth > 0 ? facts.memory_bandwidth : kAssumedBandwidth;
-  device->peak_flops = FiveDigits(chip.peak_flops > 0 ? chip.peak_flops : peak);
-  device->memory_bandwidth = FiveDigits(chip.memory_bandwidth > 0 ? chip.memory_bandwidth : bandwidth);
+  device->peak_flops = Digits(5, chip.peak_flops > 0 ? chip.peak_flops : peak);
+  device->memory_bandwidth = Digits(5, chip.memory_bandwidth > 0 ? chip.memory_bandwidth : bandwidth);
   device->multiprocessors = facts.multiprocessors;
   device->l2_cache = facts.cache;
   const bool both = chip.peak_flops > 0 && chip.memory_bandwidth > 0;
@@ -109,7 +107,7 @@ void SetOtherMemory(const FittedLink& fitted, const BenchFacts& facts, Link* lin
     for (std::size_t way = 0; way < memory.curves.size(); ++way) {
       const FittedCurve& curve = *found->second[way];
       memory.curves[way] = curve.curve;
-      memory.curves[way].error = FiveDigits(curve.curve.error);
+      memory.curves[way].error = Digits(5, curve.curve.error);
       memory.curves[way].source = Measured(facts, fmt::format("{} copies of {} sizes", curve.samples, curve.sizes));
     }
     link->other_memory.push_back(std::move(memory));
@@ -124,12 +122,12 @@ void SetLink(const TransferFit& fit, const BenchFacts& facts, Machine* machine) 
     TransferCurve& curve = link.curves[static_cast<std::size_t>(direction)];
     curve = fitted == nullptr ? AssumedCurve(facts) : fitted->curve;
     if (fitted == nullptr) continue;
-    curve.error = FiveDigits(curve.error);
+    curve.error = Digits(5, curve.error);
     curve.source = Measured(facts, fmt::format("{} copies of {} sizes", fitted->samples, fitted->sizes));
   }
   for (const FittedLink& fitted : fit.links) SetOtherMemory(fitted, facts, &link);
   const bool measured = !fit.links.empty() && fit.links.front().duplex.samples > 0;
-  link.duplex_factor = measured ? FiveDigits(std::clamp(fit.links.front().duplex.value, kLeastDuplex, 1.0)) : 1.0;
+  link.duplex_factor = measured ? Digits(5, std::clamp(fit.links.front().duplex.value, kLeastDuplex, 1.0)) : 1.0;
   link.duplex_source = measured ? Measured(facts, "copies beside one in the other direction") : NotYet();
   link.host_error = UsualHostError(link);
   machine->links.push_back(std::move(link));
@@ -176,7 +174,7 @@ void SetLaunches(std::span<const BenchTime> times, const BenchFacts& facts, Host
 double SlowdownOf(const TransferFit& fit, const std::string& op, const std::string& pass) {
   for (const FittedSlowdown& slowdown : fit.slowdowns) {
     if (op != OpKindName(slowdown.kind) || pass != PassName(slowdown.pass)) continue;
-    return FiveDigits(std::clamp(slowdown.factor.value, 1.0, kMostSlowdown));
+    return Digits(5, std::clamp(slowdown.factor.value, 1.0, kMostSlowdown));
   }
   return 1.0;
 }
@@ -198,7 +196,7 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
     if (sample.what != SampleKind::kKernel || sample.contention != "none") continue;
     MeasuredOp op = MeasuredOpOf(sample.launch);
     op.time = std::llround(1000 * sample.microseconds);
-    op.error = FiveDigits(std::min(time.error, kMostError));
+    op.error = Digits(5, std::min(time.error, kMostError));
     op.workspace = HasAlgorithms(sample.launch.kind) ? std::max<Bytes>(sample.workspace, 0) : 0;
     op.copy_slowdown = SlowdownOf(fit, op.op, op.pass);
     device->measured.push_back(std::move(op));
@@ -254,7 +252,7 @@ void SetStackError(std::span<const Sample> rows, const BenchFacts& facts, Machin
                     "a third; calibrate again when it is",
                     MedianLoad(rows)));
   }
-  machine->devices[0].stack_error = FiveDigits(error);
+  machine->devices[0].stack_error = Digits(5, error);
 }
 
 }  // namespace

@@ -73,7 +73,6 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);
 
 // What issuing each kind of op costs the host, from the rows of a calibration.
-
 struct BenchLaunches {
   std::vector<LaunchCost> costs;  // by op and pass, in the model's order; whole nanoseconds
   int launches = 0;               // that they are medians of

@@ -45,8 +45,7 @@ Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVari
     sample.op = item.fused;
     sample.launch = item.launch;
     sample.launch.algorithm = variant.algorithm;
-    const auto names = AlgorithmNames(item.launch.kind, item.launch.pass);
-    if (variant.algorithm > 0) sample.algorithm = names[static_cast<std::size_t>(variant.algorithm) - 1];
+    sample.algorithm = AlgorithmName(item.launch.kind, item.launch.pass, variant.algorithm);
     return sample;
   }
   sample.kind = "";

@@ -20,8 +20,8 @@ Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVari
 // caller's.
 void FillRow(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, double load, Sample* row);
 
-// The set-up that rows of a journal come from: what may change from one machine to the next while rows keep their worth,
-// and what may not.
+// ---- The set-up that rows of a journal come from: what may change from one machine to the next while rows keep their
+// worth, and what may not.
 //
 // A rented GPU comes back as another machine: another host, the driver a patch newer. Kernels and copies of the same
 // device on the same libraries are near enough the same there, so that rows of both stand in one journal, each under

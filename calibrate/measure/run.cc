@@ -10,6 +10,7 @@
 #include "calibrate/measure/refused.h"
 #include "calibrate/measure/row.h"
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 
 namespace spillway {
@@ -17,6 +18,24 @@ namespace {
 
 // Rounds after the first look again at variants that are at most this much slower than the best.
 constexpr double kWorthAnotherLook = 1.15;
+
+// What was noisy in the first round, its algorithm 0.
+std::vector<Launch> NoisyLaunches(std::span<const Sample> samples) {
+  std::vector<Launch> noisy;
+  for (const Sample& sample : samples) {
+    if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) continue;
+    if (!HasFlag(sample, kNoisyNote) && !HasFlag(sample, kThrottledNote)) continue;
+    noisy.push_back(sample.launch);
+    noisy.back().algorithm = 0;
+  }
+  return noisy;
+}
+
+std::size_t EndOfGroup(const std::vector<BenchItem>& items, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < items.size() && items[end].group == items[begin].group) ++end;
+  return end;
+}
 
 class Runner {
  public:
@@ -37,7 +56,6 @@ class Runner {
  private:
   void RunGroup(std::size_t begin, std::size_t end);
   void Carry(const BenchItem& item);
-  void CarryKernel(const BenchItem& item);
   void CarryVariants(const BenchItem& item, const std::vector<BenchVariant>& variants);
   std::vector<BenchVariant> VariantsOf(const BenchItem& item) {
     return Judged(item, Alone(item, {}), [&] { return target_.Variants(item); });
@@ -60,9 +78,6 @@ class Runner {
   Sample Alone(BenchItem item, const BenchVariant& variant) const;  // a kernel's row without copies beside it
   double FirstTime(const BenchItem& item, const BenchVariant& variant) const;  // nanoseconds; 0: not known
   std::vector<BenchVariant> WorthWhile(const BenchItem& item, std::vector<BenchVariant> variants) const;
-  void FindNoisy();
-  bool IsNoisy(const BenchItem& item) const;
-  std::size_t EndOfGroup(std::size_t begin) const;
   void RearrangeAgain(std::size_t begin, std::size_t end);
 
   std::vector<BenchItem> items_;
@@ -75,7 +90,6 @@ class Runner {
   BenchInflight inflight_;
   BenchRefused refused_;
   std::set<std::string> skipped_;
-  std::vector<Launch> noisy_;  // of the first round, algorithm 0
   double largest_share_;
   Nanos begin_;
   BenchReport report_;
@@ -172,14 +186,13 @@ void Runner::CarryVariants(const BenchItem& item, const std::vector<BenchVariant
   if (!any_new) ++report_.known;
 }
 
-void Runner::CarryKernel(const BenchItem& item) {
+void Runner::Carry(const BenchItem& item) {
+  if (item.kind != BenchItem::Kind::kKernel || WasRefused(item, {})) {
+    if (!Take(item, {}, 0)) ++report_.known;
+    return;
+  }
   const std::vector<BenchVariant> variants = VariantsOf(item);
   if (!variants.empty()) CarryVariants(item, WorthWhile(item, variants));
-}
-
-void Runner::Carry(const BenchItem& item) {
-  if (item.kind == BenchItem::Kind::kKernel && !WasRefused(item, {})) return CarryKernel(item);
-  if (!Take(item, {}, 0)) ++report_.known;
 }
 
 bool Runner::Stopped() {
@@ -193,31 +206,18 @@ bool Runner::LateFor(BenchGroup group) const {
   return spent > share * static_cast<double>(options_.budget);
 }
 
-// Looked for once: a long grid has thousands of launches, and its journal tens of thousands of rows.
-void Runner::FindNoisy() {
-  noisy_.clear();
-  for (const Sample& sample : journal_.samples()) {
-    if (sample.what != SampleKind::kKernel || sample.contention != "none" || RoundOf(sample) != 1) continue;
-    if (!HasFlag(sample, kNoisyNote) && !HasFlag(sample, kThrottledNote)) continue;
-    noisy_.push_back(sample.launch);
-    noisy_.back().algorithm = 0;
-  }
-}
-
-bool Runner::IsNoisy(const BenchItem& item) const {
-  return std::find(noisy_.begin(), noisy_.end(), item.launch) != noisy_.end();
-}
-
 // The last group begins with launches that there was no time for before, those of the networks; then comes what was
 // noisy the first time, launches of the grid among it, which are not looked at again otherwise. What else was late comes
 // at the end.
 void Runner::RearrangeAgain(std::size_t begin, std::size_t end) {
-  FindNoisy();
+  // Looked for once: a long grid has thousands of launches, and its journal tens of thousands of rows.
+  const std::vector<Launch> noisy = NoisyLaunches(journal_.samples());
+  const auto is_noisy = [&noisy](const BenchItem& item) { return Contains(noisy, item.launch); };
   const int round = items_[begin].round;
   std::vector<BenchItem> first, last;
   for (const BenchItem& item : late_) (item.group == BenchGroup::kNetworks ? first : last).push_back(item);
   for (std::size_t i = 0; i < begin; ++i) {
-    if (items_[i].group != BenchGroup::kGrid || !IsNoisy(items_[i])) continue;
+    if (items_[i].group != BenchGroup::kGrid || !is_noisy(items_[i])) continue;
     first.push_back(items_[i]);
     first.back().round = round;
   }
@@ -227,15 +227,9 @@ void Runner::RearrangeAgain(std::size_t begin, std::size_t end) {
   }
   const auto at = [this](std::size_t k) { return items_.begin() + static_cast<std::ptrdiff_t>(k); };
   std::stable_partition(at(begin), at(end),
-                        [&](const BenchItem& item) { return item.round == round && IsNoisy(item); });
+                        [&](const BenchItem& item) { return item.round == round && is_noisy(item); });
   items_.insert(at(end), last.begin(), last.end());
   items_.insert(at(begin), first.begin(), first.end());
-}
-
-std::size_t Runner::EndOfGroup(std::size_t begin) const {
-  std::size_t end = begin;
-  while (end < items_.size() && items_[end].group == items_[begin].group) ++end;
-  return end;
 }
 
 // Whether there is a row of it, or it was refused, by any algorithm.
@@ -286,13 +280,11 @@ void Runner::RunGroup(std::size_t begin, std::size_t end) {
 }
 
 BenchReport Runner::Run() {
-  std::size_t begin = 0;
-  while (begin < items_.size()) {
+  for (std::size_t begin = 0, end = 0; begin < items_.size(); begin = end) {
     const bool again = items_[begin].group == BenchGroup::kAgain;
-    if (again && !report_.stopped) RearrangeAgain(begin, EndOfGroup(begin));
-    const std::size_t end = EndOfGroup(begin);
+    if (again && !report_.stopped) RearrangeAgain(begin, EndOfGroup(items_, begin));
+    end = EndOfGroup(items_, begin);
     RunGroup(begin, end);
-    begin = end;
   }
   return std::move(report_);
 }

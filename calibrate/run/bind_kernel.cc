@@ -8,8 +8,6 @@ namespace spillway {
 
 namespace {
 
-Bytes Aligned(Bytes bytes, Bytes alignment) { return (bytes + alignment - 1) / alignment * alignment; }
-
 [[noreturn]] void Broken(const KernelCall& call, const std::string& what) {
   const std::string name = call.op == nullptr ? "" : call.op->name + ": ";
   throw DeviceError(Fault::kContract, call.issue.instruction, name + what);
@@ -104,8 +102,8 @@ OpCall CallToPrepare(const KernelCall& call) {
 Bytes LibraryBytes(std::span<const KernelBinding> bindings, Bytes alignment) {
   Bytes most = 0;
   for (const KernelBinding& binding : bindings) {
-    Bytes sum = Aligned(binding.scratch, alignment);
-    for (const Bytes sink : binding.sinks) sum += Aligned(sink, alignment);
+    Bytes sum = RoundUp(binding.scratch, alignment);
+    for (const Bytes sink : binding.sinks) sum += RoundUp(sink, alignment);
     most = std::max(most, sum);
   }
   return most;
@@ -115,10 +113,10 @@ void PlaceInLibrary(std::byte* base, Bytes alignment, std::span<KernelBinding> b
   for (KernelBinding& binding : bindings) {
     std::byte* next = base;
     if (binding.scratch > 0) binding.workspace = next;
-    next += Aligned(binding.scratch, alignment);
+    next += RoundUp(binding.scratch, alignment);
     for (std::size_t k = 0; k < binding.sinks.size(); ++k) {
       if (binding.sinks[k] > 0) binding.writes[k] = next;
-      next += Aligned(binding.sinks[k], alignment);
+      next += RoundUp(binding.sinks[k], alignment);
     }
   }
 }

@@ -2,6 +2,8 @@
 #ifndef SPILLWAY_CALIBRATE_RUN_CLOCK_H_
 #define SPILLWAY_CALIBRATE_RUN_CLOCK_H_
 
+#include <chrono>
+
 #include "hw/text/units.h"
 
 namespace spillway {
@@ -11,6 +13,15 @@ class Clock {
   virtual ~Clock() = default;
   // Since some fixed moment; never goes back.
   virtual Nanos Now() const = 0;
+};
+
+// The clock of real devices.
+class SteadyClock : public Clock {
+ public:
+  Nanos Now() const override {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
 };
 
 }  // namespace spillway

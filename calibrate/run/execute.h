@@ -72,7 +72,7 @@ struct ExecuteResult {
 ExecuteResult Execute(const Program& program, const TrainingStep* step, ExecutionDevice& device, const Clock& clock,
                       const ExecuteOptions& options = {});
 
-// Tensors that outlive a step, and where a Program expects and leaves them.
+// ---- Tensors that outlive a step, and where a Program expects and leaves them.
 //
 // Parameters, optimizer state, the input and small state such as running statistics have a value before the first
 // instruction. It is on the host for the input, if that has a host buffer, and wherever the Program reads a host buffer
@@ -87,7 +87,7 @@ std::vector<Resident> FindResidents(const Program& program, const TrainingStep& 
 // The whole buffer.
 Location LocationOf(const Program& program, BufferId id);
 
-// Other orders in which the instructions of a Program may be issued.
+// ---- Other orders in which the instructions of a Program may be issued.
 //
 // Any order that keeps each stream's own order, puts kWait and kHostSync behind the kRecord that they wait for, and
 // whatever is listed after a kHostSync behind that, is a linear extension of the partial order on which verify proves

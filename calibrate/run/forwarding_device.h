@@ -1,4 +1,8 @@
 // A device that passes every call on to another one, for those that look at some of the calls on the way.
+//
+// Whoever derives from it overrides what it wants to see and calls the method of this class to go on. Errors, times and
+// threads are the other device's (calibrate/run/device.h); nothing is added, so that a session through it is the session
+// that there would have been.
 #ifndef SPILLWAY_CALIBRATE_RUN_FORWARDING_DEVICE_H_
 #define SPILLWAY_CALIBRATE_RUN_FORWARDING_DEVICE_H_
 

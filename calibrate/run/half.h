@@ -9,6 +9,7 @@
 namespace spillway {
 
 // The bits of the half nearest to `value`, ties to even. From 65520 on infinite; NaN stays NaN.
+// One sign, five bits of exponent with a bias of 15, ten of the fraction; below 2^-14 subnormal numbers, which are kept.
 inline std::uint16_t HalfOf(float value) {
   constexpr float kSmallest = 0x1p-14f, kBeyond = 65520;  // normal number; what rounds to infinity
   constexpr float kSteps = 0x1p24f;                       // subnormal numbers are multiples of its inverse

@@ -2,6 +2,7 @@
 #include <cassert>
 
 #include "calibrate/run/execute.h"
+#include "hw/text/lists.h"
 #include "sim/random.h"
 
 namespace spillway {
@@ -39,7 +40,7 @@ class LinearExtension {
     issued_.assign(count, false);
     Shuffle(priority_, random_);
     while (order.size() < count) {
-      if (std::find(changes.begin(), changes.end(), order.size()) != changes.end()) Shuffle(priority_, random_);
+      if (Contains(changes, order.size())) Shuffle(priority_, random_);
       const InstructionIndex i = Next();
       issued_[i] = true;
       order.push_back(i);

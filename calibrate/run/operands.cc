@@ -4,21 +4,18 @@
 #include <cmath>
 
 #include "calibrate/run/half.h"
+#include "hw/text/lists.h"
 #include "model/hash.h"
 
 namespace spillway {
 namespace {
 
-bool Names(const std::vector<TensorId>& list, TensorId tensor) {
-  return std::find(list.begin(), list.end(), tensor) != list.end();
-}
-
-bool Touches(const Op& op, TensorId tensor) { return Names(op.reads, tensor) || Names(op.writes, tensor); }
+bool Touches(const Op& op, TensorId tensor) { return Contains(op.reads, tensor) || Contains(op.writes, tensor); }
 
 std::vector<TensorId> TensorsOf(const Op& op) {
   std::vector<TensorId> tensors = op.reads;
   for (const TensorId tensor : op.writes) {
-    if (!Names(tensors, tensor)) tensors.push_back(tensor);
+    AddOnce(tensors, tensor);
   }
   return tensors;
 }
@@ -49,7 +46,7 @@ Bytes TouchedSince(const TrainingStep& step, OpId op, TensorId tensor, Bytes rea
 bool IsSparse(const TrainingStep& step, OpId op, TensorId tensor) {
   for (OpId id = op; id-- > 0;) {
     const Op& writer = step.ops[static_cast<std::size_t>(id)];
-    if (!Names(writer.writes, tensor)) continue;
+    if (!Contains(writer.writes, tensor)) continue;
     const ZeroEffect zeros = TraitsOf(writer.kind).zeros;
     if (zeros == ZeroEffect::kMakes) return true;
     const bool keeps = zeros == ZeroEffect::kKeeps;
@@ -77,7 +74,7 @@ std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes
     operand.since = TouchedSince(step, op, tensor, reach);
     operand.fresh = operand.since <= reach;
     operand.sparse = IsSparse(step, op, tensor);
-    offset += (operand.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    offset += RoundUp(operand.bytes, kAlignment);
     operands.push_back(operand);
   }
   return operands;

@@ -19,7 +19,7 @@ SessionLayout::SessionLayout(const Session& session)
   for (const Buffer& buffer : session.program->buffers) {
     host_offset_.push_back(host_bytes_);
     if (buffer.kind != BufferKind::kHost) continue;
-    host_bytes_ += (buffer.bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+    host_bytes_ += RoundUp(buffer.bytes, kHostAlignment);
   }
   for (const Resident& resident : session.residents) {
     keep_at_alloc_[resident.first.buffer] = true;

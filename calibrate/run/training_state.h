@@ -29,6 +29,7 @@ struct TrainingOptions {
   float momentum = 0.9f;
 };
 
+// Of one session. Not for several threads at once: kernels that read or note something run one at a time.
 class TrainingState {
  public:
   explicit TrainingState(const TrainingOptions& options) : options_(options) {}

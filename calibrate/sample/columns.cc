@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 namespace {
 
@@ -114,8 +116,7 @@ double SampleRow::Microseconds(Column column, bool may_be_zero) {
 int SampleRow::Choice(Column column, const std::vector<std::string>& names) {
   const CsvCell* cell = columns_.Find(row_, column);
   if (cell == nullptr) return -1;
-  const auto found = std::find(names.begin(), names.end(), cell->text);
-  if (found != names.end()) return static_cast<int>(found - names.begin());
+  if (const auto index = IndexIn(names, cell->text)) return static_cast<int>(*index);
   Error(column, fmt::format("{}: unknown '{}', expected one of {}{}", NameOf(column), cell->text,
                             fmt::join(names, ", "), DidYouMean(cell->text, names)));
   return -1;

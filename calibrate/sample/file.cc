@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "calibrate/sample/csv.h"
 #include "calibrate/sample/ops.h"
 #include "calibrate/sample/sample.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 namespace {
@@ -20,12 +20,6 @@ constexpr std::int64_t kMostRounds = 1'000'000;
 
 // What a row must hold: a result, or only the operation (Operations).
 enum class Purpose { kResults, kOperations };
-
-std::vector<std::string> OpNames() {
-  std::vector<std::string> names;
-  for (const OpWord& word : OpWords()) names.emplace_back(word.name);
-  return names;
-}
 
 // Of a text with "; " between them.
 std::vector<std::string> PartsOf(const std::string& text) {
@@ -121,7 +115,7 @@ void SampleReader::ReadOldNote() {
 
 void SampleReader::ReadOp() {
   sample_.op = row_.Text(Column::kOp);
-  const int at = row_.Choice(Column::kOp, OpNames());
+  const int at = row_.Choice(Column::kOp, NamesOf(OpWords()));
   if (at < 0) return;
   const OpWord& op = OpWords()[static_cast<std::size_t>(at)];
   // A copy without a direction is the kernel that copies a tensor on the device.
@@ -302,7 +296,7 @@ SampleSet ParseOperations(std::string text, const std::string& file) {
 std::vector<std::string> Devices(const SampleSet& set) {
   std::vector<std::string> devices;
   for (const Sample& sample : set.samples) {
-    if (std::find(devices.begin(), devices.end(), sample.device) == devices.end()) devices.push_back(sample.device);
+    AddOnce(devices, sample.device);
   }
   return devices;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "calibrate/sample/ops.h"
+#include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 #include "model/step/op_kind.h"
 
@@ -69,7 +70,7 @@ void LaunchReader::ReadAlgorithm() {
   ReadBest(name);
   if (name.empty()) return;
   const std::vector<std::string> words = AlgorithmWords(op_, launch_.pass);
-  if (std::find(words.begin(), words.end(), name) == words.end()) {
+  if (!Contains(words, name)) {
     row_.Error(Column::kAlgorithm,
                fmt::format("algorithm: unknown '{}' of {} {}, expected one of {}{}", name, op_.name,
                            PassName(launch_.pass), fmt::join(words, ", "), DidYouMean(name, words)));

@@ -45,7 +45,6 @@ MathMode MathOf(int word);
 const char* MathWord(MathMode mode);
 
 // The launch that one row of a samples file describes.
-
 // Fills launch, best and algorithm of the sample. What is wrong or missing is reported to the row.
 void ReadLaunch(SampleRow& row, const OpWord& op, Sample& sample);
 

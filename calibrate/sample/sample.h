@@ -28,10 +28,16 @@
 #include <vector>
 
 #include "hw/machine/chips.h"
+#include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch.h"
 
 namespace spillway {
+
+// Of "h2d" and "d2h".
+inline Direction DirectionOf(const std::string& word) {
+  return word == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
+}
 
 enum class SampleKind : std::uint8_t { kKernel, kCopy, kOther };  // kOther: read, kept, not fitted (overheads, memory)
 

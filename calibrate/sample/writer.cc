@@ -40,7 +40,7 @@ void PutIdentity(const Sample& sample, Cells& cells) {
   cells.Set(Column::kContention, sample.contention);
 }
 
-std::string AlgorithmText(const Sample& sample) {
+std::string AlgorithmCell(const Sample& sample) {
   if (!sample.best) return sample.algorithm;
   return sample.algorithm.empty() ? kBest : fmt::format("{}:{}", kBest, sample.algorithm);
 }
@@ -81,7 +81,7 @@ void PutLaunch(const Sample& sample, Cells& cells) {
   const Launch& launch = sample.launch;
   if (sample.op.empty()) cells.Set(Column::kOp, OpKindName(launch.kind));
   cells.Set(Column::kPass, PassName(launch.pass));
-  cells.Set(Column::kAlgorithm, AlgorithmText(sample));
+  cells.Set(Column::kAlgorithm, AlgorithmCell(sample));
   cells.Set(Column::kMath, MathWord(launch.math));
   cells.Set(Column::kPrecision, DataTypeName(launch.type));
   cells.Set(Column::kLayout, LayoutName(launch.layout));

@@ -20,32 +20,21 @@ namespace {
 
 constexpr Bytes kAny = std::numeric_limits<Bytes>::max() / 4;  // of workspace
 
-Launch KeyOf(Launch launch) {
-  launch.algorithm = 0;
-  launch.workspace = kUsualWorkspace;
-  return launch;
-}
-
 int RankOf(const Cost& cost) {
   const std::string_view how = cost.how;
   if (how == "measured") return 0;
   return how.starts_with("model") ? 1 : 2;
 }
 
-std::string AlgorithmText(const Launch& launch, std::int32_t algorithm) {
-  const auto names = AlgorithmNames(launch.kind, launch.pass);
-  const auto index = static_cast<std::size_t>(algorithm) - 1;
-  return index < names.size() ? names[index] : fmt::format("algorithm {}", algorithm);
-}
-
 [[noreturn]] void RefuseAlgorithm(const Launch& launch, const std::vector<OfferedAlgorithm>& offers) {
   std::string text;
   for (const OfferedAlgorithm& offer : offers) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", AlgorithmText(launch, offer.algorithm), offer.algorithm);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", AlgorithmText(launch.kind, launch.pass, offer.algorithm),
+                        offer.algorithm);
   }
   throw UserError(fmt::format("{} {} {}: the device does not offer {} ({}) for it; it offers {}",
                               OpKindName(launch.kind), PassName(launch.pass), OpShapeText(launch.shape),
-                              AlgorithmText(launch, launch.algorithm), launch.algorithm, text));
+                              AlgorithmText(launch.kind, launch.pass, launch.algorithm), launch.algorithm, text));
 }
 
 // Never empty. UserError with the op's name: none, or what the device says instead.
@@ -68,7 +57,7 @@ std::size_t LaunchHash::operator()(const Launch& launch) const { return static_c
 void DeviceOffers::Ask(const TrainingStep& step, const AskDevice& ask) {
   for (const Op& op : step.ops) {
     if (!HasAlgorithms(op.kind)) continue;
-    const Launch launch = KeyOf(LaunchOf(op));
+    const Launch launch = Unchosen(LaunchOf(op));
     if (offers_.contains(launch)) continue;
     offers_.emplace(launch, OffersFor(op, launch, ask));
   }
@@ -110,7 +99,7 @@ bool DeviceCosts::Better(const Candidate& a, const Candidate& b, Bytes granted) 
 
 Cost DeviceCosts::Kernel(const Launch& launch, int device) const {
   if (!HasAlgorithms(launch.kind) || device != 0) return CostModel::Kernel(launch, device);
-  const auto found = candidates_.find(KeyOf(launch));
+  const auto found = candidates_.find(Unchosen(launch));
   if (found == candidates_.end()) return CostModel::Kernel(launch, device);
   const Bytes granted = launch.workspace == kUsualWorkspace ? options().workspace_limit : launch.workspace;
   const Candidate* best = nullptr;
@@ -125,7 +114,7 @@ Cost DeviceCosts::Kernel(const Launch& launch, int device) const {
 }
 
 std::vector<MenuEntry> DeviceCosts::Menu(const Launch& launch, int device) const {
-  const auto found = candidates_.find(KeyOf(launch));
+  const auto found = candidates_.find(Unchosen(launch));
   if (device != 0 || found == candidates_.end()) return CostModel::Menu(launch, device);
   std::vector<std::int32_t> offered;
   for (const Candidate& candidate : found->second) offered.push_back(candidate.cost.algorithm);

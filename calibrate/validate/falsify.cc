@@ -15,14 +15,6 @@ namespace {
 constexpr double kChance = 0.05;
 constexpr double kAlike = 1e-6;  // errors that differ by less than a nanosecond in a millisecond do not differ
 
-std::vector<const ValidationRow*> RowsMeasured(const std::vector<ValidationRow>& rows) {
-  std::vector<const ValidationRow*> measured;
-  for (const ValidationRow& row : rows) {
-    if (row.Measured()) measured.push_back(&row);
-  }
-  return measured;
-}
-
 // Measured rows by case, as indices into the predictions.
 std::vector<std::vector<std::size_t>> RowsByCase(const std::vector<const ValidationRow*>& rows) {
   std::map<int, std::vector<std::size_t>> by_case;
@@ -91,7 +83,7 @@ void Compare(const std::vector<double>& full, const std::vector<double>& errors,
 
 std::vector<FalsificationRow> Falsify(const ValidationSet& set, std::span<const ModelPredictions> models,
                                       std::uint64_t seed) {
-  const std::vector<const ValidationRow*> rows = RowsMeasured(set.rows);
+  const std::vector<const ValidationRow*> rows = MeasuredRows(set.rows);
   if (rows.empty()) return {};
   const std::vector<std::vector<std::size_t>> groups = RowsByCase(rows);
   const std::vector<double> full = Errors(models.front().predicted, rows);
@@ -122,7 +114,7 @@ void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<Fa
 }
 
 std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models) {
-  const std::vector<const ValidationRow*> rows = RowsMeasured(set.rows);
+  const std::vector<const ValidationRow*> rows = MeasuredRows(set.rows);
   std::vector<ModelPredictions> scaled(models.begin(), models.end());
   for (const std::vector<std::size_t>& group : RowsByCase(rows)) {
     for (ModelPredictions& model : scaled) {

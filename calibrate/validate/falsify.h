@@ -19,7 +19,6 @@ namespace spillway {
 //
 // Ablations leave one feature of the simulator out. Rivals are simpler models that people use. Each looks at the same
 // costs and the same Program or plan; none has a parameter to tune.
-
 struct StepModel {
   const char* name;
   const char* description;
@@ -54,13 +53,16 @@ void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<Fa
 // predicted make every model look right that adds time, for whatever reason; after this they do not.
 std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models);
 
-// What many rows of predicted and measured step times come to.
+// ---- What many rows of predicted and measured step times come to.
 
 // Sets what the rows of a case say about it: the order of all of them, and the choice of a strategy with what it costs.
 // Rows that were not measured do not count. Of strategies predicted to take the same time the first one is the choice.
 // It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1. Two rows
 // differ beyond noise (clear_pairs) if their ratio's 99 % interval does not.
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place);
+
+// Those that were measured, in their order; `rows` must outlive them.
+std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows);
 
 // Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.
 ErrorSummary SummaryOf(std::string group, const std::vector<double>& errors);

@@ -1,6 +1,6 @@
-#include <algorithm>
 
 #include "calibrate/validate/split.h"
+#include "hw/text/lists.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -89,8 +89,8 @@ IsolatedTimes MeasureIsolated(const Program& program, const TrainingStep& step, 
 std::vector<Nanos> IsolatedTimes::For(const Program& program) const {
   std::vector<Nanos> found;
   for (const Launch& launch : program.launches) {
-    const auto at = std::find(launches.begin(), launches.end(), launch);
-    found.push_back(at == launches.end() ? 0 : times[static_cast<std::size_t>(at - launches.begin())]);
+    const auto at = IndexIn(launches, launch);
+    found.push_back(at ? times[*at] : 0);
   }
   return found;
 }

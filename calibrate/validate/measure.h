@@ -62,7 +62,7 @@ std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candid
 // algorithm 0 a library would choose for itself. Launches for which the cost model knows of no choice stay as they are.
 void FixAlgorithms(const CostModel& costs, Program& program);
 
-// Whether two training runs came to the same numbers.
+// ---- Whether two training runs came to the same numbers.
 
 // What training has changed, as bytes, and the losses on the way.
 struct TrainingResults {

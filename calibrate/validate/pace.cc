@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 #include "model/cost/measured_cost.h"
 #include "sim/uncertainty/quantile.h"
 
@@ -24,9 +25,8 @@ std::vector<BenchItem> LaunchesOf(const Networks& steps, const Networks& others,
   all.insert(all.end(), others.begin(), others.end());
   std::vector<BenchItem> plan = MakeBenchPlan(all, {}, {.copies = {}, .host_calls = {}, .maths = {math}});
   std::erase_if(plan, [](const BenchItem& item) { return item.group != BenchGroup::kNetworks; });
-  std::stable_partition(plan.begin(), plan.end(), [&steps](const BenchItem& item) {
-    return std::find(steps.begin(), steps.end(), item.from) != steps.end();
-  });
+  std::stable_partition(plan.begin(), plan.end(),
+                        [&steps](const BenchItem& item) { return Contains(steps, item.from); });
   return plan;
 }
 

@@ -22,7 +22,7 @@
 
 namespace spillway {
 
-// Kernels by themselves: what the launches of a step take when nothing else happens.
+// ---- Kernels by themselves: what the launches of a step take when nothing else happens.
 //
 // Between a predicted time and a span measured in a step lie two things: what the cost model gets wrong about the launch,
 // and what the step around it changes: caches, copies, clocks. Measuring every launch alone, now, on the same device,

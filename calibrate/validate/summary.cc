@@ -6,6 +6,7 @@
 
 #include "calibrate/statistics.h"
 #include "calibrate/validate/falsify.h"
+#include "hw/text/lists.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -13,14 +14,6 @@ namespace spillway {
 namespace {
 
 constexpr double kPairConfidence = 0.99;  // of some hundred pairs that tie one or two may pass for clear
-
-std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
-  std::vector<const ValidationRow*> measured;
-  for (const ValidationRow& row : rows) {
-    if (row.Measured()) measured.push_back(&row);
-  }
-  return measured;
-}
 
 PairCounts OrderOf(const std::vector<const ValidationRow*>& rows) {
   std::vector<double> predicted, measured;
@@ -115,7 +108,7 @@ const ValidationCase& CaseOf(const ValidationSet& set, const ValidationRow& row)
 void AddByNetwork(ValidationSet& set) {
   std::vector<std::string> networks;
   for (const ValidationCase& c : set.cases) {
-    if (std::find(networks.begin(), networks.end(), c.network) == networks.end()) networks.push_back(c.network);
+    AddOnce(networks, c.network);
   }
   for (const std::string& network : networks) {
     const auto of_network = [&](const ValidationRow& row) {
@@ -160,6 +153,14 @@ void JudgeSet(ValidationSet& set) {
 }
 
 }  // namespace
+
+std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows) {
+  std::vector<const ValidationRow*> measured;
+  for (const ValidationRow& row : rows) {
+    if (row.Measured()) measured.push_back(&row);
+  }
+  return measured;
+}
 
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place) {
   const std::vector<const ValidationRow*> measured = MeasuredRows(rows);

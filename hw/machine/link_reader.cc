@@ -1,12 +1,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "hw/machine/machine_keys.h"
 #include "hw/machine/profile_parts.h"
 #include "hw/machine/profile_text.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 namespace {
@@ -32,12 +32,10 @@ class LinkReader {
 template <typename T>
 int Endpoint(MapReader& reader, std::string_view key, const std::vector<T>& known) {
   const std::string name = reader.RequiredString(key);
-  std::vector<std::string> names;
-  for (const T& candidate : known) names.push_back(candidate.name);
-  const auto found = std::find(names.begin(), names.end(), name);
-  reader.Check(known.empty() || found != names.end(), key,
-               fmt::format("no {} is called '{}'{}", key, name, DidYouMean(name, names)));
-  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
+  const std::vector<std::string> names = NamesOf(known);
+  const auto index = IndexIn(names, name);
+  reader.Check(known.empty() || index, key, fmt::format("no {} is called '{}'{}", key, name, DidYouMean(name, names)));
+  return index ? static_cast<int>(*index) : -1;
 }
 
 TransferCurve::Point LinkReader::ReadPoint(const Node& node) {

@@ -13,6 +13,7 @@
 #include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "hw/text/file_kind.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 namespace {
@@ -47,7 +48,7 @@ std::string FindProfile(const std::string& name, const std::string& beside) {
 std::string FollowReference(MapReader& reader, std::string_view key, const std::string& name,
                             const std::vector<std::string>& chain) {
   const std::string path = FindProfile(name, fs::path(chain.back()).parent_path().string());
-  const bool cycle = std::find(chain.begin(), chain.end(), path) != chain.end();
+  const bool cycle = Contains(chain, path);
   reader.Check(!path.empty(), key, UnknownMachine(name));
   reader.Check(path.empty() || !cycle, key,
                fmt::format("profiles name each other in a circle: {} -> {}", fmt::join(chain, " -> "), path));

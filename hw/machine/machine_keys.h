@@ -19,6 +19,7 @@ constexpr std::int64_t kMostMultiprocessors = 10000;
 
 const KeyTable& MachineKeys();     // a profile
 const KeyTable& SecondNameKeys();  // a profile with `same_as`: a second name for another one's figures
+// The entries of `hosts`, `devices` and `links`, and the maps within them, outer ones first.
 const KeyTable& HostKeys();
 const KeyTable& DeviceKeys();
 const KeyTable& FigureKeys();

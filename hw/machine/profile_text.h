@@ -10,7 +10,7 @@
 
 namespace spillway {
 
-// Where numbers come from, as profiles write it: {published: "..."}.
+// ---- Where numbers come from, as profiles write it: {published: "..."}.
 
 // A YAML text, always quoted: a text from a user may look like anything.
 std::string Quoted(const std::string& text);
@@ -18,7 +18,7 @@ std::string SourceText(const Source& source);
 // The map under the required key `source`.
 Source ReadSource(MapReader& reader, Diagnostics& diagnostics);
 
-// Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
+// ---- Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
 
 // Mistakes go to the diagnostics. Whether the program knows the form and its parameters is for the cost model to say.
 KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner);
@@ -31,7 +31,7 @@ std::string CallFloorText(const CallFloor& floor);
 SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::string& owner);
 std::string StackText(const SoftwareStack& stack);
 
-// What issuing each kind of op costs, in profiles: reading and writing the entry `launches` of `host_costs`.
+// ---- What issuing each kind of op costs, in profiles: reading and writing the entry `launches` of `host_costs`.
 //
 //   launches:
 //     source: {measured: "..."}
@@ -44,7 +44,7 @@ void ReadLaunchCosts(const Node& node, Diagnostics& diagnostics, const std::stri
 // The entry, indented by six spaces; ends with a newline. "" where there is none.
 std::string LaunchCostsText(const HostCosts& costs);
 
-// Measured launches in profiles: reading and writing the entry `measured` of a device.
+// ---- Measured launches in profiles: reading and writing the entry `measured` of a device.
 //
 //   measured:
 //     source: {measured: "..."}
@@ -67,14 +67,13 @@ std::string MeasuredText(const Device& device);
 std::string MeasuredOpText(const MeasuredOp& op);
 std::string MeasuredKey(const MeasuredOp& op);
 
-// Links of a profile and their transfer curves; for machine_reader.cc. Their keys are listed in machine_keys.cc.
+// ---- Links of a profile and their transfer curves; for machine_reader.cc. Their keys are listed in machine_keys.cc.
 
 // One entry of `links`. `machine` holds the hosts and devices that it may lead to. Mistakes go to the diagnostics; an
 // end that is not there is -1.
 Link ReadLink(const Node& node, const Machine& machine, Diagnostics& diagnostics);
 
 // The body of a profile; for machine_file.cc. Its keys are listed in machine_keys.cc.
-
 // Reads and checks everything but `same_as`. Mistakes go to the diagnostics, and the result is then not to be used.
 // The caller calls reader.Finish().
 Machine ReadMachine(MapReader& reader, Diagnostics& diagnostics);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 
 const char* const kAnyText = "a text";
@@ -87,7 +89,7 @@ std::string OneOf(const std::vector<std::string>& names) { return fmt::format("o
 std::vector<const KeyTable*> TablesOf(const KeyTable& table) {
   std::vector<const KeyTable*> tables{&table};
   const auto add = [&tables](const KeyTable* more) {
-    if (more != nullptr && std::find(tables.begin(), tables.end(), more) == tables.end()) tables.push_back(more);
+    if (more != nullptr) AddOnce(tables, more);
   };
   for (std::size_t i = 0; i < tables.size(); ++i) {
     add(tables[i]->also);

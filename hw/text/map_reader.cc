@@ -7,6 +7,7 @@
 
 #include "hw/text/document.h"
 #include "hw/text/keys.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
@@ -55,7 +56,7 @@ std::string QuantityProblem(std::string_view text, const UnitFamily& family) {
   if (unit_at != 0 && unit_at != std::string_view::npos && ParseNumber(text.substr(0, unit_at))) {
     std::string_view unit = text.substr(unit_at);
     unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
-    if (std::find(family.units.begin(), family.units.end(), unit) == family.units.end()) {
+    if (!Contains(family.units, unit)) {
       return fmt::format("unknown unit '{}', expected one of {}{}", unit, fmt::join(family.units, " "),
                          DidYouMean(unit, family.units));
     }
@@ -69,9 +70,9 @@ std::optional<bool> ParseBool(std::string_view text) {
 }
 
 // As an int, as choices are.
-std::optional<int> IndexOf(const std::string& name, const std::vector<std::string>& names) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? std::nullopt : std::optional(static_cast<int>(found - names.begin()));
+std::optional<int> ChoiceIn(const std::vector<std::string>& names, const std::string& name) {
+  const auto index = IndexIn(names, name);
+  return index ? std::optional(static_cast<int>(*index)) : std::nullopt;
 }
 
 const char* KindName(Node::Kind kind) {
@@ -171,7 +172,7 @@ void MapReader::Bad(std::string_view key, const Node& value, const std::string& 
 void MapReader::Check(bool holds, std::string_view key, std::string_view problem) {
   const Node* value = node_->Find(key);
   if (holds || value == nullptr || value->kind == Node::Kind::kNull) return;
-  if (std::find(reported_.begin(), reported_.end(), key) != reported_.end()) return;
+  if (Contains(reported_, key)) return;
   Report(value->mark, key, fmt::format("{}: {}", key, problem));
 }
 
@@ -289,28 +290,24 @@ std::vector<std::string> MapReader::StringsOrNone(std::string_view key) {
 int MapReader::ChoiceOr(std::string_view key, const std::vector<std::string>& names, int fallback) {
   const Node* value = Scalar(key, false);
   MustBe(key, OneOf(names));
-  if (const KeyRow* row = Row(key)) MustDefaultTo(key, fallback, IndexOf(row->otherwise, names));
+  if (const KeyRow* row = Row(key)) MustDefaultTo(key, fallback, ChoiceIn(names, row->otherwise));
   if (value == nullptr) return fallback;
-  const auto found = std::find(names.begin(), names.end(), value->scalar);
-  if (found != names.end()) return static_cast<int>(found - names.begin());
+  if (const auto choice = ChoiceIn(names, value->scalar)) return *choice;
   diagnostics_->Error(value->mark, fmt::format("{}: unknown value '{}', expected {}{}", key, value->scalar,
                                                OneOf(names), DidYouMean(value->scalar, names)));
   return fallback;
 }
 
 void MapReader::Finish() {
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
   for (const KeyTable* table = is_map_ ? keys_ : nullptr; table != nullptr; table = table->also) {
     for (const KeyRow& row : table->keys) {
-      if (!has(known_, row.name)) NotAsListed(row.name, "nobody reads it");
+      if (!Contains(known_, row.name)) NotAsListed(row.name, "nobody reads it");
       const bool missing = row.otherwise == kRequiredKey && node_->Find(row.name) == nullptr;
-      if (missing && !has(demanded_, row.name)) NotAsListed(row.name, "it is not required");
+      if (missing && !Contains(demanded_, row.name)) NotAsListed(row.name, "it is not required");
     }
   }
   for (const Node::Entry& entry : node_->entries) {
-    if (has(known_, entry.key)) continue;
+    if (Contains(known_, entry.key)) continue;
     diagnostics_->Error(entry.mark,
                         fmt::format("unknown key '{}' in {}{}", entry.key, what_, DidYouMean(entry.key, known_)));
   }

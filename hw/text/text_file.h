@@ -1,11 +1,14 @@
 // Files of text as users name them: read whatever they are, and named for what they are where they are no text.
 //
-// Tested by document_test, csv_test and text_file_test.
+// Tested by document_test, csv_test, text_file_test, cli_resume_test and validate_journal_test (tests/).
 #ifndef SPILLWAY_HW_TEXT_TEXT_FILE_H_
 #define SPILLWAY_HW_TEXT_TEXT_FILE_H_
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -32,6 +35,26 @@ bool IsText(std::string_view text, const char* what, Returns returns, Diagnostic
 
 // Length of the valid UTF-8 character that `text` begins with, 0 when there is none. REQUIRES: not empty.
 std::size_t CharacterLength(std::string_view text);
+
+// A file that grows by lines, as whoever wrote it was killed: its last line may be torn.
+//
+// The whole lines of a file, one after another: a last one without its line feed is none. A file that cannot be read has
+// none.
+class WholeLines {
+ public:
+  explicit WholeLines(const std::filesystem::path& path) : stream_(path, std::ios::binary) {}
+  // Without the line feed; false: there are no more.
+  bool Next(std::string& line) {
+    if (!std::getline(stream_, line) || stream_.eof()) return false;
+    end_ += line.size() + 1;
+    return true;
+  }
+  std::uintmax_t end() const { return end_; }  // bytes of the lines so far
+
+ private:
+  std::ifstream stream_;
+  std::uintmax_t end_ = 0;
+};
 
 }  // namespace spillway
 

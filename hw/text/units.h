@@ -25,6 +25,9 @@ constexpr Nanos kMicrosecond = 1000, kMillisecond = 1000 * kMicrosecond, kSecond
 // An id or a count as what a vector is indexed with; not negative.
 constexpr std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
+// The least multiple of `step` from `value` on, which is not negative.
+constexpr std::int64_t RoundUp(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
 // Each parser takes "<number> <unit>" (space optional) and returns nothing when the text is not exactly that,
 // when the unit is missing or unknown, or when the value is negative or does not fit. A whole number with a leading zero
 // is refused by all of them: YAML's 010 is eight to some and ten to others.

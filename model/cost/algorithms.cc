@@ -27,12 +27,22 @@ std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass) {
   return {};
 }
 
+const char* AlgorithmName(OpKind kind, Pass pass, std::int32_t algorithm) {
+  const std::span<const char* const> names = AlgorithmNames(kind, pass);
+  return algorithm > 0 && Index(algorithm) <= names.size() ? names[Index(algorithm) - 1] : "";
+}
+
 std::int32_t AlgorithmByName(OpKind kind, Pass pass, std::string_view name) {
   const std::span<const char* const> names = AlgorithmNames(kind, pass);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<std::int32_t>(i) + 1;
   }
   return 0;
+}
+
+std::string AlgorithmText(OpKind kind, Pass pass, std::int32_t algorithm) {
+  const std::string name = AlgorithmName(kind, pass, algorithm);
+  return name.empty() ? "algorithm " + std::to_string(algorithm) : name;
 }
 
 }  // namespace spillway

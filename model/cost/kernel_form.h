@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -71,8 +72,12 @@ const KernelForm* FindKernelForm(std::string_view name);  // nullptr: none
 // Algorithms by pass, of all libraries: index + 1 is Launch::algorithm. Which of them a device has is for its models and
 // measurements to say. Empty for ops without a choice.
 std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass);
-// 0 for "" or an unknown name.
+// The name of a Launch::algorithm; "" for 0 and for a number that the op does not have.
+const char* AlgorithmName(OpKind kind, Pass pass, std::int32_t algorithm);
+// Its inverse: 0 for "" or an unknown name.
 std::int32_t AlgorithmByName(OpKind kind, Pass pass, std::string_view name);
+// For messages: the name, or "algorithm 12".
+std::string AlgorithmText(OpKind kind, Pass pass, std::int32_t algorithm);
 
 }  // namespace spillway
 

@@ -26,6 +26,12 @@ struct Launch {
   bool operator==(const Launch&) const = default;
 };
 Launch LaunchOf(const Op& op);
+// The launch whatever runs it: algorithm and workspace left to the library.
+inline Launch Unchosen(Launch launch) {
+  launch.algorithm = 0;
+  launch.workspace = kUsualWorkspace;
+  return launch;
+}
 
 // Work of a launch, counted in one place for all machines (also fills Op::work).
 Work CountWork(const Launch& launch);

@@ -152,9 +152,7 @@ MeasuredOp MeasuredOpOf(const Launch& launch) {
   op.op = OpKindName(launch.kind);
   op.pass = PassName(launch.pass);
   op.shape = OpShapeText(launch.shape);
-  if (launch.algorithm > 0) {
-    op.algorithm = AlgorithmNames(launch.kind, launch.pass)[static_cast<std::size_t>(launch.algorithm - 1)];
-  }
+  op.algorithm = AlgorithmName(launch.kind, launch.pass, launch.algorithm);
   op.math = MathModeName(launch.math);
   op.precision = DataTypeName(launch.type);
   op.layout = LayoutName(launch.layout);

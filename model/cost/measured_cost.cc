@@ -13,12 +13,6 @@
 namespace spillway {
 namespace {
 
-Launch KeyOf(Launch launch) {
-  launch.algorithm = 0;
-  launch.workspace = kUsualWorkspace;
-  return launch;
-}
-
 // ---- where a profile is wrong
 
 struct Wrong {
@@ -73,7 +67,7 @@ MeasuredLaunches::MeasuredLaunches(const Device& device, const std::string& mach
     try {
       const Launch launch = LaunchOf(op);
       const std::uint64_t group = Hasher(HashOfWork(launch)).Add(op.algorithm).Value();
-      rows_[KeyOf(launch)].push_back({launch.algorithm, &op, group});
+      rows_[Unchosen(launch)].push_back({launch.algorithm, &op, group});
     } catch (const UserError& error) {
       mistakes.push_back(fmt::format("machine '{}', device '{}': measured '{}': {}", machine, device.name,
                                      MeasuredKey(op), error.what()));
@@ -98,7 +92,7 @@ void CheckMeasured(const Machine& machine, const std::string& name_or_path) {
 MeasuredLaunches::Choice MeasuredLaunches::Choose(const Launch& launch) const {
   Choice choice;
   if (rows_.empty()) return choice;
-  const auto found = rows_.find(KeyOf(launch));
+  const auto found = rows_.find(Unchosen(launch));
   if (found == rows_.end()) return choice;
   const Row* best = nullptr;
   for (const Row& row : found->second) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 namespace {
 
@@ -111,7 +113,7 @@ std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const
   Choice best;
   for (const ResolvedModel& m : models) {
     if (m.math != math || !Serves(m, launch)) continue;
-    if (std::find(except.begin(), except.end(), m.algorithm) != except.end()) continue;
+    if (Contains(except, m.algorithm)) continue;
     const Choice choice{&m, m.form->time(launch, chip, m.parameters), m.form->workspace(launch)};
     if (Better(choice, best, launch.workspace)) best = choice;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
 #include "model/hash.h"
 #include "model/step/op_kind.h"
@@ -69,11 +70,9 @@ class Resolver {
 
   const KernelForm* Form() {
     const KernelForm* const form = FindKernelForm(model_->form);
-    std::vector<std::string> names;
-    for (const KernelForm& known : KernelForms()) names.emplace_back(known.name);
     if (form == nullptr) {
       Refuse(model_->places.form,
-             fmt::format("unknown kernel form '{}'{}", model_->form, DidYouMean(model_->form, names)));
+             fmt::format("unknown kernel form '{}'{}", model_->form, DidYouMean(model_->form, NamesOf(KernelForms()))));
     }
     return form;
   }
@@ -96,7 +95,7 @@ class Resolver {
     const std::string& name = model_->algorithm;
     const auto served = m.form->algorithms(m.kind, m.pass);
     const std::vector<std::string> names(served.begin(), served.end());
-    if (std::find(names.begin(), names.end(), name) != names.end()) return AlgorithmByName(m.kind, m.pass, name);
+    if (Contains(names, name)) return AlgorithmByName(m.kind, m.pass, name);
     Refuse(model_->places.algorithm, fmt::format("model '{}': the form has no algorithm '{}' for {} {}{}", model_->form,
                                                  name, model_->op, model_->pass, DidYouMean(name, names)));
     return 0;
@@ -127,10 +126,9 @@ class Resolver {
   }
 
   void RefuseOthers(const KernelForm& form) {
-    std::vector<std::string> names;
-    for (const FormParameter& known : form.parameters) names.emplace_back(known.name);
+    const std::vector<std::string> names = NamesOf(form.parameters);
     for (const KernelModel::Parameter& p : model_->parameters) {
-      if (std::find(names.begin(), names.end(), p.name) != names.end()) continue;
+      if (Contains(names, p.name)) continue;
       Refuse(p.mark, fmt::format("{}: the form has no parameter '{}'{}", Called(), p.name, DidYouMean(p.name, names)));
     }
   }

@@ -12,7 +12,7 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_conv.h"
-#include "model/kernels/cpu_product.h"
+#include "model/kernels/cpu_cost.h"
 
 namespace spillway {
 namespace {

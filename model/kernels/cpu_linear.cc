@@ -4,7 +4,7 @@
 // weight is used a few times only: reading them takes as long as the arithmetic.
 // Tested by tests/calibrate/kernel_forms_cpu_test.cc.
 #include "model/cost/kernel_form.h"
-#include "model/kernels/cpu_product.h"
+#include "model/kernels/cpu_cost.h"
 #include "model/kernels/streaming.h"
 
 namespace spillway {

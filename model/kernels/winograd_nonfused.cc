@@ -52,8 +52,6 @@ struct Transform {
   std::int64_t patches = 0;   // t
 };
 
-std::int64_t RoundUp(std::int64_t x, std::int64_t step) { return (x + step - 1) / step * step; }
-
 Transform TransformOf(const Launch& launch) {
   const OpShape& s = launch.shape;
   const std::int64_t window = s.window[1];

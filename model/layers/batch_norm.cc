@@ -1,12 +1,11 @@
 // Batch normalisation over batch and space, with scale and shift. Running statistics are no tensors of the step: they
 // are two vectors per channel that live as long as the parameters; forward changes them, hence side_effect.
+#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {
-
-Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
 
 std::vector<ParameterShape> Parameters(const LayerAttributes&, const Shape& input) {
   return {{"scale", {.n = 1, .c = input.c}}, {"shift", {.n = 1, .c = input.c}}};
@@ -44,7 +43,7 @@ void Backward(StepWriter& b) {
 const LayerKind kBatchNormLayer{
     .name = "batch_norm",
     .description = "batch normalisation per channel, with scale and shift",
-    .infer = Infer,
+    .infer = SameShape,
     .parameters = Parameters,
     .forward = Forward,
     .backward = Backward,

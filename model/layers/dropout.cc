@@ -1,11 +1,10 @@
 // Dropout. Keeps a mask of one byte per element; in inference it is the identity and no op at all.
+#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {
-
-Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
 
 void Forward(StepWriter& b) {
   const TensorId input = b.Input();
@@ -31,7 +30,7 @@ const LayerKind kDropoutLayer{
     .name = "dropout",
     .description = "sets elements to zero at random in training",
     .keys = kRateKey,
-    .infer = Infer,
+    .infer = SameShape,
     .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,

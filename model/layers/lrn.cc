@@ -1,11 +1,10 @@
 // Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3).
+#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {
-
-Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
 
 Op LrnOp(StepWriter& b, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes) {
   Op op = b.NewOp(OpKind::kLrn, pass, std::move(reads), std::move(writes));
@@ -29,7 +28,7 @@ const LayerKind kLrnLayer{
     .description = "local response normalisation across channels",
     .keys = kSizeKey,
     .backward_reads_result = true,
-    .infer = Infer,
+    .infer = SameShape,
     .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,

@@ -1,11 +1,10 @@
 // Rectifier. Backward needs the sign of the result only, so that it may stand in its input's place.
+#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {
-
-Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
 
 void Forward(StepWriter& b) {
   const TensorId input = b.Input();
@@ -24,7 +23,7 @@ const LayerKind kReluLayer{
     .name = "relu",
     .description = "rectified linear unit",
     .backward_reads_result = true,
-    .infer = Infer,
+    .infer = SameShape,
     .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,

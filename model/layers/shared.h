@@ -9,7 +9,10 @@
 
 namespace spillway {
 
-// The ops that convolution and linear layers have in common: one call per direction, all over the same weights.
+// The output of layers that change no shapes; never a problem.
+inline Shape SameShape(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
+
+// ---- The ops that convolution and linear layers have in common: one call per direction, all over the same weights.
 
 // Weight (and bias, if the layer has one) for a weight of the given shape.
 std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, const Shape& weight);
@@ -21,7 +24,6 @@ void EmitWeighted(StepWriter& b, OpKind kind);
 void EmitWeightedBackward(StepWriter& b, OpKind kind);
 
 // What convolution and pooling share: how many positions a sliding window has.
-
 // Sizes the output of `input` under the window (channels and batch are those of the input). With ceil_mode the last
 // window may reach beyond the padded input but must start inside the input or its left padding (the rule of Caffe and
 // PyTorch; Chainer's cover_all differs only where padding is so large that such a window would hold nothing).

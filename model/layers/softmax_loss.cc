@@ -1,11 +1,10 @@
 // Softmax and cross-entropy in one. The labels (4 bytes a sample) are left out of the step.
+#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {
 namespace {
-
-Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::string&) { return inputs[0]; }
 
 void Forward(StepWriter& b) {
   const TensorId result = b.NewAuxiliaryResult();
@@ -23,7 +22,7 @@ const LayerKind kSoftmaxLossLayer{
     .description = "softmax with cross-entropy; its result is the probabilities",
     .backward_reads_result = true,
     .loss = true,
-    .infer = Infer,
+    .infer = SameShape,
     .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "hw/text/lists.h"
 #include "model/network/layer_kind.h"
 
 namespace spillway {
@@ -22,9 +23,7 @@ const LayerKind* FindLayerKind(const std::string& name) {
 
 const LayerKind& LayerKindByName(const std::string& name) {
   if (const LayerKind* kind = FindLayerKind(name)) return *kind;
-  std::vector<std::string> names;
-  for (const LayerKind* kind : LayerKinds()) names.emplace_back(kind->name);
-  throw UserError("unknown layer kind '" + name + "'" + DidYouMean(name, names));
+  throw UserError("unknown layer kind '" + name + "'" + DidYouMean(name, NamesOf(LayerKinds())));
 }
 
 std::vector<ParameterShape> LayerParameters(const Network& network, const Layer& layer) {

@@ -89,7 +89,6 @@ Network ReadNetwork(const Node& node, Diagnostics& diagnostics, std::int64_t bat
 Network LoadNetwork(const std::string& path, std::int64_t batch);
 
 // What can be wrong with a network, found all at once: shared by InferShapes and the reader of network files.
-
 struct NetworkProblem {
   std::string message;  // names the layer
   Mark mark;            // of the layer

@@ -22,6 +22,8 @@ LayerAttributes WithCeil(LayerAttributes attributes);
 Shape ImageInput(const ZooOptions& options, std::int64_t usual_size);
 std::int64_t ClassesOr(const ZooOptions& options, std::int64_t usual);
 
+// Every method appends a layer that reads those named, and returns its id. What is wrong with a layer is found by Loss(),
+// all at once; until then nothing is checked. `name` is unique in the network.
 class NetworkBuilder {
  public:
   NetworkBuilder(std::string name, const Shape& input);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hw/text/file_kind.h"
+#include "hw/text/lists.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
@@ -176,9 +177,7 @@ class NetworkReader {
   }
 
   void ReportKind(const Node& node) {
-    std::vector<std::string> names;
-    for (const LayerKind* kind : LayerKinds()) names.emplace_back(kind->name);
-    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, names));
+    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, NamesOf(LayerKinds())));
   }
 
   std::vector<LayerId> ReadInputs(MapReader& reader) {

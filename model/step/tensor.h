@@ -48,6 +48,7 @@ struct Shape {
 };
 std::string ShapeText(const Shape& shape);  // "128x64x112x112", with d only where it is not 1
 
+// What a tensor is for, as who makes it and who reads it decides when the step is unrolled.
 enum class TensorClass : std::uint8_t {
   kInput,       // the batch; its master copy stays on the host
   kFeatureMap,  // forward result that backward reads: what strategies classify

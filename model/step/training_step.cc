@@ -1,5 +1,6 @@
 #include "model/step/training_step.h"
 
+#include "hw/text/lists.h"
 #include "model/step/step_writer.h"
 
 namespace spillway {
@@ -47,12 +48,10 @@ const std::vector<StepOptions>& StepOptionTable() {
 }
 
 const StepOptions& StepOptionsByName(const std::string& name) {
-  std::vector<std::string> names;
   for (const StepOptions& row : StepOptionTable()) {
     if (name == row.name) return row;
-    names.emplace_back(row.name);
   }
-  throw UserError("unknown step options '" + name + "'" + DidYouMean(name, names));
+  throw UserError("unknown step options '" + name + "'" + DidYouMean(name, NamesOf(StepOptionTable())));
 }
 
 TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options) {

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "hw/text/lists.h"
 #include "model/network/network.h"
 
 namespace spillway {
@@ -51,10 +52,8 @@ const std::vector<ZooEntry>& Zoo() {
 
 Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
   CheckOptions(options);
-  std::vector<std::string> names;
   for (const ZooEntry& entry : Zoo()) {
     if (name == entry.name) return entry.build(options);
-    names.emplace_back(entry.name);
   }
   if (const auto depth = DepthIn(name, "resnet"); depth && *depth >= 26 && (*depth - 2) % 3 == 0) {
     return BuildResNet(*depth, options);
@@ -62,7 +61,7 @@ Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
   if (const auto depth = DepthIn(name, "vgg"); depth && *depth >= 16 && (*depth - 16) % 5 == 0) {
     return BuildVgg(*depth, options);
   }
-  throw UserError("unknown network '" + name + "'" + DidYouMean(name, names) +
+  throw UserError("unknown network '" + name + "'" + DidYouMean(name, NamesOf(Zoo())) +
                   " (also resnet<3n+2> from 26 on and vgg<16+5k>)");
 }
 

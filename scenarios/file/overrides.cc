@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "hw/machine/machine.h"
+#include "hw/text/lists.h"
 #include "hw/text/text_file.h"
 #include "scenarios/run/prepare.h"
 
@@ -13,7 +14,7 @@ namespace spillway {
 namespace {
 
 void MustBeAmong(const std::string& option, const std::string& name, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  if (Contains(names, name)) return;
   throw UserError(fmt::format("{}: unknown name '{}'{} (one of {})", option, name, DidYouMean(name, names),
                               fmt::join(names, ", ")));
 }

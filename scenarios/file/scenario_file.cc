@@ -1,11 +1,11 @@
 // Reading a scenario file. Every mistake is reported with its place and reading goes on.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "hw/machine/machine.h"
 #include "hw/text/file_kind.h"
+#include "hw/text/lists.h"
 #include "model/network/network.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario.h"
@@ -18,13 +18,6 @@ namespace spillway {
 namespace {
 
 constexpr double kMostPoints = 100'000;
-
-template <typename Table>
-std::vector<std::string> NamesOf(const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& entry : table) names.emplace_back(entry.name);
-  return names;
-}
 
 std::vector<StepOptions> TimedOptions() {
   std::vector<StepOptions> timed;
@@ -88,7 +81,7 @@ class ScenarioReader {
   void CheckFrameworks(const Scenario& s) {
     for (const RuntimeChoice& runtime : s.runtimes) {
       for (const StepOptions& options : StepOptionTable()) {
-        const bool taken = std::find(s.options.begin(), s.options.end(), options.name) != s.options.end();
+        const bool taken = Contains(s.options, options.name);
         if (!runtime.framework_of_options || !taken || options.framework_time > 0) continue;
         errors_.own.Error(runtime.framework_mark,
                           fmt::format("framework: no framework_time is known of the options '{}', of {} it is; give "
@@ -157,9 +150,7 @@ void ScenarioErrors::LoadOther(Mark mark, const std::string& path, const std::fu
     load();
   } catch (const UserError& error) {
     for (const std::string& message : error.messages()) {
-      if (std::find(other_files.begin(), other_files.end(), message) == other_files.end()) {
-        other_files.push_back(message);
-      }
+      AddOnce(other_files, message);
     }
   }
 }
@@ -170,7 +161,7 @@ std::string ReadName(const Node& item, const std::string& what, const std::vecto
     diagnostics.Error(item.mark, what + ": expected a name");
     return "";
   }
-  if (std::find(names.begin(), names.end(), item.scalar) == names.end()) {
+  if (!Contains(names, item.scalar)) {
     const std::string how = hint.empty() ? fmt::format(" (one of {})", fmt::join(names, ", ")) : " (" + hint + ")";
     diagnostics.Error(item.mark,
                       fmt::format("unknown {} '{}'{}{}", what, item.scalar, DidYouMean(item.scalar, names), how));

@@ -1,11 +1,11 @@
 // Reading `machines:`, `runtime:` and `emulate:` of a scenario: what is shipped, by name, or something built from it.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "hw/machine/machine.h"
+#include "hw/text/lists.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
@@ -23,7 +23,7 @@ std::optional<Machine> LoadFrom(const std::string& from, Mark mark, ScenarioErro
   const auto load = [&] { machine = LoadMachine(from); };
   if (from.ends_with(".yaml")) {
     errors.LoadOther(mark, from, load);
-  } else if (const auto names = ListMachines(); std::find(names.begin(), names.end(), from) != names.end()) {
+  } else if (const auto names = ListMachines(); Contains(names, from)) {
     load();
   }
   return machine;
@@ -49,8 +49,7 @@ void CheckConnection(const Machine& machine, const MachineChoice& choice, MapRea
 
 void CheckMachineName(const MachineChoice& choice, MapReader& reader) {
   const std::vector<std::string> names = ListMachines();
-  reader.Check(std::find(names.begin(), names.end(), choice.name) == names.end(), "name",
-               fmt::format("'{}' is a shipped machine", choice.name));
+  reader.Check(!Contains(names, choice.name), "name", fmt::format("'{}' is a shipped machine", choice.name));
   reader.Check(!choice.name.ends_with(".yaml"), "name", "a name that ends in .yaml would be taken for a path");
 }
 
@@ -167,7 +166,7 @@ std::vector<RuntimeChoice> ReadRuntimes(MapReader& reader, Diagnostics& diagnost
       continue;
     }
     const std::string name = ReadName(*item, "runtime", names, "", diagnostics);
-    const bool known = std::find(names.begin(), names.end(), name) != names.end();
+    const bool known = Contains(names, name);
     choices.push_back({name, known ? RuntimeByName(name) : Runtime{}});
   }
   if (choices.empty()) choices.push_back({});

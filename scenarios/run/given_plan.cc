@@ -1,19 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "hw/text/file_kind.h"
+#include "hw/text/lists.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
-
-namespace {
-
-void AddOnce(const std::string& name, std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-}  // namespace
 
 GivenPlan::GivenPlan(const Overrides& overrides) : overrides_(overrides), document_(LoadDocument(overrides.plan)) {
   MustBeOfKind(FileKind::kPlan, document_);
@@ -26,13 +17,13 @@ bool GivenPlan::IsFor(const char* key, const std::string& value) const {
 
 std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t step, const PreparedMachine& on) {
   const PreparedStep& at = *run.steps[step];
-  AddOnce(at.own_name, networks_);
+  AddOnce(networks_, at.own_name);
   if (!IsFor("network", at.own_name)) return nullptr;
-  AddOnce(std::to_string(at.batch), batches_);
+  AddOnce(batches_, std::to_string(at.batch));
   if (!IsFor("batch", std::to_string(at.batch))) return nullptr;
   const bool any = overrides_.plan_on_any_machine;
   if (!any && !IsFor("machine", on.label) && !IsFor("machine", on.machine.name)) {
-    AddOnce(on.label, machines_);
+    AddOnce(machines_, on.label);
     return nullptr;
   }
   std::shared_ptr<const Plan>& plan = plans_[step];

@@ -12,8 +12,8 @@
 
 namespace spillway {
 
-// Files that commands write. Each is written under a temporary name and then renamed, so that no reader ever sees half a
-// file.
+// ---- Files that commands write. Each is written under a temporary name and then renamed, so that no reader ever sees
+// half a file.
 
 // Throws UserError naming the file when it cannot be written, with what the system says. Folders are made as needed. Of a
 // symbolic link the file that it names is replaced. What is there and no file (a device, a FIFO, /dev/stdout) is written
@@ -61,8 +61,8 @@ class FolderLock {
   int file_ = -1;
 };
 
-// Which files of a folder are a run's own: those of an earlier run go when another one writes there, and what somebody
-// else put beside them, or changed, stays.
+// ---- Which files of a folder are a run's own: those of an earlier run go when another one writes there, and what
+// somebody else put beside them, or changed, stays.
 
 // A file relative to its folder, and the digest of what was written into it; kAnyContent: whatever it holds.
 using OwnFile = std::pair<std::string, std::string>;

@@ -83,6 +83,8 @@ struct Point {
   ResultRow row;
 };
 
+// What Prepare makes of one or more scenarios: points, and the steps and machines that these refer to by index. Owns all of
+// them; not to be changed while points are run.
 struct PreparedRun {
   // Whether `steps` hold networks and steps. They are a fifth to two megabytes each: with thousands of batches they are
   // better built again, by StepOf, when a point needs them. Set before Prepare.

@@ -14,7 +14,8 @@
 
 namespace spillway {
 
-// From a network as a scenario names it to a step: the part of Prepare that is done again where steps are not kept.
+// ---- From a network as a scenario names it to a step: the part of Prepare that is done again where steps are not
+// kept.
 
 // Reads the file that the choice names, if it names one. UserError: it cannot be read, or the zoo cannot build it.
 std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice);
@@ -23,8 +24,8 @@ std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice);
 std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSource>& source,
                                           const std::string& options, std::int64_t batch, bool keep);
 
-// A machine as a scenario changes it: another link, a paced one, another connection to the host. What is changed says so in
-// its source or in the machine's notes.
+// ---- A machine as a scenario changes it: another link, a paced one, another connection to the host. What is changed
+// says so in its source or in the machine's notes.
 
 // The machine with one rate for both directions of every link, latencies kept; marked as assumed. A rate that a
 // scenario states is no other host's: Link::host_error is 0.
@@ -41,7 +42,6 @@ Machine WithConnection(Machine machine, const MachineChoice& choice);
 std::string RateText(double bytes_per_nanosecond);  // "8GB/s"
 
 // The plan of --plan, and which points it is for.
-
 class GivenPlan {
  public:
   // Reads the file, once. UserError: as LoadDocument. `overrides` outlive it.

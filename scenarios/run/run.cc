@@ -78,7 +78,9 @@ void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
 void FillBounds(const Evaluation& e, const Planned& planned, const std::optional<Scope>& scope, ResultRow& row) {
   const Scope decided = ScopeOf(planned.plan);
   if (planned.bound) MustHold(*planned.bound, decided, e.step_time, row.strategy);
-  KnownBounds known = BetterOf(e.bounds, e.widest, scope ? Union(*scope, decided) : decided, planned.bound);
+  const Scope holds_for = scope ? Union(*scope, decided) : decided;  // as Evaluate has it
+  KnownBounds known = BetterOf(e.bounds, e.widest, holds_for, planned.bound);
+  row.bound_scope = holds_for.Text();
   row.lower_bound = known.lower;
   row.binding_bound = std::move(known.binding);
   row.bound_by = std::move(known.by);
@@ -119,8 +121,6 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   if (!row.feasible) return;
   // What a file says about its search need not hold any more: it may have been edited.
   row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
-  const Scope decided = ScopeOf(planned.plan);  // as Evaluate has it
-  row.bound_scope = (options.scope ? Union(*options.scope, decided) : decided).Text();
   row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
   StepDraws draws = DrawStep(evaluation, planned.plan, problem);
   row.draws = std::move(draws.times);

@@ -39,7 +39,7 @@ bool SamePlace(const ResultRow& a, const ResultRow& b);
 std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
                                                const std::function<bool(const ResultRow&)>& expected = {});
 
-// One point of a scenario, for the verbs that answer about a single one: plan, dump.
+// ---- One point of a scenario, for the verbs that answer about a single one: plan, dump.
 
 // Throws UserError, with how to choose, unless all points have one network, batch, machine and memory limit.
 void MustBeOnePlace(const PreparedRun& run, const std::string& verb);

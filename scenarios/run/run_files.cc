@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "hw/text/text_file.h"
 #include "scenarios/run/output_folder.h"
-#include "scenarios/run/whole_lines.h"
 
 namespace spillway {
 

@@ -1,4 +1,4 @@
-// What a run is, for those that go on with one that was cut off.
+// What a run is, and by which program, for those that go on with one that was cut off.
 //
 // Tested by run_identity_test, cli_resume_test and cli_validate_resume_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_RUN_RUN_IDENTITY_H_
@@ -11,6 +11,16 @@
 
 namespace spillway {
 
+// Which program this is. Rows of two builds do not belong together, whatever version both say they are: one may plan or
+// predict otherwise.
+//
+// Of the file that this process runs, read once: 16 hexadecimal digits, the same wherever a copy of it lies. "unknown"
+// where the system does not show it (/proc/self/exe).
+const std::string& ProgramDigest();
+
+// Likewise of any file; "unknown": it cannot be read, or is empty.
+std::string FileDigest(const std::string& path);
+
 // Everything that decides rows, as it was prepared. What files are called decides none: it is what is in them, and in
 // those that they name.
 struct RunDigests {
@@ -18,7 +28,7 @@ struct RunDigests {
 };
 RunDigests DigestsOf(const PreparedRun& run);
 
-// These and the program (program_digest.h). The command is told, not compared: threads and formats change no row.
+// These and the program. The command is told, not compared: threads and formats change no row.
 JournalHead IdentityOf(const PreparedRun& run, const std::string& version, const std::string& command);
 
 }  // namespace spillway

@@ -5,14 +5,14 @@
 #ifndef SPILLWAY_SCENARIOS_RUN_STEP_CACHE_H_
 #define SPILLWAY_SCENARIOS_RUN_STEP_CACHE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "scenarios/run/prepare.h"
-#include "sim/oracle_memo.h"
-#include "sim/plan_memo.h"
+#include "sim/memo.h"
 
 namespace spillway {
 
@@ -31,10 +31,25 @@ class StepCache {
 
   // Holds the `most` that were asked for last; others live as long as their users.
   StepCache(const PreparedRun& run, std::size_t most) : run_(run), most_(most) {}
-  std::shared_ptr<Entry> Get(std::size_t index);
+  std::shared_ptr<Entry> Get(std::size_t index) {
+    std::shared_ptr<Entry> entry = Find(index);
+    std::call_once(entry->once, [&] { entry->step = StepOf(run_, index); });
+    return entry;
+  }
 
  private:
-  std::shared_ptr<Entry> Find(std::size_t index);
+  std::shared_ptr<Entry> Find(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [index](const auto& entry) { return entry->index == index; });
+    if (found != entries_.end()) {
+      std::rotate(found, found + 1, entries_.end());
+    } else {
+      if (entries_.size() >= most_) entries_.erase(entries_.begin());
+      entries_.push_back(std::make_shared<Entry>(index));
+    }
+    return entries_.back();
+  }
 
   const PreparedRun& run_;
   const std::size_t most_;

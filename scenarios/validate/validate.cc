@@ -15,7 +15,6 @@
 #include "reports/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
 #include "scenarios/validate/validate_follow.h"
-#include "scenarios/validate/validate_models.h"
 #include "scenarios/validate/validate_places.h"
 #include "scenarios/verbs/interrupts.h"
 

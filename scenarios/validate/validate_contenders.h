@@ -1,6 +1,6 @@
-// Who takes part in a case: the strategies' plans of a place, and random ones.
+// Who takes part in a case: the strategies' plans of a place, and random ones; and what step models say of them.
 //
-// Tested by cli_validate_test (tests/).
+// Tested by cli_validate_test and cli_validate_pace_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/validate/case.h"
+#include "calibrate/validate/falsify.h"
 #include "scenarios/validate/validate_places.h"
 
 namespace spillway {
@@ -34,6 +35,17 @@ class Contenders {
   std::deque<Plan> plans_;              // random ones; addresses stay
   std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
 };
+
+// ---- What each step model (calibrate/validate/falsify.h) says of those that were measured.
+
+// By measured row of a case, by model; at these costs.
+std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const CostModel& costs,
+                                                  const std::vector<ValidationRow>& rows);
+
+// By model, of all measured rows of all cases; the profile at its own pace is one more where the pace of any is known.
+// `by_row`: the above, of all cases in order.
+std::vector<ModelPredictions> ModelsOf(const std::vector<std::vector<double>>& by_row,
+                                       const std::vector<ValidationRow>& rows);
 
 }  // namespace spillway
 

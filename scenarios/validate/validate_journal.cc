@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "hw/text/document.h"
+#include "hw/text/text_file.h"
 #include "model/hash.h"
-#include "scenarios/run/whole_lines.h"
 
 namespace spillway {
 

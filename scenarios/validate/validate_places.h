@@ -41,7 +41,6 @@ std::vector<ResultRow> RowsOf(const std::vector<Place>& places);
 void UseArenas(PreparedRun& run);
 
 // What makes a validation fail, and what is only worth a note.
-
 // Adds to the failures: a row that was not run or did not end, memory written that the plan does not have, and numbers
 // that are not in-core training's. Those within `tolerance` (ValidateHost::numerics_tolerance) are notes.
 void NoteFailures(const ValidationCase& place, const ValidationRow& row, double tolerance, Validated& result);

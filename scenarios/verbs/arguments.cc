@@ -3,6 +3,7 @@
 #include <limits>
 #include <sstream>
 
+#include "hw/text/lists.h"
 #include "scenarios/verbs/argument_mistakes.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/help.h"
@@ -194,12 +195,6 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "help") AddHelp(app, command);
 }
 
-std::vector<std::string> VerbNames() {
-  std::vector<std::string> names;
-  for (const Verb& verb : Verbs()) names.emplace_back(verb.name);
-  return names;
-}
-
 // As they are typed.
 std::vector<std::string> TypedNames(const CLI::Option& option) {
   if (option.get_positional()) return {option.get_name(true)};
@@ -252,8 +247,8 @@ LineFacts FactsOf(const CLI::App& verb, const std::vector<std::string>& words, c
 std::optional<std::string> HelpText(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words[0] != "help" || words.size() > 2) return std::nullopt;
   if (words.size() == 1) return app.help();
-  const std::vector<std::string> names = VerbNames();
-  if (std::find(names.begin(), names.end(), words[1]) == names.end()) return std::nullopt;
+  const std::vector<std::string> names = NamesOf(Verbs());
+  if (!Contains(names, words[1])) return std::nullopt;
   const std::string page = HelpPage(words[1]);
   return app.get_subcommand(words[1])->help("spillway") + (page.empty() ? "" : "\n" + page);
 }
@@ -273,7 +268,7 @@ Arguments Left(const CLI::App& app, const std::vector<std::string>& words, const
 }  // namespace
 
 Arguments ParseArguments(const std::vector<std::string>& words) {
-  const std::string no_verb = VerbMistake(words, VerbNames());
+  const std::string no_verb = VerbMistake(words, NamesOf(Verbs()));
   if (!no_verb.empty()) return {std::nullopt, kExitWrongInput, no_verb};
   Command command;
   CLI::App app(kDescription, "spillway");

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <thread>
 
+#include "hw/text/lists.h"
 #include "scenarios/verbs/console_buffer.h"
 
 namespace spillway {
@@ -42,7 +43,7 @@ PreparedRun PrepareCommand(const Command& command, bool keep_steps) {
     } catch (const UserError& error) {
       for (const std::string& message : error.messages()) {
         // The same machine file may be named by several scenarios.
-        if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+        AddOnce(messages, message);
       }
     }
   }

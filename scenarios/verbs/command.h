@@ -12,6 +12,7 @@
 
 namespace spillway {
 
+// What the process leaves with. `spillway help VERB` says which of these a verb may give, and what it means there.
 enum ExitCode {
   kExitDone = 0,
   kExitExpectationFailed = 1,
@@ -94,6 +95,7 @@ ExitCode ProbeVerb(const Command& command, Console& console);
 // written is kExitWrongInput, whatever else there is to say. Names show their control characters (ConsoleBuffer).
 ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);
 
+// "0.1"; of the build, not of its sources: ProgramDigest (scenarios/run/run_identity.h) tells these apart.
 const char* Version();
 
 // What several verbs share: loads the command's files, all mistakes of all files at once. `keep_steps`: as in PreparedRun.

@@ -13,6 +13,7 @@ namespace spillway {
 
 double SteadySeconds();  // of a clock that only goes forward
 
+// Owns none of the streams. `seconds`: what time it is, for progress alone; no result depends on it.
 struct Console {
   std::ostream& out;
   std::ostream& err;

@@ -2,17 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
-namespace {
-
-std::vector<std::string> Names() {
-  std::vector<std::string> names;
-  for (const DeviceKind& kind : DeviceKinds()) names.emplace_back(kind.name);
-  return names;
-}
-
-}  // namespace
-
 const std::vector<DeviceKind>& DeviceKinds() {
   static const std::vector<DeviceKind> kinds = {
       // This machine's processor, by oneDNN.
@@ -31,8 +23,8 @@ DeviceChoice DeviceByName(const std::string& name) {
     if (base == kind.name) choice.kind = &kind;
   }
   if (choice.kind == nullptr) {
-    throw UserError(fmt::format("--device: unknown device '{}'{} (one of {})", name, DidYouMean(base, Names()),
-                                fmt::join(Names(), ", ")));
+    throw UserError(fmt::format("--device: unknown device '{}'{} (one of {})", name,
+                                DidYouMean(base, NamesOf(DeviceKinds())), fmt::join(NamesOf(DeviceKinds()), ", ")));
   }
   if (colon == std::string::npos) return choice;
   const auto index = ParseInteger(name.substr(colon + 1));

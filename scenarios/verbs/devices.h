@@ -73,7 +73,7 @@ int ProbeOnCuda(int device, const Clock& clock, const std::function<void(const s
 using CalibrateOpener = std::function<CalibrateSetup(const CalibrateRequest& request, const Clock& clock)>;
 ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, const Clock& clock, Console& console);
 
-// The CUDA device for the verbs, over any CudaCalls: tests give a stand-in.
+// ---- The CUDA device for the verbs, over any CudaCalls: tests give a stand-in.
 
 // `bench`: how its pace is measured; the protocol is the profile's.
 ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& bench, std::uint64_t seed,
@@ -81,7 +81,7 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
 CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
                                const CalibrateRequest& request, const Clock& clock);
 
-// Networks whose launches `calibrate` measures, from the words of the command line.
+// ---- Networks whose launches `calibrate` measures, from the words of the command line.
 
 using BenchNetworks = std::vector<std::shared_ptr<const BenchNetwork>>;
 

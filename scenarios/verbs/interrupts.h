@@ -3,6 +3,7 @@
 #define SPILLWAY_SCENARIOS_VERBS_INTERRUPTS_H_
 
 #include <csignal>
+#include <ctime>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -16,28 +17,45 @@ namespace spillway {
 // ends the process afterwards, as usual.
 class Interrupts {
  public:
-  Interrupts();
-  ~Interrupts();
+  Interrupts() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  // Once one was heeded, another one (timeout sends two) does not take the exit status away.
+  ~Interrupts() {
+    if (came_) Take();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
   // Whether one has come. Stays so.
-  bool Came();
+  bool Came() {
+    came_ = came_ || Take();
+    return came_;
+  }
 
  private:
-  bool Take();  // those that wait; whether there was one
+  // Those that wait; whether there was one.
+  bool Take() {
+    const timespec now{};
+    bool any = false;
+    while (sigtimedwait(&signals_, nullptr, &now) > 0) any = true;
+    return any;
+  }
   sigset_t signals_, before_;
   bool came_ = false;
 };
-
-// A device at which a validation can be stopped: between steps, never within one, so that what was measured before is
-// as good as if nobody had asked. Planning and timing single launches are not cut off; they take seconds.
 
 // Somebody asked for the end. No failure of a device: it passes through Execute().
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
+// A device at which a validation can be stopped: between steps, never within one, so that what was measured before is
+// as good as if nobody had asked. Planning and timing single launches are not cut off; they take seconds.
 class StoppableDevice : public ForwardingDevice {
  public:
   // `stop` is asked before each step and before contents are brought, outside of what is timed.

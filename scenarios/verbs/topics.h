@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
@@ -21,11 +22,10 @@ struct Topic {
 // The one that is called `name`. Throws UserError with the nearest name and all of them.
 template <typename Function, std::size_t kCount>
 Function* AnswerTo(const std::string& name, const Topic<Function> (&topics)[kCount], const char* verb) {
-  std::vector<std::string> names;
   for (const Topic<Function>& topic : topics) {
     if (name == topic.name) return topic.answer;
-    names.emplace_back(topic.name);
   }
+  const std::vector<std::string> names = NamesOf(topics);
   throw UserError(
       fmt::format("{}: unknown topic '{}'{} ({})", verb, name, DidYouMean(name, names), fmt::join(names, ", ")));
 }

@@ -9,7 +9,8 @@
 
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
-#include "calibrate/run/steady_clock.h"
+#include "calibrate/run/clock.h"
+#include "hw/text/lists.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"
@@ -196,12 +197,12 @@ std::vector<BenchGroup> GroupsOf(const Command& command) {
   const std::vector<std::string>& names = BenchGroupNames();
   std::vector<BenchGroup> groups;
   for (const std::string& name : command.groups) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
+    const auto index = IndexIn(names, name);
+    if (!index) {
       throw UserError(fmt::format("--groups: there is no group '{}'{} ({})", name, DidYouMean(name, names),
                                   fmt::join(names, ", ")));
     }
-    groups.push_back(static_cast<BenchGroup>(found - names.begin()));
+    groups.push_back(static_cast<BenchGroup>(*index));
   }
   return groups;
 }

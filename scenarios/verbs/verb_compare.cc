@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hw/text/lists.h"
 #include "reports/expectation.h"
 #include "reports/reports.h"
 #include "scenarios/run/run.h"
@@ -18,7 +19,7 @@ namespace {
 std::vector<std::string> MachineLabels(const PreparedRun& run) {
   std::vector<std::string> labels;
   for (const Point& point : run.points) {
-    if (std::find(labels.begin(), labels.end(), point.row.machine) == labels.end()) labels.push_back(point.row.machine);
+    AddOnce(labels, point.row.machine);
   }
   return labels;
 }

@@ -1,5 +1,6 @@
 // spillway fit: from samples to the kernel models of a machine profile, and how far they are to be trusted.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,17 +12,120 @@
 #include "calibrate/sample/file.h"
 #include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
+#include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/command.h"
-#include "scenarios/verbs/fit_links.h"
 
 namespace spillway {
 
 namespace {
 
+// ---- links: whose copies were meant, and putting them into a profile
+
+struct LinkFit {
+  TransferFit transfers;
+  LinkChoice choice;
+};
+
+std::string TextOf(const CopyPlace& place) { return place.host + "@" + place.device; }
+
+std::vector<std::string> HostsOf(const std::vector<CopyPlace>& places) {
+  std::vector<std::string> hosts;
+  for (const CopyPlace& place : places) {
+    AddOnce(hosts, place.host);
+  }
+  return hosts;
+}
+
+// The places that `text` can mean: HOST@DEVICE, or a host with the devices in --devices, if it has copies of those, or
+// with all of its devices.
+std::vector<CopyPlace> Meant(const std::string& text, const std::vector<CopyPlace>& places,
+                             const std::vector<std::string>& devices) {
+  std::vector<CopyPlace> of_host, of_devices;
+  for (const CopyPlace& place : places) {
+    if (text == TextOf(place)) return {place};
+    if (text != place.host) continue;
+    of_host.push_back(place);
+    if (Contains(devices, place.device)) of_devices.push_back(place);
+  }
+  return of_devices.empty() ? of_host : of_devices;
+}
+
+UserError NoSuchPlace(const char* option, const std::string& text, const std::vector<CopyPlace>& places) {
+  std::vector<std::string> names = HostsOf(places);
+  const std::string known = fmt::format("{}", fmt::join(names, ", "));
+  const std::size_t at = text.rfind('@');
+  if (at != std::string::npos && Contains(names, text.substr(0, at))) {
+    names.clear();
+    for (const CopyPlace& place : places) names.push_back(TextOf(place));
+    return UserError(fmt::format("{}: no copies of '{}'{}", option, text, DidYouMean(text, names)));
+  }
+  return UserError(fmt::format("{}: no copies of host '{}'{}; the samples are of {}", option, text.substr(0, at),
+                               DidYouMean(text.substr(0, at), names), known));
+}
+
+CopyPlace PlaceNamed(const char* option, const std::string& text, const TransferFit& fit,
+                     const std::vector<std::string>& devices) {
+  const std::vector<CopyPlace> places = PlacesOf(fit);
+  if (places.empty()) {
+    throw UserError(fmt::format("{}: the samples hold no copies between a host and a device", option));
+  }
+  const std::vector<CopyPlace> meant = Meant(text, places, devices);
+  if (meant.empty()) throw NoSuchPlace(option, text, places);
+  if (meant.size() == 1) return meant.front();
+  std::vector<std::string> names;
+  for (const CopyPlace& place : meant) names.push_back("'" + TextOf(place) + "'");
+  throw UserError(fmt::format("{}: copies of host '{}' are of several devices; choose one of {}", option, text,
+                              fmt::join(names, ", ")));
+}
+
+void CheckDuplex(const TransferFit& fit, const CopyPlace& place) {
+  const bool measured = std::any_of(fit.links.begin(), fit.links.end(), [&](const FittedLink& link) {
+    return CopyPlace{link.host, link.device} == place && link.duplex.samples > 0;
+  });
+  if (measured) return;
+  throw UserError(fmt::format("--duplex: no copies of '{}' beside others in the other direction, with the same alone",
+                              TextOf(place)));
+}
+
+// Fits the copies and finds those that --copies and --duplex name. UserError: no such copies, or of several devices.
+LinkFit FitLinks(const Command& command, const SampleSet& set) {
+  LinkFit fit{FitTransfers(set.samples), {}};
+  fit.choice.curves = PlaceNamed("--copies", command.copies, fit.transfers, command.devices);
+  fit.choice.scale = command.copies_scale;
+  fit.choice.other_device = !command.devices.empty() && !Contains(command.devices, fit.choice.curves.device);
+  if (!command.duplex.empty()) {
+    fit.choice.duplex = PlaceNamed("--duplex", command.duplex, fit.transfers, command.devices);
+    CheckDuplex(fit.transfers, fit.choice.duplex);
+  }
+  return fit;
+}
+
+// Sets the links of `machine` and says so. UserError: none of its links was measured.
+void ApplyLinks(const Command& command, const LinkFit& fit, Console& console, Machine* machine) {
+  const CopyPlace& place = fit.choice.curves;
+  const int links = SetLinks(fit.transfers, fit.choice, machine);
+  if (links == 0) {
+    std::vector<std::string> found;
+    for (const FittedLink& link : fit.transfers.links) {
+      if (CopyPlace{link.host, link.device} == place) found.push_back("'" + link.link + "'");
+    }
+    throw UserError(fmt::format(
+        "--copies: {} sets no link of {}: pinned copies in both directions over 'local' or a link called '{}' are "
+        "needed, found {}",
+        TextOf(place), machine->name, machine->links.at(0).name, fmt::join(found, ", ")));
+  }
+  for (const std::string& note : machine->notes) {
+    if (note.starts_with(kLinkNote)) console.err << note << "\n";
+  }
+  console.err << fmt::format("{}: {} links from copies of {} with {}\n", command.out, links, place.host, place.device);
+}
+
+// ---- kernels
+
 void CheckSampled(const std::string& name, const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  if (Contains(known, name)) return;
   throw UserError(fmt::format("--devices: no sample of '{}'{}; the samples are of {}", name, DidYouMean(name, known),
                               fmt::join(known, ", ")));
 }
@@ -83,9 +187,7 @@ Machine FitKernels(const Command& command, const SampleSet& set, const Machine& 
     console.err << fmt::format("{0}.md, {0}.csv: accuracy\n", command.report);
   }
   Machine machine = ProfileFrom(base, fit);
-  std::vector<std::string> devices;
-  for (const FitDevice& device : options.devices) devices.push_back(device.name);
-  SetSlowdowns(FitSlowdowns(set.samples), devices, &machine.devices.at(0));
+  SetSlowdowns(FitSlowdowns(set.samples), NamesOf(options.devices), &machine.devices.at(0));
   return machine;
 }
 
@@ -122,7 +224,7 @@ void CheckKnown(const std::vector<std::string>& devices, const SampleSet& set) {
   const std::vector<ChipFigures> chips = LoadChips();
   for (const ChipFigures& chip : chips) known.push_back(chip.name);
   for (const std::string& name : devices) {
-    if (FindChip(chips, name) != nullptr || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (FindChip(chips, name) != nullptr || Contains(known, name)) continue;
     throw UserError(fmt::format("--devices: '{}' is neither in the samples nor in hw/chips/chips.yaml{}", name,
                                 DidYouMean(name, known)));
   }

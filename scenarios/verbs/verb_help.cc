@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "hw/machine/machine_keys.h"
+#include "hw/text/lists.h"
 #include "model/network/network_keys.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/command.h"
@@ -101,11 +102,7 @@ std::string GuideText(const VerbGuide& guide) {
   return text + fmt::format("  {:<3} a bug of ours\n", static_cast<int>(kExitInternalError));
 }
 
-std::vector<std::string> HelpPageNames() {
-  std::vector<std::string> names;
-  for (const Page& page : kPages) names.emplace_back(page.name);
-  return names;
-}
+std::vector<std::string> HelpPageNames() { return NamesOf(kPages); }
 
 std::string HelpPage(const std::string& name) {
   for (const Page& page : kPages) {

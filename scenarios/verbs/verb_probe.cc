@@ -1,7 +1,7 @@
 // spillway probe: a look at a GPU that nobody has used yet; a line is printed as soon as it is known.
 #include <ostream>
 
-#include "calibrate/run/steady_clock.h"
+#include "calibrate/run/clock.h"
 #include "hw/text/document.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"

@@ -154,11 +154,6 @@ std::string ShowMachine(const Command& command) {
 
 // ---- menu
 
-std::string AlgorithmName(const Launch& launch, std::int32_t algorithm) {
-  const auto names = AlgorithmNames(launch.kind, launch.pass);
-  return algorithm == 0 ? "" : names[static_cast<std::size_t>(algorithm) - 1];
-}
-
 struct Convolutions {
   const Op* first = nullptr;
   int times = 0;
@@ -244,8 +239,8 @@ std::string ShowMenu(const Command& command) {
       for (std::size_t i = 0; i < grants.size(); ++i) {
         if (IsEntry(entry, taken[i])) with += (with.empty() ? "" : ", ") + FormatBytesExact(grants[i].workspace);
       }
-      table.Row({name, times, AlgorithmName(launch, entry.cost.algorithm), FormatDuration(entry.cost.time),
-                 FormatBytes(entry.workspace), entry.cost.how, with});
+      table.Row({name, times, AlgorithmName(launch.kind, launch.pass, entry.cost.algorithm),
+                 FormatDuration(entry.cost.time), FormatBytes(entry.workspace), entry.cost.how, with});
       name = times = "";
     }
   }

@@ -2,21 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 
-#include "calibrate/run/steady_clock.h"
+#include "calibrate/run/clock.h"
+#include "calibrate/validate/falsify.h"
 #include "hw/machine/machine.h"
 #include "reports/validation.h"
 #include "scenarios/run/output_folder.h"
-#include "scenarios/run/program_digest.h"
 #include "scenarios/run/run_identity.h"
 #include "scenarios/validate/validate.h"
 #include "scenarios/validate/validate_files.h"
 #include "scenarios/validate/validate_journal.h"
-#include "scenarios/validate/validate_known.h"
+#include "scenarios/validate/validate_places.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"
 #include "scenarios/verbs/files_as_it_goes.h"
@@ -68,6 +70,51 @@ void WarnOfChanges(const PreparedRun& run, const ValidateHost& host, Console& co
   for (const auto& machine : run.machines) {
     const std::string warning = host.changed(machine->machine);
     if (!warning.empty() && said.insert(warning).second) console.err << "warning: " << warning << "\n" << std::flush;
+  }
+}
+
+bool IsThePlace(const ValidationCase& found, const ResultRow& wanted) {
+  return found.scenario == wanted.scenario && found.network == wanted.network && found.batch == wanted.batch &&
+         found.machine == wanted.machine && found.memory_limit == wanted.memory_limit;
+}
+
+// A row for each of the strategies, then random plans'.
+bool HasTheRows(const std::vector<ValidationRow>& rows, std::span<const Point> points) {
+  if (rows.size() < points.size()) return false;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (rows[k].random != (k >= points.size())) return false;
+    if (k < points.size() && rows[k].strategy != points[k].row.strategy) return false;
+  }
+  return true;
+}
+
+bool HasTheFigures(const FinishedCase& found, std::size_t strategies) {
+  const auto measured =
+      std::count_if(found.rows.begin(), found.rows.end(), [](const ValidationRow& row) { return row.Measured(); });
+  return found.classes.size() == strategies && found.models.size() == static_cast<std::size_t>(measured) &&
+         std::all_of(found.models.begin(), found.models.end(),
+                     [](const auto& by_model) { return by_model.size() == StepModels().size(); });
+}
+
+// Cases that an earlier run finished, held against those of this one: a journal that somebody changed is told before
+// anything runs. Throws UserError, with the line, at the first that is not the one of these points' places at its position:
+// another scenario, network, batch, machine, limit, other strategies, or figures that are missing.
+void CheckKnown(const std::vector<FinishedCase>& known, const std::vector<Point>& points,
+                const ValidationJournal& journal) {
+  const std::vector<std::span<const Point>> places = PlacesOf(points);
+  const std::string anew = "the file was changed; leave --resume away to measure all cases anew";
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    if (k >= places.size()) {
+      throw UserError(fmt::format("{}: error: there are {} cases, and this is one more: {}", journal.LineOf(k),
+                                  places.size(), anew));
+    }
+    const ResultRow& row = places[k].front().row;
+    if (IsThePlace(known[k].place, row) && HasTheRows(known[k].rows, places[k]) &&
+        HasTheFigures(known[k], places[k].size())) {
+      continue;
+    }
+    throw UserError(fmt::format("{}: error: this is not case {}, {} at batch {} on {} with {}: {}", journal.LineOf(k),
+                                k + 1, row.network, row.batch, row.machine, FormatBytes(row.memory_limit), anew));
   }
 }
 

@@ -1,14 +1,15 @@
 // The lower bound that memory imposes: a linear program over what is moved out or recomputed.
 //
-// A gap is the stretch between two consecutive uses of a tensor that may move. Of each gap g a share s_g is swapped and
-// a share r_g recomputed; what is left stays on the device. While op i runs, the device must hold the op's operands and
-// workspace, what never moves, and the unmoved share of every tensor in a gap over i (after < i < before):
+// A gap is the stretch between two consecutive uses of a tensor that may move (memory_gaps.h). Of each gap g a share s_g
+// is swapped and a share r_g recomputed; what is left stays on the device. While op i runs, the device must hold the op's
+// operands and workspace, what never moves, and the unmoved share of every tensor in a gap over i (after < i < before):
 //
 //   (i)    sum over gaps over i of bytes_g (s_g + r_g)  >=  excess_i     excess_i: bytes with all kept - capacity
 //   (T1)   T >= head + compute + sum recompute_g r_g                     head: upload of the input, which op 0 reads
+//   (T2)   T >= sum out_g s_g,  T >= upload + sum in_g s_g               one copy stream: their sum
+//
 // Where an op has several ways to run, excess_i counts the workspace of the fastest one, and a share of every other way
 // relieves row i by the difference in workspace and adds the difference in time to (T1), and to (P1) or (P3) below.
-//   (T2)   T >= sum out_g s_g,  T >= upload + sum in_g s_g               one copy stream: their sum
 //
 // A plan sets every share to 0 or 1, so its time is no less than the minimum of T. Everything uncertain is left out:
 // recomputing costs the tensor's own forward writers only (what they read may be at hand), a writer of several

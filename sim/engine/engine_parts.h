@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-// Live bytes over time from the allocations and frees that each stream reached, for both engines.
+// ---- Live bytes over time from the allocations and frees that each stream reached, for both engines.
 
 // Each stream's changes are in time order, so the curve is a merge of at most a handful of sorted lists.
 // A key is 2 x time, plus 1 for an allocation: at equal times frees come first (sim/program/program.h, clause 3).
@@ -24,15 +24,17 @@ inline constexpr Nanos kEndOfMemoryList = INT64_MAX;
 Bytes MergeMemory(std::span<const std::pair<Nanos, Bytes>* const> lists, std::vector<Timeline::MemoryPoint>* curve);
 
 // What lies on the device when most does.
-
 // Bytes on device 0 by TensorClass, then workspace, at the time of Simulated::live_peak, the first of several: they add
 // up to it. REQUIRES: `scratch` as the engine that simulated `program` left it.
 std::vector<Bytes> MemoryByClassAtPeak(const Program& program, const TrainingStep& step, const Scratch& scratch);
 
+// Streams of a Program at most, and the values of Cause.
 inline constexpr std::size_t kMaxStreams = 16;
 inline constexpr std::size_t kCauses = 7;
 
-// Records when each stream reached its allocations and frees on device 0.
+// Records when each stream reached its allocations and frees on device 0. The lists are the scratch's, kept from one
+// simulation to the next, so that a search of thousands allocates them once. Change() within a stream comes in order of
+// time; Finish() ends the log and returns the peak in bytes, and the curve where a timeline is given.
 class MemoryLog {
  public:
   MemoryLog(const Program& program, Scratch& scratch) : lists_(scratch.memory), streams_(program.streams.size()) {
@@ -66,6 +68,8 @@ class MemoryLog {
 };
 
 // Clause 6 of sim/program/program.h, as far as it needs no clock: which bytes are out, and which free comes next.
+// `capacity` in bytes, 0: as many as are asked for. A free whose stream has not got there yet is pending; they are taken
+// in the order in which they were issued.
 class Pool {
  public:
   Pool(Bytes capacity, Scratch& scratch) : capacity_(capacity), pending_(scratch.pending) { pending_.clear(); }

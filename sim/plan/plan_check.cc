@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 #include "sim/plan/plan.h"
 
@@ -131,7 +132,7 @@ OpId Checker::LastWriter(const GapDecision& gap) const {
   OpId last = kNoOp;
   for (OpId op : uses_.of[Index(gap.tensor)]) {
     const std::vector<TensorId>& writes = step_.ops[Index(op)].writes;
-    if (op <= gap.after && std::find(writes.begin(), writes.end(), gap.tensor) != writes.end()) last = op;
+    if (op <= gap.after && Contains(writes, gap.tensor)) last = op;
   }
   return last;
 }
@@ -235,7 +236,7 @@ void Checker::CheckEntry(const Recomputation& entry) {
   for (const GapDecision& gap : plan_.gaps) {
     const std::vector<TensorId>& writes = step_.ops[Index(entry.run)].writes;
     if (gap.action != GapAction::kRecompute || gap.after >= entry.before || entry.before > gap.before) continue;
-    if (std::find(writes.begin(), writes.end(), gap.tensor) == writes.end()) continue;
+    if (!Contains(writes, gap.tensor)) continue;
     any = true;
     if (LastWriter(gap) != entry.run) {
       Say(fmt::format(

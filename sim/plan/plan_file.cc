@@ -1,4 +1,4 @@
-// Plans as text: names in place of indices, one decision a line.
+// Plans from text: names become indices of the step's tensors and ops, mistakes are told with their lines.
 #include <fmt/format.h>
 
 #include <map>
@@ -10,127 +10,6 @@
 namespace spillway {
 
 namespace {
-
-const char* const kStart = "start";  // the position kNoOp
-
-// ---- writing
-
-// Letters, digits, '_', '-' and '.', starting with a letter, and none of YAML's words: safe without quotes.
-bool IsPlain(const std::string& text) {
-  static const std::vector<std::string> kWords{"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
-  std::string lower;
-  for (char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool other = (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-    if (!letter && (!other || lower.empty())) return false;
-    lower += static_cast<char>(letter ? c | 0x20 : c);
-  }
-  for (const std::string& word : kWords) {
-    if (lower == word) return false;
-  }
-  return !text.empty();
-}
-
-std::string Quoted(const std::string& text) {
-  if (IsPlain(text)) return text;
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-class Writer {
- public:
-  explicit Writer(const TrainingStep& step) : step_(step) {}
-
-  std::string Head(const Plan& plan) const;
-  std::string Gap(const GapDecision& gap) const;
-  std::string Entry(const Recomputation& entry) const {
-    return fmt::format("  - {{before: {}, run: {}{}}}\n", OpName(entry.before), OpName(entry.run),
-                       entry.keep ? "" : ", keep: false");
-  }
-  std::string OpLine(const OpDecision& decision) const {
-    return fmt::format("  - {{op: {}{}, workspace: {}}}\n", OpName(decision.op), AlgorithmOf(decision),
-                       FormatBytesExact(decision.workspace));
-  }
-
- private:
-  std::string AlgorithmOf(const OpDecision& decision) const {
-    if (decision.algorithm == 0) return "";
-    const Op& op = step_.ops[Index(decision.op)];
-    return fmt::format(", algorithm: {}", AlgorithmNames(op.kind, op.pass)[Index(decision.algorithm) - 1]);
-  }
-  std::string OpName(OpId op) const {
-    return op == kNoOp ? kStart : Quoted(step_.ops[static_cast<std::size_t>(op)].name);
-  }
-  const TrainingStep& step_;
-};
-
-// The fields that most runtimes leave alone, where this one does not.
-std::string RareFields(const Runtime& runtime) {
-  std::string out;
-  if (runtime.pool != PoolKind::kBytes) out += ", pool: addresses";
-  if (runtime.blocking_copies != BlockingCopies::kNone) {
-    out += fmt::format(", blocking_copies: {}", RuntimeWord(runtime, "blocking_copies"));
-  }
-  if (runtime.swap_in_waits != SwapInWaits::kKernel) {
-    out += fmt::format(", swap_in_waits: {}", RuntimeWord(runtime, "swap_in_waits"));
-  }
-  if (runtime.collection_time != 0) {
-    out += fmt::format(", collection_time: {}", FormatDurationExact(runtime.collection_time));
-  }
-  if (runtime.backward_units != BackwardUnits::kLayers) {
-    out += fmt::format(", backward_units: {}", RuntimeWord(runtime, "backward_units"));
-  }
-  return out;
-}
-
-std::string Writer::Head(const Plan& plan) const {
-  std::string out;
-  const auto text = [&out](const char* key, const std::string& value) {
-    if (!value.empty()) out += fmt::format("{}: {}\n", key, Quoted(value));
-  };
-  text("strategy", plan.strategy);
-  text("network", plan.network);
-  out += fmt::format("batch: {}\n", plan.batch);
-  text("machine", plan.machine);
-  out += fmt::format("capacity: {}\n", FormatBytesExact(plan.capacity));
-  text("search", plan.search);
-  if (plan.evaluations != 0) out += fmt::format("evaluations: {}\n", plan.evaluations);
-  const Runtime& runtime = plan.runtime;
-  out += fmt::format(
-      "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: "
-      "{}{}}}\n",
-      runtime.copy_streams, RuntimeWord(runtime, "memory"), RuntimeWord(runtime, "barrier"),
-      RuntimeWord(runtime, "host_syncs"), FormatDurationExact(runtime.framework_time),
-      FormatBytesExact(runtime.copy_chunk), RareFields(runtime));
-  return out;
-}
-
-std::string Writer::Gap(const GapDecision& gap) const {
-  std::string line =
-      fmt::format("  - {{tensor: {}, action: {}, after: {}, before: {}",
-                  Quoted(step_.tensors[static_cast<std::size_t>(gap.tensor)].name),
-                  GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(gap.after), OpName(gap.before));
-  if (gap.action == GapAction::kSwap) {
-    if (gap.out_after != gap.after) line += ", out_after: " + OpName(gap.out_after);
-    if (gap.in_at != gap.before) line += ", in_at: " + OpName(gap.in_at);
-  }
-  if (!gap.keep_result) line += ", keep_result: false";
-  if (!gap.keep_passed) line += ", keep_passed: false";
-  if (!gap.reason.empty()) line += ", reason: " + Quoted(gap.reason);
-  return line + "}\n";
-}
-
-// ---- reading
 
 // Index by name, and all names for "did you mean".
 class Names {
@@ -312,7 +191,7 @@ std::int32_t Reader::Lookup(MapReader& reader, std::string_view key, const Names
 
 OpId Reader::Position(MapReader& reader, std::string_view key) {
   const Node* value = reader.Optional(key);
-  if (value != nullptr && value->IsScalar() && value->scalar == kStart) return kNoOp;
+  if (value != nullptr && value->IsScalar() && value->scalar == kPlanStart) return kNoOp;
   return Lookup(reader, key, ops_, "op");
 }
 
@@ -332,18 +211,6 @@ void Reader::ReportMistakes() {
 }
 
 }  // namespace
-
-std::string PlanToYaml(const Plan& plan, const TrainingStep& step) {
-  const Writer writer(step);
-  std::string out = writer.Head(plan);
-  if (!plan.gaps.empty()) out += "gaps:\n";
-  for (const GapDecision& gap : plan.gaps) out += writer.Gap(gap);
-  if (!plan.ops.empty()) out += "ops:\n";
-  for (const OpDecision& decision : plan.ops) out += writer.OpLine(decision);
-  if (!plan.recompute.empty()) out += "recompute:\n";
-  for (const Recomputation& entry : plan.recompute) out += writer.Entry(entry);
-  return out;
-}
 
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step) {
   const Document document = ParseDocument(text, file);

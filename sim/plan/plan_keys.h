@@ -14,6 +14,7 @@
 namespace spillway {
 
 constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+constexpr const char* kPlanStart = "start";  // the position kNoOp: before the first op
 
 const KeyTable& PlanKeys();
 const KeyTable& GapKeys();

@@ -72,7 +72,6 @@ class ItemWriter {
 };
 
 // Called several times for each op of a step, and mostly a few instructions.
-
 inline BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place) {
   program_.buffers.push_back(
       {.bytes = bytes, .tensor = tensor, .place = static_cast<std::int16_t>(place), .kind = kind});

@@ -14,9 +14,7 @@
 namespace spillway {
 
 constexpr Bytes kAllocationUnit = 512;  // both cudaMalloc's and the frameworks' pools round to it
-constexpr Bytes RoundToUnit(Bytes bytes) {
-  return (std::max<Bytes>(bytes, 1) + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
-}
+constexpr Bytes RoundToUnit(Bytes bytes) { return RoundUp(std::max<Bytes>(bytes, 1), kAllocationUnit); }
 
 // What lowering needs to know of a step on a machine, whatever the plan. Made once, used for many plans.
 struct StepTables {

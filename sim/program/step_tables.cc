@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "hw/text/lists.h"
 #include "model/hash.h"
 #include "sim/program/lower.h"
 
@@ -27,10 +28,6 @@ class LaunchRows {
   std::vector<Launch>& launches_;
   std::vector<std::uint64_t> hashes_;
 };
-
-bool Contains(const std::vector<TensorId>& list, TensorId tensor) {
-  return std::find(list.begin(), list.end(), tensor) != list.end();
-}
 
 }  // namespace
 

@@ -5,18 +5,14 @@
 // their number: both inputs of an addition start from the same map, and each start computes it anew. So maps that
 // several forward ops read stay once they are computed, as the ends of the segments of sublinear-memory methods do;
 // the others are freed after each use.
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include "hw/text/lists.h"
 #include "sim/strategies/classify.h"
 
 namespace spillway {
 namespace {
-
-bool Contains(const std::vector<TensorId>& list, TensorId t) {
-  return std::find(list.begin(), list.end(), t) != list.end();
-}
 
 // By tensor: forward ops that read it without writing it in place.
 std::vector<int> CountReaders(const TrainingStep& step) {

@@ -7,6 +7,9 @@
 
 namespace spillway {
 
+// Half of what 80 % of a normal distribution lie within, in its standard deviations.
+constexpr double kNormal80 = 1.2816;
+
 // Linear between the order statistics, x[0] at share 0 and x[n-1] at share 1. REQUIRES: values, 0 <= share <= 1; of the
 // second that they are sorted.
 double Quantile(std::vector<double> values, double share);

@@ -26,7 +26,7 @@
 
 namespace spillway {
 
-// Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
+// ---- Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
 //
 // Latin hypercube sampling (McKay, Beckman and Conover, Technometrics 21, 1979): the kDraws draws of one key are the
 // middles of kDraws strata of equal probability, each once, in an order that the key decides. So all kDraws draws of a

@@ -30,7 +30,9 @@ class Contents {
  protected:
   // Of a host buffer, before the first instruction. `read_first`: some instruction reads it before any writes it.
   virtual Content AtStart(BufferId host, bool read_first, bool written) = 0;
+  // What a device buffer holds when it is allocated: nothing, or the value that outlived the last step.
   virtual Content AtAlloc(BufferId buffer) = 0;
+  // Checks what the kernel reads and sets what it writes.
   virtual void RunKernel(InstructionIndex i, const Kernel& kernel) = 0;
   // Follows a copy of a tensor that is divided into boxes; false, and nothing is done, for any other.
   virtual bool RunBoxCopy(InstructionIndex /*i*/, const Copy& /*copy*/) { return false; }
@@ -39,6 +41,7 @@ class Contents {
   virtual Bytes Full(BufferId buffer) const = 0;
 
   bool Defined(BufferId b) const { return content_[b].version != kUndefined && content_[b].bytes >= Full(b); }
+  // Reports a read of a buffer that is not Defined().
   void Undefined(InstructionIndex i, BufferId b);
   std::span<const Operand> Operands(const Kernel& kernel) const {
     return {program_.operands.data() + kernel.operands, kernel.operand_count};

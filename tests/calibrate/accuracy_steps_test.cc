@@ -7,14 +7,13 @@
 #include "calibrate/accuracy/steps.h"
 #include "model/hash.h"
 #include "sim/uncertainty/drawn_error.h"
+#include "sim/uncertainty/quantile.h"
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/calibrate/toy_fit.h"
 
 using namespace spillway;
 
 namespace {
-
-constexpr double kNormal80 = 1.2816;
 
 std::size_t At(StepErrors errors) { return static_cast<std::size_t>(errors); }
 

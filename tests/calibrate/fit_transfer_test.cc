@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit/profile_links.h"
+#include "calibrate/fit/profile.h"
 #include "calibrate/fit/transfer.h"
 
 namespace spillway {

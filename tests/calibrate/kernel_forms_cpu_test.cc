@@ -5,7 +5,7 @@
 
 #include "calibrate/fit/fit.h"
 #include "model/kernels/cpu_conv.h"
-#include "model/kernels/cpu_product.h"
+#include "model/kernels/cpu_cost.h"
 #include "tests/cpu_forms.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibrate/fit/profile_links.h"
+#include "calibrate/fit/profile.h"
 
 using namespace spillway;
 

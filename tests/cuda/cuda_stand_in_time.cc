@@ -4,7 +4,7 @@
 #include <ctime>
 #include <numbers>
 
-#include "calibrate/run/steady_clock.h"
+#include "calibrate/run/clock.h"
 #include "model/hash.h"
 #include "tests/cuda/cuda_stand_in_parts.h"
 

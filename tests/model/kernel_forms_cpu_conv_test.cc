@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "model/kernels/cpu_conv.h"
-#include "model/kernels/cpu_product.h"
+#include "model/kernels/cpu_cost.h"
 #include "tests/cpu_forms.h"
 
 namespace spillway {

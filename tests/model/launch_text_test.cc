@@ -78,11 +78,22 @@ TEST_CASE("shapes of every op of networks come back from their text, no two alik
   CHECK(texts.size() > 100);
 }
 
+TEST_CASE("numbers that no algorithm has are told as numbers") {
+  const auto most = static_cast<std::int32_t>(AlgorithmNames(OpKind::kConvolution, Pass::kForward).size());
+  for (const std::int32_t algorithm : {-1, 0, most + 1}) {
+    CHECK(AlgorithmName(OpKind::kConvolution, Pass::kForward, algorithm) == std::string());
+    CHECK(AlgorithmText(OpKind::kConvolution, Pass::kForward, algorithm) == "algorithm " + std::to_string(algorithm));
+  }
+  CHECK(AlgorithmName(OpKind::kRelu, Pass::kForward, 1) == std::string());
+  CHECK(AlgorithmText(OpKind::kConvolution, Pass::kForward, most) == "reference");
+}
+
 TEST_CASE("algorithm, formats and accumulation come back") {
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
     for (const char* const name : AlgorithmNames(OpKind::kConvolution, pass)) {
       Launch launch{.kind = OpKind::kConvolution, .pass = pass, .shape = Convolution()};
       launch.algorithm = AlgorithmByName(launch.kind, pass, name);
+      CHECK(AlgorithmName(launch.kind, pass, launch.algorithm) == std::string(name));
       launch.type = DataType::kBf16;
       launch.layout = Layout::kNhwc;
       launch.math = MathMode::kTf32;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "hw/machine/machine.h"
-#include "scenarios/run/program_digest.h"
+#include "scenarios/run/run_identity.h"
 #include "tests/scenarios/cut_off_run.h"
 #include "tests/text.h"
 

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "sim/margin.h"
-#include "sim/oracle_memo.h"
+#include "sim/memo.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/small_networks.h"
 #include "tests/step_builder.h"

@@ -1,9 +1,9 @@
-#include "sim/plan_memo.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <stdexcept>
 #include <thread>
+
+#include "sim/memo.h"
 
 namespace spillway {
 namespace {

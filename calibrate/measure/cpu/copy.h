@@ -35,6 +35,7 @@ class CopySubject : public BenchSubject {
 };
 
 // A thread that copies without end until this is destroyed. The constructor returns when it has begun.
+// What copies in the other direction, or kernels, are measured beside.
 class CopyingBeside {
  public:
   CopyingBeside(CpuLink& link, Direction direction, Bytes bytes, CopyMemory& memory, std::span<const int> cores);

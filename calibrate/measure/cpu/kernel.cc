@@ -14,8 +14,6 @@ constexpr Bytes kLine = 64;
 // Sets of tiny ops: enough for a timing of many runs.
 constexpr int kMostSets = 512;
 
-Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 // Leaves memory as a kernel that has just written it does, without changing it.
 void WriteAgain(std::byte* at, Bytes bytes) {
   for (Bytes i = 0; i < bytes; i += kLine) {
@@ -56,9 +54,9 @@ void KernelSubject::LayOut(BenchProtocol protocol) {
   };
   for (const TensorId tensor : node_.reads) reads_.push_back(offset_of(tensor));
   for (const TensorId tensor : node_.writes) writes_.push_back(offset_of(tensor));
-  for (const BenchOperand& operand : operands_) set_bytes_ = operand.offset + Aligned(operand.bytes);
+  for (const BenchOperand& operand : operands_) set_bytes_ = operand.offset + RoundUp(operand.bytes, kAlignment);
   workspace_ = set_bytes_;
-  if (grants_workspace_) set_bytes_ += Aligned(kernel_->workspace());
+  if (grants_workspace_) set_bytes_ += RoundUp(kernel_->workspace(), kAlignment);
   if (rotates_) {
     sets_ = static_cast<int>(std::clamp<Bytes>(memory_.RingBytes() / std::max<Bytes>(set_bytes_, 1), 1, kMostSets));
   }
@@ -90,10 +88,10 @@ void KernelSubject::MakeSaved(std::byte* set, int number) {
   if (forward == kNoOp) return;
   const Op& op = network_.step.ops[static_cast<std::size_t>(forward)];
   const CpuKernel& kernel = kernels_.Prepare(CallOf(network_.step.ops[Index(forward)]));
-  Bytes needed = Aligned(kernel.workspace());
+  Bytes needed = RoundUp(kernel.workspace(), kAlignment);
   std::vector<Bytes> places;
   const std::vector<BenchOperand> operands = BenchOperands(network_.step, forward, 0);
-  for (const BenchOperand& operand : operands) needed += Aligned(operand.bytes);
+  for (const BenchOperand& operand : operands) needed += RoundUp(operand.bytes, kAlignment);
   std::byte* const beside = memory_.Scratch(needed);
   const auto place = [&](TensorId tensor) -> void* {
     for (const BenchOperand& mine : operands_) {
@@ -101,8 +99,8 @@ void KernelSubject::MakeSaved(std::byte* set, int number) {
     }
     for (const BenchOperand& operand : operands) {
       if (operand.tensor != tensor) continue;
-      memory_.Fill(beside + Aligned(kernel.workspace()) + operand.offset, operand.bytes, operand.sparse);
-      return beside + Aligned(kernel.workspace()) + operand.offset;
+      memory_.Fill(beside + RoundUp(kernel.workspace(), kAlignment) + operand.offset, operand.bytes, operand.sparse);
+      return beside + RoundUp(kernel.workspace(), kAlignment) + operand.offset;
     }
     return nullptr;
   };

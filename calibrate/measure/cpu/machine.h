@@ -37,7 +37,6 @@ class ThreadClock : public Clock {
 };
 
 // What the CPU device's threads cost: beginning one, and waking one up.
-
 // "thread_start": until a stream's thread runs. "event_wake": from recording an event on the compute stream to the first
 // thing that a copy stream does which waited for it asleep.
 std::map<std::string, LoopResult> MeasureStreams(const CoreChoice& cores, const Clock& clock, int repetitions);

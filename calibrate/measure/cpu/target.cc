@@ -22,10 +22,6 @@ constexpr int kLeastCopies = 3;
 constexpr Nanos kLeastStepTiming = 2 * kMicrosecond;  // a hundred times what reading the clock takes
 constexpr int kHostSteps = 15, kHostRounds = 20, kStreamRepetitions = 25;
 
-Direction DirectionOf(const std::string& name) {
-  return name == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
-}
-
 }  // namespace
 
 CpuBenchTarget::CpuBenchTarget(const CpuBenchOptions& options, const Clock& clock)

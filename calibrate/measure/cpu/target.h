@@ -20,6 +20,7 @@
 
 namespace spillway {
 
+// What the command line says of the device.
 struct CpuBenchOptions {
   double link_rate = 0;  // bytes per nanosecond in each direction; 0 = as fast as memcpy goes
   int threads = 1;       // of the compute library
@@ -38,6 +39,7 @@ class CpuBenchTarget : public BenchTarget {
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
   double Load() const override { return ReadLoad(); }
+  // How many times as long a thread takes as it has of its core, now (waiting.h).
   double Waiting() override;
 
   const HostFacts& facts() const { return facts_; }

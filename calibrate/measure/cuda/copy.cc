@@ -12,8 +12,6 @@ namespace {
 constexpr Bytes kAlignment = 256;
 constexpr int kMostQueued = CudaTimer::kMostHeld / 2;
 
-Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 }  // namespace
 
 CudaCopySubject::CudaCopySubject(const BenchItem& item, CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer,
@@ -34,12 +32,12 @@ void CudaCopySubject::TakeMemory(Bytes wander) {
     device_ = memory_.Block("managed", CudaPlace::kManaged).AtLeast(item_.bytes);
     return;
   }
-  places_ = std::max<Bytes>(1, wander / Aligned(span_));
+  places_ = std::max<Bytes>(1, wander / RoundUp(span_, kAlignment));
   const bool pageable = way_ == Way::kBlocking;
   const CudaPlace place = on_device_ ? CudaPlace::kDevice : pageable ? CudaPlace::kPageable : CudaPlace::kPinned;
   const char* const name = on_device_ ? "copied to" : pageable ? "pageable" : "pinned";
-  device_ = memory_.Block("copied").AtLeast(Aligned(item_.bytes) * places_);
-  other_ = memory_.Block(name, place).AtLeast(Aligned(span_) * places_);
+  device_ = memory_.Block("copied").AtLeast(RoundUp(item_.bytes, kAlignment) * places_);
+  other_ = memory_.Block(name, place).AtLeast(RoundUp(span_, kAlignment) * places_);
 }
 
 int CudaCopySubject::most_runs() const {
@@ -48,8 +46,8 @@ int CudaCopySubject::most_runs() const {
 }
 
 void CudaCopySubject::CopyOnce() {
-  std::byte* const device = device_ + next_ * Aligned(item_.bytes);
-  std::byte* const other = other_ + next_ * Aligned(span_);
+  std::byte* const device = device_ + next_ * RoundUp(item_.bytes, kAlignment);
+  std::byte* const other = other_ + next_ * RoundUp(span_, kAlignment);
   next_ = (next_ + 1) % places_;
   if (on_device_) return calls_.CopyOnDevice(other, device, item_.bytes, timer_.stream());
   const bool in = direction_ == Direction::kHostToDevice;

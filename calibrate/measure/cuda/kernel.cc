@@ -18,8 +18,6 @@ constexpr int kMostSets = 256;  // of tiny ops
 // pairs of events and the spin between, the copies that make operands fresh.
 constexpr int kKernelsOfCall = 6, kCallsAround = 5;
 
-Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 const BenchOperand* FindOperand(const std::vector<BenchOperand>& operands, TensorId tensor) {
   const auto found = std::find_if(operands.begin(), operands.end(),
                                   [tensor](const BenchOperand& operand) { return operand.tensor == tensor; });
@@ -71,7 +69,7 @@ void CudaKernelSubject::LayOut() {
   if (with_bias_) AddBias();
   read_.resize(reads_.size());
   written_.resize(writes_.size());
-  for (const BenchOperand& operand : operands_) set_bytes_ = operand.offset + Aligned(operand.bytes);
+  for (const BenchOperand& operand : operands_) set_bytes_ = operand.offset + RoundUp(operand.bytes, kAlignment);
   if (protocol_ != BenchProtocol::kWarm) {
     sets_ = static_cast<int>(std::clamp<Bytes>(memory_.RingBytes() / std::max<Bytes>(set_bytes_, 1), 1, kMostSets));
   }
@@ -91,7 +89,7 @@ void CudaKernelSubject::LayOut() {
 void CudaKernelSubject::AddBias() {
   const BenchOperand& last = operands_.back();
   const Bytes bytes = node_.shape.out.c * static_cast<Bytes>(sizeof(float));
-  operands_.push_back({.bytes = bytes, .offset = last.offset + Aligned(last.bytes)});
+  operands_.push_back({.bytes = bytes, .offset = last.offset + RoundUp(last.bytes, kAlignment)});
   reads_.push_back(operands_.back().offset);
 }
 
@@ -131,13 +129,13 @@ void CudaKernelSubject::MakeSaved(std::byte* set, int number) {
   const Op& op = network_.step.ops[static_cast<std::size_t>(forward)];
   const std::unique_ptr<CudaKernel> kernel = calls_.Prepare(CallOf(network_.step.ops[Index(forward)]));
   const std::vector<BenchOperand> operands = BenchOperands(network_.step, forward, 0);
-  Bytes needed = Aligned(kernel->workspace());
-  for (const BenchOperand& operand : operands) needed += Aligned(operand.bytes);
+  Bytes needed = RoundUp(kernel->workspace(), kAlignment);
+  for (const BenchOperand& operand : operands) needed += RoundUp(operand.bytes, kAlignment);
   std::byte* const beside = memory_.Block("forward").AtLeast(needed);
   const auto place = [&](TensorId tensor) -> void* {
     if (const BenchOperand* mine = FindOperand(operands_, tensor)) return set + mine->offset;
     const BenchOperand& other = *FindOperand(operands, tensor);
-    std::byte* const at = beside + Aligned(kernel->workspace()) + other.offset;
+    std::byte* const at = beside + RoundUp(kernel->workspace(), kAlignment) + other.offset;
     memory_.Fill(at, other.bytes, NumbersOf(other), timer_.stream());
     return at;
   };
@@ -160,7 +158,7 @@ void CudaKernelSubject::KeepFreshOnes() {
   for (std::size_t k = 0; k < operands_.size(); ++k) {
     if (!operands_[k].fresh) continue;
     fresh_[k] = bytes;
-    bytes += Aligned(operands_[k].bytes);
+    bytes += RoundUp(operands_[k].bytes, kAlignment);
   }
   if (bytes == 0) return;
   kept_ = memory_.Block("kept").AtLeast(bytes);

@@ -23,6 +23,8 @@ namespace spillway {
 // The call that measures `launch`, an algorithm and a math of one of the network's ops.
 OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch);
 
+// One launch on sets of operands that take turns, so that each finds its own in the state that the protocol says. Times are
+// the device's, by events around runs that were queued behind a hold (timer.h).
 class CudaKernelSubject : public BenchSubject {
  public:
   // All must outlive it; one subject at a time may use the memory. `fused`: as BenchItem has it. DeviceError: the library

@@ -11,6 +11,7 @@
 
 namespace spillway {
 
+// Of the device; of the host, pinned; of both, moved by the driver; of the host, as malloc gives it.
 enum class CudaPlace : std::uint8_t { kDevice, kPinned, kManaged, kPageable };
 
 // One allocation that grows; nothing is kept when it does.
@@ -40,6 +41,8 @@ struct CudaNumbers {
   bool sparse = false;
 };
 
+// All that the measurements of one calibration work on: blocks by name, whoever asks for one, each given back when this goes.
+// No two of those who use the same name may need what the other put there.
 class CudaBenchMemory {
  public:
   // `l2_cache`: 0 where not known; a usual size is assumed.

@@ -17,7 +17,7 @@ constexpr double kOfFree = 0.9;  // what is left is others'
 
 CudaPeerSubject::CudaPeerSubject(const BenchItem& item, CudaCalls& calls, CudaTimer& timer, Bytes wander)
     : item_(item), calls_(calls), timer_(timer) {
-  step_ = (item.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  step_ = RoundUp(item.bytes, kAlignment);
   places_ = std::max<Bytes>(1, wander / step_);
   from_ = Take(item.from_device);
   to_ = Take(item.to_device);

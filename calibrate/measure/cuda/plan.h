@@ -32,12 +32,11 @@ std::vector<std::string> CudaUsualNetworks();
 // What networks share is measured once: the plan (calibrate/measure/plan.h) drops launches that it has already. Not each
 // of these networks fits a GPU, but the operands of a launch take 20 GB at most; a smaller GPU leaves out what does not
 // fit, and lists it.
-
 // Built in tens of milliseconds. Networks of the zoo carry its names, the others "deepbench" and "grid".
 std::vector<std::shared_ptr<const BenchNetwork>> CudaBenchGrid();
 
-// What a calibration of a GPU measures that no step of ours has: copies between two GPUs, convolutions in fp16, and
-// convolutions with bias and activation in one call of the library. Their rows are read back and kept, and the
+// ---- What a calibration of a GPU measures that no step of ours has: copies between two GPUs, convolutions in fp16,
+// and convolutions with bias and activation in one call of the library. Their rows are read back and kept, and the
 // calibration fits no model to them. Those in fp16 are in the profile's measured launches.
 
 // BenchItem::fused. What the library does without the activation it does by one algorithm only.

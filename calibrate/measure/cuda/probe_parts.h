@@ -11,6 +11,7 @@
 
 namespace spillway {
 
+// What every section gets. Nothing of it is owned; `tell` takes a line without its line feed.
 struct Probe {
   CudaCalls& calls;
   const Clock& clock;
@@ -42,6 +43,7 @@ class ProbeKernel {
 double TimeOfRuns(CudaTimer& timer, const std::function<void()>& run, int runs);
 
 // Sections: whether all is as it has to be. Throw DeviceError.
+// probe.h says what each looks at, and prints, under the name of the section.
 bool ProbeTimer(const Probe& probe);
 bool ProbeHold(const Probe& probe);
 bool ProbeClock(const Probe& probe);

@@ -157,13 +157,12 @@ bool ProbeConvolution(const Probe& probe) {
   const DrainAtEnd drain(timer);
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
     Launch launch = ConvolutionOf(pass);
-    const auto names = AlgorithmNames(launch.kind, pass);
     int ran = 0;
     for (const CudaAlgorithm& algorithm : probe.calls.Algorithms(CallOf(launch))) {
       launch.algorithm = algorithm.algorithm;
       launch.workspace = algorithm.workspace;
       const std::string what =
-          fmt::format("{} by {}", PassName(pass), names[static_cast<std::size_t>(algorithm.algorithm) - 1]);
+          fmt::format("{} by {}", PassName(pass), AlgorithmText(launch.kind, pass, algorithm.algorithm));
       try {
         ProbeKernel kernel(probe.calls, launch, timer.stream());
         const double time = TimeOfRuns(

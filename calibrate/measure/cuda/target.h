@@ -58,12 +58,14 @@ class CudaBenchTarget : public BenchTarget {
   BenchFacts Facts(const std::string& date) const;
 
  private:
+  // Takes again what was throttled, after a pause (Settle), a few times at most.
   LoopResult Steady(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   // What `call` returns; UserError for what is the launch's matter alone.
   template <typename Call>
   auto Judged(const Call& call);
   LoopResult MeasureOnce(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   LoopResult MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options);
+  // UserError where TF32 is allowed and results are fp32's (tf32_check.h).
   void CheckTf32(const BenchItem& item, const Launch& launch);
   LoopResult MeasureCopy(const BenchItem& item, const LoopOptions& options);
   template <typename Subject>
@@ -71,6 +73,7 @@ class CudaBenchTarget : public BenchTarget {
   const std::vector<BenchVariant>& AlgorithmsOf(const BenchItem& item);
   LoopResult MeasureHost(const BenchItem& item);
   void Settle();
+  // Runs products until the clock stands still; nothing while the device has been busy all along.
   void WarmUp();
 
   CudaBenchOptions options_;

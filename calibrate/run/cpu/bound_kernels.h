@@ -12,6 +12,7 @@
 
 namespace spillway {
 
+// Made when a session begins, and goes with it.
 class BoundKernels {
  public:
   // Prepares every kernel. Throws DeviceError: kRefused naming op and shape where the library refuses one or wants more
@@ -25,6 +26,7 @@ class BoundKernels {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
+  // One for each kernel call of the session; row_ says which.
   struct Bound {
     const CpuKernel* kernel = nullptr;
     CpuArguments arguments;  // but for what changes from run to run

@@ -9,7 +9,6 @@ namespace {
 
 constexpr Bytes kAlignment = 64;  // a cache line, and the widest vector
 
-Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 Bytes DescSize(const Desc& desc) { return static_cast<Bytes>(desc.get_size()); }
 
 dnnl::primitive_attr MakeUserScratch() {
@@ -83,7 +82,7 @@ void DnnlKernel::AddOperand(const dnnl::primitive_desc& primitive, const Binding
   const bool unwanted = binding.role == Binding::Role::kUnwanted;
   if (unwanted || accumulate || operand.desc != binding.dense) {
     operand.offset = workspace_;
-    workspace_ += Aligned(DescSize(operand.desc));
+    workspace_ += RoundUp(DescSize(operand.desc), kAlignment);
     if (binding.role == Binding::Role::kRead) MakeReorder(operand, binding.dense, operand.desc, false);
     if (binding.role == Binding::Role::kWrite) MakeReorder(operand, operand.desc, binding.dense, accumulate);
   }
@@ -103,7 +102,9 @@ void DnnlKernel::MakeReorder(Operand& operand, const Desc& from, const Desc& to,
   Reserve(operand.reorder_scratch);
 }
 
-void DnnlKernel::Reserve(const Desc& scratch) { scratch_bytes_ = std::max(scratch_bytes_, Aligned(DescSize(scratch))); }
+void DnnlKernel::Reserve(const Desc& scratch) {
+  scratch_bytes_ = std::max(scratch_bytes_, RoundUp(DescSize(scratch), kAlignment));
+}
 
 void* DnnlKernel::At(const CpuArguments& arguments, Bytes offset) const {
   assert(arguments.workspace != nullptr || workspace_ == 0);

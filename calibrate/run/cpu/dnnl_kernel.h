@@ -41,6 +41,7 @@ struct Binding {
   std::size_t index = 0;  // into reads or writes
   Desc dense;             // layout of the buffer
 };
+// The argument is reads[index] or writes[index] of the op, laid out as `dense`; or a result that the primitive insists on.
 inline Binding Reads(int argument, std::size_t index, const Desc& dense) {
   return {argument, Binding::Role::kRead, index, dense};
 }
@@ -49,7 +50,8 @@ inline Binding Writes(int argument, std::size_t index, const Desc& dense) {
 }
 inline Binding Unwanted(int argument, const Desc& dense) { return {argument, Binding::Role::kUnwanted, 0, dense}; }
 
-// Workspace: reordered operands one after another, then scratch, which primitive and reorders use in turn.
+// Workspace: reordered operands one after another, then scratch, which primitive and reorders use in turn. Sizes of all of
+// these are known when it is made: Run() allocates nothing. Refers to nothing that is not its own.
 class DnnlKernel : public CpuKernel {
  public:
   // `accumulate`: adds its result to what writes[0] holds.

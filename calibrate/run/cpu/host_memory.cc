@@ -126,7 +126,7 @@ Bytes AvailableMemory(const std::string& root) {
 
 MappedMemory::MappedMemory(Bytes bytes) : bytes_(bytes) {
   if (bytes < 0 || bytes > std::numeric_limits<Bytes>::max() - kPage) throw std::bad_alloc();
-  mapped_ = (bytes + kPage - 1) / kPage * kPage;
+  mapped_ = RoundUp(bytes, kPage);
   if (mapped_ == 0) return;
   const auto size = static_cast<std::size_t>(mapped_);
   void* const place = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

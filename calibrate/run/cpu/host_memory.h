@@ -34,8 +34,8 @@ class MappedMemory {
   Bytes bytes_ = 0, mapped_ = 0;
 };
 
-// Debug sessions of the CPU device: memory that holds nothing is full of one bit pattern, by which use of it and the
-// highest byte in use are found out.
+// ---- Debug sessions of the CPU device: memory that holds nothing is full of one bit pattern, by which use of it and
+// the highest byte in use are found out.
 
 // A signalling NaN: whatever is computed from it is NaN, but another one.
 constexpr std::uint32_t kCanary = 0x7fa5eed5u;

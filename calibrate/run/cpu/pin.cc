@@ -8,14 +8,11 @@
 #include <algorithm>
 
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
-namespace {
-
-bool Has(const std::vector<int>& cores, int core) { return std::find(cores.begin(), cores.end(), core) != cores.end(); }
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<int> AllowedCores() {
   std::vector<int> cores;
@@ -44,7 +41,7 @@ void WakePunctually() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 CoreChoice ChooseCores(const std::vector<int>& allowed, int threads, int compute_core, int copy_core) {
   CoreChoice choice;
-  if (Has(allowed, compute_core)) choice.compute = {compute_core};
+  if (Contains(allowed, compute_core)) choice.compute = {compute_core};
   for (auto core = allowed.rbegin(); core != allowed.rend(); ++core) {
     const bool free = *core != copy_core && *core != compute_core;
     if (static_cast<int>(choice.compute.size()) < threads && free) choice.compute.push_back(*core);
@@ -52,12 +49,12 @@ CoreChoice ChooseCores(const std::vector<int>& allowed, int threads, int compute
   if (static_cast<int>(choice.compute.size()) < threads) choice.compute = allowed;
   std::sort(choice.compute.begin(), choice.compute.end());
   for (const int core : allowed) {
-    if (!Has(choice.compute, core)) choice.others.push_back(core);
+    if (!Contains(choice.compute, core)) choice.others.push_back(core);
   }
-  if (Has(allowed, copy_core)) choice.others = {copy_core};
+  if (Contains(allowed, copy_core)) choice.others = {copy_core};
   if (choice.others.empty()) choice.others = choice.compute;
   choice.shared =
-      std::any_of(choice.others.begin(), choice.others.end(), [&](int core) { return Has(choice.compute, core); });
+      std::any_of(choice.others.begin(), choice.others.end(), [&](int core) { return Contains(choice.compute, core); });
   return choice;
 }
 

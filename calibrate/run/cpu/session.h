@@ -72,6 +72,7 @@ class CpuSession {
     std::span<std::byte> from_bytes{}, to_bytes{};
   };
 
+  // Streams take what is written here: an action is filled when it is issued, and performed by its number.
   void StartStreams();
   CpuStreamOptions StreamOptions(StreamId stream);
   Action& NewAction(Opcode opcode, Issue issue);
@@ -81,11 +82,14 @@ class CpuSession {
   void Perform(std::uint32_t instruction);
   void RunKernel(const Action& action, std::uint32_t instruction);
   void RunCopy(const Action& action, std::uint32_t instruction);
+  // Debug sessions: throw kContents where memory that holds nothing would be copied or read.
   void CheckSource(const Action& action, std::uint32_t instruction);
   void CheckReads(const Action& action);
   void NeedWritten(const Location& at, Bytes bytes, std::uint32_t instruction) const;
 
   // On the caller's.
+  // Waits as long as streams get on with something, by Progress(), and for the options' patience beyond that; then Hang()
+  // throws kHung, naming the instruction that runs.
   void Await(CpuEvent& event, std::uint32_t instruction);
   std::uint64_t Progress() const;
   [[noreturn]] void Hang(std::uint32_t instruction) const;

@@ -4,10 +4,9 @@
 // abandoned (CpuSession::Abandon) while a thread is anywhere else.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "calibrate/run/cpu/host_memory.h"
 #include "calibrate/run/cpu/session.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
@@ -74,8 +73,7 @@ void CpuSession::CheckReads(const Action& action) {
   for (const OperandCall& operand : call.operands) {
     const TensorId t = operand.at.tensor;
     const std::vector<TensorId>& reads = call.op->reads;
-    const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor &&
-                      std::find(reads.begin(), reads.end(), t) != reads.end();
+    const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor && Contains(reads, t);
     const Bytes whole = operand.boxed ? operand.at.bytes : session_.step->tensors[static_cast<std::size_t>(t)].bytes;
     if (read) NeedWritten(operand.at, whole, call.issue.instruction);
   }

@@ -51,6 +51,8 @@ struct CpuStreamOptions {
   StreamFailure* failure = nullptr;  // where exceptions go; nullptr: they end the program
 };
 
+// One thread that does what it is given, in order: calls, recording events, waiting for them. Giving never waits. To be
+// used by one thread, the owner.
 class CpuStream {
  public:
   // What it throws goes to options.failure: a DeviceError as it is, anything else as Fault::kFailed.

@@ -35,6 +35,7 @@ class TrainingValues : public StepValues {
 
   // What was taken, by tensor; empty for tensors that do not outlive the step.
   const std::vector<std::byte>& Result(TensorId tensor) const { return results_[static_cast<std::size_t>(tensor)]; }
+  // Memory that this takes beside the step: for kTimes, what it keeps of what it has drawn.
   Bytes kept_bytes() const { return kept_bytes_; }
 
  private:

@@ -15,8 +15,6 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kAlignment = 256;  // of everything in the library's memory, as cudaMalloc's
-Bytes Aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 std::string Name(const KernelCall& call) { return call.op == nullptr ? "" : call.op->name + ": "; }
 
 // Rows of the probabilities' shape: 1 at the class, 0 elsewhere.
@@ -108,7 +106,7 @@ void CudaBoundKernels::Prepare(const KernelCall& call, Bound& bound) {
 
 Bytes CudaBoundKernels::Take(Bytes bytes) {
   const Bytes offset = library_bytes_;
-  library_bytes_ += Aligned(bytes);
+  library_bytes_ += RoundUp(bytes, kAlignment);
   staging_bytes_ = std::max(staging_bytes_, bytes);
   return offset;
 }

@@ -70,6 +70,7 @@ class CudaBoundKernels {
     Bytes kept = -1;  // where in the library's memory a copy of its probabilities goes
     double spin = 0;
   };
+  // One-hot labels of one shape: all losses of that shape read the same.
   struct Labels {
     Shape shape;
     Bytes offset = 0;  // in the library's memory
@@ -81,8 +82,11 @@ class CudaBoundKernels {
   };
   void Bind(const KernelCall& call);
   void Prepare(const KernelCall& call, Bound& bound);
+  // Training's own vectors get their offsets first; PlaceLibrary reserves the memory when all are known. Take: so many bytes
+  // more of it; their offset.
   void PlaceTraining(Bound& bound);
   void PlaceLibrary();
+  // kContract where kernels of several streams would share that memory.
   void NeedOneStream() const;
   Bytes Take(Bytes bytes);
   const Labels& LabelsOf(const Shape& shape);

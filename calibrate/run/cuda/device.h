@@ -55,7 +55,6 @@ namespace spillway {
 //
 // No plan and no figure is to see them: debug sessions, in which memory is measured, run without any, what the device
 // tells of memory in use leaves them out, and kSpare bytes stay free beside them and a session's arena.
-
 class CudaKeptValues {
  public:
   // For what comes late: code of kernels when they first run, what the libraries take, other users of the GPU.

@@ -62,15 +62,22 @@ class CudaSession {
     OwnedCudaEvent before, behind;
   };
   void Quiet() noexcept;  // nothing runs behind it, unless something hangs or the device is lost
+  // By event and stream of the Program; in debug and instrumented sessions also around instructions.
   void MakeEvents();
+  // Times kernels of which no time is known yet, on numbers as a step has them, and sets how long each is to be spun behind
+  // (emulation.h).
   void Rehearse(double slowdown, double gap);
+  // Zeros; in debug sessions bytes that stand for nothing.
   void FillAtBegin();
   void Copies(const CopyCall& call);
   void CopyBox(const CopyCall& call, std::byte* to, const std::byte* from, CudaStream* stream);
+  // Debug sessions: looks for the highest byte written in a buffer before its contents go; throws kContents where what
+  // outlives the step holds NaN; fills all that holds no resident's value.
   void Look(Issue issue, const Location& buffer);
   void CheckResidents();
   bool HoldsNanAt(const Location& at);
   void EmptyAll();
+  // Bytes that are brought or taken at once at most, between steps: what the staging is sized by.
   Bytes MostBrought() const;
 
   CudaStream* StreamOf(Issue issue) const { return streams_[issue.stream].get(); }

@@ -7,8 +7,7 @@
 namespace spillway {
 
 Bytes CudaStaging::HalfFor(Bytes needed, Bytes most) {
-  const Bytes bytes = std::max<Bytes>(1, std::min(needed, most));
-  return (bytes + kPage - 1) / kPage * kPage;
+  return RoundUp(std::max<Bytes>(1, std::min(needed, most)), kPage);
 }
 
 CudaStaging::CudaStaging(CudaCalls& calls, CudaService& service) : calls_(calls), service_(service) {

@@ -27,7 +27,6 @@ namespace spillway {
 // What a driver tells of clocks is sampled every 20 to 100 ms, and is of another moment than a timing of 100 us. Two marks
 // around the timing tell its own: cycles over nanoseconds. Counters of different multiprocessors do not begin together, so
 // that each is held against itself.
-
 // Cycles and nanoseconds from one mark to another, of the multiprocessor with the median rate; both 0 where none took part
 // in both. The timer ticks every 32 ns to 1 us by model: marks 100 us apart tell the rate within 1 %.
 CudaMoment Between(std::span<const CudaMoment> from, std::span<const CudaMoment> to);

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "hw/text/lists.h"
 #include "model/hash.h"
 
 namespace spillway {
@@ -47,7 +48,7 @@ TensorId Lacks(const KernelCall& call) {
   const std::vector<TensorId>& writes = call.op->writes;
   const bool again = call.kernel->recomputation;
   for (const TensorId t : call.op->reads) {
-    const bool state = again && std::find(writes.begin(), writes.end(), t) != writes.end();
+    const bool state = again && Contains(writes, t);
     if (!state && !Has(call, t, Access::kRead)) return t;
   }
   for (const TensorId t : writes) {

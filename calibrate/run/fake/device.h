@@ -78,6 +78,7 @@ class FakeDevice : public ExecutionDevice, public Clock {
   bool open() const { return memory_.has_value(); }          // between Begin and End
 
  private:
+  // A call that was made and that its stream has not carried out.
   struct Queued {
     Opcode opcode;
     std::uint32_t instruction;
@@ -87,11 +88,13 @@ class FakeDevice : public ExecutionDevice, public Clock {
     const BoxRuns* runs = nullptr;      // copies of boxes
     bool fill = false;
   };
+  // A stream: one instruction after the other, each when the one before it has ended.
   struct Lane {
     std::deque<Queued> queue;
     bool running = false;  // its first instruction, until `end`
     Nanos end = 0;
   };
+  // An event within one step. Recording it is a call; it fires when its stream gets to that, unless an injection forbids it.
   struct Event {
     bool recorded = false;  // the call was made
     bool reached = false;   // its stream got there
@@ -100,18 +103,25 @@ class FakeDevice : public ExecutionDevice, public Clock {
   };
 
   // When a call is made.
+  // Notes the call, lets the host take its time for it, and queues it behind its stream's others. Throws where there is no
+  // such stream.
   void Push(Opcode opcode, Issue issue, std::uint32_t event, std::vector<OperandCall> accesses);
+  // Throws unless there is the event and it was recorded, or was not, as `recorded` says.
   void NeedEvent(Issue issue, EventId event, bool recorded);
+  // Throws what the injections have gone wrong at Begin.
   void RefuseSome();
 
   // When streams run.
   void RunUntil(const Event* fired, std::uint32_t sync);  // nullptr: until all streams are idle
 
+  // Idle: nothing is queued. Progress: one thing that happens at `now_`, ends before beginnings; false: nothing more does.
+  // NextMoment: when something will; nothing: never, unless the host does something.
   bool Idle() const;
   bool Progress();
   bool ProgressOn(Lane& lane);
   std::optional<Nanos> NextMoment() const;
   void Hang(const Event* fired, std::uint32_t sync) const;  // throws
+  // The first of the lane begins; ends, and what it writes is there. Fire: its stream got to a record.
   void Start(Lane& lane);
   void Finish(Lane& lane);
   void Fire(const Queued& head);

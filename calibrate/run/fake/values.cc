@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "hw/text/lists.h"
 #include "model/hash.h"
 
 namespace spillway {
@@ -19,9 +20,6 @@ Fingerprint Fresh(char what, std::uint64_t a, std::uint64_t b = 0) {
   return value == kNothing ? 1 : value;
 }
 
-bool Listed(const std::vector<TensorId>& list, TensorId t) {
-  return std::find(list.begin(), list.end(), t) != list.end();
-}
 bool IsWritten(Access access) { return access != Access::kRead; }
 
 std::span<const Operand> OperandsOf(const Program& program, const Kernel& kernel) {
@@ -172,9 +170,9 @@ class Sums {
 ExpectedRead ReadOf(const TrainingStep& step, const StepReference& reference, const Kernel& kernel, TensorId t) {
   if (kernel.op == kNoOp || t == kNoTensor) return {};
   const Op& op = step.ops[Index(kernel.op)];
-  const bool found = kernel.recomputation && Listed(op.writes, t);
-  if (!Listed(op.reads, t) && !found) return {};
-  const Fingerprint value = Listed(op.reads, t) ? reference.Read(kernel.op, t) : reference.Written(kernel.op, t);
+  const bool found = kernel.recomputation && Contains(op.writes, t);
+  if (!Contains(op.reads, t) && !found) return {};
+  const Fingerprint value = Contains(op.reads, t) ? reference.Read(kernel.op, t) : reference.Written(kernel.op, t);
   const Bytes bytes = step.tensors[Index(t)].bytes;
   return {ExpectedRead::Kind::kDigest, bytes, DigestOf(bytes, value)};
 }

@@ -1,6 +1,6 @@
 // pooch: keep, swap or recompute by profile and timeline simulation (PoocH section 4); swap-opt: its first step alone;
 // pooch-keep-passed: pooch on a runtime that frees no map that is recomputed on the way to another one. Each searches on
-// a ladder of capacities (ladder.h) where one is left to it, else at the capacity alone.
+// a ladder of capacities (ladder.h) where one is left to it, else at the capacity alone. pooch-released: as published.
 #include <fmt/format.h>
 
 #include <string>
@@ -108,5 +108,25 @@ Planned PlanPooch(const Problem& problem) {
 }
 
 Planned PlanPoochKeepPassed(const Problem& problem) { return Classify(problem, {"pooch-keep-passed", true, true}); }
+
+// PoocH as its published code does it: the search over L_I is switched off there, so step 1 is greedy; swap-ins are issued
+// in bursts; recomputation is weighed by its compute time alone, and what it passes is freed.
+Planned PlanPoochReleased(const Problem& problem) {
+  const PoochModel model = MakeModel(problem);
+  Search search(model, SwapInRule::kBursts);
+  search.keep_passed = false;
+  KeepOrSwap step1 = GreedyKeepOrSwap(search);
+  if (!step1.simulation.feasible) return DoesNotFit(problem, model.profile(), step1.simulation);
+  std::vector<std::string> notes;
+  ChooseRecompute(search, RecomputeOverhead::kCompute, step1.classes, notes);
+  Planned planned;
+  planned.feasible = true;
+  planned.plan = StartPlan(problem, "pooch-released", "pooch");
+  search.Simulate(step1.classes);
+  DelaySwapIns(search.scratch);
+  AddDecisions(search, step1.classes, notes, planned.plan);
+  planned.plan.evaluations = search.simulations;
+  return planned;
+}
 
 }  // namespace spillway

@@ -145,7 +145,7 @@ class PoochModel {
   PoochProfile profile_;
 };
 
-// When swap-ins are issued: the rules of SwapInRule, and PoocH's last step.
+// ---- When swap-ins are issued: the rules of SwapInRule, and PoocH's last step.
 
 // Sets `issue` of every swap-in in `scratch`, which holds them in order of need, from `scratch.load`, which is used up.
 // In time linear in timings and swap-ins (kWhenRoom: a logarithm more).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "hw/text/lists.h"
 #include "sim/program/lower.h"
 
 namespace spillway {
@@ -109,7 +110,7 @@ class Profiler {
     const Op& o = OpOf(op);
     for (TensorId t : o.reads) visit(t);
     for (TensorId t : o.writes) {
-      if (std::find(o.reads.begin(), o.reads.end(), t) == o.reads.end()) visit(t);
+      if (!Contains(o.reads, t)) visit(t);
     }
   }
 

@@ -26,6 +26,8 @@
 
 namespace spillway {
 
+// Times are nanoseconds, sizes bytes. Tables are flat, since a search walks them some ten thousand times: a row names what
+// belongs to it as [begin, end) of another table.
 struct PoochProfile {
   struct Map {  // by position in TrainingStep::maps
     TensorId tensor = kNoTensor;

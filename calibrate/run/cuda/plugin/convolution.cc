@@ -2,7 +2,7 @@
 // AlgorithmNames (model/cost/kernel_form.h), one later: 0 there stands for the library's choice.
 #include <algorithm>
 
-#include "calibrate/run/cuda/plugin/convolution_problem.h"
+#include "calibrate/run/cuda/plugin/descriptors.h"
 #include "calibrate/run/cuda/plugin/kernel.h"
 #include "model/cost/kernel_form.h"
 
@@ -146,20 +146,14 @@ std::vector<CudaAlgorithm> Algorithms(Libraries& libraries, const OpCall& call, 
   return ranked ? libraries.algorithms().Keep(call.launch, told) : told;
 }
 
-std::string NameOf(Pass pass, std::int32_t algorithm) {
-  const std::span<const char* const> names = AlgorithmNames(OpKind::kConvolution, pass);
-  const std::size_t index = static_cast<std::size_t>(algorithm) - 1;
-  return index < names.size() ? names[index] : "algorithm " + std::to_string(algorithm);
-}
-
 [[noreturn]] void RefuseAll(const Launch& launch, const std::vector<CudaAlgorithm>& algorithms) {
   std::string text = "no convolution";
-  if (launch.algorithm != 0) text += " by " + NameOf(launch.pass, launch.algorithm);
+  if (launch.algorithm != 0) text += " by " + AlgorithmText(OpKind::kConvolution, launch.pass, launch.algorithm);
   if (launch.workspace != kUsualWorkspace) text += " in " + std::to_string(launch.workspace) + " bytes of workspace";
   text += algorithms.empty() ? "; cuDNN offers none for this shape" : "; cuDNN offers";
   for (const CudaAlgorithm& a : algorithms) {
-    text += (&a == algorithms.data() ? " " : ", ") + NameOf(launch.pass, a.algorithm) + " (" +
-            std::to_string(a.workspace) + " bytes)";
+    text += (&a == algorithms.data() ? " " : ", ") + AlgorithmText(OpKind::kConvolution, launch.pass, a.algorithm) +
+            " (" + std::to_string(a.workspace) + " bytes)";
   }
   Refuse(text);
 }
@@ -185,7 +179,7 @@ class Convolution : public Kernel {
     const CudaAlgorithm chosen = Choose(call.launch, Algorithms<P>(*libraries, call, problem_));
     algorithm_ = static_cast<typename P::Algorithm>(chosen.algorithm - 1);
     workspace_ = chosen.workspace;
-    implementation_ = NameOf(P::kPass, chosen.algorithm);
+    implementation_ = AlgorithmText(OpKind::kConvolution, P::kPass, chosen.algorithm);
     if (call.launch.math == MathMode::kTf32) implementation_ += ", tf32";
     if (call.launch.math == MathMode::kFp16) implementation_ += ", fp16";
     if (call.launch.layout == Layout::kNhwc) implementation_ += ", nhwc";

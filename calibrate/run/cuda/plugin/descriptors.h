@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "calibrate/run/op_call.h"
 #include "model/step/tensor.h"
 
 namespace spillway::cuda {
@@ -54,6 +55,18 @@ void SetPlanes(const TensorDescriptor& descriptor, const Shape& shape);
 // One value for each channel: {1, c, 1, 1}.
 void SetChannels(const TensorDescriptor& descriptor, std::int64_t channels);
 void SetAddition(const OpTensorDescriptor& descriptor);
+
+// A convolution as descriptors say it.
+// Operands of the launch's type and layout, the weight as {k, c, ...} in the same one; sums in fp32 whatever the type.
+struct ConvolutionProblem {
+  TensorDescriptor in, out;
+  FilterDescriptor weight;
+  ConvolutionDescriptor convolution;
+  bool deep = false;                          // five dimensions, with depth; else four
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // as the descriptor says it
+
+  explicit ConvolutionProblem(const OpCall& call);
+};
 
 }  // namespace spillway::cuda
 

@@ -23,6 +23,8 @@ SPILLWAY_ON_DEVICE inline std::uint64_t DropoutHash(std::uint64_t random_stream,
   return z ^ (z >> 31);
 }
 
+// y = x * scale where the element stays, else 0; what stayed is kept for the way back.
+// All pointers are to memory of the device, `elements` long; they own nothing.
 struct DropoutForward {
   const float* x;
   float* y;
@@ -39,6 +41,7 @@ struct DropoutForward {
   }
 };
 
+// The gradient of the same elements: dy * scale where they stayed. `accumulate`: added to what dx holds.
 struct DropoutBackward {
   const std::uint8_t* mask;
   const float* dy;
@@ -53,6 +56,8 @@ struct DropoutBackward {
   }
 };
 
+// One step of gradient descent with momentum, in PyTorch's form: the velocity is momentum * velocity + gradient, and the
+// parameter moves by rate times that.
 struct MomentumUpdate {
   const float* gradient;
   float* parameter;

@@ -1,5 +1,5 @@
 // Convolution, bias and activation in one call of cuDNN's legacy interface: y = act(conv(x, w) + 0 z + b).
-#include "calibrate/run/cuda/plugin/convolution_problem.h"
+#include "calibrate/run/cuda/plugin/descriptors.h"
 #include "calibrate/run/cuda/plugin/kernel.h"
 #include "model/cost/kernel_form.h"
 

@@ -20,7 +20,14 @@ class Kernel : public CudaKernel {
   Kernel(std::shared_ptr<Libraries> libraries, const char* implementation) : libraries_(std::move(libraries)) {
     implementation_ = implementation;
   }
-  void Run(CudaStream* stream, const CudaArguments& arguments) final;
+  void Run(CudaStream* stream, const CudaArguments& arguments) final {
+    try {
+      libraries_->Use(reinterpret_cast<cudaStream_t>(stream));
+      Launch(arguments);
+    } catch (const DeviceError& error) {
+      throw DeviceError(error.fault(), error.instruction(), text_ + ": " + error.what());
+    }
+  }
   void set_text(std::string text) { text_ = std::move(text); }  // how errors name the op
 
  protected:

@@ -15,6 +15,8 @@ namespace spillway::cuda {
 // Kernels share the handles, and cuBLAS its workspace: kernels of one device run on one stream at a time.
 class Libraries {
  public:
+  // Makes both handles for the device of this thread, and the workspace that cuBLAS wants on GPUs of that compute capability
+  // (its major number). Throws DeviceError.
   explicit Libraries(int compute_major);
   ~Libraries();
   Libraries(const Libraries&) = delete;

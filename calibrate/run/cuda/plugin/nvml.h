@@ -32,7 +32,7 @@ class Nvml {
 std::string ThrottleText(unsigned long long reasons);
 std::string LimitText(unsigned long long reasons);
 
-// Host memory near a device. Private to calibrate/run/cuda/plugin/.
+// ---- Host memory near a device. Private to calibrate/run/cuda/plugin/.
 
 // The NUMA node of a PCI device, as the kernel tells; -1: not known, or there is only one.
 int NumaNodeOf(const std::string& pci_bus);

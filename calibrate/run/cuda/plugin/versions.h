@@ -23,7 +23,8 @@
 
 namespace spillway::cuda {
 
-// The device argument became a location in CUDA 13.
+// Asks for managed pages where they will be wanted, `device` or the host, in the order of the stream. The device argument
+// became a location in CUDA 13.
 inline cudaError_t Prefetch(const void* memory, std::size_t bytes, int device, bool to_device, cudaStream_t stream) {
 #if CUDART_VERSION >= 13000
   cudaMemLocation place{};
@@ -35,7 +36,8 @@ inline cudaError_t Prefetch(const void* memory, std::size_t bytes, int device, b
 #endif
 }
 
-// Stream-ordered pools came with CUDA 11.2.
+// Memory of the device's pool, there when the stream gets to it. Such pools came with CUDA 11.2: before it both say
+// cudaErrorNotSupported and do nothing.
 inline cudaError_t AllocateFromPool(void** memory, std::size_t bytes, cudaStream_t stream) {
 #if CUDART_VERSION >= 11020
   return cudaMallocAsync(memory, bytes, stream);
@@ -53,6 +55,7 @@ inline cudaError_t FreeToPool(void* memory, cudaStream_t stream) {
 #endif
 }
 
+// What a status means, in the words of its library, for error messages (check.h).
 inline std::string StatusText(cudaError_t status) {
   return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
 }
@@ -88,6 +91,7 @@ inline bool IsRefusal(cudnnStatus_t status) {
          status == CUDNN_STATUS_ARCH_MISMATCH || status == CUDNN_STATUS_INVALID_VALUE;
 #endif
 }
+// Whether the library could not get the memory that it wanted for itself, on the host or on the device.
 inline bool IsOutOfMemory(cudnnStatus_t status) {
 #if CUDNN_MAJOR >= 9
   return status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||

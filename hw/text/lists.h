@@ -1,0 +1,53 @@
+// What is asked of lists everywhere: whether something is in one, where, and how its members are called.
+//
+// Every answer takes a look at the whole list: for short ones, whose order means something.
+#ifndef SPILLWAY_HW_TEXT_LISTS_H_
+#define SPILLWAY_HW_TEXT_LISTS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spillway {
+
+// The index of the first that is equal to `value`; nullopt: there is none.
+template <typename List, typename Value>
+std::optional<std::size_t> IndexIn(const List& list, const Value& value) {
+  const auto found = std::find(std::begin(list), std::end(list), value);
+  if (found == std::end(list)) return std::nullopt;
+  return static_cast<std::size_t>(found - std::begin(list));
+}
+
+template <typename List, typename Value>
+bool Contains(const List& list, const Value& value) {
+  return IndexIn(list, value).has_value();
+}
+
+// The index of `value`, which is put behind the others where it is new.
+template <typename Value>
+std::size_t AddOnce(std::vector<Value>& list, const Value& value) {
+  const std::size_t index = IndexIn(list, value).value_or(list.size());
+  if (index == list.size()) list.push_back(value);
+  return index;
+}
+
+// The member `name` of each: what DidYouMean (document.h) chooses from.
+template <typename List>
+std::vector<std::string> NamesOf(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) {
+    if constexpr (requires { item->name; }) {
+      names.emplace_back(item->name);
+    } else {
+      names.emplace_back(item.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_HW_TEXT_LISTS_H_

@@ -1,0 +1,134 @@
+#include "sim/bounds/memory_gaps.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "hw/text/lists.h"
+
+namespace spillway {
+
+namespace {
+
+// Tensors below this share of the capacity may leave for nothing: hundreds of small gradients of parameters would make
+// the program twice as large and the bound hardly any better.
+constexpr Bytes kSmallShare = 4096;
+
+bool IsSmall(const BoundProblem& problem, const Tensor& tensor) {
+  return tensor.Traits().may_move && tensor.bytes <= problem.capacity / kSmallShare;
+}
+
+// Whether a tensor may be away before `use` for nothing: it is small, or `use` writes all of it without reading it.
+bool LeavesForNothing(const BoundProblem& problem, TensorId id, OpId use) {
+  const Tensor& tensor = problem.step->tensors[Index(id)];
+  return IsSmall(problem, tensor) || (tensor.Traits().may_move && !Contains(problem.step->ops[Index(use)].reads, id));
+}
+
+// The excess of `op` with the smallest workspace instead of the fastest way's.
+Bytes LeastExcess(const BoundProblem& problem, const MemoryNeed& need, OpId op) {
+  const std::vector<OpWay>& ways = problem.ways[Index(op)];
+  return need.excess[Index(op)] - ways.front().workspace + ways.back().workspace;
+}
+
+// By op, against the one before it: bytes of tensors that are there and do not leave for nothing.
+std::vector<Bytes> ChangesOf(const BoundProblem& problem, const Uses& all_uses) {
+  const TrainingStep& step = *problem.step;
+  std::vector<Bytes> change(step.ops.size() + 1, 0);
+  for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
+    const Tensor& tensor = step.tensors[Index(t)];
+    const std::vector<OpId>& uses = all_uses.of[Index(t)];
+    if (tensor.Traits().resident) {
+      change.front() += tensor.bytes;
+    } else if (!uses.empty()) {
+      change[Index(uses.front())] += tensor.bytes;
+      change[Index(uses.back()) + 1] -= tensor.bytes;
+    }
+    for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
+      if (!LeavesForNothing(problem, t, uses[k + 1])) continue;
+      change[Index(uses[k]) + 1] -= tensor.bytes;
+      change[Index(uses[k + 1])] += tensor.bytes;
+    }
+  }
+  return change;
+}
+
+OpId PeakOf(const BoundProblem& problem, const MemoryNeed& need) {
+  OpId peak = 0;
+  for (OpId op = 0; op < need.ops(); ++op) {
+    if (LeastExcess(problem, need, op) > LeastExcess(problem, need, peak)) peak = op;
+  }
+  if (LeastExcess(problem, need, peak) > 0) return peak;
+  // Where smaller workspaces would do everywhere, where they would have to do most.
+  return static_cast<OpId>(std::max_element(need.excess.begin(), need.excess.end()) - need.excess.begin());
+}
+
+// To have a tensor again that was dropped behind `after`: its forward writers so far, each shared among what it writes.
+double RecomputeTime(const BoundProblem& problem, const Uses& uses, TensorId tensor, OpId after) {
+  const TrainingStep& step = *problem.step;
+  const std::vector<OpId>& writers = uses.writers[Index(tensor)];
+  if (writers.empty() || writers.front() > after) return -1;
+  double sum = 0;
+  for (OpId op : writers) {
+    if (op > after) break;
+    const std::vector<TensorId>& writes = step.ops[Index(op)].writes;
+    const auto shared_by = std::count_if(writes.begin(), writes.end(),
+                                         [&step](TensorId t) { return step.tensors[Index(t)].Traits().may_move; });
+    sum += static_cast<double>(problem.ways[Index(op)].front().time) / static_cast<double>(shared_by);
+  }
+  return sum;
+}
+
+void AddGapsOf(const BoundProblem& problem, const Uses& all_uses, TensorId tensor, MemoryNeed& need) {
+  const TrainingStep& step = *problem.step;
+  const std::vector<OpId>& uses = all_uses.of[Index(tensor)];
+  MemoryGap gap{.tensor = tensor, .bytes = step.tensors[Index(tensor)].bytes};
+  gap.input = step.tensors[Index(tensor)].Traits().on_host;
+  for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
+    gap.after = uses[k];
+    gap.before = uses[k + 1];
+    if (Contains(step.ops[Index(gap.after)].writes, tensor)) gap.made = gap.after;
+    if (need.over_before[Index(gap.before)] == need.over_before[Index(gap.after) + 1]) continue;
+    if (LeavesForNothing(problem, tensor, gap.before)) continue;
+    gap.recompute = RecomputeTime(problem, all_uses, tensor, gap.after);
+    need.gaps.push_back(gap);
+  }
+}
+
+}  // namespace
+
+MemoryNeed NeedOf(const BoundProblem& problem) {
+  const TrainingStep& step = *problem.step;
+  const Uses uses(step);
+  const std::vector<Bytes> change = ChangesOf(problem, uses);
+  MemoryNeed need;
+  need.elapsed.push_back(0);
+  need.over_before.push_back(0);
+  Bytes live = -problem.capacity;
+  for (std::size_t op = 0; op < step.ops.size(); ++op) {
+    const OpWay& fastest = problem.ways[op].front();
+    live += change[op];
+    need.excess.push_back(live + fastest.workspace);
+    need.over_before.push_back(need.over_before.back() + (need.excess.back() > 0 ? 1 : 0));
+    need.elapsed.push_back(need.elapsed.back() + fastest.time);
+  }
+  need.peak = PeakOf(problem, need);
+  for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
+    const Tensor& tensor = step.tensors[Index(t)];
+    if (tensor.Traits().may_move && !IsSmall(problem, tensor)) AddGapsOf(problem, uses, t, need);
+  }
+  return need;
+}
+
+bool CanFit(const BoundProblem& problem, const MemoryNeed& need) {
+  std::vector<Bytes> movable(need.excess.size() + 1, 0);  // differences
+  for (const MemoryGap& gap : need.gaps) {
+    movable[Index(gap.after) + 1] += gap.bytes;
+    movable[Index(gap.before)] -= gap.bytes;
+  }
+  std::partial_sum(movable.begin(), movable.end(), movable.begin());
+  for (OpId op = 0; op < need.ops(); ++op) {
+    if (LeastExcess(problem, need, op) > movable[Index(op)]) return false;
+  }
+  return true;
+}
+
+}  // namespace spillway

@@ -1,0 +1,45 @@
+// What memory asks of a step, whatever the plan: where it is short, and when tensors are not needed.
+//
+// A gap is the stretch between two consecutive uses of a tensor that may move; during it the tensor may be away. Bytes
+// are those of tensors, without an allocator's rounding; times are nanoseconds.
+#ifndef SPILLWAY_SIM_BOUNDS_MEMORY_GAPS_H_
+#define SPILLWAY_SIM_BOUNDS_MEMORY_GAPS_H_
+
+#include <vector>
+
+#include "sim/bounds/memory_bound.h"
+
+namespace spillway {
+
+struct MemoryGap {
+  TensorId tensor = kNoTensor;
+  OpId after = kNoOp;
+  OpId before = kNoOp;
+  Bytes bytes = 0;
+  bool input = false;     // has its copy on the host already
+  double recompute = -1;  // nanoseconds at least; < 0: cannot be
+  OpId made = kNoOp;      // its last writer before the gap
+  bool Over(OpId op) const { return after < op && op < before; }
+};
+
+struct MemoryNeed {
+  std::vector<Nanos> elapsed;     // by op: time of all ops before it, each in its fastest way; one more at the end
+  std::vector<Bytes> excess;      // by op: what it needs beyond the capacity, so run, with all kept; < 0: room is left
+  std::vector<OpId> over_before;  // by op: ops before it with an excess; one more at the end
+  OpId peak = 0;                  // the op with the largest excess whatever the workspaces
+  std::vector<MemoryGap> gaps;    // those over an op with an excess, by tensor
+
+  OpId ops() const { return static_cast<OpId>(excess.size()); }
+  double Compute(OpId from, OpId to) const {  // of the ops [from, to)
+    return static_cast<double>(elapsed[Index(to)] - elapsed[Index(from)]);
+  }
+};
+
+MemoryNeed NeedOf(const BoundProblem& problem);
+
+// Whether every op fits with every gap empty and every workspace the smallest.
+bool CanFit(const BoundProblem& problem, const MemoryNeed& need);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_BOUNDS_MEMORY_GAPS_H_

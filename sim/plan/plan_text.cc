@@ -1,0 +1,129 @@
+// Plans as text: names in place of indices, one decision a line.
+#include <fmt/format.h>
+
+#include "model/cost/kernel_form.h"
+#include "sim/plan/plan.h"
+#include "sim/plan/plan_keys.h"
+
+namespace spillway {
+
+namespace {
+
+// Letters, digits, '_', '-' and '.', starting with a letter, and none of YAML's words: safe without quotes.
+bool IsPlain(const std::string& text) {
+  static const std::vector<std::string> kWords{"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
+  std::string lower;
+  for (char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool other = (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    if (!letter && (!other || lower.empty())) return false;
+    lower += static_cast<char>(letter ? c | 0x20 : c);
+  }
+  for (const std::string& word : kWords) {
+    if (lower == word) return false;
+  }
+  return !text.empty();
+}
+
+std::string Quoted(const std::string& text) {
+  if (IsPlain(text)) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string OpName(const TrainingStep& step, OpId op) {
+  return op == kNoOp ? kPlanStart : Quoted(step.ops[Index(op)].name);
+}
+
+// The fields that most runtimes leave alone, where this one does not.
+std::string RareFields(const Runtime& runtime) {
+  std::string out;
+  if (runtime.pool != PoolKind::kBytes) out += ", pool: addresses";
+  if (runtime.blocking_copies != BlockingCopies::kNone) {
+    out += fmt::format(", blocking_copies: {}", RuntimeWord(runtime, "blocking_copies"));
+  }
+  if (runtime.swap_in_waits != SwapInWaits::kKernel) {
+    out += fmt::format(", swap_in_waits: {}", RuntimeWord(runtime, "swap_in_waits"));
+  }
+  if (runtime.collection_time != 0) {
+    out += fmt::format(", collection_time: {}", FormatDurationExact(runtime.collection_time));
+  }
+  if (runtime.backward_units != BackwardUnits::kLayers) {
+    out += fmt::format(", backward_units: {}", RuntimeWord(runtime, "backward_units"));
+  }
+  return out;
+}
+
+std::string Head(const Plan& plan) {
+  std::string out;
+  const auto text = [&out](const char* key, const std::string& value) {
+    if (!value.empty()) out += fmt::format("{}: {}\n", key, Quoted(value));
+  };
+  text("strategy", plan.strategy);
+  text("network", plan.network);
+  out += fmt::format("batch: {}\n", plan.batch);
+  text("machine", plan.machine);
+  out += fmt::format("capacity: {}\n", FormatBytesExact(plan.capacity));
+  text("search", plan.search);
+  if (plan.evaluations != 0) out += fmt::format("evaluations: {}\n", plan.evaluations);
+  const Runtime& runtime = plan.runtime;
+  out += fmt::format(
+      "runtime: {{copy_streams: {}, memory: {}, barrier: {}, host_syncs: {}, framework_time: {}, copy_chunk: "
+      "{}{}}}\n",
+      runtime.copy_streams, RuntimeWord(runtime, "memory"), RuntimeWord(runtime, "barrier"),
+      RuntimeWord(runtime, "host_syncs"), FormatDurationExact(runtime.framework_time),
+      FormatBytesExact(runtime.copy_chunk), RareFields(runtime));
+  return out;
+}
+
+std::string Line(const GapDecision& gap, const TrainingStep& step) {
+  std::string line = fmt::format(
+      "  - {{tensor: {}, action: {}, after: {}, before: {}", Quoted(step.tensors[Index(gap.tensor)].name),
+      GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(step, gap.after), OpName(step, gap.before));
+  if (gap.action == GapAction::kSwap) {
+    if (gap.out_after != gap.after) line += ", out_after: " + OpName(step, gap.out_after);
+    if (gap.in_at != gap.before) line += ", in_at: " + OpName(step, gap.in_at);
+  }
+  if (!gap.keep_result) line += ", keep_result: false";
+  if (!gap.keep_passed) line += ", keep_passed: false";
+  if (!gap.reason.empty()) line += ", reason: " + Quoted(gap.reason);
+  return line + "}\n";
+}
+
+std::string Line(const OpDecision& decision, const TrainingStep& step) {
+  const Op& op = step.ops[Index(decision.op)];
+  const std::string algorithm = AlgorithmName(op.kind, op.pass, decision.algorithm);
+  return fmt::format("  - {{op: {}{}{}, workspace: {}}}\n", OpName(step, decision.op),
+                     algorithm.empty() ? "" : ", algorithm: ", algorithm, FormatBytesExact(decision.workspace));
+}
+
+std::string Line(const Recomputation& entry, const TrainingStep& step) {
+  return fmt::format("  - {{before: {}, run: {}{}}}\n", OpName(step, entry.before), OpName(step, entry.run),
+                     entry.keep ? "" : ", keep: false");
+}
+
+template <typename Decision>
+std::string List(const char* key, const std::vector<Decision>& decisions, const TrainingStep& step) {
+  std::string out = decisions.empty() ? "" : fmt::format("{}:\n", key);
+  for (const Decision& decision : decisions) out += Line(decision, step);
+  return out;
+}
+
+}  // namespace
+
+std::string PlanToYaml(const Plan& plan, const TrainingStep& step) {
+  return Head(plan) + List("gaps", plan.gaps, step) + List("ops", plan.ops, step) +
+         List("recompute", plan.recompute, step);
+}
+
+}  // namespace spillway
