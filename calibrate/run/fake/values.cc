@@ -184,11 +184,11 @@ ExpectedRead ReadOfPart(const Program& program, const TrainingStep& step, const 
   const Tensor& tensor = step.tensors[Index(t)];
   const Box box = BoxIn(program, operand.buffer, operand.box, step);
   const Op& op = step.ops[Index(kernel.op)];
-  if (Listed(op.writes, t) && program.launches[kernel.launch].accumulate) {
+  if (Contains(op.writes, t) && program.launches[kernel.launch].accumulate) {
     return {ExpectedRead::Kind::kComplete, BytesOf(tensor, box), kNothing};
   }
-  if (Listed(op.reads, t)) return ReadOfBox(tensor, box, reference.Read(kernel.op, t));
-  return Listed(op.writes, t) ? ReadOfBox(tensor, box, reference.Written(kernel.op, t)) : ExpectedRead{};
+  if (Contains(op.reads, t)) return ReadOfBox(tensor, box, reference.Read(kernel.op, t));
+  return Contains(op.writes, t) ? ReadOfBox(tensor, box, reference.Written(kernel.op, t)) : ExpectedRead{};
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ ExpectedValues ValuesOfStep(const Program& program, const TrainingStep& step, co
       const bool tensor = buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor;
       const bool of_step = tensor && kernel.op != kNoOp;
       const bool adds = of_step && !program.boxes.empty() && program.launches[kernel.launch].accumulate &&
-                        Listed(step.ops[Index(kernel.op)].writes, buffer.tensor);
+                        Contains(step.ops[Index(kernel.op)].writes, buffer.tensor);
       expected.reads.push_back(tensor ? ReadOf(step, reference, kernel, buffer.tensor) : ExpectedRead{});
       if (of_step && (adds || operand.box != kWhole || buffer.box != kWhole)) {
         expected.reads.back() = ReadOfPart(program, step, reference, kernel, operand);
