@@ -23,10 +23,10 @@ enum class Purpose { kResults, kOperations };
 
 // Of a text with "; " between them.
 std::vector<std::string> PartsOf(const std::string& text) {
-  constexpr std::string_view between = "; ";
+  constexpr std::string_view kBetween = "; ";
   std::vector<std::string> parts;
   std::size_t begin = 0;
-  for (std::size_t end = 0; (end = text.find(between, begin)) != std::string::npos; begin = end + between.size()) {
+  for (std::size_t end = 0; (end = text.find(kBetween, begin)) != std::string::npos; begin = end + kBetween.size()) {
     parts.push_back(text.substr(begin, end - begin));
   }
   parts.push_back(text.substr(begin));
