@@ -29,8 +29,9 @@ DumpObject TensorObject(const StepTables& tables, const CostModel& costs, std::s
 }
 
 DumpObject OpShapeObject(const OpShape& shape) {
-  return {{"in", ShapeObject(shape.in)},        {"out", ShapeObject(shape.out)}, {"window", AxesObject(shape.window)},
-          {"stride", AxesObject(shape.stride)}, {"pad", AxesObject(shape.PadBegin())},  {"groups", shape.groups},
+  return {{"in", ShapeObject(shape.in)},         {"out", ShapeObject(shape.out)},
+          {"window", AxesObject(shape.window)},  {"stride", AxesObject(shape.stride)},
+          {"pad", AxesObject(shape.PadBegin())}, {"groups", shape.groups},
           {"operands", shape.operands}};
 }
 

@@ -156,8 +156,7 @@ ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchO
   host.identity = PlaceOf(properties);
   host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };
   host.changed = [properties](const Machine& profile) { return ChangedSince(profile, properties); };
-  host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Machine&,
-                                                                 const DeviceTerms& terms) {
+  host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Machine&, const DeviceTerms& terms) {
     CudaDeviceOptions options;
     options.seed = seed;
     options.emulate = {.compute_slowdown = terms.compute_slowdown, .link_rate = terms.link_rate};

@@ -41,7 +41,8 @@ using EventId = std::uint32_t;
 using StreamId = std::uint8_t;
 using BoxId = std::uint32_t;
 constexpr BufferId kNoBuffer = 0xffffffffu;
-constexpr BoxId kWhole = 0xffffffffu;  // of a buffer: the whole tensor; of an operand or copy: all that the buffer holds
+constexpr BoxId kWhole =
+    0xffffffffu;  // of a buffer: the whole tensor; of an operand or copy: all that the buffer holds
 
 enum class Opcode : std::uint8_t { kKernel, kCopy, kAlloc, kFree, kRecord, kWait, kHostSync };
 constexpr int kOpcodes = 7;
@@ -91,7 +92,7 @@ struct Copy {
   BufferId to = kNoBuffer;
   Bytes bytes = 0;
   Bytes offset = 0;        // of the piece, in both buffers
-  BoxId box = kWhole;        // of the tensor
+  BoxId box = kWhole;      // of the tensor
   std::int32_t rows = 1;   // > 1: pitched
   bool fill = false;       // what else `to` holds becomes zero: a tile's padding. Its time is not counted
   std::uint16_t link = 0;  // index into Machine::links
