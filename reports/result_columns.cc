@@ -30,9 +30,8 @@ std::vector<ResultColumn> PlaceColumns() {
       {"memory_model", "arena (addresses fixed in advance) or pool; empty when no plan was made",
        [](Row r, Among) -> Cell { return r.memory_model; }, kBefore},
       {"strategy",
-       "its name, `:name=value` for each parameter it was given, `@machine` it was planned for, `(FILE)` the plan file "
-       "it "
-       "was read from, `+runtime` in place of its own",
+       "its name, `:name=value` for each parameter it was given, `@machine` it was planned for, `(FILE)` the plan "
+       "file it was read from, `+runtime` in place of its own",
        [](Row r, Among) -> Cell { return r.strategy; }, kBefore},
       {"feasible", "1 or 0", [](Row r, Among) -> Cell { return std::int64_t{r.feasible ? 1 : 0}; }, kBefore},
       {"reason", "why it is not feasible: a word, then details", [](Row r, Among) -> Cell { return r.reason; },

@@ -1,7 +1,7 @@
 // What a strategy may be told beside the problem: named values, each of a kind, with a range and with what holds without it.
 //
 // A strategy lists what it takes in its line of sim/strategies/table.inc. Scenarios say it under `parameters`, where names
-// and ranges are checked (scenarios/file/strategy_choice.cc), so that a strategy reads what is in range, or nothing.
+// and ranges are checked (scenarios/file/scenario_strategies.cc), so that a strategy reads what is in range, or nothing.
 #ifndef SPILLWAY_SIM_STRATEGY_PARAMETERS_H_
 #define SPILLWAY_SIM_STRATEGY_PARAMETERS_H_
 

@@ -23,10 +23,10 @@ struct PointResult {
 };
 
 // Calls `sink` once per point from `first` on, in the order of run.points, on the calling thread. An exception of a point
-// or of the sink ends the run and is thrown here. So does `stop`, which is asked several times a second: then false is
-// returned, when the points that are being worked on are done; they go to no sink. What is held does not grow with the number of points: no more than
-// some results wait for the sink, and of steps that the run does not keep there are as few. Without keep_steps the costs
-// of a machine forget their answers when its last point is done.
+// or of the sink ends the run and is thrown here. `stop`, asked several times a second, ends it too: then false is
+// returned, when the points that are being worked on are done; they go to no sink. What is held does not grow with the
+// number of points: no more than some results wait for the sink, and of steps that the run does not keep there are as
+// few. Without keep_steps the costs of a machine forget their answers when its last point is done.
 bool RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
                std::size_t first = 0, const std::function<bool()>& stop = nullptr);
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <utility>
 
 #include "calibrate/run/forwarding_device.h"
@@ -37,6 +38,14 @@ class Interrupts {
     return came_;
   }
 
+  // From now on another signal ends the process, as usual; not one that came together with the first (timeout sends two).
+  void LetGo() {
+    const timespec together{.tv_sec = 0, .tv_nsec = 300'000'000};
+    nanosleep(&together, nullptr);
+    Take();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
  private:
   // Those that wait; whether there was one.
   bool Take() {
@@ -48,6 +57,20 @@ class Interrupts {
   sigset_t signals_, before_;
   bool came_ = false;
 };
+
+// What to ask between points, which may take minutes each: says at once that the end was asked for. `interrupts` and `err`
+// must outlive what is returned.
+inline std::function<bool()> StopBetweenPoints(Interrupts& interrupts, std::ostream& err) {
+  return [&interrupts, &err, told = false]() mutable {
+    if (!interrupts.Came()) return false;
+    if (!told) {
+      told = true;
+      err << "interrupted: the points being worked on are finished first; once more ends at once" << std::endl;
+      interrupts.LetGo();
+    }
+    return true;
+  };
+}
 
 // Somebody asked for the end. No failure of a device: it passes through Execute().
 struct Stopped : std::exception {

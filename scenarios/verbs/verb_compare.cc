@@ -58,7 +58,7 @@ ExitCode CompareUntil(const Command& command, Console& console, const std::funct
 
 ExitCode CompareVerb(const Command& command, Console& console) {
   Interrupts interrupts;  // before there are threads
-  return CompareUntil(command, console, [&interrupts] { return interrupts.Came(); });
+  return CompareUntil(command, console, StopBetweenPoints(interrupts, console.err));
 }
 
 }  // namespace spillway

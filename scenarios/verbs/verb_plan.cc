@@ -10,11 +10,15 @@ namespace {
 
 // The plan says network, batch and machine by itself; what else was asked for on the command line has to be asked again.
 std::string AgainBy(const Command& command) {
-  std::string line = "spillway run " + command.files.front();
-  if (!command.overrides.machines.empty()) line += " --machine " + command.overrides.machines.front();
+  const auto quoted = [](const std::string& text) {
+    return text.find_first_of(" \t'$") == text.npos ? text : "\"" + text + "\"";
+  };
+  std::string line = "spillway run " + quoted(command.files.front());
+  if (!command.overrides.machines.empty()) line += " --machine " + quoted(command.overrides.machines.front());
   if (!command.overrides.batch.empty()) line += fmt::format(" --batch {}", command.overrides.batch.front());
   if (!command.overrides.memory.empty()) line += fmt::format(" --memory \"{}\"", command.overrides.memory);
-  return line + " --plan " + command.out;
+  if (!command.overrides.runtime.empty()) line += " --runtime " + command.overrides.runtime;
+  return line + " --plan " + quoted(command.out);
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ ExitCode Interrupted(const Folder& folder, const std::string& out, std::size_t d
                              out.empty()       ? "done, and nothing is kept without --out"
                              : folder.failed() ? "done, not all of which could be written into " + out
                              : done == 0       ? "done: nothing is kept"
-                                               : "kept in " + out + "; --resume goes on");
+                                               : "kept in " + out + "; --resume goes on, with the last one again");
   return kExitInterrupted;
 }
 
@@ -186,7 +186,7 @@ ExitCode RunUntil(const Command& command, Console& console, const std::function<
 
 ExitCode RunVerb(const Command& command, Console& console) {
   Interrupts interrupts;  // before there are threads
-  return RunUntil(command, console, [&interrupts] { return interrupts.Came(); });
+  return RunUntil(command, console, StopBetweenPoints(interrupts, console.err));
 }
 
 }  // namespace spillway

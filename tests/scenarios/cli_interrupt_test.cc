@@ -1,4 +1,7 @@
 // spillway run and compare, interrupted: what is kept, and that it is told.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -40,7 +43,8 @@ TEST_CASE("an interrupted run keeps its rows, says so, and is gone on with") {
   const Outcome outcome = Interrupt(RunUntil, {"run", file, "--out", out, "--jobs", "2"}, three_rows);
   CHECK(outcome.status == kExitInterrupted);
   CHECK(outcome.out.empty());
-  CHECK(outcome.err == "interrupted: 3 of 12 points are kept in " + out + "; --resume goes on\n");
+  CHECK(outcome.err ==
+        "interrupted: 3 of 12 points are kept in " + out + "; --resume goes on, with the last one again\n");
   CHECK(fs::exists(folder.Path("out/run.journal")));
   CHECK_FALSE(fs::exists(folder.Path("out/run.lock")));
   CHECK_FALSE(fs::exists(folder.Path("out/results.csv")));
@@ -79,11 +83,38 @@ TEST_CASE("Ctrl-C and SIGTERM are what interrupts") {
   const Interrupts held;  // so that what is raised here waits for the verb
   for (const int signal : {SIGINT, SIGTERM}) {
     std::raise(signal);
-    CHECK(Spillway({"run", file}).status == kExitInterrupted);
+    const Outcome run = Spillway({"run", file});
+    CHECK(run.status == kExitInterrupted);
+    CHECK(run.err.find("once more ends at once") != std::string::npos);
     std::raise(signal);
     CHECK(Spillway({"compare", file, "--machines", "v100-x86-pcie3,unit"}).status == kExitInterrupted);
   }
   CHECK(Spillway({"run", file}).status == kExitDone);
+}
+
+// A point whose search takes minutes: the second signal is not waited with.
+TEST_CASE("a second Ctrl-C ends at once") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    std::signal(SIGINT, SIG_DFL);
+    Interrupts interrupts;
+    std::ostringstream err;
+    const std::function<bool()> stop = StopBetweenPoints(interrupts, err);
+    if (stop()) _exit(1);
+    std::raise(SIGINT);
+    if (!stop() || err.str().find("once more") == std::string::npos) _exit(2);
+    std::raise(SIGINT);
+    _exit(3);  // still there
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  INFO(status);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGINT);
 }
 
 }  // namespace
