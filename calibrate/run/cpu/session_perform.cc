@@ -74,8 +74,9 @@ void CpuSession::CheckReads(const Action& action) {
     const TensorId t = operand.at.tensor;
     const std::vector<TensorId>& reads = call.op->reads;
     const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor && Contains(reads, t);
-    const Bytes whole = operand.boxed ? operand.at.bytes : session_.step->tensors[static_cast<std::size_t>(t)].bytes;
-    if (read) NeedWritten(operand.at, whole, call.issue.instruction);
+    if (!read) continue;
+    const Bytes whole = session_.step->tensors[static_cast<std::size_t>(t)].bytes;
+    NeedWritten(operand.at, operand.boxed ? operand.at.bytes : whole, call.issue.instruction);
   }
 }
 
