@@ -35,37 +35,33 @@ inline std::vector<std::pair<std::int64_t, std::int64_t>> EqualRanges(std::int64
   return ranges;
 }
 
+// One axis of one operand.
+struct PartAxis {
+  Box ConvolutionPart::*box;
+  std::size_t axis;
+};
+
+// Equal ranges of `size` places that two operands have in common.
+inline std::vector<ConvolutionPart> PartsAlong(const Op& op, std::int64_t size, std::int64_t parts, PartAxis one,
+                                               PartAxis other) {
+  std::vector<ConvolutionPart> all;
+  for (const auto& [begin, end] : EqualRanges(size, parts)) {
+    ConvolutionPart part = WholeConvolution(op);
+    for (const PartAxis& along : {one, other}) part.*along.box = WithRange(part.*along.box, along.axis, begin, end);
+    all.push_back(part);
+  }
+  return all;
+}
 inline std::vector<ConvolutionPart> SampleParts(const Op& op, std::int64_t parts) {
-  std::vector<ConvolutionPart> all;
-  for (const auto& [begin, end] : EqualRanges(op.shape.in.n, parts)) {
-    ConvolutionPart part = WholeConvolution(op);
-    part.in = WithRange(part.in, kBatchAxis, begin, end);
-    part.out = WithRange(part.out, kBatchAxis, begin, end);
-    all.push_back(part);
-  }
-  return all;
+  return PartsAlong(op, op.shape.in.n, parts, {&ConvolutionPart::in, kBatchAxis}, {&ConvolutionPart::out, kBatchAxis});
 }
-
 inline std::vector<ConvolutionPart> InputChannelParts(const Op& op, std::int64_t parts) {
-  std::vector<ConvolutionPart> all;
-  for (const auto& [begin, end] : EqualRanges(op.shape.in.c, parts)) {
-    ConvolutionPart part = WholeConvolution(op);
-    part.in = WithRange(part.in, kChannelAxis, begin, end);
-    part.weight = WithRange(part.weight, kChannelAxis, begin, end);
-    all.push_back(part);
-  }
-  return all;
+  return PartsAlong(op, op.shape.in.c, parts, {&ConvolutionPart::in, kChannelAxis},
+                    {&ConvolutionPart::weight, kChannelAxis});
 }
-
 inline std::vector<ConvolutionPart> OutputChannelParts(const Op& op, std::int64_t parts) {
-  std::vector<ConvolutionPart> all;
-  for (const auto& [begin, end] : EqualRanges(op.shape.out.c, parts)) {
-    ConvolutionPart part = WholeConvolution(op);
-    part.weight = WithRange(part.weight, kBatchAxis, begin, end);
-    part.out = WithRange(part.out, kChannelAxis, begin, end);
-    all.push_back(part);
-  }
-  return all;
+  return PartsAlong(op, op.shape.out.c, parts, {&ConvolutionPart::weight, kBatchAxis},
+                    {&ConvolutionPart::out, kChannelAxis});
 }
 
 // Rows of the output and what their windows read; what lies beyond the image is the part's padding. Forward and filter.

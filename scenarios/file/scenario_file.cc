@@ -17,8 +17,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kMostPoints = 100'000;
-
 std::vector<StepOptions> TimedOptions() {
   std::vector<StepOptions> timed;
   for (const StepOptions& options : StepOptionTable()) {

@@ -11,6 +11,8 @@
 
 namespace spillway {
 
+constexpr double kMostPoints = 100'000;  // of a scenario
+
 // Messages about one scenario: its own, and those about the files it names, which carry their own positions.
 struct ScenarioErrors {
   explicit ScenarioErrors(const Document& document) : own(document) {}

@@ -21,11 +21,14 @@ ParameterValue ReadParameter(MapReader& reader, std::string_view key, const Para
 // Every combination of the values that are listed; the parameter listed last changes fastest.
 std::vector<StrategyParameters> ReadParameters(const Node& node, const Strategy& strategy, Diagnostics& diagnostics) {
   std::vector<StrategyParameters> all(1);
+  double count = 1;
   MapReader reader(node, diagnostics, fmt::format("parameters of {}", strategy.name), ParameterKeys(strategy));
   for (const ParameterRow& row : strategy.parameters) {
     const auto values = ReadAxis(reader, row.name, false, diagnostics,
                                  [&](MapReader& r, std::string_view key) { return ReadParameter(r, key, row); });
     if (values.empty()) continue;
+    count *= static_cast<double>(values.size());
+    if (count > kMostPoints) continue;
     std::vector<StrategyParameters> longer;
     for (const StrategyParameters& parameters : all) {
       for (const ParameterValue& value : values) {
@@ -36,6 +39,11 @@ std::vector<StrategyParameters> ReadParameters(const Node& node, const Strategy&
     all = std::move(longer);
   }
   reader.Finish();
+  if (count > kMostPoints) {
+    diagnostics.Error(
+        node.mark,
+        fmt::format("the lists of parameters multiply to {:.0f}; at most {:.0f} points are run", count, kMostPoints));
+  }
   return all;
 }
 

@@ -255,7 +255,9 @@ class Preparer {
       other.scenario = e.where.scenario;
       if (selects(e.where) && (e.measure != Measure::kRatio || selects(other))) {
         run_.expectations.push_back(e);
-      } else if (!overrides_.Any()) {
+      } else if (overrides_.Any()) {
+        ++run_.unselected;
+      } else {
         messages.push_back(
             fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; check "
                         "network, machine, strategy, batch and memory",

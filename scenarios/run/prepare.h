@@ -94,6 +94,7 @@ struct PreparedRun {
   std::vector<Point>
       points;  // network, machine, link, emulation, memory, batch, runtime, strategy: the last changes fastest
   std::vector<Expectation> expectations;
+  std::size_t unselected = 0;               // expectations left out, since the command line leaves them no point
   std::set<std::string> names;              // ResultRow::point of all points
   std::map<std::string, Machine> profiles;  // of the machines, by PreparedMachine::from: as loaded, and checked
 };

@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "hw/text/document.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 
 namespace {
-
-bool Has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string QuotedList(const std::vector<std::string>& words) {
   std::string text;
@@ -63,20 +59,24 @@ class Mistakes {
     for (const std::string& word : facts_.words) {
       const std::string name = word.substr(0, word.find('='));
       const bool is_long = name.starts_with("--") && name.size() > 2;
-      if (is_long && !Has(names, name)) Say(fmt::format("unknown option '{}'{}", name, DidYouMean(name, names)));
+      if (is_long && !Contains(names, name)) Say(fmt::format("unknown option '{}'{}", name, DidYouMean(name, names)));
     }
     for (const std::string& word : facts_.extra) {
       const bool is_short = word.size() > 1 && word[0] == '-' && word[1] != '-';
-      if (is_short && !Has(names, word.substr(0, 2))) Say(fmt::format("unknown option '{}'", word));
+      if (is_short && !Contains(names, word.substr(0, 2))) Say(fmt::format("unknown option '{}'", word));
     }
   }
 
-  // An option at the end that wants a value.
+  // An option that wants a value, at the end or as "--name=".
   void Dangling() {
     for (const OptionFacts& option : facts_.options) {
-      if (option.by_place || option.flag || facts_.words.empty() || !Has(option.names, facts_.words.back())) continue;
-      dangling_ = &option;
-      Say(fmt::format("{}: expected a value behind it: {}", facts_.words.back(), option.meaning));
+      for (const std::string& word : facts_.words) {
+        const bool last = &word == &facts_.words.back() && Contains(option.names, word);
+        const bool empty = word.ends_with('=') && Contains(option.names, word.substr(0, word.size() - 1));
+        if (option.by_place || option.flag || !(last || empty)) continue;
+        dangling_ = &option;
+        Say(fmt::format("{}: expected a value behind it: {}", word.substr(0, word.find('=')), option.meaning));
+      }
     }
   }
 
@@ -125,7 +125,7 @@ std::string VerbMistake(const std::vector<std::string>& words, const std::vector
   if (words.empty()) return all + " (spillway --help)\n";
   const std::string& word = words[0];
   static const std::vector<std::string> kOwn{"--help", "-h", "--version"};
-  if (Has(verbs, word) || Has(kOwn, word)) return "";
+  if (Contains(verbs, word) || Contains(kOwn, word)) return "";
   if (!word.starts_with('-'))
     return fmt::format("unknown verb '{}'{} (spillway --help)\n", word, DidYouMean(word, verbs));
   return fmt::format("{}, found '{}'{} (spillway --help)\n", all, word, DidYouMean(word, kOwn));
@@ -147,14 +147,14 @@ std::string NumberMistake(const std::string& text, double least, double most) {
 }
 
 std::string ChoiceMistake(const std::string& text, const std::vector<std::string>& choices) {
-  if (Has(choices, text)) return "";
+  if (Contains(choices, text)) return "";
   return fmt::format("expected {}{}, found '{}'{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "), text,
                      DidYouMean(text, choices));
 }
 
 std::string ValueMistake(const std::string& text, bool by_place, const std::vector<std::string>& options) {
   if (by_place && text.empty()) return "expected a name, found ''";
-  return Has(options, text) ? fmt::format("expected a value, found the option '{}'", text) : "";
+  return Contains(options, text) ? fmt::format("expected a value, found the option '{}'", text) : "";
 }
 
 }  // namespace spillway

@@ -180,6 +180,11 @@ ExitCode RunUntil(const Command& command, Console& console, const std::function<
       PointsWithoutStrategy(run, results.rows, [&](const ResultRow& row) { return expected.contains(&row); });
   for (const std::string& message : stuck) console.err << message << "\n";
   if (folder.failed()) return kExitWrongInput;
+  if (command.check && run.unselected > 0) {
+    const bool one = run.unselected == 1;
+    console.err << fmt::format("--check: {} of the expectations {} no point left and {} not judged\n", run.unselected,
+                               one ? "has" : "have", one ? "is" : "are");
+  }
   if (command.check && AnyGateFailed(verdicts, console)) return kExitExpectationFailed;
   return stuck.empty() ? kExitDone : kExitNothingFits;
 }

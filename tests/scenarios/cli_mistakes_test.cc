@@ -42,6 +42,7 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"run s.yaml --out",
        "run: --out: expected a value behind it: folder for results, plans and timelines (spillway help run)\n"},
       {"run s.yaml --out --resume", "run: --out: expected a value, found the option '--resume' (spillway help run)\n"},
+      {"run s.yaml --batch=", "run: --batch: expected a value behind it: these batch sizes (spillway help run)\n"},
       {"run s.yaml -x", "run: unknown option '-x' (spillway help run)\n"},
       {"run s.yaml --check=maybe", "run: --check: expected no value, found 'maybe' (spillway help run)\n"},
       {"run s.yaml --jobs 2 --jobs 3", "run: --jobs: expected one, found 2: '2', '3' (spillway help run)\n"},

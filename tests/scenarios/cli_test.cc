@@ -188,6 +188,18 @@ TEST_CASE("run --check: gates decide, and rows that were said not to run are no 
   CHECK(run(none + gate, {"--check"}).status == 1);
 }
 
+TEST_CASE("run --check: expectations that the command line leaves no point are counted, not passed over") {
+  TemporaryFolder folder("check-unselected");
+  const std::string gates =
+      "expect:\n  - {strategy: in-core, batch: 64, keep: 1, within: 10 %, source: p}\n"
+      "  - {strategy: in-core, batch: 32, feasible: true, required: true, source: p}\n";
+  const std::string file = folder.Write("a.yaml", Small(gates));
+  const Outcome outcome = Spillway({"run", file, "--batch", "32", "--check"});
+  CHECK(outcome.status == 0);
+  CHECK(Contains(outcome.err, "--check: 1 of the expectations has no point left and is not judged"));
+  CHECK_FALSE(Contains(Spillway({"run", file, "--batch", "32"}).err, "no point left"));
+}
+
 TEST_CASE("a batch with a leading zero is refused with what to write") {
   TemporaryFolder folder("octal");
   const Outcome outcome = Spillway({"run", folder.Write("s.yaml", Replaced(Small(), "[64, 128]", "010"))});

@@ -258,6 +258,16 @@ TEST_CASE("lists that multiply beyond reason are refused") {
                  "200000 points"));
 }
 
+TEST_CASE("lists of parameters that multiply beyond reason are refused before they are multiplied") {
+  std::string list = "1";
+  for (int i = 2; i <= 90; ++i) list += ", " + std::to_string(i);
+  const std::string strategy = "{strategy: pooch, parameters: {rungs: [" + list + "], step1_simulations: [" + list +
+                               "], step2_simulations: [" + list + "]}}";
+  CHECK(Contains(ErrorsOf("name: d\nnetwork: {zoo: cifar-resnet20, batch: 8}\nmachines: unit\nstrategies: [" +
+                          strategy + "]\nmemory: 1 GB\n"),
+                 "the lists of parameters multiply to 729000; at most 100000 points are run"));
+}
+
 TEST_CASE("paths are relative to the scenario's folder") {
   CHECK(RelativeTo("a/b.yaml", "c.yaml") == "a/c.yaml");
   CHECK(RelativeTo("b.yaml", "../c.yaml") == "../c.yaml");
