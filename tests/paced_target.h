@@ -30,10 +30,10 @@ class PacedTarget : public BenchTarget {
     if (factor == 0) throw UserError("refused");
     return ResultOfTimes({factor * static_cast<double>(costs_.Kernel(launch).time)});
   }
-  double Waiting() override { return waiting; }
+  double Waiting() override { return waits(); }
 
   std::vector<Launch> measured;
-  double waiting = 0;
+  std::function<double()> waits = [] { return 0.0; };
 
  private:
   CostModel costs_;

@@ -18,7 +18,7 @@
 namespace spillway {
 
 struct WaitingOptions {
-  Nanos own = 200 * kMillisecond;  // that the thread computes
+  Nanos own = 100 * kMillisecond;  // that the thread computes: some thirty slices
   Nanos limit = 4 * kSecond;       // of time that passes
 };
 // Time that passes over what the calling thread has of its core; 1: nobody else wants it. 0: it had nothing.

@@ -174,7 +174,8 @@ class CaseRun {
          .values = &timed_values_,
          .step_clocks = bench_.step_clocks,
          .session_done = options_.progress,
-         .between = [this](int rounds) { options_.between(rounds == 0 || rounds == options_.rounds); }});
+         .between = [this](int rounds) { options_.between(rounds == 0 || rounds == options_.rounds); },
+         .beside = options_.beside});
     if (const CostModel* const costs = options_.settled()) UseCosts(*costs);
     for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
     NoteSlowSteps(measurements);

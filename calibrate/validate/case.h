@@ -58,6 +58,7 @@ struct CaseOptions {
   std::function<void()> progress = [] {};  // called CaseSessions() times, or less
   // Between the rounds in which plans are measured, when no session is open; `end`: before the first or behind the last.
   std::function<void(bool end)> between = [](bool) {};
+  std::function<void()> beside = [] {};  // MeasureOptions::beside; no session is open either
   // Asked once all is measured: costs that predictions and measured spans are compared by; nullptr: those of the setup.
   std::function<const CostModel*()> settled = [] { return nullptr; };
 };

@@ -1,6 +1,7 @@
 #include "calibrate/validate/measure.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/random.h"
 
@@ -29,6 +30,7 @@ class Measurer {
         if (round < options_.instrumented_rounds) sessions.push_back({c, true});
       }
       Shuffle(sessions, random);
+      looked_ = false;  // what was done between rounds may have taken long
       for (const SessionPlan& session : sessions) RunSession(session);
       options_.between(round + 1);
     }
@@ -39,6 +41,17 @@ class Measurer {
   void RunSession(const SessionPlan& session) {
     Measurement& result = results_[session.candidate];
     if (result.failure) return;
+    if (!session.instrumented) Look();
+    Measure(session, result);
+    looked_ = false;
+    if (!session.instrumented) Look();
+  }
+
+  void Look() {
+    if (!std::exchange(looked_, true)) options_.beside();
+  }
+
+  void Measure(const SessionPlan& session, Measurement& result) {
     const TimedProgram& candidate = candidates_[session.candidate];
     const int steps = (options_.steps + options_.rounds - 1) / options_.rounds;
     const Nanos begin = clock_.Now();
@@ -70,6 +83,7 @@ class Measurer {
   ExecutionDevice& device_;
   const Clock& clock_;
   const MeasureOptions& options_;
+  bool looked_ = false;  // since the last session
   std::vector<Measurement> results_;
 };
 

@@ -50,6 +50,8 @@ struct MeasureOptions {
   std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
   std::function<void()> session_done = [] {};            // called SessionsOf() times, less where something fails
   std::function<void(int rounds)> between = [](int) {};  // before the first round and after each: how many are done
+  // Right before and right behind each session without instruments; once between two of them.
+  std::function<void()> beside = [] {};
 };
 // Sessions that measuring one Program takes.
 int SessionsOf(const MeasureOptions& options);

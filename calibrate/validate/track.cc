@@ -21,20 +21,17 @@ LoopOptions ProbeLoop() {
   return {.target = 0, .warm_up = 1, .least = kTimings, .most = kTimings, .time_limit = kLongest};
 }
 
-// What passes for a step's launch like this one.
-double PassedIn(const PaceProbe& probe, const LaunchAgain& launch) {
-  return probe.waiting > 0 ? probe.waiting * launch.computed : launch.passed;
-}
+using TimeOf = double LaunchAgain::*;
 
-// Time that passed over the profile's, of sums; 0: no launch of the group.
-double FactorOf(const PaceProbe& probe, bool product) {
-  double passed = 0, then = 0;
+// That time over the profile's, of sums; 0: no launch of the group.
+double FactorOf(const PaceProbe& probe, bool product, TimeOf time) {
+  double now = 0, then = 0;
   for (const LaunchAgain& launch : probe.launches) {
     if (launch.product != product) continue;
-    passed += PassedIn(probe, launch);
+    now += launch.*time;
     then += launch.then;
   }
-  return then > 0 ? passed / then : 0;
+  return then > 0 ? now / then : 0;
 }
 
 struct Moment {
@@ -43,11 +40,11 @@ struct Moment {
 };
 
 // Each probe's factor, smoothed; of the other group where a probe has none of this one.
-std::vector<Moment> MomentsOf(std::span<const PaceProbe> probes, bool product) {
+std::vector<Moment> MomentsOf(std::span<const PaceProbe> probes, bool product, TimeOf time) {
   std::vector<Moment> raw;
   for (const PaceProbe& probe : probes) {
-    double factor = FactorOf(probe, product);
-    if (factor == 0) factor = FactorOf(probe, !product);
+    double factor = FactorOf(probe, product, time);
+    if (factor == 0) factor = FactorOf(probe, !product, time);
     if (factor > 0) raw.push_back({probe.at, factor});
   }
   std::vector<Moment> smooth = raw;
@@ -56,6 +53,15 @@ std::vector<Moment> MomentsOf(std::span<const PaceProbe> probes, bool product) {
     smooth[k].factor = Median({raw[first].factor, raw[first + 1].factor, raw[first + 2].factor});
   }
   return smooth;
+}
+
+// As it was: each tells of as long a time as a step's.
+std::vector<Moment> WaitingOf(std::span<const PaceProbe> probes) {
+  std::vector<Moment> moments;
+  for (const PaceProbe& probe : probes) {
+    if (probe.waiting > 0) moments.push_back({probe.at, probe.waiting});
+  }
+  return moments;
 }
 
 double Between(const std::vector<Moment>& moments, Nanos at) {
@@ -145,7 +151,10 @@ PaceProbe ProbePace(std::span<const PacedLaunch> launches, BenchTarget& target, 
 }
 
 KernelPace PaceAt(std::span<const PaceProbe> probes, Nanos at) {
-  return {Between(MomentsOf(probes, true), at), Between(MomentsOf(probes, false), at)};
+  const std::vector<Moment> waiting = WaitingOf(probes);
+  const TimeOf time = waiting.empty() ? &LaunchAgain::passed : &LaunchAgain::computed;
+  const double waits = Between(waiting, at);  // 1: nobody tells
+  return {waits * Between(MomentsOf(probes, true, time), at), waits * Between(MomentsOf(probes, false, time), at)};
 }
 
 void CheckPace(std::span<const PaceProbe> probes, MeasuredPace& pace) {

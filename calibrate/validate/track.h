@@ -8,9 +8,11 @@
 //
 // Launches of a millisecond tell how fast a core computes, not how long one waits for it: others take it for several
 // milliseconds at a time. Where the target tells how long a thread that computes on waits (BenchTarget::Waiting), that
-// share is laid on what the launches had of their core; elsewhere the time that passed for them counts.
+// share is laid on what the launches had of their core; elsewhere the time that passed for them counts. It takes a tenth
+// of a second, so it is asked right before and behind each session of steps, too: who wants the core changes within a
+// round, which how fast the core is hardly does.
 //
-// All of that is taken between rounds, when no step runs. No step's time enters what a step is held to.
+// All of that is taken while no step runs. No step's time enters what a step is held to.
 //
 // Copies and what issuing costs stay as they are predicted: the link was measured before, and its rate is mostly stated.
 //
@@ -43,16 +45,17 @@ struct LaunchAgain {
 };
 struct PaceProbe {
   Nanos at = 0;
-  std::vector<LaunchAgain> launches;
+  std::vector<LaunchAgain> launches;  // none: only the waiting was looked at
   double waiting = 0;  // time that passed over what a thread that computed on had of its core; 0: not told
 };
 // Each launch as often as any other: what disturbs one in ten is not to be missed. What the target refuses is left out.
 PaceProbe ProbePace(std::span<const PacedLaunch> launches, BenchTarget& target, Nanos at);
 
-// Factors on the profile's times at that moment, of time that passed, with the waiting of a thread that computes on where
-// that is told. They are of sums, so that the long launches count as in a step; at a probe the median of it and its two neighbours, since one that was disturbed alone says nothing of the
-// steps around it; between probes linear. A group of which nothing was timed goes as the other one; 1 without probes.
-// REQUIRES: probes in order of time.
+// Factors on the profile's times at that moment. Where waiting is told: of the time that launches had of their core,
+// times the waiting, which is linear between two probes that tell it. Elsewhere: of the time that passed. Factors of
+// launches are of sums, so that the long ones count as in a step; at a probe the median of it and its two neighbours that
+// have launches, since one that was disturbed alone says nothing of the steps around it; between probes linear. A group
+// of which nothing was timed goes as the other one; 1 without probes. REQUIRES: probes in order of time.
 KernelPace PaceAt(std::span<const PaceProbe> probes, Nanos at);
 
 // What launches took while steps ran, against the profile, median over the probes of each: fills `meanwhile` and its

@@ -290,7 +290,8 @@ std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std
     if (!any && !(expected && std::all_of(first, last, expected))) {
       const ResultRow& r = rows[begin];
       const Point& point = run.points[begin];
-      messages.push_back(fmt::format("no strategy fits {} at batch {} on {} with {}{}", r.network, r.batch, r.machine,
+      const std::string what = point.plan ? "the plan " + r.strategy + " does not fit" : "no strategy fits";
+      messages.push_back(fmt::format("{} {} at batch {} on {} with {}{}", what, r.network, r.batch, r.machine,
                                      FormatBytes(r.memory_limit),
                                      SingleOpProblem(run, point, steps.Get(point.step)->step->step)));
     }

@@ -188,6 +188,7 @@ class Validation {
       FollowedPace followed(device_, place.machine, *open.clock);
       CaseOptions options = OptionsOf();
       options.between = [&](bool end) { followed.Look(end); };
+      options.beside = [&] { followed.LookWhoWaits(); };
       options.settled = [&] { return followed.Settle(); };
       CaseResult found = RunCase(setup, bench, options);
       measured(followed, found.rows);

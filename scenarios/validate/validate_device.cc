@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <future>
+#include <type_traits>
 #include <utility>
 
 #include "calibrate/validate/link.h"
@@ -90,6 +91,18 @@ auto DeviceAsFound::Aside(const Work& work) const {
   return std::async(host_.bench_aside ? std::launch::async : std::launch::deferred, work).get();
 }
 
+template <typename Work>
+auto DeviceAsFound::OnBench(std::size_t machine, const Work& work) {
+  using Result = std::optional<std::invoke_result_t<Work, BenchTarget&>>;
+  if (!lost_.empty()) return Result();
+  try {
+    return Aside([&] { return Result(work(*host_.bench(run_.machines[machine]->machine).target)); });
+  } catch (const std::exception& error) {
+    lost_ = error.what();
+    return Result();
+  }
+}
+
 DeviceAsFound::Paces DeviceAsFound::MeasurePaces() const {
   Paces paces;
   if (!host_.bench) return paces;
@@ -116,16 +129,13 @@ void DeviceAsFound::Measure() {
 
 std::optional<PaceProbe> DeviceAsFound::Probe(std::size_t machine, Nanos at) {
   const auto found = paces_.find(run_.machines[machine]->from);
-  if (found == paces_.end() || !found->second.pace.Known() || !lost_.empty()) return std::nullopt;
-  try {
-    return Aside([&] {
-      const PaceBench bench = host_.bench(run_.machines[machine]->machine);
-      return ProbePace(TrackedLaunches(found->second.timed), *bench.target, at);
-    });
-  } catch (const std::exception& error) {
-    lost_ = error.what();
-    return std::nullopt;
-  }
+  if (found == paces_.end() || !found->second.pace.Known()) return std::nullopt;
+  return OnBench(machine,
+                 [&](BenchTarget& target) { return ProbePace(TrackedLaunches(found->second.timed), target, at); });
+}
+
+double DeviceAsFound::Waiting(std::size_t machine) {
+  return OnBench(machine, [](BenchTarget& target) { return target.Waiting(); }).value_or(0);
 }
 
 std::vector<std::string> DeviceAsFound::Lost() const {

@@ -35,6 +35,8 @@ class DeviceAsFound {
   // Some of these launches once more, `at` as the probe has it; nullopt: there is nothing to time, or the device fails at
   // it, of which Lost() tells from then on. REQUIRES: after Measure(), no session of the device.
   std::optional<PaceProbe> Probe(std::size_t machine, Nanos at);
+  // BenchTarget::Waiting; 0 also where the device fails at it, of which Lost() tells. REQUIRES: likewise.
+  double Waiting(std::size_t machine);
   // What is in use of the device's memory beside the sessions' own, when a case of this machine has run; -1: not known.
   void NoteReserve(std::size_t machine, Bytes bytes);
   // Notes: for each profile its reserve, and the most that was noted; how much of that timing launches has loaded.
@@ -58,6 +60,9 @@ class DeviceAsFound {
   std::unique_ptr<CostModel> CostsOf(const PreparedMachine& machine, const KernelPace& pace) const;
   template <typename Work>
   auto Aside(const Work& work) const;
+  // `work` on a bench of the machine; nullopt: the device fails at it, or did before.
+  template <typename Work>
+  auto OnBench(std::size_t machine, const Work& work);
 
   PreparedRun& run_;
   const ValidateHost& host_;

@@ -7,8 +7,8 @@ namespace spillway {
 
 namespace {
 
-// A probe of sixteen launches takes the CPU device about a second, as each one's memory is filled anew and a fifth of a
-// second is computed to see who waits, and a round of plans a few seconds: a fifth leaves a probe for every round or two.
+// A probe of sixteen launches takes the CPU device about a second, as each one's memory is filled anew, and a round of
+// plans a few seconds: a fifth leaves a probe for every round or two.
 constexpr int kOneIn = 5;
 
 }  // namespace
@@ -22,6 +22,14 @@ void FollowedPace::Look(bool end) {
   if (!probe || probe->launches.empty()) return;
   probe->at = begin + cost_ / 2;
   probes_.push_back(std::move(*probe));
+}
+
+void FollowedPace::LookWhoWaits() {
+  if (probes_.empty() || probes_.back().waiting <= 0) return;
+  const Nanos begin = clock_.Now();
+  const double waiting = device_.Waiting(machine_);
+  if (waiting <= 0) return;
+  probes_.push_back({.at = begin + (clock_.Now() - begin) / 2, .launches = {}, .waiting = waiting});
 }
 
 const CostModel* FollowedPace::Settle() {

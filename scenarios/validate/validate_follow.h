@@ -21,6 +21,8 @@ class FollowedPace {
 
   // Launches are timed again at each end, and between rounds as long as that takes at most a fifth of the time.
   void Look(bool end);
+  // How long a thread that computes waits, right beside a session: on devices that tell it. A tenth of a second.
+  void LookWhoWaits();
   // Once all is measured: the costs that the case is held to, those that were planned with (nullptr) unless the pace
   // found before turns out not to hold.
   const CostModel* Settle();

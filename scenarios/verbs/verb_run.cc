@@ -122,7 +122,9 @@ void Print(const Command& command, const ResultSet& results, const std::vector<V
   if (verdicts.empty()) return;
   // With --format csv or json, standard output holds that and nothing else.
   std::ostream& stream = command.format == "table" ? console.out : console.err;
-  stream << "\n" << ExpectationTable(verdicts);
+  stream << "\n"
+         << ExpectationTable(verdicts)
+         << "\nwithin?: yes or NO where --check holds us to it; - where a figure only stands beside ours\n";
 }
 
 // The points that have no row yet. Whether all of them have one now.

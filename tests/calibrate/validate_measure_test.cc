@@ -1,4 +1,5 @@
 // Measuring several Programs in turns, on a device in virtual time.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -94,6 +95,34 @@ TEST_CASE("each round knows its moment, and somebody is asked between rounds") {
     // A step to warm up and one that counts, each 10 ns and 100 for every session before.
     CHECK(between[round + 1].second - between[round].second == 2 * (10 + 100 * static_cast<Nanos>(round)));
     CHECK(found[0].moments[round] == (between[round].second + between[round + 1].second) / 2);
+  }
+}
+
+TEST_CASE("somebody looks right before and right behind each session without instruments, once between two") {
+  const Program a = OneKernel(), b = OneKernel();
+  int sessions = 0;
+  ScriptedDevice device(TenOrThirty(a, 0, sessions));
+  const std::vector<TimedProgram> candidates = {{.program = &a}, {.program = &b}};
+  std::vector<std::size_t> looks;  // sessions that had ended
+  const auto look = [&] { looks.push_back(device.sessions().size()); };
+  MeasureInterleaved(candidates, device, device,
+                     {.steps = 40, .rounds = 40, .instrumented_rounds = 20, .beside = look});
+  const std::set<std::size_t> once(looks.begin(), looks.end());
+  REQUIRE(device.sessions().size() == 120);
+  for (std::size_t k = 0; k < 120; ++k) {
+    if (device.sessions()[k].instrumented) continue;
+    CHECK(once.contains(k));
+    CHECK(once.contains(k + 1));
+  }
+  for (std::size_t k = 1; k < 120; ++k) {  // not where nothing that counts is beside it
+    const bool counts = !device.sessions()[k - 1].instrumented || !device.sessions()[k].instrumented;
+    CHECK(once.contains(k) == counts);
+  }
+  // Twice in one place only between rounds, where something may have taken long.
+  for (const std::size_t k : once) {
+    const bool begins = k % 4 == 0 && k <= 80;
+    const bool begins_later = k >= 80 && k % 2 == 0;
+    CHECK(std::count(looks.begin(), looks.end(), k) <= (begins || begins_later ? 2 : 1));
   }
 }
 

@@ -60,6 +60,28 @@ TEST_CASE("what a thread that computes on waits is laid on what launches had of 
   CHECK(PaceAt(std::vector{probe}, 0).others == Approx(6));
 }
 
+TEST_CASE("who waits is looked at more often than launches are timed: each look counts as it is, linear between two") {
+  const auto waits = [](Nanos at, double waiting) { return PaceProbe{.at = at, .launches = {}, .waiting = waiting}; };
+  std::vector<PaceProbe> probes = {At(0, 1, 2), waits(100, 3), waits(200, 5), waits(300, 1), At(400, 1, 2)};
+  for (PaceProbe& probe : probes) {
+    for (LaunchAgain& launch : probe.launches) launch.computed = launch.passed;
+  }
+  probes.front().waiting = probes.back().waiting = 1;
+  CHECK(PaceAt(probes, 0) == KernelPace{1, 2});
+  CHECK(PaceAt(probes, 50) == KernelPace{2, 4});
+  CHECK(PaceAt(probes, 150) == KernelPace{4, 8});
+  CHECK(PaceAt(probes, 200) == KernelPace{5, 10});
+  CHECK(PaceAt(probes, 350) == KernelPace{1, 2});
+  CHECK(LaunchesDiffer(probes) == 0);
+  MeasuredPace pace;
+  pace.products = pace.others = PaceGroupOf(std::vector(6, 1.5));
+  CheckPace(probes, pace);  // two launches are too few, five looks or not
+  CHECK(pace.products.meanwhile == 0);
+  // A launch that was off its core for long is not to count for each of these.
+  probes.front().launches[0].passed = 900;
+  CHECK(PaceAt(probes, 150) == KernelPace{4, 8});
+}
+
 using Networks = std::vector<std::shared_ptr<const BenchNetwork>>;
 
 Networks OneNetwork() {
@@ -90,7 +112,7 @@ TEST_CASE("of the launches timed before, some of each group are timed again, aga
   CHECK(tracked.front().item.launch == timed.front().item.launch);
   int refused = 0;
   PacedTarget now(profile, [&](const Launch& l) { return ++refused == 3 ? 0 : IsProduct(l.kind) ? 1.5 : 2; });
-  now.waiting = 3;
+  now.waits = [] { return 3.0; };
   PaceProbe probe = ProbePace(tracked, now, 77);
   CHECK(probe.at == 77);
   CHECK(probe.launches.size() == tracked.size() - 1);

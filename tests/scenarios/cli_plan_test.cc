@@ -35,6 +35,9 @@ TEST_CASE("plan writes a plan that run --plan carries out to the same figures") 
   CHECK(carried_out[0]["step_time_s"] == chosen[0]["step_time_s"]);
   CHECK(Spillway({"run", file, "--batch", "128", "--plan", folder.Path("p.yaml")}).status == 2);
   CHECK(Spillway({"run", file, "--plan", folder.Path("none.yaml")}).status == 2);
+  const Outcome too_large = Spillway({"run", file, "--plan", folder.Path("p.yaml"), "--memory", "10 MB"});
+  CHECK(too_large.status == 3);
+  CHECK_THAT(too_large.err, Catch::StartsWith("the plan swap-all (p.yaml) does not fit cifar-resnet20 at batch 64 on"));
 }
 
 TEST_CASE("a plan of a machine on other terms says which, and runs there again") {

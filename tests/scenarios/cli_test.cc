@@ -185,6 +185,7 @@ TEST_CASE("run --check: gates decide, and rows that were said not to run are no 
   CHECK(Contains(failed.err, "2 of the expectations that are gates failed"));
   CHECK(Contains(failed.err, "no strategy fits"));
   CHECK(run(gate, {}).status == 3);
+  CHECK(Contains(failed.out, "\nwithin?: yes or NO where --check holds us to it; - where "));
   CHECK(run(none + gate, {"--check"}).status == 1);
 }
 

@@ -122,14 +122,42 @@ TEST_CASE("a core shared with others: launches by themselves do not show it, how
   reality.kernels = 5;
   reality.paces = [](const Launch&, int) { return 1.0; };  // all fall between two waits
   const std::vector<std::string> words = {"--strategies", "recompute-all", "--out", f.folder().Path("out")};
-  for (const double waiting : {0, 5}) {
-    reality.waiting = waiting;
+  for (const double waiting : {0.0, 5.0}) {
+    reality.waits = [waiting](bool) { return waiting; };
     const Outcome outcome = f.Run(kLimit, words, &reality);
     INFO(outcome.out << outcome.err);
     auto row = RowIn(f.folder().Read("out/validation.csv"));
     CHECK(std::stod(row["error"]) == Approx(1.0 / 5 - 1).margin(1e-3));  // as predicted before, in any case
     CHECK(std::stod(row["tracked_error"]) == Approx(waiting == 0 ? 1.0 / 5 - 1 : 0).margin(1e-3));
   }
+}
+
+TEST_CASE("others that come and go within a round: who waits is looked at beside each session") {
+  const ValidateFolder f(ValidateFolder::Profile::kMeasured);
+  Reality reality;
+  reality.bench = true;
+  reality.paces = [](const Launch&, int) { return 1.0; };
+  int alone = 0;
+  // Nobody waits whenever launches are timed, between the rounds.
+  reality.waits = [&](bool asked_alone) {
+    alone += asked_alone ? 1 : 0;
+    return reality.kernels = asked_alone ? 4 : 1;
+  };
+  const std::vector<std::string> words = {"--strategies", "recompute-all", "--out", f.folder().Path("out")};
+  const Outcome outcome = f.Run(kLimit, words, &reality);
+  INFO(outcome.out << outcome.err);
+  auto row = RowIn(f.folder().Read("out/validation.csv"));
+  CHECK(std::stod(row["error"]) == Approx(1.0 / 4 - 1).margin(1e-3));  // as predicted before
+  CHECK(std::stod(row["tracked_error"]) == Approx(0).margin(1e-3));
+  // Of two plans in five rounds: at least before the first session and behind the last of each, at most around each.
+  CHECK(alone >= 10);
+  CHECK(alone <= 20);
+  // A device that tells nothing is not asked again.
+  alone = 0;
+  reality.kernels = 1;
+  reality.waits = [&alone](bool asked_alone) { return alone += asked_alone ? 1 : 0, 0.0; };
+  CHECK(f.Run(kLimit, words, &reality).status == kExitDone);
+  CHECK(alone == 0);
 }
 
 TEST_CASE("the pace is measured on a thread of its own where the device wants that") {

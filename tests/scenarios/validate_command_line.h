@@ -42,7 +42,8 @@ struct Reality {
   bool aside = false;           // on a thread of its own
   // How much longer a launch takes when it is timed again, by the number of the bench, from 1; empty: `kernels`.
   std::function<double(const Launch& launch, int bench)> paces{};
-  double waiting = 0;  // that the device tells (BenchTarget::Waiting)
+  // That the device tells (BenchTarget::Waiting); `alone`: asked without launches being timed.
+  std::function<double(bool alone)> waits = [](bool) { return 0.0; };
   std::function<double()> load = [] { return -1.0; };
   double room = -1;
   std::string identity = "a device";
@@ -113,7 +114,7 @@ class ValidateFolder {
           if (reality->paces) return reality->paces(launch, bench);
           return reality->refuses ? 0 : reality->kernels;
         });
-        target->waiting = reality->waiting;
+        target->waits = [reality, t = target.get()] { return reality->waits(t->measured.empty()); };
         return PaceBench{std::move(target)};
       };
     }
