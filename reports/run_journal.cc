@@ -123,4 +123,9 @@ std::optional<JournalEntry> ReadJournalEntry(std::string_view line) {
   });
 }
 
+std::vector<std::pair<std::string, std::string>> ReadJournalFiles(std::string_view line) {
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  return Parsed<Files>(line, [](const Json& object, Files& to) { object.at("files").get_to(to); }).value_or(Files());
+}
+
 }  // namespace spillway

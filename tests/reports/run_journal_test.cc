@@ -47,6 +47,16 @@ TEST_CASE("a line that is torn or lacks a field is none") {
   CHECK_FALSE(ReadJournalEntry(other.replace(at, 13, "\"lower_bount\"")));
 }
 
+TEST_CASE("of a line of another version the files are known all the same") {
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  const Files files{{"plans/a.yaml", "00ff"}, {"timelines/a.csv", "any"}};
+  CHECK(ReadJournalFiles(JournalLine(JournalEntry{FeasibleRow(), 1, files})) == files);
+  CHECK(ReadJournalFiles(R"({"line": 7, "files": [["plans/a.yaml", "00ff"], ["timelines/a.csv", "any"]]})") == files);
+  for (const char* line : {"", "{}", "[1]", R"({"files": [["plans/a.yaml", "00ff"])", R"({"files": 3})"}) {
+    CHECK(ReadJournalFiles(line).empty());
+  }
+}
+
 TEST_CASE("the head says what run it is") {
   const JournalHead head{"0.1", "spillway run a.yaml", 20000, {{"the points", "0a"}, {"the machines", "0b"}}};
   const std::optional<JournalHead> read = ReadJournalHead(JournalLine(head));
