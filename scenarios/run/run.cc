@@ -37,12 +37,14 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep
   return problem;
 }
 
+// A strategy's plan names the machine that it was made for as results do.
 Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
   if (point.strategy != nullptr) {
     const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
     Planned planned = PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
     const bool elsewhere = point.planned_on != point.machine || point.planned_capacity != point.row.memory_limit;
     if (elsewhere) planned.bound.reset();
+    planned.plan.machine = run.machines[point.planned_on]->label;
     return planned;
   }
   Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
