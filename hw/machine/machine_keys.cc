@@ -99,7 +99,9 @@ const KeyTable& LawKeys() {
       .title = "law",
       .keys = {OpRow("convolution, batch_norm, ..."),
                PassRow(),
-               {"window", kAnyText, "every window", "3x3 and the like"},
+               {"window", "sizes such as 3x3, or grouped", "every window",
+                "height x width, with the depth in front where the window or its data have one: 3x3x3; 1x1 always is "
+                "a single voxel; grouped: convolutions in groups, whatever their window"},
                {"flop_fraction", NumberFrom(0, kMostFraction), kRequired, "of the peak; 0: does not bind"},
                {"bandwidth_fraction", NumberFrom(0, kMostFraction), kRequired,
                 "of the memory bandwidth; 0: does not bind"},
