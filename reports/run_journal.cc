@@ -45,7 +45,10 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("step_time_high", step_time_high);
   visit("lower_bound", lower_bound);
   visit("binding_bound", binding_bound);
-  visit("bound_scope", bound_scope);
+  visit("bound_algorithms", bound_scope.algorithms);
+  visit("bound_workspace", bound_scope.workspace);
+  visit("bound_copy_streams", bound_scope.copy_streams);
+  visit("bound_copy_chunk", bound_scope.copy_chunk);
   visit("widest_bound", widest_bound);
   visit("peak", peak);
   visit("live_peak", live_peak);

@@ -59,7 +59,8 @@ class Evaluator {
  private:
   void FindBounds() {
     const Scope decided = ScopeOf(plan_);
-    result_.bounds = oracle_.BoundsIn(options_.scope ? Union(*options_.scope, decided) : decided);
+    result_.scope = options_.scope ? Union(*options_.scope, decided) : decided;
+    result_.bounds = oracle_.BoundsIn(result_.scope);
     result_.widest = oracle_.BoundsIn(WidestScope());
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);

@@ -33,6 +33,7 @@ struct Evaluation {
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
   Bounds bounds;                                      // of the plan's scope
   Bounds widest;                                      // of WidestScope: no plan at all is faster
+  Scope scope;                                        // that `bounds` are of: EvaluateOptions::scope and the plan's
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   Program program;
   Timeline timeline;

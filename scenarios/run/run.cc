@@ -77,12 +77,10 @@ void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
 }
 
 // A strategy that claims too much is not to be believed in anything: no row, an error.
-void FillBounds(const Evaluation& e, const Planned& planned, const std::optional<Scope>& scope, ResultRow& row) {
-  const Scope decided = ScopeOf(planned.plan);
-  if (planned.bound) MustHold(*planned.bound, decided, e.step_time, row.strategy);
-  const Scope holds_for = scope ? Union(*scope, decided) : decided;  // as Evaluate has it
-  KnownBounds known = BetterOf(e.bounds, e.widest, holds_for, planned.bound);
-  row.bound_scope = holds_for.Text();
+void FillBounds(const Evaluation& e, const Planned& planned, ResultRow& row) {
+  if (planned.bound) MustHold(*planned.bound, ScopeOf(planned.plan), e.step_time, row.strategy);
+  KnownBounds known = BetterOf(e.bounds, e.widest, e.scope, planned.bound);
+  row.bound_scope = e.scope;
   row.lower_bound = known.lower;
   row.binding_bound = std::move(known.binding);
   row.bound_by = std::move(known.by);
@@ -129,7 +127,7 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   row.step_time_low = draws.interval.low;
   row.step_time_high = draws.interval.high;
   FillFigures(evaluation, row);
-  FillBounds(evaluation, planned, options.scope, row);
+  FillBounds(evaluation, planned, row);
   FillShares(evaluation, *problem.costs, row);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);

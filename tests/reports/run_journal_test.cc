@@ -13,6 +13,7 @@ std::vector<ResultRow> Rows() {
   ResultRow drawn = FeasibleRow();
   drawn.draws = {1, 2, std::numeric_limits<Nanos>::max()};
   drawn.stall_host = -3;
+  drawn.bound_scope = {AlgorithmScope::kAny, 2 * kGB, 1, kMiB};
   drawn.scenario = "two\nlines, \"quoted\" \x1b \xe2\x82\xac";
   return {drawn, InCoreRow(), InfeasibleRow(), ResultRow{}};
 }
@@ -27,6 +28,7 @@ TEST_CASE("rows that were read again make the same reports") {
     CHECK(entry->seconds == 0.125);
     CHECK(entry->files == std::vector<std::pair<std::string, std::string>>{{"plans/a.yaml", "00ff"}});
     CHECK(entry->row.draws == row.draws);
+    CHECK(entry->row.bound_scope == row.bound_scope);
     CHECK(JournalLine(*entry) == line);
     before.rows.push_back(row);
     after.rows.push_back(entry->row);
