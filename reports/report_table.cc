@@ -5,12 +5,7 @@ namespace spillway {
 std::string ExpectationReport(const ResultSet& results) {
   return ExpectationCsv(Judge(results.rows, results.expectations));
 }
-// For the machine as the scenario has it, under which it is found again; a plan made for another one says that one.
-std::string PlanReport(const PointDetail& point) {
-  Plan plan = point.plan;
-  if (plan.machine == point.row.machine_base) plan.machine = point.row.machine;
-  return PlanToYaml(plan, point.step);
-}
+std::string PlanReport(const PointDetail& point) { return PlanToYaml(point.plan, point.step); }
 std::string MemoryReport(const PointDetail& point) { return MemoryCsv(point.evaluation.timeline); }
 std::string TraceReport(const PointDetail& point) {
   return TraceJson(point.evaluation.timeline, point.evaluation.program, &point.step, point.machine);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reports/expectation.h"
+#include "sim/bounds/scope.h"
 #include "sim/evaluate.h"
 
 namespace spillway {
@@ -43,8 +44,8 @@ struct ResultRow {
   std::vector<Nanos> draws;  // step times under common draws of the cost model's errors
   Nanos lower_bound = 0;
   std::string binding_bound;  // which bound that is
-  std::string bound_scope;  // in words, what it holds for: the plans that this one was chosen from (sim/bounds/scope.h)
-  Nanos widest_bound = 0;   // what no plan of any kind beats
+  Scope bound_scope;          // what it holds for: the plans that this one was chosen from
+  Nanos widest_bound = 0;     // what no plan of any kind beats
   Bytes peak = 0, live_peak = 0, host_peak = 0;
   ClassCounts classes;
   Bytes bytes_out = 0, bytes_in = 0;

@@ -30,7 +30,7 @@ Json RowJson(const ResultRow& row, const Standing& standing) {
   for (const auto& [name, value] : row.parameters) object["parameters"][name] = Json::parse(value);
   object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
   object["bound_by"] = row.feasible ? Json(row.bound_by) : Json(nullptr);
-  object["bound_scope"] = row.feasible ? Json(row.bound_scope) : Json(nullptr);
+  object["bound_scope"] = row.feasible ? Json(row.bound_scope.Text()) : Json(nullptr);
   object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
   object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);
   for (const auto& [name, bytes] : row.memory_by_class) object["memory_by_class"][name] = bytes;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "reports/reports.h"
 #include "reports/result.h"
@@ -99,12 +98,10 @@ std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, R
 
 // Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see.
 std::string ScopeLines(RowIterator begin, RowIterator end) {
-  const std::string usual = Scope{}.Text();
-  const std::string_view algorithms = std::string_view(usual).substr(0, usual.find(','));
   std::string text;
   for (auto row = begin; row != end; ++row) {
-    if (row->bound_scope.empty() || row->bound_scope.starts_with(algorithms)) continue;
-    const std::string line = fmt::format("gap of {}: its bound is over {}\n", row->strategy, row->bound_scope);
+    if (!row->feasible || row->bound_scope.algorithms == AlgorithmScope::kUsual) continue;
+    const std::string line = fmt::format("gap of {}: its bound is over {}\n", row->strategy, row->bound_scope.Text());
     if (text.find(line) == std::string::npos) text += line;
   }
   return text;

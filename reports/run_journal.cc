@@ -45,7 +45,10 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("step_time_high", step_time_high);
   visit("lower_bound", lower_bound);
   visit("binding_bound", binding_bound);
-  visit("bound_scope", bound_scope);
+  visit("bound_algorithms", bound_scope.algorithms);
+  visit("bound_workspace", bound_scope.workspace);
+  visit("bound_copy_streams", bound_scope.copy_streams);
+  visit("bound_copy_chunk", bound_scope.copy_chunk);
   visit("widest_bound", widest_bound);
   visit("peak", peak);
   visit("live_peak", live_peak);
@@ -121,6 +124,11 @@ std::optional<JournalEntry> ReadJournalEntry(std::string_view line) {
     object.at("seconds").get_to(to.seconds);
     object.at("files").get_to(to.files);
   });
+}
+
+std::vector<std::pair<std::string, std::string>> ReadJournalFiles(std::string_view line) {
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  return Parsed<Files>(line, [](const Json& object, Files& to) { object.at("files").get_to(to); }).value_or(Files());
 }
 
 }  // namespace spillway

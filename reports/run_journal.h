@@ -37,6 +37,8 @@ std::string JournalLine(const JournalEntry& entry);
 // Nothing: not such a line, whole and with all fields.
 std::optional<JournalHead> ReadJournalHead(std::string_view line);
 std::optional<JournalEntry> ReadJournalEntry(std::string_view line);
+// JournalEntry::files of a line of any version, whatever else it has or lacks; none: it names none.
+std::vector<std::pair<std::string, std::string>> ReadJournalFiles(std::string_view line);
 
 }  // namespace spillway
 

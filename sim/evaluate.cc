@@ -61,9 +61,9 @@ class Evaluator {
  private:
   void FindBounds() {
     const Scope decided = ScopeOf(plan_);
-    const Scope scope = options_.scope ? Union(*options_.scope, decided) : decided;
-    result_.bounds = oracle_.BoundsIn(scope);
-    result_.widest = oracle_.BoundsIn(WidestScope(scope.parts));
+    result_.scope = options_.scope ? Union(*options_.scope, decided) : decided;
+    result_.bounds = oracle_.BoundsIn(result_.scope);
+    result_.widest = oracle_.BoundsIn(WidestScope(result_.scope.parts));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
   }

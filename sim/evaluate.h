@@ -32,6 +32,7 @@ struct Evaluation {
   Nanos recompute_time = 0, compute_time = 0;
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
   Bounds bounds;                                      // of the plan's scope
+  Scope scope;                                        // that `bounds` are of: EvaluateOptions::scope and the plan's
   // Of WidestScope: no plan at all is faster, none that divides ops either where the plan may.
   Bounds widest;
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only

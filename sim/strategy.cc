@@ -38,10 +38,16 @@ std::vector<RuntimeEntry> MakeRuntimes() {
 }
 
 template <typename Row>
-const Row& ByName(const std::vector<Row>& table, const std::string& name, const char* what) {
+const Row* Find(const std::vector<Row>& table, const std::string& name) {
   for (const Row& row : table) {
-    if (name == row.name) return row;
+    if (name == row.name) return &row;
   }
+  return nullptr;
+}
+
+template <typename Row>
+const Row& ByName(const std::vector<Row>& table, const std::string& name, const char* what) {
+  if (const Row* const row = Find(table, name)) return *row;
   throw UserError(std::string("no ") + what + " '" + name + "'" + DidYouMean(name, NamesOf(table)));
 }
 
@@ -51,6 +57,8 @@ const std::vector<Strategy>& Strategies() {
   static const std::vector<Strategy> table = MakeStrategies();
   return table;
 }
+
+const Strategy* FindStrategy(const std::string& name) { return Find(Strategies(), name); }
 
 const Strategy& StrategyByName(const std::string& name) { return ByName(Strategies(), name, "strategy"); }
 

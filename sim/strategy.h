@@ -58,6 +58,7 @@ struct Strategy {
 };
 
 const std::vector<Strategy>& Strategies();
+const Strategy* FindStrategy(const std::string& name);    // nullptr: there is none
 const Strategy& StrategyByName(const std::string& name);  // UserError with the nearest name
 
 // The runtimes of the modelled systems, by name: "pooch", "arena".

@@ -27,12 +27,6 @@ std::string EarlierHeader() {
   return header.erase(header.rfind(kLaterColumns), kLaterColumns.size());
 }
 
-// Everything up to the last line feed.
-std::string WholeLines(const std::string& text) {
-  const std::size_t end = text.rfind('\n');
-  return end == std::string::npos ? "" : text.substr(0, end + 1);
-}
-
 // With the reason that the system gave, where it gave one.
 [[noreturn]] void CannotWrite(const std::string& path) {
   const std::string why = errno == 0 ? "" : ": " + std::system_category().message(errno);
@@ -132,8 +126,8 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
     return {};
   }
   const std::string text = LoadCsvText(path_).text;
-  const std::string whole = WholeLines(text);
-  if (whole.empty()) {  // killed before the first line was complete
+  const std::string whole = text.substr(0, text.rfind('\n') + 1);  // nothing where there is no line feed
+  if (whole.empty()) {                                             // killed before the first line was complete
     CutTo(path_, 0);
     Open(true);
     return {};

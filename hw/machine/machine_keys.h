@@ -40,6 +40,12 @@ const KeyTable& OtherMemoryKeys();
 const KeyTable& DuplexKeys();
 const KeyTable& SourceKeys();
 
+// Rows that several of them have.
+KeyRow SourceRow();
+KeyRow OpRow(const char* meaning);
+KeyRow PassRow();
+KeyRow ErrorRow(const char* name, const char* usual, const char* meaning);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_HW_MACHINE_MACHINE_KEYS_H_

@@ -8,6 +8,7 @@
 
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
+#include "model/cost/profile_names.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -104,14 +105,9 @@ bool ReadOpShape(std::string_view text, OpShape* shape) {
   return true;
 }
 
-// The value that `find` gives for `name`; refused with the nearest of the names that the values up to `last` have.
 template <typename Value>
-Value Known(const char* what, const std::string& name, std::optional<Value> (*find)(std::string_view),
-            const char* (*name_of)(Value), Value last) {
-  if (const std::optional<Value> value = find(name)) return *value;
-  std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
-  throw UserError(fmt::format("unknown {} '{}'{}", what, name, DidYouMean(name, names)));
+Value Known(const char* what, const std::string& name, Value last, const char* (*name_of)(Value)) {
+  return KnownValue(what, name, last, name_of, [](const std::string& why) { throw UserError(why); }).value();
 }
 
 std::int32_t KnownAlgorithm(const Launch& launch, const MeasuredOp& op) {
@@ -162,11 +158,11 @@ MeasuredOp MeasuredOpOf(const Launch& launch) {
 
 Launch LaunchOf(const MeasuredOp& op) {
   Launch launch;
-  launch.kind = Known("op", op.op, OpKindByName, OpKindName, kLastOpKind);
-  launch.pass = Known("pass", op.pass, PassByName, PassName, Pass::kUpdate);
-  launch.math = Known("math", op.math, MathModeByName, MathModeName, MathMode::kBf16);
-  launch.type = Known("precision", op.precision, DataTypeByName, DataTypeName, DataType::kBf16);
-  launch.layout = Known("layout", op.layout, LayoutByName, LayoutName, Layout::kNhwc);
+  launch.kind = Known("op", op.op, kLastOpKind, OpKindName);
+  launch.pass = Known("pass", op.pass, Pass::kUpdate, PassName);
+  launch.math = Known("math", op.math, MathMode::kBf16, MathModeName);
+  launch.type = Known("precision", op.precision, DataType::kBf16, DataTypeName);
+  launch.layout = Known("layout", op.layout, Layout::kNhwc, LayoutName);
   launch.algorithm = KnownAlgorithm(launch, op);
   const std::optional<OpShape> shape = OpShapeByText(op.shape);
   if (!shape) {

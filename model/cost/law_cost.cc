@@ -21,8 +21,11 @@ constexpr double kRooflineError = 0.5;
 constexpr double kOtherFormatError = 0.5;
 constexpr const char* kGrouped = "grouped";
 
+constexpr std::string_view kVoxel = "1x1x1";  // called 1x1
+
 // Two or three sizes with an x between, as WindowName has them.
 bool IsWindow(std::string_view text) {
+  if (text == kVoxel) return false;
   int sizes = 0;
   for (std::size_t begin = 0; begin <= text.size(); ++sizes) {
     const std::size_t end = std::min(text.find('x', begin), text.size());
@@ -120,7 +123,8 @@ std::vector<ResolvedLaw> ResolveLaws(const Device& device, const std::string& ma
     if (law.window.empty() || law.window == kGrouped || IsWindow(law.window)) continue;
     names.Refuse(at.file, at.window,
                  fmt::format("window '{}': expected {}, or sizes such as 3x3 and 3x3x3{}", law.window, kGrouped,
-                             DidYouMean(law.window, {kGrouped})));
+                             law.window == kVoxel ? "; one of a single voxel is 1x1, with a depth too"
+                                                  : DidYouMean(law.window, {kGrouped})));
   }
   names.ThrowIfAny();
   return laws;

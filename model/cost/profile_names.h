@@ -1,4 +1,4 @@
-// Names in a profile, matched with those that this program knows.
+// Names in a profile and its measured launches, matched with those that this program knows.
 #ifndef SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
 #define SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
 
@@ -6,15 +6,27 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "hw/machine/machine.h"
 #include "hw/text/document.h"
 #include "model/step/op_kind.h"
+#include "model/step/tensor.h"
 
 namespace spillway {
+
+// The value up to `last` that is called so. nullopt: none is, which `refuse` is told, with the nearest of their names.
+template <typename Value, typename Refuse>
+std::optional<Value> KnownValue(const char* what, const std::string& name, Value last, const char* (*name_of)(Value),
+                                const Refuse& refuse) {
+  const std::optional<Value> value = ValueByName(name, last, name_of);
+  if (value) return value;
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
+  refuse(fmt::format("unknown {} '{}'{}", what, name, DidYouMean(name, names)));
+  return value;
+}
 
 // Goes on after a mistake, so that all of a list's come to light at once.
 class ProfileNames {
@@ -25,10 +37,11 @@ class ProfileNames {
 
   // nullopt: nobody knows it, which is kept with its place and the nearest name.
   std::optional<OpKind> Op(const std::string& name, const std::string& file, Mark mark) {
-    return Find("op", name, file, mark, OpKindByName, OpKindName, kLastOpKind);
+    return KnownValue("op", name, kLastOpKind, OpKindName, [&](const std::string& what) { Refuse(file, mark, what); });
   }
   std::optional<spillway::Pass> Pass(const std::string& name, const std::string& file, Mark mark) {
-    return Find("pass", name, file, mark, PassByName, PassName, spillway::Pass::kUpdate);
+    return KnownValue("pass", name, spillway::Pass::kUpdate, PassName,
+                      [&](const std::string& what) { Refuse(file, mark, what); });
   }
   void Refuse(const std::string& file, Mark mark, const std::string& what) {
     const std::string place = file.empty() ? "" : fmt::format("{}:{}:{}: error: ", file, mark.line, mark.column);
@@ -40,17 +53,6 @@ class ProfileNames {
   }
 
  private:
-  template <typename Value>
-  std::optional<Value> Find(const char* what, const std::string& name, const std::string& file, Mark mark,
-                            std::optional<Value> (*find)(std::string_view), const char* (*name_of)(Value), Value last) {
-    const std::optional<Value> value = find(name);
-    if (value) return value;
-    std::vector<std::string> names;
-    for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
-    Refuse(file, mark, fmt::format("unknown {} '{}'{}", what, name, DidYouMean(name, names)));
-    return value;
-  }
-
   std::string owner_;
   std::vector<std::string> mistakes_;
 };

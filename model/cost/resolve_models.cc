@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <tuple>
 
 #include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
+#include "model/cost/profile_names.h"
 #include "model/hash.h"
 #include "model/step/op_kind.h"
 
@@ -33,9 +33,12 @@ class Resolver {
     ResolvedModel m;
     m.model = &model;
     m.form = Form();
-    const auto kind = Known("op", model.op, at.op, OpKindByName, OpKindName, kLastOpKind);
-    const auto pass = Known("pass", model.pass, at.pass, PassByName, PassName, Pass::kUpdate);
-    const auto math = Known("math", model.math, at.math, MathModeByName, MathModeName, MathMode::kBf16);
+    const auto refusing = [this](Mark mark) {
+      return [this, mark](const std::string& what) { Refuse(mark, "models: " + what); };
+    };
+    const auto kind = KnownValue("op", model.op, kLastOpKind, OpKindName, refusing(at.op));
+    const auto pass = KnownValue("pass", model.pass, Pass::kUpdate, PassName, refusing(at.pass));
+    const auto math = KnownValue("math", model.math, MathMode::kBf16, MathModeName, refusing(at.math));
     m.kind = kind.value_or(m.kind);
     m.pass = pass.value_or(m.pass);
     m.math = math.value_or(m.math);
@@ -75,19 +78,6 @@ class Resolver {
              fmt::format("unknown kernel form '{}'{}", model_->form, DidYouMean(model_->form, NamesOf(KernelForms()))));
     }
     return form;
-  }
-
-  // The value that `find` gives for `name`; refused with the nearest of the names that the values up to `last` have.
-  template <typename Value>
-  std::optional<Value> Known(const char* what, const std::string& name, Mark mark,
-                             std::optional<Value> (*find)(std::string_view), const char* (*name_of)(Value),
-                             Value last) {
-    const std::optional<Value> value = find(name);
-    if (value) return value;
-    std::vector<std::string> names;
-    for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Value>(i)));
-    Refuse(mark, fmt::format("models: unknown {} '{}'{}", what, name, DidYouMean(name, names)));
-    return value;
   }
 
   // An algorithm that the form does not describe would never be chosen, or pass for one without a name.

@@ -5,6 +5,7 @@
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
+#include "model/network/attribute_reader.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
@@ -12,66 +13,7 @@
 namespace spillway {
 namespace {
 
-constexpr std::int64_t kMaxChannels = 1 << 24;
-constexpr std::int64_t kMaxExtent = 1 << 20;  // of an image, window, stride or padding
-constexpr std::int64_t kMaxLrnSize = 1024;
 constexpr std::size_t kMaxLayers = 100000;
-
-// An attribute that is a single value: its row in the table of keys, its bit in LayerKind::keys, and how it gets into
-// the struct.
-struct AttributeReader {
-  KeyRow key;
-  AttributeKey bit;
-  void (*read)(MapReader& reader, const std::string& key, bool required, LayerAttributes& attributes);
-};
-
-void ReadOut(MapReader& r, const std::string& key, bool required, LayerAttributes& a) {
-  a.out_channels = required ? r.RequiredInteger(key, 1, kMaxChannels) : r.IntegerOr(key, 1, 1, kMaxChannels);
-}
-void ReadGroups(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
-  a.groups = r.IntegerOr(key, a.groups, 1, kMaxChannels);
-}
-void ReadBias(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.bias = r.BoolOr(key, a.bias); }
-void ReadCeil(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
-  a.ceil_mode = r.BoolOr(key, a.ceil_mode);
-}
-void ReadGlobal(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.global = r.BoolOr(key, a.global); }
-void ReadRate(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
-  a.rate = r.NumberOr(key, a.rate, 0, 1);
-}
-void ReadSize(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
-  a.size = r.IntegerOr(key, a.size, 1, kMaxLrnSize);
-}
-
-const std::vector<AttributeReader>& Scalars() {
-  const std::string channels = WholeNumberFrom(1, kMaxChannels);
-  static const std::vector<AttributeReader> kTable = {
-      {{"out", channels, "required", "channels, or features, of the result"}, kOutKey, ReadOut},
-      {{"groups", channels, "1", "convolutions side by side, each on its share of the channels"},
-       kGroupsKey,
-       ReadGroups},
-      {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
-      {{"ceil", kTrueOrFalse, "false", "rounds the size of the result up"}, kCeilKey, ReadCeil},
-      {{"global", kTrueOrFalse, "false", "over the whole image; then without window and stride"},
-       kGlobalKey,
-       ReadGlobal},
-      {{"rate", NumberFrom(0, 1), "0.5", "share of the elements that is dropped"}, kRateKey, ReadRate},
-      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "channels summed over"}, kSizeKey, ReadSize}};
-  return kTable;
-}
-
-// An attribute with one number per spatial axis.
-struct ExtentReader {
-  const char* key;
-  AttributeKey bit;
-  std::array<std::int64_t, 3> LayerAttributes::*field;
-  std::int64_t min;
-  const char* meaning;
-};
-constexpr std::array<ExtentReader, 3> kExtents = {
-    {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from"},
-     {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next"},
-     {"pad", kPadKey, &LayerAttributes::pad, 0, "zeros around the image"}}};
 
 const LayerKind* KindOf(const Node& layer) {
   const Node* kind = layer.IsMap() ? layer.Find("kind") : nullptr;
@@ -255,24 +197,6 @@ class NetworkReader {
 };
 
 }  // namespace
-
-std::vector<KeyRow> AttributeKeys(const LayerKind& kind) {
-  std::vector<KeyRow> keys;
-  for (const ExtentReader& row : kExtents) {
-    if ((kind.keys & row.bit) == 0) continue;
-    const bool unless_global = (kind.keys & kGlobalKey) != 0 && row.bit != kPadKey;
-    const bool required = (kind.required & row.bit) != 0;
-    keys.push_back({row.key, WholeNumberFrom(row.min, kMaxExtent) + ", [height, width] or [depth, height, width]",
-                    unless_global ? "required, unless `global: true`"
-                    : required    ? "required"
-                                  : std::to_string((LayerAttributes{}.*row.field)[2]),
-                    row.meaning});
-  }
-  for (const AttributeReader& row : Scalars()) {
-    if ((kind.keys & row.bit) != 0) keys.push_back(row.key);
-  }
-  return keys;
-}
 
 const KeyTable& InputKeys() {
   static const KeyTable kTable{

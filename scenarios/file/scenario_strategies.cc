@@ -51,14 +51,6 @@ std::string ReadStrategyName(const Node& item, Diagnostics& diagnostics) {
   return ReadName(item, "strategy", StrategyNames(), "spillway list strategies", diagnostics);
 }
 
-// nullptr: the name was complained about.
-const Strategy* FindStrategy(const std::string& name) {
-  for (const Strategy& strategy : Strategies()) {
-    if (name == strategy.name) return &strategy;
-  }
-  return nullptr;
-}
-
 std::vector<StrategyChoice> ReadStrategy(const Node& item, const std::string& file, ScenarioErrors& errors) {
   StrategyChoice choice;
   choice.mark = item.mark;
@@ -71,7 +63,7 @@ std::vector<StrategyChoice> ReadStrategy(const Node& item, const std::string& fi
   if (const Node* machine = reader.Optional("planned_on")) choice.planned_on = ReadMachineName(*machine, file, errors);
   std::vector<StrategyChoice> choices;
   const Node* parameters = reader.Optional("parameters");
-  const Strategy* strategy = FindStrategy(choice.name);
+  const Strategy* strategy = FindStrategy(choice.name);  // nullptr: the name was complained about
   if (parameters != nullptr && strategy != nullptr && strategy->parameters.empty()) {
     errors.own.Error(parameters->mark, fmt::format("parameters: {} takes none", choice.name));
   } else if (parameters != nullptr && strategy != nullptr) {

@@ -22,7 +22,7 @@ std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t s
   AddOnce(batches_, std::to_string(at.batch));
   if (!IsFor("batch", std::to_string(at.batch))) return nullptr;
   const bool any = overrides_.plan_on_any_machine;
-  if (!any && !IsFor("machine", on.label) && !IsFor("machine", on.machine.name)) {
+  if (!any && !IsFor("machine", on.label)) {
     AddOnce(machines_, on.label);
     return nullptr;
   }

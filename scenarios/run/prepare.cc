@@ -161,7 +161,8 @@ class Preparer {
       point.planned_on = MachineIndex({.from = choice.planned_on}, 0, {});
       point.planned_capacity = CapacityOf(run_.machines[point.planned_on]->machine, usable, cap);
     }
-    Add(std::move(point));
+    const std::string called = point.row.strategy;
+    Add(std::move(point), called);
   }
 
   void AddPlanned(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
@@ -169,8 +170,11 @@ class Preparer {
     if (plan == nullptr) return;
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.plan = plan;
-    point.row.strategy = PlannedName(*plan) + RuntimeSuffix(runtime);
-    Add(std::move(point));
+    const std::string by = plan->strategy.empty() ? "plan" : plan->strategy;
+    const std::string file = std::filesystem::path(overrides_.plan).filename().string();
+    // A file may have been changed since a strategy wrote it: it is not that strategy's row, and no in-core reference.
+    point.row.strategy = fmt::format("{} ({}){}", by, file, RuntimeSuffix(runtime));
+    Add(std::move(point), by + "-given" + RuntimeSuffix(runtime));
   }
 
   Point NewPoint(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
@@ -200,23 +204,19 @@ class Preparer {
     return point;
   }
 
-  // A file may have been changed since a strategy wrote it: it is not that strategy's row, and no in-core reference.
-  std::string PlannedName(const Plan& plan) const {
-    const std::string file = std::filesystem::path(overrides_.plan).filename().string();
-    return fmt::format("{} ({})", plan.strategy.empty() ? "plan" : plan.strategy, file);
-  }
-
   static std::string RuntimeSuffix(const RuntimeChoice& runtime) {
     return runtime.name.empty() ? "" : "+" + runtime.name;
   }
 
-  void Add(Point point) {
+  // `called`: as the strategy, in the names of files. A plan's file is left out: the same run under another name of it
+  // has the same files.
+  void Add(Point point, const std::string& called) {
     const ResultRow& row = point.row;
     const bool default_memory =
         scenario_.memory == std::vector<Bytes>{0} && scenario_.usable_memory == std::vector<Bytes>{0};
     const std::string memory = default_memory ? "" : "_" + FormatBytesExact(row.memory_limit);
     const std::string name =
-        FileName(fmt::format("{}_b{}_{}{}_{}", row.network, row.batch, row.machine, memory, row.strategy));
+        FileName(fmt::format("{}_b{}_{}{}_{}", row.network, row.batch, row.machine, memory, called));
     point.row.point = name;
     for (int n = 2; !run_.names.insert(point.row.point).second; ++n) point.row.point = fmt::format("{}_{}", name, n);
     run_.points.push_back(std::move(point));

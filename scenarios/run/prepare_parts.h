@@ -48,7 +48,7 @@ class GivenPlan {
   explicit GivenPlan(const Overrides& overrides);
 
   // The plan, if its network, batch and machine are these; what it does not say may be any. Its machine is one as results
-  // call it, or a profile, and then all that a scenario makes of that. UserError: as ParsePlan.
+  // call it, with all that a scenario changes about it. UserError: as ParsePlan.
   std::shared_ptr<const Plan> For(const PreparedRun& run, std::size_t step, const PreparedMachine& on);
 
   // Throws UserError: none of the points of this scenario was for the plan, and by what the plan missed them.

@@ -13,8 +13,6 @@
 
 #include "reports/result.h"
 #include "scenarios/run/step_cache.h"
-#include "sim/margin.h"
-#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 
@@ -24,125 +22,6 @@ namespace {
 // hundreds of other points.
 constexpr std::size_t kMoreSteps = 8, kMostAhead = 64;
 constexpr std::chrono::milliseconds kBetweenAsking{50};  // whether to stop
-
-Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep& step, std::size_t machine,
-                  Bytes capacity) {
-  Problem problem;
-  problem.step = &step;
-  problem.costs = run.machines[machine]->costs.get();
-  problem.capacity = capacity;
-  problem.use_runtime = point.use_runtime;
-  problem.runtime = point.runtime;
-  problem.parameters = point.parameters;
-  return problem;
-}
-
-Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
-  if (point.strategy != nullptr) {
-    const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
-    Planned planned = PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
-    const bool elsewhere = point.planned_on != point.machine || point.planned_capacity != point.row.memory_limit;
-    if (elsewhere) planned.bound.reset();
-    return planned;
-  }
-  Planned planned{.feasible = true, .reason = "", .plan = *point.plan};
-  if (point.use_runtime) planned.plan.runtime = point.runtime;
-  return planned;
-}
-
-std::vector<std::pair<std::string, Bytes>> NamedClasses(const std::vector<Bytes>& by_class) {
-  std::vector<std::pair<std::string, Bytes>> named;
-  for (std::size_t i = 0; i < by_class.size(); ++i) {
-    const bool workspace = i + 1 == by_class.size();
-    named.emplace_back(workspace ? "workspace" : TensorClassName(static_cast<TensorClass>(i)), by_class[i]);
-  }
-  return named;
-}
-
-std::string RuntimeName(const Runtime& runtime) {
-  for (const RuntimeEntry& entry : RuntimeTable()) {
-    if (entry.runtime == runtime) return entry.name;
-  }
-  return "own";
-}
-
-void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
-  const SourceShares shares = SharesOf(e, costs);
-  row.measured_share = shares.measured;
-  row.published_share = shares.published;
-  row.assumed_share = shares.assumed;
-  row.cost_source = SourceKindName(shares.Largest());
-}
-
-// A strategy that claims too much is not to be believed in anything: no row, an error.
-void FillBounds(const Evaluation& e, const Planned& planned, const std::optional<Scope>& scope, ResultRow& row) {
-  const Scope decided = ScopeOf(planned.plan);
-  if (planned.bound) MustHold(*planned.bound, decided, e.step_time, row.strategy);
-  const Scope holds_for = scope ? Union(*scope, decided) : decided;  // as Evaluate has it
-  KnownBounds known = BetterOf(e.bounds, e.widest, holds_for, planned.bound);
-  row.bound_scope = holds_for.Text();
-  row.lower_bound = known.lower;
-  row.binding_bound = std::move(known.binding);
-  row.bound_by = std::move(known.by);
-  row.widest_bound = known.widest;
-}
-
-void FillFigures(const Evaluation& e, ResultRow& row) {
-  row.step_time = e.step_time;
-  row.peak = e.peak_bytes;
-  row.live_peak = e.live_peak_bytes;
-  row.host_peak = e.host_peak_bytes;
-  row.classes = e.classes;
-  row.bytes_out = e.bytes_out;
-  row.bytes_in = e.bytes_in;
-  row.recompute_time = e.recompute_time;
-  row.compute_time = e.compute_time;
-  row.stall_out = e.stall_out;
-  row.stall_in = e.stall_in;
-  row.stall_host = e.stall_host;
-  row.memory_by_class = NamedClasses(e.memory_by_class);
-}
-
-void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, PointResult& result) {
-  ResultRow& row = result.row;
-  Planned planned = PlanOf(run, point, at);
-  if (!planned.feasible) {
-    row.reason = planned.reason;
-    return;
-  }
-  row.runtime = RuntimeName(planned.plan.runtime);
-  row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
-  const Problem problem = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
-  EvaluateOptions options;
-  if (point.strategy != nullptr) options.scope = point.strategy->scope;
-  Evaluation evaluation = at.oracles.For(problem)->Evaluate(planned.plan, options);
-  row.feasible = evaluation.feasible;
-  row.reason = evaluation.reason;
-  if (!row.feasible) return;
-  // What a file says about its search need not hold any more: it may have been edited.
-  row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
-  row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
-  StepDraws draws = DrawStep(evaluation, planned.plan, problem);
-  row.draws = std::move(draws.times);
-  row.step_time_low = draws.interval.low;
-  row.step_time_high = draws.interval.high;
-  FillFigures(evaluation, row);
-  FillBounds(evaluation, planned, options.scope, row);
-  FillShares(evaluation, *problem.costs, row);
-  result.plan = std::move(planned.plan);
-  result.evaluation = std::move(evaluation);
-}
-
-PointResult RunOne(const PreparedRun& run, const Point& point, StepCache& steps) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::shared_ptr<StepCache::Entry> at = steps.Get(point.step);
-  PointResult result;
-  result.row = point.row;
-  result.step = at->step;
-  Compute(run, point, *at, result);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
-}
 
 // Counts the points that still need a machine.
 class MachineUses {
@@ -219,7 +98,7 @@ class Runner {
     for (std::size_t i = Next(); i < run_.points.size(); i = Next()) {
       Slot slot;
       try {
-        slot.result = RunOne(run_, run_.points[i], steps_);
+        slot.result = RunPoint(run_, run_.points[i], steps_);
       } catch (...) {
         slot.error = std::current_exception();
       }

@@ -30,6 +30,18 @@ struct PointResult {
 bool RunPoints(const PreparedRun& run, int jobs, const std::function<void(const Point&, PointResult&)>& sink,
                std::size_t first = 0, const std::function<bool()>& stop = nullptr);
 
+// ---- What RunPoints is made of (run_point.cc).
+
+class StepCache;  // scenarios/run/step_cache.h
+// Several threads may share a cache.
+PointResult RunPoint(const PreparedRun& run, const Point& point, StepCache& steps);
+
+// Of the point on that machine of the run, with that much memory. Refers to `run` and `step`.
+Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep& step, std::size_t machine,
+                  Bytes capacity);
+
+// ---- Places
+
 // Of one network, batch, machine and memory limit of a scenario.
 bool SamePlace(const ResultRow& a, const ResultRow& b);
 

@@ -94,6 +94,7 @@ std::vector<JournalEntry> RunFiles::Resume(const std::vector<Point>& points) {
                       "--resume the run starts anew",
                       Journal().string(), i + 2, i + 1));
     }
+    entry->row.strategy = points[i].row.strategy;  // with the name that the plan's file has now
     entries.push_back(*std::move(entry));
     ends.push_back(lines.end());
   }
@@ -130,13 +131,14 @@ void RunFiles::OpenJournal() {
 
 // The files of the run before, whether it came to its end or not, go when the first of this one come. First the manifest
 // has them all, then the journal is this run's, then they go: whenever the process ends, no journal has rows whose files
-// were removed, and no file is nobody's.
+// were removed, and no file is nobody's. Of the old journal only the files are read: another version wrote other rows.
 void RunFiles::Begin() {
   std::vector<OwnFile> old = ReadManifest(Manifest());
   const std::size_t listed = old.size();
   WholeLines lines(Journal());
   for (std::string line; lines.Next(line);) {
-    if (const auto entry = ReadJournalEntry(line)) old.insert(old.end(), entry->files.begin(), entry->files.end());
+    const std::vector<OwnFile> files = ReadJournalFiles(line);
+    old.insert(old.end(), files.begin(), files.end());
   }
   if (old.size() > listed) WriteFile(Manifest(), ManifestText(old));
   WriteFile(Journal(), JournalLine(head_));

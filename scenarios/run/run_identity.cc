@@ -28,8 +28,10 @@ std::string PointsText(const PreparedRun& run) {
   std::string text;
   for (const Point& point : run.points) {
     const ResultRow& row = point.row;
+    // A plan's row is called by its file; whose plan it is, `point` has too.
+    const std::string strategy = point.plan == nullptr ? row.strategy : "";
     text += fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", row.point, row.scenario, row.network, row.batch, row.machine,
-                        row.memory_limit, row.strategy, run.machines[point.planned_on]->label, point.planned_capacity,
+                        row.memory_limit, strategy, run.machines[point.planned_on]->label, point.planned_capacity,
                         point.use_runtime ? RuntimeText(point.runtime) : "");
   }
   return text;

@@ -21,8 +21,8 @@ const std::string& ProgramDigest();
 // Likewise of any file; "unknown": it cannot be read, or is empty.
 std::string FileDigest(const std::string& path);
 
-// Everything that decides rows, as it was prepared. What files are called decides none: it is what is in them, and in
-// those that they name.
+// Everything that decides rows, as it was prepared. What scenario, plan and network files are called decides none: it
+// is what is in them, and in those that they name. (A profile in a scenario's `planned_on` is part of its rows' names.)
 struct RunDigests {
   std::string points, networks, machines, plans;
 };

@@ -25,12 +25,8 @@ constexpr double kNumericsTolerance = 1e-4;
 constexpr std::size_t kPaceLaunches = 8;
 constexpr Nanos kPaceWarmUp = 200 * kMillisecond;
 
-std::string SoftwareOf(const CudaProperties& properties) {
-  return fmt::format("driver {}, CUDA {}, cuDNN {}", properties.driver, properties.runtime, properties.cudnn);
-}
-
 std::string PlaceOf(const CudaProperties& properties) {
-  return fmt::format("on {}, {}", properties.name, SoftwareOf(properties));
+  return fmt::format("on {}, {}", properties.name, SoftwareText(properties));
 }
 
 std::string ChangedSince(const Machine& profile, const CudaProperties& properties) {
@@ -42,7 +38,7 @@ std::string ChangedSince(const Machine& profile, const CudaProperties& propertie
   return fmt::format(
       "{}: measured with other software than there is now ({}; now {}): times may differ, and a launch that ended then "
       "may hang; to be safe, calibrate again",
-      profile.name, device.measured_source.text, SoftwareOf(properties));
+      profile.name, device.measured_source.text, SoftwareText(properties));
 }
 
 // What the device fails at before anything runs on it is told as the user's error.

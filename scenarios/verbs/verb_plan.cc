@@ -31,8 +31,11 @@ ExitCode PlanVerb(const Command& command, Console& console) {
   const Machine& machine = run.machines[run.points.front().machine]->machine;
   WriteText(command.out, PlanReport({best->row, best->step->step, machine, best->plan, best->evaluation}), console);
   if (!command.out.empty() && command.out != "-") {
-    console.err << fmt::format("{}: {} with {:.1f} images/s; again by: {}\n", command.out, best->row.strategy,
-                               best->row.SamplesPerSecond(), AgainBy(command));
+    // One that was planned on another machine names that one, on which `run --plan` would look for it.
+    const bool elsewhere = best->plan.machine != best->row.machine;
+    console.err << fmt::format(
+        "{}: {} with {:.1f} images/s; {}again by: {}\n", command.out, best->row.strategy, best->row.SamplesPerSecond(),
+        elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "", AgainBy(command));
   }
   return kExitDone;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "calibrate/run/clock.h"
 #include "calibrate/validate/falsify.h"
@@ -83,7 +84,9 @@ bool HasTheRows(const std::vector<ValidationRow>& rows, std::span<const Point> p
   if (rows.size() < points.size()) return false;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     if (rows[k].random != (k >= points.size())) return false;
-    if (k < points.size() && rows[k].strategy != points[k].row.strategy) return false;
+    // A plan that was given is called by its file, which may have another name by now.
+    const bool named = k < points.size() && points[k].plan == nullptr;
+    if (named && rows[k].strategy != points[k].row.strategy) return false;
   }
   return true;
 }
@@ -115,6 +118,20 @@ void CheckKnown(const std::vector<FinishedCase>& known, const std::vector<Point>
     }
     throw UserError(fmt::format("{}: error: this is not case {}, {} at batch {} on {} with {}: {}", journal.LineOf(k),
                                 k + 1, row.network, row.batch, row.machine, FormatBytes(row.memory_limit), anew));
+  }
+}
+
+// Rows of a plan that was given, by the name that its file has now. REQUIRES: checked.
+void NameByFile(const std::vector<Point>& points, std::vector<FinishedCase>& known) {
+  const std::vector<std::span<const Point>> places = PlacesOf(points);
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    ValidationCase& place = known[k].place;
+    for (std::size_t i = 0; i < places[k].size(); ++i) {
+      const std::string then = std::exchange(known[k].rows[i].strategy, places[k][i].row.strategy);
+      for (std::string* best : {&place.best_predicted, &place.best_measured}) {
+        if (*best == then) *best = places[k][i].row.strategy;
+      }
+    }
   }
 }
 
@@ -177,6 +194,7 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
   ValidationJournal journal(command.out, FactsOf(run, host, options));
   if (command.resume) options.known = journal.Resume();
   CheckKnown(options.known, run.points, journal);
+  NameByFile(run.points, options.known);
   WarnOfChanges(run, host, console);
   const bool table = command.format == "table";
   ValidationFiles files(command.out);

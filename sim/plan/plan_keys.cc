@@ -174,7 +174,7 @@ const KeyTable& PlanKeys() {
                {"network", kAnyText, "required", "the network it is for, by its own name"},
                {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch it is for"},
                {"machine", kAnyText, "none",
-                "the machine it was made for, as results call it, or its profile; `run --plan` leaves other machines "
+                "the machine it was made for, as results call it; `run --plan` leaves other machines "
                 "out, and without this line none"},
                {"capacity", kASize, "0 B", "memory that it was made for"},
                {"search", kAnyText, "none", "how the decisions were found"},

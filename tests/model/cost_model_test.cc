@@ -127,13 +127,14 @@ TEST_CASE("a law of what nobody knows is refused, with its place and the nearest
                              Law("convolution", "forward", "group", 1, 1),
                              Law("convolution", "forward", "3", 1, 1),
                              Law("convolution", "forward", "3x3x3x3", 1, 1),
-                             Law("convolution", "forward", "03x3", 1, 1)};
+                             Law("convolution", "forward", "03x3", 1, 1),
+                             Law("convolution", "forward", "1x1x1", 1, 1)};
   const std::string owner = "machine '" + machine.name + "', device '" + machine.devices[0].name + "': laws: ";
   try {
     const CostModel costs(machine);
     FAIL("not refused");
   } catch (const UserError& error) {
-    REQUIRE(error.messages().size() == 7);
+    REQUIRE(error.messages().size() == 8);
     CHECK(error.messages()[0] == owner + "unknown op 'convolutoin'; did you mean 'convolution'?");
     CHECK(error.messages()[1] == "m.yaml:7:9: error: " + owner + "unknown pass 'foward'; did you mean 'forward'?");
     CHECK(error.messages()[2] ==
@@ -141,6 +142,9 @@ TEST_CASE("a law of what nobody knows is refused, with its place and the nearest
     CHECK(error.messages()[3] == owner +
                                      "window 'group': expected grouped, or sizes such as 3x3 and 3x3x3; did you mean "
                                      "'grouped'?");
+    CHECK(error.messages()[7] == owner +
+                                     "window '1x1x1': expected grouped, or sizes such as 3x3 and 3x3x3; one of a "
+                                     "single voxel is 1x1, with a depth too");
   }
   machine.devices[0].laws = {Law("convolution", "forward", "grouped", 1, 1),
                              Law("convolution", "forward", "11x11", 1, 1), Law("convolution", "forward", "3x7x7", 1, 1),

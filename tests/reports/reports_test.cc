@@ -154,8 +154,8 @@ TEST_CASE("the table shows loss, gap and reasons") {
 
 TEST_CASE("bounds over more than the usual algorithms are told of, once for each strategy") {
   ResultRow usual = InCoreRow(), named = FeasibleRow();
-  usual.bound_scope = Scope{.copy_streams = 2}.Text();
-  named.bound_scope = Scope{AlgorithmScope::kAny, 2 * kGB, 1}.Text();
+  usual.bound_scope = Scope{.copy_streams = 2};
+  named.bound_scope = Scope{AlgorithmScope::kAny, 2 * kGB, 1};
   named.strategy = "pooch (p.yaml)";
   const std::string text = ResultTable({{usual, InfeasibleRow(), named, named}, {}});
   const std::string line =

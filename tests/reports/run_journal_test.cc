@@ -13,6 +13,7 @@ std::vector<ResultRow> Rows() {
   ResultRow drawn = FeasibleRow();
   drawn.draws = {1, 2, std::numeric_limits<Nanos>::max()};
   drawn.stall_host = -3;
+  drawn.bound_scope = {AlgorithmScope::kAny, 2 * kGB, 1, kMiB};
   drawn.scenario = "two\nlines, \"quoted\" \x1b \xe2\x82\xac";
   return {drawn, InCoreRow(), InfeasibleRow(), ResultRow{}};
 }
@@ -27,6 +28,7 @@ TEST_CASE("rows that were read again make the same reports") {
     CHECK(entry->seconds == 0.125);
     CHECK(entry->files == std::vector<std::pair<std::string, std::string>>{{"plans/a.yaml", "00ff"}});
     CHECK(entry->row.draws == row.draws);
+    CHECK(entry->row.bound_scope == row.bound_scope);
     CHECK(JournalLine(*entry) == line);
     before.rows.push_back(row);
     after.rows.push_back(entry->row);
@@ -45,6 +47,16 @@ TEST_CASE("a line that is torn or lacks a field is none") {
   REQUIRE(at != std::string::npos);
   std::string other = line;
   CHECK_FALSE(ReadJournalEntry(other.replace(at, 13, "\"lower_bount\"")));
+}
+
+TEST_CASE("of a line of another version the files are known all the same") {
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  const Files files{{"plans/a.yaml", "00ff"}, {"timelines/a.csv", "any"}};
+  CHECK(ReadJournalFiles(JournalLine(JournalEntry{FeasibleRow(), 1, files})) == files);
+  CHECK(ReadJournalFiles(R"({"line": 7, "files": [["plans/a.yaml", "00ff"], ["timelines/a.csv", "any"]]})") == files);
+  for (const char* line : {"", "{}", "[1]", R"({"files": [["plans/a.yaml", "00ff"])", R"({"files": 3})"}) {
+    CHECK(ReadJournalFiles(line).empty());
+  }
 }
 
 TEST_CASE("the head says what run it is") {

@@ -133,6 +133,19 @@ TEST_CASE("dump plan: the best one's decisions, or those of a plan file") {
   CHECK(dumps.Dump("plan", {"--plan", file}) == plan);
 }
 
+TEST_CASE("dump plan and plan name the machine as results do") {
+  const TemporaryFolder folder("dump-machine");
+  const std::string file = folder.Write("s.yaml", std::string(kScenario) + "link: 8 GB/s\n");
+  const auto text = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {file, "--batch", "64", "--strategy", "swap-all"});
+    return Spillway(words).out;
+  };
+  const Json row = Json::parse(text({"run", "--format", "json"}))["results"][0];
+  CHECK(row["machine"] == "v100-x86-pcie3+link=8GB/s");
+  CHECK(Json::parse(text({"dump", "plan"}))["machine"] == row["machine"]);
+  CHECK(Contains(text({"plan"}), "machine: " + row["machine"].dump() + "\n"));
+}
+
 TEST_CASE("dump plan: the runtime has every key of a plan file's, with its value") {
   const TemporaryFolder folder("dump-runtime");
   const std::string file = folder.Write(

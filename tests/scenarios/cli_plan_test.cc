@@ -61,6 +61,38 @@ TEST_CASE("a plan of a machine on other terms says which, and runs there again")
       rows({"run", file, "--batch", "64", "--memory", "150 MB", "--strategy", "swap-all", "--format", "json"});
   CHECK(again[0]["step_time_s"] == chosen[0]["step_time_s"]);
   CHECK(again[0]["memory_limit_bytes"] == 150'000'000);
+  const Outcome plain = Spillway({"run", folder.Write("plain.yaml", Small()), "--plan", folder.Path("p.yaml")});
+  CHECK(plain.status == 2);
+  CHECK(plain.out.empty());
+  CHECK(Contains(plain.err,
+                 "machine: the plan is for 'v100-x86-pcie3+link=8GB/s', and the points of scenario 'small' "
+                 "with its network and batch have v100-x86-pcie3;"));
+  REQUIRE(Spillway({"plan", folder.Path("plain.yaml"), "--batch", "64", "-o", folder.Path("q.yaml")}).status == 0);
+  CHECK(Spillway({"run", file, "--plan", folder.Path("q.yaml")}).status == 2);
+}
+
+TEST_CASE("a plan that was made for another machine says how it runs here again") {
+  const TemporaryFolder folder("plan-elsewhere");
+  const std::string file = folder.Write(
+      "s.yaml", Replaced(Small(), "[in-core, swap-all]", "{strategy: swap-all, planned_on: v100-power9-nvlink2}"));
+  const Outcome plan = Spillway({"plan", file, "--batch", "64", "-o", folder.Path("p.yaml")});
+  INFO(plan.err);
+  REQUIRE(plan.status == 0);
+  CHECK(
+      Contains(plan.err, "images/s; made for v100-power9-nvlink2: without its line 'machine' again by: spillway run " +
+                             file + " --batch 64 --plan " + folder.Path("p.yaml") + "\n"));
+  const std::string text = folder.Read("p.yaml"), line = "machine: v100-power9-nvlink2\n";
+  REQUIRE(Contains(text, line));
+  const std::vector<std::string> words{"run",      file,  "--batch", "64", "--plan", folder.Path("p.yaml"),
+                                       "--format", "json"};
+  CHECK(Spillway(words).status == 2);
+  folder.Write("p.yaml", Replaced(text, line, ""));
+  const auto again = nlohmann::json::parse(Spillway(words).out)["results"];
+  const auto chosen =
+      nlohmann::json::parse(Spillway({"run", file, "--batch", "64", "--format", "json"}).out)["results"];
+  REQUIRE(again.size() == 1);
+  CHECK(again[0]["step_time_s"] == chosen[0]["step_time_s"]);
+  CHECK(again[0]["machine"] == chosen[0]["machine"]);
 }
 
 TEST_CASE("naming an algorithm in a plan widens what its gap is measured against, and that is said") {

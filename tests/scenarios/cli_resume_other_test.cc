@@ -38,6 +38,36 @@ TEST_CASE("another run is not gone on with, and the message says what differs") 
   CHECK(Contains(refusal({}), "differs in the networks;"));
 }
 
+TEST_CASE(
+    "a scenario or plan that was only renamed is the same run, and rows are called by what the plan is called now") {
+  const TemporaryFolder folder("renamed");
+  const std::string first = folder.Write("s.yaml", SweepText("64"));
+  const std::string old_plan = folder.Path("old.yaml"), plan = folder.Path("new.yaml");
+  REQUIRE(Spillway({"plan", first, "--memory", "1 GB", "--strategy", "swap-all", "-o", old_plan}).status == kExitDone);
+  fs::create_directories(folder.Path("cut/results.csv/in the way"));
+  Spillway({"run", first, "--plan", old_plan, "--out", folder.Path("cut")});
+  fs::remove_all(folder.Path("cut/results.csv"));
+  CHECK(Contains(folder.Read("cut/run.journal"), "swap-all (old.yaml)"));
+  fs::rename(first, folder.Path("t.yaml"));
+  fs::rename(old_plan, plan);
+  const auto run = [&](const char* out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", folder.Path("t.yaml"), "--plan", plan, "--out", folder.Path(out)};
+    words.insert(words.end(), more.begin(), more.end());
+    return Spillway(words);
+  };
+  const std::string text = folder.Read("new.yaml");
+  folder.Write("new.yaml", text + "ops:\n  - {op: \"conv1:forward\", workspace: 1 MB}\n");
+  CHECK(Contains(run("cut", {"--resume"}).err, "differs in the plan;"));
+  folder.Write("new.yaml", text);
+  const Outcome whole = run("whole", {}), rest = run("cut", {"--resume"});
+  INFO(rest.err);
+  CHECK(rest.status == kExitDone);
+  CHECK(Contains(rest.out, "swap-all (new.yaml)"));
+  CHECK(rest.out == whole.out);
+  CHECK(Contains(folder.Read("cut/run.json"), "\"resumed_points\": 1,"));
+  CHECK(FilesOf(folder, "cut") == FilesOf(folder, "whole"));
+}
+
 TEST_CASE("the same machine with another figure in its profile is another run") {
   const TemporaryFolder folder("other-machine");
   const std::string profile = MachineToYaml(LoadMachine("v100-x86-pcie3"));

@@ -160,6 +160,22 @@ TEST_CASE("a smaller run leaves none of the larger one's files, and all that are
   }
 }
 
+TEST_CASE("what a cut-off run of another version left goes, whatever its journal has beside the files") {
+  const TemporaryFolder folder("old-version");
+  const std::string file = folder.Write("s.yaml", SweepText("[64, 128]"));
+  CutOff(folder, file, "out");
+  std::string journal = folder.Read("out/run.journal");
+  journal.replace(0, journal.find('\n'), R"({"spillway_run":0,"made_by":"an older one"})");
+  const std::string now = "\"lower_bound\":", then = "\"the_bound\":";
+  for (auto at = journal.find(now); at != journal.npos; at = journal.find(now)) journal.replace(at, now.size(), then);
+  folder.Write("out/run.journal", journal);
+  CHECK(fs::exists(folder.Path("out/plans/cifar-resnet20_b128_v100-x86-pcie3_1-GB_in-core.yaml")));
+  const Outcome anew = Spillway({"run", file, "--batch", "64", "--out", folder.Path("out")});
+  CHECK(Contains(anew.err, "was cut off after some points"));
+  Spillway({"run", file, "--batch", "64", "--out", folder.Path("fresh")});
+  CHECK(FilesOf(folder, "out") == FilesOf(folder, "fresh"));
+}
+
 TEST_CASE("a run that is refused takes nothing away") {
   const TemporaryFolder folder("refused");
   const std::string file = folder.Write("s.yaml", SweepText("64"));

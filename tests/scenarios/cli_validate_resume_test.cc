@@ -72,6 +72,25 @@ TEST_CASE("names with line feeds do not keep a validation from being gone on wit
   CHECK(rest.rates.size() == 1 + 2);
 }
 
+TEST_CASE("a plan that was only renamed is the same validation, and rows are called by what it is called now") {
+  const ValidateFolder f;
+  const std::string old_plan = f.folder().Path("old.yaml"), plan = f.folder().Path("new.yaml");
+  REQUIRE(Spillway({"plan", f.Scenario("link: 1 GB/s\n"), "--memory", "6 MB", "--strategy", "swap-all", "-o", old_plan})
+              .status == kExitDone);
+  bool stop = false;
+  Reality reality = StoppedIn(1, stop);
+  reality.bench = false;
+  CHECK(f.Run(kThreeLimits, Words(f, {"--plan", old_plan}), &reality).status == kExitInterrupted);
+  std::filesystem::rename(old_plan, plan);
+  Reality rest;
+  const Outcome outcome = f.Run(kThreeLimits, Words(f, {"--plan", plan, "--resume"}), &rest);
+  INFO(outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK(rest.rates.size() == 1 + 2);
+  CHECK(CountOf(f.folder().Read("out/validation.csv"), "swap-all (new.yaml)") == 3);
+  CHECK(CountOf(f.folder().Read("out/validation.csv"), "old.yaml") == 0);
+}
+
 TEST_CASE("another scenario, profile, device or number of steps is refused before anything runs") {
   const ValidateFolder f;
   bool stop = false;

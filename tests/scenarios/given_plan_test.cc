@@ -59,6 +59,7 @@ TEST_CASE("a plan may be for what a scenario makes of a machine, by the name tha
                                           "machines: [unit, {name: mine, from: unit}]\nlink: [8 GB/s, 16 GB/s]\n",
                                           {.plan = plan})
                                   .points) {
+      CHECK(point.plan != nullptr);
       names.push_back(point.row.machine);
     }
     return names;
@@ -66,7 +67,10 @@ TEST_CASE("a plan may be for what a scenario makes of a machine, by the name tha
   using Names = std::vector<std::string>;
   CHECK(machines("unit+link=16GB/s") == Names{"unit+link=16GB/s"});
   CHECK(machines("mine+link=8GB/s") == Names{"mine+link=8GB/s"});
-  CHECK(machines("unit").size() == 4);  // the profile of all of them
+  // On a link of its own, which none of these has.
+  CHECK_THROWS_WITH(machines("unit"),
+                    Catch::Contains("machine: the plan is for 'unit', and the points of scenario 'd' with its network "
+                                    "and batch have unit+link=8GB/s, unit+link=16GB/s, mine+link=8GB/s, "));
   CHECK_THROWS_WITH(machines("unit+link=32GB/s"), Catch::Contains("have unit+link=8GB/s, unit+link=16GB/s, "));
 }
 

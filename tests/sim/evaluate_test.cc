@@ -81,6 +81,12 @@ TEST_CASE("in-core: the upload, then every op") {
   CHECK(e.bounds.compute == 34);
   CHECK(e.bounds.transfer == 10);
   CHECK(e.bounds.Best() == 34);
+  CHECK(e.scope == ScopeOf(c.plan));
+  // Chosen from more than it decides: its bounds are those of both.
+  const Scope chosen_from{.algorithms = AlgorithmScope::kLibrary, .workspace = kUnit, .copy_streams = 1};
+  const Evaluation wider = Evaluate(c.plan, c.problem, {.scope = chosen_from});
+  CHECK(wider.scope == Union(chosen_from, ScopeOf(c.plan)));
+  CHECK_FALSE(wider.scope == chosen_from);
   CHECK(e.memory_by_class.at(static_cast<std::size_t>(TensorClass::kInput)) == kUnit);
   CHECK(e.memory_by_class.at(static_cast<std::size_t>(TensorClass::kFeatureMap)) == 3 * kUnit);
   CHECK(e.memory_by_class.at(static_cast<std::size_t>(TensorClass::kGradient)) == kUnit);

@@ -7,6 +7,7 @@
 
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/probe_parts.h"
+#include "calibrate/measure/cuda/target.h"
 #include "calibrate/run/device.h"
 #include "hw/text/document.h"
 
@@ -32,7 +33,7 @@ bool ProbeDevice(const Probe& probe) {
       fmt::format("{}, compute capability {}.{}, {} multiprocessors, L2 cache {}, {} copy engines, PCI {}, NUMA {}",
                   p.name, p.compute_major, p.compute_minor, p.multiprocessors, FormatBytes(p.l2_cache), p.copy_engines,
                   p.pci_bus, p.numa_node));
-  probe.tell(fmt::format("driver {}, CUDA {}, cuDNN {}, cuBLAS {}", p.driver, p.runtime, p.cudnn, p.cublas));
+  probe.tell(SoftwareText(p));
   probe.tell(ClocksText(probe.calls.Clocks()));
   const std::string before = InUse(probe.calls);
   const OwnedCudaStream stream = NewStream(probe.calls);

@@ -91,6 +91,9 @@ class CudaBenchTarget : public BenchTarget {
   std::map<std::string, LoopResult> host_calls_;
 };
 
+// Its driver and libraries with their versions, as profiles and messages have them.
+std::string SoftwareText(const CudaProperties& properties);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_CALIBRATE_MEASURE_CUDA_TARGET_H_

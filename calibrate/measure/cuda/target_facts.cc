@@ -55,12 +55,12 @@ void SetFigures(const CudaProperties& properties, BenchFacts* facts) {
   }
 }
 
-std::string Software(const CudaProperties& properties) {
+}  // namespace
+
+std::string SoftwareText(const CudaProperties& properties) {
   return fmt::format("driver {}, CUDA {}, cuDNN {}, cuBLAS {}", properties.driver, properties.runtime, properties.cudnn,
                      properties.cublas);
 }
-
-}  // namespace
 
 CudaBenchTarget::CudaBenchTarget(const CudaBenchOptions& options, std::shared_ptr<CudaCalls> calls, const Clock& clock)
     : options_(options),
@@ -90,8 +90,8 @@ BenchFacts CudaBenchTarget::Facts(const std::string& date) const {
       fmt::format("{} (compute capability {}.{}, {} multiprocessors, PCI {}) in a host with {}, {} cores",
                   properties_.name, properties_.compute_major, properties_.compute_minor, properties_.multiprocessors,
                   properties_.pci_bus, host.processor, host.cores);
-  facts.software = fmt::format("spillway {}, {}", options_.version, Software(properties_));
-  facts.measured = fmt::format("{}, {}, {}", properties_.name, Software(properties_), date);
+  facts.software = fmt::format("spillway {}, {}", options_.version, SoftwareText(properties_));
+  facts.measured = fmt::format("{}, {}, {}", properties_.name, SoftwareText(properties_), date);
   facts.driver = properties_.driver;
   facts.cuda = properties_.runtime;
   facts.cudnn = properties_.cudnn;

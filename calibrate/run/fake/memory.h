@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "calibrate/run/device.h"
+#include "calibrate/run/fake/contents.h"
 #include "calibrate/run/fake/values.h"
 
 namespace spillway {

@@ -1,7 +1,6 @@
 // What memory ought to hold while a Program runs, as fingerprints instead of numbers.
 //
-// A fingerprint stands for what a kernel would compute; Contents says which bytes hold which one. Two ways to know what
-// a kernel must read:
+// Two ways to know what a kernel must read:
 //
 //   a step    every op in the order of the step, every tensor in memory of its own: what in-core training computes.
 //             A recomputation must read and gives what its op did.
@@ -13,38 +12,12 @@
 #define SPILLWAY_CALIBRATE_RUN_FAKE_VALUES_H_
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "calibrate/run/fake/contents.h"
 #include "sim/program/program.h"
 
 namespace spillway {
-
-using Fingerprint = std::uint64_t;
-constexpr Fingerprint kNothing = 0;
-
-// Bytes of one address space and what they hold.
-class Contents {
- public:
-  void Set(Bytes begin, Bytes end, Fingerprint value);  // kNothing: as after being filled with NaN
-  // Bytes [from, from + bytes) of `other` to `to`.
-  void CopyFrom(const Contents& other, Bytes from, Bytes to, Bytes bytes);
-  // What [begin, end) holds, wherever it lies and in however many pieces it came; kNothing if nothing is there.
-  Fingerprint Digest(Bytes begin, Bytes end) const;
-  bool Complete(Bytes begin, Bytes end) const;  // every byte holds something
-
- private:
-  struct Run {
-    Bytes end;
-    Fingerprint value;
-  };
-  template <typename F>
-  void ForEach(Bytes begin, Bytes end, F f) const;
-  std::map<Bytes, Run> runs_;  // by first byte, disjoint, without kNothing
-};
-constexpr Fingerprint kZeroes = 2;  // what a tile is padded with
-// Of `bytes` bytes that hold one value.
-Fingerprint DigestOf(Bytes bytes, Fingerprint value);
 
 struct ExpectedRead {
   enum class Kind { kDigest, kComplete, kNever };  // kNever: the instruction has no business with this buffer

@@ -52,7 +52,7 @@ RungQuestion QuestionOf(const Problem& problem, const Way& way) {
 }
 
 std::string Extent(bool exact, std::int64_t cap) {
-  return exact ? "exact" : fmt::format("capped at {} simulations", cap);
+  return exact ? "exact" : fmt::format("capped at {} simulation{}", cap, cap == 1 ? "" : "s");
 }
 
 Found OnLadder(Search& search, const RungQuestion& question, RungMemo* memo) {
@@ -60,7 +60,9 @@ Found OnLadder(Search& search, const RungQuestion& question, RungMemo* memo) {
   Ladder ladder = SearchLadder(search, question, memo);
   if (ladder.rungs == 0) return found;
   found.classes = std::move(ladder.best);
-  found.search = fmt::format("{} for each of {} capacities", Extent(ladder.exact, question.limits.step1), ladder.rungs);
+  const std::string extent = Extent(ladder.exact, question.limits.step1);
+  found.search = ladder.rungs == 1 ? fmt::format("{} for one capacity", extent)
+                                   : fmt::format("{} for each of {} capacities", extent, ladder.rungs);
   const Bytes found_for = ladder.found_for + search.model->profile().persistent;
   if (question.recompute) found.notes = NotesAt(search, found.classes, found_for);
   return found;
