@@ -45,7 +45,7 @@ struct ResultRow {
   Nanos lower_bound = 0;
   std::string binding_bound;  // which bound that is
   Scope bound_scope;          // what it holds for: the plans that this one was chosen from
-  Nanos widest_bound = 0;     // what no plan of any kind beats
+  Nanos widest_bound = 0;     // what no plan beats that leaves ops whole; where its scope has parts, no plan at all
   Bytes peak = 0, live_peak = 0, host_peak = 0;
   ClassCounts classes;
   Bytes bytes_out = 0, bytes_in = 0;

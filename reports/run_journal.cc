@@ -49,6 +49,7 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("bound_workspace", bound_scope.workspace);
   visit("bound_copy_streams", bound_scope.copy_streams);
   visit("bound_copy_chunk", bound_scope.copy_chunk);
+  visit("bound_parts", bound_scope.parts);
   visit("widest_bound", widest_bound);
   visit("peak", peak);
   visit("live_peak", live_peak);

@@ -105,26 +105,33 @@ class Evaluator {
     launch.algorithm = algorithm;
     launch.workspace = granted;
     const Cost cost = costs_.Kernel(launch, tables_.device);
-    if (algorithm != 0 && cost.algorithm != algorithm) return UnknownAlgorithm(id, algorithm);
+    if (algorithm != 0 && cost.algorithm != algorithm) return UnknownAlgorithm(id, launch);
     if (granted >= cost.workspace) return true;
     const Op& op = step_.ops[Index(id)];
     const auto [wants, has] = FormatBytesApart(cost.workspace, granted);
-    const std::string part =
-        launch.shape.in.n == op.shape.in.n ? "" : fmt::format(" in a part of {} samples", launch.shape.in.n);
-    result_.reason = fmt::format("workspace: {}{} wants {} and is granted {}", Name(id), part, wants, has);
+    result_.reason =
+        fmt::format("workspace: {}{} wants {} and is granted {}", Name(id), PartText(op, launch), wants, has);
     return false;
   }
 
+  // Of a sum the first part writes and later ones add: they may want different workspaces.
+  static std::string PartText(const Op& op, const Launch& launch) {
+    if (launch.shape.in.n == op.shape.in.n) return "";
+    const bool later = launch.accumulate && !op.accumulate;
+    return fmt::format(" in a part of {} samples{}", launch.shape.in.n, later ? " that adds to those before" : "");
+  }
+
   // The profile has no time for it.
-  bool UnknownAlgorithm(OpId id, std::int32_t algorithm) {
+  bool UnknownAlgorithm(OpId id, const Launch& launch) {
     const Op& op = step_.ops[Index(id)];
     const auto name = [&op](std::int32_t a) { return AlgorithmName(op.kind, op.pass, a); };
     std::string known;
-    for (const MenuEntry& entry : costs_.Menu(LaunchOf(op), tables_.device)) {
+    for (const MenuEntry& entry : costs_.Menu(launch, tables_.device)) {
       if (entry.algorithm != 0) known += fmt::format("{}{}", known.empty() ? "" : ", ", name(entry.algorithm));
     }
-    result_.reason = fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}",
-                                 costs_.machine().name, name(algorithm), op.name, known.empty() ? "none" : known);
+    result_.reason =
+        fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}", costs_.machine().name,
+                    name(launch.algorithm), op.name + PartText(op, launch), known.empty() ? "none" : known);
     return false;
   }
 
@@ -284,11 +291,11 @@ Bounds Oracle::BoundsIn(const Scope& scope) const {
     if (known == scope) return bounds;
   }
   const bool divided = scope.parts != PartScope::kNone;
-  const bool usual = scope.algorithms == AlgorithmScope::kUsual && !divided;
   static const LaunchMenus kNoMenus;
   static const LaunchPartRates kNoRates;
-  bounds_.emplace_back(scope, LowerBounds(facts_->tables(), facts_->costs(), usual ? kNoMenus : facts_->menus(),
-                                          divided ? facts_->part_rates() : kNoRates, capacity_, scope));
+  bounds_.emplace_back(
+      scope, LowerBounds(facts_->tables(), facts_->costs(), scope.LeavesNoChoice() ? kNoMenus : facts_->menus(),
+                         divided ? facts_->part_rates() : kNoRates, capacity_, scope));
   return bounds_.back().second;
 }
 

@@ -33,7 +33,7 @@ struct Evaluation {
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
   Bounds bounds;                                      // of the plan's scope
   Scope scope;                                        // that `bounds` are of: EvaluateOptions::scope and the plan's
-  // Of WidestScope: no plan at all is faster, none that divides ops either where the plan may.
+  // Of WidestScope: no plan that leaves ops whole is faster; where this one may divide ops, none at all.
   Bounds widest;
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   Program program;

@@ -16,6 +16,10 @@ Nanos TimeOf(const Plan& plan, const Oracle& oracle) {
   return judged.feasible ? judged.step_time : 0;
 }
 
+bool DecidesAlike(const Plan& a, const Plan& b) {
+  return a.gaps == b.gaps && a.ops == b.ops && a.recompute == b.recompute;
+}
+
 }  // namespace
 
 Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const Oracle& oracle, PlanMemo& memo) {
@@ -31,7 +35,7 @@ Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const O
     Planned planned = memo.Plan(strategy, tighter);
     evaluations += planned.plan.evaluations;
     if (!planned.feasible) break;
-    const Nanos time = planned.plan.gaps == best.plan.gaps ? best_time : TimeOf(planned.plan, oracle);
+    const Nanos time = DecidesAlike(planned.plan, best.plan) ? best_time : TimeOf(planned.plan, oracle);
     if (time == 0 || (best_time > 0 && time >= best_time)) continue;
     best = std::move(planned);
     best_time = time;

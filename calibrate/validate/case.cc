@@ -149,7 +149,7 @@ class CaseRun {
     row.reason = fmt::format("{}: {}", FaultName(failure.fault), failure.message);
   }
 
-  // In-core launches, and those of all others but where a plan decides about algorithms.
+  // In-core launches, and those of all others but where a plan decides about algorithms or divides ops.
   void Isolate() {
     if (entries_.empty() || entries_.back().row != nullptr) return;
     isolated_ =

@@ -1,6 +1,7 @@
 #include "sim/bounds/bounds.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -97,7 +98,9 @@ std::vector<MenuEntry> DividedWays(const Launch& launch, const std::vector<PartR
 std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                                        const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
   const bool divided = scope.parts != PartScope::kNone;
-  const bool usual_only = scope.algorithms == AlgorithmScope::kUsual && !divided;
+  const bool usual_only = scope.LeavesNoChoice();
+  assert(usual_only || menus.size() == tables.launches.size());
+  assert(!divided || rates.size() == tables.launches.size());
   const std::vector<Bytes> fixed = usual_only ? std::vector<Bytes>{} : FixedBytes(tables);
   std::vector<std::vector<OpWay>> ways;
   for (std::size_t op = 0; op < tables.step->ops.size(); ++op) {
@@ -152,8 +155,7 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
 Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capacity, const Scope& scope, int device) {
   const StepTables tables(step, costs, device);
   const bool divided = scope.parts != PartScope::kNone;
-  const bool usual = scope.algorithms == AlgorithmScope::kUsual && !divided;
-  return LowerBounds(tables, costs, usual ? LaunchMenus{} : MenusOf(tables, costs),
+  return LowerBounds(tables, costs, scope.LeavesNoChoice() ? LaunchMenus{} : MenusOf(tables, costs),
                      divided ? PartRatesOf(tables, costs) : LaunchPartRates{}, capacity, scope);
 }
 

@@ -32,8 +32,8 @@ using LaunchMenus = std::vector<std::vector<MenuEntry>>;
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs);
 
 // `capacity`: bytes of device memory; an op's workspace is at most what its operands and what never moves leave of it.
-// `menus`, `rates`: of `tables`; not looked at, and may be empty, where the scope has AlgorithmScope::kUsual or
-// PartScope::kNone.
+// `menus`, `rates`: of `tables`. Not looked at, and may be empty: rates where the scope has PartScope::kNone, menus where
+// it leaves no choice (Scope::LeavesNoChoice).
 Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                    const LaunchPartRates& rates, Bytes capacity, const Scope& scope);
 // The same with tables and menus of its own. REQUIRES: the machine links `device` to a host.

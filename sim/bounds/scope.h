@@ -28,6 +28,8 @@ struct Scope {
   // The smallest pieces that tensors are copied in, each of which may be rounded down; 0: each tensor in one.
   Bytes copy_chunk = 0;
   PartScope parts = PartScope::kNone;
+  // Every op runs as usual.
+  bool LeavesNoChoice() const { return algorithms == AlgorithmScope::kUsual && parts == PartScope::kNone; }
   bool operator==(const Scope&) const = default;
   std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
 };

@@ -54,6 +54,7 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
   if (runtime.pool == PoolKind::kAddresses) conditions.compaction = CompactionCostOf(costs);
   conditions.blocking_copies = runtime.blocking_copies;
   conditions.collection_time = runtime.collection_time;
+  conditions.framework_time = runtime.framework_time;
   for (const Link& link : machine.links) conditions.duplex_factor.push_back(link.duplex_factor);
   const LaunchCosts& issue = costs.launch_costs();
   for (const Launch& launch : program.launches) {

@@ -33,8 +33,10 @@ struct Conditions {
   PoolKind pool = PoolKind::kBytes;  // kAddresses: the event engine only
   CompactionCost compaction;         // of a pool with addresses
   BlockingCopies blocking_copies = BlockingCopies::kNone;
-  // The host's pause after it has issued a kernel that recomputes, and after each free that it waited for in a pool.
+  // The host's pause after it has issued a kernel that recomputes (of parts the last), and after each free that it waited for in a pool.
   Nanos collection_time = 0;
+  // What of a kernel's cost for the host is for its op, and not paid for further parts of the same op.
+  Nanos framework_time = 0;
   std::vector<double> duplex_factor;  // by link; empty or 1 = none
   std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
@@ -43,6 +45,7 @@ struct Conditions {
     host_cost.fill(0);
     launch_cost.clear();
     collection_time = 0;
+    framework_time = 0;
   }
   bool Blocks(const Copy& copy) const {
     return blocking_copies == BlockingCopies::kAll ||

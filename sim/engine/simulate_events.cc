@@ -100,15 +100,18 @@ class Events {
       paid_ = false;
       if (in.opcode != Opcode::kHostSync) Append(in);
       if (in.opcode == Opcode::kCopy && conditions_.Blocks(program_.copies[in.arg])) awaited_ = issued_;
-      if (in.opcode == Opcode::kKernel && program_.kernels[in.arg].recomputation) host_ += conditions_.collection_time;
+      if (in.opcode == Opcode::kKernel && Collects(program_.kernels[in.arg])) host_ += conditions_.collection_time;
     }
     return any;
   }
 
   Nanos IssueCost(Instruction in) const {
-    const bool by_launch = in.opcode == Opcode::kKernel && !conditions_.launch_cost.empty();
-    return by_launch ? conditions_.launch_cost[program_.kernels[in.arg].launch] : CostOf(in.opcode);
+    if (in.opcode != Opcode::kKernel) return CostOf(in.opcode);
+    const Kernel& kernel = program_.kernels[in.arg];
+    const Nanos cost = conditions_.launch_cost.empty() ? CostOf(in.opcode) : conditions_.launch_cost[kernel.launch];
+    return kernel.first_part ? cost : cost - conditions_.framework_time;
   }
+  static bool Collects(const Kernel& kernel) { return kernel.recomputation && kernel.last_part; }
   Nanos CostOf(Opcode opcode) const { return conditions_.host_cost[static_cast<std::size_t>(opcode)]; }
 
   bool HostGoesOn(Instruction in) {

@@ -40,11 +40,14 @@ class Relax {
       const Instruction in = code[i];
       host_ += issue_cost[static_cast<std::size_t>(in.opcode)];
       switch (in.opcode) {
-        case Opcode::kKernel:
-          if constexpr (kByLaunch) host_ += conditions_.launch_cost[program_.kernels[in.arg].launch];
+        case Opcode::kKernel: {
+          const Kernel& kernel = program_.kernels[in.arg];
+          if constexpr (kByLaunch) host_ += conditions_.launch_cost[kernel.launch];
+          if (!kernel.first_part) host_ -= conditions_.framework_time;
           Work(i, in);
-          if (program_.kernels[in.arg].recomputation) host_ += conditions_.collection_time;
+          if (kernel.recomputation && kernel.last_part) host_ += conditions_.collection_time;
           break;
+        }
         case Opcode::kCopy:
           Work(i, in);
           if (conditions_.Blocks(program_.copies[in.arg])) BlockHost(Cause::kBarrier, ready_[in.stream]);

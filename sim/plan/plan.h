@@ -60,7 +60,7 @@ struct Recomputation {
   bool operator==(const Recomputation&) const = default;
 };
 
-// One part of an op that runs in parts along the batch (model/step/op_parts.h), by a kernel of its own.
+// One part of an op that runs in parts along the batch (model/cost/op_parts.h), by a kernel of its own.
 struct OpPart {
   std::int64_t samples = 0;    // > 0, behind those of the part before it
   std::int32_t algorithm = 0;  // as in OpDecision
@@ -132,7 +132,9 @@ struct Runtime {
   Barrier barrier = Barrier::kNone;
   HostSyncs host_syncs = HostSyncs::kNone;
   Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
-  Bytes copy_chunk = 0;      // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk
+  // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk. Tensors of ops in parts are cut between samples, into
+  // pieces that are no smaller.
+  Bytes copy_chunk = 0;
   PoolKind pool = PoolKind::kBytes;
   BlockingCopies blocking_copies = BlockingCopies::kNone;
   SwapInWaits swap_in_waits = SwapInWaits::kKernel;

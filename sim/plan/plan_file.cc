@@ -144,7 +144,7 @@ void Reader::ReadOp(const Node& node) {
   for (const Node& part : Items(reader, "parts")) ReadPart(part, decision);
   reader.Finish();
   if (bad_) return;
-  plan_.ops.push_back(decision);
+  plan_.ops.push_back(std::move(decision));
   op_marks_.push_back(node.mark);
 }
 
@@ -155,10 +155,12 @@ void Reader::ReadPart(const Node& node, OpDecision& decision) {
   part.algorithm = Algorithm(reader, decision.op);
   part.workspace = reader.BytesOr("workspace", 0);
   const std::int64_t times = reader.IntegerOr("times", 1, 1, kAnyInteger);
-  const bool within = times <= step_.batch;
-  reader.Check(within, "times", fmt::format("expected at most {}, the batch, found {}", step_.batch, times));
+  const bool within = times <= step_.batch - static_cast<std::int64_t>(decision.parts.size());
+  reader.Check(within, "times",
+               fmt::format("expected no more parts than the batch's {} samples, found {} times", step_.batch, times));
   reader.Finish();
-  decision.parts.insert(decision.parts.end(), within ? static_cast<std::size_t>(times) : 0, part);
+  bad_ = bad_ || !within;
+  decision.parts.insert(decision.parts.end(), bad_ ? 0 : static_cast<std::size_t>(times), part);
 }
 
 void Reader::ReadEntry(const Node& node) {

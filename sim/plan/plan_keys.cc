@@ -76,7 +76,8 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
        "of the host per op, on top of what the driver takes: an interpreter's; predicted only, no device "
        "carries it out; up to 1 s"},
       {"copy_chunk", kASize, without(FormatBytesExact(usual.copy_chunk)),
-       "tensors are copied in pieces of this size, from 64 KiB on; 0 B: in one piece"},
+       "tensors are copied in pieces of this size, from 64 KiB on (those of ops in parts: or a little more, in whole "
+       "samples); 0 B: in one piece"},
       choice("pool",
              "only with memory: pool; addresses: free bytes must lie together, and where they do not, the host "
              "waits for the device and the pool is compacted"),

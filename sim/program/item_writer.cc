@@ -24,13 +24,15 @@ void ItemWriter::EndTrial() {
   program_.buffers.resize(buffers_before_trial_);
 }
 
-void ItemWriter::Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream) {
+void ItemWriter::Kernel(spillway::Kernel kernel, StreamId stream) {
   if (trial_) return;
   const auto end = static_cast<std::uint32_t>(program_.operands.size());
   for (std::uint32_t k = first_operand_; k < end; ++k) {
     Touch(program_.operands[k].buffer, program_.operands[k].access, stream);
   }
-  program_.kernels.push_back({op, launch, first_operand_, end - first_operand_, recomputation});
+  kernel.operands = first_operand_;
+  kernel.operand_count = end - first_operand_;
+  program_.kernels.push_back(kernel);
   first_operand_ = end;
   Write(Opcode::kKernel, stream, static_cast<std::uint32_t>(program_.kernels.size() - 1));
 }

@@ -29,10 +29,10 @@ class ItemWriter {
   void Free(BufferId buffer, StreamId stream);
   // One access more of the kernel that is being written, to `box` of the buffer's tensor; call before Kernel().
   void Operand(BufferId buffer, Access access, BoxId box = kWhole);
-  // `launch`: row of the launch table. `recomputation`: its time is told apart, and its side effects are not repeated.
-  void Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream);
+  // Its operands are those given since the last one.
+  void Kernel(spillway::Kernel kernel, StreamId stream);
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
-  // A box for the copy that is to be written next.
+  // A box for the copy that is to be written next; in a trial nobody looks at it.
   BoxId NewBox(const Box& box);
   // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.
   void HostSync(StreamId stream);

@@ -49,10 +49,11 @@ void LaunchChoice::Add(const OpDecision& decision, const StepTables& tables, Pro
   AddRow(decision.workspace);
 }
 
-// Parts of one size and algorithm are one launch, as everywhere in the table.
+// Parts of one size and algorithm are one launch. A single part has no boxes: it is the whole op.
 void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables, Program& program) {
   const TrainingStep& step = *tables.step;
   const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
+  const bool single = decision.parts.size() == 1;
   const bool adds_up = AddsUpSamples(step.ops[Index(decision.op)]);
   const std::size_t first_launch = program.launches.size();
   has_boxes_.resize(step.tensors.size(), false);
@@ -64,10 +65,11 @@ void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables
     const auto known =
         std::find(program.launches.begin() + static_cast<std::ptrdiff_t>(first_launch), program.launches.end(), launch);
     PartLaunch added{.launch = static_cast<std::uint32_t>(known - program.launches.begin()),
-                     .first_box = static_cast<BoxId>(program.boxes.size()),
+                     .first_box = single ? kWhole : static_cast<BoxId>(program.boxes.size()),
                      .adds = adds_up && begin > 0};
     if (known == program.launches.end()) program.launches.push_back(launch);
     for (const StepTables::Touch& touch : tables.Touches(decision.op)) {
+      if (single) break;
       program.boxes.push_back(SamplesOf(step.tensors[Index(touch.tensor)], begin, begin + part.samples));
       has_boxes_[Index(touch.tensor)] = true;
     }

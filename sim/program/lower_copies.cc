@@ -46,12 +46,12 @@ void LowerWalk::CopyInPieces(spillway::Copy copy, TensorId tensor, StreamId stre
   }
 }
 
-// Of what ops touch in boxes the pieces are boxes too: as many samples as the least size of a piece takes.
+// Of what ops touch in boxes the pieces are boxes too: as many samples (of a filter, output channels) as make up a piece.
 void LowerWalk::CopyInSamples(spillway::Copy copy, TensorId tensor, StreamId stream) {
   const Tensor& t = step_.tensors[Index(tensor)];
   const Bytes sample = std::max<Bytes>(1, t.bytes / t.shape.n);
+  if (plan_.runtime.copy_chunk >= t.bytes) return out_.Copy(copy, stream);
   const std::int64_t piece = (plan_.runtime.copy_chunk + sample - 1) / sample;
-  if (piece >= t.shape.n) return out_.Copy(copy, stream);
   for (std::int64_t begin = 0; begin < t.shape.n; begin += piece) {
     const Box box = WithRange(WholeOf(t.shape), kBatchAxis, begin, std::min(begin + piece, t.shape.n));
     copy.box = out_.NewBox(box);

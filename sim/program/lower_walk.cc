@@ -163,14 +163,20 @@ void LowerWalk::IssueSwapIns(OpId op) {
   }
 }
 
-// Allocates workspace and results, writes the kernel or those of the op's parts, gives the workspace back.
+// Allocates results and workspace, writes the kernel or those of the op's parts, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
   PlaceResults(op, recomputation);
   const Bytes wanted = choice_.WorkspaceOf(op);
   BufferId workspace = kNoBuffer;
   if (wanted > 0) workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
-  for (const PartLaunch& part : choice_.Of(op)) {
-    LaunchPart(op, part, workspace, recomputation);
+  const std::span<const PartLaunch> parts = choice_.Of(op);
+  for (const PartLaunch& part : parts) {
+    LaunchPart({.op = op,
+                .launch = part.launch,
+                .recomputation = recomputation,
+                .first_part = &part == &parts.front(),
+                .last_part = &part == &parts.back()},
+               part, workspace);
     if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kComputeStream);
   }
   if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
@@ -188,14 +194,14 @@ void LowerWalk::PlaceResults(OpId op, bool recomputation) {
   }
 }
 
-void LowerWalk::LaunchPart(OpId op, const PartLaunch& part, BufferId workspace, bool recomputation) {
-  const std::span<const Touch> touches = tables_.Touches(op);
+void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace) {
+  const std::span<const Touch> touches = tables_.Touches(kernel.op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     const bool adds = part.adds && touches[k].access == Access::kWrite;
     out_.Operand(at_[Index(touches[k].tensor)].device, adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
   }
   if (workspace != kNoBuffer) out_.Operand(workspace, Access::kWrite);
-  out_.Kernel(op, part.launch, recomputation, kComputeStream);
+  out_.Kernel(kernel, kComputeStream);
 }
 
 void LowerWalk::AfterOp(OpId op) {

@@ -75,7 +75,7 @@ class LowerWalk {
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
   void PlaceResults(OpId op, bool recomputation);
   void Launch(OpId op, bool recomputation);
-  void LaunchPart(OpId op, const PartLaunch& part, BufferId workspace, bool recomputation);
+  void LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
   void OpenGap(std::uint32_t gap);

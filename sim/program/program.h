@@ -83,6 +83,8 @@ struct Kernel {
   std::uint32_t operands = 0;  // first of its rows in Program::operands
   std::uint32_t operand_count = 0;
   bool recomputation = false;  // repeats `op`; its side effects must not happen again
+  // Of the parts that make up one run of the op: what a framework does once for an op, it does at one of these.
+  bool first_part = true, last_part = true;
 };
 
 // Where the two buffers hold different boxes, or less than both hold is copied, offsets and pitches on each side follow

@@ -108,6 +108,7 @@ class StepContents : public Contents {
     const bool part = IsPart(program_, step_, kernel);
     for (const Operand& operand : operands) CheckOperand(i, kernel, operand, part);
     CheckComplete(i, kernel, operands);
+    CheckWorkspace(i, kernel, operands);
     if (part) return RunPart(i, kernel, operands);
     if (!(Unchosen(program_.launches[kernel.launch]) == Unchosen(LaunchOf(step_.ops[Index(kernel.op)])))) {
       report_.Add("step", i, kNoBuffer, "the launch is of another shape or kind than the op");
@@ -191,6 +192,21 @@ class StepContents : public Contents {
       CheckVersion(i, operand,
                    (reads ? versions_.Read(kernel.op, buffer.tensor) : versions_.Written(kernel.op, buffer.tensor)));
     }
+  }
+
+  // What a launch is granted is there.
+  void CheckWorkspace(InstructionIndex i, const Kernel& kernel, std::span<const Operand> operands) {
+    const Launch& launch = program_.launches[kernel.launch];
+    if (!HasAlgorithms(launch.kind) || launch.workspace <= 0) return;
+    Bytes there = 0;
+    for (const Operand& operand : operands) {
+      const Buffer& buffer = program_.buffers[operand.buffer];
+      if (buffer.kind == BufferKind::kWorkspace) there = std::max(there, buffer.bytes);
+    }
+    if (there >= launch.workspace) return;
+    report_.Add("step", i, kNoBuffer,
+                fmt::format("the launch is granted {} of workspace and has {}", FormatBytesExact(launch.workspace),
+                            FormatBytesExact(there)));
   }
 
   static std::string Use(Access access) {

@@ -37,6 +37,21 @@ const Setting& TheSetting() {
   return setting;
 }
 
+// Every convolution sample by sample, copies in pieces.
+std::string InParts(const TrainingStep& step) {
+  Plan plan;
+  plan.network = step.network;
+  plan.batch = step.batch;
+  plan.runtime.copy_chunk = kLeastCopyChunk;
+  plan.runtime.part_waits = PartWaits::kHost;
+  for (std::size_t op = 0; op < step.ops.size(); ++op) {
+    if (step.ops[op].kind == OpKind::kConvolution) {
+      plan.ops.push_back({.op = static_cast<OpId>(op), .parts = {{1, 0, 0}, {1, 1, kMiB}}});
+    }
+  }
+  return PlanToYaml(plan, step);
+}
+
 }  // namespace
 
 // What every strategy decides, with room for everything and with less than that.
@@ -49,6 +64,7 @@ std::vector<std::string> spillway::fuzz::Seeds() {
       if (planned.feasible) seeds.push_back(PlanToYaml(planned.plan, setting.step));
     }
   }
+  seeds.push_back(InParts(setting.step));
   return seeds;
 }
 

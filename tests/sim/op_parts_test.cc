@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <memory>
 
 #include "model/cost/menu.h"
@@ -98,7 +99,7 @@ class DiceCosts : public CostModel {
     }
     Random random(key);
     Cost cost;
-    cost.time = s.in.n * (1 + random.Below(8000));
+    cost.time = random.Below(3000) + s.in.n * (1 + random.Below(8000)) * 10 / 7;
     cost.workspace = algorithm == 1 ? 0 : 512 * random.Below(200);
     cost.algorithm = algorithm;
     cost.how = "model";
@@ -106,6 +107,38 @@ class DiceCosts : public CostModel {
   }
   std::uint64_t seed_;
 };
+
+Runtime RandomRuntime(Random& random) {
+  Runtime runtime;
+  runtime.copy_streams = random.Between(1, 2);
+  if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
+  if (random.Below(3) == 0) runtime.copy_chunk = kLeastCopyChunk;
+  if (random.Below(3) == 0) runtime.part_waits = PartWaits::kHost;
+  if (random.Below(4) == 0) runtime.framework_time = random.Between(1, 2000);
+  if (random.Below(4) == 0) runtime.barrier = Barrier::kOp;
+  return runtime;
+}
+
+// Algorithms by name and the library's, in what they want and in more; some of the ops whole.
+void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random& random, Plan& plan) {
+  const auto grant = [&](Launch launch, std::int32_t& algorithm, Bytes& workspace) {
+    algorithm = random.Between(0, 3);
+    launch.algorithm = algorithm;
+    launch.workspace = 512 * random.Below(250);
+    workspace = costs.Kernel(launch).workspace + (algorithm == 0 ? 0 : 512 * random.Below(2));
+  };
+  for (OpDecision& decision : plan.ops) {
+    const Launch launch = LaunchOf(step.ops[Index(decision.op)]);
+    if (random.Below(8) == 0) {
+      decision.parts.clear();
+      grant(launch, decision.algorithm, decision.workspace);
+    }
+    for (std::size_t k = 0; k < decision.parts.size(); ++k) {
+      OpPart& part = decision.parts[k];
+      grant(PartOf(launch, part.samples, k == 0), part.algorithm, part.workspace);
+    }
+  }
+}
 
 }  // namespace
 
@@ -225,18 +258,9 @@ TEST_CASE("no plan in parts is faster than the bounds") {
       const Oracle oracle(facts, capacity);
       const Nanos whole = oracle.BoundsIn(WidestScope()).Best();
       for (int k = 0; k < 40; ++k) {
-        Plan plan = RandomPlan(p.step, {}, 10 * random.Below(9), random);
-        AddRandomParts(p.step, 100, random, plan);
-        for (OpDecision& decision : plan.ops) {  // of the dice: what an algorithm wants is granted
-          const Launch launch = LaunchOf(p.step.ops[Index(decision.op)]);
-          for (std::size_t i = 0; i < decision.parts.size(); ++i) {
-            OpPart& part = decision.parts[i];
-            part.algorithm = static_cast<std::int32_t>(1 + random.Below(3));
-            Launch asked = PartOf(launch, part.samples, i == 0);
-            asked.algorithm = part.algorithm;
-            part.workspace = costs.Kernel(asked).workspace;
-          }
-        }
+        Plan plan = RandomPlan(p.step, RandomRuntime(random), 10 * random.Below(9), random);
+        AddRandomParts(p.step, 50 + 50 * random.Below(2), random, plan);
+        GrantWhatIsWanted(p.step, costs, random, plan);
         const Evaluation e = oracle.Evaluate(plan, {.timeline = false});
         if (!e.feasible) continue;
         INFO("seed " << seed << " plan " << k << "\n" << PlanToYaml(plan, p.step));
@@ -316,6 +340,75 @@ TEST_CASE("a part in too little workspace is refused with its size") {
   CHECK(e.reason.starts_with("workspace: plain:forward in a part of 3 samples wants "));
 }
 
+TEST_CASE("a framework's time and its collections are an op's, not its parts'") {
+  const Place p(BoxedNetwork());
+  const Problem problem{.step = &p.step, .costs = &p.costs, .capacity = kGB, .runtime = {}};
+  const TensorId map = p.step.ops[Index(p.Op("relu:forward"))].writes[0];  // of which the convolution runs again, too
+  const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
+  for (const MemoryModel memory : {MemoryModel::kArena, MemoryModel::kPool}) {
+    const auto time = [&](std::size_t parts, Nanos framework, Nanos collection) {
+      Plan plan =
+          p.Divided(p.Op("plain:forward"), std::vector<OpPart>(parts, OpPart{4 / static_cast<int>(parts), 0, 0}));
+      plan.gaps.push_back(
+          {.tensor = map, .after = gap.after, .before = gap.before, .action = GapAction::kRecompute, .reason = ""});
+      plan.runtime.memory = memory;
+      plan.runtime.framework_time = framework;
+      plan.runtime.collection_time = collection;
+      const Evaluation e = Evaluate(plan, problem);
+      REQUIRE(e.feasible);
+      return e.step_time;
+    };
+    // Long enough for the host to be what the step takes.
+    constexpr Nanos kLong = 100 * kMillisecond;
+    const Nanos ops = static_cast<Nanos>(p.step.ops.size()) + 2;
+    for (const std::size_t parts : {1u, 2u, 4u}) {
+      INFO(parts << " parts");
+      CHECK(time(parts, kLong, 0) / kLong == ops);
+      CHECK(time(parts, 0, kLong) / kLong == 2);
+    }
+  }
+}
+
+TEST_CASE("copies of what ops in parts touch are cut between samples, a single part cuts nothing") {
+  const Place p(Vgg());
+  const OpId op = p.Op("conv1_2:forward");
+  const auto copies = [&](std::vector<OpPart> parts, Bytes chunk) {
+    Plan plan = p.Divided(op, std::move(parts));
+    if (plan.ops[0].parts.empty()) plan.ops.clear();
+    plan.runtime.copy_chunk = chunk;
+    const TensorId map = p.step.ops[Index(op)].reads[0];
+    const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
+    plan.gaps.push_back({.tensor = map,
+                         .after = gap.after,
+                         .before = gap.before,
+                         .out_after = gap.after,
+                         .in_at = gap.before,
+                         .reason = ""});
+    REQUIRE(CheckPlan(plan, p.step).empty());
+    const Program program = p.Lowered(plan);
+    REQUIRE(Says(program, p.step) == "");
+    return program.copies.size();
+  };
+  const std::int64_t batch = p.step.batch;
+  const std::vector<OpPart> whole{{batch, 0, 0}}, halves{{batch / 2, 0, 0}, {batch - batch / 2, 0, 0}};
+  for (const Bytes chunk : {Bytes{0}, kLeastCopyChunk, Bytes{100'000}})
+    CHECK(copies(whole, chunk) == copies({}, chunk));
+  CHECK(copies(halves, 0) == copies({}, 0));
+  CHECK(copies(halves, std::numeric_limits<Bytes>::max()) == copies({}, 0));
+  CHECK(copies(halves, kLeastCopyChunk) > copies({}, 0));
+}
+
+TEST_CASE("the workspace that parts share is as large as any of them is granted") {
+  const Place p(BoxedNetwork());
+  const Program safe = p.Lowered(p.Divided(p.Op("plain:forward"), {{2, 1, 2000}, {2, 1, 5000}}));
+  REQUIRE(Says(safe, p.step) == "");
+  Program program = safe;
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.kind == BufferKind::kWorkspace) buffer.bytes = std::min<Bytes>(buffer.bytes, 2048);
+  }
+  CHECK(Says(program, p.step).find("the launch is granted 5000 B of workspace and has 2 KiB") != std::string::npos);
+}
+
 // What a plan grants decides, not what the library would have asked for.
 TEST_CASE("an op fits in the workspace that its decision grants") {
   const Place p(BoxedNetwork());
@@ -344,7 +437,7 @@ TEST_CASE("plans of ops in parts as text: equal parts in a row once") {
   often.replace(often.find("times: 3"), 8, "times: 4000000000");
   CHECK(ErrorOf([&] {
           ParsePlan(often, "plan.yaml", p.step);
-        }).find("expected at most 4, the batch, found 4000000000") != std::string::npos);
+        }).find("expected no more parts than the batch's 4 samples, found 4000000000 times") != std::string::npos);
 }
 
 }  // namespace spillway
