@@ -22,7 +22,8 @@ DumpObject RuntimeObject(const Runtime& r) {
           {"blocking_copies", RuntimeWord(r, "blocking_copies")},
           {"swap_in_waits", RuntimeWord(r, "swap_in_waits")},
           {"collection_time_ns", r.collection_time},
-          {"backward_units", RuntimeWord(r, "backward_units")}};
+          {"backward_units", RuntimeWord(r, "backward_units")},
+          {"part_waits", RuntimeWord(r, "part_waits")}};
 }
 
 DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
@@ -47,6 +48,21 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
   return object;
 }
 
+// `parts` only where there are any.
+DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) {
+  const Op& op = step.ops[Index(decision.op)];
+  DumpObject object = {{"op", op.name},
+                       {"op_id", decision.op},
+                       {"algorithm", AlgorithmObject(op.kind, op.pass, decision.algorithm)},
+                       {"workspace_bytes", decision.workspace}};
+  for (const OpPart& part : decision.parts) {
+    object["parts"].push_back({{"samples", part.samples},
+                               {"algorithm", AlgorithmObject(op.kind, op.pass, part.algorithm)},
+                               {"workspace_bytes", part.workspace}});
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string PlanJson(const Plan& plan, const TrainingStep& step) {
@@ -59,13 +75,7 @@ std::string PlanJson(const Plan& plan, const TrainingStep& step) {
   DumpObject& gaps = document["gaps"] = DumpObject::array();
   for (const GapDecision& gap : plan.gaps) gaps.push_back(GapObject(gap, step));
   DumpObject& ops = document["ops"] = DumpObject::array();
-  for (const OpDecision& decision : plan.ops) {
-    const Op& op = step.ops[Index(decision.op)];
-    ops.push_back({{"op", op.name},
-                   {"op_id", decision.op},
-                   {"algorithm", AlgorithmObject(op.kind, op.pass, decision.algorithm)},
-                   {"workspace_bytes", decision.workspace}});
-  }
+  for (const OpDecision& decision : plan.ops) ops.push_back(DecisionObject(decision, step));
   DumpObject& entries = document["recompute"] = DumpObject::array();
   for (const Recomputation& entry : plan.recompute) {
     entries.push_back({{"before", OpName(step, entry.before)},

@@ -113,7 +113,8 @@ std::vector<ResultColumn> LaterColumns() {
        "a slower link, or a simpler strategy on the same runtime",
        [](Row, Among a) -> Cell { return a.beaten_by != nullptr ? Cell{a.beaten_by->point} : Text(""); }},
       {"widest_bound_s",
-       "no plan of any kind is faster under this cost model: any algorithm and workspace, two copy streams",
+       "no plan of any kind is faster under this cost model: any algorithm and workspace, two copy streams; none that "
+       "divides ops either, for rows of strategies that do",
        [](Row r, Among) -> Cell { return ExactSeconds{r.widest_bound}; }},
   };
 }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "model/cost/kernel_form.h"
+#include "model/cost/op_parts.h"
 #include "sim/engine/engine_parts.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
@@ -59,8 +60,9 @@ class Evaluator {
  private:
   void FindBounds() {
     const Scope decided = ScopeOf(plan_);
-    result_.bounds = oracle_.BoundsIn(options_.scope ? Union(*options_.scope, decided) : decided);
-    result_.widest = oracle_.BoundsIn(WidestScope());
+    const Scope scope = options_.scope ? Union(*options_.scope, decided) : decided;
+    result_.bounds = oracle_.BoundsIn(scope);
+    result_.widest = oracle_.BoundsIn(WidestScope(scope.parts));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
   }
@@ -85,31 +87,41 @@ class Evaluator {
   // A library refuses to run an algorithm in less workspace than it asks for; it picks another one where it may.
   bool WorkspacesSuffice() {
     for (const OpDecision& decision : plan_.ops) {
-      Launch launch = LaunchOf(step_.ops[Index(decision.op)]);
-      launch.algorithm = decision.algorithm;
-      launch.workspace = decision.workspace;
-      const Cost cost = costs_.Kernel(launch, tables_.device);
-      if (decision.algorithm != 0 && cost.algorithm != decision.algorithm) return UnknownAlgorithm(decision);
-      const Bytes wanted = cost.workspace;
-      if (decision.workspace >= wanted) continue;
-      const auto [wants, granted] = FormatBytesApart(wanted, decision.workspace);
-      result_.reason = fmt::format("workspace: {} wants {} and is granted {}", Name(decision.op), wants, granted);
-      return false;
+      const Launch whole = LaunchOf(step_.ops[Index(decision.op)]);
+      if (decision.parts.empty() && !Suffices(decision.op, whole, decision.algorithm, decision.workspace)) return false;
+      for (std::size_t k = 0; k < decision.parts.size(); ++k) {
+        const OpPart& part = decision.parts[k];
+        if (k > 1 && part == decision.parts[k - 1]) continue;  // the first one of a sum is another launch
+        if (!Suffices(decision.op, PartOf(whole, part.samples, k == 0), part.algorithm, part.workspace)) return false;
+      }
     }
     return true;
   }
 
+  bool Suffices(OpId id, Launch launch, std::int32_t algorithm, Bytes granted) {
+    launch.algorithm = algorithm;
+    launch.workspace = granted;
+    const Cost cost = costs_.Kernel(launch, tables_.device);
+    if (algorithm != 0 && cost.algorithm != algorithm) return UnknownAlgorithm(id, algorithm);
+    if (granted >= cost.workspace) return true;
+    const Op& op = step_.ops[Index(id)];
+    const auto [wants, has] = FormatBytesApart(cost.workspace, granted);
+    const std::string part =
+        launch.shape.in.n == op.shape.in.n ? "" : fmt::format(" in a part of {} samples", launch.shape.in.n);
+    result_.reason = fmt::format("workspace: {}{} wants {} and is granted {}", Name(id), part, wants, has);
+    return false;
+  }
+
   // The profile has no time for it.
-  bool UnknownAlgorithm(const OpDecision& decision) {
-    const Op& op = step_.ops[Index(decision.op)];
-    const auto name = [&op](std::int32_t algorithm) { return AlgorithmName(op.kind, op.pass, algorithm); };
+  bool UnknownAlgorithm(OpId id, std::int32_t algorithm) {
+    const Op& op = step_.ops[Index(id)];
+    const auto name = [&op](std::int32_t a) { return AlgorithmName(op.kind, op.pass, a); };
     std::string known;
     for (const MenuEntry& entry : costs_.Menu(LaunchOf(op), tables_.device)) {
       if (entry.algorithm != 0) known += fmt::format("{}{}", known.empty() ? "" : ", ", name(entry.algorithm));
     }
-    result_.reason =
-        fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}", costs_.machine().name,
-                    name(decision.algorithm), op.name, known.empty() ? "none" : known);
+    result_.reason = fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}",
+                                 costs_.machine().name, name(algorithm), op.name, known.empty() ? "none" : known);
     return false;
   }
 
@@ -248,6 +260,11 @@ const LaunchMenus& StepFacts::menus() const {
   return menus_;
 }
 
+const LaunchPartRates& StepFacts::part_rates() const {
+  std::call_once(rates_once_, [this] { part_rates_ = PartRatesOf(tables_, *costs_); });
+  return part_rates_;
+}
+
 Oracle::Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity)
     : facts_(std::move(facts)), capacity_(capacity) {}
 
@@ -263,10 +280,12 @@ Bounds Oracle::BoundsIn(const Scope& scope) const {
   for (const auto& [known, bounds] : bounds_) {
     if (known == scope) return bounds;
   }
-  const bool usual = scope.algorithms == AlgorithmScope::kUsual;
-  static const LaunchMenus kNone;
-  const LaunchMenus& menus = usual ? kNone : facts_->menus();
-  bounds_.emplace_back(scope, LowerBounds(facts_->tables(), facts_->costs(), menus, capacity_, scope));
+  const bool divided = scope.parts != PartScope::kNone;
+  const bool usual = scope.algorithms == AlgorithmScope::kUsual && !divided;
+  static const LaunchMenus kNoMenus;
+  static const LaunchPartRates kNoRates;
+  bounds_.emplace_back(scope, LowerBounds(facts_->tables(), facts_->costs(), usual ? kNoMenus : facts_->menus(),
+                                          divided ? facts_->part_rates() : kNoRates, capacity_, scope));
   return bounds_.back().second;
 }
 

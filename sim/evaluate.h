@@ -32,7 +32,8 @@ struct Evaluation {
   Nanos recompute_time = 0, compute_time = 0;
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
   Bounds bounds;                                      // of the plan's scope
-  Bounds widest;                                      // of WidestScope: no plan at all is faster
+  // Of WidestScope: no plan at all is faster, none that divides ops either where the plan may.
+  Bounds widest;
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   Program program;
   Timeline timeline;
@@ -54,13 +55,15 @@ class StepFacts {
   StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
   const StepTables& tables() const { return tables_; }
   const CostModel& costs() const { return *costs_; }
-  const LaunchMenus& menus() const;  // made when first asked for
+  const LaunchMenus& menus() const;           // made when first asked for
+  const LaunchPartRates& part_rates() const;  // the same; a second for some networks
 
  private:
   const CostModel* costs_;
   StepTables tables_;
-  mutable std::once_flag once_;
+  mutable std::once_flag once_, rates_once_;
   mutable LaunchMenus menus_;
+  mutable LaunchPartRates part_rates_;
 };
 
 // Judges plans for a step on a machine with so many bytes of device memory. Thread-safe, deterministic.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "model/cost/kernel_form.h"
+#include "model/cost/op_parts.h"
 #include "sim/plan/plan.h"
 #include "sim/random.h"
 
@@ -71,6 +73,25 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
     plan.gaps.erase(plan.gaps.begin() + static_cast<std::ptrdiff_t>(mistake->index));
   }
   return plan;
+}
+
+// Divides about `percent` of the ops that have parts, into one to five, with any algorithm and a small workspace for some.
+inline void AddRandomParts(const TrainingStep& step, std::uint32_t percent, Random& random, Plan& plan) {
+  for (std::size_t op = 0; op < step.ops.size(); ++op) {
+    const Op& o = step.ops[op];
+    if (!HasSampleParts(o.kind) || random.Below(100) >= percent) continue;
+    const auto algorithms = static_cast<std::uint32_t>(AlgorithmNames(o.kind, o.pass).size());
+    OpDecision decision{.op = static_cast<OpId>(op)};
+    std::int64_t left = o.shape.in.n;
+    while (left > 0) {
+      const bool last = decision.parts.size() == 4;
+      const auto samples = last ? left : 1 + static_cast<std::int64_t>(random.Below(static_cast<std::uint32_t>(left)));
+      decision.parts.push_back({samples, static_cast<std::int32_t>(random.Below(algorithms + 1)),
+                                random.Below(2) == 0 ? 0 : Bytes{1000} * random.Below(100)});
+      left -= samples;
+    }
+    plan.ops.push_back(std::move(decision));
+  }
 }
 
 }  // namespace spillway

@@ -66,12 +66,15 @@ std::vector<Bytes> FixedBytes(const StepTables& tables) {
 
 // The ways of a menu that are within the scope and `room`, the fastest first, without those that another one beats in
 // both time and workspace. Where none fits, no plan exists: then the usual one.
-std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const MenuEntry& usual, const Scope& scope,
-                              Bytes room) {
+std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vector<MenuEntry>& divided,
+                              const MenuEntry& usual, const Scope& scope, Bytes room) {
   std::vector<MenuEntry> within{usual};
   for (const MenuEntry& entry : menu) {
     const bool stated = entry.algorithm == 0 || scope.algorithms == AlgorithmScope::kAny;
     if (stated && entry.workspace <= scope.workspace) within.push_back(entry);
+  }
+  for (const MenuEntry& entry : divided) {
+    if (entry.workspace <= scope.workspace) within.push_back(entry);
   }
   std::erase_if(within, [room](const MenuEntry& entry) { return entry.workspace > room; });
   if (within.empty()) within.push_back(usual);
@@ -80,9 +83,21 @@ std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const MenuEntr
   return ways;
 }
 
+// What no parts of a launch beat: in time for all its samples, at the rates' workspaces.
+std::vector<MenuEntry> DividedWays(const Launch& launch, const std::vector<PartRate>& rates) {
+  std::vector<MenuEntry> ways;
+  for (const PartRate& rate : rates) {
+    MenuEntry way{0, rate.workspace, {}};
+    way.cost.time = static_cast<Nanos>(std::floor(rate.nanos_per_sample * static_cast<double>(launch.shape.in.n)));
+    ways.push_back(way);
+  }
+  return ways;
+}
+
 std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
-                                       Bytes capacity, const Scope& scope) {
-  const bool usual_only = scope.algorithms == AlgorithmScope::kUsual;
+                                       const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
+  const bool divided = scope.parts != PartScope::kNone;
+  const bool usual_only = scope.algorithms == AlgorithmScope::kUsual && !divided;
   const std::vector<Bytes> fixed = usual_only ? std::vector<Bytes>{} : FixedBytes(tables);
   std::vector<std::vector<OpWay>> ways;
   for (std::size_t op = 0; op < tables.step->ops.size(); ++op) {
@@ -92,7 +107,8 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
     if (usual_only) {
       ways.push_back({{usual.cost.time, usual.workspace}});
     } else {
-      ways.push_back(WaysWithin(menus[row], usual, scope, capacity - fixed[op]));
+      const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : std::vector<MenuEntry>{};
+      ways.push_back(WaysWithin(menus[row], parts, usual, scope, capacity - fixed[op]));
     }
   }
   return ways;
@@ -113,12 +129,12 @@ LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs) {
   return menus;
 }
 
-Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus, Bytes capacity,
-                   const Scope& scope) {
+Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                   const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
   const Link& link = costs.machine().links[tables.link];
   BoundProblem problem;
   problem.step = tables.step;
-  problem.ways = WaysOf(tables, costs, menus, capacity, scope);
+  problem.ways = WaysOf(tables, costs, menus, rates, capacity, scope);
   problem.out = BestRate(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)], scope.copy_chunk);
   problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)], scope.copy_chunk);
   const auto all = static_cast<OpId>(tables.step->ops.size());
@@ -135,8 +151,10 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
 
 Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capacity, const Scope& scope, int device) {
   const StepTables tables(step, costs, device);
-  const bool usual = scope.algorithms == AlgorithmScope::kUsual;
-  return LowerBounds(tables, costs, usual ? LaunchMenus{} : MenusOf(tables, costs), capacity, scope);
+  const bool divided = scope.parts != PartScope::kNone;
+  const bool usual = scope.algorithms == AlgorithmScope::kUsual && !divided;
+  return LowerBounds(tables, costs, usual ? LaunchMenus{} : MenusOf(tables, costs),
+                     divided ? PartRatesOf(tables, costs) : LaunchPartRates{}, capacity, scope);
 }
 
 }  // namespace spillway

@@ -1,13 +1,14 @@
 // Lower bounds on the time of a step, whatever the plan, under a cost model.
 //
 // "Whatever the plan" means: any Plan that CheckPlan accepts within a Scope, on a machine that is never faster than its
-// cost model (contention and host costs only add). Ops are not divided.
+// cost model (contention and host costs only add).
 #ifndef SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 #define SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "sim/bounds/part_rates.h"
 #include "sim/bounds/scope.h"
 #include "sim/program/lower.h"
 
@@ -31,9 +32,10 @@ using LaunchMenus = std::vector<std::vector<MenuEntry>>;
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs);
 
 // `capacity`: bytes of device memory; an op's workspace is at most what its operands and what never moves leave of it.
-// `menus`: of `tables`; not looked at, and may be empty, where the scope is AlgorithmScope::kUsual.
-Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus, Bytes capacity,
-                   const Scope& scope);
+// `menus`, `rates`: of `tables`; not looked at, and may be empty, where the scope has AlgorithmScope::kUsual or
+// PartScope::kNone.
+Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                   const LaunchPartRates& rates, Bytes capacity, const Scope& scope);
 // The same with tables and menus of its own. REQUIRES: the machine links `device` to a host.
 Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capacity, const Scope& scope,
                    int device = 0);

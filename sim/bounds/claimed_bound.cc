@@ -19,7 +19,7 @@ KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& 
     known.binding = kClaimed;
     known.by = claim->how;
   }
-  if (Holds(claim->scope, WidestScope())) known.widest = std::max(known.widest, claim->time);
+  if (Holds(claim->scope, WidestScope(scope.parts))) known.widest = std::max(known.widest, claim->time);
   return known;
 }
 

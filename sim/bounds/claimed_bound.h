@@ -32,7 +32,8 @@ struct KnownBounds {
 inline constexpr const char* kGeneralBounds = "general bounds";
 inline constexpr const char* kClaimed = "strategy";
 
-// `in_scope`: bounds in `scope`, what the row was chosen from; `widest`: those in WidestScope.
+// `in_scope`: bounds in `scope`, what the row was chosen from; `widest`: those in the WidestScope that has
+// parts where `scope` has.
 KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& scope,
                      const std::optional<ClaimedBound>& claim);
 

@@ -9,20 +9,26 @@ namespace spillway {
 std::string Scope::Text() const {
   std::string streams = fmt::format("{} copy stream{}", copy_streams, copy_streams == 1 ? "" : "s");
   if (copy_chunk > 0) streams += fmt::format(", copies in pieces of {} or more", FormatBytes(copy_chunk));
+  if (parts == PartScope::kBatch) streams += ", parts along the batch";
   if (algorithms == AlgorithmScope::kUsual) return "the library's algorithms as usual, " + streams;
   return fmt::format("{}, workspaces up to {}, {}",
                      algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
                      FormatBytes(workspace), streams);
 }
 
-Scope WidestScope() { return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk}; }
+Scope WidestScope(PartScope parts) { return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk, parts}; }
 
 Scope ScopeOf(const Plan& plan) {
   Scope scope{.copy_streams = plan.runtime.copy_streams, .copy_chunk = plan.runtime.copy_chunk};
-  for (const OpDecision& decision : plan.ops) {
-    const AlgorithmScope needed = decision.algorithm == 0 ? AlgorithmScope::kLibrary : AlgorithmScope::kAny;
+  const auto hold = [&scope](std::int32_t algorithm, Bytes workspace) {
+    const AlgorithmScope needed = algorithm == 0 ? AlgorithmScope::kLibrary : AlgorithmScope::kAny;
     scope.algorithms = std::max(scope.algorithms, needed);
-    scope.workspace = std::max(scope.workspace, decision.workspace);
+    scope.workspace = std::max(scope.workspace, workspace);
+  };
+  for (const OpDecision& decision : plan.ops) {
+    if (decision.parts.empty()) hold(decision.algorithm, decision.workspace);
+    for (const OpPart& part : decision.parts) hold(part.algorithm, part.workspace);
+    if (!decision.parts.empty()) scope.parts = PartScope::kBatch;
   }
   return scope;
 }
@@ -31,7 +37,8 @@ Scope Union(const Scope& a, const Scope& b) {
   const bool both = a.copy_chunk > 0 && b.copy_chunk > 0;
   return {std::max(a.algorithms, b.algorithms), std::max(a.workspace, b.workspace),
           std::max(a.copy_streams, b.copy_streams),
-          both ? std::min(a.copy_chunk, b.copy_chunk) : std::max(a.copy_chunk, b.copy_chunk)};
+          both ? std::min(a.copy_chunk, b.copy_chunk) : std::max(a.copy_chunk, b.copy_chunk),
+          std::max(a.parts, b.parts)};
 }
 
 }  // namespace spillway

@@ -16,18 +16,24 @@ enum class AlgorithmScope : std::uint8_t {
   kAny,      // any algorithm by name
 };
 
+enum class PartScope : std::uint8_t {
+  kNone,   // every op runs whole
+  kBatch,  // any op that has parts may run in any parts along the batch, each with an algorithm within `workspace`
+};
+
 struct Scope {
   AlgorithmScope algorithms = AlgorithmScope::kUsual;
   Bytes workspace = 0;   // the most that an op is granted; of kUsual nothing
   int copy_streams = 2;  // up to
   // The smallest pieces that tensors are copied in, each of which may be rounded down; 0: each tensor in one.
   Bytes copy_chunk = 0;
+  PartScope parts = PartScope::kNone;
   bool operator==(const Scope&) const = default;
   std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
 };
 
-// Every plan that CheckPlan accepts. Ops are not divided.
-Scope WidestScope();
+// Every plan that CheckPlan accepts, without those that divide ops unless `parts` says so.
+Scope WidestScope(PartScope parts = PartScope::kNone);
 // The narrowest that holds what the plan decides.
 Scope ScopeOf(const Plan& plan);
 // The narrowest that holds both.

@@ -60,10 +60,21 @@ struct Recomputation {
   bool operator==(const Recomputation&) const = default;
 };
 
+// One part of an op that runs in parts along the batch (model/step/op_parts.h), by a kernel of its own.
+struct OpPart {
+  std::int64_t samples = 0;    // > 0, behind those of the part before it
+  std::int32_t algorithm = 0;  // as in OpDecision
+  Bytes workspace = 0;         // granted; the parts of an op share one workspace, as large as the largest of theirs
+  bool operator==(const OpPart&) const = default;
+};
+
 struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
   OpId op = kNoOp;
   std::int32_t algorithm = 0;  // as in Launch; 0 = the library's choice within `workspace`
   Bytes workspace = 0;         // granted, up to kMostWorkspace
+  // In order, all samples of the batch; then `algorithm` and `workspace` are 0. Empty: the op runs as a whole. One part is
+  // the whole, too, but for PartWaits. Recomputed, an op runs in the same parts.
+  std::vector<OpPart> parts{};
   bool operator==(const OpDecision&) const = default;
 };
 
@@ -95,6 +106,12 @@ enum class BackwardUnits : std::uint8_t {
 // counted by layers, whatever `units` says.
 std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
 
+// Who waits behind each kernel of an op that a plan divides.
+enum class PartWaits : std::uint8_t {
+  kNone,
+  kHost,  // as micro-cuDNN's published code, which changes descriptors and workspace for the next one
+};
+
 // How the pool of a runtime with MemoryModel::kPool finds room.
 enum class PoolKind : std::uint8_t {
   kBytes,      // any free bytes will do
@@ -123,6 +140,7 @@ struct Runtime {
   // a pool for a swap-out (PoocH's published code); up to a second. Predicted only: no device carries it out.
   Nanos collection_time = 0;
   BackwardUnits backward_units = BackwardUnits::kLayers;
+  PartWaits part_waits = PartWaits::kNone;
   bool operator==(const Runtime&) const = default;
 };
 
@@ -169,8 +187,8 @@ ClassCounts CountClasses(const Plan& plan, const TrainingStep& step);
 
 // What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
 // order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
-// forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that start where another decision has taken the tensor
-// away.
+// forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that
+// start where another decision has taken the tensor away, parts of an op that has none, or that are not all of its batch.
 struct PlanMistake {
   enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };
   Where where = Where::kPlan;

@@ -6,8 +6,7 @@
 #include <set>
 
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
-#include "sim/plan/plan.h"
+#include "sim/plan/check_op.h"
 
 namespace spillway {
 
@@ -200,17 +199,7 @@ void Checker::CheckEarlyCopies() {
 void Checker::CheckOp(const OpDecision& decision) {
   if (!IsOp(decision.op)) return Say("no such op");
   if (!ops_seen_.insert(decision.op).second) Say(fmt::format("a second decision on op {}", OpName(decision.op)));
-  const Op& op = step_.ops[Index(decision.op)];
-  const auto known = static_cast<std::int32_t>(AlgorithmNames(op.kind, op.pass).size());
-  if (decision.algorithm < 0 || decision.algorithm > known) {
-    Say(known == 0 ? fmt::format("op {} has no choice of algorithm", OpName(decision.op))
-                   : fmt::format("op {}: no algorithm {}; it has {}, and 0 is the library's choice",
-                                 OpName(decision.op), decision.algorithm, known));
-  }
-  if (decision.workspace < 0) Say(fmt::format("op {}: workspace must not be negative", OpName(decision.op)));
-  if (decision.workspace > kMostWorkspace) {
-    Say(fmt::format("op {}: workspace must be at most 1 TB", OpName(decision.op)));
-  }
+  for (std::string& mistake : OpMistakes(decision, step_)) Say(std::move(mistake));
 }
 
 // Where results of the entry's op are recomputed: "that of 'x' between 'a' and 'b'".

@@ -43,6 +43,7 @@ class Reader {
   Runtime ReadRuntime(const Node& node);
   void ReadGap(const Node& node);
   void ReadOp(const Node& node);
+  void ReadPart(const Node& node, OpDecision& decision);
   void ReadEntry(const Node& node);
   // The items of a list of decisions; a value that is no list is reported.
   const std::vector<Node>& Items(MapReader& reader, std::string_view key);
@@ -140,10 +141,24 @@ void Reader::ReadOp(const Node& node) {
   decision.op = Lookup(reader, "op", ops_, "op");
   decision.algorithm = Algorithm(reader, decision.op);
   decision.workspace = reader.BytesOr("workspace", 0);
+  for (const Node& part : Items(reader, "parts")) ReadPart(part, decision);
   reader.Finish();
   if (bad_) return;
   plan_.ops.push_back(decision);
   op_marks_.push_back(node.mark);
+}
+
+void Reader::ReadPart(const Node& node, OpDecision& decision) {
+  MapReader reader(node, diagnostics_, "part of an op", OpPartKeys());
+  OpPart part;
+  part.samples = reader.RequiredInteger("samples", 1, kAnyInteger);
+  part.algorithm = Algorithm(reader, decision.op);
+  part.workspace = reader.BytesOr("workspace", 0);
+  const std::int64_t times = reader.IntegerOr("times", 1, 1, kAnyInteger);
+  const bool within = times <= step_.batch;
+  reader.Check(within, "times", fmt::format("expected at most {}, the batch, found {}", step_.batch, times));
+  reader.Finish();
+  decision.parts.insert(decision.parts.end(), within ? static_cast<std::size_t>(times) : 0, part);
 }
 
 void Reader::ReadEntry(const Node& node) {
@@ -242,6 +257,8 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
                fmt::format("expected at most 1 s, found {}", FormatDurationExact(r.collection_time)));
   r.backward_units = static_cast<BackwardUnits>(
       reader.ChoiceOr("backward_units", RuntimeWords("backward_units"), static_cast<int>(r.backward_units)));
+  r.part_waits =
+      static_cast<PartWaits>(reader.ChoiceOr("part_waits", RuntimeWords("part_waits"), static_cast<int>(r.part_waits)));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

@@ -30,9 +30,10 @@ const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
       {"swap_in_waits",
        {"kernel", "backward_layer"},
        [](const Runtime& r) { return static_cast<std::size_t>(r.swap_in_waits); }},
-      {"backward_units", {"layers", "break_points"}, [](const Runtime& r) {
-         return static_cast<std::size_t>(r.backward_units);
-       }}};
+      {"backward_units",
+       {"layers", "break_points"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.backward_units); }},
+      {"part_waits", {"none", "host"}, [](const Runtime& r) { return static_cast<std::size_t>(r.part_waits); }}};
   for (const RuntimeChoiceWords& choice : kTable) {
     if (key == choice.key) return choice;
   }
@@ -90,7 +91,10 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
       choice("backward_units",
              "what backward is cut into for these waits, and for the planners' timings. break_points: a layer whose "
              "result is a feature map begins one, the others go on with it (PoocH's published code: ReLU, addition "
-             "and batch norm together)")};
+             "and batch norm together)"),
+      choice("part_waits",
+             "who waits behind each kernel of an op that the plan divides. host: the host, until it is done "
+             "(micro-cuDNN's published code)")};
 }
 
 const KeyTable& RuntimeKeys() {
@@ -124,8 +128,25 @@ const KeyTable& OpDecisionKeys() {
       .keys = {{"op", kAnyText, "required", "its name in the step"},
                {"algorithm", "the name of an algorithm of the op, or 0", "0",
                 "implicit_gemm, winograd, ... as `spillway estimate` has them; 0: the library's choice"},
-               {"workspace", kASize, "0 B", "scratch that it is granted"}},
+               {"workspace", kASize, "0 B", "scratch that it is granted"},
+               {"parts",
+                "a list of maps",
+                "none",
+                "a convolution in parts along the batch, one kernel behind the other",
+                {&OpPartKeys()}}},
       .note = "An op without one gets the library's choice and the workspace that it asks for."};
+  return kTable;
+}
+
+const KeyTable& OpPartKeys() {
+  static const KeyTable kTable{
+      .title = "part of an op",
+      .keys = {{"samples", WholeNumberFrom(1, kAnyInteger), "required",
+                "of the batch, behind those of the part before"},
+               {"algorithm", "the name of an algorithm of the op, or 0", "0", "as of an op"},
+               {"workspace", kASize, "0 B", "scratch that it is granted; the parts of an op share the largest"},
+               {"times", WholeNumberFrom(1, kAnyInteger), "1", "so many parts of this kind in a row"}},
+      .note = "All samples of the batch, in order. Of a filter's gradient each part adds to those before it."};
   return kTable;
 }
 

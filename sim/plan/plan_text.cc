@@ -61,6 +61,7 @@ std::string RareFields(const Runtime& runtime) {
   if (runtime.backward_units != BackwardUnits::kLayers) {
     out += fmt::format(", backward_units: {}", RuntimeWord(runtime, "backward_units"));
   }
+  if (runtime.part_waits != PartWaits::kNone) out += ", part_waits: " + RuntimeWord(runtime, "part_waits");
   return out;
 }
 
@@ -100,11 +101,31 @@ std::string Line(const GapDecision& gap, const TrainingStep& step) {
   return line + "}\n";
 }
 
+// "algorithm: winograd, workspace: 8 MiB"
+std::string Way(const Op& op, std::int32_t algorithm, Bytes workspace) {
+  const std::string name = AlgorithmName(op.kind, op.pass, algorithm);
+  return fmt::format("{}{}{}workspace: {}", name.empty() ? "" : "algorithm: ", name, name.empty() ? "" : ", ",
+                     FormatBytesExact(workspace));
+}
+
+// Equal parts in a row are written once.
+std::string Parts(const Op& op, const std::vector<OpPart>& parts) {
+  std::string out;
+  for (std::size_t k = 0, times = 0; k < parts.size(); k += times) {
+    times = 1;
+    while (k + times < parts.size() && parts[k + times] == parts[k]) ++times;
+    out += fmt::format("{}{{samples: {}, {}{}}}", k == 0 ? "" : ", ", parts[k].samples,
+                       Way(op, parts[k].algorithm, parts[k].workspace),
+                       times > 1 ? fmt::format(", times: {}", times) : "");
+  }
+  return out;
+}
+
 std::string Line(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
-  const std::string algorithm = AlgorithmName(op.kind, op.pass, decision.algorithm);
-  return fmt::format("  - {{op: {}{}{}, workspace: {}}}\n", OpName(step, decision.op),
-                     algorithm.empty() ? "" : ", algorithm: ", algorithm, FormatBytesExact(decision.workspace));
+  const std::string how = decision.parts.empty() ? Way(op, decision.algorithm, decision.workspace)
+                                                 : fmt::format("parts: [{}]", Parts(op, decision.parts));
+  return fmt::format("  - {{op: {}, {}}}\n", OpName(step, decision.op), how);
 }
 
 std::string Line(const Recomputation& entry, const TrainingStep& step) {

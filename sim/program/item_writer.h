@@ -27,11 +27,13 @@ class ItemWriter {
   void Alloc(BufferId buffer, StreamId stream);
   // Frees on `stream`, after every access on any stream.
   void Free(BufferId buffer, StreamId stream);
-  // One access more of the kernel or copy that is being written; call before Kernel() or Copy().
-  void Operand(BufferId buffer, Access access);
+  // One access more of the kernel that is being written, to `box` of the buffer's tensor; call before Kernel().
+  void Operand(BufferId buffer, Access access, BoxId box = kWhole);
   // `launch`: row of the launch table. `recomputation`: its time is told apart, and its side effects are not repeated.
   void Kernel(OpId op, std::uint32_t launch, bool recomputation, StreamId stream);
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
+  // A box for the copy that is to be written next.
+  BoxId NewBox(const Box& box);
   // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.
   void HostSync(StreamId stream);
   // The host waits for the last write of `buffer`, by a copy to the device.
@@ -79,8 +81,13 @@ inline BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind k
   return static_cast<BufferId>(program_.buffers.size() - 1);
 }
 
-inline void ItemWriter::Operand(BufferId buffer, Access access) {
-  if (!trial_) program_.operands.push_back({buffer, access});
+inline void ItemWriter::Operand(BufferId buffer, Access access, BoxId box) {
+  if (!trial_) program_.operands.push_back({buffer, access, box});
+}
+
+inline BoxId ItemWriter::NewBox(const Box& box) {
+  if (!trial_) program_.boxes.push_back(box);
+  return static_cast<BoxId>(program_.boxes.size()) - 1;
 }
 
 inline void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg) {

@@ -43,34 +43,17 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
               step_.ops.size()),
       by_issue_({}, step_.ops.size()),
       by_entry_(Each(plan.recompute, [](const Recomputation& entry) { return entry.before; }), step_.ops.size()),
-      launch_(tables.launch),
+      choice_(plan, tables, lowered_.program),
       unit_(tables.unit[static_cast<std::size_t>(plan.runtime.backward_units)]),
       at_(step_.tensors.size()),
       live_at_(step_.ops.size(), 0),
       needed_at_(plan.gaps.size(), kNoOp) {
   lowered_.program.arena = plan.runtime.memory == MemoryModel::kArena;
-  ChooseLaunches();
   MakeStreams();
   out_.Reserve(step_.ops.size() * 6);
   for (const TensorId t : tables.inputs) at_[Index(t)].host_valid = true;
   AllocatePersistent();
   for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
-}
-
-void LowerWalk::ChooseLaunches() {
-  workspace_.reserve(tables_.launches.size() + plan_.ops.size());
-  for (const spillway::Launch& call : tables_.launches) workspace_.push_back(call.workspace);
-  std::vector<spillway::Launch>& launches = lowered_.program.launches;
-  launches = tables_.launches;
-  for (const OpDecision& decision : plan_.ops) {
-    std::uint32_t& row = launch_[Index(decision.op)];
-    spillway::Launch call = launches[row];
-    call.algorithm = decision.algorithm;
-    call.workspace = decision.workspace;
-    row = static_cast<std::uint32_t>(launches.size());
-    launches.push_back(call);
-    workspace_.push_back(decision.workspace);
-  }
 }
 
 void LowerWalk::MakeStreams() {
@@ -180,28 +163,39 @@ void LowerWalk::IssueSwapIns(OpId op) {
   }
 }
 
-// Allocates results and workspace, writes the kernel, gives the workspace back.
+// Allocates workspace and results, writes the kernel or those of the op's parts, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
-  for (const auto& [tensor, access, last] : tables_.Touches(op)) {
-    Residence& at = at_[Index(tensor)];
-    if (access != Access::kRead) {
-      if (at.device == kNoBuffer) {
-        at.device = NewOnDevice(tables_.bytes[Index(tensor)], tensor, BufferKind::kTensor, kComputeStream);
-      }
-      if (!recomputation) at.host_valid = false;
-    }
-    at.arriving = false;
-    out_.Operand(at.device, access);
-  }
-  const std::uint32_t row = launch_[Index(op)];
-  const Bytes wanted = workspace_[row];
+  PlaceResults(op, recomputation);
+  const Bytes wanted = choice_.WorkspaceOf(op);
   BufferId workspace = kNoBuffer;
-  if (wanted > 0) {
-    workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
-    out_.Operand(workspace, Access::kWrite);
+  if (wanted > 0) workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
+  for (const PartLaunch& part : choice_.Of(op)) {
+    LaunchPart(op, part, workspace, recomputation);
+    if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kComputeStream);
   }
-  out_.Kernel(op, row, recomputation, kComputeStream);
   if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
+}
+
+void LowerWalk::PlaceResults(OpId op, bool recomputation) {
+  for (const Touch& touch : tables_.Touches(op)) {
+    Residence& at = at_[Index(touch.tensor)];
+    at.arriving = false;
+    if (touch.access == Access::kRead) continue;
+    if (at.device == kNoBuffer) {
+      at.device = NewOnDevice(tables_.bytes[Index(touch.tensor)], touch.tensor, BufferKind::kTensor, kComputeStream);
+    }
+    if (!recomputation) at.host_valid = false;
+  }
+}
+
+void LowerWalk::LaunchPart(OpId op, const PartLaunch& part, BufferId workspace, bool recomputation) {
+  const std::span<const Touch> touches = tables_.Touches(op);
+  for (std::size_t k = 0; k < touches.size(); ++k) {
+    const bool adds = part.adds && touches[k].access == Access::kWrite;
+    out_.Operand(at_[Index(touches[k].tensor)].device, adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
+  }
+  if (workspace != kNoBuffer) out_.Operand(workspace, Access::kWrite);
+  out_.Kernel(op, part.launch, recomputation, kComputeStream);
 }
 
 void LowerWalk::AfterOp(OpId op) {
@@ -248,46 +242,6 @@ void LowerWalk::Barriers(OpId op) {
   if (every_op || (runtime.barrier == Barrier::kPhase && last_of_phase)) {
     out_.HostSync(out_stream_);
     if (in_stream_ != out_stream_) out_.HostSync(in_stream_);
-  }
-}
-
-void LowerWalk::SwapIn(TensorId tensor) {
-  Residence& at = at_[Index(tensor)];
-  const Bytes bytes = tables_.bytes[Index(tensor)];
-  if (at.host == kNoBuffer) at.host = out_.NewBuffer(bytes, tensor, BufferKind::kHost, tables_.host);
-  at.device = NewOnDevice(bytes, tensor, BufferKind::kTensor, in_stream_);
-  at.keeps_result = true;
-  at.arriving = true;
-  CopyInPieces({.from = at.host,
-                .to = at.device,
-                .bytes = step_.tensors[Index(tensor)].bytes,
-                .link = tables_.link,
-                .direction = Direction::kHostToDevice},
-               in_stream_);
-}
-
-// Not if the host has it already, from an earlier gap or an early start.
-void LowerWalk::CopyOut(TensorId tensor) {
-  Residence& at = at_[Index(tensor)];
-  if (at.host_valid) return;
-  if (at.host == kNoBuffer) {
-    at.host = out_.NewBuffer(tables_.bytes[Index(tensor)], tensor, BufferKind::kHost, tables_.host);
-  }
-  at.host_valid = true;
-  CopyInPieces({.from = at.device,
-                .to = at.host,
-                .bytes = step_.tensors[Index(tensor)].bytes,
-                .link = tables_.link,
-                .direction = Direction::kDeviceToHost},
-               out_stream_);
-}
-
-void LowerWalk::CopyInPieces(spillway::Copy copy, StreamId stream) {
-  const Bytes whole = copy.bytes;
-  const Bytes piece = plan_.runtime.copy_chunk > 0 ? plan_.runtime.copy_chunk : whole;
-  for (copy.offset = 0; copy.offset < whole; copy.offset += piece) {
-    copy.bytes = std::min(piece, whole - copy.offset);
-    out_.Copy(copy, stream);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "sim/program/item_writer.h"
+#include "sim/program/launch_choice.h"
 #include "sim/program/lower.h"
 
 namespace spillway {
@@ -59,7 +60,6 @@ class LowerWalk {
     bool keeps_result = true;  // of the recomputation it came from
     bool arriving = false;     // copied in, and nobody has waited for it yet
   };
-  void ChooseLaunches();
   void MakeStreams();
   void AllocatePersistent();
   void FreePersistent();
@@ -73,7 +73,9 @@ class LowerWalk {
   void RunEntries(OpId op);
   void RunEntry(const Recomputation& entry, std::vector<TensorId>& dropped);
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
+  void PlaceResults(OpId op, bool recomputation);
   void Launch(OpId op, bool recomputation);
+  void LaunchPart(OpId op, const PartLaunch& part, BufferId workspace, bool recomputation);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
   void OpenGap(std::uint32_t gap);
@@ -100,7 +102,8 @@ class LowerWalk {
   BufferId NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream);
   void FreeOnDevice(TensorId tensor);
   void FreeBuffer(BufferId buffer, StreamId stream);
-  void CopyInPieces(spillway::Copy copy, StreamId stream);
+  void CopyInPieces(spillway::Copy copy, TensorId tensor, StreamId stream);
+  void CopyInSamples(spillway::Copy copy, TensorId tensor, StreamId stream);
 
   const Plan& plan_;
   const StepTables& tables_;
@@ -108,9 +111,8 @@ class LowerWalk {
   Lowered lowered_;
   ItemWriter out_;
   DecisionsAt by_after_, by_out_, by_issue_, by_entry_;
-  std::vector<std::uint32_t> launch_;      // by op, the plan's choices of algorithm applied
+  LaunchChoice choice_;
   const std::vector<std::int32_t>& unit_;  // by op, of backward
-  std::vector<Bytes> workspace_;           // by row of the launches
   std::vector<Residence> at_;              // by tensor
   Bytes live_ = 0;
   OpId now_ = 0;

@@ -1,0 +1,30 @@
+// How fast an op can be in parts along the batch, whatever its parts.
+//
+// A part of b samples takes t(b, w) at least, within a workspace of w bytes. So parts that are all n samples of an op take
+// at least n times the least of t(b, w) / b over all b: a bound of every division, without looking at any.
+#ifndef SPILLWAY_SIM_BOUNDS_PART_RATES_H_
+#define SPILLWAY_SIM_BOUNDS_PART_RATES_H_
+
+#include <vector>
+
+#include "model/cost/cost_model.h"
+#include "sim/program/lower.h"
+
+namespace spillway {
+
+struct PartRate {
+  double nanos_per_sample = 0;
+  Bytes workspace = 0;
+};
+
+// Those that no other one beats in both, the fastest first; empty: the launch has no parts. Asks for the menu of every
+// size of a part: some 30 us each.
+std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device = 0);
+
+// By row of StepTables::launches.
+using LaunchPartRates = std::vector<std::vector<PartRate>>;
+LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_BOUNDS_PART_RATES_H_

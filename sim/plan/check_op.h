@@ -1,0 +1,19 @@
+// What a plan may say of one op.
+#ifndef SPILLWAY_SIM_PLAN_CHECK_OP_H_
+#define SPILLWAY_SIM_PLAN_CHECK_OP_H_
+
+#include <string>
+#include <vector>
+
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+// What is wrong with a decision, each with the op's name: algorithms that it has not, workspaces out of range, parts of what
+// has none, or that are not all samples of its batch. What an algorithm needs, a machine says (evaluate.h).
+// REQUIRES: the op is one of the step's.
+std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PLAN_CHECK_OP_H_

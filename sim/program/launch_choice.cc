@@ -1,0 +1,81 @@
+#include "sim/program/launch_choice.h"
+
+#include <algorithm>
+
+#include "model/cost/op_parts.h"
+
+namespace spillway {
+
+namespace {
+
+Launch Chosen(Launch launch, std::int32_t algorithm, Bytes workspace) {
+  launch.algorithm = algorithm;
+  launch.workspace = workspace;
+  return launch;
+}
+
+}  // namespace
+
+LaunchChoice::LaunchChoice(const Plan& plan, const StepTables& tables, Program& program) : row_(tables.launch) {
+  const std::size_t rows = tables.launches.size() + plan.ops.size();
+  first_.reserve(rows + 1);
+  workspace_.reserve(rows);
+  parts_.reserve(rows);
+  first_.push_back(0);
+  program.launches = tables.launches;
+  for (std::uint32_t row = 0; row < tables.launches.size(); ++row) {
+    parts_.push_back({.launch = row});
+    AddRow(tables.launches[row].workspace);
+  }
+  for (const OpDecision& decision : plan.ops) {
+    if (decision.parts.empty()) Add(decision, tables, program);
+  }
+  first_divided_ = static_cast<std::uint32_t>(workspace_.size());
+  for (const OpDecision& decision : plan.ops) {
+    if (!decision.parts.empty()) AddParts(decision, tables, program);
+  }
+}
+
+void LaunchChoice::AddRow(Bytes workspace) {
+  first_.push_back(static_cast<std::uint32_t>(parts_.size()));
+  workspace_.push_back(workspace);
+}
+
+void LaunchChoice::Add(const OpDecision& decision, const StepTables& tables, Program& program) {
+  const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
+  row_[Index(decision.op)] = static_cast<std::uint32_t>(workspace_.size());
+  parts_.push_back({.launch = static_cast<std::uint32_t>(program.launches.size())});
+  program.launches.push_back(Chosen(usual, decision.algorithm, decision.workspace));
+  AddRow(decision.workspace);
+}
+
+// Parts of one size and algorithm are one launch, as everywhere in the table.
+void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables, Program& program) {
+  const TrainingStep& step = *tables.step;
+  const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
+  const bool adds_up = AddsUpSamples(step.ops[Index(decision.op)]);
+  const std::size_t first_launch = program.launches.size();
+  has_boxes_.resize(step.tensors.size(), false);
+  row_[Index(decision.op)] = static_cast<std::uint32_t>(workspace_.size());
+  Bytes most = 0;
+  std::int64_t begin = 0;
+  for (const OpPart& part : decision.parts) {
+    const Launch launch = Chosen(PartOf(usual, part.samples, begin == 0), part.algorithm, part.workspace);
+    const auto known =
+        std::find(program.launches.begin() + static_cast<std::ptrdiff_t>(first_launch), program.launches.end(), launch);
+    PartLaunch added{.launch = static_cast<std::uint32_t>(known - program.launches.begin()),
+                     .first_box = static_cast<BoxId>(program.boxes.size()),
+                     .adds = adds_up && begin > 0};
+    if (known == program.launches.end()) program.launches.push_back(launch);
+    for (const StepTables::Touch& touch : tables.Touches(decision.op)) {
+      program.boxes.push_back(SamplesOf(step.tensors[Index(touch.tensor)], begin, begin + part.samples));
+      has_boxes_[Index(touch.tensor)] = true;
+    }
+    parts_.push_back(added);
+    begin += part.samples;
+    most = std::max(most, part.workspace);
+  }
+  AddRow(most);
+}
+
+}  // namespace spillway

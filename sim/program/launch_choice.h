@@ -1,0 +1,53 @@
+// What each op of a step is launched as under a plan: rows of the Program's launch table, and for ops in parts the boxes
+// of their operands. Internal to `lower`.
+#ifndef SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
+#define SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
+
+#include <span>
+#include <vector>
+
+#include "sim/program/lower.h"
+
+namespace spillway {
+
+// One kernel of an op. Boxes are numbered in the order of StepTables::Touches.
+struct PartLaunch {
+  std::uint32_t launch = 0;  // row of Program::launches
+  BoxId first_box = kWhole;  // of the first touch; kWhole: none has one, the kernel runs the whole op
+  bool adds = false;         // to what an earlier part has written
+  BoxId BoxOf(std::size_t touch) const { return first_box == kWhole ? kWhole : first_box + static_cast<BoxId>(touch); }
+};
+
+class LaunchChoice {
+ public:
+  // Fills the launches and boxes of `program`. REQUIRES: CheckPlan found nothing wrong.
+  LaunchChoice(const Plan& plan, const StepTables& tables, Program& program);
+
+  // The kernels of an op, in order. At least one.
+  std::span<const PartLaunch> Of(OpId op) const {
+    const std::uint32_t row = row_[static_cast<std::size_t>(op)];
+    return {parts_.data() + first_[row], parts_.data() + first_[row + 1]};
+  }
+  // Bytes that the op's kernels share, one after the other.
+  Bytes WorkspaceOf(OpId op) const { return workspace_[row_[static_cast<std::size_t>(op)]]; }
+  bool IsDivided(OpId op) const { return row_[static_cast<std::size_t>(op)] >= first_divided_; }
+  // Whether some op touches boxes of it.
+  bool HasBoxes(TensorId tensor) const { return !has_boxes_.empty() && has_boxes_[static_cast<std::size_t>(tensor)]; }
+
+ private:
+  void Add(const OpDecision& decision, const StepTables& tables, Program& program);
+  void AddParts(const OpDecision& decision, const StepTables& tables, Program& program);
+  void AddRow(Bytes workspace);
+
+  // By row: first those of StepTables::launches, then one for each decision, those with parts last.
+  std::vector<std::uint32_t> first_;  // into parts_, and the end
+  std::vector<Bytes> workspace_;
+  std::vector<PartLaunch> parts_;
+  std::uint32_t first_divided_ = 0;
+  std::vector<std::uint32_t> row_;  // by op
+  std::vector<bool> has_boxes_;     // by tensor; empty: none
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
