@@ -176,8 +176,9 @@ void BM_UcudnnReuse(benchmark::State& state) {
 // Its dynamic program alone, of a kernel whose first part has times of its own.
 void BM_UcudnnReuseAlone(benchmark::State& state) {
   const Case c("alexnet", {.batch = 256});
-  const auto filter =
-      std::find_if(c.step.ops.begin(), c.step.ops.end(), [](const Op& op) { return op.pass == Pass::kBackwardFilter; });
+  const auto filter = std::find_if(c.step.ops.begin(), c.step.ops.end(), [](const Op& op) {
+    return op.kind == OpKind::kConvolution && op.pass == Pass::kBackwardFilter;
+  });
   const auto kernels = ucudnn::MicroKernelsOf(c.costs, LaunchOf(*filter), ucudnn::BatchPolicy::kAll, 64 * kMiB);
   for (auto _ : state) benchmark::DoNotOptimize(ucudnn::FastestConfiguration(kernels, 64 * kMiB)->time);
 }

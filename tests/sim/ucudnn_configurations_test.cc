@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
-#include <numeric>
 
-#include "model/cost/kernel_form.h"
 #include "model/step/training_step.h"
 #include "sim/random.h"
 #include "sim/strategies/ucudnn/configurations.h"
@@ -124,7 +122,7 @@ std::vector<Launch> Convolutions(const char* network, std::int64_t batch) {
 
 }  // namespace
 
-TEST_CASE("ucudnn: the micro-batches of each policy") {
+TEST_CASE("the micro-batches of each policy") {
   using Sizes = std::vector<std::int64_t>;
   CHECK(MicroBatches(BatchPolicy::kUndivided, 12) == Sizes{12});
   CHECK(MicroBatches(BatchPolicy::kPowersOfTwo, 12) == Sizes{1, 2, 4, 8, 12});
@@ -133,7 +131,7 @@ TEST_CASE("ucudnn: the micro-batches of each policy") {
   CHECK(MicroBatches(BatchPolicy::kPowersOfTwo, 1) == Sizes{1});
 }
 
-TEST_CASE("ucudnn: a desirable set is what nothing beats in both workspace and time") {
+TEST_CASE("a desirable set is what nothing beats in both workspace and time") {
   Random random(17);
   int cases = 0, beaten = 0;
   for (; cases < 5000; ++cases) {
@@ -162,8 +160,8 @@ TEST_CASE("ucudnn: a desirable set is what nothing beats in both workspace and t
   CHECK(beaten > cases);
 }
 
-TEST_CASE("ucudnn: the dynamic programs are as good as the best of all divisions") {
-  // Every list of micro-kernels, in every order, is tried: batches to 8 with sets of up to four, to 12 with fewer.
+TEST_CASE("the dynamic programs are as good as the best of all divisions") {
+  // Every list of micro-kernels, in every order, is tried, with sets of up to four.
   Random random(4);
   int cases = 0;
   for (std::int64_t batch = 1; batch <= 8; ++batch) {
@@ -174,13 +172,13 @@ TEST_CASE("ucudnn: the dynamic programs are as good as the best of all divisions
   CHECK(cases == 4000);
 }
 
-TEST_CASE("ucudnn: the same for batches to 12, where every split is tried once", "[plain]") {
+TEST_CASE("the same for batches to 12, with one way to run each part", "[plain]") {
   Random random(5);
   int cases = 0;
   for (std::int64_t batch = 9; batch <= 12; ++batch) {
     for (int i = 0; i < 250; ++i, ++cases) {
       MicroKernels kernels = RandomMicroKernels(batch, random);
-      // One way for each of the larger parts, so that a million lists are the most.
+      // So that 2048 lists are the most.
       for (auto* sets : {&kernels.first, &kernels.other}) {
         for (std::size_t s = 1; s < sets->size(); ++s) (*sets)[s].resize(std::min<std::size_t>((*sets)[s].size(), 1));
       }
@@ -190,7 +188,7 @@ TEST_CASE("ucudnn: the same for batches to 12, where every split is tried once",
   CHECK(cases == 1000);
 }
 
-TEST_CASE("ucudnn: a micro-kernel's cost keeps a convolution whole") {
+TEST_CASE("a micro-kernel's cost keeps a convolution whole") {
   // Two parts of 4 ns in no workspace against 10 ns at once: 8 < 10, but not with 2 ns and more for each.
   MicroKernels kernels;
   kernels.other = {{}, {{1, 1, 0, 4}}, {{2, 1, 0, 10}}};
@@ -201,7 +199,7 @@ TEST_CASE("ucudnn: a micro-kernel's cost keeps a convolution whole") {
   CHECK(FastestConfiguration(kernels, 0, 2)->time == 12);
 }
 
-TEST_CASE("ucudnn: later parts of a backward filter add to the first one") {
+TEST_CASE("later parts of a backward filter add to the first one") {
   const Machine machine = LoadMachine("p100-power8-nvlink1");
   const CostModel costs(machine);
   const std::vector<Launch> convolutions = Convolutions("resnet18", 16);
@@ -227,7 +225,7 @@ TEST_CASE("ucudnn: later parts of a backward filter add to the first one") {
   CHECK(filters == 20);
 }
 
-TEST_CASE("ucudnn: more micro-batches and more workspace are never slower") {
+TEST_CASE("more micro-batches and more workspace are never slower") {
   const Machine machine = LoadMachine("p100-power8-nvlink1");
   const CostModel costs(machine);
   int divided = 0, faster_than_halves = 0;
@@ -253,7 +251,7 @@ TEST_CASE("ucudnn: more micro-batches and more workspace are never slower") {
   CHECK(faster_than_halves > 0);
 }
 
-TEST_CASE("ucudnn: the same kernels give the same parts") {
+TEST_CASE("the same kernels give the same parts") {
   const Machine machine = LoadMachine("p100-power8-nvlink1");
   const Launch launch = Convolutions("alexnet", 32)[2];
   const CostModel one(machine), other(machine);
@@ -263,7 +261,7 @@ TEST_CASE("ucudnn: the same kernels give the same parts") {
   CHECK(parts(one) == parts(other));
 }
 
-TEST_CASE("ucudnn: without algorithms by name nothing can be asked for") {
+TEST_CASE("without algorithms by name nothing can be asked for") {
   // The unit machine knows laws alone.
   const Machine machine = LoadMachine("unit");
   const CostModel costs(machine);

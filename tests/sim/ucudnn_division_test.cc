@@ -1,7 +1,6 @@
 // The 0/1 program of workspace division against every choice there is, and on a network against a linear program.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "model/step/training_step.h"
 #include "sim/bounds/linear_program.h"
@@ -88,7 +87,7 @@ Kernels FrontsOf(const char* network, std::int64_t batch, Bytes total) {
 
 }  // namespace
 
-TEST_CASE("ucudnn: workspace division is as good as the best of all choices") {
+TEST_CASE("workspace division is as good as the best of all choices") {
   Random random(11);
   int cases = 0, infeasible = 0, tight = 0;
   for (std::int32_t kernels = 1; kernels <= 4; ++kernels) {
@@ -113,7 +112,7 @@ TEST_CASE("ucudnn: workspace division is as good as the best of all choices") {
   CHECK(tight > 1000);  // the greedy solution was not taken unseen
 }
 
-TEST_CASE("ucudnn: cut off, a division still fits and its bound still holds") {
+TEST_CASE("cut off, a division still fits and its bound still holds") {
   Random random(12);
   int cases = 0, gaps = 0;
   for (; cases < 500; ++cases) {
@@ -131,7 +130,7 @@ TEST_CASE("ucudnn: cut off, a division still fits and its bound still holds") {
   CHECK(gaps > 50);
 }
 
-TEST_CASE("ucudnn: a byte too much is too much") {
+TEST_CASE("a byte too much is too much") {
   const Kernels network{{{0, 10}, {3 * kGB, 1}}, {{0, 10}, {2 * kGB + 1, 2}}};
   CHECK(DivideWorkspace(network, 5 * kGB + 1)->time == 3);
   CHECK(DivideWorkspace(network, 5 * kGB)->time == 11);
@@ -141,7 +140,7 @@ TEST_CASE("ucudnn: a byte too much is too much") {
   CHECK(DivideWorkspace({}, 0)->time == 0);
 }
 
-TEST_CASE("ucudnn: ResNet-18's division is within the linear program's bound, and the same each time") {
+TEST_CASE("ResNet-18's division is within the linear program's bound, and the same each time") {
   int gaps = 0;
   for (const Bytes total : {8 * kMiB, 64 * kMiB, 512 * kMiB}) {
     const Kernels kernels = FrontsOf("resnet18", 64, total);

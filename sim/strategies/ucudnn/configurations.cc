@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
+#include <cstdint>
+#include <iterator>
 
 namespace spillway::ucudnn {
 namespace {

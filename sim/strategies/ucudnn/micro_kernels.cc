@@ -5,15 +5,15 @@
 #include <cstddef>
 #include <utility>
 
+#include "model/cost/op_parts.h"
+
 namespace spillway::ucudnn {
 namespace {
 
-std::vector<MicroKernel> Desirable(const CostModel& costs, Launch launch, std::int64_t samples, Bytes limit,
-                                   int device) {
-  launch.shape.in.n = launch.shape.out.n = samples;
+std::vector<MicroKernel> Desirable(const CostModel& costs, const Launch& part, Bytes limit, int device) {
   std::vector<MicroKernel> kernels;
-  for (const MenuEntry& entry : costs.Menu(launch, device)) {
-    if (entry.algorithm != 0) kernels.push_back({samples, entry.algorithm, entry.workspace, entry.cost.time});
+  for (const MenuEntry& entry : costs.Menu(part, device)) {
+    if (entry.algorithm != 0) kernels.push_back({part.shape.in.n, entry.algorithm, entry.workspace, entry.cost.time});
   }
   return DesirableSet(std::move(kernels), limit);
 }
@@ -48,14 +48,11 @@ MicroKernels MicroKernelsOf(const CostModel& costs, const Launch& launch, BatchP
   MicroKernels kernels;
   kernels.other.resize(static_cast<std::size_t>(batch) + 1);
   kernels.first = kernels.other;
-  // A sum over the batch: what is not its first part adds to the rest. Other passes write each sample once.
-  const bool sums = launch.pass == Pass::kBackwardFilter && !launch.accumulate;
-  Launch adding = launch;
-  adding.accumulate = true;
   for (const std::int64_t samples : MicroBatches(policy, batch)) {
     const auto n = static_cast<std::size_t>(samples);
-    kernels.first[n] = Desirable(costs, launch, samples, limit, device);
-    kernels.other[n] = sums && samples < batch ? Desirable(costs, adding, samples, limit, device) : kernels.first[n];
+    const Launch first = PartOf(launch, samples, true), other = PartOf(launch, samples, false);
+    kernels.first[n] = Desirable(costs, first, limit, device);
+    kernels.other[n] = other == first || samples == batch ? kernels.first[n] : Desirable(costs, other, limit, device);
   }
   return kernels;
 }
