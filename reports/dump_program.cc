@@ -37,6 +37,7 @@ class ProgramWriter {
                          {"offset", b.offset < 0 ? DumpObject(nullptr) : DumpObject(b.offset)},
                          {"tensor", tensor ? DumpObject(b.tensor) : DumpObject(nullptr)},
                          {"name", tensor ? DumpObject(step_.tensors[Index(b.tensor)].name) : DumpObject(nullptr)}});
+      AddBox(b.box, buffers.back());
     }
     return buffers;
   }
@@ -95,6 +96,7 @@ class ProgramWriter {
       operands.push_back({{"buffer", operand.buffer},
                           {"reads", (access & static_cast<unsigned>(Access::kRead)) != 0},
                           {"writes", (access & static_cast<unsigned>(Access::kWrite)) != 0}});
+      AddBox(operand.box, operands.back());
     }
     object["cost"] = CostObject(launch, costs_.Kernel(launch));
   }
@@ -107,6 +109,14 @@ class ProgramWriter {
     object["offset"] = copy.offset;
     object["rows"] = copy.rows;
     object["link"] = costs_.machine().links[copy.link].name;
+    AddBox(copy.box, object);
+    if (copy.fill) object["fill"] = true;
+  }
+
+  // What is named of the tensor, per dimension (n, c, d, h, w); nothing where it is all of it.
+  void AddBox(BoxId box, DumpObject& object) const {
+    if (box == kWhole) return;
+    object["box"] = {{"begin", program_.boxes[box].begin}, {"end", program_.boxes[box].end}};
   }
 
   const Program& program_;

@@ -20,8 +20,9 @@ namespace {
 constexpr int kLayoutTries = 6;
 
 // Every map on the host between its forward and its backward uses.
-Plan EveryMapSwapped(const StepTables& tables) {
+Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& ops) {
   Plan plan;
+  plan.ops = ops;
   for (const TensorId map : tables.step->maps) {
     const MapGap ends = ForwardBackwardGap(*tables.step, tables.uses, map);
     if (ends.before == kNoOp) continue;
@@ -68,8 +69,10 @@ class Evaluator {
   }
 
   bool EveryOpFits() {
-    const OpId op = tables_.LargestWorkingSet();
-    const Bytes needed = tables_.WorkingSet(op);
+    const std::vector<Bytes> sets = tables_.WorkingSets(plan_.ops);
+    const auto largest = std::max_element(sets.begin(), sets.end());
+    const Bytes needed = *largest;
+    const OpId op = static_cast<OpId>(largest - sets.begin());
     if (needed <= capacity_) return true;
     result_.worst_op = op;
     result_.smallest_limit = std::max(needed, LeastOfSwapAll());
@@ -80,7 +83,7 @@ class Evaluator {
 
   // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
   Bytes LeastOfSwapAll() const {
-    Lowered lowered = LowerItems(EveryMapSwapped(tables_), tables_, 1);
+    Lowered lowered = LowerItems(EveryMapSwapped(tables_, plan_.ops), tables_, 1);
     return PlaceBuffers(lowered.skeleton, lowered.program, 0);
   }
 

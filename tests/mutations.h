@@ -79,12 +79,16 @@ class Mutations {
       const Instruction in = program_.code[j];
       if (in.opcode == Opcode::kCopy) {
         const Copy& other = program_.copies[in.arg];
-        has = has || (other.to == copy.to && other.offset == copy.offset && other.bytes == copy.bytes);
+        has = has || (other.to == copy.to && other.offset == copy.offset && other.bytes == copy.bytes &&
+                      SameBox(other.box, copy.box));
       } else if (in.opcode == Opcode::kKernel && !program_.kernels[in.arg].recomputation) {
         has = has && !WritesTensor(program_.kernels[in.arg], program_.buffers[copy.to].tensor);
       }
     }
     return has;
+  }
+  bool SameBox(BoxId a, BoxId b) const {
+    return a == b || (a != kWhole && b != kWhole && program_.boxes[a] == program_.boxes[b]);
   }
   bool WritesTensor(const Kernel& kernel, TensorId tensor) const {
     for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {

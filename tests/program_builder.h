@@ -69,6 +69,16 @@ class ProgramBuilder {
   void Sync(EventId event, Cause cause = Cause::kBarrier) { Emit(Opcode::kHostSync, kCompute, event, cause); }
 
   Program Build() const { return program_; }
+  // Its kernels launched as the ops of the step are.
+  Program Build(const TrainingStep& step) const {
+    Program program = program_;
+    for (spillway::Kernel& kernel : program.kernels) {
+      if (kernel.op < 0) continue;
+      kernel.launch = static_cast<std::uint32_t>(program.launches.size());
+      program.launches.push_back(LaunchOf(step.ops[static_cast<std::size_t>(kernel.op)]));
+    }
+    return program;
+  }
 
  private:
   static std::uint32_t Last(std::size_t count) { return static_cast<std::uint32_t>(count - 1); }

@@ -76,6 +76,7 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
 }
 
 // Divides about `percent` of the ops that have parts, into one to five, with any algorithm and a small workspace for some.
+// LibraryParts: by what the library takes by itself, with workspace for anything small.
 inline void AddRandomParts(const TrainingStep& step, std::uint32_t percent, Random& random, Plan& plan) {
   for (std::size_t op = 0; op < step.ops.size(); ++op) {
     const Op& o = step.ops[op];
@@ -91,6 +92,12 @@ inline void AddRandomParts(const TrainingStep& step, std::uint32_t percent, Rand
       left -= samples;
     }
     plan.ops.push_back(std::move(decision));
+  }
+}
+
+inline void LibraryParts(Plan& plan) {
+  for (OpDecision& decision : plan.ops) {
+    for (OpPart& part : decision.parts) part = {.samples = part.samples, .workspace = kMiB};
   }
 }
 

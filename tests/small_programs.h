@@ -91,7 +91,7 @@ inline Program RecomputeProgram() {
   p.Again({Rd(f.x), Wr(y), Rd(f.mask)}, SmallStep::drop);
   p.Free(kCompute, f.x);
   SmallBackward(p, f, y, workspace);
-  return p.Build();
+  return p.Build(SmallStep::Build());
 }
 
 // x is freed as well and computed again by conv and, unless told otherwise, bias; y from it. The input is still on the
@@ -113,7 +113,7 @@ inline Program RecomputeChainProgram(bool with_bias = true) {
   p.Again({Rd(x), Wr(y), Wr(f.mask)}, SmallStep::drop);
   p.Free(kCompute, x);
   SmallBackward(p, f, y, workspace);
-  return p.Build();
+  return p.Build(SmallStep::Build());
 }
 
 // x is swapped out after the loss in pieces of 40, 40 and 20 bytes, and in again; y is computed from it.
@@ -135,7 +135,7 @@ inline Program SwapStepProgram(int first = 0, int last = 3) {
   p.Again({Rd(x), Wr(y)}, SmallStep::drop);
   p.Free(kCompute, x);
   SmallBackward(p, f, y, workspace, false);
-  return p.Build();
+  return p.Build(SmallStep::Build());
 }
 
 }  // namespace spillway

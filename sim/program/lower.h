@@ -46,17 +46,20 @@ struct StepTables {
   }
 
   // Bytes that must be on the device while `op` runs if everything else is moved out: its operands, its workspace and
-  // the persistent tensors.
-  Bytes WorkingSet(OpId op) const;
+  // the persistent tensors. The workspace is the usual one, or what `decisions` grant.
+  Bytes WorkingSet(OpId op) const { return working_set_[static_cast<std::size_t>(op)]; }
   // The op with the largest one.
   OpId LargestWorkingSet() const;
+  std::vector<Bytes> WorkingSets(std::span<const OpDecision> decisions) const;  // by op
 
  private:
   void AddTouches(OpId op);
+  void AddWorkingSet(OpId op, Bytes always);
 
   // Side by side: lowering goes through the whole step, and TrainingStep's ops are far apart.
   std::vector<Touch> touches_;
   std::vector<std::uint32_t> first_touch_;  // by op, and the end
+  std::vector<Bytes> working_set_;          // by op
 };
 
 struct Lowered {

@@ -56,6 +56,9 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
     AddTouches(static_cast<OpId>(layer.size()) - 1);
   }
   first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
+  Bytes always = 0;
+  for (std::size_t t = 0; t < bytes.size(); ++t) always += persistent[t] ? bytes[t] : 0;
+  for (OpId op = 0; op < static_cast<OpId>(s.ops.size()); ++op) AddWorkingSet(op, always);
 }
 
 void StepTables::AddTouches(OpId op) {
@@ -71,22 +74,24 @@ void StepTables::AddTouches(OpId op) {
   }
 }
 
-Bytes StepTables::WorkingSet(OpId op) const {
-  Bytes sum = launches[launch[Index(op)]].workspace;
+void StepTables::AddWorkingSet(OpId op, Bytes always) {
+  Bytes sum = always + launches[launch[Index(op)]].workspace;
   for (const Touch& touch : Touches(op)) sum += persistent[Index(touch.tensor)] ? 0 : bytes[Index(touch.tensor)];
-  for (std::size_t t = 0; t < bytes.size(); ++t) sum += persistent[t] ? bytes[t] : 0;
-  return sum;
+  working_set_.push_back(sum);
 }
 
 OpId StepTables::LargestWorkingSet() const {
-  OpId largest = 0;
-  Bytes most = -1;
-  for (OpId op = 0; op < static_cast<OpId>(step->ops.size()); ++op) {
-    const Bytes size = WorkingSet(op);
-    if (size > most) largest = op;
-    most = std::max(most, size);
+  return static_cast<OpId>(std::max_element(working_set_.begin(), working_set_.end()) - working_set_.begin());
+}
+
+std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions) const {
+  std::vector<Bytes> sets = working_set_;
+  for (const OpDecision& decision : decisions) {
+    Bytes granted = decision.workspace;
+    for (const OpPart& part : decision.parts) granted = std::max(granted, part.workspace);
+    sets[Index(decision.op)] += granted - launches[launch[Index(decision.op)]].workspace;
   }
-  return largest;
+  return sets;
 }
 
 }  // namespace spillway

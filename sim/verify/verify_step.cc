@@ -109,6 +109,9 @@ class StepContents : public Contents {
     for (const Operand& operand : operands) CheckOperand(i, kernel, operand, part);
     CheckComplete(i, kernel, operands);
     if (part) return RunPart(i, kernel, operands);
+    if (!(Unchosen(program_.launches[kernel.launch]) == Unchosen(LaunchOf(step_.ops[Index(kernel.op)])))) {
+      report_.Add("step", i, kNoBuffer, "the launch is of another shape or kind than the op");
+    }
     for (const Operand& operand : operands) {
       const TensorId t = program_.buffers[operand.buffer].tensor;
       if (!Writes(operand.access) || t == kNoTensor) continue;

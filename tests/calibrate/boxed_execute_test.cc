@@ -5,6 +5,8 @@
 #include "tests/boxed_network.h"
 #include "tests/boxed_program.h"
 #include "tests/calibrate/fake_run.h"
+#include "tests/random_plan.h"
+#include "tests/small_networks.h"
 
 namespace spillway {
 namespace {
@@ -33,6 +35,29 @@ TEST_CASE("a Program in parts runs in every order that it allows") {
     INFO(seed);
     REQUIRE(Says(Shuffled(boxed.program, &c.step, seed, 2)) == "");
   }
+}
+
+TEST_CASE("random plans in parts run in every order that they allow") {
+  Random random(11);
+  int programs = 0;
+  for (const SmallNetwork& network : kNetworks) {
+    const TrainingStep step = BuildTrainingStep(network.build(), StepOptionsByName(network.options));
+    const Machine machine = LoadMachine("unit");
+    const CostModel costs(machine);
+    const StepTables tables(step, costs);
+    for (const Runtime& runtime : {Runtime{}, Runtime{.copy_streams = 1}, Runtime{.copy_chunk = kLeastCopyChunk},
+                                   Runtime{.barrier = Barrier::kOp, .part_waits = PartWaits::kHost}}) {
+      Plan plan = RandomPlan(step, runtime, 40, random);
+      AddRandomParts(step, 60, random, plan);
+      INFO(network.name << " " << PlanToYaml(plan, step));
+      Program program = Lower(plan, tables, 0).program;
+      PlaceBuffers(program);
+      REQUIRE(Says(FakeRun(program, &step)) == "");
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) REQUIRE(Says(Shuffled(program, &step, seed, 2)) == "");
+      ++programs;
+    }
+  }
+  CHECK(programs == 16);
 }
 
 TEST_CASE("a part that is left out, and a tile that keeps its padding, are seen") {

@@ -76,6 +76,26 @@ TEST_CASE("random plans train as in core, on all runtimes that execute") {
   }
 }
 
+TEST_CASE("ops in parts train as on the CPU device in the same parts") {
+  Random random(23);
+  for (const SmallNetwork& entry : kNetworks) {
+    const CpuCase c(entry.build(), StepOptionsByName(entry.options));
+    const StepTables tables(c.step, c.costs);
+    for (const PartWaits waits : {PartWaits::kNone, PartWaits::kHost}) {
+      Plan plan = RandomPlan(c.step, {.part_waits = waits}, 30, random);
+      AddRandomParts(c.step, 60, random, plan);
+      LibraryParts(plan);
+      INFO(entry.name << " " << PlanToYaml(plan, c.step));
+      Program program = Lower(plan, tables, 0).program;
+      PlaceBuffers(program);
+      CHECK(!program.boxes.empty());
+      const Trained reference = Train(c, program, {.iterations = kIterations});
+      REQUIRE(Says(reference) == "");
+      CheckSame(c, reference, program, 1 + random.Below(1000));
+    }
+  }
+}
+
 TEST_CASE("emulation changes times and nothing else") {
   const CpuCase c(Modules());
   const Evaluation in_core = c.InCore();

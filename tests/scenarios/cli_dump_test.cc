@@ -158,6 +158,29 @@ TEST_CASE("dump plan: the runtime has every key of a plan file's, with its value
   CHECK(runtime["copy_chunk_bytes"] == 65536);
 }
 
+TEST_CASE("dump program and plan: ops in parts, with the boxes that they touch") {
+  const Dumps dumps;
+  const std::string plan = dumps.folder().Write(
+      "plan.yaml",
+      "strategy: mine\nnetwork: cifar-resnet20\nbatch: 64\nmachine: v100-x86-pcie3\ncapacity: 14 GB\n"
+      "ops:\n  - {op: \"conv1:forward\", parts: [{samples: 24, times: 2}, {samples: 16, algorithm: implicit_gemm}]}\n");
+  const Json dumped = dumps.Dump("plan", {"--plan", plan}), &decisions = dumped["ops"];
+  REQUIRE(decisions.size() == 1);
+  REQUIRE(decisions[0]["parts"].size() == 3);
+  CHECK(decisions[0]["parts"][1] == Json({{"samples", 24}, {"algorithm", nullptr}, {"workspace_bytes", 0}}));
+  CHECK(decisions[0]["parts"][2]["algorithm"] == "implicit_gemm");
+  std::vector<Json> boxes;
+  const Json program = dumps.Dump("program", {"--plan", plan});
+  for (const auto& in : program["instructions"]) {
+    if (in["opcode"] == "kernel" && in["name"] == "conv1:forward") boxes.push_back(in["operands"][0]["box"]);
+  }
+  REQUIRE(boxes.size() == 3);
+  CHECK(boxes[0]["begin"] == Json({0, 0, 0, 0, 0}));
+  CHECK(boxes[0]["end"] == Json({24, 3, 1, 32, 32}));
+  CHECK(boxes[2]["begin"][0] == 48);
+  CHECK(boxes[2]["end"][0] == 64);
+}
+
 TEST_CASE("a dump to standard output is that of a file, whatever names hold") {
   const TemporaryFolder folder("dump-names");
   const std::string file = folder.Write("s.yaml", Replaced(Replaced(kScenario, "[64, 128]", "64"), "v100-x86-pcie3",

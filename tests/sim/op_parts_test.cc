@@ -316,6 +316,23 @@ TEST_CASE("a part in too little workspace is refused with its size") {
   CHECK(e.reason.starts_with("workspace: plain:forward in a part of 3 samples wants "));
 }
 
+// What a plan grants decides, not what the library would have asked for.
+TEST_CASE("an op fits in the workspace that its decision grants") {
+  const Place p(BoxedNetwork());
+  const DiceCosts costs(p.machine, 3);
+  const StepTables tables(p.step, costs);
+  const OpId op = tables.LargestWorkingSet();
+  const Launch usual = tables.launches[tables.launch[Index(op)]];
+  REQUIRE(p.step.ops[Index(op)].kind == OpKind::kConvolution);
+  REQUIRE(usual.workspace > 0);
+  Plan plan = p.Divided(op, {{2, 1, 0}, {2, 1, 0}});
+  CHECK(tables.WorkingSets(plan.ops)[Index(op)] == tables.WorkingSet(op) - usual.workspace);
+  plan.ops[0] = {.op = op, .algorithm = 1, .workspace = 1000};
+  CHECK(tables.WorkingSets(plan.ops)[Index(op)] == tables.WorkingSet(op) - usual.workspace + 1000);
+  const std::vector<Bytes> whole = tables.WorkingSets({});
+  CHECK(*std::max_element(whole.begin(), whole.end()) == tables.WorkingSet(op));
+}
+
 TEST_CASE("plans of ops in parts as text: equal parts in a row once") {
   const Place p(BoxedNetwork());
   Plan plan = p.Divided(p.Op("plain:forward"), {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 2, kMiB}});

@@ -72,7 +72,7 @@ TEST_CASE("step: ops that do not depend on each other keep their order too") {
     p.Kernel({Rd(x), Wr(z)}, 1);
     if (!in_order) p.Kernel({Rd(x), Wr(y)}, 0);
     for (const BufferId buffer : {x, y, z}) p.Free(kCompute, buffer);
-    const std::string says = Says(p.Build(), step);
+    const std::string says = Says(p.Build(step), step);
     CHECK(says == (in_order ? "" : "step, instruction 3 (kernel second): it need not follow first\n"));
   }
 }
@@ -208,8 +208,21 @@ TEST_CASE("step: what lives on the host returns to it") {
     p.Wait(kOut, p.Record(kCompute));
     if (back) p.Copy(kOut, device, host);
     p.Free(kOut, device);
-    CHECK(Says(p.Build(), s.Build()) ==
+    CHECK(Says(p.Build(s.Build()), s.Build()) ==
           (back ? "" : "step, buffer 0 of w on the host: its last version does not return to the host\n"));
+  }
+}
+
+TEST_CASE("step: a whole op is launched as what it is") {
+  const Program safe = RecomputeProgram();
+  for (const Kernel& kernel : safe.kernels) {
+    Program changed = safe;
+    changed.launches[kernel.launch].shape.in.n += 1;
+    CHECK(Says(changed).find("the launch is of another shape or kind than the op") != std::string::npos);
+    changed = safe;
+    changed.launches[kernel.launch].workspace = 100;  // how it is computed is the plan's to say
+    changed.launches[kernel.launch].algorithm = 1;
+    CHECK(Says(changed) == "");
   }
 }
 
@@ -228,7 +241,7 @@ TEST_CASE("step: accumulation reads what the first writer left") {
     p.Kernel({Rd(x), Wr(y)}, 0);
     p.Kernel({Rd(x), Up(same ? y : z)}, 1);
     for (const BufferId buffer : {x, y, z}) p.Free(kCompute, buffer);
-    CHECK(Says(p.Build(), step).empty() == same);
+    CHECK(Says(p.Build(step), step).empty() == same);
   }
 }
 

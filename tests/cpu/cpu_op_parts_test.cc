@@ -1,0 +1,191 @@
+// Plans that divide convolutions, carried out: random shapes in random parts compute what whole ops compute.
+//
+// Forward and backward data are the same bits where the library runs the part by the same implementation; of filter
+// gradients the parts' sums are rounded in another order.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "hw/text/lists.h"
+#include "model/cost/op_parts.h"
+#include "model/network/network_builder.h"
+#include "sim/program/layout.h"
+#include "sim/random.h"
+#include "sim/verify/verify.h"
+#include "tests/cpu_training.h"
+#include "tests/small_networks.h"
+
+namespace spillway {
+namespace {
+
+LayerAttributes RandomConvolution(Random& random, const Shape& in) {
+  const std::int64_t window = 1 + 2 * random.Between(0, in.h >= 5 && in.w >= 5 ? 2 : 1);
+  const std::int64_t pad = random.Between(window / 2 > 0 ? 1 : 0, static_cast<std::int32_t>(window / 2));
+  LayerAttributes attributes = Square(2 * random.Between(1, 5), window, random.Between(1, 2), pad);
+  if (in.c % 2 == 0 && random.Below(4) == 0) attributes.groups = 2;
+  attributes.bias = random.Below(2) == 0;
+  return attributes;
+}
+
+// Three convolutions of any shape behind each other: eight calls that may be divided.
+Network RandomNetwork(std::uint64_t seed) {
+  Random random(seed);
+  Shape shape{
+      .n = random.Between(2, 7), .c = random.Between(1, 8), .h = random.Between(6, 13), .w = random.Between(6, 13)};
+  NetworkBuilder b("random", shape);
+  LayerId x = kNetworkInput;
+  for (int k = 0; k < 3; ++k) {
+    const LayerAttributes attributes = RandomConvolution(random, shape);
+    x = b.Convolution("c" + std::to_string(k), x, attributes);
+    if (random.Below(2) == 0) x = b.Relu("r" + std::to_string(k), x);
+    const auto out = [&](std::int64_t size) {
+      return (size + 2 * attributes.pad[1] - attributes.window[1]) / attributes.stride[1] + 1;
+    };
+    shape = {.n = shape.n, .c = attributes.out_channels, .h = out(shape.h), .w = out(shape.w)};
+  }
+  return b.Loss(b.Linear("fc", x, 3));
+}
+
+// What a library has for whole ops and parts, and what the plans of one network are compared by.
+class Divider {
+ public:
+  explicit Divider(const CpuCase& c) : c_(c) {}
+
+  // Parts for all convolutions of these passes, with what each part's first algorithm wants granted.
+  Plan Divide(const std::vector<Pass>& passes, Random& random) {
+    Plan plan;
+    plan.network = c_.step.network;
+    plan.batch = c_.step.batch;
+    for (OpId op = 0; op < static_cast<OpId>(c_.step.ops.size()); ++op) {
+      const Op& o = c_.step.ops[Index(op)];
+      if (o.kind == OpKind::kConvolution && Contains(passes, o.pass)) plan.ops.push_back(DivideOp(op, random));
+    }
+    return plan;
+  }
+  int divided = 0;
+  bool alike = true;  // every part of a forward or data pass by the implementation of the whole
+
+ private:
+  OpDecision DivideOp(OpId op, Random& random) {
+    const Op& o = c_.step.ops[Index(op)];
+    OpDecision decision{.op = op};
+    for (std::int64_t left = o.shape.in.n; left > 0;) {
+      const std::int64_t samples = random.Between(1, static_cast<std::int32_t>(left));
+      OpCall call = CallOf(o);
+      call.launch = PartOf(call.launch, samples, decision.parts.empty());
+      const CpuAlgorithm chosen = Choose(kernels_.Algorithms(call), OfWhole(o), random);
+      decision.parts.push_back({samples, chosen.algorithm, chosen.workspace});
+      if (o.pass != Pass::kBackwardFilter) alike = alike && chosen.implementation == OfWhole(o);
+      left -= samples;
+    }
+    ++divided;
+    return decision;
+  }
+  // Mostly what runs the whole, where it has that for the part too.
+  static CpuAlgorithm Choose(const std::vector<CpuAlgorithm>& all, const std::string& of_whole, Random& random) {
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const CpuAlgorithm& one) { return one.implementation == of_whole; });
+    if (same != all.end() && random.Below(20) > 0) return *same;
+    return all[random.Below(static_cast<std::uint32_t>(all.size()))];
+  }
+  // As `MachineFor` has it: the algorithm that wants least.
+  std::string OfWhole(const Op& op) {
+    OpCall call = CallOf(op);
+    call.launch.workspace = c_.costs.Kernel(call.launch).workspace;
+    return kernels_.Prepare(call).implementation();
+  }
+  const CpuCase& c_;
+  CpuKernels kernels_;
+};
+
+Program ProgramOf(const CpuCase& c, const Plan& plan) {
+  REQUIRE(CheckPlan(plan, c.step).empty());
+  Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
+  PlaceBuffers(program);
+  for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
+  return program;
+}
+
+// The largest difference, relative to the largest number.
+double Distance(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0, difference = 0;
+  for (std::size_t at = 0; at < a.size(); at += sizeof(float)) {
+    float x = 0, y = 0;
+    std::memcpy(&x, &a[at], sizeof x);
+    std::memcpy(&y, &b[at], sizeof y);
+    most = std::max(most, std::abs(static_cast<double>(x)));
+    difference = std::max(difference, std::abs(static_cast<double>(x) - static_cast<double>(y)));
+  }
+  return most == 0 ? difference : difference / most;
+}
+
+void CheckClose(const Trained& expected, const Trained& parts, double tolerance) {
+  REQUIRE(Says(parts) == "");
+  for (std::size_t k = 0; k < expected.losses.size(); ++k) {
+    CHECK(std::abs(parts.losses[k] - expected.losses[k]) <= tolerance * std::abs(expected.losses[k]));
+  }
+  for (const auto& [name, bytes] : expected.tensors) {
+    INFO(name);
+    CHECK(Distance(bytes, parts.tensors.at(name)) <= tolerance);
+  }
+}
+
+struct Tally {
+  int ops = 0, networks = 0, alike = 0;
+};
+
+void CheckNetworks(std::uint64_t first, std::uint64_t last, Tally& tally) {
+  for (std::uint64_t seed = first; seed < last; ++seed) {
+    const CpuCase c(RandomNetwork(seed));
+    INFO("seed " << seed << ": " << DumpStep(c.step));
+    Random random(seed);
+    Divider divider(c);
+    const Plan exact = divider.Divide({Pass::kForward, Pass::kBackwardData}, random);
+    Plan sums = divider.Divide({Pass::kBackwardFilter}, random);
+    const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
+    const Trained forward = Train(c, ProgramOf(c, exact), {.iterations = 1});
+    CheckClose(expected, forward, 1e-5);
+    if (divider.alike) CHECK(Difference(expected, forward) == "");
+    CheckClose(expected, Train(c, ProgramOf(c, sums), {.iterations = 1}), 1e-5);
+    ++tally.networks;
+    tally.ops += divider.divided;
+    tally.alike += divider.alike ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+// In all 5120 convolutions in parts.
+TEST_CASE("random convolutions in random parts of the batch compute what whole ones do") {
+  for (const std::uint64_t first : {1u, 161u, 321u, 481u}) {
+    SECTION("from seed " + std::to_string(first)) {
+      Tally tally;
+      CheckNetworks(first, first + 160, tally);
+      CHECK(tally.ops == 160 * 8);
+      INFO(tally.alike << " of " << tally.networks << " networks by the same implementations");
+      CHECK(tally.alike > tally.networks / 4);
+    }
+  }
+}
+
+TEST_CASE("networks in parts train as whole ones do, swapped and recomputed beside") {
+  Random random(9);
+  for (const SmallNetwork& network : kNetworks) {
+    const CpuCase c(network.build(), StepOptionsByName(network.options));
+    INFO(network.name);
+    const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
+    for (const char* strategy : {"in-core", "swap-all", "recompute-all", "pooch"}) {
+      INFO(strategy);
+      const Planned planned = StrategyByName(strategy).plan(c.ProblemWithin(100 * kGB));
+      REQUIRE(planned.feasible);
+      Divider divider(c);
+      Plan plan = planned.plan;
+      plan.ops = divider.Divide({Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}, random).ops;
+      CHECK(divider.divided >= 3);
+      CheckClose(expected, Train(c, ProgramOf(c, plan), {.iterations = 1, .debug = true}), 1e-4);
+    }
+  }
+}
+
+}  // namespace spillway
