@@ -171,7 +171,8 @@ TEST_CASE("every strategy's Program runs as evaluated") {
     Problem problem;
     problem.step = &step;
     problem.costs = &costs;
-    problem.capacity = std::string(strategy.name) == "in-core" ? 200 * kMB : 95 * kMB;
+    const std::string name = strategy.name;
+    problem.capacity = name == "in-core" || name.starts_with("ucudnn-") ? 200 * kMB : 95 * kMB;
     problem.use_runtime = true;
     problem.runtime = RuntimeByName("arena");
     const Planned planned = PlanWithMargin(strategy, problem);

@@ -42,13 +42,15 @@ std::string Text(const Node& node) {
   return text;
 }
 
-// The table of a map under a row that may hold several kinds of maps: layers, by their kind.
-const KeyTable* TableOf(const KeyRow& row, const Node& map) {
+// The table of a map under a row that may hold several kinds of maps: layers by their kind, parameters by the strategy
+// around them.
+const KeyTable* TableOf(const KeyRow& row, const Node& map, const Node& around) {
   if (row.maps.size() == 1) return row.maps.front();
-  const Node* kind = map.Find("kind");
-  if (kind == nullptr) return nullptr;
+  const Node *kind = map.Find("kind"), *strategy = around.Find("strategy");
+  if (kind == nullptr && strategy == nullptr) return nullptr;
+  const std::string title = kind != nullptr ? kind->scalar + " layer" : "parameters of " + strategy->scalar;
   for (const KeyTable* table : row.maps) {
-    if (table->title == kind->scalar + " layer") return table;
+    if (table->title == title) return table;
   }
   return nullptr;
 }
@@ -68,7 +70,7 @@ void VisitMaps(Node& map, const KeyTable& table, const Visit& visit) {
     }
     for (Node* value : values) {
       if (!value->IsMap() || row->value == "a map of numbers") continue;
-      const KeyTable* inner = TableOf(*row, *value);
+      const KeyTable* inner = TableOf(*row, *value, map);
       REQUIRE(inner != nullptr);
       VisitMaps(*value, *inner, visit);
     }
@@ -253,6 +255,8 @@ strategies:
   - in-core
   - {strategy: pooch, planned_on: unit}
   - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
+  - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true}}
+  - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true]}}
 options: [chainer, torch]
 runtime:
   - arena

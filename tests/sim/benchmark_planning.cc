@@ -12,6 +12,8 @@
 #include "sim/margin.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/ucudnn/configurations.h"
+#include "sim/strategies/ucudnn/workspace_division.h"
 #include "sim/verify/verify.h"
 
 namespace {
@@ -156,6 +158,67 @@ void BM_FirstCostAnswer(benchmark::State& state) {
   }
 }
 
+// micro-cuDNN's WR: AlexNet's convolutions in turn at batch 256, every micro-batch; costs included.
+void BM_UcudnnReuse(benchmark::State& state) {
+  const Case c("alexnet", {.batch = 256});
+  std::vector<Launch> launches;
+  for (const Op& op : c.step.ops) {
+    if (op.kind == OpKind::kConvolution) launches.push_back(LaunchOf(op));
+  }
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const auto kernels = ucudnn::MicroKernelsOf(c.costs, launches[next], ucudnn::BatchPolicy::kAll, 64 * kMiB);
+    benchmark::DoNotOptimize(ucudnn::FastestConfiguration(kernels, 64 * kMiB)->time);
+    if (++next == launches.size()) next = 0;
+  }
+}
+
+// Its dynamic program alone, of a kernel whose first part has times of its own.
+void BM_UcudnnReuseAlone(benchmark::State& state) {
+  const Case c("alexnet", {.batch = 256});
+  const auto filter = std::find_if(c.step.ops.begin(), c.step.ops.end(), [](const Op& op) {
+    return op.kind == OpKind::kConvolution && op.pass == Pass::kBackwardFilter;
+  });
+  const auto kernels = ucudnn::MicroKernelsOf(c.costs, LaunchOf(*filter), ucudnn::BatchPolicy::kAll, 64 * kMiB);
+  for (auto _ : state) benchmark::DoNotOptimize(ucudnn::FastestConfiguration(kernels, 64 * kMiB)->time);
+}
+
+// Its WD: ResNet-50 at batch 128 with fronts of all kernels, each found once.
+void BM_UcudnnDivision(benchmark::State& state) {
+  const Case c("resnet50", {.batch = 128});
+  const Bytes total = state.range(1) * kMiB;
+  const auto policy = static_cast<ucudnn::BatchPolicy>(state.range(0));
+  std::int64_t choices = 0, states = 0;
+  for (auto _ : state) {
+    std::vector<std::pair<Launch, std::vector<ucudnn::Choice>>> known;
+    std::vector<std::vector<ucudnn::Choice>> kernels;
+    for (const Op& op : c.step.ops) {
+      if (op.kind != OpKind::kConvolution) continue;
+      const Launch launch = LaunchOf(op);
+      auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == launch; });
+      if (found == known.end()) {
+        found = known.insert(known.end(), {launch, {}});
+        for (const ucudnn::Configuration& one :
+             ucudnn::ConfigurationFront(ucudnn::MicroKernelsOf(c.costs, launch, policy, total), total)) {
+          found->second.push_back({one.workspace, one.time});
+        }
+      }
+      kernels.push_back(found->second);
+    }
+    const auto division = ucudnn::DivideWorkspace(kernels, total);
+    states = division->states;
+    choices = 0;
+    for (const auto& one : kernels) choices += static_cast<std::int64_t>(one.size());
+    benchmark::DoNotOptimize(division->time);
+    if (division->bound < division->time) state.SkipWithError("not optimal");
+  }
+  state.counters["choices"] = static_cast<double>(choices);
+  state.counters["states"] = static_cast<double>(states);
+}
+
+BENCHMARK(BM_UcudnnReuse)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_UcudnnReuseAlone)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_UcudnnDivision)->ArgsProduct({{1, 2}, {8, 64, 512, 4096}})->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_CostAnswer)->Unit(benchmark::kNanosecond);
 BENCHMARK(BM_FirstCostAnswer)->Unit(benchmark::kNanosecond);
 BENCHMARK(BM_StepTables)->Unit(benchmark::kMillisecond);

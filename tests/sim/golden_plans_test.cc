@@ -33,10 +33,11 @@ TEST_CASE("the plan for ResNet-50 beyond 16 GB") {
 }
 
 // cifar-vgg at batch 64 needs 103 MB in-core and 85 MB for its largest op: in 95 MB every strategy has to move something
-// and each finds a plan.
+// and each finds a plan, unless it moves nothing by its nature.
 void CheckSmall(const Strategy& strategy, const char* runtime) {
   Case c("cifar-vgg", 64, runtime);
-  const bool in_core = std::string(strategy.name) == "in-core";
+  const std::string called = strategy.name;
+  const bool in_core = called == "in-core" || called.starts_with("ucudnn-");
   if (!in_core) c.problem.capacity = 95 * kMB;
   const Planned planned = PlanWithMargin(strategy, c.problem);
   INFO(strategy.name << " on " << runtime << ": " << planned.reason);

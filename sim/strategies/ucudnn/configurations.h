@@ -1,0 +1,41 @@
+// How a convolution is divided along its batch: micro-cuDNN's dynamic programs over micro-batches, pure arithmetic.
+//
+// A configuration is a list of micro-kernels whose samples sum up to the batch. They run one behind another in one
+// workspace: times add up, the workspace is the largest. With K[s] the desirable set of s samples and M a limit
+//
+//   T[0] = 0,   T[b] = min over 1 <= s <= b/2 of (best of K[s] within M) + T[b - s], and (best of K[b] within M)
+//
+// s <= b/2 will do: every division into two parts or more has a part of at most half. The part that comes first may be
+// chosen from sets of its own (MicroKernels::first); one more minimum over all s sees to that.
+//
+// Published as WR, workspace reuse: one limit for each kernel. WD, workspace division, needs the front of all
+// configurations in workspace and time. Because the workspace is the largest and no sum, that front is the fastest
+// configuration under each limit that matters: one of the workspaces in the desirable sets. Between two limits with the
+// same time no other one is, which leaves most of them unasked.
+#ifndef SPILLWAY_SIM_STRATEGIES_UCUDNN_CONFIGURATIONS_H_
+#define SPILLWAY_SIM_STRATEGIES_UCUDNN_CONFIGURATIONS_H_
+
+#include <optional>
+#include <vector>
+
+#include "sim/strategies/ucudnn/micro_kernels.h"
+
+namespace spillway::ucudnn {
+
+struct Configuration {
+  Nanos time = 0;                    // of all parts, `per_kernel` of each included
+  Bytes workspace = 0;               // of the part that needs most
+  std::vector<MicroKernel> parts{};  // the first one, then larger before smaller
+};
+
+// The fastest within `limit`; of equally fast ones one of the fewest parts. nullopt: nothing runs in so little.
+// `per_kernel`: what each micro-kernel costs beside its own time. O(batch^2) additions.
+std::optional<Configuration> FastestConfiguration(const MicroKernels& kernels, Bytes limit, Nanos per_kernel = 0);
+
+// Those within `limit` that no other one beats in both workspace and time: ascending in workspace, descending in time,
+// both strictly. The last one is FastestConfiguration's.
+std::vector<Configuration> ConfigurationFront(const MicroKernels& kernels, Bytes limit, Nanos per_kernel = 0);
+
+}  // namespace spillway::ucudnn
+
+#endif  // SPILLWAY_SIM_STRATEGIES_UCUDNN_CONFIGURATIONS_H_
