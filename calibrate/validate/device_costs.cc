@@ -12,6 +12,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/cost/menu.h"
+#include "model/cost/op_parts.h"
 #include "model/hash.h"
 
 namespace spillway {
@@ -54,13 +55,21 @@ std::vector<OfferedAlgorithm> OffersFor(const Op& op, const Launch& launch, cons
 
 std::size_t LaunchHash::operator()(const Launch& launch) const { return static_cast<std::size_t>(HashOfWork(launch)); }
 
-void DeviceOffers::Ask(const TrainingStep& step, const AskDevice& ask) {
+void DeviceOffers::Ask(const TrainingStep& step, const AskDevice& ask, std::span<const std::int64_t> part_sizes) {
   for (const Op& op : step.ops) {
     if (!HasAlgorithms(op.kind)) continue;
-    const Launch launch = Unchosen(LaunchOf(op));
-    if (offers_.contains(launch)) continue;
-    offers_.emplace(launch, OffersFor(op, launch, ask));
+    const Launch whole = Unchosen(LaunchOf(op));
+    AskFor(op, whole, ask);
+    for (const std::int64_t samples : part_sizes) {
+      if (samples < 1 || samples > op.shape.in.n) continue;
+      AskFor(op, PartOf(whole, samples, true), ask);
+      AskFor(op, PartOf(whole, samples, false), ask);
+    }
   }
+}
+
+void DeviceOffers::AskFor(const Op& op, const Launch& launch, const AskDevice& ask) {
+  if (!offers_.contains(launch)) offers_.emplace(launch, OffersFor(op, launch, ask));
 }
 
 std::string OfferDifference::Text() const {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,12 +40,15 @@ using ByLaunch = std::unordered_map<Launch, Value, LaunchHash>;
 
 class DeviceOffers {
  public:
-  // Asks once for each distinct convolution of the step that was not asked for before. Throws what `ask` throws, and a
-  // UserError that names the op for which the device offers nothing.
-  void Ask(const TrainingStep& step, const AskDevice& ask);
+  // Asks once for each distinct convolution of the step that was not asked for before, and for parts of it with so many
+  // samples: the first of a sum and later ones. Throws what `ask` throws, and a UserError that names the op for which the
+  // device offers nothing.
+  void Ask(const TrainingStep& step, const AskDevice& ask, std::span<const std::int64_t> part_sizes = {});
   const ByLaunch<std::vector<OfferedAlgorithm>>& all() const { return offers_; }
 
  private:
+  void AskFor(const Op& op, const Launch& launch, const AskDevice& ask);
+
   ByLaunch<std::vector<OfferedAlgorithm>> offers_;  // by the launch without algorithm and workspace
 };
 
@@ -57,7 +61,8 @@ struct OfferDifference {
   std::string Text() const;  // "another workspace than modelled for 3 of 40 convolutions, by at most 1.20 MB"
 };
 
-// What the device was asked about is answered by what it offers; everything else as CostModel does. Of the algorithms
+// What the device was asked about is answered by what it offers; everything else, parts of other sizes too, as CostModel
+// does. Of the algorithms
 // that fit in the workspace granted: the fastest one measured, else the fastest one modelled, else the one that the
 // device would take first, in the time of the law. Where none fits, the one that wants least, with what it wants.
 // `workspace` is the device's own figure; time, source and error are CostModel's for that algorithm.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <future>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -60,6 +61,25 @@ FoundPace PaceOn(const ValidateHost& host, const PreparedRun& run, const Prepare
   }
 }
 
+// Of ops in parts, how many samples the plans of a step may give one: as plans that are given say, and as strategies are
+// likely to. What is not asked for is taken as the profile has it.
+std::vector<std::int64_t> PartSizes(const PreparedRun& run, std::size_t step) {
+  constexpr std::int64_t kFew = 32;  // a device takes milliseconds to answer
+  std::set<std::int64_t> sizes;
+  const std::int64_t batch = run.steps[step]->step.batch;
+  for (const Point& point : run.points) {
+    if (point.step != step) continue;
+    if (point.plan != nullptr) {
+      for (const OpDecision& decision : point.plan->ops) {
+        for (const OpPart& part : decision.parts) sizes.insert(part.samples);
+      }
+    }
+    if (point.strategy == nullptr || point.strategy->scope.parts == PartScope::kNone) continue;
+    for (std::int64_t size = 1; size <= batch; size = batch <= kFew ? size + 1 : 2 * size) sizes.insert(size);
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
 }  // namespace
 
 DeviceAsFound::DeviceAsFound(PreparedRun& run, const ValidateHost& host) : run_(run), host_(host) {
@@ -76,7 +96,9 @@ std::vector<std::string> DeviceAsFound::Ask() {
     const auto [offers, is_new] = offers_.try_emplace(machine->from);
     if (is_new) {
       const AskDevice ask = host_.algorithms(machine->machine);
-      for (const auto& step : run_.steps) offers->second.Ask(step->step, ask);
+      for (std::size_t k = 0; k < run_.steps.size(); ++k) {
+        offers->second.Ask(run_.steps[k]->step, ask, PartSizes(run_, k));
+      }
     }
     auto costs = std::make_unique<DeviceCosts>(machine->machine, machine->costs->options(), offers->second);
     if (is_new) notes.push_back(machine->base + ": the device wants " + costs->Difference().Text());

@@ -7,6 +7,7 @@
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/cost/op_parts.h"
 
 namespace spillway {
 namespace {
@@ -186,6 +187,27 @@ TEST_CASE("each distinct convolution is asked about once, nothing else at all") 
   const Launch unasked = LaunchOf(Convolution(8));
   CHECK(costs.Kernel(unasked).time == plain.Kernel(unasked).time);
   CHECK(costs.Kernel(unasked).workspace == plain.Kernel(unasked).workspace);
+}
+
+TEST_CASE("parts are asked about with the sizes that plans may give them, the first of a sum and later ones") {
+  Op filter = Convolution(16);
+  filter.pass = Pass::kBackwardFilter;
+  const std::int64_t batch = filter.shape.in.n;
+  REQUIRE(batch > 2);
+  std::vector<std::pair<std::int64_t, bool>> asked;
+  const auto ask = [&](const Launch& launch) {
+    asked.emplace_back(launch.shape.in.n, launch.accumulate);
+    return std::vector<OfferedAlgorithm>{{Algorithm("direct"), 64 * launch.shape.in.n}};
+  };
+  DeviceOffers offers;
+  const std::vector<std::int64_t> sizes{1, 2, batch + 1};
+  offers.Ask(StepOf({filter}), ask, sizes);
+  offers.Ask(StepOf({filter}), ask, sizes);
+  CHECK(asked ==
+        std::vector<std::pair<std::int64_t, bool>>{{batch, false}, {1, false}, {1, true}, {2, false}, {2, true}});
+  const Machine machine = Known();
+  const DeviceCosts costs(machine, {}, offers);
+  CHECK(costs.Kernel(PartOf(LaunchOf(filter), 2, false)).workspace == 128);
 }
 
 TEST_CASE("a slowed device is slow with every algorithm that it offers") {
