@@ -149,7 +149,7 @@ TEST_CASE("an op in parts is a kernel for each, on boxes of the same tensors") {
   plan.ops.push_back({.op = filter, .parts = {{2, 1, 1000}, {1, 1, 3000}, {1, 1, 3000}}});
   REQUIRE(CheckPlan(plan, p.step).empty());
   const Program program = p.Lowered(plan);
-  CHECK(Says(program, p.step).find("the launch is granted 5 kB of workspace and has 2 KiB") != std::string::npos);
+  CHECK(Says(program, p.step) == "");
 
   const auto parts = KernelsOf(program, forward);
   REQUIRE(parts.size() == 2);
