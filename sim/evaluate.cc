@@ -51,8 +51,8 @@ class Evaluator {
 
   Evaluation Run() {
     result_.classes = CountClasses(plan_, step_);
-    if (options_.bounds) FindBounds();
     if (!EveryOpFits() || !WorkspacesSuffice() || !MakeProgram() || !HostHolds()) return std::move(result_);
+    if (options_.bounds) FindBounds();
     if (options_.verify) MustBeSafe();
     Simulate();
     return std::move(result_);

@@ -40,6 +40,7 @@ struct Planned {
   // Where it proved one, with a plan or without: of all plans in the claim's scope for the problem's step, costs and
   // capacity. Results take the better of this and the general one.
   std::optional<ClaimedBound> bound{};
+  std::optional<Scope> scope{};  // what it chose from, where its parameters say so: in place of Strategy::scope
 };
 
 struct Strategy {

@@ -61,7 +61,7 @@ void DeviceOffers::Ask(const TrainingStep& step, const AskDevice& ask, std::span
     const Launch whole = Unchosen(LaunchOf(op));
     AskFor(op, whole, ask);
     for (const std::int64_t samples : part_sizes) {
-      if (samples < 1 || samples > op.shape.in.n) continue;
+      if (samples < 1 || samples >= op.shape.in.n) continue;
       AskFor(op, PartOf(whole, samples, true), ask);
       AskFor(op, PartOf(whole, samples, false), ask);
     }

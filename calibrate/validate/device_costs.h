@@ -62,10 +62,9 @@ struct OfferDifference {
 };
 
 // What the device was asked about is answered by what it offers; everything else, parts of other sizes too, as CostModel
-// does. Of the algorithms
-// that fit in the workspace granted: the fastest one measured, else the fastest one modelled, else the one that the
-// device would take first, in the time of the law. Where none fits, the one that wants least, with what it wants.
-// `workspace` is the device's own figure; time, source and error are CostModel's for that algorithm.
+// does. Of the algorithms that fit in the workspace granted: the fastest one measured, else the fastest one modelled, else
+// the one that the device would take first, in the time of the law. Where none fits, the one that wants least, with what
+// it wants. `workspace` is the device's own figure; time, source and error are CostModel's for that algorithm.
 //
 // Kernel() throws a UserError with the algorithms offered for a launch by an algorithm that is none of them.
 class DeviceCosts : public CostModel {

@@ -103,7 +103,7 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
   const Problem problem = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
   EvaluateOptions options;
-  if (point.strategy != nullptr) options.scope = point.strategy->scope;
+  if (point.strategy != nullptr) options.scope = planned.scope.value_or(point.strategy->scope);
   Evaluation evaluation = at.oracles.For(problem)->Evaluate(planned.plan, options);
   row.feasible = evaluation.feasible;
   row.reason = evaluation.reason;

@@ -34,6 +34,7 @@ std::vector<PartRate> NotBeaten(std::vector<PartRate> rates) {
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device) {
   std::vector<PartRate> rates;
   if (!HasSampleParts(launch.kind)) return rates;
+  if (launch.shape.in.n > kMostRatedSamples) return {{0, 0}};
   for (std::int64_t samples = launch.shape.in.n; samples > 0; --samples) {
     const Launch first = PartOf(launch, samples, true), later = PartOf(launch, samples, false);
     AddRates(first, costs, device, rates);

@@ -18,7 +18,9 @@ struct PartRate {
 };
 
 // Those that no other one beats in both, the fastest first; empty: the launch has no parts. Asks for the menu of every
-// size of a part: some 30 us each.
+// size of a part, some 30 us each; beyond kMostRatedSamples for none, and what it says then is that parts may be had for
+// nothing, which is a bound of nothing.
+constexpr std::int64_t kMostRatedSamples = 2048;
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device = 0);
 
 // By row of StepTables::launches.

@@ -28,7 +28,7 @@ Scope ScopeOf(const Plan& plan) {
   for (const OpDecision& decision : plan.ops) {
     if (decision.parts.empty()) hold(decision.algorithm, decision.workspace);
     for (const OpPart& part : decision.parts) hold(part.algorithm, part.workspace);
-    if (!decision.parts.empty()) scope.parts = PartScope::kBatch;
+    if (decision.parts.size() > 1) scope.parts = PartScope::kBatch;
   }
   return scope;
 }

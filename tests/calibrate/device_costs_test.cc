@@ -200,7 +200,7 @@ TEST_CASE("parts are asked about with the sizes that plans may give them, the fi
     return std::vector<OfferedAlgorithm>{{Algorithm("direct"), 64 * launch.shape.in.n}};
   };
   DeviceOffers offers;
-  const std::vector<std::int64_t> sizes{1, 2, batch + 1};
+  const std::vector<std::int64_t> sizes{1, 2, batch, batch + 1};
   offers.Ask(StepOf({filter}), ask, sizes);
   offers.Ask(StepOf({filter}), ask, sizes);
   CHECK(asked ==

@@ -70,7 +70,8 @@ class Divider {
     const Op& o = c_.step.ops[Index(op)];
     OpDecision decision{.op = op};
     for (std::int64_t left = o.shape.in.n; left > 0;) {
-      const std::int64_t samples = random.Between(1, static_cast<std::int32_t>(left));
+      const std::int64_t most = decision.parts.empty() ? left - 1 : left;  // never the whole in one
+      const std::int64_t samples = random.Between(1, static_cast<std::int32_t>(most));
       OpCall call = CallOf(o);
       call.launch = PartOf(call.launch, samples, decision.parts.empty());
       const CpuAlgorithm chosen = Choose(kernels_.Algorithms(call), OfWhole(o), random);

@@ -102,6 +102,28 @@ TEST_CASE("the problem's runtime is kept") {
   CHECK(on.PlanBy("ucudnn-wr", 1).plan.runtime == Runtime{});
 }
 
+TEST_CASE("who does not wait behind parts counts no waits") {
+  OnP100 on("resnet18", 16);
+  const std::size_t counted = PartsIn(on.PlanBy("ucudnn-wr", 2, 64, true).plan);
+  on.problem.use_runtime = true;  // our own: the launches are left
+  const std::size_t launches = PartsIn(on.PlanBy("ucudnn-wr", 2, 64, true).plan);
+  CHECK(launches >= counted);
+  on.problem.runtime.part_waits = PartWaits::kHost;
+  CHECK(PartsIn(on.PlanBy("ucudnn-wr", 2, 64, true).plan) == counted);
+}
+
+TEST_CASE("every size is tried up to a batch that it can be done for") {
+  const OnP100 on("alexnet", 1025);
+  for (const char* name : {"ucudnn-wr", "ucudnn-wd"}) {
+    const Planned refused = on.PlanBy(name, 2);
+    CHECK_FALSE(refused.feasible);
+    CHECK(refused.reason ==
+          "policy: 2 tries parts of every size up to a batch of 1024, this is 1025; 1 tries powers of two");
+    CHECK(on.PlanBy(name, 1).scope->workspace == kUsual);
+  }
+  CHECK(on.PlanBy("ucudnn-wr", 1, 8).scope->workspace == 8 * kMiB);
+}
+
 TEST_CASE("what the optimisers expect is what the kernels of their plans take") {
   const OnP100 on("alexnet", 64);
   for (const char* name : {"ucudnn-wr", "ucudnn-wd"}) {

@@ -63,10 +63,27 @@ Convolutions ConvolutionsOf(const Problem& problem) {
   return found;
 }
 
-// What a micro-kernel costs beyond its time: the host wakes up behind it and launches the next one.
+// What a micro-kernel costs beyond its time: the host wakes up behind it, unless the runtime given does not wait, and
+// launches the next one.
 Nanos WaitOf(const Problem& problem, const Launch& launch) {
   const HostCosts& host = problem.costs->machine().devices[Index(problem.device)].host_costs;
-  return host.sync + problem.costs->launch_costs(problem.device).Of(launch.kind, launch.pass);
+  const bool waits = !problem.use_runtime || problem.runtime.part_waits == PartWaits::kHost;
+  return (waits ? host.sync : 0) + problem.costs->launch_costs(problem.device).Of(launch.kind, launch.pass);
+}
+
+// Parts of every size take programs that grow with the square of the batch.
+constexpr std::int64_t kMostTried = 1024;
+std::string TooManySizes(const Problem& problem, const Settings& settings) {
+  if (settings.policy != BatchPolicy::kAll || problem.step->batch <= kMostTried) return "";
+  return fmt::format("policy: 2 tries parts of every size up to a batch of {}, this is {}; 1 tries powers of two",
+                     kMostTried, problem.step->batch);
+}
+
+Scope ScopeOf(const Settings& settings) {
+  return {.algorithms = AlgorithmScope::kAny,
+          .workspace = settings.workspace,
+          .copy_streams = 1,
+          .parts = PartScope::kBatch};
 }
 
 // The kernels of a launch and what each costs beside, as an optimiser sees them.
@@ -181,9 +198,12 @@ Bytes FootprintOf(const Problem& problem, const Plan& plan, Bytes pieces) {
 
 Planned PlanUcudnnReuse(const Problem& problem) {
   const Settings settings = SettingsOf(problem);
+  Planned planned;
+  planned.scope = ScopeOf(settings);
+  planned.reason = TooManySizes(problem, settings);
+  if (!planned.reason.empty()) return planned;
   const Convolutions convolutions = ConvolutionsOf(problem);
   const Chosen chosen = Reuse(problem, convolutions, settings);
-  Planned planned;
   planned.feasible = true;
   planned.plan = PlanOf(problem, "ucudnn-wr", convolutions, chosen);
   planned.plan.search = Expected(chosen, Reuse(problem, convolutions, Undivided(settings)));
@@ -192,10 +212,13 @@ Planned PlanUcudnnReuse(const Problem& problem) {
 
 Planned PlanUcudnnDivision(const Problem& problem) {
   const Settings settings = SettingsOf(problem);
+  Planned planned;
+  planned.scope = ScopeOf(settings);
+  planned.reason = TooManySizes(problem, settings);
+  if (!planned.reason.empty()) return planned;
   const Convolutions convolutions = ConvolutionsOf(problem);
   const Chosen chosen = Divide(problem, convolutions, settings);
   const Bytes pieces = chosen.Workspaces();
-  Planned planned;
   if (pieces > settings.workspace) {
     planned.reason = fmt::format("out_of_memory: the convolutions need {} of workspace together, {} are to be divided",
                                  FormatBytes(pieces), FormatBytes(settings.workspace));
