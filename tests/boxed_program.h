@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/program/lower.h"
-#include "sim/verify/verify.h"
+#include "tests/violations.h"
 
 namespace spillway {
 
@@ -264,12 +264,6 @@ class BoxedProgram {
 
   const TrainingStep& step_;
 };
-
-// What verify says first; "" where the Program is right.
-inline std::string FirstViolation(const Program& program, const TrainingStep& step) {
-  const std::vector<Violation> violations = Verify(program, &step);
-  return violations.empty() ? "" : violations[0].message;
-}
 
 inline OpId OpNamed(const TrainingStep& step, const std::string& name) {
   OpId op = 0;

@@ -17,10 +17,10 @@ struct PartRate {
   Bytes workspace = 0;
 };
 
-// Those that no other one beats in both, the fastest first; empty: the launch has no parts. Asks for the menu of every
-// size of a part, some 30 us each; beyond kMostRatedSamples for none, and what it says then is that parts may be had for
-// nothing, which is a bound of nothing.
 constexpr std::int64_t kMostRatedSamples = 2048;
+// Those that no other one beats in both, the fastest first; empty: the launch has no parts. Asks for the menu of every
+// size of a part, some 30 us each. Of more samples than kMostRatedSamples none is asked for, and parts may be had for
+// nothing: no bound, but a true one.
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device = 0);
 
 // By row of StepTables::launches.

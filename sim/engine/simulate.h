@@ -33,7 +33,8 @@ struct Conditions {
   PoolKind pool = PoolKind::kBytes;  // kAddresses: the event engine only
   CompactionCost compaction;         // of a pool with addresses
   BlockingCopies blocking_copies = BlockingCopies::kNone;
-  // The host's pause after it has issued a kernel that recomputes (of parts the last), and after each free that it waited for in a pool.
+  // The host's pause after it has issued a kernel that recomputes (of parts the last), and after each free that it waited
+  // for in a pool.
   Nanos collection_time = 0;
   // What of a kernel's cost for the host is for its op, and not paid for further parts of the same op.
   Nanos framework_time = 0;

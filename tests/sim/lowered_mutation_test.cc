@@ -7,6 +7,7 @@
 #include "sim/program/lower.h"
 #include "tests/random_plan.h"
 #include "tests/sim/judge_mutations.h"
+#include "tests/violations.h"
 
 namespace spillway {
 namespace {
@@ -46,12 +47,6 @@ struct Case {
   }
 };
 
-std::string Says(const Program& program, const TrainingStep& step) {
-  std::string text;
-  for (const Violation& violation : Verify(program, &step)) text += violation.message + "\n";
-  return text;
-}
-
 TEST_CASE("random plans are lowered to safe Programs") {
   Random random(1);
   int programs = 0;
@@ -65,7 +60,7 @@ TEST_CASE("random plans are lowered to safe Programs") {
           for (const Bytes limit : {100, 80, 50}) {
             const Program program = c.Lowered(plan, limit);
             INFO("limit " << limit << " %");
-            REQUIRE(Says(program, c.step) == "");
+            REQUIRE(ViolationsOf(program, c.step) == "");
             REQUIRE(ImpliedWaits(program).empty());
             ++programs;
           }
@@ -194,7 +189,7 @@ TEST_CASE("mutations of the parts themselves") {
     AddRandomParts(step, 25, random, plan);
     Program program = Lower(plan, tables, 0).program;
     PlaceBuffers(program);
-    REQUIRE(Says(program, step) == "");
+    REQUIRE(ViolationsOf(program, step) == "");
     PartMutations mutations(program, step);
     mutations.All();
     rejected += mutations.rejected;

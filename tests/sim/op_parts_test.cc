@@ -1,62 +1,18 @@
-// Plans that divide ops along the batch: what they may say, what they are lowered to, and that no bound is above them.
+// Plans that divide ops along the batch: what they may say, what they are lowered to and what they take.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
-#include <memory>
 
-#include "model/cost/menu.h"
 #include "sim/evaluate.h"
-#include "sim/program/layout.h"
-#include "sim/verify/verify.h"
-#include "tests/boxed_network.h"
 #include "tests/random_plan.h"
+#include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
 #include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
-
-struct Place {
-  explicit Place(const Network& network, const char* options = "plain")
-      : step(BuildTrainingStep(network, StepOptionsByName(options))), tables(step, costs) {}
-  TrainingStep step;
-  Machine machine = LoadMachine("unit");
-  CostModel costs{machine};
-  StepTables tables;
-
-  OpId Op(const std::string& name) const {
-    for (std::size_t op = 0; op < step.ops.size(); ++op) {
-      if (step.ops[op].name == name) return static_cast<OpId>(op);
-    }
-    FAIL("no op " << name);
-    return kNoOp;
-  }
-  Plan Whole() const {
-    Plan plan;
-    plan.strategy = "by hand";
-    plan.network = step.network;
-    plan.batch = step.batch;
-    return plan;
-  }
-  Plan Divided(OpId op, std::vector<OpPart> parts) const {
-    Plan plan = Whole();
-    plan.ops.push_back({.op = op, .parts = std::move(parts)});
-    return plan;
-  }
-  Program Lowered(const Plan& plan) const {
-    Program program = Lower(plan, tables, 0).program;
-    if (program.arena) PlaceBuffers(program);
-    return program;
-  }
-};
-
-std::string Says(const Program& program, const TrainingStep& step) {
-  std::string text;
-  for (const Violation& violation : Verify(program, &step)) text += violation.message + "\n";
-  return text;
-}
 
 std::vector<const Kernel*> KernelsOf(const Program& program, OpId op) {
   std::vector<const Kernel*> kernels;
@@ -68,78 +24,6 @@ std::vector<const Kernel*> KernelsOf(const Program& program, OpId op) {
   return kernels;
 }
 
-// Every size of every launch takes a time of its own, whose order nobody can guess, in workspaces likewise.
-class DiceCosts : public CostModel {
- public:
-  DiceCosts(const Machine& machine, std::uint64_t seed) : CostModel(machine), seed_(seed) {}
-
-  Cost Kernel(const Launch& launch, int device = 0) const override {
-    if (launch.kind != OpKind::kConvolution) return CostModel::Kernel(launch, device);
-    const Bytes granted = launch.workspace == kUsualWorkspace ? options().workspace_limit : launch.workspace;
-    if (launch.algorithm != 0) return Way(launch, launch.algorithm);
-    for (std::int32_t algorithm = kAlgorithms; algorithm > 1; --algorithm) {
-      const Cost cost = Way(launch, algorithm);
-      if (cost.workspace <= granted) return cost;
-    }
-    return Way(launch, 1);
-  }
-  std::vector<MenuEntry> Menu(const Launch& launch, int /*device*/ = 0) const override {
-    return MenuOf(launch, std::vector<std::int32_t>{1, 2, 3}, [this](const Launch& asked) { return Kernel(asked); });
-  }
-
- private:
-  static constexpr std::int32_t kAlgorithms = 3;
-  Cost Way(const Launch& launch, std::int32_t algorithm) const {
-    const OpShape& s = launch.shape;
-    std::uint64_t key = seed_;
-    for (const std::int64_t of : {s.in.n, s.in.c, s.in.h, s.out.c, s.window[1], static_cast<std::int64_t>(launch.pass),
-                                  std::int64_t{launch.accumulate}, std::int64_t{algorithm}}) {
-      key = (key ^ static_cast<std::uint64_t>(of)) * 0x9E3779B97F4A7C15u;
-      key ^= key >> 29;
-    }
-    Random random(key);
-    Cost cost;
-    cost.time = random.Below(3000) + s.in.n * (1 + random.Below(8000)) * 10 / 7;
-    cost.workspace = algorithm == 1 ? 0 : 512 * random.Below(200);
-    cost.algorithm = algorithm;
-    cost.how = "model";
-    return cost;
-  }
-  std::uint64_t seed_;
-};
-
-Runtime RandomRuntime(Random& random) {
-  Runtime runtime;
-  runtime.copy_streams = random.Between(1, 2);
-  if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
-  if (random.Below(3) == 0) runtime.copy_chunk = kLeastCopyChunk;
-  if (random.Below(3) == 0) runtime.part_waits = PartWaits::kHost;
-  if (random.Below(4) == 0) runtime.framework_time = random.Between(1, 2000);
-  if (random.Below(4) == 0) runtime.barrier = Barrier::kOp;
-  return runtime;
-}
-
-// Algorithms by name and the library's, in what they want and in more; some of the ops whole.
-void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random& random, Plan& plan) {
-  const auto grant = [&](Launch launch, std::int32_t& algorithm, Bytes& workspace) {
-    algorithm = random.Between(0, 3);
-    launch.algorithm = algorithm;
-    launch.workspace = 512 * random.Below(250);
-    workspace = costs.Kernel(launch).workspace + (algorithm == 0 ? 0 : 512 * random.Below(2));
-  };
-  for (OpDecision& decision : plan.ops) {
-    const Launch launch = LaunchOf(step.ops[Index(decision.op)]);
-    if (random.Below(8) == 0) {
-      decision.parts.clear();
-      grant(launch, decision.algorithm, decision.workspace);
-    }
-    for (std::size_t k = 0; k < decision.parts.size(); ++k) {
-      OpPart& part = decision.parts[k];
-      grant(PartOf(launch, part.samples, k == 0), part.algorithm, part.workspace);
-    }
-  }
-}
-
 }  // namespace
 
 TEST_CASE("an op in parts is a kernel for each, on boxes of the same tensors") {
@@ -149,7 +33,7 @@ TEST_CASE("an op in parts is a kernel for each, on boxes of the same tensors") {
   plan.ops.push_back({.op = filter, .parts = {{2, 1, 1000}, {1, 1, 3000}, {1, 1, 3000}}});
   REQUIRE(CheckPlan(plan, p.step).empty());
   const Program program = p.Lowered(plan);
-  CHECK(Says(program, p.step) == "");
+  CHECK(ViolationsOf(program, p.step) == "");
 
   const auto parts = KernelsOf(program, forward);
   REQUIRE(parts.size() == 2);
@@ -235,7 +119,7 @@ TEST_CASE("random plans in parts are lowered to Programs that verify proves, on 
         REQUIRE(CheckPlan(plan, p.step).empty());
         REQUIRE(ParsePlan(PlanToYaml(plan, p.step), "plan.yaml", p.step) == plan);
         const Program program = p.Lowered(plan);
-        REQUIRE(Says(program, p.step) == "");
+        REQUIRE(ViolationsOf(program, p.step) == "");
         ++programs;
         divided += program.boxes.empty() ? 0 : 1;
       }
@@ -243,96 +127,6 @@ TEST_CASE("random plans in parts are lowered to Programs that verify proves, on 
   }
   CHECK(programs == 4 * 6 * 12);
   CHECK(divided > programs * 9 / 10);
-}
-
-TEST_CASE("no plan in parts is faster than the bounds") {
-  Random random(7);
-  int cases = 0, close = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const Network network = seed % 2 == 0 ? BoxedNetwork() : Modules();
-    const Place p(network);
-    const DiceCosts costs(p.machine, seed);
-    const auto facts = std::make_shared<const StepFacts>(p.step, costs);
-    const Bytes most = facts->tables().WorkingSet(facts->tables().LargestWorkingSet());
-    for (const Bytes capacity : {most + most / 8, most * 2}) {
-      const Oracle oracle(facts, capacity);
-      for (int k = 0; k < 40; ++k) {
-        Plan plan = RandomPlan(p.step, RandomRuntime(random), 10 * random.Below(9), random);
-        AddRandomParts(p.step, 50 + 50 * random.Below(2), random, plan);
-        GrantWhatIsWanted(p.step, costs, random, plan);
-        const Evaluation e = oracle.Evaluate(plan, {.timeline = false});
-        if (!e.feasible) continue;
-        INFO("seed " << seed << " plan " << k << "\n" << PlanToYaml(plan, p.step));
-        REQUIRE(e.widest.Best() <= e.bounds.Best());
-        REQUIRE(e.bounds.Best() <= e.step_time);
-        ++cases;
-        close += e.bounds.Best() * 10 > e.step_time * 5 ? 1 : 0;
-      }
-    }
-  }
-  CHECK(cases > 2000);
-  INFO(close << " within twice the bound");
-  CHECK(close > cases / 10);
-}
-
-// Every convolution in the fastest parts there are, found by trying all sizes of each next part.
-Plan BestParts(const Place& p, const CostModel& costs) {
-  Plan plan = p.Whole();
-  for (OpId op = 0; op < static_cast<OpId>(p.step.ops.size()); ++op) {
-    const Op& o = p.step.ops[Index(op)];
-    if (o.kind != OpKind::kConvolution) continue;
-    std::vector<std::pair<Nanos, std::vector<OpPart>>> best(Index(static_cast<OpId>(o.shape.in.n) + 1));
-    for (std::int64_t done = 0; done < o.shape.in.n; ++done) {
-      const auto [time, parts] = best[static_cast<std::size_t>(done)];
-      for (std::int64_t samples = 1; done + samples <= o.shape.in.n; ++samples) {
-        auto& next = best[static_cast<std::size_t>(done + samples)];
-        for (const MenuEntry& entry : costs.Menu(PartOf(LaunchOf(o), samples, done == 0))) {
-          if (!next.second.empty() && time + entry.cost.time >= next.first) continue;
-          next = {time + entry.cost.time, parts};
-          next.second.push_back({samples, entry.algorithm, entry.workspace});
-        }
-      }
-    }
-    plan.ops.push_back({.op = op, .parts = best.back().second});
-  }
-  return plan;
-}
-
-TEST_CASE("the fastest parts beat every whole op, and not the bound") {
-  int faster = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Place p(BoxedNetwork());
-    const DiceCosts costs(p.machine, seed);
-    const Oracle oracle(std::make_shared<const StepFacts>(p.step, costs), kGB);
-    const Evaluation e = oracle.Evaluate(BestParts(p, costs), {.timeline = false});
-    REQUIRE(e.feasible);
-    CHECK(e.bounds.Best() <= e.step_time);
-    CHECK(e.bounds.compute * 10 > e.compute_time * 7);
-    faster += e.step_time < oracle.BoundsIn(WidestScope()).Best() ? 1 : 0;
-  }
-  INFO(faster << " of 20 faster than any plan of whole ops");
-  CHECK(faster > 10);
-}
-
-TEST_CASE("with parts that add up to the best rate the bound is met") {
-  const Place p(BoxedNetwork());
-  const DiceCosts costs(p.machine, 3);
-  const OpId op = p.Op("plain:forward");
-  const Launch launch = LaunchOf(p.step.ops[Index(op)]);
-  const std::vector<PartRate> rates = PartRatesOf(launch, costs);
-  REQUIRE(!rates.empty());
-  double best = 1e300;
-  for (std::int64_t samples = 1; samples <= 4; ++samples) {
-    for (const MenuEntry& entry : costs.Menu(PartOf(launch, samples, true))) {
-      best = std::min(best, static_cast<double>(entry.cost.time) / static_cast<double>(samples));
-    }
-  }
-  CHECK(rates.front().nanos_per_sample == best);
-  for (std::size_t k = 1; k < rates.size(); ++k) {
-    CHECK(rates[k].nanos_per_sample > rates[k - 1].nanos_per_sample);
-    CHECK(rates[k].workspace < rates[k - 1].workspace);
-  }
-  CHECK(PartRatesOf(LaunchOf(p.step.ops[Index(p.Op("relu:forward"))]), costs).empty());
 }
 
 TEST_CASE("parts that are not all of an op, or of what has none, are named") {
@@ -421,7 +215,7 @@ TEST_CASE("copies of what ops in parts touch are cut between samples, a single p
                          .reason = ""});
     REQUIRE(CheckPlan(plan, p.step).empty());
     const Program program = p.Lowered(plan);
-    REQUIRE(Says(program, p.step) == "");
+    REQUIRE(ViolationsOf(program, p.step) == "");
     return program.copies.size();
   };
   const std::int64_t batch = p.step.batch;
@@ -436,12 +230,13 @@ TEST_CASE("copies of what ops in parts touch are cut between samples, a single p
 TEST_CASE("the workspace that parts share is as large as any of them is granted") {
   const Place p(BoxedNetwork());
   const Program safe = p.Lowered(p.Divided(p.Op("plain:forward"), {{2, 1, 2000}, {2, 1, 5000}}));
-  REQUIRE(Says(safe, p.step) == "");
+  REQUIRE(ViolationsOf(safe, p.step) == "");
   Program program = safe;
   for (Buffer& buffer : program.buffers) {
     if (buffer.kind == BufferKind::kWorkspace) buffer.bytes = std::min<Bytes>(buffer.bytes, 2048);
   }
-  CHECK(Says(program, p.step).find("the launch is granted 5 kB of workspace and has 2 KiB") != std::string::npos);
+  CHECK(ViolationsOf(program, p.step).find("the launch is granted 5 kB of workspace and has 2 KiB") !=
+        std::string::npos);
 }
 
 // What a plan grants decides, not what the library would have asked for.

@@ -143,26 +143,25 @@ TEST_CASE("what the optimisers expect is what the kernels of their plans take") 
   }
 }
 
-TEST_CASE("the footprint is no larger than that of whole convolutions with the same workspace") {
+// WD's pieces stay allocated and are not in these peaks: the case on pieces has them.
+TEST_CASE("WR's footprint is no larger than that of whole convolutions with the same workspace") {
   int smaller_workspace = 0;
   for (const char* network : {"alexnet", "resnet18"}) {
     const OnP100 on(network, 64);
     for (const std::int64_t workspace : {8, 64, 512}) {
       const Evaluation whole = Evaluate(on.Granted(workspace * kMiB), on.problem);
-      for (const char* name : {"ucudnn-wr", "ucudnn-wd"}) {
-        INFO(network << " " << name << " " << workspace);
-        const Evaluation parts = Evaluate(on.PlanBy(name, 1, workspace).plan, on.problem);
-        REQUIRE(parts.feasible);
-        CHECK(parts.live_peak_bytes <= whole.live_peak_bytes);
-        CHECK(parts.peak_bytes <= whole.peak_bytes);
-        smaller_workspace += parts.peak_bytes < whole.peak_bytes ? 1 : 0;
-      }
+      INFO(network << " " << workspace);
+      const Evaluation parts = Evaluate(on.PlanBy("ucudnn-wr", 1, workspace).plan, on.problem);
+      REQUIRE(parts.feasible);
+      CHECK(parts.live_peak_bytes <= whole.live_peak_bytes);
+      CHECK(parts.peak_bytes <= whole.peak_bytes);
+      smaller_workspace += parts.peak_bytes < whole.peak_bytes ? 1 : 0;
     }
   }
   CHECK(smaller_workspace > 0);
 }
 
-TEST_CASE("aware of the host's waits, it divides less and predicts what the waits really cost") {
+TEST_CASE("aware of the host's waits, it divides less and the step is faster") {
   const OnP100 on("resnet18", 16);
   for (const char* name : {"ucudnn-wr", "ucudnn-wd"}) {
     INFO(name);

@@ -4,17 +4,14 @@
 
 #include "sim/verify/verify.h"
 #include "tests/small_programs.h"
+#include "tests/violations.h"
 
 namespace spillway {
 namespace {
 
 const TrainingStep kStep = SmallStep::Build();
 
-std::string Says(const Program& program, const TrainingStep& step = kStep) {
-  std::string text;
-  for (const Violation& violation : Verify(program, &step)) text += violation.message + "\n";
-  return text;
-}
+std::string Says(const Program& program, const TrainingStep& step = kStep) { return ViolationsOf(program, step); }
 // What Verify says after a change; the message must begin as given.
 std::string Broken(Program program, const std::function<void(Program&)>& change) {
   change(program);

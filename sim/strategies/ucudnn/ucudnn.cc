@@ -73,17 +73,19 @@ Nanos WaitOf(const Problem& problem, const Launch& launch) {
 
 // Parts of every size take programs that grow with the square of the batch.
 constexpr std::int64_t kMostTried = 1024;
-std::string TooManySizes(const Problem& problem, const Settings& settings) {
-  if (settings.policy != BatchPolicy::kAll || problem.step->batch <= kMostTried) return "";
-  return fmt::format("policy: 2 tries parts of every size up to a batch of {}, this is {}; 1 tries powers of two",
-                     kMostTried, problem.step->batch);
-}
-
-Scope ScopeOf(const Settings& settings) {
-  return {.algorithms = AlgorithmScope::kAny,
-          .workspace = settings.workspace,
-          .copy_streams = 1,
-          .parts = PartScope::kBatch};
+// What it may choose from; with the reason where that is too much.
+Planned Unplanned(const Problem& problem, const Settings& settings) {
+  Planned planned;
+  planned.scope = Scope{.algorithms = AlgorithmScope::kAny,
+                        .workspace = settings.workspace,
+                        .copy_streams = 1,
+                        .parts = PartScope::kBatch};
+  if (settings.policy == BatchPolicy::kAll && problem.step->batch > kMostTried) {
+    planned.reason =
+        fmt::format("policy: 2 tries parts of every size up to a batch of {}, this is {}; 1 tries powers of two",
+                    kMostTried, problem.step->batch);
+  }
+  return planned;
 }
 
 // The kernels of a launch and what each costs beside, as an optimiser sees them.
@@ -198,9 +200,7 @@ Bytes FootprintOf(const Problem& problem, const Plan& plan, Bytes pieces) {
 
 Planned PlanUcudnnReuse(const Problem& problem) {
   const Settings settings = SettingsOf(problem);
-  Planned planned;
-  planned.scope = ScopeOf(settings);
-  planned.reason = TooManySizes(problem, settings);
+  Planned planned = Unplanned(problem, settings);
   if (!planned.reason.empty()) return planned;
   const Convolutions convolutions = ConvolutionsOf(problem);
   const Chosen chosen = Reuse(problem, convolutions, settings);
@@ -212,9 +212,7 @@ Planned PlanUcudnnReuse(const Problem& problem) {
 
 Planned PlanUcudnnDivision(const Problem& problem) {
   const Settings settings = SettingsOf(problem);
-  Planned planned;
-  planned.scope = ScopeOf(settings);
-  planned.reason = TooManySizes(problem, settings);
+  Planned planned = Unplanned(problem, settings);
   if (!planned.reason.empty()) return planned;
   const Convolutions convolutions = ConvolutionsOf(problem);
   const Chosen chosen = Divide(problem, convolutions, settings);
