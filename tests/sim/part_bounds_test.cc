@@ -19,6 +19,7 @@ Runtime RandomRuntime(Random& random) {
   if (random.Below(3) == 0) runtime.part_waits = PartWaits::kHost;
   if (random.Below(4) == 0) runtime.framework_time = random.Between(1, 2000);
   if (random.Below(4) == 0) runtime.barrier = Barrier::kOp;
+  if (random.Below(4) == 0) runtime.workspaces = Workspaces::kHeld;
   return runtime;
 }
 
@@ -48,7 +49,7 @@ void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random&
 TEST_CASE("no plan in parts is faster than the bounds") {
   Random random(7);
   int cases = 0, close = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 90; ++seed) {
     const Network network = seed % 2 == 0 ? BoxedNetwork() : Modules();
     const Place p(network);
     const DiceCosts costs(p.machine, seed);
