@@ -11,6 +11,10 @@ namespace spillway {
 namespace {
 
 constexpr const char* kPoochPaper = "Ito et al., Profiling based Out-of-core Hybrid Method, arXiv 1907.05013";
+constexpr const char* kVdnnPaper = "Rhu et al., vDNN, MICRO 2016, arXiv 1602.08124";
+constexpr const char* kVdnnPlusPaper = "Shriram, Garg and Kulkarni, IPDPS 2019 (vDNN++)";
+constexpr const char* kChenPaper = "Chen et al., Training Deep Nets with Sublinear Memory Cost, arXiv 1604.06174";
+constexpr Scope kAnyAlgorithm{.algorithms = AlgorithmScope::kAny, .workspace = kMostWorkspace, .copy_streams = 1};
 constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, arXiv 1804.04806";
 constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
@@ -33,12 +37,21 @@ std::vector<RuntimeEntry> MakeRuntimes() {
   pooch.barrier = Barrier::kPhase;
   pooch.host_syncs = HostSyncs::kBackwardLayer;
   pooch.swap_in_waits = SwapInWaits::kBackwardLayer;
+  Runtime vdnn;
+  vdnn.copy_streams = 1;
+  vdnn.memory = MemoryModel::kPool;
+  vdnn.barrier = Barrier::kOp;
+  Runtime vdnn_plus = vdnn;
+  vdnn_plus.barrier = Barrier::kPhase;
   return {
       {"arena", "ours: a copy stream per direction, memory laid out in advance, no barriers", Runtime{}},
       {"pooch",
        "PoocH: one copy stream, a memory pool that blocks, host waits after forward and before and after each backward "
        "layer",
        pooch},
+      {"vdnn", "vDNN: one copy stream, a memory pool, the host waits for kernels and copies after every layer", vdnn},
+      {"vdnn++", "vDNN++: one copy stream, a memory pool that blocks, the host waits for copies after forward only",
+       vdnn_plus},
   };
 }
 

@@ -11,9 +11,9 @@ std::string Scope::Text() const {
   if (copy_chunk > 0) streams += fmt::format(", copies in pieces of {} or more", FormatBytes(copy_chunk));
   if (parts == PartScope::kBatch) streams += ", parts along the batch";
   if (algorithms == AlgorithmScope::kUsual) return "the library's algorithms as usual, " + streams;
-  return fmt::format("{}, workspaces up to {}, {}",
-                     algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
-                     FormatBytes(workspace), streams);
+  return fmt::format("{}, {}, {}", algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
+                     workspace >= kMostWorkspace ? "any workspace" : "workspaces up to " + FormatBytes(workspace),
+                     streams);
 }
 
 Scope WidestScope(PartScope parts) { return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk, parts}; }

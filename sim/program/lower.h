@@ -66,6 +66,7 @@ struct Lowered {
   // The bytes live in list order at their most, and the op that runs then. No layout can need less.
   Bytes list_peak = 0;
   OpId op = kNoOp;
+  std::vector<Bytes> live_at;  // by op: the same while it runs, its workspace included
   Program program;    // without offsets
   Skeleton skeleton;  // of LowerItems: what `program` will be made of, which has no code yet
 };

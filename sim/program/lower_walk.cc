@@ -94,6 +94,7 @@ void LowerWalk::LookAhead(OpId end) {
 Lowered LowerWalk::TakeItems() {
   RunUntil(static_cast<OpId>(step_.ops.size()));
   FreePersistent();
+  lowered_.live_at = std::move(live_at_);
   lowered_.skeleton = out_.TakeSkeleton();
   return std::move(lowered_);
 }
@@ -138,8 +139,12 @@ void LowerWalk::RunOp(OpId op) {
     if (touch.access != Access::kWrite && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
   }
   Launch(op, false);
+  // Copies that may start now run beside the next layer: a barrier behind every layer comes before them.
+  const bool behind_barrier = plan_.runtime.barrier == Barrier::kOp;
+  if (!behind_barrier) CopyOutEarly(op);
   AfterOp(op);
   Barriers(op);
+  if (behind_barrier) CopyOutEarly(op);
 }
 
 // What the host waits for has to be on its way before.
@@ -217,10 +222,13 @@ void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, Buff
   out_.Kernel(kernel, kComputeStream);
 }
 
-void LowerWalk::AfterOp(OpId op) {
+void LowerWalk::CopyOutEarly(OpId op) {
   for (const std::uint32_t g : by_out_[op]) {
     if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
   }
+}
+
+void LowerWalk::AfterOp(OpId op) {
   for (const std::uint32_t g : by_after_[op]) OpenGap(g);
   for (const Touch& touch : tables_.Touches(op)) LeaveOp(touch);
 }

@@ -77,6 +77,7 @@ class LowerWalk {
   void PlaceResults(OpId op, bool recomputation);
   void Launch(OpId op, bool recomputation);
   void LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace);
+  void CopyOutEarly(OpId op);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
   void OpenGap(std::uint32_t gap);

@@ -1,0 +1,178 @@
+// chen-sqrt and chen-greedy: sublinear memory (Chen, Xu, Zhang and Guestrin, Training Deep Nets with Sublinear Memory
+// Cost, arXiv 1604.06174). Some maps stay, as checkpoints; between two of them everything is dropped after forward, and
+// computed again, once and all of it, when backward comes to the segment. Nothing is copied, and nothing is known of time.
+//
+// Checkpoints are chosen among the maps that every path from the input to the loss goes through: no segment is entered
+// beside its checkpoint then. chen-sqrt keeps every k-th of n of them, k = floor(sqrt(n)). chen-greedy closes a segment
+// when it has more than B bytes, and searches for the B that leads to the least memory as the published code does
+// (mxnet-memonger, search_plan): from 0 three rounds of sqrt(kept x largest segment / 2), then a grid of six. What the
+// memory comes to is asked of lowering.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/text/lists.h"
+#include "sim/program/lower.h"
+#include "sim/strategies/classify.h"
+
+namespace spillway {
+namespace {
+
+// What an op of forward makes, in the order in which it is complete; or the input.
+struct Value {
+  TensorId tensor = kNoTensor;
+  OpId first = kNoOp, complete = kNoOp, last = kNoOp;  // forward ops: its first and last writer, its last use
+  MapGap gap{};                                        // of a map that backward uses
+  bool candidate = false;
+  bool IsInput() const { return first == kNoOp; }
+  bool IsWantedAgain() const { return gap.before != kNoOp; }
+};
+
+// A map is on every path where nothing else that was there when it was complete is read behind it: an edge that passes it
+// by belongs to a path that does.
+void MarkCandidates(const TrainingStep& step, std::vector<Value>& values) {
+  std::vector<int> alive(static_cast<std::size_t>(step.first_backward) + 2, 0);  // behind op k: [k + 1]
+  for (const Value& value : values) {
+    ++alive[Index(value.first + 1)];
+    --alive[Index(value.last + 1)];
+  }
+  for (std::size_t k = 1; k < alive.size(); ++k) alive[k] += alive[k - 1];
+  for (Value& value : values) {
+    const bool read = value.last > value.complete;
+    value.candidate = !value.IsInput() && read && value.IsWantedAgain() && alive[Index(value.complete + 1)] == 1;
+  }
+}
+
+std::vector<Value> ValuesOf(const TrainingStep& step) {
+  const Uses uses(step);
+  std::vector<Value> values;
+  for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
+    const std::vector<OpId>& writers = uses.writers[Index(t)];
+    const OpId last = uses.Previous(t, step.first_backward);
+    if (last == kNoOp || (writers.empty() && !step.tensors[Index(t)].Traits().on_host)) continue;
+    Value value{.tensor = t, .last = last};
+    if (!writers.empty()) value.first = writers.front(), value.complete = writers.back();
+    if (Contains(step.maps, t)) value.gap = ForwardBackwardGap(step, uses, t);
+    values.push_back(value);
+  }
+  std::stable_sort(values.begin(), values.end(),
+                   [](const Value& a, const Value& b) { return a.complete < b.complete; });
+  MarkCandidates(step, values);
+  return values;
+}
+
+// `keep`: by value.
+Plan PlanWith(const Problem& problem, const char* strategy, const std::vector<Value>& values,
+              const std::vector<bool>& keep) {
+  Plan plan = StartPlan(problem, strategy, "arena");
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    const Value& value = values[v];
+    if (keep[v] || value.IsInput() || !value.IsWantedAgain()) continue;
+    plan.gaps.push_back({.tensor = value.tensor,
+                         .after = value.gap.after,
+                         .before = value.gap.before,
+                         .action = GapAction::kRecompute,
+                         .reason = "between two checkpoints"});
+  }
+  return plan;
+}
+
+struct Segments {
+  std::vector<bool> keep;  // by value
+  Bytes kept = 0;          // bytes of the checkpoints
+  Bytes largest = 0;       // bytes of the largest segment that a checkpoint closes
+  std::int64_t checkpoints = 0;
+};
+
+Segments SegmentsAbove(Bytes threshold, const TrainingStep& step, const std::vector<Value>& values) {
+  Segments segments{.keep = std::vector<bool>(values.size(), false)};
+  Bytes open = 0;
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    if (values[v].IsInput()) continue;
+    const Bytes bytes = step.tensors[Index(values[v].tensor)].bytes;
+    open += bytes;
+    if (!values[v].candidate || open <= threshold) continue;
+    segments.keep[v] = true;
+    segments.kept += bytes;
+    segments.largest = std::max(segments.largest, open);
+    ++segments.checkpoints;
+    open = 0;
+  }
+  return segments;
+}
+
+// The published search over thresholds, by the memory that each comes to.
+class GreedySearch {
+ public:
+  GreedySearch(const Problem& problem, const std::vector<Value>& values)
+      : problem_(problem), values_(values), tables_(*problem.step, *problem.costs, problem.device) {}
+
+  Plan Best() {
+    Bytes threshold = 0;
+    std::optional<Bytes> least_segment;
+    for (int round = 0; round < 3; ++round) {
+      const Segments found = Try(threshold);
+      least_segment = std::min(least_segment.value_or(found.largest), found.largest);
+      threshold =
+          static_cast<Bytes>(std::sqrt(static_cast<double>(found.kept) * static_cast<double>(found.largest) / 2));
+    }
+    const Bytes most = static_cast<Bytes>(static_cast<double>(threshold) * std::sqrt(2));
+    constexpr Bytes kTrials = 6;
+    const Bytes step = (most - *least_segment) / kTrials;
+    for (Bytes k = 1; step > 0 && k <= kTrials; ++k) Try(*least_segment + k * step);
+    best_.evaluations = tried_;
+    return best_;
+  }
+
+ private:
+  Segments Try(Bytes threshold) {
+    Segments segments = SegmentsAbove(threshold, *problem_.step, values_);
+    Plan plan = PlanWith(problem_, "chen-greedy", values_, segments.keep);
+    const Bytes peak = Lower(plan, tables_, 0).list_peak;
+    if (tried_++ == 0 || peak < least_) {
+      least_ = peak;
+      best_ = std::move(plan);
+      best_.search = fmt::format("{} checkpoints, segments above {}", segments.checkpoints, FormatBytes(threshold));
+    }
+    return segments;
+  }
+
+  const Problem& problem_;
+  const std::vector<Value>& values_;
+  StepTables tables_;
+  Plan best_;
+  Bytes least_ = 0;
+  std::int64_t tried_ = 0;
+};
+
+}  // namespace
+
+Planned PlanChenSqrt(const Problem& problem) {
+  const std::vector<Value> values = ValuesOf(*problem.step);
+  const auto candidates =
+      std::count_if(values.begin(), values.end(), [](const Value& value) { return value.candidate; });
+  const auto every = static_cast<std::int64_t>(std::sqrt(static_cast<double>(candidates)));
+  std::vector<bool> keep(values.size(), false);
+  std::int64_t seen = 0;
+  for (std::size_t v = 0; v < values.size(); ++v) keep[v] = values[v].candidate && ++seen % every == 0;
+  Planned planned;
+  planned.feasible = true;
+  planned.plan = PlanWith(problem, "chen-sqrt", values, keep);
+  planned.plan.search = fmt::format("a checkpoint every {} of {} candidates", every, candidates);
+  return planned;
+}
+
+Planned PlanChenGreedy(const Problem& problem) {
+  const std::vector<Value> values = ValuesOf(*problem.step);
+  Planned planned;
+  planned.feasible = true;
+  planned.plan = GreedySearch(problem, values).Best();
+  return planned;
+}
+
+}  // namespace spillway
