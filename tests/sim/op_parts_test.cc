@@ -27,7 +27,7 @@ std::vector<const Kernel*> KernelsOf(const Program& program, OpId op) {
 }  // namespace
 
 TEST_CASE("an op in parts is a kernel for each, on boxes of the same tensors") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const OpId forward = p.Op("strided:forward"), filter = p.Op("strided:backward_filter");
   Plan plan = p.Divided(forward, {{3, 0, 0}, {1, 0, 0}});
   plan.ops.push_back({.op = filter, .parts = {{2, 1, 1000}, {1, 1, 3000}, {1, 1, 3000}}});
@@ -64,7 +64,7 @@ TEST_CASE("an op in parts is a kernel for each, on boxes of the same tensors") {
 }
 
 TEST_CASE("a step in parts takes what its kernels take, and the host waits where the runtime says so") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const OpId op = p.Op("plain:forward");
   const Problem problem{.step = &p.step, .costs = &p.costs, .capacity = kGB, .runtime = {}};
   Plan plan = p.Whole();
@@ -108,7 +108,7 @@ TEST_CASE("random plans in parts are lowered to Programs that verify proves, on 
       {.copy_streams = 1, .memory = MemoryModel::kPool, .host_syncs = HostSyncs::kBackwardLayer},
       {.memory = MemoryModel::kPool, .swap_in_waits = SwapInWaits::kBackwardLayer, .part_waits = PartWaits::kHost}};
   for (const SmallNetwork& network : kNetworks) {
-    const Place p(network.build(), network.options);
+    const PartsPlace p(network.build(), network.options);
     for (const Runtime& runtime : runtimes) {
       for (int k = 0; k < 12; ++k) {
         Plan plan = RandomPlan(p.step, runtime, 10 * random.Below(9), random);
@@ -131,7 +131,7 @@ TEST_CASE("random plans in parts are lowered to Programs that verify proves, on 
 }
 
 TEST_CASE("parts that are not all of an op, or of what has none, are named") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const OpId op = p.Op("plain:forward");
   const auto says = [&](OpId of, std::vector<OpPart> parts) {
     std::string text;
@@ -158,7 +158,7 @@ TEST_CASE("parts that are not all of an op, or of what has none, are named") {
 }
 
 TEST_CASE("a part in too little workspace is refused with its size") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const DiceCosts costs(p.machine, 3);
   const OpId op = p.Op("plain:forward");
   const Problem problem{.step = &p.step, .costs = &costs, .capacity = kGB, .runtime = {}};
@@ -171,7 +171,7 @@ TEST_CASE("a part in too little workspace is refused with its size") {
 }
 
 TEST_CASE("a framework's time and its collections are an op's, not its parts'") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const Problem problem{.step = &p.step, .costs = &p.costs, .capacity = kGB, .runtime = {}};
   const TensorId map = p.step.ops[Index(p.Op("relu:forward"))].writes[0];  // of which the convolution runs again, too
   const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
@@ -200,7 +200,7 @@ TEST_CASE("a framework's time and its collections are an op's, not its parts'") 
 }
 
 TEST_CASE("copies of what ops in parts touch are cut between samples, a single part cuts nothing") {
-  const Place p(Vgg());
+  const PartsPlace p(Vgg());
   const OpId op = p.Op("conv1_2:forward");
   const auto copies = [&](std::vector<OpPart> parts, Bytes chunk) {
     Plan plan = p.Divided(op, std::move(parts));
@@ -229,7 +229,7 @@ TEST_CASE("copies of what ops in parts touch are cut between samples, a single p
 }
 
 TEST_CASE("the workspace that parts share is as large as any of them is granted") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const Program safe = p.Lowered(p.Divided(p.Op("plain:forward"), {{2, 1, 2000}, {2, 1, 5000}}));
   REQUIRE(ViolationsOf(safe, p.step) == "");
   Program program = safe;
@@ -242,7 +242,7 @@ TEST_CASE("the workspace that parts share is as large as any of them is granted"
 
 // What a plan grants decides, not what the library would have asked for.
 TEST_CASE("an op fits in the workspace that its decision grants") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const DiceCosts costs(p.machine, 3);
   const StepTables tables(p.step, costs);
   const OpId op = tables.LargestWorkingSet();
@@ -258,7 +258,7 @@ TEST_CASE("an op fits in the workspace that its decision grants") {
 }
 
 TEST_CASE("plans of ops in parts as text: equal parts in a row once") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   Plan plan = p.Divided(p.Op("plain:forward"), {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 2, kMiB}});
   const std::string text = PlanToYaml(plan, p.step);
   INFO(text);

@@ -51,7 +51,7 @@ TEST_CASE("no plan in parts is faster than the bounds") {
   int cases = 0, close = 0;
   for (std::uint64_t seed = 1; seed <= 90; ++seed) {
     const Network network = seed % 2 == 0 ? BoxedNetwork() : Modules();
-    const Place p(network);
+    const PartsPlace p(network);
     const DiceCosts costs(p.machine, seed);
     const auto facts = std::make_shared<const StepFacts>(p.step, costs);
     const Bytes most = facts->tables().WorkingSet(facts->tables().LargestWorkingSet());
@@ -77,7 +77,7 @@ TEST_CASE("no plan in parts is faster than the bounds") {
 }
 
 // Every convolution in the fastest parts there are, found by trying all sizes of each next part.
-Plan BestParts(const Place& p, const CostModel& costs) {
+Plan BestParts(const PartsPlace& p, const CostModel& costs) {
   Plan plan = p.Whole();
   for (OpId op = 0; op < static_cast<OpId>(p.step.ops.size()); ++op) {
     const Op& o = p.step.ops[Index(op)];
@@ -102,7 +102,7 @@ Plan BestParts(const Place& p, const CostModel& costs) {
 TEST_CASE("the fastest parts beat every whole op, and not the bound") {
   int faster = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Place p(BoxedNetwork());
+    const PartsPlace p(BoxedNetwork());
     const DiceCosts costs(p.machine, seed);
     const Oracle oracle(std::make_shared<const StepFacts>(p.step, costs), kGB);
     const Evaluation e = oracle.Evaluate(BestParts(p, costs), {.timeline = false});
@@ -116,7 +116,7 @@ TEST_CASE("the fastest parts beat every whole op, and not the bound") {
 }
 
 TEST_CASE("with parts that add up to the best rate the bound is met") {
-  const Place p(BoxedNetwork());
+  const PartsPlace p(BoxedNetwork());
   const DiceCosts costs(p.machine, 3);
   const OpId op = p.Op("plain:forward");
   const Launch launch = LaunchOf(p.step.ops[Index(op)]);

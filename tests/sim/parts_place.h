@@ -16,8 +16,8 @@
 
 namespace spillway {
 
-struct Place {
-  explicit Place(const Network& network, const char* options = "plain")
+struct PartsPlace {
+  explicit PartsPlace(const Network& network, const char* options = "plain")
       : step(BuildTrainingStep(network, StepOptionsByName(options))), tables(step, costs) {}
   TrainingStep step;
   Machine machine = LoadMachine("unit");
