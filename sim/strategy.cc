@@ -12,8 +12,10 @@ namespace {
 
 constexpr const char* kPoochPaper = "Ito et al., Profiling based Out-of-core Hybrid Method, arXiv 1907.05013";
 constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, arXiv 1804.04806";
+constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 2017; github.com/yukiito2/ooc_cuDNN";
 constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
+constexpr Scope kStreamedScope{.parts = PartScope::kStreamed};
 constexpr Scope kUcudnnScope{
     .algorithms = AlgorithmScope::kAny, .workspace = 64 * kMiB, .copy_streams = 1, .parts = PartScope::kBatch};
 
