@@ -49,7 +49,7 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
   return object;
 }
 
-// `parts` only where there are any.
+// `parts`, and `streamed` with its `depth`, only where there are any.
 DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
   DumpObject object = {{"op", op.name},
@@ -61,6 +61,10 @@ DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) 
                                {"algorithm", AlgorithmObject(op.kind, op.pass, part.algorithm)},
                                {"workspace_bytes", part.workspace}});
   }
+  for (const TensorId tensor : decision.streamed) {
+    object["streamed"].push_back({{"tensor", step.tensors[Index(tensor)].name}, {"tensor_id", tensor}});
+  }
+  if (!decision.streamed.empty()) object["depth"] = decision.depth;
   return object;
 }
 

@@ -23,6 +23,11 @@ constexpr int kLayoutTries = 6;
 Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& ops) {
   Plan plan;
   plan.ops = ops;
+  for (OpDecision& decision : plan.ops) {  // where they are swapped, nothing of them is streamed
+    if (!HasAlgorithms(tables.step->ops[Index(decision.op)].kind)) decision.parts.clear();
+    decision.streamed.clear();
+    decision.depth = kTilesDeep;
+  }
   for (const TensorId map : tables.step->maps) {
     const MapGap ends = ForwardBackwardGap(*tables.step, tables.uses, map);
     if (ends.before == kNoOp) continue;
@@ -270,9 +275,10 @@ const LaunchMenus& StepFacts::menus() const {
   return menus_;
 }
 
-const LaunchPartRates& StepFacts::part_rates() const {
-  std::call_once(rates_once_, [this] { part_rates_ = PartRatesOf(tables_, *costs_); });
-  return part_rates_;
+const LaunchPartRates& StepFacts::part_rates(PartScope parts) const {
+  Rates& known = rates_[static_cast<std::size_t>(parts)];
+  std::call_once(known.once, [&] { known.rates = PartRatesOf(tables_, *costs_, parts); });
+  return known.rates;
 }
 
 Oracle::Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity)
@@ -290,12 +296,10 @@ Bounds Oracle::BoundsIn(const Scope& scope) const {
   for (const auto& [known, bounds] : bounds_) {
     if (known == scope) return bounds;
   }
-  const bool divided = scope.parts != PartScope::kNone;
   static const LaunchMenus kNoMenus;
-  static const LaunchPartRates kNoRates;
   bounds_.emplace_back(
       scope, LowerBounds(facts_->tables(), facts_->costs(), scope.LeavesNoChoice() ? kNoMenus : facts_->menus(),
-                         divided ? facts_->part_rates() : kNoRates, capacity_, scope));
+                         facts_->part_rates(scope.parts), capacity_, scope));
   return bounds_.back().second;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_SIM_EVALUATE_H_
 #define SPILLWAY_SIM_EVALUATE_H_
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -56,15 +57,19 @@ class StepFacts {
   StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
   const StepTables& tables() const { return tables_; }
   const CostModel& costs() const { return *costs_; }
-  const LaunchMenus& menus() const;           // made when first asked for
-  const LaunchPartRates& part_rates() const;  // the same; a second for some networks
+  const LaunchMenus& menus() const;                          // made when first asked for
+  const LaunchPartRates& part_rates(PartScope parts) const;  // the same; a second for some networks
 
  private:
   const CostModel* costs_;
   StepTables tables_;
-  mutable std::once_flag once_, rates_once_;
+  mutable std::once_flag once_;
   mutable LaunchMenus menus_;
-  mutable LaunchPartRates part_rates_;
+  struct Rates {
+    std::once_flag once;
+    LaunchPartRates rates;
+  };
+  mutable std::array<Rates, 3> rates_;  // by PartScope
 };
 
 // Judges plans for a step on a machine with so many bytes of device memory. Thread-safe, deterministic.

@@ -16,8 +16,10 @@ constexpr const char* kVdnnPlusPaper = "Shriram, Garg and Kulkarni, IPDPS 2019 (
 constexpr const char* kChenPaper = "Chen et al., Training Deep Nets with Sublinear Memory Cost, arXiv 1604.06174";
 constexpr Scope kAnyAlgorithm{.algorithms = AlgorithmScope::kAny, .workspace = kMostWorkspace, .copy_streams = 1};
 constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, arXiv 1804.04806";
+constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 2017; github.com/yukiito2/ooc_cuDNN";
 constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
+constexpr Scope kStreamedScope{.parts = PartScope::kStreamed};
 constexpr Scope kUcudnnScope{
     .algorithms = AlgorithmScope::kAny, .workspace = 64 * kMiB, .copy_streams = 1, .parts = PartScope::kBatch};
 

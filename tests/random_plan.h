@@ -80,7 +80,7 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
 inline void AddRandomParts(const TrainingStep& step, std::uint32_t percent, Random& random, Plan& plan) {
   for (std::size_t op = 0; op < step.ops.size(); ++op) {
     const Op& o = step.ops[op];
-    if (!HasSampleParts(o.kind) || random.Below(100) >= percent) continue;
+    if (!HasAlgorithms(o.kind) || random.Below(100) >= percent) continue;
     const auto algorithms = static_cast<std::uint32_t>(AlgorithmNames(o.kind, o.pass).size());
     OpDecision decision{.op = static_cast<OpId>(op)};
     std::int64_t left = o.shape.in.n;

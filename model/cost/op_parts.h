@@ -17,9 +17,12 @@
 
 namespace spillway {
 
-// Whether ops of the kind may run in parts along the batch: those of which a library offers several algorithms, which is
-// what parts are for. Each of their samples is computed by itself.
-constexpr bool HasSampleParts(OpKind kind) { return HasAlgorithms(kind); }
+// Whether ops of the kind may run in parts along the batch: those that compute each sample by itself. Batch norm's
+// statistics and the loss's mean are of all samples, a dropout mask is drawn for all at once, and updates have none.
+constexpr bool HasSampleParts(OpKind kind) { return TraitsOf(kind).samples_apart; }
+
+// Whether an op may stream the tensor, part by part (OpDecision::streamed): it has samples, and may leave the device.
+inline bool MayStream(const Tensor& tensor) { return tensor.Traits().may_move && !tensor.Traits().of_parameters; }
 
 // Whether the parts of an op add up: its result is of all samples.
 bool AddsUpSamples(const Op& op);

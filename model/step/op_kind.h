@@ -44,8 +44,10 @@ constexpr unsigned PassBit(Pass pass) { return 1U << static_cast<unsigned>(pass)
 // reads is model/README.md's table.
 struct OpTraits {
   OpKind kind;
-  const char* name;          // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts
-  unsigned passes = 0;       // PassBit of those that it has
+  const char* name;     // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts
+  unsigned passes = 0;  // PassBit of those that it has
+  bool samples_apart =
+      false;                 // computes each sample of the batch by itself; sums over them are of parameters' gradients
   bool product = false;      // multiplies matrices and has weights: its time is bound by arithmetic, not by memory
   bool algorithms = false;   // a library offers several, with workspaces of their own (AlgorithmNames)
   bool window = false;       // slides OpShape::window over its input

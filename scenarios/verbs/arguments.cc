@@ -87,10 +87,10 @@ void AddList(CLI::App& app, Command& command) {
 }
 
 void AddShow(CLI::App& app, Command& command) {
-  app.add_option("WHAT", command.topic, "network, machine, strategy or menu")->required();
+  app.add_option("WHAT", command.topic, "network, machine, strategy, menu or floor")->required();
   app.add_option("NAME", command.name, "its name, or a file")->required();
   Whole(app.add_option("--batch", command.batch, "batch size of the network"), 1, kMostBatchTyped);
-  app.add_option("--machine", command.machine, "of a menu: profile, by name or file");
+  app.add_option("--machine", command.machine, "of a menu or floor: profile, by name or file");
 }
 
 void AddDump(CLI::App& app, Command& command) {

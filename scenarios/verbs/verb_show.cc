@@ -9,6 +9,7 @@
 #include "reports/reports.h"
 #include "reports/text.h"
 #include "scenarios/verbs/command.h"
+#include "scenarios/verbs/show_floor.h"
 #include "scenarios/verbs/topics.h"
 
 namespace spillway {
@@ -263,8 +264,17 @@ std::string ShowStrategy(const Command& command) {
   return fmt::format("{}: {}\npaper: {}\n", s.name, s.description, s.paper);
 }
 
-constexpr Topic<std::string(const Command&)> kTopics[] = {
-    {"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}, {"menu", ShowMenu}};
+// ---- floor
+
+std::string ShowFloorOf(const Command& command) {
+  return ShowFloor(command, NetworkByName(command.name, command.batch));
+}
+
+constexpr Topic<std::string(const Command&)> kTopics[] = {{"network", ShowNetwork},
+                                                          {"machine", ShowMachine},
+                                                          {"strategy", ShowStrategy},
+                                                          {"menu", ShowMenu},
+                                                          {"floor", ShowFloorOf}};
 
 }  // namespace
 

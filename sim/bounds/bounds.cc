@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "model/cost/menu.h"
+#include "model/cost/op_parts.h"
 #include "sim/bounds/memory_bound.h"
 
 namespace spillway {
@@ -30,6 +32,16 @@ CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
   return {best, kRounded};
 }
 
+// The smallest pieces that inputs come in where they may be streamed: one sample.
+Bytes LeastTile(const StepTables& tables, Bytes copy_chunk) {
+  Bytes least = copy_chunk > 0 ? copy_chunk : std::numeric_limits<Bytes>::max();
+  for (const TensorId t : tables.inputs) {
+    const Tensor& input = tables.step->tensors[Index(t)];
+    least = std::min(least, input.bytes / input.shape.n);
+  }
+  return std::max<Bytes>(1, least);
+}
+
 // Least time to bring the inputs whose first use is an op up to `last`: each is copied by itself.
 Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate) {
   double sum = 0;
@@ -40,9 +52,9 @@ Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate) {
   return static_cast<Nanos>(std::floor(sum));
 }
 
-// By op: the bytes that no plan can take away from it, its operands and what never moves. Sizes as they are: rounding
-// them would make a bound that a finer allocator beats.
-std::vector<Bytes> FixedBytes(const StepTables& tables) {
+// By op: the bytes that no plan can take away from it, its operands and what never moves; without those that it may
+// stream, where it may. Sizes as they are: rounding them would make a bound that a finer allocator beats.
+std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
   const TrainingStep& step = *tables.step;
   std::vector<Bytes> change(step.ops.size() + 1, 0);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
@@ -54,7 +66,9 @@ std::vector<Bytes> FixedBytes(const StepTables& tables) {
       change[Index(uses.front())] += bytes;
       change[Index(uses.back()) + 1] -= bytes;
     } else {
+      const bool may = parts == PartScope::kStreamed && MayStream(step.tensors[t]);
       for (const OpId op : uses) {
+        if (may && HasSampleParts(step.ops[Index(op)].kind)) continue;
         change[Index(op)] += bytes;
         change[Index(op) + 1] -= bytes;
       }
@@ -101,7 +115,7 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
   const bool usual_only = scope.LeavesNoChoice();
   assert(usual_only || menus.size() == tables.launches.size());
   assert(!divided || rates.size() == tables.launches.size());
-  const std::vector<Bytes> fixed = usual_only ? std::vector<Bytes>{} : FixedBytes(tables);
+  const std::vector<Bytes> fixed = usual_only ? std::vector<Bytes>{} : FixedBytes(tables, scope.parts);
   std::vector<std::vector<OpWay>> ways;
   for (std::size_t op = 0; op < tables.step->ops.size(); ++op) {
     const std::uint32_t row = tables.launch[op];
@@ -139,16 +153,18 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
   problem.step = tables.step;
   problem.ways = WaysOf(tables, costs, menus, rates, capacity, scope);
   problem.out = BestRate(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)], scope.copy_chunk);
-  problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)], scope.copy_chunk);
+  const bool streamed = scope.parts == PartScope::kStreamed;
+  problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)],
+                        streamed ? LeastTile(tables, scope.copy_chunk) : scope.copy_chunk);
   const auto all = static_cast<OpId>(tables.step->ops.size());
   problem.upload = UploadTime(tables, all, problem.in);
-  problem.head = UploadTime(tables, 0, problem.in);
+  problem.head = streamed ? 0 : UploadTime(tables, 0, problem.in);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
   Bounds bounds{.compute = problem.head};
   for (const std::vector<OpWay>& ways : problem.ways) bounds.compute += ways.front().time;
   bounds.transfer = problem.upload;
-  bounds.memory = std::max(bounds.compute, MemoryBound(problem));
+  bounds.memory = streamed ? bounds.compute : std::max(bounds.compute, MemoryBound(problem));
   return bounds;
 }
 
@@ -156,7 +172,7 @@ Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capac
   const StepTables tables(step, costs, device);
   const bool divided = scope.parts != PartScope::kNone;
   return LowerBounds(tables, costs, scope.LeavesNoChoice() ? LaunchMenus{} : MenusOf(tables, costs),
-                     divided ? PartRatesOf(tables, costs) : LaunchPartRates{}, capacity, scope);
+                     divided ? PartRatesOf(tables, costs, scope.parts) : LaunchPartRates{}, capacity, scope);
 }
 
 }  // namespace spillway

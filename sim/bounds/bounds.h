@@ -15,13 +15,15 @@
 namespace spillway {
 
 struct Bounds {
-  // Every op once, in the fastest way that fits, without stalls but for the upload that the first op waits for.
+  // Every op once, in the fastest way that fits, without stalls but for the upload that the first op waits for (none where
+  // it may be streamed).
   Nanos compute = 0;
   Nanos transfer = 0;  // bytes that must cross the link even if recomputation were free: the input's upload
   // Linear program (sim/bounds/memory_bound.h): at every op boundary the bytes beyond capacity are on the host, to be
   // recomputed, or saved by a smaller workspace; the step takes at least compute + recomputation, and at least the
   // copies of each direction. (PoocH's problem, relaxed.) Equal to `compute` where everything fits, and where nothing
-  // does: whether a plan exists at all is not for a bound to say.
+  // does: whether a plan exists at all is not for a bound to say. Where operands may be streamed none of it holds, as they
+  // need not be on the device: `compute` again.
   Nanos memory = 0;
   Nanos Best() const;
   const char* Binding() const;  // "compute", "transfer" or "memory": the largest, the first of equals
@@ -32,8 +34,8 @@ using LaunchMenus = std::vector<std::vector<MenuEntry>>;
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs);
 
 // `capacity`: bytes of device memory; an op's workspace is at most what its operands and what never moves leave of it.
-// `menus`, `rates`: of `tables`. Not looked at, and may be empty: rates where the scope has PartScope::kNone, menus where
-// it leaves no choice (Scope::LeavesNoChoice).
+// `menus`, `rates`: of `tables`, rates for the scope's parts. Not looked at, and may be empty: rates where the scope has
+// PartScope::kNone, menus where it leaves no choice (Scope::LeavesNoChoice).
 Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                    const LaunchPartRates& rates, Bytes capacity, const Scope& scope);
 // The same with tables and menus of its own. REQUIRES: the machine links `device` to a host.

@@ -44,9 +44,12 @@ std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, 
   return NotBeaten(std::move(rates));
 }
 
-LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs) {
+LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs, PartScope parts) {
   LaunchPartRates rates;
-  for (const Launch& launch : tables.launches) rates.push_back(PartRatesOf(launch, costs, tables.device));
+  for (const Launch& launch : tables.launches) {
+    const bool may = parts == PartScope::kStreamed || (parts == PartScope::kBatch && HasAlgorithms(launch.kind));
+    rates.push_back(may ? PartRatesOf(launch, costs, tables.device) : std::vector<PartRate>{});
+  }
   return rates;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "sim/bounds/scope.h"
 #include "sim/program/lower.h"
 
 namespace spillway {
@@ -23,9 +24,9 @@ constexpr std::int64_t kMostRatedSamples = 2048;
 // nothing: no bound, but a true one.
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device = 0);
 
-// By row of StepTables::launches.
+// By row of StepTables::launches: of those that may have parts in the scope.
 using LaunchPartRates = std::vector<std::vector<PartRate>>;
-LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs);
+LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs, PartScope parts);
 
 }  // namespace spillway
 

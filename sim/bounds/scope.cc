@@ -9,7 +9,8 @@ namespace spillway {
 std::string Scope::Text() const {
   std::string streams = fmt::format("{} copy stream{}", copy_streams, copy_streams == 1 ? "" : "s");
   if (copy_chunk > 0) streams += fmt::format(", copies in pieces of {} or more", FormatBytes(copy_chunk));
-  if (parts == PartScope::kBatch) streams += ", parts along the batch";
+  if (parts != PartScope::kNone) streams += ", parts along the batch";
+  if (parts == PartScope::kStreamed) streams += ", operands streamed";
   if (algorithms == AlgorithmScope::kUsual) return "the library's algorithms as usual, " + streams;
   return fmt::format("{}, {}, {}", algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
                      workspace >= kMostWorkspace ? "any workspace" : "workspaces up to " + FormatBytes(workspace),
@@ -28,7 +29,8 @@ Scope ScopeOf(const Plan& plan) {
   for (const OpDecision& decision : plan.ops) {
     if (decision.parts.empty()) hold(decision.algorithm, decision.workspace);
     for (const OpPart& part : decision.parts) hold(part.algorithm, part.workspace);
-    if (decision.parts.size() > 1) scope.parts = PartScope::kBatch;
+    if (decision.parts.size() > 1) scope.parts = std::max(scope.parts, PartScope::kBatch);
+    if (!decision.streamed.empty()) scope.parts = PartScope::kStreamed;
   }
   return scope;
 }

@@ -17,8 +17,10 @@ enum class AlgorithmScope : std::uint8_t {
 };
 
 enum class PartScope : std::uint8_t {
-  kNone,   // every op runs whole
-  kBatch,  // any op that has parts may run in any parts along the batch, each with an algorithm within `workspace`
+  kNone,  // every op runs whole
+  // Any op with a choice of algorithm may run in any parts along the batch, each with an algorithm within `workspace`.
+  kBatch,
+  kStreamed,  // any op that has parts may, and may stream its operands
 };
 
 struct Scope {

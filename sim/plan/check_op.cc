@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
 
@@ -25,8 +28,12 @@ void CheckLaunch(const Op& op, const std::string& where, std::int32_t algorithm,
 
 void CheckParts(const Op& op, const OpDecision& decision, std::vector<std::string>& mistakes) {
   if (!HasSampleParts(op.kind)) {
-    mistakes.push_back(fmt::format("op '{}': parts are of convolutions, this is {}", op.name, OpKindName(op.kind)));
+    mistakes.push_back(fmt::format("op '{}': an op of kind {} runs whole only", op.name, OpKindName(op.kind)));
     return;
+  }
+  if (!HasAlgorithms(op.kind) && decision.streamed.empty()) {
+    mistakes.push_back(fmt::format("op '{}': expected what it streams beside its parts, as of any {}, found nothing",
+                                   op.name, OpKindName(op.kind)));
   }
   if (decision.algorithm != 0 || decision.workspace != 0) {
     mistakes.push_back(
@@ -51,6 +58,41 @@ void CheckParts(const Op& op, const OpDecision& decision, std::vector<std::strin
   }
 }
 
+void CheckStreamed(const Op& op, const OpDecision& decision, const TrainingStep& step,
+                   std::vector<std::string>& mistakes) {
+  if (decision.parts.empty()) {
+    mistakes.push_back(fmt::format("op '{}': expected parts beside what it streams, found none", op.name));
+  }
+  for (std::size_t k = 0; k < decision.streamed.size(); ++k) {
+    const TensorId t = decision.streamed[k];
+    if (t < 0 || Index(t) >= step.tensors.size()) {
+      mistakes.push_back(fmt::format("op '{}': it streams no such tensor", op.name));
+      continue;
+    }
+    const Tensor& tensor = step.tensors[Index(t)];
+    if (!Contains(op.reads, t) && !Contains(op.writes, t)) {
+      mistakes.push_back(fmt::format("op '{}' does not use tensor '{}', which it is to stream", op.name, tensor.name));
+    } else if (!MayStream(tensor)) {
+      mistakes.push_back(
+          fmt::format("op '{}' cannot stream tensor '{}', which is {}: only what has samples is streamed", op.name,
+                      tensor.name, TensorClassName(tensor.use)));
+    }
+    const auto here = decision.streamed.begin() + static_cast<std::ptrdiff_t>(k);
+    if (std::find(decision.streamed.begin(), here, t) != here) {
+      mistakes.push_back(fmt::format("op '{}' streams tensor '{}' twice", op.name, tensor.name));
+    }
+  }
+}
+
+void CheckDepth(const Op& op, const OpDecision& decision, std::vector<std::string>& mistakes) {
+  if (decision.depth < 1 || decision.depth > kMostTilesDeep) {
+    mistakes.push_back(
+        fmt::format("op '{}': depth must be from 1 to {}, found {}", op.name, kMostTilesDeep, decision.depth));
+  } else if (decision.streamed.empty() && decision.depth != kTilesDeep) {
+    mistakes.push_back(fmt::format("op '{}': depth belongs to what it streams, which is nothing", op.name));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step) {
@@ -58,6 +100,8 @@ std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingSt
   const Op& op = step.ops[Index(decision.op)];
   CheckLaunch(op, fmt::format("op '{}'", op.name), decision.algorithm, decision.workspace, mistakes);
   if (!decision.parts.empty()) CheckParts(op, decision, mistakes);
+  if (!decision.streamed.empty()) CheckStreamed(op, decision, step, mistakes);
+  CheckDepth(op, decision, mistakes);
   return mistakes;
 }
 

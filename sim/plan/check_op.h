@@ -1,4 +1,4 @@
-// What a plan may say of one op.
+// What a plan may say of one op, and of what ops stream.
 #ifndef SPILLWAY_SIM_PLAN_CHECK_OP_H_
 #define SPILLWAY_SIM_PLAN_CHECK_OP_H_
 
@@ -13,6 +13,10 @@ namespace spillway {
 // has none, or that are not all samples of its batch. What an algorithm needs, a machine says (evaluate.h).
 // REQUIRES: the op is one of the step's.
 std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step);
+
+// Where gaps and streamed operands do not go together: what is streamed is on the host before the op and behind it.
+// REQUIRES: nothing else is wrong with the plan. `uses`: of the step.
+std::vector<PlanMistake> StreamMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses);
 
 }  // namespace spillway
 

@@ -76,6 +76,10 @@ MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId m
 ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {
   std::map<std::pair<TensorId, OpId>, GapAction> action;  // by tensor and the use that ends the gap
   for (const GapDecision& gap : plan.gaps) action[{gap.tensor, gap.before}] = gap.action;
+  for (const OpDecision& decision :
+       plan.ops) {  // what backward streams is on the host before, with a decision or without
+    for (const TensorId t : decision.streamed) action[{t, decision.op}] = GapAction::kSwap;
+  }
   const Uses uses(step);
   ClassCounts counts;
   for (TensorId map : step.maps) {

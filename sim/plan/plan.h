@@ -68,13 +68,24 @@ struct OpPart {
   bool operator==(const OpPart&) const = default;
 };
 
+constexpr int kTilesDeep = 3, kMostTilesDeep = 16;
+
 struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
   OpId op = kNoOp;
   std::int32_t algorithm = 0;  // as in Launch; 0 = the library's choice within `workspace`
   Bytes workspace = 0;         // granted, up to kMostWorkspace
   // In order, all samples of the batch; then `algorithm` and `workspace` are 0. Empty: the op runs as a whole. One part is
-  // the whole, too, but for PartWaits. Recomputed, an op runs in the same parts.
+  // the whole, too, but for PartWaits. Recomputed, an op runs in the same parts. Ops without a choice of algorithm have
+  // parts only where they stream something.
   std::vector<OpPart> parts{};
+  // Operands that have no buffer of their own on the device while the op runs: what each part reads of them is copied into
+  // a tile, what it writes is copied out of one. So they are on the host before the op, unless it only writes them, and
+  // behind it: a gap between a streamed use and one that is not needs a swap, one between two streamed uses nothing. Of
+  // the forward ops that write a tensor all stream it, or none. Recomputed, an op streams nothing.
+  std::vector<TensorId> streamed{};
+  // Memory is laid out for the tiles of so many parts: one that runs, from the third on one that is copied out, the others
+  // copied in ahead (ooc_cuDNN: 3). Where there is more room, copies may run further ahead. 1 to kMostTilesDeep.
+  int depth = kTilesDeep;
   bool operator==(const OpDecision&) const = default;
 };
 
@@ -197,7 +208,8 @@ ClassCounts CountClasses(const Plan& plan, const TrainingStep& step);
 // What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
 // order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
 // forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that
-// start where another decision has taken the tensor away, parts of an op that has none, or that are not all of its batch.
+// start where another decision has taken the tensor away, parts of an op that has none, or that are not all of its batch,
+// streamed operands that are not on the host, or not only there.
 struct PlanMistake {
   enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };
   Where where = Where::kPlan;

@@ -26,6 +26,7 @@ class Checker {
     for (index_ = 0; index_ < plan_.ops.size(); ++index_) CheckOp(plan_.ops[index_]);
     where_ = PlanMistake::Where::kRecomputation;
     for (index_ = 0; index_ < plan_.recompute.size(); ++index_) CheckEntry(plan_.recompute[index_]);
+    if (mistakes_.empty()) mistakes_ = StreamMistakes(plan_, step_, uses_);
     return std::move(mistakes_);
   }
 

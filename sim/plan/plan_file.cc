@@ -44,6 +44,7 @@ class Reader {
   void ReadGap(const Node& node);
   void ReadOp(const Node& node);
   void ReadPart(const Node& node, OpDecision& decision);
+  void ReadStreamed(MapReader& reader, OpDecision& decision);
   void ReadEntry(const Node& node);
   // The items of a list of decisions; a value that is no list is reported.
   const std::vector<Node>& Items(MapReader& reader, std::string_view key);
@@ -142,10 +143,22 @@ void Reader::ReadOp(const Node& node) {
   decision.algorithm = Algorithm(reader, decision.op);
   decision.workspace = reader.BytesOr("workspace", 0);
   for (const Node& part : Items(reader, "parts")) ReadPart(part, decision);
+  ReadStreamed(reader, decision);
   reader.Finish();
   if (bad_) return;
   plan_.ops.push_back(std::move(decision));
   op_marks_.push_back(node.mark);
+}
+
+void Reader::ReadStreamed(MapReader& reader, OpDecision& decision) {
+  for (const std::string& name : reader.StringsOrNone("streamed")) {
+    decision.streamed.push_back(tensors_.Find(name));
+    if (decision.streamed.back() >= 0) continue;
+    bad_ = true;
+    diagnostics_.Error(reader.MarkOf("streamed"),
+                       fmt::format("streamed: the step has no tensor '{}'{}", name, DidYouMean(name, tensors_.all())));
+  }
+  decision.depth = static_cast<int>(reader.IntegerOr("depth", kTilesDeep, 1, kMostTilesDeep));
 }
 
 void Reader::ReadPart(const Node& node, OpDecision& decision) {

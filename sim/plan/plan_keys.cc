@@ -130,15 +130,21 @@ const KeyTable& GapKeys() {
 const KeyTable& OpDecisionKeys() {
   static const KeyTable kTable{
       .title = "op",
-      .keys = {{"op", kAnyText, "required", "its name in the step"},
-               {"algorithm", "the name of an algorithm of the op, or 0", "0",
-                "implicit_gemm, winograd, ... as `spillway estimate` has them; 0: the library's choice"},
-               {"workspace", kASize, "0 B", "scratch that it is granted"},
-               {"parts",
-                "a list of maps",
-                "none",
-                "a convolution in parts along the batch, one kernel behind the other",
-                {&OpPartKeys()}}},
+      .keys =
+          {{"op", kAnyText, "required", "its name in the step"},
+           {"algorithm", "the name of an algorithm of the op, or 0", "0",
+            "implicit_gemm, winograd, ... as `spillway estimate` has them; 0: the library's choice"},
+           {"workspace", kASize, "0 B", "scratch that it is granted"},
+           {"parts",
+            "a list of maps",
+            "none",
+            "a convolution in parts along the batch, one kernel behind the other; with `streamed` most other ops too",
+            {&OpPartKeys()}},
+           {"streamed", "a list of names of tensors", "none",
+            "operands that each part copies in from the host, or out to it, by itself: the device never holds them "
+            "whole while the op runs; where the use before or behind has them on the device, gaps hold a swap"},
+           {"depth", WholeNumberFrom(1, kMostTilesDeep), std::to_string(kTilesDeep),
+            "with streamed: memory is laid out for the tiles of so many parts, one of which runs"}},
       .note = "An op without one gets the library's choice and the workspace that it asks for."};
   return kTable;
 }

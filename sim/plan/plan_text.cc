@@ -122,11 +122,20 @@ std::string Parts(const Op& op, const std::vector<OpPart>& parts) {
   return out;
 }
 
+// ", streamed: [conv1, relu1], depth: 2"
+std::string Streamed(const OpDecision& decision, const TrainingStep& step) {
+  std::vector<std::string> names;
+  for (const TensorId t : decision.streamed) names.push_back(Quoted(step.tensors[Index(t)].name));
+  if (names.empty()) return "";
+  const std::string depth = decision.depth == kTilesDeep ? "" : fmt::format(", depth: {}", decision.depth);
+  return fmt::format(", streamed: [{}]{}", fmt::join(names, ", "), depth);
+}
+
 std::string Line(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
   const std::string how = decision.parts.empty() ? Way(op, decision.algorithm, decision.workspace)
                                                  : fmt::format("parts: [{}]", Parts(op, decision.parts));
-  return fmt::format("  - {{op: {}, {}}}\n", OpName(step, decision.op), how);
+  return fmt::format("  - {{op: {}, {}{}}}\n", OpName(step, decision.op), how, Streamed(decision, step));
 }
 
 std::string Line(const Recomputation& entry, const TrainingStep& step) {

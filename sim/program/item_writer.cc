@@ -39,11 +39,41 @@ void ItemWriter::Kernel(spillway::Kernel kernel, StreamId stream) {
 
 void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
   if (trial_) return;
-  Touch(copy.from, Access::kRead, stream);
-  Touch(copy.to, Access::kWrite, stream);
+  TouchSide(copy, copy.from, Access::kRead, stream);
+  TouchSide(copy, copy.to, Access::kWrite, stream);
   program_.copies.push_back(copy);
   sync_cause_[stream] = copy.direction == Direction::kHostToDevice ? Cause::kSwapIn : Cause::kSwapOut;
   Write(Opcode::kCopy, stream, static_cast<std::uint32_t>(program_.copies.size() - 1));
+}
+
+// A copy between a tile and a buffer of the whole tensor touches the tile's samples there.
+void ItemWriter::TouchSide(const spillway::Copy& copy, BufferId side, Access access, StreamId stream) {
+  const BufferId other = side == copy.from ? copy.to : copy.from;
+  const bool tile = program_.buffers[other].box != kWhole && program_.buffers[side].box == kWhole;
+  if (!tile) return Touch(side, access, stream);
+  const Box& box = program_.boxes[program_.buffers[other].box];
+  TouchSamples(side, box.begin[kBatchAxis], box.end[kBatchAxis], access, stream);
+}
+
+void ItemWriter::TouchSamples(BufferId buffer, std::int64_t begin, std::int64_t end, Access access, StreamId stream) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  std::vector<Section>& sections = sections_[buffer];
+  if (sections.empty()) sections.push_back({kAll, touched_[buffer]});
+  const auto cut_at = [&sections](std::int64_t place) {
+    const auto section =
+        std::find_if(sections.begin(), sections.end(), [&](const Section& s) { return place < s.end; });
+    const std::int64_t begins = section == sections.begin() ? 0 : std::prev(section)->end;
+    if (begins == place) return section - sections.begin();
+    const Section head{place, section->touched};
+    const auto inserted = sections.insert(section, head);
+    return inserted - sections.begin() + 1;
+  };
+  const auto first = cut_at(begin);
+  const auto last = end == kAll ? std::ssize(sections) : cut_at(end);
+  for (auto k = first; k < last; ++k) Note(sections[static_cast<std::size_t>(k)].touched, access, stream);
+  if (access == Access::kRead || first + 1 >= last) return;
+  // What was written at once is one section again.
+  sections.erase(sections.begin() + first, sections.begin() + last - 1);
 }
 
 void ItemWriter::HostSync(StreamId stream) {

@@ -3,13 +3,18 @@
 //
 // Items are instructions without kRecord and kWait, which Synchronise() adds where a dependency is not implied already.
 // An item follows the last write of what it reads, and the last write and all reads since of what it writes, if they are
-// on other streams; within a stream order is enough. But for trials buffers are only added: their numbers are places in
+// on other streams; within a stream order is enough. Copies to and from tiles touch no more than their samples of the host
+// buffer. But for trials buffers are only added: their numbers are places in
 // program.buffers; this owns the skeleton and writes into the Program that it was given.
 #ifndef SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 #define SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "sim/program/synchronise.h"
 
@@ -57,6 +62,10 @@ class ItemWriter {
   void Write(Opcode opcode, StreamId stream, std::uint32_t arg);
   // Makes the next item of `stream` follow earlier accesses that `access` conflicts with, and notes it.
   void Touch(BufferId buffer, Access access, StreamId stream);
+  // The same for the samples [begin, end) of what the buffer holds.
+  void TouchSamples(BufferId buffer, std::int64_t begin, std::int64_t end, Access access, StreamId stream);
+  void TouchSide(const spillway::Copy& copy, BufferId side, Access access, StreamId stream);
+  void Note(Touched& touched, Access access, StreamId stream);
   void FollowFrees(StreamId stream);
   void FollowAll(const Touched& touched, Access access, StreamId stream);
   void Follow(std::uint32_t before, StreamId stream);
@@ -67,6 +76,12 @@ class ItemWriter {
   std::size_t buffers_before_trial_ = 0;
   Skeleton skeleton_;
   std::vector<Touched> touched_;
+  // Of buffers that are copied to or from by samples: instead of touched_. In order, without gaps.
+  struct Section {
+    std::int64_t end = 0;
+    Touched touched;
+  };
+  std::map<BufferId, std::vector<Section>> sections_;
   std::uint32_t first_operand_ = 0;
   std::array<std::uint32_t, kStreams> last_{kNone, kNone, kNone, kNone};
   std::array<Cause, kStreams> sync_cause_{Cause::kBarrier, Cause::kBarrier, Cause::kBarrier, Cause::kBarrier};
@@ -97,7 +112,13 @@ inline void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg)
 
 // Most buffers are touched by one stream only: then there is nobody to follow.
 inline void ItemWriter::Touch(BufferId buffer, Access access, StreamId stream) {
-  Touched& touched = touched_[buffer];
+  if (!sections_.empty() && sections_.contains(buffer)) {
+    return TouchSamples(buffer, 0, std::numeric_limits<std::int64_t>::max(), access, stream);
+  }
+  Note(touched_[buffer], access, stream);
+}
+
+inline void ItemWriter::Note(Touched& touched, Access access, StreamId stream) {
   const std::uint32_t own = 1u << stream;
   if ((touched.streams & ~own) != 0) FollowAll(touched, access, stream);
   touched.streams |= own;

@@ -33,7 +33,15 @@ LaunchChoice::LaunchChoice(const Plan& plan, const StepTables& tables, Program& 
   first_divided_ = static_cast<std::uint32_t>(workspace_.size());
   for (const OpDecision& decision : plan.ops) {
     if (!decision.parts.empty()) AddParts(decision, tables, program);
+    if (!decision.streamed.empty()) AddStreamed(decision, tables);
   }
+  std::sort(streamed_.begin(), streamed_.end());
+}
+
+void LaunchChoice::AddStreamed(const OpDecision& decision, const StepTables& tables) {
+  depth_.resize(tables.step->ops.size(), 0);
+  depth_[Index(decision.op)] = decision.depth;
+  for (const TensorId tensor : decision.streamed) streamed_.push_back({decision.op, tensor});
 }
 
 void LaunchChoice::AddRow(Bytes workspace) {

@@ -3,7 +3,9 @@
 #ifndef SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
 #define SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
 
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/program/lower.h"
@@ -31,6 +33,12 @@ class LaunchChoice {
   // Bytes that the op's kernels share, one after the other.
   Bytes WorkspaceOf(OpId op) const { return workspace_[row_[static_cast<std::size_t>(op)]]; }
   bool IsDivided(OpId op) const { return row_[static_cast<std::size_t>(op)] >= first_divided_; }
+  // Whether the op, run for the first time, streams some of its operands, and which.
+  bool Streams(OpId op) const { return !depth_.empty() && depth_[static_cast<std::size_t>(op)] > 0; }
+  bool Streams(OpId op, TensorId tensor) const {
+    return Streams(op) && std::binary_search(streamed_.begin(), streamed_.end(), std::pair(op, tensor));
+  }
+  int DepthOf(OpId op) const { return depth_[static_cast<std::size_t>(op)]; }
   // Whether some op touches boxes of it.
   bool HasBoxes(TensorId tensor) const { return !has_boxes_.empty() && has_boxes_[static_cast<std::size_t>(tensor)]; }
 
@@ -38,14 +46,17 @@ class LaunchChoice {
   void Add(const OpDecision& decision, const StepTables& tables, Program& program);
   void AddParts(const OpDecision& decision, const StepTables& tables, Program& program);
   void AddRow(Bytes workspace);
+  void AddStreamed(const OpDecision& decision, const StepTables& tables);
 
   // By row: first those of StepTables::launches, then one for each decision, those with parts last.
   std::vector<std::uint32_t> first_;  // into parts_, and the end
   std::vector<Bytes> workspace_;
   std::vector<PartLaunch> parts_;
   std::uint32_t first_divided_ = 0;
-  std::vector<std::uint32_t> row_;  // by op
-  std::vector<bool> has_boxes_;     // by tensor; empty: none
+  std::vector<std::uint32_t> row_;                   // by op
+  std::vector<bool> has_boxes_;                      // by tensor; empty: none
+  std::vector<int> depth_;                           // by op, 0: streams nothing; empty: none does
+  std::vector<std::pair<OpId, TensorId>> streamed_;  // sorted
 };
 
 }  // namespace spillway

@@ -16,6 +16,13 @@ namespace spillway {
 constexpr Bytes kAllocationUnit = 512;  // both cudaMalloc's and the frameworks' pools round to it
 constexpr Bytes RoundToUnit(Bytes bytes) { return RoundUp(std::max<Bytes>(bytes, 1), kAllocationUnit); }
 
+// How many parts of an op that streams have tiles beside the one that runs (OpDecision::depth).
+struct TileDepth {
+  explicit TileDepth(int depth)
+      : ahead(static_cast<std::size_t>(depth <= 2 ? depth - 1 : depth - 2)), behind(depth <= 2 ? 0 : 1) {}
+  std::size_t ahead, behind;  // copied in before their kernels; copied out behind them
+};
+
 // What lowering needs to know of a step on a machine, whatever the plan. Made once, used for many plans.
 struct StepTables {
   StepTables(const TrainingStep& step, const CostModel& costs, int device = 0);
@@ -46,7 +53,8 @@ struct StepTables {
   }
 
   // Bytes that must be on the device while `op` runs if everything else is moved out: its operands, its workspace and
-  // the persistent tensors. The workspace is the usual one, or what `decisions` grant.
+  // the persistent tensors. The workspace is the usual one, or what `decisions` grant; of operands that are streamed, the
+  // tiles.
   Bytes WorkingSet(OpId op) const { return working_set_[static_cast<std::size_t>(op)]; }
   // The op with the largest one.
   OpId LargestWorkingSet() const;
@@ -55,6 +63,7 @@ struct StepTables {
  private:
   void AddTouches(OpId op);
   void AddWorkingSet(OpId op, Bytes always);
+  Bytes MostTiles(const OpDecision& decision) const;
 
   // Side by side: lowering goes through the whole step, and TrainingStep's ops are far apart.
   std::vector<Touch> touches_;

@@ -8,7 +8,7 @@ namespace spillway {
 void LowerWalk::SwapIn(TensorId tensor) {
   Residence& at = at_[Index(tensor)];
   const Bytes bytes = tables_.bytes[Index(tensor)];
-  if (at.host == kNoBuffer) at.host = out_.NewBuffer(bytes, tensor, BufferKind::kHost, tables_.host);
+  HostOf(tensor);
   at.device = NewOnDevice(bytes, tensor, BufferKind::kTensor, in_stream_);
   at.keeps_result = true;
   at.arriving = true;
@@ -24,9 +24,7 @@ void LowerWalk::SwapIn(TensorId tensor) {
 void LowerWalk::CopyOut(TensorId tensor) {
   Residence& at = at_[Index(tensor)];
   if (at.host_valid) return;
-  if (at.host == kNoBuffer) {
-    at.host = out_.NewBuffer(tables_.bytes[Index(tensor)], tensor, BufferKind::kHost, tables_.host);
-  }
+  HostOf(tensor);
   at.host_valid = true;
   CopyInPieces({.from = at.device,
                 .to = at.host,

@@ -151,7 +151,7 @@ void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
 bool LowerWalk::StaysFor(TensorId tensor, OpId op) const {
   const std::uint32_t gap = at_[Index(tensor)].gap;
   const OpId next = tables_.uses.Next(tensor, op - 1);
-  if (next == kNoOp || !KeepsResult(tensor)) return false;
+  if (next == kNoOp || !KeepsResult(tensor) || Streams(next, tensor)) return false;
   return gap == kNoGap || plan_.gaps[gap].keep_passed || next < EndOfUnit(op);
 }
 

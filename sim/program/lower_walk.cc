@@ -136,7 +136,8 @@ void LowerWalk::RunOp(OpId op) {
     RecomputeForUnit(op);
   }
   for (const Touch& touch : tables_.Touches(op)) {
-    if (touch.access != Access::kWrite && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
+    const bool wanted = touch.access != Access::kWrite && !Streams(op, touch.tensor);
+    if (wanted && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
   }
   Launch(op, false);
   // Copies that may start now run beside the next layer: a barrier behind every layer comes before them.
@@ -152,7 +153,8 @@ void LowerWalk::BringInForUnit(OpId first) {
   const OpId end = EndOfUnit(first);
   for (OpId op = first; op < end; ++op) {
     for (const Touch& touch : tables_.Touches(op)) {
-      const bool missing = touch.access != Access::kWrite && !IsThere(touch.tensor);
+      const bool wanted = touch.access != Access::kWrite && !Streams(op, touch.tensor);
+      const bool missing = wanted && !IsThere(touch.tensor);
       if (missing && !NeedsRecompute(touch.tensor)) Materialise(touch.tensor, first);
     }
   }
@@ -176,50 +178,12 @@ void LowerWalk::AwaitSwapIns(OpId first, OpId end) {
 void LowerWalk::IssueSwapIns(OpId op) {
   for (const std::uint32_t g : by_issue_[op]) {
     const TensorId t = plan_.gaps[g].tensor;
+    if (Streams(plan_.gaps[g].before, t)) continue;  // which is what brings it in, part by part
     if (at_[Index(t)].device == kNoBuffer && at_[Index(t)].gap == g) {
       needed_at_[g] = op;
       SwapIn(t);
     }
   }
-}
-
-// Allocates results and workspace, writes the kernel or those of the op's parts, gives the workspace back.
-void LowerWalk::Launch(OpId op, bool recomputation) {
-  PlaceResults(op, recomputation);
-  const BufferId workspace = held_.empty() ? NewWorkspace(op) : held_[Index(op)];
-  const std::span<const PartLaunch> parts = choice_.Of(op);
-  for (const PartLaunch& part : parts) {
-    LaunchPart({.op = op,
-                .launch = part.launch,
-                .recomputation = recomputation,
-                .first_part = &part == &parts.front(),
-                .last_part = &part == &parts.back()},
-               part, workspace);
-    if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kComputeStream);
-  }
-  if (held_.empty() && workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
-}
-
-void LowerWalk::PlaceResults(OpId op, bool recomputation) {
-  for (const Touch& touch : tables_.Touches(op)) {
-    Residence& at = at_[Index(touch.tensor)];
-    at.arriving = false;
-    if (touch.access == Access::kRead) continue;
-    if (at.device == kNoBuffer) {
-      at.device = NewOnDevice(tables_.bytes[Index(touch.tensor)], touch.tensor, BufferKind::kTensor, kComputeStream);
-    }
-    if (!recomputation) at.host_valid = false;
-  }
-}
-
-void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace) {
-  const std::span<const Touch> touches = tables_.Touches(kernel.op);
-  for (std::size_t k = 0; k < touches.size(); ++k) {
-    const bool adds = part.adds && touches[k].access == Access::kWrite;
-    out_.Operand(at_[Index(touches[k].tensor)].device, adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
-  }
-  if (workspace != kNoBuffer) out_.Operand(workspace, Access::kWrite);
-  out_.Kernel(kernel, kComputeStream);
 }
 
 void LowerWalk::CopyOutEarly(OpId op) {
@@ -243,7 +207,7 @@ void LowerWalk::OpenGap(std::uint32_t g) {
   const GapDecision& gap = plan_.gaps[g];
   Residence& at = at_[Index(gap.tensor)];
   at.gap = g;
-  if (gap.after == kNoOp) return;
+  if (gap.after == kNoOp || Streams(gap.after, gap.tensor)) return;  // it is on the host
   assert(at.device != kNoBuffer && "a gap starts after a use");
   if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].Traits().on_host) {
     FreeOnDevice(gap.tensor);

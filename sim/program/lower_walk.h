@@ -4,7 +4,8 @@
 // The walk is in the order of the step's ops, which is the host's issue order. Around op o it does, in this order: swap-ins
 // that the plan issues before o; what the runtime has done before a backward unit that begins at o; what o's operands
 // still need, by copy or recomputation; the kernel; for each tensor that o touches, what its gap decision or its last use
-// asks for; the runtime's barriers. A tensor is in one place of three: on the device, in a gap, or not there yet.
+// asks for; the runtime's barriers. A tensor is in one place of three: on the device, in a gap, or not there yet. One that
+// o streams stays in its gap while o runs: it is on the host.
 #ifndef SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 #define SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 
@@ -76,13 +77,29 @@ class LowerWalk {
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
   void PlaceResults(OpId op, bool recomputation);
   void Launch(OpId op, bool recomputation);
-  void LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace);
+  // `places`: the buffers of what the op touches, in the order of Touches.
+  void LaunchPart(spillway::Kernel kernel, const PartLaunch& part, std::span<const BufferId> places,
+                  BufferId workspace);
+  std::vector<BufferId> PlacesOf(OpId op) const;
+  void LaunchInPlace(OpId op, bool recomputation, BufferId workspace);
+  // The tiles of one part: by touch, kNoBuffer for what lies in place.
+  using Tiles = std::vector<BufferId>;
+  void LaunchStreamed(OpId op, BufferId workspace);
+  void RunStreamedPart(OpId op, std::size_t part, Tiles& tiles, BufferId workspace);
+  BufferId NewTile(const Touch& touch, BoxId box, StreamId stream);
+  void BringTiles(OpId op, const PartLaunch& part, Tiles& tiles);
+  void SendTiles(OpId op, const PartLaunch& part, const Tiles& tiles);
+  void FreeTiles(OpId op, const Tiles& tiles, bool written);
+  spillway::Copy TileCopy(TensorId tensor, BoxId box) const;
+  BufferId HostOf(TensorId tensor);
   void CopyOutEarly(OpId op);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
   void OpenGap(std::uint32_t gap);
   void Barriers(OpId op);
 
+  // Whether the op, run for the first time, streams the tensor instead of finding it on the device.
+  bool Streams(OpId op, TensorId tensor) const { return choice_.Streams(op, tensor); }
   bool IsThere(TensorId tensor) const { return at_[static_cast<std::size_t>(tensor)].device != kNoBuffer; }
   // The host waits for what of the operands of [first, end) is still being copied in.
   void AwaitSwapIns(OpId first, OpId end);

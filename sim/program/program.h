@@ -10,7 +10,8 @@
 //     stream). At equal times kFree comes first. Every device buffer is allocated once and freed once; host buffers
 //     (pinned) exist throughout.
 //  4. Every kernel and copy names the buffers it touches. Two accesses to one buffer of which one is a write are
-//     ordered by streams and events, and lie between kAlloc and kFree of that buffer in that order.
+//     ordered by streams and events, unless their boxes have no place in common (clause 8), and lie between kAlloc and
+//     kFree of that buffer in that order.
 //  5. Arena: every device buffer has an offset; buffers whose addresses overlap are ordered (the kFree of one before
 //     the kAlloc of the other). kAlloc and kFree then cost nothing and cannot fail.
 //  6. Pool: kAlloc is a host action. A kFree on the compute stream returns its bytes at once (the stream's order

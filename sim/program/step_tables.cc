@@ -90,8 +90,32 @@ std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions
     Bytes granted = decision.workspace;
     for (const OpPart& part : decision.parts) granted = std::max(granted, part.workspace);
     sets[Index(decision.op)] += granted - launches[launch[Index(decision.op)]].workspace;
+    for (const TensorId t : decision.streamed) sets[Index(decision.op)] -= bytes[Index(t)];
+    sets[Index(decision.op)] += MostTiles(decision);
   }
   return sets;
+}
+
+// The tiles of an op that streams, when most of them are there: of the part that runs, of those copied in ahead of it and
+// out behind it.
+Bytes StepTables::MostTiles(const OpDecision& decision) const {
+  Bytes most = 0;
+  const TileDepth depth(decision.depth);
+  for (std::size_t k = 0; k < decision.parts.size() && !decision.streamed.empty(); ++k) {
+    Bytes sum = 0;
+    for (const Touch& touch : Touches(decision.op)) {
+      if (!Contains(decision.streamed, touch.tensor)) continue;
+      const Tensor& tensor = step->tensors[Index(touch.tensor)];
+      const std::size_t first = touch.access == Access::kRead ? k : k - std::min(k, depth.behind);
+      const std::size_t last =
+          touch.access == Access::kWrite ? k : std::min(k + depth.ahead, decision.parts.size() - 1);
+      for (std::size_t j = first; j <= last; ++j) {
+        sum += RoundToUnit(tensor.bytes / tensor.shape.n * decision.parts[j].samples);
+      }
+    }
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 }  // namespace spillway

@@ -53,7 +53,7 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step) 
   const verifying::Lifetimes lifetimes = verifying::CheckStructure(program, step, report);
   if (!report.empty()) return report.Take();
   const verifying::HappensBefore before(program);
-  verifying::CheckAccesses(program, lifetimes, before, report);
+  verifying::CheckAccesses(program, step, lifetimes, before, report);
   if (program.arena) {
     verifying::CheckArena(program, lifetimes, before, report);
   } else {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/verify/verify_parts.h"
+#include "sim/verify/verify_places.h"
 
 namespace spillway::verifying {
 
@@ -40,15 +40,42 @@ HappensBefore::HappensBefore(const Program& program)
 
 namespace {
 
-// Per buffer only the last write and the last read on each stream are kept: earlier ones happen before those, or were
-// reported when those came.
+// What is the same whether places are told apart or not.
 class Accesses {
  public:
   Accesses(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report)
-      : program_(program),
-        lifetimes_(lifetimes),
-        before_(before),
-        report_(report),
+      : program_(program), lifetimes_(lifetimes), before_(before), report_(report) {}
+
+ protected:
+  void CheckFree(InstructionIndex i, BufferId b) {
+    if (!before_(lifetimes_.alloc[b], i)) Unordered(i, b, "kFree", "kAlloc", lifetimes_.alloc[b]);
+  }
+
+  void CheckLive(InstructionIndex i, BufferId b) {
+    const InstructionIndex alloc = lifetimes_.alloc[b];
+    if (alloc == kNowhere) return;  // on the host
+    if (!before_(alloc, i)) Unordered(i, b, "use", "kAlloc", alloc);
+    if (lifetimes_.free[b] < i) {
+      report_.Add("clause 4", i, b, fmt::format("it is used after its kFree at {}", lifetimes_.free[b]));
+    }
+  }
+
+  void Unordered(InstructionIndex i, BufferId b, const char* what, const char* other, InstructionIndex at) {
+    report_.Add("clause 4", i, b, fmt::format("this {} need not follow the {} at instruction {}", what, other, at));
+  }
+
+  const Program& program_;
+  const Lifetimes& lifetimes_;
+  const HappensBefore& before_;
+  Report& report_;
+};
+
+// Per buffer only the last write and the last read on each stream are kept: earlier ones happen before those, or were
+// reported when those came.
+class BufferAccesses : public Accesses {
+ public:
+  BufferAccesses(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report)
+      : Accesses(program, lifetimes, before, report),
         streams_(program.streams.size()),
         write_(program.buffers.size(), kNowhere),
         read_(program.buffers.size() * streams_, kNowhere) {}
@@ -61,23 +88,13 @@ class Accesses {
         CheckConflicts(i, b, Writes(access), Writes(access) ? "write" : "read");
       });
       ForEachAccess(program_, in, [&](BufferId b, Access access) { Remember(i, in.stream, b, access); });
-      if (in.opcode == Opcode::kFree) {
-        if (!before_(lifetimes_.alloc[in.arg], i)) Unordered(i, in.arg, "kFree", "kAlloc", lifetimes_.alloc[in.arg]);
-        CheckConflicts(i, in.arg, true, "kFree");
-      }
+      if (in.opcode != Opcode::kFree) continue;
+      CheckFree(i, in.arg);
+      CheckConflicts(i, in.arg, true, "kFree");
     }
   }
 
  private:
-  void CheckLive(InstructionIndex i, BufferId b) {
-    const InstructionIndex alloc = lifetimes_.alloc[b];
-    if (alloc == kNowhere) return;  // on the host
-    if (!before_(alloc, i)) Unordered(i, b, "use", "kAlloc", alloc);
-    if (lifetimes_.free[b] < i) {
-      report_.Add("clause 4", i, b, fmt::format("it is used after its kFree at {}", lifetimes_.free[b]));
-    }
-  }
-
   void CheckConflicts(InstructionIndex i, BufferId b, bool with_reads, const char* what) {
     if (write_[b] != kNowhere && !before_(write_[b], i)) Unordered(i, b, what, "write", write_[b]);
     if (!with_reads) return;
@@ -92,17 +109,68 @@ class Accesses {
     if (Reads(access)) read_[b * streams_ + stream] = i;
   }
 
-  void Unordered(InstructionIndex i, BufferId b, const char* what, const char* other, InstructionIndex at) {
-    report_.Add("clause 4", i, b, fmt::format("this {} need not follow the {} at instruction {}", what, other, at));
-  }
-
-  const Program& program_;
-  const Lifetimes& lifetimes_;
-  const HappensBefore& before_;
-  Report& report_;
   std::size_t streams_;
   std::vector<InstructionIndex> write_;  // by buffer
   std::vector<InstructionIndex> read_;   // by buffer and stream
+};
+
+// Per place of each buffer.
+class PlacesAccesses : public Accesses {
+ public:
+  PlacesAccesses(const Program& program, const TrainingStep& step, const Lifetimes& lifetimes,
+                 const HappensBefore& before, Report& report)
+      : Accesses(program, lifetimes, before, report), step_(step), places_(program.buffers.size()) {}
+
+  void Run() {
+    for (InstructionIndex i = 0; i < program_.code.size(); ++i) {
+      const Instruction& in = program_.code[i];
+      const std::vector<Touched> touched = TouchedBy(in);
+      for (const Touched& t : touched) {
+        CheckLive(i, t.buffer);
+        CheckConflicts(i, t.buffer, t.box, Writes(t.access), Writes(t.access) ? "write" : "read");
+      }
+      for (const Touched& t : touched) {
+        if (Reads(t.access)) places_[t.buffer].Remember({t.box, i, in.stream, false});
+        if (Writes(t.access)) places_[t.buffer].Remember({t.box, i, in.stream, true});
+      }
+      if (in.opcode != Opcode::kFree) continue;
+      CheckFree(i, in.arg);
+      const Buffer& buffer = program_.buffers[in.arg];
+      const bool tensor = buffer.kind != BufferKind::kWorkspace && buffer.tensor != kNoTensor;
+      CheckConflicts(i, in.arg, tensor ? HeldBy(program_, in.arg, step_) : WholeOf({}), true, "kFree");
+    }
+  }
+
+ private:
+  struct Touched {
+    BufferId buffer;
+    Access access;
+    Box box;
+  };
+  std::vector<Touched> TouchedBy(const Instruction& in) const {
+    std::vector<Touched> touched;
+    if (in.opcode == Opcode::kKernel) {
+      const Kernel& kernel = program_.kernels[in.arg];
+      for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
+        const Operand& operand = program_.operands[kernel.operands + k];
+        touched.push_back({operand.buffer, operand.access, PlacesOf(program_, step_, operand)});
+      }
+    } else if (in.opcode == Opcode::kCopy) {
+      const Copy& copy = program_.copies[in.arg];
+      touched.push_back({copy.from, Access::kRead, PlacesOf(program_, step_, copy, false)});
+      touched.push_back({copy.to, Access::kWrite, PlacesOf(program_, step_, copy, true)});
+    }
+    return touched;
+  }
+
+  void CheckConflicts(InstructionIndex i, BufferId b, const Box& box, bool write, const char* what) {
+    places_[b].ForEachConflict(box, write, [&](const PlaceAccesses::Known& earlier) {
+      if (!before_(earlier.at, i)) Unordered(i, b, what, earlier.write ? "write" : "read", earlier.at);
+    });
+  }
+
+  const TrainingStep& step_;
+  std::vector<PlaceAccesses> places_;  // by buffer
 };
 
 // Who had each address last, of one device.
@@ -133,8 +201,13 @@ class AddressMap {
 
 }  // namespace
 
-void CheckAccesses(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report) {
-  Accesses(program, lifetimes, before, report).Run();
+void CheckAccesses(const Program& program, const TrainingStep* step, const Lifetimes& lifetimes,
+                   const HappensBefore& before, Report& report) {
+  if (step != nullptr && !program.boxes.empty()) {
+    PlacesAccesses(program, *step, lifetimes, before, report).Run();
+  } else {
+    BufferAccesses(program, lifetimes, before, report).Run();
+  }
 }
 
 // Checking against the last owner of every address is enough: its kAlloc follows the kFree of the one before, its own

@@ -74,8 +74,9 @@ constexpr bool Writes(Access access) { return (static_cast<int>(access) & static
 
 // structure, clauses 2 and 3. The later passes rely on it.
 Lifetimes CheckStructure(const Program& program, const TrainingStep* step, Report& report);
-// Clause 4.
-void CheckAccesses(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
+// Clause 4. Without a step buffers are looked at as wholes.
+void CheckAccesses(const Program& program, const TrainingStep* step, const Lifetimes& lifetimes,
+                   const HappensBefore& before, Report& report);
 // Clause 5.
 void CheckArena(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
 // Clause 6.

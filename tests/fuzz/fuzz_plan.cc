@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "hw/machine/machine.h"
+#include "hw/text/lists.h"
 #include "model/cost/cost_model.h"
+#include "model/cost/op_parts.h"
 #include "model/network/network.h"
 #include "sim/evaluate.h"
+#include "sim/plan/streams.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -52,6 +55,24 @@ std::string InParts(const TrainingStep& step) {
   return PlanToYaml(plan, step);
 }
 
+// Every other op that may stream does, sample by sample, what it reads and does not write.
+std::string Streamed(const TrainingStep& step) {
+  Plan plan;
+  plan.network = step.network;
+  plan.batch = step.batch;
+  for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); op += 2) {
+    const Op& o = step.ops[static_cast<std::size_t>(op)];
+    OpDecision decision{.op = op, .parts = {{1, 0, kMiB}, {1, 0, kMiB}}, .streamed = {}, .depth = 1 + op % 4};
+    for (const TensorId t : o.reads) {
+      const bool may = MayStream(step.tensors[static_cast<std::size_t>(t)]) && !Contains(o.writes, t);
+      if (may && !Contains(decision.streamed, t)) decision.streamed.push_back(t);
+    }
+    if (HasSampleParts(o.kind) && !decision.streamed.empty()) plan.ops.push_back(std::move(decision));
+  }
+  SwapWhereStreamed(step, Uses(step), "streamed", plan);
+  return PlanToYaml(plan, step);
+}
+
 }  // namespace
 
 // What every strategy decides, with room for everything and with less than that.
@@ -65,6 +86,7 @@ std::vector<std::string> spillway::fuzz::Seeds() {
     }
   }
   seeds.push_back(InParts(setting.step));
+  seeds.push_back(Streamed(setting.step));
   return seeds;
 }
 

@@ -64,6 +64,26 @@ TEST_CASE("list and show") {
   CHECK(Contains(machine.out, "  15.7 TFLOP/s, 900 GB/s "));
 }
 
+TEST_CASE("show floor: the least memory with whole ops, and less in parts") {
+  const Outcome outcome = Spillway({"show", "floor", "vgg16", "--batch", "32"});
+  REQUIRE(outcome.status == 0);
+  INFO(outcome.out);
+  std::vector<double> gigabytes;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find(" GB");
+    if (at == std::string::npos) continue;
+    gigabytes.push_back(std::stod(line.substr(line.find_last_of(' ', at - 1) + 1)));
+  }
+  REQUIRE(gigabytes.size() >= 3);
+  CHECK(gigabytes[0] > gigabytes[1]);
+  CHECK(gigabytes[1] > gigabytes[2]);
+  CHECK(Contains(outcome.out, "out_of_memory: "));
+  const Outcome wrong = Spillway({"show", "floor", "vgg61"});
+  CHECK(wrong.status == kExitWrongInput);
+  CHECK(Contains(wrong.err, "vgg16"));
+}
+
 TEST_CASE("show menu marks what a run takes, once for each op and grant") {
   const Outcome outcome = Spillway({"show", "menu", "vgg16", "--batch", "64", "--machine", "v100-x86-pcie3"});
   REQUIRE(outcome.status == 0);

@@ -149,7 +149,7 @@ TEST_CASE("parts that are not all of an op, or of what has none, are named") {
                     "ops[0]: op 'plain:forward', part 0: workspace must not be negative\n",
                     AlgorithmNames(OpKind::kConvolution, Pass::kForward).size()));
   CHECK(says(p.Op("relu:forward"), {{4, 0, 0}}) ==
-        "ops[0]: op 'relu:forward': parts are of convolutions, this is relu\n");
+        "ops[0]: op 'relu:forward': expected what it streams beside its parts, as of any relu, found nothing\n");
   Plan both = p.Divided(op, {{4, 0, 0}});
   both.ops[0].workspace = 8;
   CHECK(CheckPlan(both, p.step) ==

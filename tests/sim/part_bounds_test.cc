@@ -133,7 +133,11 @@ TEST_CASE("with parts that add up to the best rate the bound is met") {
     CHECK(rates[k].nanos_per_sample > rates[k - 1].nanos_per_sample);
     CHECK(rates[k].workspace < rates[k - 1].workspace);
   }
-  CHECK(PartRatesOf(LaunchOf(p.step.ops[Index(p.Op("relu:forward"))]), costs).empty());
+  CHECK_FALSE(PartRatesOf(LaunchOf(p.step.ops[Index(p.Op("relu:forward"))]), costs).empty());
+  CHECK(PartRatesOf(LaunchOf(p.step.ops.back()), costs).empty());
+  const std::uint32_t relu = p.tables.launch[Index(p.Op("relu:forward"))];
+  CHECK(PartRatesOf(p.tables, costs, PartScope::kBatch)[relu].empty());
+  CHECK_FALSE(PartRatesOf(p.tables, costs, PartScope::kStreamed)[relu].empty());
 }
 
 }  // namespace spillway

@@ -1,0 +1,18 @@
+// spillway show floor: how little memory a step can do with.
+#ifndef SPILLWAY_SCENARIOS_VERBS_SHOW_FLOOR_H_
+#define SPILLWAY_SCENARIOS_VERBS_SHOW_FLOOR_H_
+
+#include <string>
+
+#include "scenarios/verbs/command.h"
+
+namespace spillway {
+
+// As text: the least memory in which a plan was found with everything on the device, with ops left whole, and with ops that
+// stream in parts, and what stands in the way of less. `network`: the one that the command names. Without a machine it is
+// the unit machine, whose kernels want no workspace. Throws UserError for an unknown machine.
+std::string ShowFloor(const Command& command, const Network& network);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SCENARIOS_VERBS_SHOW_FLOOR_H_

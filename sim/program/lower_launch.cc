@@ -1,0 +1,68 @@
+// The kernels of one op on operands that lie in place.
+#include "sim/program/lower_walk.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr StreamId kKernelStream = 0;
+
+}  // namespace
+
+// Allocates results and workspace, writes the kernel or those of the op's parts, gives the workspace back.
+void LowerWalk::Launch(OpId op, bool recomputation) {
+  PlaceResults(op, recomputation);
+  const BufferId workspace = held_.empty() ? NewWorkspace(op) : held_[Index(op)];
+  if (!recomputation && choice_.Streams(op)) {
+    LaunchStreamed(op, workspace);
+  } else {
+    LaunchInPlace(op, recomputation, workspace);
+  }
+  if (held_.empty() && workspace != kNoBuffer) FreeBuffer(workspace, kKernelStream);
+}
+
+void LowerWalk::LaunchInPlace(OpId op, bool recomputation, BufferId workspace) {
+  const std::vector<BufferId> places = PlacesOf(op);
+  const std::span<const PartLaunch> parts = choice_.Of(op);
+  for (const PartLaunch& part : parts) {
+    LaunchPart({.op = op,
+                .launch = part.launch,
+                .recomputation = recomputation,
+                .first_part = &part == &parts.front(),
+                .last_part = &part == &parts.back()},
+               part, places, workspace);
+    if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kKernelStream);
+  }
+}
+
+std::vector<BufferId> LowerWalk::PlacesOf(OpId op) const {
+  std::vector<BufferId> places;
+  for (const Touch& touch : tables_.Touches(op)) places.push_back(at_[Index(touch.tensor)].device);
+  return places;
+}
+
+void LowerWalk::PlaceResults(OpId op, bool recomputation) {
+  for (const Touch& touch : tables_.Touches(op)) {
+    Residence& at = at_[Index(touch.tensor)];
+    at.arriving = false;
+    if (touch.access == Access::kRead) continue;
+    if (!recomputation && Streams(op, touch.tensor)) continue;
+    if (at.device == kNoBuffer) {
+      at.device = NewOnDevice(tables_.bytes[Index(touch.tensor)], touch.tensor, BufferKind::kTensor, kKernelStream);
+    }
+    if (!recomputation) at.host_valid = false;
+  }
+}
+
+void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, std::span<const BufferId> places,
+                           BufferId workspace) {
+  const std::span<const Touch> touches = tables_.Touches(kernel.op);
+  for (std::size_t k = 0; k < touches.size(); ++k) {
+    const bool adds = part.adds && touches[k].access == Access::kWrite;
+    out_.Operand(places[k], adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
+  }
+  if (workspace != kNoBuffer) out_.Operand(workspace, Access::kWrite);
+  out_.Kernel(kernel, kKernelStream);
+}
+
+}  // namespace spillway

@@ -1,0 +1,139 @@
+// ooc-cudnn: memory is handed out first come, first served, until nine tenths of it are; what comes later lies on the host
+// for good, and every call that touches it runs in tiles (Ito et al., ooc_cuDNN; its code). The host waits behind every
+// layer, as its calls do.
+//
+// As far as plans can say it: tiles are batch ranges; parameters, their gradients and small results are on the device
+// whatever has gone before; ops that have no parts find what is on the host copied in as a whole.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "hw/text/lists.h"
+#include "model/cost/op_parts.h"
+#include "sim/plan/streams.h"
+#include "sim/program/lower.h"
+#include "sim/strategies/classify.h"
+#include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
+
+namespace spillway {
+
+namespace {
+
+class OocCudnn {
+ public:
+  explicit OocCudnn(const Problem& problem)
+      : problem_(problem),
+        step_(*problem.step),
+        tables_(*problem.step, *problem.costs, problem.device),
+        copy_(ooc_cudnn::CopyLaw(*problem.costs, problem.device)) {}
+
+  Planned Make() {
+    Place();
+    Planned planned;
+    planned.plan = StartPlan(problem_, "ooc-cudnn", "arena");
+    if (!problem_.use_runtime) planned.plan.runtime.barrier = Barrier::kOp;
+    for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) AddOp(op, planned.plan);
+    AddSwaps(planned.plan);
+    SwapWhereStreamed(step_, tables_.uses, "on the host, used whole on one side", planned.plan);
+    planned.feasible = true;
+    planned.plan.search = fmt::format("{} of {} on the device, {} tensors on the host", FormatBytes(placed_),
+                                      FormatBytes(problem_.capacity), on_host_.size());
+    return planned;
+  }
+
+ private:
+  // What belongs to parameters is allocated when a network is set up, then the rest in the order of first use.
+  void Place() {
+    const Bytes budget = problem_.capacity - problem_.capacity / 10;
+    for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
+      if (!MayStream(step_.tensors[t])) placed_ += tables_.bytes[t];
+    }
+    std::set<TensorId> seen;
+    for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) {
+      for (const StepTables::Touch& touch : tables_.Touches(op)) {
+        const TensorId t = touch.tensor;
+        if (!MayStream(step_.tensors[Index(t)]) || !seen.insert(t).second) continue;
+        const Bytes bytes = tables_.bytes[Index(t)];
+        if (placed_ + bytes < budget) {
+          placed_ += bytes;
+        } else {
+          on_host_.insert(t);
+        }
+      }
+    }
+  }
+
+  bool StreamsAt(OpId op, TensorId t) const {
+    if (!on_host_.contains(t) || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
+    const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
+    return !Contains(writers, op) || std::all_of(writers.begin(), writers.end(), [this](OpId writer) {
+      return HasSampleParts(step_.ops[Index(writer)].kind);
+    });
+  }
+
+  void AddOp(OpId op, Plan& plan) const {
+    OpDecision decision{.op = op};
+    for (const StepTables::Touch& touch : tables_.Touches(op)) {
+      if (StreamsAt(op, touch.tensor)) decision.streamed.push_back(touch.tensor);
+    }
+    if (decision.streamed.empty()) return;
+    const Launch whole = LaunchOf(step_.ops[Index(op)]);
+    const ooc_cudnn::LinearLaw kernel = ooc_cudnn::KernelLaw(*problem_.costs, whole, problem_.device);
+    const std::int64_t steps =
+        ooc_cudnn::BestSteps(CallOf(op, whole), copy_, kernel, std::max<Bytes>(0, problem_.capacity - placed_));
+    for (std::int64_t k = 0; k < steps; ++k) {  // what does not divide evenly goes to the first tiles
+      const std::int64_t samples = whole.shape.in.n / steps + (k < whole.shape.in.n % steps ? 1 : 0);
+      const Launch part = PartOf(whole, samples, k == 0);
+      decision.parts.push_back({part.shape.in.n, 0, problem_.costs->Kernel(part, problem_.device).workspace});
+    }
+    plan.ops.push_back(std::move(decision));
+  }
+
+  ooc_cudnn::Call CallOf(OpId op, const Launch& whole) const {
+    ooc_cudnn::Call call{.samples = whole.shape.in.n};
+    call.sample_work = ooc_cudnn::WorkOf(whole) / static_cast<double>(call.samples);
+    call.bottlenecks = HasAlgorithms(whole.kind);
+    call.sums = call.bottlenecks && whole.pass == Pass::kBackwardFilter;
+    for (const StepTables::Touch& touch : tables_.Touches(op)) {
+      if (!StreamsAt(op, touch.tensor)) continue;
+      const auto bytes = static_cast<double>(step_.tensors[Index(touch.tensor)].bytes);
+      const double sample = bytes / static_cast<double>(call.samples);
+      call.sample_tile += sample;
+      if (touch.access != Access::kWrite) call.sample_in += sample, ++call.copies_in;
+      if (touch.access != Access::kRead) call.sample_out += sample, ++call.copies_out;
+    }
+    return call;
+  }
+
+  // What is on the host and used as a whole is brought in for the op, and goes back.
+  void AddSwaps(Plan& plan) const {
+    for (const TensorId t : on_host_) {
+      const std::vector<OpId>& uses = tables_.uses.of[Index(t)];
+      const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
+      for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
+        if (!writers.empty() && uses[k] < writers.back()) continue;
+        if (StreamsAt(uses[k], t) || StreamsAt(uses[k + 1], t)) continue;
+        plan.gaps.push_back({.tensor = t,
+                             .after = uses[k],
+                             .before = uses[k + 1],
+                             .out_after = uses[k],
+                             .in_at = uses[k + 1],
+                             .reason = "on the host"});
+      }
+    }
+  }
+
+  const Problem& problem_;
+  const TrainingStep& step_;
+  const StepTables tables_;
+  const ooc_cudnn::LinearLaw copy_;
+  std::set<TensorId> on_host_;
+  Bytes placed_ = 0;
+};
+
+}  // namespace
+
+Planned PlanOocCudnn(const Problem& problem) { return OocCudnn(problem).Make(); }
+
+}  // namespace spillway

@@ -1,0 +1,92 @@
+// Plans whose ops stream operands, carried out: random ops of random networks in random tiles train as in core.
+//
+// Where the library runs every part by the implementation of the whole, and no sums over samples are divided, what a step
+// leaves behind is the same bits; sums over parts are rounded in another order.
+#include <catch2/catch.hpp>
+
+#include "sim/program/layout.h"
+#include "sim/verify/verify.h"
+#include "tests/cpu_training.h"
+#include "tests/random_plan.h"
+#include "tests/random_streams.h"
+#include "tests/small_networks.h"
+#include "tests/tensor_distance.h"
+
+namespace spillway {
+namespace {
+
+struct Tally {
+  std::size_t ops = 0, tiles = 0, unlike = 0, same = 0;
+};
+
+Program ProgramOf(const CpuCase& c, const Plan& plan) {
+  REQUIRE(CheckPlan(plan, c.step).empty());
+  Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
+  PlaceBuffers(program);
+  for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
+  return program;
+}
+
+// Each part of a convolution by the implementation of the whole, in the workspace that it wants; by the first one there is
+// where the library has no such one.
+void ChooseAlgorithms(const CpuCase& c, Plan& plan, Tally& tally) {
+  CpuKernels kernels;
+  for (OpDecision& decision : plan.ops) {
+    const Op& op = c.step.ops[Index(decision.op)];
+    if (!HasAlgorithms(op.kind)) continue;
+    OpCall whole = CallOf(op);
+    whole.launch.workspace = c.costs.Kernel(whole.launch).workspace;
+    const std::string& of_whole = kernels.Prepare(whole).implementation();
+    for (std::size_t k = 0; k < decision.parts.size(); ++k) {
+      OpCall call = CallOf(op);
+      call.launch = PartOf(call.launch, decision.parts[k].samples, k == 0);
+      const std::vector<CpuAlgorithm> all = kernels.Algorithms(call);
+      auto chosen =
+          std::find_if(all.begin(), all.end(), [&](const CpuAlgorithm& one) { return one.implementation == of_whole; });
+      if (chosen == all.end()) chosen = all.begin(), ++tally.unlike;
+      decision.parts[k].algorithm = chosen->algorithm;
+      decision.parts[k].workspace = chosen->workspace;
+    }
+  }
+}
+
+// `sums`: also those whose parts add up, and matrix products, which the library divides by their sizes.
+Program Draw(const CpuCase& c, std::uint32_t percent, bool sums, Random& random, Tally& tally) {
+  Plan plan = RandomPlan(c.step, {}, 20 * random.Below(4), random);
+  AddRandomStreams(c.step, percent, random, plan,
+                   [sums](const Op& op) { return sums || (!AddsUpSamples(op) && op.kind != OpKind::kLinear); });
+  ChooseAlgorithms(c, plan, tally);
+  const Program program = ProgramOf(c, plan);
+  tally.ops += plan.ops.size();
+  for (const Buffer& buffer : program.buffers) tally.tiles += buffer.box != kWhole ? 1 : 0;
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("networks whose ops stream random operands in random tiles train as in core") {
+  Random random(31);
+  Tally tally;
+  for (const SmallNetwork& network : kNetworks) {
+    const CpuCase c(network.build(), StepOptionsByName(network.options));
+    INFO(network.name);
+    const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
+    for (int k = 0; k < 25; ++k) {
+      const std::size_t unlike = tally.unlike;
+      const bool sums = k % 2 == 0;
+      const Program program = Draw(c, 25 + 25 * random.Below(4), sums, random, tally);
+      INFO("plan " << k);
+      const Trained streamed = Train(c, program, {.iterations = 1, .debug = k % 5 == 0});
+      CheckClose(expected, streamed, 1e-4);
+      if (sums || tally.unlike > unlike) continue;
+      CHECK(Difference(expected, streamed) == "");
+      ++tally.same;
+    }
+  }
+  INFO(tally.ops << " streamed ops, " << tally.tiles << " tiles, " << tally.unlike << " by another implementation");
+  CHECK(tally.same > 20);  // bit for bit
+  CHECK(tally.ops > 2000);
+  CHECK(tally.tiles > 8000);
+}
+
+}  // namespace spillway
