@@ -23,7 +23,8 @@ DumpObject RuntimeObject(const Runtime& r) {
           {"swap_in_waits", RuntimeWord(r, "swap_in_waits")},
           {"collection_time_ns", r.collection_time},
           {"backward_units", RuntimeWord(r, "backward_units")},
-          {"part_waits", RuntimeWord(r, "part_waits")}};
+          {"part_waits", RuntimeWord(r, "part_waits")},
+          {"workspaces", RuntimeWord(r, "workspaces")}};
 }
 
 DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {

@@ -112,6 +112,12 @@ enum class PartWaits : std::uint8_t {
   kHost,  // as micro-cuDNN's published code, which changes descriptors and workspace for the next one
 };
 
+// How long the workspaces of ops are there.
+enum class Workspaces : std::uint8_t {
+  kPerOp,  // while their op runs, so that the next one can have the same bytes
+  kHeld,   // throughout: each op owns its own, for all its parts (micro-cuDNN's workspace division)
+};
+
 // How the pool of a runtime with MemoryModel::kPool finds room.
 enum class PoolKind : std::uint8_t {
   kBytes,      // any free bytes will do
@@ -143,6 +149,7 @@ struct Runtime {
   Nanos collection_time = 0;
   BackwardUnits backward_units = BackwardUnits::kLayers;
   PartWaits part_waits = PartWaits::kNone;
+  Workspaces workspaces = Workspaces::kPerOp;
   bool operator==(const Runtime&) const = default;
 };
 

@@ -261,6 +261,8 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
       reader.ChoiceOr("backward_units", RuntimeWords("backward_units"), static_cast<int>(r.backward_units)));
   r.part_waits =
       static_cast<PartWaits>(reader.ChoiceOr("part_waits", RuntimeWords("part_waits"), static_cast<int>(r.part_waits)));
+  r.workspaces = static_cast<Workspaces>(
+      reader.ChoiceOr("workspaces", RuntimeWords("workspaces"), static_cast<int>(r.workspaces)));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

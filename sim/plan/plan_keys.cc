@@ -33,7 +33,8 @@ const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
       {"backward_units",
        {"layers", "break_points"},
        [](const Runtime& r) { return static_cast<std::size_t>(r.backward_units); }},
-      {"part_waits", {"none", "host"}, [](const Runtime& r) { return static_cast<std::size_t>(r.part_waits); }}};
+      {"part_waits", {"none", "host"}, [](const Runtime& r) { return static_cast<std::size_t>(r.part_waits); }},
+      {"workspaces", {"per_op", "held"}, [](const Runtime& r) { return static_cast<std::size_t>(r.workspaces); }}};
   for (const RuntimeChoiceWords& choice : kTable) {
     if (key == choice.key) return choice;
   }
@@ -95,7 +96,10 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
              "and batch norm together)"),
       choice("part_waits",
              "who waits behind each kernel of an op that the plan divides. host: the host, until it is done "
-             "(micro-cuDNN's published code)")};
+             "(micro-cuDNN's published code)"),
+      choice("workspaces",
+             "how long they are there. per_op: while their op runs; held: throughout, each op owns its own "
+             "(micro-cuDNN's workspace division)")};
 }
 
 const KeyTable& RuntimeKeys() {

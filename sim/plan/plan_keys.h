@@ -27,7 +27,7 @@ const KeyTable& RuntimeKeys();  // of a plan
 std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise = nullptr);
 
 // The words for the choices that a runtime has under a key (memory, barrier, host_syncs, pool, blocking_copies,
-// swap_in_waits, backward_units, part_waits), in the order of their enumeration, and for the one that it makes.
+// swap_in_waits, backward_units, part_waits, workspaces), in the order of their enumeration, and for the one that it makes.
 const std::vector<std::string>& RuntimeWords(std::string_view key);
 const std::string& RuntimeWord(const Runtime& runtime, std::string_view key);
 

@@ -62,6 +62,7 @@ std::string RareFields(const Runtime& runtime) {
     out += fmt::format(", backward_units: {}", RuntimeWord(runtime, "backward_units"));
   }
   if (runtime.part_waits != PartWaits::kNone) out += ", part_waits: " + RuntimeWord(runtime, "part_waits");
+  if (runtime.workspaces != Workspaces::kPerOp) out += ", workspaces: " + RuntimeWord(runtime, "workspaces");
   return out;
 }
 

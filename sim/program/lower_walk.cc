@@ -53,6 +53,7 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
   out_.Reserve(step_.ops.size() * 6);
   for (const TensorId t : tables.inputs) at_[Index(t)].host_valid = true;
   AllocatePersistent();
+  if (plan.runtime.workspaces == Workspaces::kHeld) HoldWorkspaces();
   for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
 }
 
@@ -104,10 +105,24 @@ void LowerWalk::AllocatePersistent() {
   }
 }
 
+void LowerWalk::HoldWorkspaces() {
+  held_.assign(step_.ops.size(), kNoBuffer);
+  for (std::size_t op = 0; op < held_.size(); ++op) held_[op] = NewWorkspace(static_cast<OpId>(op));
+}
+
+// kNoBuffer: the op wants none.
+BufferId LowerWalk::NewWorkspace(OpId op) {
+  const Bytes wanted = choice_.WorkspaceOf(op);
+  return wanted > 0 ? NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream) : kNoBuffer;
+}
+
 void LowerWalk::FreePersistent() {
   for (Residence& at : at_) {
     if (at.device != kNoBuffer) FreeBuffer(at.device, kComputeStream);
     at.device = kNoBuffer;
+  }
+  for (const BufferId workspace : held_) {
+    if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
   }
 }
 
@@ -166,9 +181,7 @@ void LowerWalk::IssueSwapIns(OpId op) {
 // Allocates results and workspace, writes the kernel or those of the op's parts, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
   PlaceResults(op, recomputation);
-  const Bytes wanted = choice_.WorkspaceOf(op);
-  BufferId workspace = kNoBuffer;
-  if (wanted > 0) workspace = NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream);
+  const BufferId workspace = held_.empty() ? NewWorkspace(op) : held_[Index(op)];
   const std::span<const PartLaunch> parts = choice_.Of(op);
   for (const PartLaunch& part : parts) {
     LaunchPart({.op = op,
@@ -179,7 +192,7 @@ void LowerWalk::Launch(OpId op, bool recomputation) {
                part, workspace);
     if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kComputeStream);
   }
-  if (workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
+  if (held_.empty() && workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
 }
 
 void LowerWalk::PlaceResults(OpId op, bool recomputation) {

@@ -63,6 +63,7 @@ class LowerWalk {
   void MakeStreams();
   void AllocatePersistent();
   void FreePersistent();
+  void HoldWorkspaces();
   void RunOp(OpId op);
   void IssueSwapIns(OpId op);
   bool StartsUnit(OpId op) const;
@@ -99,6 +100,7 @@ class LowerWalk {
   bool StaysFor(TensorId tensor, OpId op) const;
 
   void CopyOut(TensorId tensor);
+  BufferId NewWorkspace(OpId op);
   BufferId NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream);
   void FreeOnDevice(TensorId tensor);
   void FreeBuffer(BufferId buffer, StreamId stream);
@@ -114,6 +116,7 @@ class LowerWalk {
   LaunchChoice choice_;
   const std::vector<std::int32_t>& unit_;  // by op, of backward
   std::vector<Residence> at_;              // by tensor
+  std::vector<BufferId> held_;             // by op: workspaces that stay; empty: none does
   Bytes live_ = 0;
   OpId now_ = 0;
   OpId next_ = 0;  // op

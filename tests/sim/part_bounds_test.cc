@@ -19,6 +19,7 @@ Runtime RandomRuntime(Random& random) {
   if (random.Below(3) == 0) runtime.part_waits = PartWaits::kHost;
   if (random.Below(4) == 0) runtime.framework_time = random.Between(1, 2000);
   if (random.Below(4) == 0) runtime.barrier = Barrier::kOp;
+  if (random.Below(4) == 0) runtime.workspaces = Workspaces::kHeld;
   return runtime;
 }
 

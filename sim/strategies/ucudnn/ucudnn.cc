@@ -5,8 +5,7 @@
 // As published, the optimiser counts the times of kernels alone, and the host waits behind each of them when it comes to
 // run them (PartWaits::kHost), whole convolutions included. `aware` counts that wait and the launch behind it.
 //
-// A Plan grants a workspace for as long as its op runs, so that WD's pieces, which stay allocated, are not all in the peak
-// of what is simulated. Whether they fit is judged here, and Plan::search says what they come to.
+// WD's pieces stay allocated (Workspaces::kHeld), and are all in the peak.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -189,13 +188,6 @@ std::string Expected(const Chosen& chosen, const Chosen& undivided) {
   return text;
 }
 
-// With all pieces there throughout. No layout can need less.
-Bytes FootprintOf(const Problem& problem, const Plan& plan, Bytes pieces) {
-  Plan bare = plan;
-  for (OpDecision& decision : bare.ops) decision.parts.clear();  // no workspace for its convolution
-  return Lower(bare, StepTables(*problem.step, *problem.costs, problem.device), 0).list_peak + pieces;
-}
-
 }  // namespace
 
 Planned PlanUcudnnReuse(const Problem& problem) {
@@ -222,18 +214,12 @@ Planned PlanUcudnnDivision(const Problem& problem) {
                                  FormatBytes(pieces), FormatBytes(settings.workspace));
     return planned;
   }
-  planned.plan = PlanOf(problem, "ucudnn-wd", convolutions, chosen);
-  const Bytes footprint = FootprintOf(problem, planned.plan, pieces);
-  if (footprint > problem.capacity) {
-    const auto [needed, usable] = FormatBytesApart(footprint, problem.capacity);
-    planned.reason = fmt::format("out_of_memory: needs {} with {} of workspace that stay allocated, {} are usable",
-                                 needed, FormatBytes(pieces), usable);
-    return planned;
-  }
   planned.feasible = true;
-  planned.plan.search = fmt::format("{}; {} in all with {} of workspace that stay allocated",
-                                    Expected(chosen, Divide(problem, convolutions, Undivided(settings))),
-                                    FormatBytes(footprint), FormatBytes(pieces));
+  planned.plan = PlanOf(problem, "ucudnn-wd", convolutions, chosen);
+  if (!problem.use_runtime) planned.plan.runtime.workspaces = Workspaces::kHeld;
+  planned.plan.search =
+      fmt::format("{}; {} of workspace in all", Expected(chosen, Divide(problem, convolutions, Undivided(settings))),
+                  FormatBytes(pieces));
   return planned;
 }
 
