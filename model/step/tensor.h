@@ -107,6 +107,7 @@ struct Tensor {
   TensorClass use = TensorClass::kTransient;
   const TensorTraits& Traits() const { return TraitsOf(use); }
   Bytes bytes = 0;  // what a buffer for it needs, before allocator rounding (a mask: one byte an element)
+  std::int64_t first_sample = 0;  // of the batch: what an input begins with
 };
 
 }  // namespace spillway

@@ -168,7 +168,7 @@ void Checker::CheckRecompute(const GapDecision& gap) {
   if (writers.empty() || writers.front() > gap.after) {
     return Say(fmt::format("tensor '{}' cannot be recomputed: no forward op computes it", name));
   }
-  if (LastWriter(gap) >= step_.first_backward) {
+  if (LastWriter(gap) != kNoOp && !step_.IsForward(LastWriter(gap))) {
     Say(fmt::format("tensor '{}' cannot be recomputed: backward op {} wrote it", name, OpName(LastWriter(gap))));
   }
   if (gap.out_after != kNoOp || gap.in_at != kNoOp) {
@@ -218,7 +218,7 @@ std::string Checker::WhereMissing(const Recomputation& entry) const {
 void Checker::CheckEntry(const Recomputation& entry) {
   if (!IsOp(entry.before) || !IsOp(entry.run)) return Say("no such op");
   const std::string run = OpName(entry.run), before = OpName(entry.before);
-  if (entry.run >= step_.first_backward) {
+  if (!step_.IsForward(entry.run)) {
     return Say(fmt::format("run: expected a forward op, to run again before {}, found {}, which is none", before, run));
   }
   bool any = false;

@@ -3,8 +3,6 @@
 // Forward and backward data are the same bits where the library runs the part by the same implementation; of filter
 // gradients the parts' sums are rounded in another order.
 #include <catch2/catch.hpp>
-#include <cmath>
-#include <cstring>
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
@@ -105,31 +103,6 @@ Program ProgramOf(const CpuCase& c, const Plan& plan) {
   PlaceBuffers(program);
   for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
   return program;
-}
-
-// The largest difference, relative to the largest number.
-double Distance(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  REQUIRE(a.size() == b.size());
-  double most = 0, difference = 0;
-  for (std::size_t at = 0; at < a.size(); at += sizeof(float)) {
-    float x = 0, y = 0;
-    std::memcpy(&x, &a[at], sizeof x);
-    std::memcpy(&y, &b[at], sizeof y);
-    most = std::max(most, std::abs(static_cast<double>(x)));
-    difference = std::max(difference, std::abs(static_cast<double>(x) - static_cast<double>(y)));
-  }
-  return most == 0 ? difference : difference / most;
-}
-
-void CheckClose(const Trained& expected, const Trained& parts, double tolerance) {
-  REQUIRE(Says(parts) == "");
-  for (std::size_t k = 0; k < expected.losses.size(); ++k) {
-    CHECK(std::abs(parts.losses[k] - expected.losses[k]) <= tolerance * std::abs(expected.losses[k]));
-  }
-  for (const auto& [name, bytes] : expected.tensors) {
-    INFO(name);
-    CHECK(Distance(bytes, parts.tensors.at(name)) <= tolerance);
-  }
 }
 
 struct Tally {
