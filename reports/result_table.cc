@@ -107,6 +107,20 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
   return text;
 }
 
+// What a row computes that takes the batch in parts.
+std::string AccumulateLines(RowIterator begin, RowIterator end) {
+  std::string text;
+  for (auto row = begin; row != end; ++row) {
+    if (!row->feasible || row->accumulate == 1) continue;
+    const std::int64_t samples = row->batch / row->accumulate;
+    text += fmt::format("{} at batch {}: {} parts of {} samples", row->strategy, row->batch, row->accumulate, samples);
+    if (row->numbers == "redrawn") text += "; changes the numbers: dropout draws other masks";
+    if (row->numbers == "changed") text += "; changes the numbers: batch norm's statistics are those of a part";
+    text += "\n";
+  }
+  return text;
+}
+
 std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
                       const std::vector<Standing>& standings) {
   const TimeUnit unit = UnitOf(begin, end);
@@ -122,7 +136,8 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
   }
-  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end);
+  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
+         AccumulateLines(begin, end);
 }
 
 constexpr const char* kLegend =

@@ -97,6 +97,7 @@ class Drawer {
     plan.strategy = "random";
     plan.network = problem_.step->network;
     plan.batch = problem_.step->batch;
+    plan.accumulate = problem_.step->parts;
     plan.machine = problem_.costs->machine().name;
     plan.capacity = problem_.capacity;
     plan.runtime = problem_.runtime;

@@ -51,9 +51,7 @@ void TrainingState::StartIteration(std::uint64_t iteration) {
   }
 }
 
-void TrainingState::NoteLoss(double loss, double share) {
-  loss_ = share * loss + (std::isnan(loss_) ? 0 : loss_);
-}
+void TrainingState::NoteLoss(double loss, double share) { loss_ = share * loss + (std::isnan(loss_) ? 0 : loss_); }
 
 std::span<const std::int32_t> TrainingState::Labels(std::int64_t first, std::int64_t count, std::int64_t classes) {
   std::vector<std::int32_t>& labels = labels_[{first, count, classes}];

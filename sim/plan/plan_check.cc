@@ -63,6 +63,9 @@ void Checker::CheckHead() {
     Say(fmt::format("the plan is for network '{}', not '{}'", plan_.network, step_.network));
   }
   if (plan_.batch != step_.batch) Say(fmt::format("the plan is for batch {}, not {}", plan_.batch, step_.batch));
+  if (plan_.accumulate != step_.parts) {
+    Say(fmt::format("the plan is for the batch in {} (accumulate), not in {}", plan_.accumulate, step_.parts));
+  }
   const Runtime& runtime = plan_.runtime;
   if (runtime.copy_streams != 1 && runtime.copy_streams != 2) Say("copy_streams must be 1 or 2");
   if (runtime.framework_time < 0) Say("framework_time must not be negative");

@@ -5,23 +5,14 @@
 #include "model/step/accumulate.h"
 #include "sim/random.h"
 #include "tests/cpu_training.h"
+#include "tests/in_parts.h"
+#include "tests/random_programs.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
 namespace {
 
 constexpr int kIterations = 3;
-
-Network WithBatch(const Network& network, std::int64_t batch) {
-  Network other = network;
-  other.input.n = batch;
-  for (Layer& layer : other.layers) layer.shape.n = batch;
-  return other;
-}
-
-TrainingStep InParts(const Network& network, const StepOptions& options, std::int64_t parts) {
-  return Accumulated(BuildTrainingStep(WithBatch(network, network.input.n / parts), options), parts).step;
-}
 
 // What outlives a step, without its inputs: those of parts are called otherwise.
 Trained Lasting(const CpuCase& c, const Program& program) {
@@ -102,6 +93,26 @@ TEST_CASE("batch norm sees a part at a time, and moves its running statistics wi
   CHECK(parts.statistics != expected.statistics);
   CHECK(std::abs(parts.losses[0] - expected.losses[0]) > 1e-4);
   CHECK(parts.losses[0] == Approx(expected.losses[0]).epsilon(0.2));
+}
+
+// What swaps and recomputes within each part, gradients of parameters among it.
+TEST_CASE("random plans of steps in parts train as in core, bit for bit") {
+  Random random(29);
+  int programs = 0;
+  for (const SmallNetwork& entry : kNetworks) {
+    const Network network = entry.build();
+    const CpuCase c(network, InParts(network, StepOptionsByName(entry.options), 2));
+    const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
+    REQUIRE(Says(reference) == "");
+    ForEachRandomProgram(c.step, c.costs, random, [&](const Program& program) {
+      INFO(entry.name);
+      const Trained trained = Train(c, program, {.iterations = kIterations, .debug = true, .shuffle_seed = 5});
+      REQUIRE(Says(trained) == "");
+      CHECK(Difference(trained, reference) == "");
+      ++programs;
+    });
+  }
+  CHECK(programs > 10);
 }
 
 // After one step momenta are gradients, and those of a batch are the means of what its parts have by themselves.

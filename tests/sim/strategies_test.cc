@@ -136,7 +136,8 @@ TEST_CASE("every plan obeys the rules and comes out the same twice") {
   for (const Strategy& strategy : Strategies()) {
     CAPTURE(strategy.name);
     const Planned planned = strategy.plan(s.problem);
-    if (std::string(strategy.name) == "ucudnn-wd") {  // moves nothing, and knows that this does not fit
+    // These move nothing, and know that this does not fit.
+    if (std::string(strategy.name) == "ucudnn-wd" || std::string(strategy.name) == "accumulate") {
       CHECK_THAT(planned.reason, Catch::StartsWith("out_of_memory: "));
       continue;
     }

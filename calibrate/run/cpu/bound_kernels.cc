@@ -50,7 +50,8 @@ void BoundKernels::BindTraining(const KernelCall& call, Bound& bound) {
   bound.shape = shape;
   bound.arguments.learning_rate = training_.options().learning_rate;
   bound.arguments.momentum = training_.options().momentum;
-  if (bound.role.labels) bound.arguments.labels = training_.Labels(bound.role.first_label, shape.n * shape.Spatial(), shape.c);
+  if (bound.role.labels)
+    bound.arguments.labels = training_.Labels(bound.role.first_label, shape.n * shape.Spatial(), shape.c);
   if (bound.role.statistics) bound.arguments.running_statistics = training_.Statistics(bound.role.layer, shape.c);
 }
 

@@ -74,7 +74,7 @@ class CudaBoundKernels {
   struct Labels {
     Shape shape;
     std::int64_t first = 0;  // TrainingRole::first_label
-    Bytes offset = 0;  // in the library's memory
+    Bytes offset = 0;        // in the library's memory
     std::span<const std::int32_t> classes;
   };
   struct Statistics {
