@@ -107,17 +107,9 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
   return text;
 }
 
-// What a row computes that takes the batch in parts.
 std::string AccumulateLines(RowIterator begin, RowIterator end) {
   std::string text;
-  for (auto row = begin; row != end; ++row) {
-    if (!row->feasible || row->accumulate == 1) continue;
-    const std::int64_t samples = row->batch / row->accumulate;
-    text += fmt::format("{} at batch {}: {} parts of {} samples", row->strategy, row->batch, row->accumulate, samples);
-    if (row->numbers == "redrawn") text += "; changes the numbers: dropout draws other masks";
-    if (row->numbers == "changed") text += "; changes the numbers: batch norm's statistics are those of a part";
-    text += "\n";
-  }
+  for (auto row = begin; row != end; ++row) text += AccumulateText(*row) + (row->accumulate > 1 ? "\n" : "");
   return text;
 }
 
@@ -167,6 +159,16 @@ std::string Percent(double fraction) {
 
 std::string ClassesText(const ClassCounts& classes) {
   return fmt::format("{}/{}/{}", classes.keep, classes.swap, classes.recompute);
+}
+
+std::string AccumulateText(const ResultRow& row) {
+  if (row.accumulate == 1) return "";
+  const char* const changes = row.numbers == "changed"
+                                  ? "; changes the numbers: batch norm's statistics are those of a part"
+                              : row.numbers == "redrawn" ? "; changes the numbers: dropout draws other masks"
+                                                         : "";
+  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.accumulate,
+                     row.batch / row.accumulate, changes);
 }
 
 std::string ResultTable(const ResultSet& results) {

@@ -2,6 +2,7 @@
 #include "model/step/accumulate.h"
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "hw/text/lists.h"

@@ -66,7 +66,17 @@ TEST_CASE("batch norm over parts is said to change the numbers") {
                                         "name: norm\nnetwork: {zoo: cifar-resnet20, batch: 16}\nmachines: unit\n"
                                         "strategies: {strategy: accumulate, parameters: {parts: 2}}\n");
   CHECK(Rows({"run", file})[0]["numbers"] == "changed");
-  CHECK(Contains(Spillway({"run", file}).out, "batch norm's statistics are those of a part"));
+  const std::string line =
+      "accumulate:parts=2 at batch 16: 2 parts of 8 samples; changes the numbers: batch norm's statistics are those of "
+      "a part\n";
+  CHECK(Contains(Spillway({"run", file}).out, "\n" + line));
+  const std::string both =
+      folder.Write("both.yaml",
+                   "name: norm\nnetwork: {zoo: cifar-resnet20, batch: 16}\nmachines: [unit, v100-x86-pcie3]\n"
+                   "strategies: [in-core, {strategy: accumulate, parameters: {parts: 2}}]\n");
+  const std::string compared = Spillway({"compare", both}).out;
+  CHECK(Contains(compared, "\nunit: " + line));
+  CHECK(Contains(compared, "\nv100-x86-pcie3: " + line));
 }
 
 TEST_CASE("a plan in parts is written, read, carried out and dumped") {
