@@ -120,8 +120,12 @@ std::string CompareTable(const ResultSet& results, const std::string& machine_a,
     previous = &row;
   }
   close();
+  std::string in_parts;
+  for (const ResultRow& row : results.rows) {
+    if (row.feasible && row.accumulate > 1) in_parts += fmt::format("{}: {}\n", row.machine, AccumulateText(row));
+  }
   return fmt::format("A = {}, B = {}; k/s/r: feature maps kept/swapped/recomputed\n", machine_a, machine_b) +
-         table.Text();
+         table.Text() + in_parts;
 }
 
 }  // namespace spillway

@@ -73,6 +73,7 @@ DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) 
 std::string PlanJson(const Plan& plan, const TrainingStep& step) {
   DumpObject document = DumpHead("plan", plan.network, plan.batch, plan.machine);
   document["strategy"] = plan.strategy;
+  document["accumulate"] = plan.accumulate;
   document["capacity_bytes"] = plan.capacity;
   document["search"] = plan.search;
   document["evaluations"] = plan.evaluations;

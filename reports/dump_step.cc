@@ -64,6 +64,7 @@ std::string StepJson(const TrainingStep& step, const CostModel& costs, const Dum
   document["capacity_bytes"] = point.capacity;
   document["duplex_factor"] = costs.machine().links[tables.link].duplex_factor;
   document["inference"] = step.inference;
+  document["accumulate"] = step.parts;
   document["first_backward"] = step.first_backward;
   document["first_update"] = step.first_update;
   document["maps"] = step.maps;

@@ -50,6 +50,10 @@ std::string ShortNumber(double value);
 std::string Percent(double fraction);                 // "12 %", "-3 %"
 std::string ClassesText(const ClassCounts& classes);  // "66/12/27"
 
+// What a row whose plan accumulates computes: "accumulate at batch 64: 2 parts of 32 samples", and whether that changes the
+// numbers. "" of any other row.
+std::string AccumulateText(const ResultRow& row);
+
 std::string ResultCsvHeader();  // the names of ResultCsv's columns, without the end of the line
 
 // Exact: nanoseconds as seconds with nine digits.

@@ -57,6 +57,8 @@ struct ResultRow {
   std::string cost_source;  // the largest of the three: "measured", "published" or "assumed"
   std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
   std::string bound_by;                                        // KnownBounds::by, of lower_bound
+  std::int64_t accumulate = 1;                                 // Plan::accumulate
+  std::string numbers = "same";  // AccumulatedNumbers by name: what the step computes beside that of the whole batch
 
   // What the strategy was told, as a scenario says it; before the simulation.
   std::vector<std::pair<std::string, std::string>> parameters;

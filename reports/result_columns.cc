@@ -115,8 +115,16 @@ std::vector<ResultColumn> LaterColumns() {
       {"widest_bound_s",
        "no plan that leaves ops whole is faster under this cost model, any algorithm and workspace, two copy streams; "
        "for "
-       "rows whose plan may divide ops, no plan at all",
+       "rows whose plan may divide ops, no plan at all. Of the step in as many batch parts as `accumulate` says: it "
+       "does "
+       "not hold for the same batch in others",
        [](Row r, Among) -> Cell { return ExactSeconds{r.widest_bound}; }},
+      {"accumulate", "batch parts that the step runs in, one after another, gradients accumulated; 1: the whole batch",
+       [](Row r, Among) -> Cell { return r.accumulate; }},
+      {"numbers",
+       "what the step computes, beside that of the whole batch: same (but for rounding), redrawn (dropout draws other "
+       "masks) or changed (batch norm's statistics are those of a part)",
+       [](Row r, Among) -> Cell { return r.numbers; }},
   };
 }
 

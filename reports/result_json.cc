@@ -27,7 +27,8 @@ Json RowJson(const ResultRow& row, const Standing& standing) {
   Json object = Json::object();
   for (const ResultColumn& column : ResultColumns()) object[column.name] = JsonCell(CellOf(column, row, standing));
   object["parameters"] = Json::object();
-  for (const auto& [name, value] : row.parameters) object["parameters"][name] = Json::parse(value);
+  for (const auto& [name, value] : row.parameters)
+    object["parameters"][name] = Json::accept(value) ? Json::parse(value) : Json(value);
   object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
   object["bound_by"] = row.feasible ? Json(row.bound_by) : Json(nullptr);
   object["bound_scope"] = row.feasible ? Json(row.bound_scope.Text()) : Json(nullptr);

@@ -107,6 +107,12 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
   return text;
 }
 
+std::string AccumulateLines(RowIterator begin, RowIterator end) {
+  std::string text;
+  for (auto row = begin; row != end; ++row) text += AccumulateText(*row) + (row->accumulate > 1 ? "\n" : "");
+  return text;
+}
+
 std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
                       const std::vector<Standing>& standings) {
   const TimeUnit unit = UnitOf(begin, end);
@@ -122,7 +128,8 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
   }
-  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end);
+  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
+         AccumulateLines(begin, end);
 }
 
 constexpr const char* kLegend =
@@ -152,6 +159,16 @@ std::string Percent(double fraction) {
 
 std::string ClassesText(const ClassCounts& classes) {
   return fmt::format("{}/{}/{}", classes.keep, classes.swap, classes.recompute);
+}
+
+std::string AccumulateText(const ResultRow& row) {
+  if (row.accumulate == 1) return "";
+  const char* const changes = row.numbers == "changed"
+                                  ? "; changes the numbers: batch norm's statistics are those of a part"
+                              : row.numbers == "redrawn" ? "; changes the numbers: dropout draws other masks"
+                                                         : "";
+  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.accumulate,
+                     row.batch / row.accumulate, changes);
 }
 
 std::string ResultTable(const ResultSet& results) {

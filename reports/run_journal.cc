@@ -18,7 +18,7 @@ void ForEachField(Row& row, const Visit& visit) {
          step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, bound_scope, widest_bound, peak,
          live_peak, host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in,
          stall_host, evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class,
-         bound_by, parameters, point] = row;
+         bound_by, accumulate, numbers, parameters, point] = row;
   visit("point", point);
   visit("scenario", scenario);
   visit("network", network);
@@ -50,6 +50,7 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("bound_copy_streams", bound_scope.copy_streams);
   visit("bound_copy_chunk", bound_scope.copy_chunk);
   visit("bound_parts", bound_scope.parts);
+  visit("bound_accumulate", bound_scope.accumulate);
   visit("widest_bound", widest_bound);
   visit("peak", peak);
   visit("live_peak", live_peak);
@@ -72,6 +73,8 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("cost_source", cost_source);
   visit("memory_by_class", memory_by_class);
   visit("bound_by", bound_by);
+  visit("accumulate", accumulate);
+  visit("numbers", numbers);
   visit("parameters", parameters);
   visit("draws", draws);
 }

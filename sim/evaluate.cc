@@ -68,7 +68,7 @@ class Evaluator {
     const Scope decided = ScopeOf(plan_);
     result_.scope = options_.scope ? Union(*options_.scope, decided) : decided;
     result_.bounds = oracle_.BoundsIn(result_.scope);
-    result_.widest = oracle_.BoundsIn(WidestScope(result_.scope.parts));
+    result_.widest = oracle_.BoundsIn(WidestScope(result_.scope.parts, plan_.accumulate));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
   }

@@ -97,6 +97,7 @@ class Drawer {
     plan.strategy = "random";
     plan.network = problem_.step->network;
     plan.batch = problem_.step->batch;
+    plan.accumulate = problem_.step->parts;
     plan.machine = problem_.costs->machine().name;
     plan.capacity = problem_.capacity;
     plan.runtime = problem_.runtime;
@@ -120,7 +121,8 @@ class Drawer {
       return decision;
     }
     decision.out_after = map.gap.after;
-    const OpId first = std::max(map.gap.after + 1, problem_.step->first_backward);
+    OpId first = map.gap.after + 1;
+    while (problem_.step->IsForward(first)) ++first;
     decision.in_at = map.gap.before;
     if (earliness == Earliness::kNear)
       decision.in_at = random_.Between(std::max(first, map.gap.before - kNearOps), map.gap.before);

@@ -20,6 +20,22 @@ constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 201
 constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
 constexpr Scope kStreamedScope{.parts = PartScope::kStreamed};
+}  // namespace
+
+std::string AccumulateMistake(const StrategyParameters& parameters, std::int64_t batch);  // accumulate.cc
+
+namespace {
+
+// Those that plan a part of a step that accumulates.
+std::vector<std::string> StrategiesBeneath() {
+  std::vector<std::string> names;
+#define STRATEGY(NAME, ...) names.emplace_back(NAME);
+#include "sim/strategies/table.inc"
+#undef STRATEGY
+  std::erase(names, "accumulate");
+  return names;
+}
+
 constexpr Scope kUcudnnScope{
     .algorithms = AlgorithmScope::kAny, .workspace = 64 * kMiB, .copy_streams = 1, .parts = PartScope::kBatch};
 

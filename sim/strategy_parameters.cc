@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace spillway {
 
 std::string ParameterText(const ParameterValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* word = std::get_if<std::string>(&value)) return *word;
   return std::to_string(std::get<std::int64_t>(value));
 }
 
-void StrategyParameters::Set(std::string name, ParameterValue value) { values_.emplace_back(std::move(name), value); }
+void StrategyParameters::Set(std::string name, ParameterValue value) {
+  values_.emplace_back(std::move(name), std::move(value));
+}
 
 template <typename T>
 T StrategyParameters::Get(std::string_view name, T otherwise) const {
@@ -28,6 +32,10 @@ std::int64_t StrategyParameters::Number(std::string_view name, std::int64_t othe
 }
 
 bool StrategyParameters::Flag(std::string_view name, bool otherwise) const { return Get<bool>(name, otherwise); }
+
+std::string StrategyParameters::Word(std::string_view name, std::string otherwise) const {
+  return Get<std::string>(name, std::move(otherwise));
+}
 
 std::string StrategyParameters::Label() const {
   std::string label;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -51,8 +53,10 @@ struct CpuCase {
   TrainingStep step;
   Machine machine;
   CostModel costs;
-  explicit CpuCase(Network n, const StepOptions& options = {})
-      : network(std::move(n)), step(BuildTrainingStep(network, options)), machine(MachineFor(step)), costs(machine) {}
+  explicit CpuCase(Network n, const StepOptions& options = {}) : CpuCase(n, BuildTrainingStep(n, options)) {}
+  // A step of that network, or of parts of its batch.
+  CpuCase(Network n, TrainingStep s)
+      : network(std::move(n)), step(std::move(s)), machine(MachineFor(step)), costs(machine) {}
   CpuCase(const CpuCase&) = delete;
 
   Problem ProblemWithin(Bytes capacity) const {
@@ -151,6 +155,36 @@ inline std::string Difference(const Trained& a, const Trained& b) {
     if (other == b.tensors.end() || other->second != bytes) return name;
   }
   return a.statistics == b.statistics ? "" : "running statistics";
+}
+
+inline std::vector<float> FloatsOf(const std::vector<std::byte>& bytes) {
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+// The largest difference, relative to the largest number.
+inline double Distance(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  const std::vector<float> x = FloatsOf(a), y = FloatsOf(b);
+  REQUIRE(x.size() == y.size());
+  double most = 0, difference = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    most = std::max(most, std::abs(static_cast<double>(x[k])));
+    difference = std::max(difference, std::abs(static_cast<double>(x[k]) - static_cast<double>(y[k])));
+  }
+  return most == 0 ? difference : difference / most;
+}
+
+// The same losses and tensors, but for rounding.
+inline void CheckClose(const Trained& expected, const Trained& parts, double tolerance) {
+  REQUIRE(Says(parts) == "");
+  for (std::size_t k = 0; k < expected.losses.size(); ++k) {
+    CHECK(std::abs(parts.losses[k] - expected.losses[k]) <= tolerance * std::abs(expected.losses[k]));
+  }
+  for (const auto& [name, bytes] : expected.tensors) {
+    INFO(name);
+    CHECK(Distance(bytes, parts.tensors.at(name)) <= tolerance);
+  }
 }
 
 }  // namespace spillway

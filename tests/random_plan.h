@@ -43,6 +43,7 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
   plan.strategy = "random";
   plan.network = step.network;
   plan.batch = step.batch;
+  plan.accumulate = step.parts;
   plan.runtime = runtime;
   const Uses uses(step);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {

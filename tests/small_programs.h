@@ -26,7 +26,7 @@ struct SmallStep {
         {"dx", TensorClass::kGradient},      {"dw", TensorClass::kParameterGradient}};
     for (const auto& [name, use] : tensors) s.Tensor(name, use, 100);
     s.Op("conv", {in, w}, {x});
-    s.Op("bias", {x}, {x});
+    s.Op("add_bias", {x}, {x});
     s.Op("drop", {x}, {y, mask});
     s.Op("loss", {y}, {l});
     s.Op("bloss", {y}, {dy});

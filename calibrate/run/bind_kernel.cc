@@ -128,6 +128,13 @@ TrainingRole RoleOf(const KernelCall& call) {
   role.layer = call.op != nullptr ? call.op->layer : static_cast<LayerId>(call.issue.instruction);
   role.labels = TraitsOf(launch.kind).labels;
   role.loss = role.labels && forward && !again;
+  if (call.op != nullptr) {
+    const Shape& in = call.op->shape.in;
+    const std::int64_t all = std::max(call.op->details.mean_over, in.n);
+    role.share = static_cast<double>(in.n) / static_cast<double>(all);
+    role.first_label = call.op->first_sample * in.Spatial();
+    role.first_element = call.op->first_sample * in.c * in.Spatial();
+  }
   const bool given = launch.shape.operands == 0;  // inference
   role.statistics = launch.kind == OpKind::kBatchNorm && forward && (given || !again);
   return role;

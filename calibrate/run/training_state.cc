@@ -21,9 +21,11 @@ std::int32_t LabelOf(std::uint64_t seed, std::uint64_t iteration, std::uint64_t 
   return static_cast<std::int32_t>(Hasher(sequence).Add(index).Value() % static_cast<std::uint64_t>(classes));
 }
 
-std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId layer) {
+// Elements are told apart by multiples of the same number (dropout.cc), so that going on is one more.
+std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId layer, std::int64_t first_element) {
   const std::uint64_t mixed = SplitMix(SplitMix(seed + kGolden) + kGolden * (iteration + 1));
-  return SplitMix(mixed + kGolden * (static_cast<std::uint64_t>(layer) + 1));
+  const std::uint64_t stream = SplitMix(mixed + kGolden * (static_cast<std::uint64_t>(layer) + 1));
+  return stream + kGolden * static_cast<std::uint64_t>(first_element);
 }
 
 double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels) {
@@ -42,12 +44,17 @@ void TrainingState::StartIteration(std::uint64_t iteration) {
   iteration_ = iteration;
   loss_ = std::numeric_limits<double>::quiet_NaN();
   for (auto& [key, labels] : labels_) {
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = LabelOf(options_.seed, iteration, i, key.second);
+    const auto [first, count, classes] = key;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      labels[i] = LabelOf(options_.seed, iteration, static_cast<std::uint64_t>(first) + i, classes);
+    }
   }
 }
 
-std::span<const std::int32_t> TrainingState::Labels(std::int64_t count, std::int64_t classes) {
-  std::vector<std::int32_t>& labels = labels_[{count, classes}];
+void TrainingState::NoteLoss(double loss, double share) { loss_ = share * loss + (std::isnan(loss_) ? 0 : loss_); }
+
+std::span<const std::int32_t> TrainingState::Labels(std::int64_t first, std::int64_t count, std::int64_t classes) {
+  std::vector<std::int32_t>& labels = labels_[{first, count, classes}];
   labels.resize(static_cast<std::size_t>(count));
   return labels;
 }

@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_CALIBRATE_RUN_TRAINING_STATE_H_
 #define SPILLWAY_CALIBRATE_RUN_TRAINING_STATE_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -17,7 +18,8 @@ namespace spillway {
 std::int32_t LabelOf(std::uint64_t seed, std::uint64_t iteration, std::uint64_t index, std::int64_t classes);
 
 // For dropout's masks: a number of its own for each iteration and dropout layer, the same for a recomputation.
-std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId layer);
+// `first_element`: of the batch, that the op begins with; a batch in parts draws what the whole one does.
+std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId layer, std::int64_t first_element = 0);
 
 // Mean of -log(probability of the label); what training minimises. Sums in double. Labels: class per sample and
 // position, batch outermost.
@@ -35,13 +37,15 @@ class TrainingState {
   explicit TrainingState(const TrainingOptions& options) : options_(options) {}
 
   void StartIteration(std::uint64_t iteration);  // draws labels
-  void NoteLoss(double loss) { loss_ = loss; }
+  // Of as large a share of the batch; those of an iteration add up.
+  void NoteLoss(double loss, double share);
   double loss() const { return loss_; }  // of this iteration; NaN: none was computed
   std::uint64_t iteration() const { return iteration_; }
   const TrainingOptions& options() const { return options_; }
 
-  // Both hold as long as this; of the same layer the same. Statistics: means, then variances of all channels.
-  std::span<const std::int32_t> Labels(std::int64_t count, std::int64_t classes);
+  // Both hold as long as this; of the same layer the same. Labels: of the batch, from `first` on. Statistics: means, then
+  // variances of all channels.
+  std::span<const std::int32_t> Labels(std::int64_t first, std::int64_t count, std::int64_t classes);
   std::span<float> Statistics(LayerId layer, std::int64_t channels);
   std::map<LayerId, std::vector<float>> TakeStatistics() { return std::move(statistics_); }
 
@@ -49,7 +53,7 @@ class TrainingState {
   TrainingOptions options_;
   std::uint64_t iteration_ = 0;
   double loss_ = 0;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int32_t>> labels_;  // by count and classes
+  std::map<std::array<std::int64_t, 3>, std::vector<std::int32_t>> labels_;  // by first, count and classes
   std::map<LayerId, std::vector<float>> statistics_;
 };
 

@@ -106,7 +106,8 @@ struct Tensor {
   Layout layout = Layout::kNchw;
   TensorClass use = TensorClass::kTransient;
   const TensorTraits& Traits() const { return TraitsOf(use); }
-  Bytes bytes = 0;  // what a buffer for it needs, before allocator rounding (a mask: one byte an element)
+  Bytes bytes = 0;                // what a buffer for it needs, before allocator rounding (a mask: one byte an element)
+  std::int64_t first_sample = 0;  // of the batch: what an input begins with
 };
 
 }  // namespace spillway

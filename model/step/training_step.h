@@ -1,7 +1,8 @@
 // One training iteration unrolled: one op per library call, the tensors between them, what backward needs.
 //
 // A TrainingStep says what is computed, never how it is made to fit: it is not split and not rewritten by any
-// strategy. Ops are listed in the order a framework would issue them: forward, loss, backward, update.
+// strategy. Ops are listed in the order a framework would issue them: forward, loss, backward, update. A step in batch
+// parts (model/step/accumulate.h) is another step: forward, loss and backward of each part in turn, then the update.
 //
 // In-place results: a tensor may have several writers (convolution then bias; batch norm then an in-place ReLU).
 // Recomputing it means running all its forward writers again, in order.
@@ -68,6 +69,8 @@ struct OpDetails {
   std::vector<OpSlice> slices{};  // add, concat: every operand in order; one that is used twice is there twice
   Shape whole{};                  // concat: the concatenation; a backward op may write some inputs' gradients only
   double dropout_rate = 0.5;
+  // Of the loss: samples that it is the mean over, where those are more than the op has; 0: they are the op's own.
+  std::int64_t mean_over = 0;
   bool input_gradient = true;  // batch norm backward: false where only the gradients of scale and shift are wanted
   bool operator==(const OpDetails&) const = default;
 };
@@ -87,21 +90,28 @@ struct Op {
   bool accumulate = false;   // adds its result to what writes[0] holds
   bool side_effect = false;  // updates running statistics or draws random numbers: a recomputation must not repeat it
   OpDetails details{};
+  std::int64_t first_sample = 0;  // of the batch: whose labels and random numbers the op begins with
   Work work;
 };
 
 struct TrainingStep {
   std::string network;
-  std::int64_t batch = 0;
+  std::int64_t batch = 0;  // samples, those of all parts
+  std::int64_t parts = 1;  // of the batch, one after another (Accumulated)
   bool inference = false;
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
-  OpId first_backward = 0;  // ops before it are forward (loss included); == ops.size() for inference
-  OpId first_update = 0;    // ops from here on are updates, when those come at the end
-  // What strategies classify: the input and every feature map, by first writer. The input comes first.
+  // Ops before it are forward (loss included); == ops.size() for inference. In a step of several parts it is the first
+  // part's: whether an op is forward or backward is for the two functions below to say.
+  OpId first_backward = 0;
+  OpId first_update = 0;  // ops from here on are updates, when those come at the end
+  // What strategies classify: the input and every feature map, by first writer; part by part, each input first.
   std::vector<TensorId> maps;
   std::vector<std::string> layer_names;  // by LayerId
 
+  bool IsForward(OpId op) const { return ops[static_cast<std::size_t>(op)].pass == Pass::kForward; }
+  // Updates that do not wait for the end are part of it.
+  bool IsBackward(OpId op) const { return !IsForward(op) && op < first_update; }
   Bytes MapBytes() const;                // sum over `maps`
   Bytes BytesOf(TensorClass use) const;  // sum over all tensors of that class
 };

@@ -65,7 +65,9 @@ const KeyTable& ParameterKeys(const Strategy& strategy) {
       KeyTable& table = tables[s.name];
       table.title = std::string("parameters of ") + s.name;
       for (const ParameterRow& row : s.parameters) {
-        const std::string value = row.IsFlag() ? kTrueOrFalse : WholeNumberFrom(row.least, row.most);
+        const std::string value = row.words != nullptr ? OneOf(row.words())
+                                  : row.IsFlag()       ? kTrueOrFalse
+                                                       : WholeNumberFrom(row.least, row.most);
         table.keys.push_back({row.name, OrList(value), row.otherwise, row.meaning});
       }
     }

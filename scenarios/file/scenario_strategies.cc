@@ -13,8 +13,13 @@ namespace spillway {
 
 namespace {
 
-ParameterValue ReadParameter(MapReader& reader, std::string_view key, const ParameterRow& row) {
+ParameterValue ReadParameter(MapReader& reader, std::string_view key, const ParameterRow& row,
+                             Diagnostics& diagnostics) {
   if (row.IsFlag()) return reader.BoolOr(key, false);
+  if (row.words != nullptr) {
+    const Node* const word = reader.Required(key);
+    return word == nullptr ? "" : ReadName(*word, std::string(key), row.words(), "", diagnostics);
+  }
   return reader.RequiredInteger(key, row.least, row.most);
 }
 
@@ -24,8 +29,9 @@ std::vector<StrategyParameters> ReadParameters(const Node& node, const Strategy&
   double count = 1;
   MapReader reader(node, diagnostics, fmt::format("parameters of {}", strategy.name), ParameterKeys(strategy));
   for (const ParameterRow& row : strategy.parameters) {
-    const auto values = ReadAxis(reader, row.name, false, diagnostics,
-                                 [&](MapReader& r, std::string_view key) { return ReadParameter(r, key, row); });
+    const auto values = ReadAxis(reader, row.name, false, diagnostics, [&](MapReader& r, std::string_view key) {
+      return ReadParameter(r, key, row, diagnostics);
+    });
     if (values.empty()) continue;
     count *= static_cast<double>(values.size());
     if (count > kMostPoints) continue;

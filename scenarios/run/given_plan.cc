@@ -2,6 +2,7 @@
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
+#include "model/step/steps_in_parts.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
@@ -13,6 +14,17 @@ GivenPlan::GivenPlan(const Overrides& overrides) : overrides_(overrides), docume
 bool GivenPlan::IsFor(const char* key, const std::string& value) const {
   const Node* node = Says(key);
   return node == nullptr || node->scalar == value;
+}
+
+// Into how many parts the plan cuts the batch. What is no number is ParsePlan's to refuse.
+std::int64_t GivenPlan::PartsOfBatch(std::int64_t batch) const {
+  const Node* const said = Says("accumulate");
+  const std::optional<std::int64_t> parts = said == nullptr ? std::nullopt : ParseInteger(said->scalar);
+  if (!parts || *parts < 1) return 1;
+  if (batch % *parts == 0) return *parts;
+  throw UserError(fmt::format("{}:{}:{}: error: accumulate: expected a divisor of batch {} ({}), found {}",
+                              overrides_.plan, said->mark.line, said->mark.column, batch,
+                              fmt::join(PartsOf(batch), ", "), *parts));
 }
 
 std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t step, const PreparedMachine& on) {
@@ -28,7 +40,8 @@ std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t s
   }
   std::shared_ptr<const Plan>& plan = plans_[step];
   if (plan == nullptr) {
-    plan = std::make_shared<const Plan>(ParsePlan(document_.text, overrides_.plan, StepOf(run, step)->step));
+    const TrainingStep of_plan = StepOfPlan(*StepOf(run, step), PartsOfBatch(at.batch));
+    plan = std::make_shared<const Plan>(ParsePlan(document_.text, overrides_.plan, of_plan));
   }
   return plan;
 }

@@ -115,6 +115,16 @@ ResultFolder::~ResultFolder() {
   for (const fs::path& path : made_) fs::remove(path, kept);
 }
 
+std::string FileName(const std::string& text) {
+  std::string name = text;
+  for (char& c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (!plain) c = '-';
+  }
+  return name;
+}
+
 void WriteFile(const fs::path& path, const std::string& text) {
   if (path.has_parent_path()) MakeFolder(path.parent_path());
   std::error_code none;

@@ -20,6 +20,9 @@ namespace spillway {
 // into; a FIFO is waited for until it has a reader.
 void WriteFile(const std::filesystem::path& path, const std::string& text);
 
+// Letters, digits, '.', '_' and '-'; everything else becomes '-'.
+std::string FileName(const std::string& text);
+
 [[noreturn]] void CannotWrite(const std::filesystem::path& path, const std::string& why);  // UserError
 
 // Removes what processes that are no more left half written in `folder`.

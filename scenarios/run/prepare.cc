@@ -7,7 +7,9 @@
 #include <map>
 #include <optional>
 
+#include "hw/text/lists.h"
 #include "model/cost/measured_cost.h"
+#include "scenarios/run/output_folder.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
@@ -95,6 +97,7 @@ class Preparer {
     for (const NetworkChoice& network : scenario_.networks) {
       for (const std::string& options : scenario_.options) AddNetwork(network, options);
     }
+    if (!mistakes_.empty()) throw UserError(std::move(mistakes_));
     if (run_.points.size() == first) RefuseEmpty();
     AddExpectations(first);
   }
@@ -151,6 +154,7 @@ class Preparer {
     if (choice.planned_on == name) return;  // that is the plain strategy
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.strategy = &StrategyByName(choice.name);
+    CheckBatch(*point.strategy, choice, point.row.batch);
     if (choice.planned_on.empty()) point.row.choices = point.strategy->choices;
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     point.parameters = choice.parameters;
@@ -163,6 +167,14 @@ class Preparer {
     }
     const std::string called = point.row.strategy;
     Add(std::move(point), called);
+  }
+
+  // Points come by the thousand: each mistake once.
+  void CheckBatch(const Strategy& strategy, const StrategyChoice& choice, std::int64_t batch) {
+    const std::string mistake = strategy.mistake == nullptr ? "" : strategy.mistake(choice.parameters, batch);
+    if (mistake.empty()) return;
+    AddOnce(mistakes_, fmt::format("{}:{}:{}: error: {}: {}", scenario_.file, choice.mark.line, choice.mark.column,
+                                   choice.name, mistake));
   }
 
   void AddPlanned(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {
@@ -274,19 +286,10 @@ class Preparer {
   std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool>, std::size_t> machine_index_;
   Bytes workspace_ = 0;  // of the points being added
   bool workspace_said_ = false;
+  std::vector<std::string> mistakes_;
 };
 
 }  // namespace
-
-std::string FileName(const std::string& text) {
-  std::string name = text;
-  for (char& c : name) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-    if (!plain) c = '-';
-  }
-  return name;
-}
 
 void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run) {
   Preparer(scenario, overrides, run).Prepare();

@@ -108,8 +108,10 @@ void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& 
 // threads. REQUIRES: `run` outlives it.
 std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index);
 
-// Letters, digits, '.', '_' and '-'; everything else becomes '-'.
-std::string FileName(const std::string& text);
+// The same network and options at another batch, and in batch parts as a plan has it (Plan::accumulate). REQUIRES: the
+// parts divide the batch.
+TrainingStep StepAtBatch(const PreparedStep& step, std::int64_t batch);
+TrainingStep StepOfPlan(const PreparedStep& step, std::int64_t accumulate);
 
 }  // namespace spillway
 

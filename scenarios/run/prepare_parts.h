@@ -57,6 +57,7 @@ class GivenPlan {
  private:
   const Node* Says(const char* key) const { return document_.root.Find(key); }
   bool IsFor(const char* key, const std::string& value) const;
+  std::int64_t PartsOfBatch(std::int64_t batch) const;
 
   const Overrides& overrides_;
   Document document_;

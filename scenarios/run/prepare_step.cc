@@ -6,6 +6,7 @@
 #include "hw/text/file_kind.h"
 #include "model/cost/launch.h"
 #include "model/hash.h"
+#include "model/step/accumulate.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
@@ -100,6 +101,15 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
     prepared->step = {};
   }
   return prepared;
+}
+
+TrainingStep StepAtBatch(const PreparedStep& step, std::int64_t batch) {
+  return BuildTrainingStep(BuildNetwork(*step.source, batch), StepOptionsByName(step.options));
+}
+
+TrainingStep StepOfPlan(const PreparedStep& step, std::int64_t accumulate) {
+  if (accumulate == 1) return step.step;
+  return Accumulated(StepAtBatch(step, step.batch / accumulate), accumulate).step;
 }
 
 std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index) {

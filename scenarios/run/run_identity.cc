@@ -66,7 +66,7 @@ std::string PlansText(const PreparedRun& run) {
   std::set<const Plan*> seen;
   for (const Point& point : run.points) {
     if (point.plan == nullptr || !seen.insert(point.plan.get()).second) continue;
-    text += ContentDigest(PlanToYaml(*point.plan, StepOf(run, point.step)->step));
+    text += ContentDigest(PlanToYaml(*point.plan, StepOfPlan(*StepOf(run, point.step), point.plan->accumulate)));
   }
   return text;
 }

@@ -26,10 +26,24 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep
 
 namespace {
 
+// With the step that a plan for it is of: its own, or that in so many batch parts.
+std::shared_ptr<const PreparedStep> StepFor(const Plan& plan, StepCache::Entry& at) {
+  if (plan.accumulate == 1) return at.step;
+  auto in_parts = std::make_shared<PreparedStep>(*at.step);
+  in_parts->step = at.in_parts->In(plan.accumulate).all.step;
+  return in_parts;
+}
+
+// The same without a copy.
+const TrainingStep& StepWithin(const Plan& plan, StepCache::Entry& at) {
+  return plan.accumulate == 1 ? at.step->step : at.in_parts->In(plan.accumulate).all.step;
+}
+
 // A strategy's plan names the machine that it was made for as results do.
 Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
   if (point.strategy != nullptr) {
-    const Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
+    Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
+    problem.in_parts = at.in_parts.get();
     Planned planned = PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
     const bool elsewhere = point.planned_on != point.machine || point.planned_capacity != point.row.memory_limit;
     if (elsewhere) planned.bound.reset();
@@ -101,7 +115,8 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   }
   row.runtime = RuntimeName(planned.plan.runtime);
   row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
-  const Problem problem = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
+  const TrainingStep& step = StepWithin(planned.plan, at);
+  const Problem problem = ProblemOf(run, point, step, point.machine, row.memory_limit);
   EvaluateOptions options;
   if (point.strategy != nullptr) options.scope = planned.scope.value_or(point.strategy->scope);
   Evaluation evaluation = at.oracles.For(problem)->Evaluate(planned.plan, options);
@@ -118,6 +133,9 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   FillFigures(evaluation, row);
   FillBounds(evaluation, planned, row);
   FillShares(evaluation, *problem.costs, row);
+  row.accumulate = planned.plan.accumulate;
+  row.numbers = AccumulatedNumbersName(NumbersOf(step));
+  result.step = StepFor(planned.plan, at);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);
 }

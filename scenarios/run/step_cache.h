@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "model/step/steps_in_parts.h"
 #include "scenarios/run/prepare.h"
 #include "sim/memo.h"
 
@@ -25,6 +26,7 @@ class StepCache {
     const std::size_t index;
     std::once_flag once;
     std::shared_ptr<const PreparedStep> step;
+    std::unique_ptr<StepsInParts> in_parts;  // of the same
     PlanMemo plans;
     OracleMemo oracles;
   };
@@ -33,7 +35,11 @@ class StepCache {
   StepCache(const PreparedRun& run, std::size_t most) : run_(run), most_(most) {}
   std::shared_ptr<Entry> Get(std::size_t index) {
     std::shared_ptr<Entry> entry = Find(index);
-    std::call_once(entry->once, [&] { entry->step = StepOf(run_, index); });
+    std::call_once(entry->once, [&] {
+      entry->step = StepOf(run_, index);
+      const auto at_batch = [step = entry->step](std::int64_t batch) { return StepAtBatch(*step, batch); };
+      entry->in_parts = std::make_unique<StepsInParts>(entry->step->batch, at_batch);
+    });
     return entry;
   }
 

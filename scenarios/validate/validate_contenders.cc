@@ -38,9 +38,13 @@ CaseSetup Contenders::SetUp(const Place& place, const std::vector<Place>& places
 
 // The evaluation, with the reason of a row that has none.
 const Evaluation* Contenders::Judged(const PointResult& result) {
-  if (result.row.feasible) return &result.evaluation;
+  const bool in_parts = result.row.feasible && result.plan.accumulate > 1;
+  if (result.row.feasible && !in_parts) return &result.evaluation;
   evaluations_.emplace_back();
-  evaluations_.back().reason = result.row.reason;
+  evaluations_.back().reason =
+      in_parts
+          ? fmt::format("not_measured: in {} batch parts it is another step than the others", result.plan.accumulate)
+          : result.row.reason;
   return &evaluations_.back();
 }
 

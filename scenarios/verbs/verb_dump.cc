@@ -11,8 +11,11 @@ DumpedPoint PointOf(const ResultRow& row) { return {row.network, row.machine, ro
 
 ExitCode WriteStep(const Command& command, const PreparedRun& run, Console& console) {
   const Point& point = run.points.front();
-  WriteText(command.out, StepJson(run.steps[point.step]->step, *run.machines[point.machine]->costs, PointOf(point.row)),
-            console);
+  const std::int64_t accumulate = point.plan == nullptr ? 1 : point.plan->accumulate;
+  WriteText(
+      command.out,
+      StepJson(StepOfPlan(*run.steps[point.step], accumulate), *run.machines[point.machine]->costs, PointOf(point.row)),
+      console);
   return kExitDone;
 }
 
@@ -21,7 +24,7 @@ ExitCode WriteProgram(const Command& command, const PreparedRun& run, Console& c
   if (!best) return kExitNothingFits;
   const Point& point = run.points.front();  // all have one step and machine
   WriteText(command.out,
-            ProgramJson(best->evaluation, best->plan, run.steps[point.step]->step, *run.machines[point.machine]->costs,
+            ProgramJson(best->evaluation, best->plan, best->step->step, *run.machines[point.machine]->costs,
                         PointOf(best->row)),
             console);
   return kExitDone;
@@ -30,14 +33,14 @@ ExitCode WriteProgram(const Command& command, const PreparedRun& run, Console& c
 // A plan that is given needs no machine that it fits.
 ExitCode WritePlan(const Command& command, const PreparedRun& run, Console& console) {
   const Point& point = run.points.front();
-  const TrainingStep& step = run.steps[point.step]->step;
   if (point.plan != nullptr) {
+    const TrainingStep step = StepOfPlan(*run.steps[point.step], point.plan->accumulate);
     WriteText(command.out, PlanJson(*point.plan, step), console);
     return kExitDone;
   }
   const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
   if (!best) return kExitNothingFits;
-  WriteText(command.out, PlanJson(best->plan, step), console);
+  WriteText(command.out, PlanJson(best->plan, best->step->step), console);
   return kExitDone;
 }
 

@@ -7,7 +7,9 @@
 
 namespace spillway {
 
-bool Holds(const Scope& wide, const Scope& narrow) { return Union(wide, narrow) == wide; }
+bool Holds(const Scope& wide, const Scope& narrow) {
+  return wide.accumulate == narrow.accumulate && Union(wide, narrow) == wide;
+}
 
 KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& scope,
                      const std::optional<ClaimedBound>& claim) {
@@ -19,7 +21,8 @@ KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& 
     known.binding = kClaimed;
     known.by = claim->how;
   }
-  if (Holds(claim->scope, WidestScope(scope.parts))) known.widest = std::max(known.widest, claim->time);
+  if (Holds(claim->scope, WidestScope(scope.parts, scope.accumulate)))
+    known.widest = std::max(known.widest, claim->time);
   return known;
 }
 

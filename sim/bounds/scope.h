@@ -30,17 +30,20 @@ struct Scope {
   // The smallest pieces that tensors are copied in, each of which may be rounded down; 0: each tensor in one.
   Bytes copy_chunk = 0;
   PartScope parts = PartScope::kNone;
+  // Batch parts that the step itself runs in (Plan::accumulate): plans of one number of them are no plans of another.
+  std::int64_t accumulate = 1;
   // Every op runs as usual.
   bool LeavesNoChoice() const { return algorithms == AlgorithmScope::kUsual && parts == PartScope::kNone; }
   bool operator==(const Scope&) const = default;
   std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
 };
 
-// Every plan that CheckPlan accepts, without those that divide ops unless `parts` says so.
-Scope WidestScope(PartScope parts = PartScope::kNone);
+// Every plan of a step that CheckPlan accepts, without those that divide ops unless `parts` says so. The step of so many
+// batch parts is one of its own.
+Scope WidestScope(PartScope parts = PartScope::kNone, std::int64_t accumulate = 1);
 // The narrowest that holds what the plan decides.
 Scope ScopeOf(const Plan& plan);
-// The narrowest that holds both.
+// The narrowest that holds both. REQUIRES: both are of a step in as many batch parts, or one says nothing of them.
 Scope Union(const Scope& a, const Scope& b);
 
 }  // namespace spillway

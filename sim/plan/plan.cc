@@ -15,11 +15,12 @@ void AddUse(std::vector<OpId>& uses, OpId op) {
 std::vector<bool> LayersOfMaps(const TrainingStep& step) {
   std::vector<bool> map(step.tensors.size(), false), used(step.tensors.size(), false), layers;
   for (const TensorId t : step.maps) map[Index(t)] = true;
-  for (OpId op = step.first_backward; op < static_cast<OpId>(step.ops.size()); ++op) {
-    for (const TensorId t : step.ops[Index(op)].reads) used[Index(t)] = true;
+  for (const Op& op : step.ops) {
+    if (op.pass == Pass::kForward) continue;
+    for (const TensorId t : op.reads) used[Index(t)] = true;
   }
-  for (OpId op = 0; op < step.first_backward; ++op) {
-    const Op& o = step.ops[Index(op)];
+  for (const Op& o : step.ops) {
+    if (o.pass != Pass::kForward) continue;
     if (Index(o.layer) >= layers.size()) layers.resize(Index(o.layer) + 1, false);
     for (const TensorId t : o.writes) {
       if (map[Index(t)] && used[Index(t)]) layers[Index(o.layer)] = true;
@@ -35,11 +36,10 @@ std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits unit
   std::vector<std::int32_t> unit(step.ops.size(), 0);
   for (OpId op = 1; op < static_cast<OpId>(step.ops.size()); ++op) {
     const LayerId layer = step.ops[Index(op)].layer;
-    const bool backward = op > step.first_backward && op < step.first_update;
     const bool map = Index(layer) < of_map.size() && of_map[Index(layer)];
-    const bool goes_on = units == BackwardUnits::kBreakPoints && backward && !map;
-    const bool cut =
-        op == step.first_backward || op == step.first_update || (layer != step.ops[Index(op - 1)].layer && !goes_on);
+    const bool goes_on = units == BackwardUnits::kBreakPoints && step.IsBackward(op) && !map;
+    const bool turns = step.IsForward(op) != step.IsForward(op - 1) || op == step.first_update;
+    const bool cut = turns || (layer != step.ops[Index(op - 1)].layer && !goes_on);
     unit[Index(op)] = unit[Index(op - 1)] + (cut ? 1 : 0);
   }
   return unit;
@@ -50,7 +50,7 @@ Uses::Uses(const TrainingStep& step) : of(step.tensors.size()), writers(step.ten
     for (TensorId t : step.ops[Index(op)].reads) AddUse(of[Index(t)], op);
     for (TensorId t : step.ops[Index(op)].writes) {
       AddUse(of[Index(t)], op);
-      if (op < step.first_backward) AddUse(writers[Index(t)], op);
+      if (step.IsForward(op)) AddUse(writers[Index(t)], op);
     }
   }
 }
@@ -68,9 +68,10 @@ OpId Uses::Previous(TensorId tensor, OpId op) const {
 }
 
 MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map) {
-  const OpId before = uses.Next(map, step.first_backward - 1);
-  if (before == kNoOp) return {};
-  return {uses.Previous(map, before), before};
+  const std::vector<OpId>& all = uses.of[Index(map)];
+  const auto before = std::find_if(all.begin(), all.end(), [&](OpId op) { return !step.IsForward(op); });
+  if (before == all.end()) return {};
+  return {uses.Previous(map, *before), *before};
 }
 
 ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {

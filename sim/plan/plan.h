@@ -168,6 +168,9 @@ struct Plan {
   std::string strategy;
   std::string network;
   std::int64_t batch = 0;
+  // Batch parts that the step runs in, one after another, gradients accumulated: tensors and ops are those of that step
+  // (model/step/accumulate.h). A divisor of the batch.
+  std::int64_t accumulate = 1;
   std::string machine;
   Bytes capacity = 0;  // bytes planned with
   Runtime runtime;

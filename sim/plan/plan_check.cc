@@ -64,6 +64,9 @@ void Checker::CheckHead() {
     Say(fmt::format("the plan is for network '{}', not '{}'", plan_.network, step_.network));
   }
   if (plan_.batch != step_.batch) Say(fmt::format("the plan is for batch {}, not {}", plan_.batch, step_.batch));
+  if (plan_.accumulate != step_.parts) {
+    Say(fmt::format("the plan is for the batch in {} (accumulate), not in {}", plan_.accumulate, step_.parts));
+  }
   const Runtime& runtime = plan_.runtime;
   if (runtime.copy_streams != 1 && runtime.copy_streams != 2) Say("copy_streams must be 1 or 2");
   if (runtime.framework_time < 0) Say("framework_time must not be negative");
@@ -169,7 +172,7 @@ void Checker::CheckRecompute(const GapDecision& gap) {
   if (writers.empty() || writers.front() > gap.after) {
     return Say(fmt::format("tensor '{}' cannot be recomputed: no forward op computes it", name));
   }
-  if (LastWriter(gap) >= step_.first_backward) {
+  if (LastWriter(gap) != kNoOp && !step_.IsForward(LastWriter(gap))) {
     Say(fmt::format("tensor '{}' cannot be recomputed: backward op {} wrote it", name, OpName(LastWriter(gap))));
   }
   if (gap.out_after != kNoOp || gap.in_at != kNoOp) {
@@ -219,7 +222,7 @@ std::string Checker::WhereMissing(const Recomputation& entry) const {
 void Checker::CheckEntry(const Recomputation& entry) {
   if (!IsOp(entry.before) || !IsOp(entry.run)) return Say("no such op");
   const std::string run = OpName(entry.run), before = OpName(entry.before);
-  if (entry.run >= step_.first_backward) {
+  if (!step_.IsForward(entry.run)) {
     return Say(fmt::format("run: expected a forward op, to run again before {}, found {}, which is none", before, run));
   }
   bool any = false;

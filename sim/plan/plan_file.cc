@@ -92,6 +92,13 @@ void Reader::ReadHead(MapReader& reader) {
   if (batch != nullptr && plan_.batch != step_.batch && ParseInteger(batch->scalar)) {
     diagnostics_.Error(batch->mark, fmt::format("batch: the plan is for {}, not for {}", plan_.batch, step_.batch));
   }
+  plan_.accumulate = reader.IntegerOr("accumulate", 1, 1, kAnyInteger);
+  if (plan_.accumulate != step_.parts && plan_.batch == step_.batch) {
+    if (const Node* accumulate = reader.Optional("accumulate")) {
+      diagnostics_.Error(accumulate->mark, fmt::format("accumulate: the plan is for the batch in {}, not in {}",
+                                                       plan_.accumulate, step_.parts));
+    }
+  }
   plan_.machine = reader.StringOr("machine", "");
   plan_.capacity = reader.BytesOr("capacity", 0);
   plan_.search = reader.StringOr("search", "");

@@ -184,6 +184,9 @@ const KeyTable& PlanKeys() {
       .keys = {{"strategy", kAnyText, "none", "who made it, as results call it"},
                {"network", kAnyText, "required", "the network it is for, by its own name"},
                {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch it is for"},
+               {"accumulate", WholeNumberFrom(1, kAnyInteger), "1",
+                "batch parts that the step runs in, one after another, gradients accumulated; a divisor of the batch. "
+                "Tensors and ops of the second part are called as 'conv1:part2', 'conv1:forward:part2'"},
                {"machine", kAnyText, "none",
                 "the machine it was made for, as results call it; `run --plan` leaves other machines "
                 "out, and without this line none"},

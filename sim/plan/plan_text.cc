@@ -74,6 +74,7 @@ std::string Head(const Plan& plan) {
   text("strategy", plan.strategy);
   text("network", plan.network);
   out += fmt::format("batch: {}\n", plan.batch);
+  if (plan.accumulate != 1) out += fmt::format("accumulate: {}\n", plan.accumulate);
   text("machine", plan.machine);
   out += fmt::format("capacity: {}\n", FormatBytesExact(plan.capacity));
   text("search", plan.search);

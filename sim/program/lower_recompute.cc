@@ -7,8 +7,7 @@
 namespace spillway {
 
 bool LowerWalk::StartsUnit(OpId op) const {
-  if (op < step_.first_backward || op >= step_.first_update) return false;
-  return op == step_.first_backward || unit_[Index(op)] != unit_[Index(op - 1)];
+  return step_.IsBackward(op) && (op == 0 || unit_[Index(op)] != unit_[Index(op - 1)]);
 }
 
 bool LowerWalk::EndsUnit(OpId op) const {
@@ -142,7 +141,7 @@ void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
     if (access == Access::kRead || t == tensor) continue;
     if (!IsThere(t) && !StaysFor(t, op)) passing.push_back(t);
   }
-  const bool awaited = plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer && op >= step_.first_backward;
+  const bool awaited = plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer && !step_.IsForward(op);
   if (awaited) AwaitSwapIns(writer, writer + 1);
   Launch(writer, true);
   for (const TensorId t : passing) FreeOnDevice(t);

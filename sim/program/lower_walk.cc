@@ -220,11 +220,12 @@ void LowerWalk::OpenGap(std::uint32_t g) {
 
 void LowerWalk::Barriers(OpId op) {
   if (plan_.runtime.barrier == Barrier::kNone && plan_.runtime.host_syncs == HostSyncs::kNone) return;
-  const bool last_of_phase = op + 1 == step_.first_backward;
-  const bool last_of_layer = op + 1 == static_cast<OpId>(step_.ops.size()) ||
-                             tables_.layer[Index(op)] != tables_.layer[Index(op + 1)] || last_of_phase;
+  const bool last = op + 1 == static_cast<OpId>(step_.ops.size());
+  const bool turns = !last && step_.IsForward(op) != step_.IsForward(op + 1);
+  const bool last_of_phase = step_.IsForward(op) && (last || turns);
+  const bool last_of_layer = last || turns || tables_.layer[Index(op)] != tables_.layer[Index(op + 1)];
   const Runtime& runtime = plan_.runtime;
-  const bool backward = op >= step_.first_backward && op < step_.first_update;
+  const bool backward = step_.IsBackward(op);
   const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
   const bool unit_done = runtime.host_syncs == HostSyncs::kBackwardLayer && backward && EndsUnit(op);
   if (every_op || unit_done) {

@@ -43,6 +43,7 @@ Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime
   plan.strategy = strategy + problem.parameters.Label();
   plan.network = problem.step->network;
   plan.batch = problem.step->batch;
+  plan.accumulate = problem.step->parts;
   plan.machine = problem.costs->machine().name;
   plan.capacity = problem.capacity;
   plan.runtime = problem.use_runtime ? problem.runtime : RuntimeByName(runtime);

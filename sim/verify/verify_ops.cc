@@ -18,7 +18,7 @@ std::vector<std::vector<InstructionIndex>> FindOps(const Program& program, const
     const Kernel& kernel = program.kernels[program.code[i].arg];
     if (kernel.op == kNoOp) continue;  // reported with its operands
     if (kernel.recomputation) {
-      if (kernel.op >= step.first_backward) report.Add("step", i, kNoBuffer, "only forward ops are computed again");
+      if (!step.IsForward(kernel.op)) report.Add("step", i, kNoBuffer, "only forward ops are computed again");
       continue;
     }
     std::vector<InstructionIndex>& runs = at[Index(kernel.op)];

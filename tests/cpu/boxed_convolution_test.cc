@@ -1,7 +1,5 @@
 // Convolutions in parts, computed for real: the same numbers as whole ones, tiles copied in with their padding included.
 #include <catch2/catch.hpp>
-#include <cmath>
-#include <cstring>
 
 #include "sim/verify/verify.h"
 #include "tests/boxed_network.h"
@@ -10,24 +8,6 @@
 
 namespace spillway {
 namespace {
-
-std::vector<float> Numbers(const std::vector<std::byte>& bytes) {
-  std::vector<float> numbers(bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  return numbers;
-}
-
-// The largest difference, relative to the largest number.
-double Distance(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  const std::vector<float> x = Numbers(a), y = Numbers(b);
-  REQUIRE(x.size() == y.size());
-  double most = 0, difference = 0;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    most = std::max(most, std::abs(static_cast<double>(x[k])));
-    difference = std::max(difference, std::abs(static_cast<double>(x[k]) - static_cast<double>(y[k])));
-  }
-  return most == 0 ? difference : difference / most;
-}
 
 Program Divided(const CpuCase& c, const Program& whole, const std::vector<std::string>& passes) {
   BoxedProgram boxed(whole, c.step);

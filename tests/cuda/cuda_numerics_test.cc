@@ -7,6 +7,7 @@
 
 #include "calibrate/validate/measure.h"
 #include "tests/cuda/cuda_training.h"
+#include "tests/in_parts.h"
 #include "tests/random_programs.h"
 #include "tests/small_networks.h"
 
@@ -93,6 +94,19 @@ TEST_CASE("ops in parts train as on the CPU device in the same parts") {
       REQUIRE(Says(reference) == "");
       CheckSame(c, reference, program, 1 + random.Below(1000));
     }
+  }
+}
+
+TEST_CASE("batches in parts train as on the CPU device, their losses and labels part by part") {
+  Random random(31);
+  for (const SmallNetwork& entry : kNetworks) {
+    const Network network = entry.build();
+    const CpuCase c(network, InParts(network, StepOptionsByName(entry.options), 4));
+    const Program program = c.InCore().program;
+    const Trained reference = Train(c, program, {.iterations = kIterations});
+    REQUIRE(Says(reference) == "");
+    INFO(entry.name);
+    CheckSame(c, reference, program, 1 + random.Below(1000));
   }
 }
 

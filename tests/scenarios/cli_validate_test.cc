@@ -25,6 +25,15 @@ TEST_CASE("a device that is as predicted: nothing differs, status 0") {
   CHECK(CountOf(f.folder().Read("out/falsification.csv"), "\n") == 1 + 2 * 8);
 }
 
+TEST_CASE("a step in batch parts is not measured, and its row says so") {
+  const ValidateFolder f;
+  const Outcome outcome = f.Run(kLimit, {"--strategy", "swap-all,accumulate", "--format", "csv"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK(CountOf(outcome.out, ",bitwise,") == 1);
+  CHECK_THAT(outcome.out, Catch::Contains("not_measured: in 2 batch parts it is another step than the others"));
+}
+
 TEST_CASE("random plans are drawn per network and shared out among its cases") {
   const ValidateFolder f;
   const Outcome outcome = f.Run("memory: [5 MB, 5500 kB]\nlink: 1 GB/s\n", {"--random", "7", "--format", "csv"});

@@ -178,6 +178,7 @@ TEST_CASE("the keys of plans are those that are read") {
   constexpr const char* kPlan = R"(strategy: mine
 network: n
 batch: 2
+accumulate: 1
 machine: unit
 capacity: 1 GB
 search: by hand
@@ -257,6 +258,7 @@ strategies:
   - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
   - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true}}
   - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true]}}
+  - {strategy: accumulate, parameters: {parts: [1, 2], beneath: [in-core, pooch]}}
 options: [chainer, torch]
 runtime:
   - arena

@@ -64,8 +64,8 @@ PreparedRun PreparedOf(const std::string& name) {
 Texts TextsOf(const PreparedRun& run) {
   Texts texts{.table = "", .digest = DigestHeader()};
   ResultSet results;
-  RunPoints(run, 2, [&](const Point& point, PointResult& result) {
-    texts.digest += DigestLine(result, run.steps[point.step]->step);
+  RunPoints(run, 2, [&](const Point&, PointResult& result) {
+    texts.digest += DigestLine(result, result.step->step);
     results.rows.push_back(std::move(result.row));
   });
   texts.table = ResultTable(results);

@@ -2,6 +2,7 @@
 // full for one small network under every strategy; digests for all that is shipped are in shipped_scenarios_test.cc.
 #include <catch2/catch.hpp>
 
+#include "model/step/steps_in_parts.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
 #include "tests/golden.h"
@@ -12,12 +13,18 @@ namespace {
 struct Case {
   Machine machine = LoadMachine("v100-x86-pcie3");
   CostModel costs{machine};
-  TrainingStep step;
+  StepsInParts parts;
+  const TrainingStep& step;
   Problem problem;
 
   Case(const char* network, std::int64_t batch, const char* runtime)
-      : step(BuildTrainingStep(BuildZooNetwork(network, {.batch = batch}), StepOptionsByName("chainer"))) {
+      : parts(batch,
+              [network](std::int64_t n) {
+                return BuildTrainingStep(BuildZooNetwork(network, {.batch = n}), StepOptionsByName("chainer"));
+              }),
+        step(parts.In(1).part) {
     problem.step = &step;
+    problem.in_parts = &parts;
     problem.costs = &costs;
     problem.capacity = machine.devices[0].UsableMemory();
     problem.use_runtime = true;
@@ -43,13 +50,15 @@ void CheckSmall(const Strategy& strategy, const char* runtime) {
   const Planned planned = PlanWithMargin(strategy, c.problem);
   INFO(strategy.name << " on " << runtime << ": " << planned.reason);
   REQUIRE(planned.feasible);
+  const TrainingStep& step = c.parts.In(planned.plan.accumulate).all.step;
+  c.problem.step = &step;
   const Evaluation evaluation = Evaluate(planned.plan, c.problem);
   INFO(evaluation.reason);
   REQUIRE(evaluation.feasible);
   REQUIRE(in_core == (evaluation.classes.keep == static_cast<int>(c.step.maps.size())));
   const std::string name = std::string("cifar-vgg-") + strategy.name + "-" + runtime;
-  CHECK_GOLDEN("plan-" + name, PlanToYaml(planned.plan, c.step));
-  CHECK_GOLDEN("program-" + name, DumpProgram(evaluation.program, &c.step));
+  CHECK_GOLDEN("plan-" + name, PlanToYaml(planned.plan, step));
+  CHECK_GOLDEN("program-" + name, DumpProgram(evaluation.program, &step));
 }
 
 TEST_CASE("plans and programs of a small network in little memory") {

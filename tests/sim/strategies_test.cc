@@ -136,6 +136,10 @@ TEST_CASE("every plan obeys the rules and comes out the same twice") {
   for (const Strategy& strategy : Strategies()) {
     CAPTURE(strategy.name);
     const Planned planned = strategy.plan(s.problem);
+    if (std::string(strategy.name) == "accumulate") {  // moves nothing, and knows that this does not fit
+      CHECK_THAT(planned.reason, Catch::StartsWith("out_of_memory: "));
+      continue;
+    }
     REQUIRE(planned.feasible);
     CHECK(CheckPlan(planned.plan, s.step).empty());
     const ClassCounts counts = CountClasses(planned.plan, s.step);

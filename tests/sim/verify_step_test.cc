@@ -124,7 +124,7 @@ TEST_CASE("step: a result with several writers is computed again by all of them"
                       };
                       p.code.erase(std::find_if(p.code.begin(), p.code.end(), again));
                     }),
-             Catch::Contains("(kernel bias again), buffer 9 of x: it is read and holds nothing yet"));
+             Catch::Contains("(kernel add_bias again), buffer 9 of x: it is read and holds nothing yet"));
 }
 
 TEST_CASE("step: a recomputation in place of what is still there computes something else") {
@@ -137,7 +137,7 @@ TEST_CASE("step: a recomputation in place of what is still there computes someth
                       p.kernels.push_back(bias);
                       p.code.insert(at, {.arg = static_cast<std::uint32_t>(p.kernels.size() - 1)});
                     }),
-             Catch::Contains("(kernel bias again), buffer 4 of x: it holds version 2, the op reads version 1"));
+             Catch::Contains("(kernel add_bias again), buffer 4 of x: it holds version 2, the op reads version 1"));
 }
 
 TEST_CASE("step: parameters read after their update are stale") {

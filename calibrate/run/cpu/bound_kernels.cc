@@ -50,7 +50,8 @@ void BoundKernels::BindTraining(const KernelCall& call, Bound& bound) {
   bound.shape = shape;
   bound.arguments.learning_rate = training_.options().learning_rate;
   bound.arguments.momentum = training_.options().momentum;
-  if (bound.role.labels) bound.arguments.labels = training_.Labels(shape.n * shape.Spatial(), shape.c);
+  if (bound.role.labels)
+    bound.arguments.labels = training_.Labels(bound.role.first_label, shape.n * shape.Spatial(), shape.c);
   if (bound.role.statistics) bound.arguments.running_statistics = training_.Statistics(bound.role.layer, shape.c);
 }
 
@@ -68,12 +69,13 @@ void BoundKernels::Run(std::uint32_t instruction) {
   const Bound& bound = bound_[row_[instruction]];
   if (bound.kernel == nullptr) return;
   CpuArguments arguments = bound.arguments;
-  arguments.random_stream = RandomStream(training_.options().seed, training_.iteration(), bound.role.layer);
+  arguments.random_stream =
+      RandomStream(training_.options().seed, training_.iteration(), bound.role.layer, bound.role.first_element);
   bound.kernel->Run(arguments);
   if (!bound.role.loss) return;
   const std::span<const float> probabilities(static_cast<const float*>(arguments.writes[0]),
                                              static_cast<std::size_t>(bound.shape.Elements()));
-  training_.NoteLoss(CrossEntropy(bound.shape, probabilities, arguments.labels));
+  training_.NoteLoss(CrossEntropy(bound.shape, probabilities, arguments.labels), bound.role.share);
 }
 
 }  // namespace spillway

@@ -1,4 +1,5 @@
 // Softmax by oneDNN, the gradient of cross-entropy behind it by a loop: (probability - 1 at the label) / labels.
+#include <algorithm>
 #include <cassert>
 
 #include "calibrate/run/cpu/dnnl_kernel.h"
@@ -15,9 +16,10 @@ KernelPtr MakeSoftmaxLoss(const OpCall& call) {
     const std::vector<Binding> bindings{Reads(DNNL_ARG_SRC, 0, data), Writes(DNNL_ARG_DST, 0, data)};
     return std::make_unique<DnnlKernel>(FirstImplementation(operation), bindings, false);
   }
-  return std::make_unique<LoopKernel>([shape, accumulate = call.launch.accumulate](const CpuArguments& a) {
+  const std::int64_t samples = std::max(call.details.mean_over, shape.n);
+  return std::make_unique<LoopKernel>([shape, samples, accumulate = call.launch.accumulate](const CpuArguments& a) {
     const std::int64_t positions = shape.Spatial();
-    const float share = 1.0f / static_cast<float>(shape.n * positions);
+    const float share = 1.0f / static_cast<float>(samples * positions);
     assert(a.labels.size() == static_cast<std::size_t>(shape.n * positions));
     const float* p = Read(a, 0);
     float* dx = Write(a, 0);

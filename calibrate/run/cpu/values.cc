@@ -62,29 +62,31 @@ std::uint64_t TrainingValues::Identity(int iteration, TensorId tensor) const {
   }
   if (wanted.use == TensorClass::kInput) {
     hash.Add(static_cast<std::uint64_t>(iteration)).Add(static_cast<std::uint64_t>(classes_));
+    hash.Add(static_cast<std::uint64_t>(wanted.first_sample));
   }
   return hash.Value() | 1;
 }
 
 void TrainingValues::Draw(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const {
   std::vector<float> values(bytes.size() / sizeof(float), 0.0f);
-  if (tensor.use == TensorClass::kInput) FillInput(iteration, tensor.shape, values);
+  if (tensor.use == TensorClass::kInput) FillInput(iteration, tensor, values);
   if (tensor.use == TensorClass::kParameter) FillParameter(tensor, values);
   const std::size_t filled = values.size() * sizeof(float);
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), filled);
   std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(filled), bytes.end(), std::byte{0});
 }
 
-void TrainingValues::FillInput(int iteration, const Shape& shape, std::span<float> values) const {
+void TrainingValues::FillInput(int iteration, const Tensor& tensor, std::span<float> values) const {
   const std::uint64_t images = Sequence(Sequence(seed_, kImages), static_cast<std::uint64_t>(iteration));
   const std::uint64_t classes = Sequence(seed_, kClasses);
-  const auto size = static_cast<std::size_t>(shape.Elements() / shape.n);
+  const auto size = static_cast<std::size_t>(tensor.shape.Elements() / tensor.shape.n);
+  const auto first = static_cast<std::size_t>(tensor.first_sample);
   for (std::size_t begin = 0; begin < values.size(); begin += size) {  // a sample
-    const std::int32_t label = LabelOf(seed_, static_cast<std::uint64_t>(iteration), begin / size, classes_);
+    const std::int32_t label = LabelOf(seed_, static_cast<std::uint64_t>(iteration), first + begin / size, classes_);
     const std::uint64_t picture = Sequence(classes, static_cast<std::uint64_t>(label));
     const std::size_t end = std::min(values.size(), begin + size);
     for (std::size_t i = begin; i < end; ++i) {
-      values[i] = 0.5f * Uniform(images, i) + 0.5f * Uniform(picture, i - begin);
+      values[i] = 0.5f * Uniform(images, first * size + i) + 0.5f * Uniform(picture, i - begin);
     }
   }
 }

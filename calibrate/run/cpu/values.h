@@ -40,7 +40,7 @@ class TrainingValues : public StepValues {
 
  private:
   void Draw(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const;
-  void FillInput(int iteration, const Shape& shape, std::span<float> values) const;
+  void FillInput(int iteration, const Tensor& tensor, std::span<float> values) const;
   void FillParameter(const Tensor& tensor, std::span<float> values) const;
 
   const TrainingStep& step_;

@@ -111,18 +111,22 @@ Bytes CudaBoundKernels::Take(Bytes bytes) {
   return offset;
 }
 
-const CudaBoundKernels::Labels& CudaBoundKernels::LabelsOf(const Shape& shape) {
-  const auto found = std::find_if(labels_.begin(), labels_.end(), [&](const Labels& l) { return l.shape == shape; });
+const CudaBoundKernels::Labels& CudaBoundKernels::LabelsOf(const Bound& bound) {
+  const Shape& shape = bound.shape;
+  const std::int64_t first = bound.role.first_label;
+  const auto found = std::find_if(labels_.begin(), labels_.end(),
+                                  [&](const Labels& l) { return l.shape == shape && l.first == first; });
   if (found != labels_.end()) return *found;
   labels_.push_back({.shape = shape,
+                     .first = first,
                      .offset = Take(FloatBytes(shape.Elements())),
-                     .classes = training_.Labels(shape.n * shape.Spatial(), shape.c)});
+                     .classes = training_.Labels(first, shape.n * shape.Spatial(), shape.c)});
   return labels_.back();
 }
 
 // Offsets for now: the memory is reserved when all of them are known.
 void CudaBoundKernels::PlaceTraining(Bound& bound) {
-  if (bound.role.labels) LabelsOf(bound.shape);
+  if (bound.role.labels) LabelsOf(bound);
   if (bound.role.loss) bound.kept = Take(FloatBytes(bound.shape.Elements()));
   if (!bound.role.statistics || statistics_.count(bound.role.layer) != 0) return;
   const std::span<float> values = training_.Statistics(bound.role.layer, bound.shape.c);
@@ -140,7 +144,7 @@ void CudaBoundKernels::PlaceLibrary() {
     bound.arguments.reads = bindings_[k].reads;
     bound.arguments.writes = bindings_[k].writes;
     bound.arguments.workspace = bindings_[k].workspace;
-    if (bound.role.labels) bound.arguments.labels = base + LabelsOf(bound.shape).offset;
+    if (bound.role.labels) bound.arguments.labels = base + LabelsOf(bound).offset;
     if (bound.role.statistics) bound.arguments.running_statistics = base + statistics_.at(bound.role.layer).offset;
   }
 }
@@ -158,7 +162,8 @@ void CudaBoundKernels::NeedOneStream() const {
 
 void CudaBoundKernels::RunBound(const Bound& bound, CudaStream* stream) const {
   CudaArguments arguments = bound.arguments;
-  arguments.random_stream = RandomStream(training_.options().seed, training_.iteration(), bound.role.layer);
+  arguments.random_stream =
+      RandomStream(training_.options().seed, training_.iteration(), bound.role.layer, bound.role.first_element);
   bound.entry->kernel->Run(stream, arguments);
 }
 
@@ -169,7 +174,7 @@ void CudaBoundKernels::Run(std::uint32_t instruction, CudaStream* stream) {
   if (bound.role.loss) {
     calls_.CopyOnDevice(memory_.library() + bound.kept, bound.arguments.writes[0], FloatBytes(bound.shape.Elements()),
                         stream);
-    loss_ = &bound;
+    losses_.push_back(&bound);
   }
   if (bound.spin > 0) calls_.Spin(bound.spin, stream);
 }
@@ -209,7 +214,7 @@ void CudaBoundKernels::DownloadStatistics(CudaStaging& staging) {
 }
 
 void CudaBoundKernels::UploadLabels(CudaStaging& staging) {
-  loss_ = nullptr;
+  losses_.clear();
   for (const Labels& labels : labels_) {
     const std::vector<float> rows = OneHot(labels.shape, labels.classes);
     staging.Upload(memory_.library() + labels.offset, std::as_bytes(std::span(rows)));
@@ -217,10 +222,14 @@ void CudaBoundKernels::UploadLabels(CudaStaging& staging) {
 }
 
 double CudaBoundKernels::ReadLoss(CudaStaging& staging) {
-  if (loss_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
-  std::vector<float> probabilities(static_cast<std::size_t>(loss_->shape.Elements()));
-  staging.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + loss_->kept);
-  return CrossEntropy(loss_->shape, probabilities, LabelsOf(loss_->shape).classes);
+  if (losses_.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double loss = 0;
+  for (const Bound* part : losses_) {
+    std::vector<float> probabilities(static_cast<std::size_t>(part->shape.Elements()));
+    staging.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + part->kept);
+    loss += part->role.share * CrossEntropy(part->shape, probabilities, LabelsOf(*part).classes);
+  }
+  return loss;
 }
 
 }  // namespace spillway

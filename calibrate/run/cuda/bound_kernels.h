@@ -70,10 +70,11 @@ class CudaBoundKernels {
     Bytes kept = -1;  // where in the library's memory a copy of its probabilities goes
     double spin = 0;
   };
-  // One-hot labels of one shape: all losses of that shape read the same.
+  // One-hot labels of one shape and part of the batch: all losses of these read the same.
   struct Labels {
     Shape shape;
-    Bytes offset = 0;  // in the library's memory
+    std::int64_t first = 0;  // TrainingRole::first_label
+    Bytes offset = 0;        // in the library's memory
     std::span<const std::int32_t> classes;
   };
   struct Statistics {
@@ -89,7 +90,7 @@ class CudaBoundKernels {
   // kContract where kernels of several streams would share that memory.
   void NeedOneStream() const;
   Bytes Take(Bytes bytes);
-  const Labels& LabelsOf(const Shape& shape);
+  const Labels& LabelsOf(const Bound& bound);
   void RunBound(const Bound& bound, CudaStream* stream) const;
 
   const Session& session_;
@@ -103,7 +104,7 @@ class CudaBoundKernels {
   std::vector<Labels> labels_;
   std::map<LayerId, Statistics> statistics_;
   Bytes library_bytes_ = 0, staging_bytes_ = 0;
-  const Bound* loss_ = nullptr;  // the kernel whose probabilities were kept last
+  std::vector<const Bound*> losses_;  // the kernels whose probabilities were kept
 };
 
 }  // namespace spillway

@@ -1,5 +1,7 @@
 // Softmax, and the gradient of cross-entropy behind it: (probability - 1 at the label) / labels, as one sum of tensors
 // with one-hot labels.
+#include <algorithm>
+
 #include "calibrate/run/cuda/plugin/descriptors.h"
 #include "calibrate/run/cuda/plugin/kernel.h"
 
@@ -30,7 +32,8 @@ class Backward : public Kernel {
  public:
   Backward(const LibrariesPtr& libraries, const OpCall& call)
       : Kernel(libraries, "cudnnOpTensor"),
-        share_(1.0f / static_cast<float>(call.launch.shape.in.n * call.launch.shape.in.Spatial())),
+        share_(1.0f / static_cast<float>(std::max(call.details.mean_over, call.launch.shape.in.n) *
+                                         call.launch.shape.in.Spatial())),
         less_(-share_),
         beta_(BetaOf(call.launch.accumulate)) {
     SetPlanes(data_, call.launch.shape.in);

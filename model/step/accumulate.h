@@ -1,0 +1,46 @@
+// A training step in batch parts, one after another, whose gradients add up: what a user does whose batch does not fit.
+//
+//   part 1   forward   backward    the step of a smaller batch, with an input and maps of its own
+//   part 2   forward   backward    the same parameters; their gradients are added to those of part 1
+//   ...
+//   part k   forward   backward    update, once
+//
+// It computes what the step of the whole batch does, but for rounding, where no op couples samples: the loss is the mean
+// over all of them. Batch norm couples them: its statistics are those of a part, and its running ones move k times.
+// Dropout draws a mask for each part.
+//
+// Part 1's tensors and ops are called as in the step of one part, those of part 2 "conv1:part2", "conv1:forward:part2".
+#ifndef SPILLWAY_MODEL_STEP_ACCUMULATE_H_
+#define SPILLWAY_MODEL_STEP_ACCUMULATE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+struct AccumulatedStep {
+  TrainingStep step;
+  // By part, and by tensor or op of the step of one part: which of `step` it is. Parameters, their gradients and the
+  // optimizer's state are the same in all parts; updates, which run once, kNoOp in all but the last.
+  std::vector<std::vector<TensorId>> tensors;
+  std::vector<std::vector<OpId>> ops;
+};
+
+// `part`: the step of one part's batch. REQUIRES: parts >= 1; `part` trains, and is not in parts itself.
+AccumulatedStep Accumulated(const TrainingStep& part, std::int64_t parts);
+
+// What a step in parts computes, beside that of the whole batch.
+enum class AccumulatedNumbers : std::uint8_t {
+  kSame,     // the same but for rounding
+  kRedrawn,  // other random numbers are drawn (dropout)
+  kChanged,  // other numbers: statistics are those of a part (batch norm)
+};
+const char* AccumulatedNumbersName(AccumulatedNumbers numbers);  // "same", "redrawn", "changed"
+// kSame for a step of one part.
+AccumulatedNumbers NumbersOf(const TrainingStep& step);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_STEP_ACCUMULATE_H_

@@ -1,0 +1,148 @@
+// accumulate: the step in batch parts (model/step/accumulate.h), each planned by a strategy beneath. What a user does who
+// has no out-of-core system: a smaller batch, several times before an update.
+//
+// In how many parts is tried out: fewer parts have larger, more efficient kernels and fewer launches, more parts need less
+// memory, and what is left over may pay for faster algorithms. Every number that divides the batch is judged by
+// evaluate(); those are left out whose kernels alone take longer than the fastest step found.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "model/step/steps_in_parts.h"
+#include "sim/margin.h"
+#include "sim/program/lower.h"
+#include "sim/strategies/accumulate/repeat_plan.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::int64_t kMostParts = 64;  // tried where nobody says how many
+
+// Of gradients: what earlier parts leave on the device beside a part.
+Bytes SumsBytes(const TrainingStep& step) {
+  Bytes sum = 0;
+  for (const Tensor& tensor : step.tensors) {
+    if (tensor.use == TensorClass::kParameterGradient) sum += RoundToUnit(tensor.bytes);
+  }
+  return sum;
+}
+
+class Accumulator {
+ public:
+  explicit Accumulator(const Problem& problem)
+      : problem_(problem),
+        beneath_(StrategyByName(problem.parameters.Word("beneath", "in-core"))),
+        told_(problem.parameters.Number("parts", 0)) {}
+
+  Planned Run() {
+    const std::vector<std::int64_t> all = Candidates();
+    for (const std::int64_t parts : all) Try(parts);
+    if (all.empty()) reason_ = fmt::format("parts: the batch of {} is not cut into {}", problem_.step->batch, told_);
+    if (best_) return Named(std::move(*best_), all);
+    Planned none;
+    none.reason = reason_;
+    none.plan.runtime = problem_.runtime;
+    return none;
+  }
+
+ private:
+  // Ascending. One part is the step as it is.
+  std::vector<std::int64_t> Candidates() const {
+    const bool alone = problem_.in_parts == nullptr || problem_.step->inference;
+    std::vector<std::int64_t> all = alone ? std::vector<std::int64_t>{1} : PartsOf(problem_.step->batch);
+    std::erase_if(all, [&](std::int64_t parts) { return told_ > 0 ? parts != told_ : parts > kMostParts; });
+    return all;
+  }
+
+  void Try(std::int64_t parts) {
+    if (parts == 1) {
+      Judge(parts, *problem_.step, *problem_.step, nullptr, problem_.capacity);
+      return;
+    }
+    const StepsInParts::InParts& in = problem_.in_parts->In(parts);
+    if (best_ && beneath_.scope.LeavesNoChoice() && KernelTime(in.all.step) >= best_time_) return;
+    const bool moves = Judge(parts, in.part, in.all.step, &in.all, problem_.capacity);
+    if (moves) Judge(parts, in.part, in.all.step, &in.all, problem_.capacity - SumsBytes(in.part));
+  }
+
+  Nanos KernelTime(const TrainingStep& step) const {
+    Nanos sum = 0;
+    for (const Op& op : step.ops) sum += problem_.costs->Kernel(LaunchOf(op), problem_.device).time;
+    return sum;
+  }
+
+  // Plans a part within `capacity`, repeats it, and keeps it if it is the fastest. Whether there is a plan that moves
+  // anything, so that another capacity may give another one.
+  bool Judge(std::int64_t parts, const TrainingStep& part, const TrainingStep& step, const AccumulatedStep* all,
+             Bytes capacity) {
+    if (capacity <= 0) return false;
+    Problem of_part = ProblemOf(part);
+    of_part.capacity = capacity;
+    Planned planned = PlanWithMargin(beneath_, of_part);
+    evaluations_ += planned.plan.evaluations;
+    if (!planned.feasible) return Refuse(parts, planned.reason);
+    const bool moves = !planned.plan.gaps.empty();
+    if (all != nullptr) planned.plan = RepeatedPlan(planned.plan, *all);
+    const Evaluation judged =
+        Evaluate(planned.plan, ProblemOf(step), {.verify = false, .bounds = false, .timeline = false});
+    if (!judged.feasible) return Refuse(parts, judged.reason) || moves;
+    if (best_ && judged.step_time >= best_time_) return moves;
+    best_time_ = judged.step_time;
+    best_ = std::move(planned);
+    return moves;
+  }
+
+  // The last one tried has the most parts, and needs least.
+  bool Refuse(std::int64_t parts, const std::string& reason) {
+    reason_ = parts == 1 ? reason : fmt::format("{}, in {} batch parts", reason, parts);
+    return false;
+  }
+
+  Problem ProblemOf(const TrainingStep& step) const {
+    Problem problem = problem_;
+    problem.step = &step;
+    problem.parameters = {};
+    problem.in_parts = nullptr;
+    problem.rungs = nullptr;
+    return problem;
+  }
+
+  Planned Named(Planned planned, const std::vector<std::int64_t>& all) const {
+    Plan& plan = planned.plan;
+    planned.scope = planned.scope.value_or(beneath_.scope);
+    planned.scope->accumulate = plan.accumulate;
+    planned.bound.reset();  // of a part
+    plan.strategy = "accumulate" + problem_.parameters.Label();
+    plan.capacity = problem_.capacity;
+    plan.evaluations = evaluations_;
+    const std::string of = all.size() > 1 ? fmt::format(", the fastest of {}", fmt::join(all, ", ")) : "";
+    const std::string found = plan.search.empty() ? "" : ", each by " + plan.search;
+    plan.search = fmt::format("{} batch part{}{}; {} beneath{}", plan.accumulate, plan.accumulate == 1 ? "" : "s", of,
+                              beneath_.name, found);
+    return planned;
+  }
+
+  const Problem& problem_;
+  const Strategy& beneath_;
+  const std::int64_t told_;  // 0: nothing
+  std::int64_t evaluations_ = 0;
+  std::optional<Planned> best_;
+  Nanos best_time_ = 0;
+  std::string reason_;
+};
+
+}  // namespace
+
+std::string AccumulateMistake(const StrategyParameters& parameters, std::int64_t batch) {
+  const std::int64_t told = parameters.Number("parts", 1);
+  if (batch % told == 0) return "";
+  return fmt::format("parts: expected a divisor of batch {} ({}), found {}", batch, fmt::join(PartsOf(batch), ", "),
+                     told);
+}
+
+Planned PlanAccumulate(const Problem& problem) { return Accumulator(problem).Run(); }
+
+}  // namespace spillway

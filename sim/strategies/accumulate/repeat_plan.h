@@ -1,0 +1,17 @@
+// From a plan of one batch part to a plan of the step that runs all of them.
+#ifndef SPILLWAY_SIM_STRATEGIES_ACCUMULATE_REPEAT_PLAN_H_
+#define SPILLWAY_SIM_STRATEGIES_ACCUMULATE_REPEAT_PLAN_H_
+
+#include "model/step/accumulate.h"
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+// What `plan` decides, in each part; head and runtime are its own, batch and `accumulate` those of the whole. Beside that
+// the input of each part but the first is fetched while the last layer of the part before is in backward.
+// REQUIRES: `plan` was checked against the step that `all` repeats.
+Plan RepeatedPlan(const Plan& plan, const AccumulatedStep& all);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_ACCUMULATE_REPEAT_PLAN_H_

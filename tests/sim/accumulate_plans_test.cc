@@ -1,0 +1,232 @@
+// Plans of steps in batch parts: what is decided for a part holds in each, and who chooses the number of parts.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "hw/text/lists.h"
+#include "model/step/steps_in_parts.h"
+#include "sim/evaluate.h"
+#include "sim/margin.h"
+#include "sim/random_plans.h"
+#include "sim/strategies/accumulate/repeat_plan.h"
+#include "tests/random_plan.h"
+#include "tests/sim/parts_place.h"
+
+namespace spillway {
+namespace {
+
+constexpr std::int64_t kBatch = 64;
+
+struct Setting {
+  explicit Setting(const char* network = "cifar-vgg", const char* machine_name = "v100-x86-pcie3",
+                   const char* options = "chainer")
+      : machine(LoadMachine(machine_name)), costs(machine), parts(kBatch, [network, options](std::int64_t batch) {
+          return BuildTrainingStep(BuildZooNetwork(network, {.batch = batch}), StepOptionsByName(options));
+        }) {
+    problem.step = &parts.In(1).part;
+    problem.costs = &costs;
+    problem.capacity = machine.devices[0].UsableMemory();
+    problem.use_runtime = true;
+    problem.simulation_cap = 300;
+    problem.in_parts = &parts;
+  }
+  Setting(const Setting&) = delete;
+
+  const TrainingStep& StepOf(const Plan& plan) { return parts.In(plan.accumulate).all.step; }
+  Problem At(const TrainingStep& step) const {
+    Problem other = problem;
+    other.step = &step;
+    return other;
+  }
+  Evaluation Judge(const Plan& plan) {
+    const TrainingStep& step = StepOf(plan);
+    for (const std::string& mistake : CheckPlan(plan, step)) FAIL(mistake);
+    return Evaluate(plan, At(step));
+  }
+  Planned Ask(const std::string& beneath, std::int64_t count = 0) {
+    problem.parameters = {};
+    if (count > 0) problem.parameters.Set("parts", count);
+    problem.parameters.Set("beneath", beneath);
+    return PlanWithMargin(StrategyByName("accumulate"), problem);
+  }
+
+  Machine machine;
+  CostModel costs;
+  StepsInParts parts;
+  Problem problem;
+};
+
+std::size_t Count(const Program& program, Opcode opcode) {
+  return static_cast<std::size_t>(std::count_if(program.code.begin(), program.code.end(),
+                                                [opcode](const Instruction& in) { return in.opcode == opcode; }));
+}
+
+}  // namespace
+
+TEST_CASE("a batch is cut into equal parts") {
+  CHECK(PartsOf(1) == std::vector<std::int64_t>{1});
+  CHECK(PartsOf(12) == std::vector<std::int64_t>{1, 2, 3, 4, 6, 12});
+  CHECK(PartsOf(36) == std::vector<std::int64_t>{1, 2, 3, 4, 6, 9, 12, 18, 36});
+  CHECK(PartsOf(7) == std::vector<std::int64_t>{1, 7});
+}
+
+// Programs are verified by Evaluate.
+TEST_CASE("whatever a strategy decides for a part holds in each part") {
+  for (const char* runtime : {"arena", "pooch"}) {
+    Setting s;
+    s.problem.runtime = RuntimeByName(runtime);
+    for (const std::int64_t parts : {2, 4}) {
+      const StepsInParts::InParts& in = s.parts.In(parts);
+      const Problem of_part = s.At(in.part);
+      for (const char* name :
+           {"in-core", "swap-all", "swap-all-unscheduled", "recompute-all", "pooch", "superneurons"}) {
+        INFO(name << " in " << parts << " on " << runtime);
+        const Planned planned = StrategyByName(name).plan(of_part);
+        REQUIRE(planned.feasible);
+        const Evaluation one = Evaluate(planned.plan, of_part);
+        const Plan plan = RepeatedPlan(planned.plan, in.all);
+        const Evaluation all = s.Judge(plan);
+        INFO(all.reason);
+        REQUIRE(one.feasible);
+        REQUIRE(all.feasible);
+        CHECK(all.classes.swap == parts * one.classes.swap);
+        CHECK(all.classes.recompute == parts * one.classes.recompute);
+        CHECK(all.classes.keep == parts * one.classes.keep);
+        CHECK(all.bytes_out == parts * one.bytes_out);
+        CHECK(all.bytes_in == parts * one.bytes_in);
+        CHECK(all.recompute_time == parts * one.recompute_time);
+        CHECK(all.step_time < parts * one.step_time * 11 / 10);
+        CHECK(all.bounds.Best() <= all.step_time);
+      }
+    }
+  }
+}
+
+TEST_CASE("the host waits in each part as in one, and once more for the update") {
+  Setting s;
+  s.problem.runtime = RuntimeByName("pooch");
+  const StepsInParts::InParts& in = s.parts.In(4);
+  const Planned planned = StrategyByName("swap-all").plan(s.At(in.part));
+  const Evaluation one = Evaluate(planned.plan, s.At(in.part)), all = s.Judge(RepeatedPlan(planned.plan, in.all));
+  CHECK(Count(one.program, Opcode::kHostSync) > 10);
+  CHECK(Count(all.program, Opcode::kHostSync) == 4 * Count(one.program, Opcode::kHostSync));
+}
+
+TEST_CASE("inputs of later parts come while the part before is in backward") {
+  Setting s("cifar-vgg", "unit");
+  s.problem.runtime = RuntimeByName("pooch");  // whose host does not run ahead of its backward layers
+  const StepsInParts::InParts& in = s.parts.In(2);
+  const Plan plan = RepeatedPlan(StrategyByName("in-core").plan(s.At(in.part)).plan, in.all);
+  REQUIRE(plan.gaps.size() == 1);
+  CHECK(in.all.step.tensors[Index(plan.gaps[0].tensor)].name == "input:part2");
+  CHECK(plan.gaps[0].before == in.all.ops[1][0]);
+  CHECK(plan.gaps[0].in_at < in.all.ops[1][0]);
+  CHECK_FALSE(in.all.step.IsForward(plan.gaps[0].in_at));
+  Plan late = plan;
+  late.gaps.clear();
+  const Evaluation fetched = s.Judge(plan), waited = s.Judge(late);
+  CHECK(fetched.step_time < waited.step_time);
+  CHECK(fetched.stall_in < waited.stall_in);
+}
+
+TEST_CASE("what is drawn at random for steps in parts is safe, and no faster than the bounds") {
+  Random random(3);
+  int cases = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Setting s(seed % 2 == 0 ? "cifar-vgg" : "cifar-resnet20", "unit", seed % 3 == 0 ? "torch" : "plain");
+    const std::int64_t parts = seed % 2 == 0 ? 2 : 4;
+    const TrainingStep& step = s.parts.In(parts).all.step;
+    const DiceCosts costs(s.machine, seed);
+    const auto facts = std::make_shared<const StepFacts>(step, costs);
+    const Bytes most = facts->tables().WorkingSet(facts->tables().LargestWorkingSet());
+    for (const Bytes capacity : {most + most / 8, most * 3}) {
+      const Oracle oracle(facts, capacity);
+      for (int k = 0; k < 24; ++k) {
+        const Plan plan = RandomPlan(step, {}, 10 * random.Below(9), random);
+        for (const std::string& mistake : CheckPlan(plan, step)) FAIL(mistake);
+        const Evaluation e = oracle.Evaluate(plan, {.timeline = false});
+        if (!e.feasible) continue;
+        INFO("seed " << seed << " plan " << k);
+        REQUIRE(e.widest.Best() <= e.bounds.Best());
+        REQUIRE(e.bounds.Best() <= e.step_time);
+        CHECK(e.scope.accumulate == parts);
+        ++cases;
+      }
+    }
+  }
+  CHECK(cases > 100);
+}
+
+TEST_CASE("the number of parts is the fastest that fits") {
+  for (const char* beneath : {"in-core", "swap-all"}) {
+    Setting s;
+    INFO(beneath);
+    const Evaluation in_core = Evaluate(Plan{}, s.At(s.parts.In(1).part));
+    for (const Bytes capacity : {in_core.peak_bytes, in_core.peak_bytes * 3 / 4, in_core.peak_bytes / 2}) {
+      s.problem.capacity = capacity;
+      Nanos best = 0;
+      std::int64_t best_parts = 0;
+      for (const std::int64_t parts : PartsOf(kBatch)) {
+        const Planned planned = s.Ask(beneath, parts);
+        if (!planned.feasible) continue;
+        CHECK(planned.plan.accumulate == parts);
+        const Evaluation e = s.Judge(planned.plan);
+        REQUIRE(e.feasible);
+        CHECK(e.peak_bytes <= capacity);
+        if (best == 0 || e.step_time < best) best_parts = parts;
+        best = best == 0 ? e.step_time : std::min(best, e.step_time);
+      }
+      const Planned planned = s.Ask(beneath);
+      REQUIRE(planned.feasible);
+      CHECK(planned.plan.accumulate == best_parts);
+      CHECK(s.Judge(planned.plan).step_time == best);
+      CHECK(planned.scope->accumulate == best_parts);
+    }
+  }
+}
+
+TEST_CASE("what cannot be cut is said") {
+  Setting s;
+  CHECK(s.Ask("in-core", 3).reason == "parts: the batch of 64 is not cut into 3");
+  s.problem.capacity = 1 * kMB;
+  CHECK_THAT(s.Ask("in-core").reason, Catch::StartsWith("working_set: ") && Catch::EndsWith(", in 64 batch parts"));
+  const Strategy& accumulate = StrategyByName("accumulate");
+  StrategyParameters five;
+  five.Set("parts", std::int64_t{5});
+  CHECK(accumulate.mistake(five, 20).empty());
+  CHECK(accumulate.mistake(five, 8) == "parts: expected a divisor of batch 8 (1, 2, 4, 8), found 5");
+  CHECK(accumulate.mistake({}, 8).empty());
+  CHECK_FALSE(Contains(accumulate.parameters[1].words(), "accumulate"));
+}
+
+TEST_CASE("without steps in parts there is one, and for inference too") {
+  Setting s;
+  s.problem.in_parts = nullptr;
+  CHECK(s.Ask("in-core").plan.accumulate == 1);
+  StepOptions options;
+  options.inference = true;
+  const TrainingStep inference = BuildTrainingStep(BuildZooNetwork("cifar-vgg", {.batch = kBatch}), options);
+  s.problem.in_parts = &s.parts;
+  s.problem.step = &inference;
+  CHECK(s.Ask("in-core").plan.accumulate == 1);
+  CHECK_FALSE(s.Ask("in-core", 2).feasible);
+}
+
+TEST_CASE("a plan in parts as a file") {
+  Setting s;
+  s.problem.capacity = 60 * kMB;
+  const Planned planned = s.Ask("swap-all", 2);
+  INFO(planned.reason);
+  REQUIRE(planned.feasible);
+  const TrainingStep& step = s.StepOf(planned.plan);
+  const std::string text = PlanToYaml(planned.plan, step);
+  CHECK_THAT(text, Catch::Contains("\naccumulate: 2\n") && Catch::Contains(":part2\""));
+  CHECK((ParsePlan(text, "plan.yaml", step) == planned.plan));
+  CHECK_THROWS_WITH(ParsePlan(text, "plan.yaml", s.parts.In(4).all.step),
+                    Catch::Contains("accumulate: the plan is for the batch in 2, not in 4"));
+  Plan other = planned.plan;
+  other.accumulate = 4;
+  CHECK(CheckPlan(other, step).front() == "the plan is for the batch in 4 (accumulate), not in 2");
+}
+
+}  // namespace spillway
