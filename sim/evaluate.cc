@@ -66,6 +66,7 @@ class Evaluator {
     result_.widest = oracle_.BoundsIn(WidestScope(result_.scope.parts));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
+    result_.bounds.instant = std::max(result_.bounds.instant, result_.widest.instant);
   }
 
   bool EveryOpFits() {

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "model/cost/menu.h"
-#include "sim/bounds/memory_bound.h"
+#include "sim/bounds/cut_bound.h"
 
 namespace spillway {
 
 namespace {
+
+constexpr int kCuts = 6;  // instants looked at
 
 // The curve is linear between its points and goes on at its last slope, so its best rate is that of a point or the
 // last slope. CostModel rounds a copy's time to whole nanoseconds; a slope that is a whole number leaves nothing to
@@ -119,11 +121,12 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
 
 }  // namespace
 
-Nanos Bounds::Best() const { return std::max({compute, transfer, memory}); }
+Nanos Bounds::Best() const { return std::max({compute, transfer, memory, instant}); }
 
 const char* Bounds::Binding() const {
   if (compute == Best()) return "compute";
-  return transfer == Best() ? "transfer" : "memory";
+  if (transfer == Best()) return "transfer";
+  return memory == Best() ? "memory" : kInstantBinds;
 }
 
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs) {
@@ -132,8 +135,8 @@ LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs) {
   return menus;
 }
 
-Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
-                   const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
+BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                            const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
   const Link& link = costs.machine().links[tables.link];
   BoundProblem problem;
   problem.step = tables.step;
@@ -145,10 +148,18 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
   problem.head = UploadTime(tables, 0, problem.in);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
+  problem.in_parts = scope.parts != PartScope::kNone;
+  return problem;
+}
+
+Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                   const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
+  const BoundProblem problem = BoundProblemOf(tables, costs, menus, rates, capacity, scope);
   Bounds bounds{.compute = problem.head};
   for (const std::vector<OpWay>& ways : problem.ways) bounds.compute += ways.front().time;
   bounds.transfer = problem.upload;
   bounds.memory = std::max(bounds.compute, MemoryBound(problem));
+  bounds.instant = BestCut(problem, kCuts).time;
   return bounds;
 }
 
