@@ -139,6 +139,8 @@ constexpr const char* kLegend =
     "compute,\n"
     "t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent recomputing; out, in,\n"
     "host: compute stalled on swap-out, on swap-in, on the host\n";
+constexpr const char* kInstantLegend =
+    "gap ... i: what can be kept, copied and recomputed around one instant binds (README, lower bounds)\n";
 constexpr const char* kClaimedLegend =
     "gap ... s: above a bound that the strategy itself proved (results.json: bound_by)\n";
 
@@ -181,9 +183,10 @@ std::string ResultTable(const ResultSet& results) {
     begin = end;
   }
   if (rows.empty()) return text;
-  const bool claimed =
-      std::any_of(rows.begin(), rows.end(), [](const ResultRow& r) { return r.binding_bound == kClaimed; });
-  return text + kLegend + (claimed ? kClaimedLegend : "");
+  const auto binds = [&rows](const char* bound) {
+    return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.binding_bound == bound; });
+  };
+  return text + kLegend + (binds(kInstantBinds) ? kInstantLegend : "") + (binds(kClaimed) ? kClaimedLegend : "");
 }
 
 }  // namespace spillway

@@ -71,6 +71,7 @@ class Evaluator {
     result_.widest = oracle_.BoundsIn(WidestScope(result_.scope.parts, plan_.accumulate));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
+    result_.bounds.instant = std::max(result_.bounds.instant, result_.widest.instant);
   }
 
   bool EveryOpFits() {

@@ -24,9 +24,8 @@ bool DecidesAlike(const Plan& a, const Plan& b) {
 
 Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const Oracle& oracle, PlanMemo& memo) {
   Planned best = memo.Plan(strategy, problem);
-  if (strategy.has_margin || best.plan.runtime.memory != MemoryModel::kArena ||
-      (best.feasible && best.plan.gaps.empty()))
-    return best;
+  if (strategy.judges) return best;
+  if (best.plan.runtime.memory != MemoryModel::kArena || (best.feasible && best.plan.gaps.empty())) return best;
   const std::optional<ClaimedBound> bound = best.bound;  // what is claimed of less memory says nothing of all of it
   Nanos best_time = best.feasible ? TimeOf(best.plan, oracle) : 0;
   std::int64_t evaluations = best.plan.evaluations;

@@ -10,9 +10,8 @@ namespace spillway {
 // A strategy counts bytes; an arena's layout needs up to some per cent more, depending on the plan. A plan that moves
 // anything in an arena is therefore asked for again within 97, 94 and 91 % of the capacity (with a quarter of the
 // simulations each, where a strategy counts them by capacity), and the one that evaluates fastest under the whole
-// capacity is returned. A pool has no addresses: its plan is returned as it is, and so
-// is that of a strategy which sees to it by itself (Strategy::has_margin). A bound that comes with it is that of
-// the whole capacity. `memo`: of the run that asks.
+// capacity is returned. A pool has no addresses: its plan is returned as it is. A bound that comes with it is that of
+// the whole capacity. Strategies that judge their plans themselves are asked once. `memo`: of the run that asks.
 // REQUIRES: `oracle` is the problem's.
 Planned PlanWithMargin(const Strategy& strategy, const Problem& problem, const Oracle& oracle, PlanMemo& memo);
 // With an oracle and a memo of its own.

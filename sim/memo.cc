@@ -28,12 +28,11 @@ PlanMemo::Question::Question(const Strategy& s, const Problem& problem)
       parameters(problem.parameters) {}
 
 Planned PlanMemo::Plan(const Strategy& strategy, const Problem& problem) {
-  if (strategy.reads_runtime) return strategy.plan(problem);
-  Planned planned = plans_.Get(Question(strategy, problem), [&] {
-    Problem sharing = problem;
-    if (sharing.rungs == nullptr) sharing.rungs = &rungs_;
-    return strategy.plan(sharing);
-  });
+  Problem sharing = problem;
+  if (sharing.rungs == nullptr) sharing.rungs = &rungs_;
+  if (sharing.plans == nullptr) sharing.plans = this;
+  if (strategy.reads_runtime) return strategy.plan(sharing);
+  Planned planned = plans_.Get(Question(strategy, problem), [&] { return strategy.plan(sharing); });
   if (problem.use_runtime) planned.plan.runtime = problem.runtime;
   return planned;
 }

@@ -18,6 +18,7 @@
 
 namespace spillway {
 
+class PlanMemo;      // sim/memo.h
 class RungMemo;      // sim/strategies/pooch/ladder.h
 class StepsInParts;  // model/step/steps_in_parts.h
 
@@ -31,6 +32,7 @@ struct Problem {
   Runtime runtime;
   std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
   RungMemo* rungs = nullptr;            // what searches of the same run found, to be shared; may be left out
+  PlanMemo* plans = nullptr;            // the same of plans, for who asks other strategies
   StrategyParameters parameters{};      // of those that Strategy::parameters lists
   // Of the step's network and batch, for plans that accumulate; nullptr: there is only `step`.
   StepsInParts* in_parts = nullptr;
@@ -53,9 +55,10 @@ struct Strategy {
   Planned (*plan)(const Problem& problem);
   // Decides by the problem's runtime; else one plan serves all that have the same backward units (sim/memo.h).
   bool reads_runtime = false;
-  bool has_margin = false;  // its plans have the margin that an arena needs already (sim/margin.h)
+  bool judges = false;  // all it returns by the full path, addresses included: it needs no margin (sim/margin.h)
   // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
-  // each map by rule or search over two of keep, swap and recompute, 2 a search over all three; -1: something else.
+  // each map by rule or search over two of keep, swap and recompute, 2 a search over all three, 3 over ops as well;
+  // -1: something else.
   int choices = 0;
   // What it chooses from, but for the copy streams, which are the runtime's: what the gap of its rows is measured against.
   Scope scope{.copy_streams = 1};

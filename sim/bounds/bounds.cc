@@ -9,11 +9,14 @@
 
 #include "model/cost/menu.h"
 #include "model/cost/op_parts.h"
+#include "sim/bounds/cut_bound.h"
 #include "sim/bounds/memory_bound.h"
 
 namespace spillway {
 
 namespace {
+
+constexpr int kCuts = 6;  // instants looked at
 
 // The curve is linear between its points and goes on at its last slope, so its best rate is that of a point or the
 // last slope. CostModel rounds a copy's time to whole nanoseconds; a slope that is a whole number leaves nothing to
@@ -133,11 +136,12 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
 
 }  // namespace
 
-Nanos Bounds::Best() const { return std::max({compute, transfer, memory}); }
+Nanos Bounds::Best() const { return std::max({compute, transfer, memory, instant}); }
 
 const char* Bounds::Binding() const {
   if (compute == Best()) return "compute";
-  return transfer == Best() ? "transfer" : "memory";
+  if (transfer == Best()) return "transfer";
+  return memory == Best() ? "memory" : kInstantBinds;
 }
 
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs) {
@@ -146,8 +150,8 @@ LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs) {
   return menus;
 }
 
-Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
-                   const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
+BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                            const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
   const Link& link = costs.machine().links[tables.link];
   BoundProblem problem;
   problem.step = tables.step;
@@ -161,10 +165,18 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
   problem.head = streamed ? 0 : UploadTime(tables, 0, problem.in);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
+  problem.in_parts = scope.parts != PartScope::kNone;
+  return problem;
+}
+
+Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                   const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
+  const BoundProblem problem = BoundProblemOf(tables, costs, menus, rates, capacity, scope);
   Bounds bounds{.compute = problem.head};
   for (const std::vector<OpWay>& ways : problem.ways) bounds.compute += ways.front().time;
   bounds.transfer = problem.upload;
   bounds.memory = streamed ? bounds.compute : std::max(bounds.compute, MemoryBound(problem));
+  bounds.instant = streamed ? 0 : BestCut(problem, kCuts).time;
   return bounds;
 }
 

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "sim/bounds/memory_bound.h"
 #include "sim/bounds/part_rates.h"
 #include "sim/bounds/scope.h"
 #include "sim/program/lower.h"
 
 namespace spillway {
+
+inline constexpr const char* kInstantBinds = "instant";
 
 struct Bounds {
   // Every op once, in the fastest way that fits, without stalls but for the upload that the first op waits for (none where
@@ -25,13 +28,20 @@ struct Bounds {
   // does: whether a plan exists at all is not for a bound to say. Where operands may be streamed none of it holds, as they
   // need not be on the device: `compute` again.
   Nanos memory = 0;
+  // What one instant imposes (sim/bounds/cut_bound.h), the best of a few: each value needed later is kept, was copied out or
+  // is recomputed with all it takes. 0 where everything fits, and where nothing does.
+  Nanos instant = 0;
   Nanos Best() const;
-  const char* Binding() const;  // "compute", "transfer" or "memory": the largest, the first of equals
+  const char* Binding() const;  // "compute", "transfer", "memory" or "instant": the largest, the first of equals
 };
 
 // By row of StepTables::launches: CostModel::Menu.
 using LaunchMenus = std::vector<std::vector<MenuEntry>>;
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs);
+
+// What the programs of memory and of an instant are about; as LowerBounds, which see.
+BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
+                            const LaunchPartRates& rates, Bytes capacity, const Scope& scope);
 
 // `capacity`: bytes of device memory; an op's workspace is at most what its operands and what never moves leave of it.
 // `menus`, `rates`: of `tables`, rates for the scope's parts. Not looked at, and may be empty: rates where the scope has

@@ -204,7 +204,7 @@ double CopiesOutStart(const BoundProblem& problem, const MemoryNeed& need) {
   for (const MemoryGap& gap : need.gaps) {
     if (gap.Over(need.peak) && !gap.input && (first == kNoOp || gap.made < first)) first = gap.made;
   }
-  return first == kNoOp ? 0 : static_cast<double>(problem.head) + need.Compute(0, first + 1);
+  return first == kNoOp ? 0 : static_cast<double>(problem.head) + need.Compute(0, problem.in_parts ? first : first + 1);
 }
 
 // (P1) to (P4)
@@ -241,6 +241,7 @@ void AddPeakRows(const BoundProblem& problem, const MemoryNeed& need, const Colu
     spare(out, smaller.column, smaller.saved, rate_out);
     spare(in, smaller.column, smaller.saved, rate_in);
   }
+  if (problem.in_parts) last_end = std::min(last_end + 1, need.ops());
   const auto excess = static_cast<double>(need.excess[Index(peak)]);
   program.AddRow(start, columns.Scaled(static_cast<double>(problem.head) + need.Compute(0, peak)));
   program.AddRow(rest, columns.Scaled(need.Compute(peak, need.ops())));

@@ -58,6 +58,7 @@ struct BoundProblem {
   Nanos head = 0;    // the part of it that op 0 waits for
   Bytes capacity = 0;
   int copy_streams = 2;
+  bool in_parts = false;  // ops may run in parts: copies of some samples start, and are awaited, inside an op
 };
 
 // Nanoseconds; 0 if everything fits as it is, or if some op does not fit whatever is moved out.

@@ -13,10 +13,6 @@ namespace {
 // the program twice as large and the bound hardly any better.
 constexpr Bytes kSmallShare = 4096;
 
-bool IsSmall(const BoundProblem& problem, const Tensor& tensor) {
-  return tensor.Traits().may_move && tensor.bytes <= problem.capacity / kSmallShare;
-}
-
 // Whether a tensor may be away before `use` for nothing: it is small, or `use` writes all of it without reading it.
 bool LeavesForNothing(const BoundProblem& problem, TensorId id, OpId use) {
   const Tensor& tensor = problem.step->tensors[Index(id)];
@@ -94,6 +90,10 @@ void AddGapsOf(const BoundProblem& problem, const Uses& all_uses, TensorId tenso
 }
 
 }  // namespace
+
+bool IsSmall(const BoundProblem& problem, const Tensor& tensor) {
+  return tensor.Traits().may_move && tensor.bytes <= problem.capacity / kSmallShare;
+}
 
 MemoryNeed NeedOf(const BoundProblem& problem) {
   const TrainingStep& step = *problem.step;

@@ -37,6 +37,9 @@ struct MemoryNeed {
 
 MemoryNeed NeedOf(const BoundProblem& problem);
 
+// Whether the tensor may leave for nothing: it is too small to be counted between its uses.
+bool IsSmall(const BoundProblem& problem, const Tensor& tensor);
+
 // Whether every op fits with every gap empty and every workspace the smallest.
 bool CanFit(const BoundProblem& problem, const MemoryNeed& need);
 

@@ -256,6 +256,8 @@ strategies:
   - in-core
   - {strategy: pooch, planned_on: unit}
   - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
+  - {strategy: best, parameters: {swap: [true, false], recompute: true, algorithms: true, parts: true, simulations: 9,
+                                  plans: 9}}
   - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true}}
   - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true]}}
   - {strategy: accumulate, parameters: {parts: [1, 2], beneath: [in-core, pooch]}}

@@ -173,12 +173,13 @@ Runtime RandomRuntime(Dice& dice) {
 }
 
 struct Tally {
-  int cases = 0, memory_binds = 0, close = 0, decided = 0, wider = 0;
+  int cases = 0, memory_binds = 0, instant_binds = 0, close = 0, decided = 0, wider = 0;
 
   void Count(const Bounds& bounds, Nanos time, const Plan& plan) {
     ++cases;
     const bool binds = bounds.memory > std::max(bounds.compute, bounds.transfer);
     memory_binds += binds ? 1 : 0;
+    instant_binds += bounds.instant > std::max({bounds.compute, bounds.transfer, bounds.memory}) ? 1 : 0;
     close += binds && bounds.memory * 10 >= time * 9 ? 1 : 0;
     decided += plan.ops.empty() ? 0 : 1;
   }
@@ -241,6 +242,7 @@ TEST_CASE("no plan is faster than the bounds, and some come close") {
   CHECK(tally.cases == 200 * 30);
   // The property would hold for a bound of 0 too: memory must often bind, and come within a tenth at times.
   CHECK(tally.memory_binds > 400);
+  CHECK(tally.instant_binds > 100);
   CHECK(tally.close > 2);
 }
 
@@ -250,6 +252,7 @@ TEST_CASE("nor are plans that choose algorithms and grant workspaces") {
   CHECK(tally.cases == 300 * 30);
   CHECK(tally.decided > 7000);
   CHECK(tally.memory_binds > 600);
+  CHECK(tally.instant_binds > 100);
   CHECK(tally.close > 0);
 }
 
@@ -258,6 +261,7 @@ TEST_CASE("nor is any plan on any runtime within the capacity") {
   for (unsigned seed = 1000; tally.cases < 90'000; ++seed) CheckCapacities(seed, 200, tally);
   CHECK(tally.decided > 60'000);
   CHECK(tally.memory_binds > 3'000);
+  CHECK(tally.instant_binds > 500);
   CHECK(tally.close > 20);
   CHECK(tally.wider > 9'000);
 }

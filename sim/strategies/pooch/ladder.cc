@@ -5,16 +5,14 @@
 #include <utility>
 
 namespace spillway {
-namespace {
 
-constexpr int kRungBits = 6;  // the leading bits of a capacity that a rung has
-
-// The highest rung up to `capacity`.
-Bytes RungBelow(Bytes capacity) {
+Bytes RungBelow(Bytes capacity, int leading_bits) {
   const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(capacity)));
-  const int shift = std::max(bits - kRungBits, 0);
+  const int shift = std::max(bits - leading_bits, 0);
   return capacity >> shift << shift;
 }
+
+namespace {
 
 PoochModel WithCapacity(const PoochModel& model, Bytes capacity) {
   PoochProfile profile = model.profile();

@@ -15,6 +15,9 @@
 
 namespace spillway {
 
+// The highest rung up to `capacity`: that many of its leading bits, all others 0.
+Bytes RungBelow(Bytes capacity, int leading_bits = 6);
+
 // What pooch's parameters of the same names replace.
 struct LadderLimits {
   std::int64_t rungs = 12;    // at most, from the highest one down: a sixth of the memory or more

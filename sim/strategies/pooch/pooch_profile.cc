@@ -29,8 +29,9 @@ class Profiler {
         lives_(step.tensors.size()),
         kernel_(step.ops.size()) {}
 
-  PoochProfile Run(Bytes capacity) {
+  PoochProfile Run(Bytes capacity, std::span<const OpDecision> ops) {
     for (std::size_t i = 0; i < step_.ops.size(); ++i) kernel_[i] = costs_.Kernel(LaunchOf(step_.ops[i]), device_);
+    for (const OpDecision& decision : ops) Decide(decision);
     FindLives();
     AddMaps();
     AddInitialState(capacity);
@@ -53,6 +54,15 @@ class Profiler {
     const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
     if (value < 0 || value >= Count(profile_.maps.size())) return false;
     return profile_.maps[static_cast<std::size_t>(value)].Decidable();
+  }
+
+  void Decide(const OpDecision& decision) {
+    Launch launch = LaunchOf(OpOf(decision.op));
+    launch.algorithm = decision.algorithm;
+    launch.workspace = decision.workspace;
+    Cost& cost = kernel_[static_cast<std::size_t>(decision.op)];
+    cost = costs_.Kernel(launch, device_);
+    cost.workspace = decision.workspace;  // what is granted is held
   }
 
   void Use(TensorId tensor, OpId op, bool write) {
@@ -253,8 +263,8 @@ class Profiler {
 }  // namespace
 
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
-                         BackwardUnits units) {
-  return Profiler(step, costs, device, units).Run(capacity);
+                         BackwardUnits units, std::span<const OpDecision> ops) {
+  return Profiler(step, costs, device, units).Run(capacity, ops);
 }
 
 }  // namespace spillway

@@ -18,6 +18,7 @@
 #define SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_PROFILE_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/cost/cost_model.h"
@@ -86,9 +87,10 @@ struct PoochProfile {
   std::vector<std::int32_t> inputs;
 };
 
-// `capacity`: bytes of device memory to plan with, persistent tensors included.
+// `capacity`: bytes of device memory to plan with, persistent tensors included. `ops`: those that run otherwise than usual,
+// none of them in parts.
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0,
-                         BackwardUnits units = BackwardUnits::kLayers);
+                         BackwardUnits units = BackwardUnits::kLayers, std::span<const OpDecision> ops = {});
 
 }  // namespace spillway
 

@@ -1,0 +1,44 @@
+// The lower bound that one instant imposes: the start S of an op c, whatever the plan.
+//
+// Each value that is needed after S, by an op or to compute such a value again, is one of three then:
+//
+//   kept         its buffer is on the device, whole
+//   copied       a copy to the host ended before S and one back starts after it; the input needs only the latter
+//   recomputed   all forward ops that write it run again after S, and all that they read is kept, copied or recomputed
+//
+//   (P1)  S >= head + compute before c                 (Q1)  T >= S + compute from c on + ops that run again
+//   (P2)  S >= the first result + copies out           (Q2)  T >= S + copies in + compute after the last one is awaited
+//   (M)   kept bytes <= capacity - c's operands and workspace - what never moves
+//
+// An op that runs again counts once, whoever needs it: the closure is counted, where the linear program (memory_bound.h)
+// counts each value's own writers. Versions of a tensor that is written in place are one buffer. With weights a of (P1) and
+// b of (Q1) (and 1 - a, 1 - b of the others) and a price m per byte of (M), the least sum over all choices is a minimum cut,
+// for every a, b and m a bound (Lagrangian relaxation); the best of them is found by cutting planes (Kelley 1960). c may
+// run in any of its ways; all other ops take their least time.
+//
+// The order of first executions is the step's own, which is so for every Plan. Small tensors, the rounding of allocations,
+// latencies and copies that slow each other down are left out. Ops in parts have no cut inside; a copy may then start and
+// be awaited inside an op.
+#ifndef SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_
+#define SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_
+
+#include <vector>
+
+#include "sim/bounds/memory_bound.h"
+
+namespace spillway {
+
+struct CutBound {
+  Nanos time = 0;   // 0: no cut says anything
+  OpId op = kNoOp;  // c
+  // What the relaxation's best choice copies and recomputes: what a plan may begin with. It need not fit.
+  std::vector<TensorId> copied, recomputed;
+};
+
+// The best of up to `cuts` ops that do not fit with all kept: the one behind forward, the one with the largest excess and
+// others in between. 0 where MemoryBound is 0.
+CutBound BestCut(const BoundProblem& problem, int cuts);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_

@@ -1,0 +1,76 @@
+// The choices at one instant as a graph whose least cut is the cheapest one: which values are needed after an op's start,
+// what it takes to have them. Internal to the cut bound.
+//
+//   op u runs again         source side of its node, at the price of its time (edge to the sink)
+//   value v is needed       source side of n_v: always where an op after the instant needs it, else where an op that reads
+//                           it runs again (edge u -> n_v, never cut)
+//   v is recomputed         source side of y_v, which takes all its writers along (edges y_v -> u, never cut); needed and
+//                           not recomputed it is kept or copied, whichever is cheaper (edge n_v -> y_v)
+#ifndef SPILLWAY_SIM_BOUNDS_CUT_GRAPH_H_
+#define SPILLWAY_SIM_BOUNDS_CUT_GRAPH_H_
+
+#include <vector>
+
+#include "sim/bounds/memory_gaps.h"
+#include "sim/bounds/min_cut.h"
+
+namespace spillway {
+
+// Prices of a choice, per nanosecond and byte.
+struct CutPrices {
+  double out = 0, in = 0, rerun = 0, kept = 0;
+};
+
+struct CutChoice {
+  double least = 0;  // of all choices: never above the true least sum of prices
+  // Of the choice found: nanoseconds, and bytes.
+  double out = 0, in = 0, rerun = 0, kept = 0;
+  std::vector<TensorId> copied{}, recomputed{};
+};
+
+class CutGraph {
+ public:
+  // At the start of `op`, which has an excess in `need`.
+  CutGraph(const BoundProblem& problem, const MemoryNeed& need, const Uses& uses, OpId op);
+  Bytes needed_bytes() const { return needed_bytes_; }  // of all that ops after the instant need
+  OpId first_made() const { return first_made_; }       // the first op that makes what may be copied out; kNoOp: none
+  OpId last_awaited() const { return last_awaited_; }   // the last op that needs a value
+  // `sets`: which values are copied and recomputed is wanted too.
+  CutChoice Cheapest(const CutPrices& prices, bool sets);
+
+ private:
+  struct Value {
+    TensorId tensor = kNoTensor;
+    Bytes bytes = 0;
+    double out = 0, in = 0;  // nanoseconds
+    bool always = false;     // needed
+    bool recomputable = false;
+    int needed = 0, again = 0, edge = 0;  // its nodes, and the edge from the one to the other
+  };
+  struct Rerun {
+    OpId op = kNoOp;
+    double time = 0;
+    int node = 0, edge = 0;
+  };
+  int ValueOf(TensorId tensor);  // index, -1: there for nothing
+  int RerunOf(OpId op);
+  bool IsThere(TensorId tensor) const;
+  std::vector<OpId> WritersOf(TensorId tensor) const;
+  void AddNeeded(const MemoryNeed& need);
+  void AddSources();
+
+  const BoundProblem& problem_;
+  const Uses& uses_;
+  const OpId op_;
+  MinCut cut_;
+  std::vector<Value> values_;
+  std::vector<Rerun> reruns_;
+  std::vector<int> value_of_, rerun_of_;  // by tensor, by op: -1 none
+  Bytes needed_bytes_ = 0;
+  OpId first_made_ = kNoOp, last_awaited_ = kNoOp;
+  double scale_ = 1;  // capacities are whole numbers
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_BOUNDS_CUT_GRAPH_H_

@@ -1,0 +1,36 @@
+#include "sim/strategies/best/contest.h"
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {}  // namespace
+
+bool Allowed::Holds(const Plan& plan) const {
+  const auto any = [&plan](GapAction action) {
+    return std::any_of(plan.gaps.begin(), plan.gaps.end(), [&](const GapDecision& g) { return g.action == action; });
+  };
+  const PartScope used = ScopeOf(plan).parts;
+  if (!swap && (any(GapAction::kSwap) || used == PartScope::kStreamed)) return false;
+  if (!recompute && any(GapAction::kRecompute)) return false;
+  if (!algorithms && !plan.ops.empty()) return false;
+  return parts || used == PartScope::kNone;
+}
+
+bool Contest::Enter(const Plan& plan, const std::string& by) {
+  if (!allowed_.Holds(plan)) return false;
+  ++judged_;
+  Evaluation judged = oracle_->Evaluate(plan, {.verify = false, .bounds = false, .timeline = false});
+  if (!judged.feasible) {
+    reason_ = std::move(judged.reason);
+    return false;
+  }
+  parts_ = std::max(parts_, ScopeOf(plan).parts);
+  if (decided() && judged.step_time >= time_) return false;
+  time_ = judged.step_time;
+  plan_ = plan;
+  by_ = by;
+  return true;
+}
+
+}  // namespace spillway

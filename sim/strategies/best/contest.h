@@ -1,0 +1,52 @@
+// The plans that a planner compares, each judged by the full path at the capacity that there is: the fastest so far wins.
+#ifndef SPILLWAY_SIM_STRATEGIES_BEST_CONTEST_H_
+#define SPILLWAY_SIM_STRATEGIES_BEST_CONTEST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "sim/evaluate.h"
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+// What a plan may use.
+struct Allowed {
+  bool swap = true;
+  bool recompute = true;
+  bool algorithms = true;  // algorithms and workspaces other than usual
+  bool parts = true;
+  bool operator==(const Allowed&) const = default;
+  bool Holds(const Plan& plan) const;
+};
+
+class Contest {
+ public:
+  Contest(const Oracle& oracle, const Allowed& allowed) : oracle_(&oracle), allowed_(allowed) {}
+
+  // Judges the plan, unless it uses what is not allowed. True: it runs, and faster than all before it. `by`: who made it.
+  bool Enter(const Plan& plan, const std::string& by);
+
+  bool decided() const { return time_ > 0; }
+  Nanos time() const { return time_; }  // of the fastest; 0: none runs
+  const Plan& plan() const { return plan_; }
+  const std::string& by() const { return by_; }
+  std::int64_t judged() const { return judged_; }
+  const std::string& last_reason() const { return reason_; }  // why the last one that does not run does not
+  PartScope parts() const { return parts_; }                  // the widest of the plans that run
+  const Allowed& allowed() const { return allowed_; }
+  const Oracle& oracle() const { return *oracle_; }
+
+ private:
+  const Oracle* oracle_;
+  Allowed allowed_;
+  Nanos time_ = 0;
+  Plan plan_;
+  std::string by_, reason_;
+  std::int64_t judged_ = 0;
+  PartScope parts_ = PartScope::kNone;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_BEST_CONTEST_H_

@@ -1,0 +1,28 @@
+// Local search over what is decided of single maps: on the timeline model, a hundred thousand times a second, then on the
+// full path. Stopped by count; the same every time.
+#ifndef SPILLWAY_SIM_STRATEGIES_BEST_LOCAL_SEARCH_H_
+#define SPILLWAY_SIM_STRATEGIES_BEST_LOCAL_SEARCH_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/strategies/best/class_plans.h"
+
+namespace spillway {
+
+// Changes up to three maps at random and stays with what is not slower in the model, then each map by itself until none
+// gains. Returns the model's simulation of the result. REQUIRES: the classes fit.
+Simulation ImproveInModel(ClassPlans& plans, const Allowed& allowed, std::int64_t simulations, Classes& classes);
+
+// Enters the plan of `classes`, then those of every other class of a single map, the most promising in the model first,
+// and goes on from whatever wins the contest, until none does or `most` plans were judged.
+void ImproveOnFullPath(ClassPlans& plans, const std::string& by, std::int64_t most, Classes classes, Contest& contest);
+
+// Gives single ops of the winner another way of their menus and stays with what wins.
+void ImproveOps(std::int64_t most, Contest& contest);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_BEST_LOCAL_SEARCH_H_

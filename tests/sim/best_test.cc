@@ -1,0 +1,115 @@
+// best: never behind another strategy, within what it may use, the same every time.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "sim/evaluate.h"
+#include "sim/margin.h"
+
+namespace spillway {
+namespace {
+
+struct Setting {
+  Machine machine;
+  CostModel costs{machine};
+  TrainingStep step;
+  PlanMemo memo;
+
+  Setting(const char* network, std::int64_t batch, const char* machine_name)
+      : machine(LoadMachine(machine_name)),
+        step(BuildTrainingStep(BuildZooNetwork(network, {.batch = batch}), StepOptionsByName("chainer"))) {}
+
+  Problem At(Bytes capacity, const char* runtime) const {
+    Problem problem;
+    problem.step = &step;
+    problem.costs = &costs;
+    problem.capacity = capacity;
+    problem.use_runtime = true;
+    problem.runtime = RuntimeByName(runtime);
+    return problem;
+  }
+  // 0: it has no plan that runs.
+  Nanos TimeOf(const char* strategy, const Problem& problem) {
+    const Planned planned = PlanWithMargin(StrategyByName(strategy), problem, Oracle(problem), memo);
+    if (!planned.feasible) return 0;
+    const Evaluation e = Evaluate(planned.plan, problem);
+    return e.feasible ? e.step_time : 0;
+  }
+};
+
+// In-core they need 103 and 164 MB.
+TEST_CASE("best is never behind another strategy on the same runtime, and mostly ahead") {
+  int behind_bound = 0, ahead = 0, cases = 0;
+  for (const char* network : {"cifar-vgg", "cifar-resnet20"}) {
+    for (const char* machine : {"v100-x86-pcie3", "unit"}) {
+      Setting s(network, 64, machine);
+      for (const Bytes capacity : {60 * kMB, 75 * kMB, 95 * kMB, 200 * kMB}) {
+        for (const char* runtime : {"arena", "pooch"}) {
+          const Problem problem = s.At(capacity, runtime);
+          const Nanos best = s.TimeOf("best", problem);
+          Nanos others = 0;
+          for (const Strategy& strategy : Strategies()) {
+            if (std::string(strategy.name) == "best") continue;
+            const Nanos time = s.TimeOf(strategy.name, problem);
+            INFO(network << " on " << machine << ", " << runtime << " within " << capacity << ": " << strategy.name);
+            if (time == 0) continue;
+            REQUIRE(best > 0);
+            REQUIRE(best <= time);
+            others = others == 0 ? time : std::min(others, time);
+          }
+          if (best == 0) continue;
+          ++cases;
+          ahead += best < others || others == 0 ? 1 : 0;
+          behind_bound += best > Oracle(problem).BoundsIn(WidestScope(PartScope::kBatch)).Best() ? 1 : 0;
+        }
+      }
+    }
+  }
+  INFO(cases << " cases, ahead in " << ahead << ", above the bound in " << behind_bound);
+  CHECK(cases > 20);
+  CHECK(ahead > cases / 4);
+}
+
+TEST_CASE("best uses nothing that it is told to leave alone") {
+  Setting s("cifar-vgg", 64, "v100-x86-pcie3");
+  for (const char* off : {"swap", "recompute", "algorithms", "parts"}) {
+    Problem problem = s.At(95 * kMB, "arena");
+    problem.parameters.Set(off, false);
+    const Planned planned = StrategyByName("best").plan(problem);
+    INFO("without " << off << ": " << planned.reason);
+    REQUIRE(planned.feasible);
+    const Evaluation e = Evaluate(planned.plan, problem);
+    REQUIRE(e.feasible);
+    const bool swaps = std::any_of(planned.plan.gaps.begin(), planned.plan.gaps.end(),
+                                   [](const GapDecision& gap) { return gap.action == GapAction::kSwap; });
+    if (off == std::string("swap")) CHECK_FALSE(swaps);
+    if (off == std::string("recompute")) CHECK(e.recompute_time == 0);
+    if (off == std::string("algorithms")) {
+      CHECK(planned.plan.ops.empty());
+      REQUIRE(planned.scope.has_value());
+      CHECK(planned.scope->algorithms == AlgorithmScope::kUsual);
+    }
+    CHECK(planned.plan.strategy == std::string("best:") + off + "=false");
+  }
+}
+
+TEST_CASE("best says why there is no plan") {
+  Setting s("cifar-vgg", 64, "v100-x86-pcie3");
+  const Planned planned = StrategyByName("best").plan(s.At(20 * kMB, "arena"));
+  CHECK_FALSE(planned.feasible);
+  CHECK_THAT(planned.reason, Catch::StartsWith("working_set: "));
+}
+
+TEST_CASE("best plans the same with plans of others at hand and without, and twice") {
+  Setting s("cifar-resnet20", 64, "v100-x86-pcie3");
+  const Problem problem = s.At(70 * kMB, "arena");
+  const Planned alone = StrategyByName("best").plan(problem);
+  REQUIRE(alone.feasible);
+  CHECK((StrategyByName("best").plan(problem).plan == alone.plan));
+  PlanMemo memo;
+  memo.Plan(StrategyByName("pooch"), problem);
+  CHECK((memo.Plan(StrategyByName("best"), problem).plan == alone.plan));
+}
+
+}  // namespace
+}  // namespace spillway
