@@ -80,6 +80,16 @@ std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes
   return operands;
 }
 
+bool FindsWorkspaceFresh(const TrainingStep& step, OpId op, Bytes reach) {
+  Bytes since = 0;
+  for (std::size_t back = 1; back < step.ops.size() && since <= reach; ++back) {
+    const Op& before = OpBefore(step, op, back);
+    if (HasAlgorithms(before.kind)) return true;
+    for (const TensorId other : TensorsOf(before)) since += BytesOf(step, other);
+  }
+  return false;
+}
+
 bool NeedsForward(const Op& op) { return op.pass == Pass::kBackward && TraitsOf(op.kind).backward_needs_forward; }
 
 OpId ForwardOf(const TrainingStep& step, const Op& op) {

@@ -25,6 +25,9 @@ struct BenchOperand {
 // In the order of Op::reads, then what only Op::writes names. The step is one of many: what its last ops touch is fresh
 // for its first ones.
 std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes reach);
+// Whether a convolution finds its workspace, which it only writes before it reads, as the one before left it: workspaces
+// of a step lie where others did, so it is fresh if at most `reach` bytes were touched since.
+bool FindsWorkspaceFresh(const TrainingStep& step, OpId op, Bytes reach);
 
 // Whether random numbers would spoil what the op reads, since a forward op makes it: positions of a maximum, masks,
 // statistics. `ForwardOf`: that op; kNoOp if the step has none.

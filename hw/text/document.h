@@ -93,7 +93,7 @@ class Diagnostics {
   std::vector<std::pair<Mark, std::string>> messages_;
 };
 
-struct UnitFamily;  // the units of one kind of quantity, map_reader.cc
+struct UnitFamily;  // hw/text/quantity.h
 struct KeyRow;      // hw/text/keys.h
 struct KeyTable;
 

@@ -4,34 +4,17 @@
 //
 // The host runs ahead: it issues until it has to wait for the device (a sync, a pool without room), and a stream takes
 // up an instruction when it gets there and the instruction's issue time has come.
-#include <cmath>
-#include <optional>
-
 #include "sim/engine/engine_parts.h"
-#include "sim/engine/pool.h"
+#include "sim/engine/event_lanes.h"
+#include "sim/engine/event_pool.h"
 
 namespace spillway {
 
 namespace {
 
-constexpr Nanos kNever = INT64_MAX;
-constexpr std::uint32_t kEndOfStream = 0xffffffffu;
+constexpr Nanos kNever = Lane::kNever;
+constexpr std::uint32_t kEndOfStream = Lane::kEndOfStream;
 constexpr std::uint32_t kNoInstruction = 0xffffffffu;
-
-struct Lane {                         // one stream
-  std::uint32_t head = kEndOfStream;  // next instruction to take up; kEndOfStream while none is issued
-  std::uint32_t tail = kEndOfStream;  // last one issued
-  bool compute = false;
-  bool running = false;
-  std::uint32_t current = 0;  // instruction that runs
-  Nanos start = 0;
-  double remaining = 0;  // work left at `since`, nanoseconds alone
-  double rate = 1;       // work per nanosecond since then
-  Nanos since = 0;
-  Nanos finish = kNever;  // at that rate
-  Nanos wake = kNever;    // when the head's issue time comes
-  Nanos idle_since = 0;
-};
 
 template <bool kTimeline>
 class Events {
@@ -44,24 +27,16 @@ class Events {
         scratch_(scratch),
         timeline_(timeline),
         memory_(program, scratch),
-        pool_(program.arena ? 0 : conditions.pool_capacity, scratch),
+        pool_(program, conditions, scratch),
         stalls_(timeline),
-        streams_(program.streams.size()) {
+        streams_(program.streams.size()),
+        copies_(program, conditions) {
     const std::size_t count = program.code.size();
     scratch.event_time.assign(program.events, kNever);
     if (scratch.issued.size() < count) scratch.issued.resize(count);
     if (scratch.next.size() < count) scratch.next.resize(count);
     if (!program.arena) scratch.reached.assign(count, kNever);
-    const bool limited = !program.arena && conditions.pool_capacity > 0;
-    if (limited && conditions.pool == PoolKind::kAddresses) addresses_.emplace(conditions.pool_capacity);
-    std::size_t devices = 1, links = 1;
-    for (std::size_t s = 0; s < streams_; ++s) {
-      lanes_[s].compute = program.streams[s].kind == StreamKind::kCompute;
-      devices = std::max(devices, DeviceOf(static_cast<StreamId>(s)) + 1);
-    }
-    for (const Copy& copy : program.copies) links = std::max<std::size_t>(links, copy.link + 1u);
-    copies_on_.assign(devices, 0);
-    copies_over_.assign(2 * links, 0);
+    for (std::size_t s = 0; s < streams_; ++s) lanes_[s].compute = program.streams[s].kind == StreamKind::kCompute;
     if constexpr (kTimeline) {
       *timeline_ = Timeline{.spans = {}, .stall = std::vector<Nanos>(kCauses, 0), .memory = {}};
       blocks_.resize(count);
@@ -122,16 +97,15 @@ class Events {
     } else if (!program_.arena && in.opcode == Opcode::kAlloc) {
       return PoolGives(in.arg);
     } else if (!program_.arena && in.opcode == Opcode::kFree) {
-      PoolTakes(in);
+      lanes_[in.stream].compute ? pool_.FreeNow(in.arg) : pool_.FreeLater(issued_);
     }
     return true;
   }
 
   bool PoolGives(BufferId buffer) {
-    const Bytes bytes = program_.buffers[buffer].bytes;
-    while (!pool_.Fits(bytes) || (addresses_ && !addresses_->Fits(bytes))) {
+    while (!pool_.FitsInOneBlock(buffer)) {
       if (!pool_.HasPending()) {
-        failed_ = !pool_.Fits(bytes);
+        failed_ = !pool_.Fits(buffer);
         if (failed_ || !Drained()) return false;
         Compact();
         break;
@@ -141,10 +115,8 @@ class Events {
       BlockHost(Cause::kSwapOut, scratch_.reached[oldest]);
       host_ += conditions_.collection_time;
       pool_.TakeOldest();
-      if (addresses_) addresses_->Free(program_.code[oldest].arg);
     }
-    pool_.Allocate(bytes);
-    if (addresses_) addresses_->Allocate(buffer, bytes);
+    pool_.Allocate(buffer);
     return true;
   }
 
@@ -158,21 +130,7 @@ class Events {
   void Compact() {
     BlockHost(Cause::kBarrier, now_);
     host_ += CostOf(Opcode::kHostSync);
-    const AddressPool::Moves moves = addresses_->Compact();
-    const CompactionCost& cost = conditions_.compaction;
-    const double moving = cost.rate > 0 ? static_cast<double>(moves.bytes) / cost.rate : 0;
-    BlockHost(Cause::kBarrier, host_ + moves.copies * cost.per_copy + static_cast<Nanos>(std::llround(moving)));
-    ++compactions_;
-    compacted_bytes_ += moves.bytes;
-  }
-
-  void PoolTakes(Instruction in) {
-    if (lanes_[in.stream].compute) {
-      pool_.FreeNow(program_.buffers[in.arg].bytes);
-      if (addresses_) addresses_->Free(in.arg);
-    } else {
-      pool_.FreeLater(issued_, program_.buffers[in.arg].bytes);
-    }
+    BlockHost(Cause::kBarrier, host_ + pool_.Compact());
   }
 
   void BlockHost(Cause cause, Nanos until) {
@@ -217,8 +175,9 @@ class Events {
       case Opcode::kKernel:
       case Opcode::kCopy:
         if constexpr (kTimeline) ChargeLateIssue(lane, i);
-        Start(lane, i);
-        CountCopy(in.stream, i, +1);
+        lane.Start(i, durations_[i], now_);
+        copies_.Count(in.stream, in, +1);
+        changed_ = true;
         break;
       case Opcode::kRecord:
         scratch_.event_time[in.arg] = now_;
@@ -238,15 +197,6 @@ class Events {
     }
   }
 
-  void Start(Lane& lane, std::uint32_t i) {
-    lane.running = true;
-    lane.current = i;
-    lane.start = lane.since = now_;
-    lane.remaining = static_cast<double>(durations_[i]);
-    lane.rate = 0;  // none yet
-    changed_ = true;
-  }
-
   void ChargeLateIssue(Lane& lane, std::uint32_t i) {
     if (!lane.compute) return;
     stalls_.LateIssue(lane.idle_since, scratch_.issued[i], blocks_[i]);
@@ -260,43 +210,12 @@ class Events {
     lane.idle_since = std::max(lane.idle_since, now_);
   }
 
-  // A kernel proceeds at 1 / copy_slowdown while a copy runs on its device, a copy at the link's duplex factor while
-  // one in the other direction runs on that link.
   void SetRates() {
     changed_ = false;
     for (std::size_t s = 0; s < streams_; ++s) {
       Lane& lane = lanes_[s];
-      if (!lane.running) continue;
-      const double rate = RateOf(static_cast<StreamId>(s));
-      if (rate == lane.rate) continue;
-      lane.remaining = std::max(0.0, lane.remaining - lane.rate * static_cast<double>(now_ - lane.since));
-      lane.since = now_;
-      lane.rate = rate;
-      lane.finish = now_ + static_cast<Nanos>(std::ceil((rate == 1 ? lane.remaining : lane.remaining / rate) - 1e-6));
+      if (lane.running) lane.SetRate(copies_.RateOf(static_cast<StreamId>(s), program_.code[lane.current]), now_);
     }
-  }
-
-  double RateOf(StreamId stream) const {
-    const Instruction in = program_.code[lanes_[stream].current];
-    if (in.opcode == Opcode::kKernel) {
-      const bool slowed = !conditions_.copy_slowdown.empty() && copies_on_[DeviceOf(stream)] > 0;
-      return slowed ? 1 / conditions_.copy_slowdown[program_.kernels[in.arg].launch] : 1;
-    }
-    const Copy& copy = program_.copies[in.arg];
-    const bool shared = !conditions_.duplex_factor.empty() && copies_over_[2 * copy.link + Opposite(copy)] > 0;
-    return shared ? conditions_.duplex_factor[copy.link] : 1;
-  }
-
-  static std::size_t Opposite(const Copy& copy) { return 1 - static_cast<std::size_t>(copy.direction); }
-  std::size_t DeviceOf(StreamId stream) const { return static_cast<std::size_t>(program_.streams[stream].device); }
-
-  // Keeps count of the copies that run on each device and over each link and direction.
-  void CountCopy(StreamId stream, std::uint32_t i, int change) {
-    const Instruction in = program_.code[i];
-    if (in.opcode != Opcode::kCopy) return;
-    const Copy& copy = program_.copies[in.arg];
-    copies_on_[DeviceOf(stream)] += change;
-    copies_over_[2 * copy.link + static_cast<std::size_t>(copy.direction)] += change;
   }
 
   Nanos NextTime() const {
@@ -315,7 +234,7 @@ class Events {
       lane.running = false;
       lane.idle_since = next;
       changed_ = true;
-      CountCopy(static_cast<StreamId>(s), lane.current, -1);
+      copies_.Count(static_cast<StreamId>(s), program_.code[lane.current], -1);
       if (lane.current == awaited_) {
         awaited_ = kNoInstruction;
         BlockHost(Cause::kBarrier, next);
@@ -324,21 +243,15 @@ class Events {
     }
   }
 
-  Simulated Failed() {
-    Simulated result;
-    result.completed = false;
-    result.failed_at = issued_;
-    result.failed_live = pool_.in_use();
-    return result;
-  }
+  Simulated Failed() { return {.completed = false, .failed_at = issued_, .failed_live = pool_.in_use()}; }
 
   Simulated Finish() {
     Simulated result;
     result.makespan = std::max(now_, host_);
     result.live_peak = memory_.Finish(timeline_);
     result.pool_peak = pool_.peak();
-    result.compactions = compactions_;
-    result.compacted_bytes = compacted_bytes_;
+    result.compactions = pool_.compactions();
+    result.compacted_bytes = pool_.compacted_bytes();
     if constexpr (kTimeline) {
       std::sort(spans_.begin(), spans_.end(),
                 [](const Span& a, const Span& b) { return a.instruction < b.instruction; });
@@ -354,21 +267,17 @@ class Events {
   Scratch& scratch_;
   Timeline* timeline_;
   MemoryLog memory_;
-  Pool pool_;
-  std::optional<AddressPool> addresses_;  // beside pool_, which counts
+  EventPool pool_;
   StallAccount stalls_;
   std::size_t streams_;
   std::array<Lane, kMaxStreams> lanes_{};
-  std::vector<int> copies_on_;       // by device
-  std::vector<int> copies_over_;     // by 2 x link + direction
+  RunningCopies copies_;
   std::vector<std::size_t> blocks_;  // by instruction: how often the host had been blocked when it was issued
   std::vector<Span> spans_;
   Nanos now_ = 0;
   Nanos host_ = 0;
   std::uint32_t issued_ = 0;
   std::uint32_t awaited_ = kNoInstruction;  // a copy that the host waits for
-  int compactions_ = 0;
-  Bytes compacted_bytes_ = 0;
   bool paid_ = false;
   bool changed_ = false;
   bool failed_ = false;

@@ -64,6 +64,28 @@ TEST_CASE("operands are fresh or not as the step leaves them") {
   for (std::size_t k = 1; k < conv.size(); ++k) CHECK(conv[k].offset >= conv[k - 1].offset + conv[k - 1].bytes);
 }
 
+TEST_CASE("a convolution finds its workspace fresh if little was touched since the one before") {
+  const TrainingStep step = BuildTrainingStep(EveryOp());
+  const OpId first = Find(step, "conv1:forward"), second = Find(step, "conv2:forward");
+  REQUIRE(first < second);
+  Bytes between = 0;
+  for (OpId op = first + 1; op < second; ++op) {
+    REQUIRE_FALSE(HasAlgorithms(step.ops[static_cast<std::size_t>(op)].kind));
+    for (const BenchOperand& operand : BenchOperands(step, op, 0)) between += operand.bytes;
+  }
+  REQUIRE(between > 0);
+  CHECK(FindsWorkspaceFresh(step, second, between));
+  CHECK_FALSE(FindsWorkspaceFresh(step, second, between - 1));
+  // Its two gradients come one right after the other.
+  const OpId filter = Find(step, "conv2:backward_filter"), data = Find(step, "conv2:backward_data");
+  REQUIRE(std::abs(filter - data) == 1);
+  CHECK(FindsWorkspaceFresh(step, std::max(filter, data), 0));
+  // Alone in a step it is its own next one, a whole step away.
+  NetworkBuilder b("alone", {.n = 2, .c = 2, .h = 4, .w = 4});
+  const TrainingStep alone = BuildTrainingStep(b.Loss(b.Linear("fc", kNetworkInput, 3)));
+  CHECK_FALSE(FindsWorkspaceFresh(alone, 0, kGB));
+}
+
 TEST_CASE("every op of a step can be measured, whatever state its operands are in") {
   const auto network = MakeBenchNetwork("everything", EveryOp(), {});
   const SteadyClock clock;

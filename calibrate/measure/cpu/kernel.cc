@@ -47,7 +47,10 @@ KernelSubject::KernelSubject(const BenchNetwork& network, OpId op, std::int32_t 
 void KernelSubject::LayOut(BenchProtocol protocol) {
   rotates_ = protocol != BenchProtocol::kWarm;
   freshens_ = protocol == BenchProtocol::kStep;
-  operands_ = BenchOperands(network_.step, op_, memory_.last_cache() / 2);
+  const Bytes reach = memory_.last_cache() / 2;
+  operands_ = BenchOperands(network_.step, op_, reach);
+  fresh_workspace_ =
+      grants_workspace_ && kernel_->workspace() <= reach && FindsWorkspaceFresh(network_.step, op_, reach);
   const auto offset_of = [&](TensorId tensor) {
     return std::find_if(operands_.begin(), operands_.end(), [&](const BenchOperand& o) { return o.tensor == tensor; })
         ->offset;
@@ -125,8 +128,10 @@ void KernelSubject::Prepare(int runs) {
   if (!freshens_) return;
   memory_.Disturb();
   for (int k = 0; k < runs; ++k) {
+    std::byte* const set = SetAt((next_ + k) % sets_);
+    if (fresh_workspace_) WriteAgain(set + workspace_, kernel_->workspace());
     for (const BenchOperand& operand : operands_) {
-      if (operand.fresh) WriteAgain(SetAt((next_ + k) % sets_) + operand.offset, operand.bytes);
+      if (operand.fresh) WriteAgain(set + operand.offset, operand.bytes);
     }
   }
 }

@@ -6,7 +6,8 @@
 //   kStep   The operands, workspace of a convolution included, lie in a ring of sets that is larger than the last cache,
 //           so that each run finds its set in memory. Then, not timed, those operands are written once more that the op
 //           finds fresh in its step: the ones touched so shortly before that less than half of the last cache has been
-//           touched since. The op before it always counts: its result is an input of this one.
+//           touched since. The op before it always counts: its result is an input of this one. So does the workspace, if
+//           it is no larger than that: in a step it lies where the convolution before had its own.
 //   kCold   The same without writing anything again: everything is in memory.
 //   kWarm   One set, used over and over: everything that fits is in the caches.
 //
@@ -77,7 +78,7 @@ class KernelSubject : public BenchSubject {
   CpuKernels& kernels_;
   BenchMemory& memory_;
   const CpuKernel* kernel_ = nullptr;
-  bool grants_workspace_ = false;
+  bool grants_workspace_ = false, fresh_workspace_ = false;
   std::vector<BenchOperand> operands_;
   std::vector<Bytes> reads_, writes_;  // offsets in a set
   Bytes workspace_ = 0, set_bytes_ = 0;

@@ -2,14 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstddef>
 
 namespace spillway {
-namespace {
-
-std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
-
-}  // namespace
 
 // One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, backward's times.
 class PoochModel::Run {
@@ -61,6 +55,8 @@ class PoochModel::Run {
   }
 
   bool Forward();
+  bool HasPending() const { return oldest_ < s_.pending.size(); }
+  Nanos EndOldest();
   void Leave(std::int32_t map);
   void StartWalk();
   bool WalkTimings();
@@ -91,28 +87,26 @@ bool PoochModel::Run::Forward() {
   compute_ = p_.upload;
   live_ = p_.initial;
   for (const PoochProfile::ForwardOp& op : p_.forward) {
-    while (oldest_ < s_.pending.size() && s_.pending[oldest_].end <= compute_) {
-      live_ -= p_.maps[Index(s_.pending[oldest_++].map)].bytes;
-    }
+    while (HasPending() && s_.pending[oldest_].end <= compute_) EndOldest();
     live_ += op.allocates;
-    while (live_ + op.workspace > p_.capacity && oldest_ < s_.pending.size()) {
-      const SimulationScratch::Pending& pending = s_.pending[oldest_++];
-      s_.out_wait[Index(pending.map)] = std::max<Nanos>(pending.end - compute_, 0);
-      compute_ = std::max(compute_, pending.end);
-      live_ -= p_.maps[Index(pending.map)].bytes;
-    }
+    while (live_ + op.workspace > p_.capacity && HasPending()) compute_ += EndOldest();
     if (!Fits(live_ + op.workspace, op.op)) return false;
     compute_ += op.time;
     live_ -= op.releases;
     for (std::int32_t i = op.maps_begin; i < op.maps_end; ++i) Leave(p_.leaving[Index(i)]);
   }
-  for (; oldest_ < s_.pending.size(); ++oldest_) {
-    const SimulationScratch::Pending& pending = s_.pending[oldest_];
-    s_.out_wait[Index(pending.map)] = std::max<Nanos>(pending.end - compute_, 0);
-    live_ -= p_.maps[Index(pending.map)].bytes;
-  }
+  while (HasPending()) EndOldest();
   result_.forward = std::max(compute_, lane_);
   return true;
+}
+
+// The oldest swap-out has ended: its map's memory is free. Returns how long compute has waited for it.
+Nanos PoochModel::Run::EndOldest() {
+  const SimulationScratch::Pending& pending = s_.pending[oldest_++];
+  const Nanos wait = std::max<Nanos>(pending.end - compute_, 0);
+  s_.out_wait[Index(pending.map)] = wait;
+  live_ -= p_.maps[Index(pending.map)].bytes;
+  return wait;
 }
 
 // A map after its last forward use.
@@ -210,11 +204,7 @@ void PoochModel::Run::BringSources(std::int32_t value, std::int32_t timing) {
 }
 
 void PoochModel::Run::BringBack(std::int32_t value, std::int32_t timing) {
-  if (IsCopiedIn(value)) {
-    SwapIn(value, timing);
-  } else {
-    Recompute(value, timing);
-  }
+  IsCopiedIn(value) ? SwapIn(value, timing) : Recompute(value, timing);
   s_.available[Index(value)] = 1;
 }
 

@@ -17,8 +17,6 @@ struct Life {  // of one tensor, in ops
   bool written_first = false;
 };
 
-std::int32_t Count(std::size_t n) { return static_cast<std::int32_t>(n); }
-
 class Profiler {
  public:
   Profiler(const TrainingStep& step, const CostModel& costs, int device, BackwardUnits units)

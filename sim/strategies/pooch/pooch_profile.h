@@ -17,6 +17,7 @@
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_PROFILE_H_
 #define SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_PROFILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -86,6 +87,8 @@ struct PoochProfile {
   std::vector<Writer> writers;
   std::vector<std::int32_t> inputs;
 };
+// So many rows of a table, as rows are named.
+inline std::int32_t Count(std::size_t rows) { return static_cast<std::int32_t>(rows); }
 
 // `capacity`: bytes of device memory to plan with, persistent tensors included. `ops`: those that run otherwise than usual,
 // none of them in parts.
