@@ -1,6 +1,7 @@
 #include "sim/strategies/pooch/pooch_profile.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 
 #include "hw/text/lists.h"
@@ -254,6 +255,7 @@ class Profiler {
 
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
                          BackwardUnits units) {
+  assert(step.parts == 1 && "forward comes before all of backward");
   return Profiler(step, costs, device, units).Run(capacity);
 }
 

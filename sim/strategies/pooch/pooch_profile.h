@@ -86,7 +86,7 @@ struct PoochProfile {
   std::vector<std::int32_t> inputs;
 };
 
-// `capacity`: bytes of device memory to plan with, persistent tensors included.
+// `capacity`: bytes of device memory to plan with, persistent tensors included. REQUIRES: a step of one batch part.
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0,
                          BackwardUnits units = BackwardUnits::kLayers);
 
