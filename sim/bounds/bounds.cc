@@ -175,6 +175,7 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
   Bounds bounds{.compute = problem.head};
   for (const std::vector<OpWay>& ways : problem.ways) bounds.compute += ways.front().time;
   bounds.transfer = problem.upload;
+  const bool streamed = scope.parts == PartScope::kStreamed;
   bounds.memory = streamed ? bounds.compute : std::max(bounds.compute, MemoryBound(problem));
   bounds.instant = streamed ? 0 : BestCut(problem, kCuts).time;
   return bounds;

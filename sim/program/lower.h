@@ -76,8 +76,8 @@ struct Lowered {
   Bytes list_peak = 0;
   OpId op = kNoOp;
   std::vector<Bytes> live_at;  // by op: the same while it runs, its workspace included
-  Program program;    // without offsets
-  Skeleton skeleton;  // of LowerItems: what `program` will be made of, which has no code yet
+  Program program;             // without offsets
+  Skeleton skeleton;           // of LowerItems: what `program` will be made of, which has no code yet
 };
 
 // `live_limit` (arena runtimes only; 0 = unlimited): swap-ins are issued as early as the plan and the bytes live in list

@@ -1,6 +1,7 @@
 #include "sim/strategies/pooch/pooch_profile.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 
 #include "hw/text/lists.h"
@@ -262,6 +263,7 @@ class Profiler {
 
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
                          BackwardUnits units, std::span<const OpDecision> ops) {
+  assert(step.parts == 1 && "forward comes before all of backward");
   return Profiler(step, costs, device, units).Run(capacity, ops);
 }
 

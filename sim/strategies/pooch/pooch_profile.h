@@ -91,7 +91,7 @@ struct PoochProfile {
 inline std::int32_t Count(std::size_t rows) { return static_cast<std::int32_t>(rows); }
 
 // `capacity`: bytes of device memory to plan with, persistent tensors included. `ops`: those that run otherwise than usual,
-// none of them in parts.
+// none of them in parts. REQUIRES: a step of one batch part.
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0,
                          BackwardUnits units = BackwardUnits::kLayers, std::span<const OpDecision> ops = {});
 
