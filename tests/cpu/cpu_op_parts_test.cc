@@ -12,7 +12,6 @@
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/small_networks.h"
-#include "tests/tensor_distance.h"
 
 namespace spillway {
 namespace {

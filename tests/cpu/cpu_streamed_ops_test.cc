@@ -10,7 +10,6 @@
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"
 #include "tests/small_networks.h"
-#include "tests/tensor_distance.h"
 
 namespace spillway {
 namespace {
