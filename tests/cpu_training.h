@@ -100,6 +100,8 @@ template <typename Check>
 void ForEachTightProgram(const CpuCase& c, Bytes in_core, const Check& check) {
   int feasible = 0, swapped = 0, recomputed = 0;
   for (const Strategy& strategy : Strategies()) {
+    // Nothing has told this machine what the library wants for parts (DeviceCosts does, where it is asked).
+    if (strategy.scope.parts != PartScope::kNone) continue;
     const Evaluation evaluation = Tight(c, strategy.name, in_core);
     if (!evaluation.feasible) continue;
     INFO(strategy.name << " within " << evaluation.peak_bytes << " of " << in_core);

@@ -2,10 +2,10 @@
 // streams is found in one place, whatever the item is.
 //
 // Items are instructions without kRecord and kWait, which Synchronise() adds where a dependency is not implied already.
-// An item follows the last write of what it reads, and the last write and all reads since of what it writes, if they are
-// on other streams; within a stream order is enough. Copies to and from tiles touch no more than their samples of the host
-// buffer. But for trials buffers are only added: their numbers are places in
-// program.buffers; this owns the skeleton and writes into the Program that it was given.
+// An item follows the last write of what it reads, and the last write and all reads since of what it writes, if they
+// are on other streams; within a stream order is enough. Copies to and from tiles touch no more than their samples of
+// the host buffer. But for trials buffers are only added: their numbers are places in program.buffers; this owns the
+// skeleton and writes into the Program that it was given.
 #ifndef SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 #define SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
 

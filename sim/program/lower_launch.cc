@@ -3,12 +3,6 @@
 
 namespace spillway {
 
-namespace {
-
-constexpr StreamId kKernelStream = 0;
-
-}  // namespace
-
 // Allocates results and workspace, writes the kernel or those of the op's parts, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
   PlaceResults(op, recomputation);
@@ -18,11 +12,11 @@ void LowerWalk::Launch(OpId op, bool recomputation) {
   } else {
     LaunchInPlace(op, recomputation, workspace);
   }
-  if (held_.empty() && workspace != kNoBuffer) FreeBuffer(workspace, kKernelStream);
+  if (held_.empty() && workspace != kNoBuffer) FreeBuffer(workspace, kComputeStream);
 }
 
 void LowerWalk::LaunchInPlace(OpId op, bool recomputation, BufferId workspace) {
-  const std::vector<BufferId> places = PlacesOf(op);
+  FindPlaces(op);
   const std::span<const PartLaunch> parts = choice_.Of(op);
   for (const PartLaunch& part : parts) {
     LaunchPart({.op = op,
@@ -30,15 +24,14 @@ void LowerWalk::LaunchInPlace(OpId op, bool recomputation, BufferId workspace) {
                 .recomputation = recomputation,
                 .first_part = &part == &parts.front(),
                 .last_part = &part == &parts.back()},
-               part, places, workspace);
-    if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kKernelStream);
+               part, workspace);
+    if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kComputeStream);
   }
 }
 
-std::vector<BufferId> LowerWalk::PlacesOf(OpId op) const {
-  std::vector<BufferId> places;
-  for (const Touch& touch : tables_.Touches(op)) places.push_back(at_[Index(touch.tensor)].device);
-  return places;
+void LowerWalk::FindPlaces(OpId op) {
+  places_.clear();
+  for (const Touch& touch : tables_.Touches(op)) places_.push_back(at_[Index(touch.tensor)].device);
 }
 
 void LowerWalk::PlaceResults(OpId op, bool recomputation) {
@@ -48,21 +41,20 @@ void LowerWalk::PlaceResults(OpId op, bool recomputation) {
     if (touch.access == Access::kRead) continue;
     if (!recomputation && Streams(op, touch.tensor)) continue;
     if (at.device == kNoBuffer) {
-      at.device = NewOnDevice(tables_.bytes[Index(touch.tensor)], touch.tensor, BufferKind::kTensor, kKernelStream);
+      at.device = NewOnDevice(tables_.bytes[Index(touch.tensor)], touch.tensor, BufferKind::kTensor, kComputeStream);
     }
     if (!recomputation) at.host_valid = false;
   }
 }
 
-void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, std::span<const BufferId> places,
-                           BufferId workspace) {
+void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace) {
   const std::span<const Touch> touches = tables_.Touches(kernel.op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     const bool adds = part.adds && touches[k].access == Access::kWrite;
-    out_.Operand(places[k], adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
+    out_.Operand(places_[k], adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
   }
   if (workspace != kNoBuffer) out_.Operand(workspace, Access::kWrite);
-  out_.Kernel(kernel, kKernelStream);
+  out_.Kernel(kernel, kComputeStream);
 }
 
 }  // namespace spillway

@@ -12,8 +12,6 @@ namespace spillway {
 
 namespace {
 
-constexpr StreamId kTilesKernels = 0;  // the compute stream
-
 bool IsRead(Access access) { return access != Access::kWrite; }
 bool IsWritten(Access access) { return access != Access::kRead; }
 
@@ -44,15 +42,15 @@ void LowerWalk::LaunchStreamed(OpId op, BufferId workspace) {
 void LowerWalk::RunStreamedPart(OpId op, std::size_t part, Tiles& tiles, BufferId workspace) {
   const std::span<const PartLaunch> parts = choice_.Of(op);
   const std::span<const Touch> touches = tables_.Touches(op);
-  std::vector<BufferId> places = PlacesOf(op);
+  FindPlaces(op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     if (!Streams(op, touches[k].tensor)) continue;
-    if (tiles[k] == kNoBuffer) tiles[k] = NewTile(touches[k], parts[part].BoxOf(k), kTilesKernels);
-    places[k] = tiles[k];
+    if (tiles[k] == kNoBuffer) tiles[k] = NewTile(touches[k], parts[part].BoxOf(k), kComputeStream);
+    places_[k] = tiles[k];
   }
   LaunchPart({.op = op, .launch = parts[part].launch, .first_part = part == 0, .last_part = part + 1 == parts.size()},
-             parts[part], places, workspace);
-  if (plan_.runtime.part_waits == PartWaits::kHost) out_.HostSync(kTilesKernels);
+             parts[part], workspace);
+  if (plan_.runtime.part_waits == PartWaits::kHost) out_.HostSync(kComputeStream);
 }
 
 BufferId LowerWalk::NewTile(const Touch& touch, BoxId box, StreamId stream) {
@@ -93,7 +91,7 @@ void LowerWalk::FreeTiles(OpId op, const Tiles& tiles, bool written) {
   const std::span<const Touch> touches = tables_.Touches(op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     if (tiles[k] == kNoBuffer || IsWritten(touches[k].access) != written) continue;
-    FreeBuffer(tiles[k], written ? out_stream_ : kTilesKernels);
+    FreeBuffer(tiles[k], written ? out_stream_ : kComputeStream);
   }
 }
 

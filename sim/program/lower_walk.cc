@@ -7,8 +7,6 @@ namespace spillway {
 
 namespace {
 
-constexpr StreamId kComputeStream = 0;
-
 template <typename Decision, typename OpOf>
 std::vector<OpId> Each(const std::vector<Decision>& decisions, OpOf op_of) {
   std::vector<OpId> at;

@@ -53,6 +53,7 @@ class LowerWalk {
  private:
   using Touch = StepTables::Touch;
   static constexpr std::uint32_t kNoGap = 0xffffffffu;
+  static constexpr StreamId kComputeStream = 0;
   struct Residence {  // of one tensor
     BufferId device = kNoBuffer;
     BufferId host = kNoBuffer;
@@ -77,10 +78,9 @@ class LowerWalk {
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
   void PlaceResults(OpId op, bool recomputation);
   void Launch(OpId op, bool recomputation);
-  // `places`: the buffers of what the op touches, in the order of Touches.
-  void LaunchPart(spillway::Kernel kernel, const PartLaunch& part, std::span<const BufferId> places,
-                  BufferId workspace);
-  std::vector<BufferId> PlacesOf(OpId op) const;
+  // On places_.
+  void LaunchPart(spillway::Kernel kernel, const PartLaunch& part, BufferId workspace);
+  void FindPlaces(OpId op);  // fills places_ with what lies in place
   void LaunchInPlace(OpId op, bool recomputation, BufferId workspace);
   // The tiles of one part: by touch, kNoBuffer for what lies in place.
   using Tiles = std::vector<BufferId>;
@@ -135,6 +135,7 @@ class LowerWalk {
   const std::vector<std::int32_t>& unit_;  // by op, of backward
   std::vector<Residence> at_;              // by tensor
   std::vector<BufferId> held_;             // by op: workspaces that stay; empty: none does
+  std::vector<BufferId> places_;           // the buffers of what an op touches, in the order of Touches
   Bytes live_ = 0;
   OpId now_ = 0;
   OpId next_ = 0;  // op

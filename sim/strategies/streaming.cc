@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
@@ -15,6 +16,9 @@
 namespace spillway {
 
 namespace {
+
+// An op is cut into no more parts than these where it could stream more of its operands instead.
+constexpr std::int64_t kMostParts = 64;
 
 // Moves out what is in the way and divides what does not fit, one thing at a time, where the plan so far needs most.
 class Fitter {
@@ -33,7 +37,7 @@ class Fitter {
   Planned Fit() {
     const std::vector<Bytes> sets = tables_.WorkingSets({});
     for (OpId op = 0; op < static_cast<OpId>(sets.size()); ++op) {
-      if (sets[Index(op)] > target_ && !samples_.contains(op)) Divide(op);
+      if (sets[Index(op)] > target_ && !tilings_.contains(op)) Divide(op);
     }
     while (true) {
       const Plan plan = PlanNow();
@@ -51,6 +55,11 @@ class Fitter {
   }
 
  private:
+  struct Tiling {
+    std::int64_t samples = 0;  // of each part
+    std::set<TensorId> streamed;
+  };
+
   void SwapMap(TensorId map) {
     const MapGap gap = ForwardBackwardGap(step_, tables_.uses, map);
     if (gap.before != kNoOp) Swap(map, gap.after, gap.before, "every map is swapped");
@@ -71,7 +80,7 @@ class Fitter {
 
   Plan PlanNow() const {
     Plan plan = planned_.plan;
-    for (const auto& [op, samples] : samples_) plan.ops.push_back(Decision(op, samples));
+    for (const auto& [op, tiling] : tilings_) plan.ops.push_back(Decision(op, tiling));
     SwapWhereStreamed(step_, tables_.uses, "streamed on one side", plan);
     // Copies that may start at the same moment come in the order in which they are needed.
     std::stable_sort(plan.gaps.begin(), plan.gaps.end(),
@@ -117,53 +126,107 @@ class Fitter {
     return !swapped_.contains({t, before}) && !Streams(after, t) && !Streams(before, t);
   }
 
-  // Whether all forward writers of what the op writes can stream it, too.
+  // Whether the op, and all forward writers of what it writes, can stream the tensor.
   bool MayStreamAt(OpId op, TensorId t) const {
     const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
-    if (!MayStream(step_.tensors[Index(t)])) return false;
+    if (!MayStream(step_.tensors[Index(t)]) || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
     return !Contains(writers, op) || std::all_of(writers.begin(), writers.end(), [this](OpId writer) {
       return HasSampleParts(step_.ops[Index(writer)].kind);
     });
   }
-  bool Streams(OpId op, TensorId t) const { return samples_.contains(op) && MayStreamAt(op, t); }
+  bool Streams(OpId op, TensorId t) const {
+    const auto found = op == kNoOp ? tilings_.end() : tilings_.find(op);
+    return found != tilings_.end() && found->second.streamed.contains(t);
+  }
 
-  // Lets the op stream, or in smaller parts; with it those that write a tensor before or behind it in place.
-  bool Divide(OpId op) {
-    if (divide_ == MayDivide::kNothing || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
-    const std::int64_t batch = step_.ops[Index(op)].shape.in.n;
-    const auto known = samples_.find(op);
-    std::int64_t samples = 1;
-    while (samples * 2 < (known == samples_.end() ? batch : known->second)) samples *= 2;
-    if (known != samples_.end() && (known->second == 1 || samples >= known->second)) return false;
-    while (samples > 1 && WorkingSet(op, samples) > target_) samples /= 2;
-    if (WorkingSet(op, samples) > target_ || Decision(op, samples).streamed.empty()) return false;
-    samples_[op] = samples;
-    for (const StepTables::Touch& touch : tables_.Touches(op)) {
-      const std::vector<OpId>& writers = tables_.uses.writers[Index(touch.tensor)];
-      if (touch.access == Access::kRead || !Contains(writers, op) || !MayStreamAt(op, touch.tensor)) continue;
-      for (const OpId writer : writers) {
-        if (!samples_.contains(writer)) samples_[writer] = std::max<std::int64_t>(1, samples);
-      }
+  // What the op may stream: first what a use before or behind it streams, as that is on the host anyhow, then results, then
+  // the largest.
+  std::vector<TensorId> InOrderOfStreaming(OpId op) const {
+    std::vector<std::tuple<int, Bytes, TensorId>> ranked;
+    for (const auto& [t, access, last] : tables_.Touches(op)) {
+      if (!MayStreamAt(op, t)) continue;
+      const bool there = Streams(tables_.uses.Previous(t, op), t) || Streams(tables_.uses.Next(t, op), t);
+      ranked.emplace_back(there ? 0 : access == Access::kWrite ? 1 : 2, -tables_.bytes[Index(t)], t);
     }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<TensorId> order;
+    for (const auto& [rank, bytes, t] : ranked) order.push_back(t);
+    return order;
+  }
+
+  // Lets the op stream what it must to fit, in the largest parts that do; one that streams already, all that it may, and then
+  // in smaller parts.
+  bool Divide(OpId op) {
+    const std::vector<TensorId> order = InOrderOfStreaming(op);
+    if (divide_ == MayDivide::kNothing || order.empty()) return false;
+    const auto known = tilings_.find(op);
+    Tiling tiling;
+    if (known == tilings_.end()) {
+      tiling = WhatMust(op, order);
+    } else {
+      tiling = known->second;
+      const bool more = tiling.streamed.size() < order.size();
+      if (!more && tiling.samples == 1) return false;
+      tiling.streamed.insert(order.begin(), order.end());
+      tiling.samples = LargestPart(op, tiling, more ? 2 * tiling.samples : tiling.samples);
+    }
+    if (WorkingSet(op, tiling) > target_) return false;
+    tilings_[op] = tiling;
+    for (const TensorId t : tiling.streamed) StreamWhereWritten(op, t);
     return true;
   }
 
-  Bytes WorkingSet(OpId op, std::int64_t samples) const {
-    const std::vector<OpDecision> one{Decision(op, samples)};
+  // The first few of `order` that do, or all of them.
+  Tiling WhatMust(OpId op, const std::vector<TensorId>& order) const {
+    const std::int64_t batch = step_.ops[Index(op)].shape.in.n;
+    Tiling tiling;
+    for (const TensorId t : order) {
+      tiling.streamed.insert(t);
+      tiling.samples = LargestPart(op, tiling, batch);
+      if (WorkingSet(op, tiling) <= target_ && tiling.samples * kMostParts >= batch) break;
+    }
+    return tiling;
+  }
+
+  // The other forward ops that write a tensor stream it, too.
+  void StreamWhereWritten(OpId op, TensorId t) {
+    const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
+    if (!Contains(writers, op)) return;
+    for (const OpId writer : writers) {
+      Tiling& other = tilings_[writer];
+      if (other.samples == 0) other.samples = tilings_[op].samples;
+      other.streamed.insert(t);
+    }
+  }
+
+  std::set<TensorId> AllOf(OpId op) const {
+    const std::vector<TensorId> all = InOrderOfStreaming(op);
+    return {all.begin(), all.end()};
+  }
+
+  // The largest power of two below `most`, at least 1, with which the op fits; 1 if none does.
+  std::int64_t LargestPart(OpId op, Tiling tiling, std::int64_t most) const {
+    tiling.samples = 1;
+    while (tiling.samples * 2 < most) tiling.samples *= 2;
+    while (tiling.samples > 1 && WorkingSet(op, tiling) > target_) tiling.samples /= 2;
+    return tiling.samples;
+  }
+
+  Bytes WorkingSet(OpId op, const Tiling& tiling) const {
+    const std::vector<OpDecision> one{Decision(op, tiling)};
     return tables_.WorkingSets(one)[Index(op)];
   }
 
-  OpDecision Decision(OpId op, std::int64_t samples) const {
+  OpDecision Decision(OpId op, const Tiling& tiling) const {
     const Launch whole = LaunchOf(step_.ops[Index(op)]);
     const std::int64_t batch = whole.shape.in.n;
     OpDecision decision{.op = op};
-    for (const StepTables::Touch& touch : tables_.Touches(op)) {
-      if (MayStreamAt(op, touch.tensor)) decision.streamed.push_back(touch.tensor);
+    decision.streamed.assign(tiling.streamed.begin(), tiling.streamed.end());
+    std::vector<std::int64_t> samples;
+    for (std::int64_t done = 0; done < batch; done += tiling.samples) {
+      samples.push_back(std::min(tiling.samples, batch - done));
     }
-    for (std::int64_t done = 0; done < batch; done += samples) {
-      const Launch part = PartOf(whole, std::min(samples, batch - done), done == 0);
-      decision.parts.push_back({part.shape.in.n, 0, problem_.costs->Kernel(part, problem_.device).workspace});
-    }
+    decision.parts = PartsAsGranted(problem_, whole, samples);
     return decision;
   }
 
@@ -182,7 +245,7 @@ class Fitter {
 
   std::string Reason(OpId op, const Plan& plan) const {
     const bool divided = divide_ != MayDivide::kNothing && HasSampleParts(step_.ops[Index(op)].kind);
-    Bytes needs = divided ? WorkingSet(op, 1) : tables_.WorkingSets(plan.ops)[Index(op)];
+    Bytes needs = divided ? WorkingSet(op, {1, AllOf(op)}) : tables_.WorkingSets(plan.ops)[Index(op)];
     if (needs <= target_) needs = LowerItems(plan, tables_, 1).list_peak;
     if (needs <= problem_.capacity) return "out_of_memory: " + fragmented_;
     const auto [wanted, usable] = FormatBytesApart(needs, problem_.capacity);
@@ -199,10 +262,21 @@ class Fitter {
   std::string fragmented_;  // what a layout said last
   Planned planned_;
   std::set<std::pair<TensorId, OpId>> swapped_;  // gaps, by the use that ends them
-  std::map<OpId, std::int64_t> samples_;         // of each part of the ops that stream
+  std::map<OpId, Tiling> tilings_;               // of the ops that stream
 };
 
 }  // namespace
+
+std::vector<OpPart> PartsAsGranted(const Problem& problem, const Launch& whole,
+                                   const std::vector<std::int64_t>& samples) {
+  const Bytes usual = problem.costs->Kernel(whole, problem.device).workspace;
+  std::vector<OpPart> parts;
+  for (const std::int64_t size : samples) {
+    const Launch part = PartOf(whole, size, parts.empty());
+    parts.push_back({size, 0, std::max(usual, problem.costs->Kernel(part, problem.device).workspace)});
+  }
+  return parts;
+}
 
 Planned FitByStreaming(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy,
                        MayDivide divide) {

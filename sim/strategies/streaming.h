@@ -5,11 +5,17 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/evaluate.h"
 #include "sim/strategy.h"
 
 namespace spillway {
+
+// Parts of so many samples each, run as the library chooses within what it asks for or, if that is more, within what the
+// whole op is granted. `samples`: as many in all as the launch has.
+std::vector<OpPart> PartsAsGranted(const Problem& problem, const Launch& whole,
+                                   const std::vector<std::int64_t>& samples);
 
 enum class MayDivide : std::uint8_t { kNothing, kWhatDoesNotFit };
 

@@ -6,6 +6,7 @@
 #include "tests/boxed_program.h"
 #include "tests/calibrate/fake_run.h"
 #include "tests/random_plan.h"
+#include "tests/random_streams.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
@@ -37,7 +38,7 @@ TEST_CASE("a Program in parts runs in every order that it allows") {
   }
 }
 
-TEST_CASE("random plans in parts run in every order that they allow") {
+TEST_CASE("random plans in parts, streamed or not, run in every order that they allow") {
   Random random(11);
   int programs = 0;
   for (const SmallNetwork& network : kNetworks) {
@@ -49,15 +50,18 @@ TEST_CASE("random plans in parts run in every order that they allow") {
                                    Runtime{.barrier = Barrier::kOp, .part_waits = PartWaits::kHost}}) {
       Plan plan = RandomPlan(step, runtime, 40, random);
       AddRandomParts(step, 60, random, plan);
-      INFO(network.name << " " << PlanToYaml(plan, step));
-      Program program = Lower(plan, tables, 0).program;
-      PlaceBuffers(program);
-      REQUIRE(Says(FakeRun(program, &step)) == "");
-      for (std::uint64_t seed = 1; seed <= 5; ++seed) REQUIRE(Says(Shuffled(program, &step, seed, 2)) == "");
-      ++programs;
+      for (const bool streamed : {false, true}) {
+        if (streamed) AddRandomStreams(step, 60, random, plan);
+        INFO(network.name << " " << PlanToYaml(plan, step));
+        Program program = Lower(plan, tables, 0).program;
+        PlaceBuffers(program);
+        REQUIRE(Says(FakeRun(program, &step)) == "");
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) REQUIRE(Says(Shuffled(program, &step, seed, 2)) == "");
+        ++programs;
+      }
     }
   }
-  CHECK(programs == 16);
+  CHECK(programs == 32);
 }
 
 TEST_CASE("a part that is left out, and a tile that keeps its padding, are seen") {

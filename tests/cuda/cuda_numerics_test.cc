@@ -9,6 +9,7 @@
 #include "tests/cuda/cuda_training.h"
 #include "tests/in_parts.h"
 #include "tests/random_programs.h"
+#include "tests/random_streams.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
@@ -77,7 +78,7 @@ TEST_CASE("random plans train as in core, on all runtimes that execute") {
   }
 }
 
-TEST_CASE("ops in parts train as on the CPU device in the same parts") {
+TEST_CASE("ops in parts, streamed or not, train as on the CPU device in the same parts") {
   Random random(23);
   for (const SmallNetwork& entry : kNetworks) {
     const CpuCase c(entry.build(), StepOptionsByName(entry.options));
@@ -85,6 +86,7 @@ TEST_CASE("ops in parts train as on the CPU device in the same parts") {
     for (const PartWaits waits : {PartWaits::kNone, PartWaits::kHost}) {
       Plan plan = RandomPlan(c.step, {.part_waits = waits}, 30, random);
       AddRandomParts(c.step, 60, random, plan);
+      if (waits == PartWaits::kNone) AddRandomStreams(c.step, 60, random, plan);
       LibraryParts(plan);
       INFO(entry.name << " " << PlanToYaml(plan, c.step));
       Program program = Lower(plan, tables, 0).program;

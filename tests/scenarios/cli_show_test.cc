@@ -79,7 +79,7 @@ TEST_CASE("show floor: the least memory with whole ops, and less in parts") {
   CHECK(gigabytes[0] > gigabytes[1]);
   CHECK(gigabytes[1] > gigabytes[2]);
   CHECK(Contains(outcome.out, "out_of_memory: "));
-  const Outcome wrong = Spillway({"show", "floor", "vgg61"});
+  const Outcome wrong = Spillway({"show", "floor", "vgg16x"});
   CHECK(wrong.status == kExitWrongInput);
   CHECK(Contains(wrong.err, "vgg16"));
 }

@@ -189,9 +189,10 @@ runtime: {copy_streams: 1, memory: pool, barrier: op, host_syncs: none, framewor
 gaps:
   - {tensor: a, action: swap, after: "b:forward", before: "b:backward", out_after: "b:forward", in_at: "b:backward", reason: why}
   - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false}
+  - {tensor: input, action: swap, after: "a:forward", before: "a:backward_filter"}
 ops:
   - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
-  - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}]}
+  - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], streamed: [input], depth: 2}
 recompute:
   - {before: "d:backward", run: "c:forward", keep: true}
 )";

@@ -267,6 +267,11 @@ int JudgeStrategies(const Small& n, Tally* optimum) {
       const Planned planned = strategy.plan(problem);
       if (!planned.feasible) continue;
       if (!CheckPlan(planned.plan, n.step).empty()) FAIL(strategy.name << ": " << CheckPlan(planned.plan, n.step)[0]);
+      // Moves what is not enumerated, gaps within a pass and operands in parts: its plans must be safe.
+      if (strategy.scope.parts == PartScope::kStreamed) {
+        Evaluate(planned.plan, n.At(k % kCapacities), {.bounds = false});
+        continue;
+      }
       const Evaluation e = Judged(planned.plan, n, k % kCapacities);
       feasible += e.feasible ? 1 : 0;
       const Nanos best = optimum == nullptr ? 0 : optimum->best.At(k / kCapacities, k % kCapacities);

@@ -15,6 +15,7 @@
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
+#include "sim/strategies/streaming.h"
 
 namespace spillway {
 
@@ -82,11 +83,11 @@ class OocCudnn {
     const ooc_cudnn::LinearLaw kernel = ooc_cudnn::KernelLaw(*problem_.costs, whole, problem_.device);
     const std::int64_t steps =
         ooc_cudnn::BestSteps(CallOf(op, whole), copy_, kernel, std::max<Bytes>(0, problem_.capacity - placed_));
-    for (std::int64_t k = 0; k < steps; ++k) {  // what does not divide evenly goes to the first tiles
-      const std::int64_t samples = whole.shape.in.n / steps + (k < whole.shape.in.n % steps ? 1 : 0);
-      const Launch part = PartOf(whole, samples, k == 0);
-      decision.parts.push_back({part.shape.in.n, 0, problem_.costs->Kernel(part, problem_.device).workspace});
+    std::vector<std::int64_t> samples;  // what does not divide evenly goes to the first tiles
+    for (std::int64_t k = 0; k < steps; ++k) {
+      samples.push_back(whole.shape.in.n / steps + (k < whole.shape.in.n % steps ? 1 : 0));
     }
+    decision.parts = PartsAsGranted(problem_, whole, samples);
     plan.ops.push_back(std::move(decision));
   }
 
