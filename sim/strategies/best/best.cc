@@ -54,7 +54,7 @@ class Planner {
         oracle_(problem),
         contest_(oracle_, AllowedBy(problem.parameters)),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
-        simulations_(problem.parameters.Number("simulations", kSimulations)) {}
+        simulations_(std::min(problem.parameters.Number("simulations", kSimulations), problem.simulation_cap)) {}
 
   Planned Run() {
     AskEveryStrategy();
@@ -163,7 +163,7 @@ void Planner::ImproveWinner() {
       std::all_of(winner.gaps.begin(), winner.gaps.end(), [](const GapDecision& gap) { return gap.keep_passed; });
   ClassPlans plans(problem_, {winner.ops, winner.capacity, keep_passed});
   Classes classes = plans.ClassesOf(winner);
-  const std::int64_t most = problem_.parameters.Number("plans", kJudged);
+  const std::int64_t most = std::min(problem_.parameters.Number("plans", kJudged), problem_.simulation_cap);
   if (plans.MakeFit(contest_.allowed(), classes)) ImproveOnFullPath(plans, kBySearch, most, classes, contest_);
   ImproveOps(most, contest_);
 }
