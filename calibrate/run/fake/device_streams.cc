@@ -8,6 +8,18 @@
 
 namespace spillway {
 
+namespace {
+
+// Of a buffer, from the first byte that the runs touch on one side of a copy to the last.
+Location Touched(Location at, Bytes offset, const BoxRuns& runs, Bytes BoxRuns::Loop::*pitch) {
+  at.offset += offset;
+  at.bytes = runs.run;
+  for (const BoxRuns::Loop& loop : runs.loops) at.bytes += (loop.count - 1) * loop.*pitch;
+  return at;
+}
+
+}  // namespace
+
 void FakeDevice::RunUntil(const Event* fired, std::uint32_t sync) {
   while (true) {
     while (Progress()) {
@@ -96,7 +108,12 @@ void FakeDevice::Fire(const Queued& head) {
 
 void FakeDevice::Start(Lane& lane) {
   const Queued& head = lane.queue.front();
-  memory_->Start(head.instruction, head.accesses);
+  std::vector<OperandCall> at_work(head.accesses.begin(), head.accesses.end());
+  if (head.runs != nullptr) {  // a copy of a box, of which others may be under way in the same buffer
+    at_work[0].at = Touched(at_work[0].at, head.runs->from_offset, *head.runs, &BoxRuns::Loop::from_pitch);
+    if (!head.fill) at_work[1].at = Touched(at_work[1].at, head.runs->to_offset, *head.runs, &BoxRuns::Loop::to_pitch);
+  }
+  memory_->Start(head.instruction, at_work);
   if (session_.debug) CheckReads(head);
   lane.running = true;
   lane.end = now_ + (options_.durations.empty() ? 0 : options_.durations[head.instruction]);
