@@ -25,7 +25,7 @@ bool Contest::Enter(const Plan& plan, const std::string& by) {
     reason_ = std::move(judged.reason);
     return false;
   }
-  parts_ = std::max(parts_, ScopeOf(plan).parts);
+  if (const PartScope parts = ScopeOf(plan).parts; parts != PartScope::kStreamed) parts_ = std::max(parts_, parts);
   if (decided() && judged.step_time >= time_) return false;
   time_ = judged.step_time;
   plan_ = plan;

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_CONTEST_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_CONTEST_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -33,7 +34,9 @@ class Contest {
   const std::string& by() const { return by_; }
   std::int64_t judged() const { return judged_; }
   const std::string& last_reason() const { return reason_; }  // why the last one that does not run does not
-  PartScope parts() const { return parts_; }                  // the widest of the plans that run
+  // The widest of the plans that run; those that stream operands count where one of them wins, as bounds over them say
+  // little about all others.
+  PartScope parts() const { return std::max(parts_, ScopeOf(plan_).parts); }
   const Allowed& allowed() const { return allowed_; }
   const Oracle& oracle() const { return *oracle_; }
 
