@@ -115,7 +115,8 @@ std::vector<ResultColumn> LaterColumns() {
       {"widest_bound_s",
        "no plan that leaves ops whole is faster under this cost model, any algorithm and workspace, two copy streams; "
        "for "
-       "rows whose plan may divide ops, no plan at all. Of the step in as many batch parts as `accumulate` says: it "
+       "rows whose plan may divide ops, none that streams nothing; may it stream operands, none at all. Of the step in "
+       "as many batch parts as `accumulate` says: it "
        "does "
        "not hold for the same batch in others",
        [](Row r, Among) -> Cell { return ExactSeconds{r.widest_bound}; }},

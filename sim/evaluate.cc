@@ -55,6 +55,7 @@ class Evaluator {
   }
 
   Evaluation Run() {
+    if (options_.verify) MustBeAPlan();
     result_.classes = CountClasses(plan_, step_);
     if (!EveryOpFits() || !WorkspacesSuffice() || !MakeProgram() || !HostHolds()) return std::move(result_);
     if (options_.bounds) FindBounds();
@@ -64,6 +65,15 @@ class Evaluator {
   }
 
  private:
+  // Plans from files were checked when they were read; strategies are held to the same rules. Plans made on the way may be
+  // without a head.
+  void MustBeAPlan() const {
+    for (const PlanMistake& mistake : FindMistakes(plan_, step_)) {
+      if (mistake.where == PlanMistake::Where::kPlan) continue;
+      throw std::logic_error(fmt::format("a plan of '{}' that is none: {}", plan_.strategy, mistake.message));
+    }
+  }
+
   void FindBounds() {
     const Scope decided = ScopeOf(plan_);
     result_.scope = options_.scope ? Union(*options_.scope, decided) : decided;

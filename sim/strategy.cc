@@ -19,7 +19,7 @@ constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, a
 constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 2017; github.com/yukiito2/ooc_cuDNN";
 constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
-constexpr Scope kStreamedScope{.parts = PartScope::kStreamed};
+constexpr Scope kStreamedScope{.copy_streams = 1, .parts = PartScope::kStreamed};
 }  // namespace
 
 std::string AccumulateMistake(const StrategyParameters& parameters, std::int64_t batch);  // accumulate.cc

@@ -151,8 +151,9 @@ void LowerWalk::BringInForUnit(OpId first) {
   const OpId end = EndOfUnit(first);
   for (OpId op = first; op < end; ++op) {
     for (const Touch& touch : tables_.Touches(op)) {
-      const bool wanted = touch.access != Access::kWrite && !Streams(op, touch.tensor);
-      const bool missing = wanted && !IsThere(touch.tensor);
+      // What an op of the unit streams, as a result perhaps, comes in behind that one.
+      const bool streamed = Streams(tables_.uses.Next(touch.tensor, first - 1), touch.tensor);
+      const bool missing = touch.access != Access::kWrite && !streamed && !IsThere(touch.tensor);
       if (missing && !NeedsRecompute(touch.tensor)) Materialise(touch.tensor, first);
     }
   }

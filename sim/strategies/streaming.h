@@ -21,7 +21,7 @@ enum class MayDivide : std::uint8_t { kNothing, kWhatDoesNotFit };
 
 // A plan of `problem` called `strategy`, every map swapped, that needs at most problem.capacity in an arena; where that
 // is not enough, first gaps of other tensors are swapped over the op that needs most, then, with kWhatDoesNotFit, the op
-// streams all that it may in parts of the largest power of two of samples that fits. Deterministic. Not feasible: `reason`
+// streams what it must, or, where that does not fit, all that it may, in parts of the largest power of two of samples that fits. Deterministic. Not feasible: `reason`
 // begins with "out_of_memory: " and names the op that nothing helps.
 // `facts`: of the problem's step, costs and device.
 Planned FitByStreaming(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy,

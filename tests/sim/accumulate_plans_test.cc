@@ -102,6 +102,40 @@ TEST_CASE("whatever a strategy decides for a part holds in each part") {
   }
 }
 
+// Down to memories in which ops stream and gradients are moved out of the way.
+TEST_CASE("every strategy's plan of a part is a plan of all parts, whatever the memory") {
+  for (const char* options : {"chainer", "plain"}) {
+    Setting s("cifar-vgg", "v100-x86-pcie3", options);
+    s.problem.runtime = RuntimeByName("arena");
+    const StepsInParts::InParts& in = s.parts.In(2);
+    const Bytes whole = Evaluate(StrategyByName("in-core").plan(s.At(in.part)).plan, s.At(in.part)).peak_bytes;
+    int feasible = 0, streamed = 0, moved = 0;
+    for (const Strategy& strategy : Strategies()) {
+      for (const int percent : {20, 25, 30, 40, 50, 70, 100}) {
+        if (std::string(strategy.name) == "accumulate") continue;
+        INFO(strategy.name << " in " << percent << " % by " << options);
+        s.problem.capacity = whole * percent / 100;
+        const Planned planned = strategy.plan(s.At(in.part));
+        if (!planned.feasible) continue;
+        s.problem.capacity = 2 * whole;
+        const Plan plan = RepeatedPlan(planned.plan, in.all);
+        const Evaluation all = s.Judge(plan);
+        INFO(all.reason);
+        CHECK(all.feasible);
+        CHECK(all.bounds.Best() <= all.step_time);
+        ++feasible;
+        streamed += ScopeOf(plan).parts == PartScope::kStreamed ? 1 : 0;
+        moved += std::any_of(plan.gaps.begin(), plan.gaps.end(), [&](const GapDecision& gap) {
+          return in.all.step.tensors[Index(gap.tensor)].Traits().of_parameters;
+        });
+      }
+    }
+    CHECK(feasible > 50);
+    CHECK(streamed > 4);
+    CHECK(moved > 0);
+  }
+}
+
 TEST_CASE("the host waits in each part as in one, and once more for the update") {
   Setting s;
   s.problem.runtime = RuntimeByName("pooch");

@@ -152,6 +152,7 @@ TEST_CASE("random streamed plans are lowered to Programs that verify proves, on 
       {.copy_chunk = kLeastCopyChunk},
       {.barrier = Barrier::kOp, .part_waits = PartWaits::kHost},
       {.copy_streams = 1, .memory = MemoryModel::kPool, .host_syncs = HostSyncs::kBackwardLayer},
+      {.swap_in_waits = SwapInWaits::kBackwardLayer, .backward_units = BackwardUnits::kBreakPoints},
       {.memory = MemoryModel::kPool, .swap_in_waits = SwapInWaits::kBackwardLayer, .part_waits = PartWaits::kHost}};
   for (const SmallNetwork& network : kNetworks) {
     const PartsPlace p(network.build(), network.options);
@@ -170,7 +171,7 @@ TEST_CASE("random streamed plans are lowered to Programs that verify proves, on 
       }
     }
   }
-  CHECK(programs == 4 * 6 * 12);
+  CHECK(programs == 4 * 7 * 12);
   CHECK(streaming > programs * 9 / 10);
 }
 

@@ -1,6 +1,9 @@
 #include "sim/strategies/accumulate/repeat_plan.h"
 
 #include <algorithm>
+#include <cassert>
+
+#include "hw/text/lists.h"
 
 namespace spillway {
 
@@ -9,25 +12,25 @@ namespace {
 // One part of the step, by the ids of the step of one part.
 class Part {
  public:
-  Part(const AccumulatedStep& all, std::size_t index) : ops_(all.ops[index]), tensors_(all.tensors[index]) {}
+  Part(const AccumulatedStep& all, const Uses& uses, std::size_t index)
+      : step_(all.step), uses_(uses), ops_(all.ops[index]), tensors_(all.tensors[index]) {}
 
-  // Of an update that runs in the last part only, what comes behind it.
   OpId OpOf(OpId op) const {
-    while (op != kNoOp && ops_[Index(op)] == kNoOp) ++op;
+    assert((op == kNoOp || ops_[Index(op)] != kNoOp) && "updates run in the last part only");
     return op == kNoOp ? kNoOp : ops_[Index(op)];
   }
   TensorId TensorOf(TensorId tensor) const { return tensors_[Index(tensor)]; }
   OpId first_op() const { return ops_.front(); }
 
   void Add(const Plan& plan, Plan& to) const {
-    for (GapDecision gap : plan.gaps) {
-      gap.tensor = TensorOf(gap.tensor);
-      for (OpId* op : {&gap.after, &gap.before, &gap.out_after, &gap.in_at}) *op = OpOf(*op);
-      to.gaps.push_back(std::move(gap));
+    for (const GapDecision& gap : plan.gaps) {
+      to.gaps.push_back(step_.tensors[Index(TensorOf(gap.tensor))].Traits().of_parameters ? OfParameters(gap)
+                                                                                          : Within(gap));
     }
     for (OpDecision decision : plan.ops) {
       const bool runs = ops_[Index(decision.op)] != kNoOp;
       decision.op = ops_[Index(decision.op)];
+      for (TensorId& tensor : decision.streamed) tensor = TensorOf(tensor);
       if (runs) to.ops.push_back(std::move(decision));
     }
     for (Recomputation entry : plan.recompute) {
@@ -38,6 +41,25 @@ class Part {
   }
 
  private:
+  // All uses of the tensor are in the part.
+  GapDecision Within(GapDecision gap) const {
+    gap.tensor = TensorOf(gap.tensor);
+    for (OpId* op : {&gap.after, &gap.before, &gap.out_after, &gap.in_at}) *op = OpOf(*op);
+    return gap;
+  }
+
+  // A gradient that the parts add up: from where this part is done with it to whoever is next, in whatever part.
+  GapDecision OfParameters(GapDecision gap) const {
+    gap.tensor = TensorOf(gap.tensor);
+    gap.after = uses_.Next(gap.tensor, OpOf(gap.after) - 1);  // the op, or the addition behind it
+    gap.before = uses_.Next(gap.tensor, gap.after);
+    gap.out_after = gap.after;
+    gap.in_at = gap.before;
+    return gap;
+  }
+
+  const TrainingStep& step_;
+  const Uses& uses_;
   const std::vector<OpId>& ops_;
   const std::vector<TensorId>& tensors_;
 };
@@ -71,13 +93,18 @@ Plan RepeatedPlan(const Plan& plan, const AccumulatedStep& all) {
   repeated.recompute.clear();
   const Uses uses(all.step);
   for (std::size_t k = 0; k < all.ops.size(); ++k) {
-    const Part part(all, k);
+    const Part part(all, uses, k);
     for (std::size_t t = 0; k > 0 && t < all.tensors[k].size(); ++t) {
       const TensorId tensor = all.tensors[k][t];
       const bool decided = std::any_of(plan.gaps.begin(), plan.gaps.end(), [t](const GapDecision& gap) {
         return gap.tensor == static_cast<TensorId>(t) && gap.after == kNoOp;
       });
-      if (!decided && all.step.tensors[Index(tensor)].Traits().on_host) {
+      // Where its first use streams it, that is what fetches it.
+      const bool streamed = std::any_of(plan.ops.begin(), plan.ops.end(), [&](const OpDecision& decision) {
+        return Contains(decision.streamed, static_cast<TensorId>(t)) &&
+               part.OpOf(decision.op) == uses.Next(tensor, kNoOp);
+      });
+      if (!decided && !streamed && all.step.tensors[Index(tensor)].Traits().on_host) {
         FetchInput(all.step, uses, tensor, part.first_op(), repeated);
       }
     }

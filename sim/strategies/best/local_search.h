@@ -12,8 +12,7 @@
 
 namespace spillway {
 
-// Changes up to three maps at random and stays with what is not slower in the model, then each map by itself until none
-// gains. Returns the model's simulation of the result. REQUIRES: the classes fit.
+// Changes each map by itself until none gains, then up to three at random, and stays with what is not slower in the model. Returns the model's simulation of the result. REQUIRES: the classes fit.
 Simulation ImproveInModel(ClassPlans& plans, const Allowed& allowed, std::int64_t simulations, Classes& classes);
 
 // Enters the plan of `classes`, then those of every other class of a single map, the most promising in the model first,
