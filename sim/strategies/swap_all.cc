@@ -1,7 +1,9 @@
 // swap-all and swap-all-unscheduled: every map leaves the device. They differ in when swap-ins are issued: as early as
-// there is room (PoocH section 4.3), or one layer ahead of need (its starting point).
+// there is room (PoocH section 4.3), or one layer ahead of need (its starting point). swap-all-parts: the same with ops that
+// do not fit by themselves in streamed parts.
 #include "sim/strategies/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/streaming.h"
 
 namespace spillway {
 namespace {
@@ -28,5 +30,10 @@ Planned PlanSwapAllUnscheduled(const Problem& problem) {
 }
 
 Planned PlanSwapAll(const Problem& problem) { return SwapEverything(problem, "swap-all", SwapInRule::kWhenRoom); }
+
+Planned PlanSwapAllParts(const Problem& problem) {
+  const auto facts = std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device);
+  return FitByStreaming(problem, facts, "swap-all-parts", MayDivide::kWhatDoesNotFit);
+}
 
 }  // namespace spillway
