@@ -122,6 +122,6 @@ function(spillway_thread_check name)
   target_compile_options(${name} PRIVATE -O1 -g1 -fsanitize=thread)
   # The libraries' batches hold these sources too: what comes first counts.
   target_link_options(${name} PRIVATE -fsanitize=thread -Wl,-z,muldefs)
+  # No batches: a file has one number of a batch, whatever the targets, and these files have theirs from their own.
   set_target_properties(${name} PROPERTIES SPILLWAY_TESTS ON)
-  spillway_batches(${name})
 endfunction()

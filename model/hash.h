@@ -69,6 +69,7 @@ inline std::uint64_t HashOfWork(const Launch& l) {
   for (std::size_t k = 0; after != before && k < after.size(); ++k) add(after[k]);
   add(l.shape.groups);
   add(l.shape.operands);
+  if (l.shape.recorded != 0) add(l.shape.recorded);
   return hash.Value();
 }
 

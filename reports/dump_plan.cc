@@ -45,11 +45,12 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
     object["keep_result"] = gap.keep_result;
     object["keep_passed"] = gap.keep_passed;
   }
+  if (!gap.samples.IsWhole()) object["samples"] = {gap.samples.begin, gap.samples.end};
   object["reason"] = gap.reason;
   return object;
 }
 
-// `parts`, and `streamed` with its `depth`, only where there are any.
+// `parts`, `tiles`, and `streamed` with its `depth`, only where there are any.
 DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
   DumpObject object = {{"op", op.name},
@@ -60,6 +61,11 @@ DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) 
     object["parts"].push_back({{"samples", part.samples},
                                {"algorithm", AlgorithmObject(op.kind, op.pass, part.algorithm)},
                                {"workspace_bytes", part.workspace}});
+  }
+  if (decision.tiles.Any()) {
+    object["tiles"] = {{"in_channels", decision.tiles.in_channels},
+                       {"out_channels", decision.tiles.out_channels},
+                       {"rows", decision.tiles.rows}};
   }
   for (const TensorId tensor : decision.streamed) {
     object["streamed"].push_back({{"tensor", step.tensors[Index(tensor)].name}, {"tensor_id", tensor}});

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "reports/expectation_text.h"
 #include "reports/reports.h"
 #include "reports/result.h"
 #include "reports/text.h"
@@ -17,12 +18,19 @@ using Verdicts = std::span<const Verdict>;
 constexpr std::size_t kShownInFull = 3;
 constexpr std::size_t kExceptionsShown = 5;
 
+}  // namespace
+
 std::string ValueText(Measure measure, double value) {
   switch (measure) {
     case Measure::kFeasible:
       return value > 0.5 ? "fits" : "does not fit";
     case Measure::kLoss:
+    case Measure::kMeanSaving:
+    case Measure::kMeanSavingBesideParameters:
       return fmt::format("{:.1f} %", value * 100);
+    case Measure::kPeak:
+    case Measure::kNetworkWide:
+      return FormatBytes(static_cast<Bytes>(value));
     case Measure::kKeep:
     case Measure::kSwap:
     case Measure::kRecompute:
@@ -48,9 +56,11 @@ std::string DifferenceText(const Verdict& v) {
   if (!v.ours) return "";
   if (v.difference == 0) return v.expectation->value.low == v.expectation->value.high ? "equal" : "inside";
   if (v.expectation->measure == Measure::kFeasible) return "differs";
-  const char* unit = v.expectation->measure == Measure::kLoss ? "points" : "%";
+  const char* unit = IsShare(v.expectation->measure) ? "points" : "%";
   return fmt::format("{:+.1f} {}", v.difference * 100, unit);
 }
+
+namespace {
 
 std::string GateText(bool gate, bool passed) { return gate ? (passed ? "yes" : "NO") : "-"; }
 
@@ -62,6 +72,8 @@ std::string OtherText(const RowSelector& other) {
   if (other.batch != 0) text += fmt::format(" b={}", other.batch);
   return text;
 }
+
+}  // namespace
 
 std::string MeasureText(const Expectation& e) {
   switch (e.measure) {
@@ -75,10 +87,18 @@ std::string MeasureText(const Expectation& e) {
       return "step time";
     case Measure::kFeasible:
       return "memory";
+    case Measure::kMeanSaving:
+      return "mean saving";
+    case Measure::kMeanSavingBesideParameters:
+      return "without parameters";
+    case Measure::kNetworkWide:
+      return "network-wide";
     default:
       return MeasureName(e.measure);
   }
 }
+
+namespace {
 
 std::vector<std::string> OneLine(const Verdict& v) {
   const Expectation& e = *v.expectation;

@@ -1,4 +1,5 @@
 #include "reports/reports.h"
+#include "reports/trace.h"
 
 namespace spillway {
 
@@ -8,7 +9,13 @@ std::string ExpectationReport(const ResultSet& results) {
 std::string PlanReport(const PointDetail& point) { return PlanToYaml(point.plan, point.step); }
 std::string MemoryReport(const PointDetail& point) { return MemoryCsv(point.evaluation.timeline); }
 std::string TraceReport(const PointDetail& point) {
-  return TraceJson(point.evaluation.timeline, point.evaluation.program, &point.step, point.machine);
+  return TraceJson({.timeline = point.evaluation.timeline,
+                    .program = point.evaluation.program,
+                    .machine = point.machine,
+                    .step = &point.step,
+                    .plan = &point.plan,
+                    .costs = &point.costs,
+                    .row = &point.row});
 }
 
 const std::vector<Report>& Reports() {

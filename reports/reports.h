@@ -35,12 +35,17 @@ const std::vector<Report>& Reports();
 //                 columns: reports/result_columns.h.
 //   ResultJson    what the CSV holds, and the memory by class, the expectations and how the search ended. The figures of a
 //                 row that is not feasible are null. Times are seconds.
-//                 {"results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
+//                 {"format": "spillway-results", "version": 1,
+//                  "results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
 #define REPORT_OF_RUN(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const ResultSet& results);
 #define REPORT_OF_POINT(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const PointDetail& point);
 #include "reports/table.inc"
 #undef REPORT_OF_RUN
 #undef REPORT_OF_POINT
+
+// Whoever changes the meaning of a key of results.json or takes one away raises the version.
+constexpr const char* kResultsFormat = "spillway-results";
+constexpr int kResultsVersion = 1;
 
 // Report::file with the point put in.
 std::string ReportFile(const Report& report, const std::string& point);
@@ -69,17 +74,7 @@ std::string CompareTable(const ResultSet& results, const std::string& machine_a,
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.
 std::string WhySlower(const ResultRow& slower, const ResultRow& faster);
 
-// ---- A Timeline in the Chrome trace event format (JSON), as chrome://tracing and Perfetto read it.
-//
-// Process 0 is the host, process d + 1 is device d; one thread per stream; names by metadata events. Kernels and
-// copies are complete events ("X"), live memory of device 0 is a counter ("C"). Events are sorted by time; those of
-// one thread do not overlap. Times are microseconds with three digits, that is, whole nanoseconds.
-
-// `step` gives kernels and copies their names; without one they are numbered.
-std::string TraceJson(const Timeline& timeline, const Program& program, const TrainingStep* step,
-                      const Machine& machine);
-
-// Live device memory over time: time_ns,live_bytes, one line per change.
+// A timeline for chrome://tracing and Perfetto: reports/trace.h. Live device memory over time: time_ns,live_bytes, one line per change.
 std::string MemoryCsv(const Timeline& timeline);
 
 // ---- A step, a program or a plan as JSON, so that planners and plots can be written in other languages. The format is

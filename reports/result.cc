@@ -11,6 +11,32 @@ double ResultRow::SamplesPerSecond() const {
 
 double ResultRow::ElementsPerSecond() const { return SamplesPerSecond() * static_cast<double>(sample_elements); }
 
+Bytes ResultRow::MeanBytes() const {
+  Bytes sum = 0;
+  for (const auto& [name, bytes] : mean_by_class) sum += bytes;
+  return sum;
+}
+
+namespace {
+
+double SavingOf(Bytes mean, Bytes whole) {
+  return whole > 0 ? 1 - static_cast<double>(mean) / static_cast<double>(whole) : 0;
+}
+
+}  // namespace
+
+double ResultRow::MeanSaving() const { return SavingOf(MeanBytes(), network_wide); }
+
+double ResultRow::MeanSavingBesideParameters() const {
+  Bytes parameters_mean = 0;
+  for (const auto& [name, bytes] : mean_by_class) {
+    for (const TensorTraits& traits : kTensorTraits) {
+      if (traits.of_parameters && name == traits.name) parameters_mean += bytes;
+    }
+  }
+  return SavingOf(MeanBytes() - parameters_mean, network_wide - parameter_bytes);
+}
+
 double ResultRow::BoundGap() const {
   if (!feasible || lower_bound <= 0) return 0;
   return static_cast<double>(step_time) / static_cast<double>(lower_bound) - 1;
@@ -68,6 +94,7 @@ SourceShares SharesOf(const Evaluation& evaluation, const CostModel& costs) {
   ByKind times = Kernels(program, costs);
   Add(times, evaluation.stall_in, Copies(program, costs, Direction::kHostToDevice));
   Add(times, evaluation.stall_out, Copies(program, costs, Direction::kDeviceToHost));
+  At(times, Source::Kind::kAssumed) += static_cast<double>(evaluation.fault_time);
   At(times, costs.machine().devices[0].host_costs.source.kind) += static_cast<double>(evaluation.stall_host);
   const double whole = Sum(times);
   if (whole <= 0) return {.assumed = 1};

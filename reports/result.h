@@ -31,7 +31,7 @@ struct ResultRow {
   double link_rate = 0;      // of large copies as simulated, mean of both directions, bytes per nanosecond
   std::string emulation;     // another balance of computing and copying, empty without: "5x,8GB/s"
   Bytes memory_limit = 0;    // planned with
-  std::string memory_model;  // "arena" or "pool"; empty when no plan was made
+  std::string memory_model;  // "arena", "pool", "managed", "managed_prefetch"; empty when no plan was made
   std::string strategy;
   std::string runtime;  // by name, "own" for one that has none; empty when no plan was made
   int choices = -1;     // Strategy::choices; -1 = not known: a plan from a file, or one made for another machine
@@ -57,16 +57,24 @@ struct ResultRow {
   std::string cost_source;  // the largest of the three: "measured", "published" or "assumed"
   std::vector<std::pair<std::string, Bytes>> memory_by_class;  // at the live peak
   std::string bound_by;                                        // KnownBounds::by, of lower_bound
+  std::vector<std::pair<std::string, Bytes>> mean_by_class;    // the same on average over the step
   std::int64_t accumulate = 1;                                 // Plan::accumulate
   std::string numbers = "same";  // AccumulatedNumbers by name: what the step computes beside that of the whole batch
 
-  // What the strategy was told, as a scenario says it; before the simulation.
+  // Before the simulation.
+  Bytes network_wide = 0;     // StepTables::NetworkWide
+  Bytes parameter_bytes = 0;  // of the step's tensors, those of parameters, their gradients and the optimizer's state
+  // What the strategy was told, as a scenario says it.
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string point;  // names the row's files; unique in a run, safe in a file name
 
   double SamplesPerSecond() const;   // 0 when not feasible
   double ElementsPerSecond() const;  // of samples: what compares networks whose samples differ in size
-  double BoundGap() const;           // step_time / lower_bound - 1; 0 without a bound
+  Bytes MeanBytes() const;           // live on average over the step
+  // By how much that is less than network-wide allocation; the second of what is not of parameters.
+  double MeanSaving() const;
+  double MeanSavingBesideParameters() const;
+  double BoundGap() const;  // step_time / lower_bound - 1; 0 without a bound
   // Of the step, what is neither computing nor one of the three stalls: kernels slowed down by copies, waits for other
   // kernels, moving memory together, the end of the last copies.
   Nanos OtherTime() const;
@@ -84,6 +92,7 @@ struct PointDetail {
   const Machine& machine;
   const Plan& plan;
   const Evaluation& evaluation;
+  const CostModel& costs;
 };
 
 // 1 - throughput / throughput of the in-core reference, in input elements per second.
@@ -108,12 +117,15 @@ constexpr double kWorthSaying = 0.01;  // below, layouts and orders of copies de
 // One per row, in their order; a row that is not feasible has no `beaten_by`. O(n log n).
 std::vector<Standing> Standings(const std::vector<ResultRow>& rows);
 
+// "best", "equal" for a row that may as well be, given what the cost model knows (sim/uncertainty/uncertainty.h), or "".
+const char* StandingWord(const ResultRow& row, const ResultRow& best);
+
 // "pooch at batch 640: 158 images/s, 301 with 9.50 GB". REQUIRES: standing.beaten_by.
 std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by);
 
 // Where the costs of a prediction come from.
 // Shares of a step's time, adding up to 1: kernels by the source of each one's cost, stalls on copies by that of the
-// copies waited for, stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
+// copies waited for (page faults are assumed), stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
 // other kernels) is shared out like the rest.
 struct SourceShares {
   double measured = 0, published = 0, assumed = 0;

@@ -27,7 +27,10 @@ std::vector<ResultColumn> PlaceColumns() {
        kBefore},
       {"memory_limit_bytes", "of device memory, planned with", [](Row r, Among) -> Cell { return r.memory_limit; },
        kBefore},
-      {"memory_model", "arena (addresses fixed in advance) or pool; empty when no plan was made",
+      {"memory_model",
+       "arena (addresses fixed in advance), pool, managed or managed_prefetch (unified memory: times are assumed); "
+       "empty "
+       "when no plan was made",
        [](Row r, Among) -> Cell { return r.memory_model; }, kBefore},
       {"strategy",
        "its name, `:name=value` for each parameter it was given, `@machine` it was planned for, `(FILE)` the plan "
@@ -68,7 +71,7 @@ std::vector<ResultColumn> FigureColumns() {
        [](Row r, Among) -> Cell { return ExactSeconds{r.recompute_time}; }},
       {"stall_out_s", "compute stands still for swap-outs",
        [](Row r, Among) -> Cell { return ExactSeconds{r.stall_out}; }},
-      {"stall_in_s", "compute stands still for swap-ins",
+      {"stall_in_s", "compute stands still for swap-ins, or for pages of unified memory",
        [](Row r, Among) -> Cell { return ExactSeconds{r.stall_in}; }},
       {"evaluations", "simulations that planning took", [](Row r, Among) -> Cell { return r.evaluations; }},
       {"cost_source", "the largest of the three shares below: measured, published or assumed",
@@ -126,6 +129,13 @@ std::vector<ResultColumn> LaterColumns() {
        "what the step computes, beside that of the whole batch: same (but for rounding), redrawn (dropout draws other "
        "masks) or changed (batch norm's statistics are those of a part)",
        [](Row r, Among) -> Cell { return r.numbers; }},
+      {"mean_bytes", "live on the device on average over the step, each moment weighed by how long it lasts",
+       [](Row r, Among) -> Cell { return r.MeanBytes(); }},
+      {"network_wide_bytes",
+       "what network-wide allocation takes, from the first step to the last, whatever the plan (Torch, vDNN's "
+       "baseline): "
+       "every tensor for itself, but one pair of buffers for all gradients of maps and one workspace for all ops",
+       [](Row r, Among) -> Cell { return r.network_wide; }, kBefore},
   };
 }
 

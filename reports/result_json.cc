@@ -29,12 +29,15 @@ Json RowJson(const ResultRow& row, const Standing& standing) {
   object["parameters"] = Json::object();
   for (const auto& [name, value] : row.parameters)
     object["parameters"][name] = Json::accept(value) ? Json::parse(value) : Json(value);
+  object["standing"] = row.feasible ? Json(StandingWord(row, *standing.best)) : Json(nullptr);
   object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
   object["bound_by"] = row.feasible ? Json(row.bound_by) : Json(nullptr);
   object["bound_scope"] = row.feasible ? Json(row.bound_scope.Text()) : Json(nullptr);
   object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
   object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);
   for (const auto& [name, bytes] : row.memory_by_class) object["memory_by_class"][name] = bytes;
+  object["mean_by_class"] = row.feasible ? Json::object() : Json(nullptr);
+  for (const auto& [name, bytes] : row.mean_by_class) object["mean_by_class"][name] = bytes;
   return object;
 }
 
@@ -52,6 +55,8 @@ Json VerdictJson(const Verdict& v) {
                  {"gate", v.gate},
                  {"passed", v.gate ? Json(v.passed) : Json(nullptr)},
                  {"source", e.source}};
+  if (!e.claim.empty()) object["claim"] = e.claim;
+  if (!e.counted) object["counted"] = false;
   if (!e.why.empty()) object["why"] = e.why;
   return object;
 }
@@ -66,7 +71,8 @@ std::string ResultJson(const ResultSet& results) {
   for (std::size_t i = 0; i < results.rows.size(); ++i) rows.push_back(RowJson(results.rows[i], standings[i]));
   Json verdicts = Json::array();
   for (const Verdict& v : Judge(results.rows, results.expectations)) verdicts.push_back(VerdictJson(v));
-  const Json document = {{"results", rows}, {"expectations", verdicts}};
+  const Json document = {
+      {"format", kResultsFormat}, {"version", kResultsVersion}, {"results", rows}, {"expectations", verdicts}};
   return document.dump(1, ' ', false, kReplace) + "\n";
 }
 

@@ -7,7 +7,6 @@
 #include "reports/result.h"
 #include "reports/text.h"
 #include "sim/bounds/claimed_bound.h"
-#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 
@@ -56,11 +55,9 @@ std::string GapText(const ResultRow& row) {
   return Percent(row.BoundGap()) + (row.binding_bound.empty() ? "" : " " + row.binding_bound.substr(0, 1));
 }
 
-// "best", "=" for a row that may as well be, given what the cost model knows, or "".
-const char* StandingText(const ResultRow& row, const ResultRow& best) {
-  if (row.step_time == best.step_time) return "best";
-  if (row.draws.empty() || row.draws.size() != best.draws.size()) return "";
-  return CannotBeToldApart(row.draws, best.draws) ? "=" : "";
+std::string StandingText(const ResultRow& row, const ResultRow& best) {
+  const std::string word = StandingWord(row, best);
+  return word == "equal" ? "=" : word;
 }
 
 std::vector<std::string> FeasibleCells(const ResultRow& row, const Standing& among, const TimeUnit& unit) {

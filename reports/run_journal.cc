@@ -18,7 +18,7 @@ void ForEachField(Row& row, const Visit& visit) {
          step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, bound_scope, widest_bound, peak,
          live_peak, host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in,
          stall_host, evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class,
-         bound_by, accumulate, numbers, parameters, point] = row;
+         bound_by, mean_by_class, accumulate, numbers, network_wide, parameter_bytes, parameters, point] = row;
   visit("point", point);
   visit("scenario", scenario);
   visit("network", network);
@@ -51,6 +51,7 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("bound_copy_chunk", bound_scope.copy_chunk);
   visit("bound_parts", bound_scope.parts);
   visit("bound_accumulate", bound_scope.accumulate);
+  visit("bound_managed", bound_scope.managed);
   visit("widest_bound", widest_bound);
   visit("peak", peak);
   visit("live_peak", live_peak);
@@ -73,8 +74,11 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("cost_source", cost_source);
   visit("memory_by_class", memory_by_class);
   visit("bound_by", bound_by);
+  visit("mean_by_class", mean_by_class);
   visit("accumulate", accumulate);
   visit("numbers", numbers);
+  visit("network_wide", network_wide);
+  visit("parameter_bytes", parameter_bytes);
   visit("parameters", parameters);
   visit("draws", draws);
 }

@@ -9,6 +9,7 @@
 
 #include "reports/reports.h"
 #include "reports/result.h"
+#include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
 namespace {
@@ -115,6 +116,12 @@ std::vector<Standing> Standings(const Rows& rows) {
         rows, group, [](const ResultRow& r) { return r.link_rate; }, standings);
   });
   return standings;
+}
+
+const char* StandingWord(const ResultRow& row, const ResultRow& best) {
+  if (row.step_time == best.step_time) return "best";
+  if (row.draws.empty() || row.draws.size() != best.draws.size()) return "";
+  return CannotBeToldApart(row.draws, best.draws) ? "equal" : "";
 }
 
 std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {

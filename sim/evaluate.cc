@@ -9,6 +9,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
 #include "sim/engine/engine_parts.h"
+#include "sim/plan/tiles.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"
@@ -25,6 +26,7 @@ Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& op
   plan.ops = ops;
   for (OpDecision& decision : plan.ops) {  // where they are swapped, nothing of them is streamed
     if (!HasAlgorithms(tables.step->ops[Index(decision.op)].kind)) decision.parts.clear();
+    if (decision.parts.empty()) decision.tiles = {};
     decision.streamed.clear();
     decision.depth = kTilesDeep;
   }
@@ -57,7 +59,9 @@ class Evaluator {
   Evaluation Run() {
     if (options_.verify) MustBeAPlan();
     result_.classes = CountClasses(plan_, step_);
-    if (!EveryOpFits() || !WorkspacesSuffice() || !MakeProgram() || !HostHolds()) return std::move(result_);
+    if (!(IsManaged(plan_.runtime.memory) ? FaultsAreKnown() : EveryOpFits()) || !WorkspacesSuffice() ||
+        !MakeProgram() || !HostHolds())
+      return std::move(result_);
     if (options_.bounds) FindBounds();
     if (options_.verify) MustBeSafe();
     Simulate();
@@ -75,10 +79,11 @@ class Evaluator {
   }
 
   void FindBounds() {
-    const Scope decided = ScopeOf(plan_);
+    const Scope decided = options_.scope ? ScopeOf(plan_, *options_.scope) : ScopeOf(plan_);
     result_.scope = options_.scope ? Union(*options_.scope, decided) : decided;
     result_.bounds = oracle_.BoundsIn(result_.scope);
-    result_.widest = oracle_.BoundsIn(WidestScope(result_.scope.parts, plan_.accumulate));
+    result_.widest = oracle_.BoundsIn(
+        WidestScope(result_.scope.parts, plan_.accumulate, result_.scope.tiles.Any(), result_.scope.managed));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
     result_.bounds.instant = std::max(result_.bounds.instant, result_.widest.instant);
@@ -108,10 +113,19 @@ class Evaluator {
     for (const OpDecision& decision : plan_.ops) {
       const Launch whole = LaunchOf(step_.ops[Index(decision.op)]);
       if (decision.parts.empty() && !Suffices(decision.op, whole, decision.algorithm, decision.workspace)) return false;
-      for (std::size_t k = 0; k < decision.parts.size(); ++k) {
-        const OpPart& part = decision.parts[k];
-        if (k > 1 && part == decision.parts[k - 1]) continue;  // the first one of a sum is another launch
-        if (!Suffices(decision.op, PartOf(whole, part.samples, k == 0), part.algorithm, part.workspace)) return false;
+      if (!PartsSuffice(decision)) return false;
+    }
+    return true;
+  }
+
+  bool PartsSuffice(const OpDecision& decision) {
+    if (decision.parts.empty()) return true;
+    const auto launches = LaunchesOfParts(decision, step_.ops[Index(decision.op)]);
+    for (std::size_t k = 0; k < launches.size(); ++k) {
+      const OpPart& part = decision.parts[k];
+      if (k > 1 && part == decision.parts[k - 1]) continue;  // the first one of a sum is another launch
+      for (const Launch& launch : launches[k]) {
+        if (!Suffices(decision.op, launch, part.algorithm, part.workspace)) return false;
       }
     }
     return true;
@@ -132,8 +146,14 @@ class Evaluator {
 
   // Of a sum the first part writes and later ones add: they may want different workspaces.
   static std::string PartText(const Op& op, const Launch& launch) {
-    if (launch.shape.in.n == op.shape.in.n) return "";
     const bool later = launch.accumulate && !op.accumulate;
+    const bool tile = launch.shape.in.c != op.shape.in.c || launch.shape.out.c != op.shape.out.c ||
+                      launch.shape.out.h != op.shape.out.h;
+    if (tile) {
+      return fmt::format(" in a tile of {} -> {}{}", ShapeText(launch.shape.in), ShapeText(launch.shape.out),
+                         later ? " that adds to those before" : "");
+    }
+    if (launch.shape.in.n == op.shape.in.n) return "";
     return fmt::format(" in a part of {} samples{}", launch.shape.in.n, later ? " that adds to those before" : "");
   }
 
@@ -151,9 +171,35 @@ class Evaluator {
     return false;
   }
 
+  // Unified memory: what the driver moves is all that moves, but for the batch.
+  bool FaultsAreKnown() {
+    const bool copies = std::any_of(plan_.gaps.begin(), plan_.gaps.end(), [this](const GapDecision& gap) {
+      return gap.action == GapAction::kSwap && !step_.tensors[Index(gap.tensor)].Traits().on_host;
+    });
+    if (copies || ScopeOf(plan_).parts == PartScope::kStreamed) {
+      result_.reason = "unified_memory: the plan copies by itself";
+    } else {
+      result_.reason = MissingManagedCurves(costs_, plan_.runtime.memory, tables_.device);
+    }
+    return result_.reason.empty();
+  }
+
+  // Addresses go on behind the device's memory.
+  bool LayOutManaged() {
+    Lowered lowered = LowerItems(plan_, tables_, 0);
+    if (lowered.Endless()) return NoRoom(lowered);
+    managed_bytes_ = PlaceBuffers(lowered.skeleton, lowered.program, 0);
+    result_.peak_bytes = std::min(managed_bytes_, capacity_);
+    result_.program = std::move(lowered.program);
+    return true;
+  }
+
   bool MakeProgram() {
+    if (IsManaged(plan_.runtime.memory)) return LayOutManaged();
     if (plan_.runtime.memory == MemoryModel::kArena) return LayOut();
-    result_.program = Lower(plan_, tables_, 0).program;
+    Lowered lowered = Lower(plan_, tables_, 0);
+    if (lowered.Endless()) return NoRoom(lowered);
+    result_.program = std::move(lowered.program);
     return true;
   }
 
@@ -163,7 +209,7 @@ class Evaluator {
     Bytes limit = capacity_;
     for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
       Lowered lowered = LowerItems(plan_, tables_, limit);
-      if (lowered.list_peak > capacity_ && limit > 1) {
+      if (lowered.list_peak > capacity_ && !lowered.Endless() && limit > 1) {
         limit = 1;  // a swap-in moved forward may change what recomputation leaves on the device: without any
         continue;
       }
@@ -181,6 +227,11 @@ class Evaluator {
   }
 
   bool NoRoom(const Lowered& lowered) {
+    if (lowered.Endless()) {
+      result_.reason = fmt::format("recomputation: before {} more than {} times all ops have run again",
+                                   Name(lowered.op), kRecomputeLimit);
+      return false;
+    }
     result_.reason =
         fmt::format("out_of_memory: the plan needs {} at {}", FormatBytes(lowered.list_peak), Name(lowered.op));
     return false;
@@ -193,8 +244,9 @@ class Evaluator {
 
   bool HostHolds() {
     const HostNode& host = costs_.machine().hosts[Index(tables_.host)];
-    const Bytes limit = host.pinned_limit > 0 ? host.pinned_limit : host.memory;
-    result_.host_peak_bytes = result_.program.HostBytes();
+    const bool pinned = !IsManaged(plan_.runtime.memory) && host.pinned_limit > 0;
+    const Bytes limit = pinned ? host.pinned_limit : host.memory;
+    result_.host_peak_bytes = result_.program.HostBytes() + std::max<Bytes>(0, managed_bytes_ - capacity_);
     if (result_.host_peak_bytes <= limit) return true;
     const auto [wanted, there] = FormatBytesApart(result_.host_peak_bytes, limit);
     result_.reason = fmt::format("host_memory: {} of pinned memory on {}, which has {}", wanted, host.name, there);
@@ -213,8 +265,15 @@ class Evaluator {
     const std::vector<Nanos> durations = Durations(program, costs_);
     const Conditions conditions = ConditionsOf(program, costs_, plan_.runtime, capacity_);
     Scratch scratch;
+    std::vector<Nanos> with_faults = durations;
+    if (IsManaged(plan_.runtime.memory)) {
+      result_.faults = FaultsOf(program, costs_, plan_.runtime.memory, capacity_, tables_.device);
+      result_.fault_time = result_.faults.AddTo(with_faults, 0);
+      result_.bytes_in += result_.faults.in;
+      result_.bytes_out += result_.faults.out;
+    }
     const Simulated simulated =
-        spillway::Simulate(program, durations, conditions, scratch, options_.timeline ? &result_.timeline : nullptr);
+        spillway::Simulate(program, with_faults, conditions, scratch, options_.timeline ? &result_.timeline : nullptr);
     if (!simulated.completed) {
       result_.reason =
           fmt::format("out_of_memory: {} in use and {} more wanted at {}", FormatBytes(simulated.failed_live),
@@ -223,12 +282,15 @@ class Evaluator {
     }
     result_.feasible = true;
     result_.step_time = simulated.makespan;
-    result_.live_peak_bytes = simulated.live_peak;
+    const bool managed = IsManaged(plan_.runtime.memory);
+    result_.live_peak_bytes = managed ? std::min(simulated.live_peak, capacity_) : simulated.live_peak;
     if (!program.arena) result_.peak_bytes = simulated.live_peak;
     CountWork(durations);
     if (!options_.timeline) return;
     CountStalls();
-    result_.memory_by_class = MemoryByClassAtPeak(program, step_, scratch);
+    result_.timeline.changes = MemoryChanges(program, scratch);
+    result_.memory_by_class = MemoryByClassAtPeak(program, step_, result_.timeline.changes);
+    result_.mean_by_class = MeanMemoryByClass(program, step_, result_.timeline.changes, simulated.makespan);
   }
 
   Bytes WantedAt(std::uint32_t alloc) const { return result_.program.buffers[result_.program.code[alloc].arg].bytes; }
@@ -274,6 +336,7 @@ class Evaluator {
   const Bytes capacity_;
   Evaluation result_;
   Bytes fragmented_peak_ = 0;
+  Bytes managed_bytes_ = 0;  // of unified memory: all there is
 };
 
 }  // namespace
@@ -286,10 +349,13 @@ const LaunchMenus& StepFacts::menus() const {
   return menus_;
 }
 
-const LaunchPartRates& StepFacts::part_rates(PartScope parts) const {
-  Rates& known = rates_[static_cast<std::size_t>(parts)];
-  std::call_once(known.once, [&] { known.rates = PartRatesOf(tables_, *costs_, parts); });
-  return known.rates;
+const LaunchPartRates& StepFacts::part_rates(PartScope parts, const TileCounts& tiles) const {
+  const std::lock_guard lock(rates_mutex_);  // who asks for the same waits for it
+  for (const Rates& known : rates_) {
+    if (known.parts == parts && known.tiles == tiles) return known.rates;
+  }
+  rates_.push_back({parts, tiles, PartRatesOf(tables_, *costs_, parts, tiles)});
+  return rates_.back().rates;
 }
 
 Oracle::Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity)
@@ -310,7 +376,7 @@ Bounds Oracle::BoundsIn(const Scope& scope) const {
   static const LaunchMenus kNoMenus;
   bounds_.emplace_back(
       scope, LowerBounds(facts_->tables(), facts_->costs(), scope.LeavesNoChoice() ? kNoMenus : facts_->menus(),
-                         facts_->part_rates(scope.parts), capacity_, scope));
+                         facts_->part_rates(scope.parts, scope.tiles), capacity_, scope));
   return bounds_.back().second;
 }
 

@@ -3,7 +3,7 @@
 #ifndef SPILLWAY_SIM_EVALUATE_H_
 #define SPILLWAY_SIM_EVALUATE_H_
 
-#include <array>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/bounds/bounds.h"
+#include "sim/engine/managed_memory.h"
 #include "sim/engine/simulate.h"
 #include "sim/strategy.h"
 
@@ -32,11 +33,15 @@ struct Evaluation {
   Bytes bytes_out = 0, bytes_in = 0;
   Nanos recompute_time = 0, compute_time = 0;
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
-  Bounds bounds;                                      // of the plan's scope
-  Scope scope;                                        // that `bounds` are of: EvaluateOptions::scope and the plan's
+  // Of unified memory: what kernels wait for pages, which is in none of the above. By assumption.
+  Nanos fault_time = 0;
+  ManagedFaults faults;
+  Bounds bounds;  // of the plan's scope
+  Scope scope;    // that `bounds` are of: EvaluateOptions::scope and the plan's
   // Of WidestScope: no plan that leaves ops whole is faster; where this one may divide ops, none at all.
   Bounds widest;
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
+  std::vector<Bytes> mean_by_class;    // of what is live on average over the step, likewise
   Program program;
   Timeline timeline;
 };
@@ -57,8 +62,9 @@ class StepFacts {
   StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
   const StepTables& tables() const { return tables_; }
   const CostModel& costs() const { return *costs_; }
-  const LaunchMenus& menus() const;                          // made when first asked for
-  const LaunchPartRates& part_rates(PartScope parts) const;  // the same; a second for some networks
+  const LaunchMenus& menus() const;  // made when first asked for
+  const LaunchPartRates& part_rates(PartScope parts,
+                                    const TileCounts& tiles) const;  // the same; a second for some networks
 
  private:
   const CostModel* costs_;
@@ -66,10 +72,12 @@ class StepFacts {
   mutable std::once_flag once_;
   mutable LaunchMenus menus_;
   struct Rates {
-    std::once_flag once;
+    PartScope parts;
+    TileCounts tiles;
     LaunchPartRates rates;
   };
-  mutable std::array<Rates, 3> rates_;  // by PartScope
+  mutable std::mutex rates_mutex_;
+  mutable std::deque<Rates> rates_;
 };
 
 // Judges plans for a step on a machine with so many bytes of device memory. Thread-safe, deterministic.

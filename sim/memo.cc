@@ -1,5 +1,7 @@
 #include "sim/memo.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace spillway {
@@ -28,6 +30,13 @@ PlanMemo::Question::Question(const Strategy& s, const Problem& problem)
       parameters(problem.parameters) {}
 
 Planned PlanMemo::Plan(const Strategy& strategy, const Problem& problem) {
+  if (strategy.needs_layers && problem.step->recorded()) {
+    Planned none;
+    none.reason =
+        fmt::format("recorded_step: {} goes by layers or samples, and a recorded step tells neither", strategy.name);
+    if (problem.use_runtime) none.plan.runtime = problem.runtime;
+    return none;
+  }
   Problem sharing = problem;
   if (sharing.rungs == nullptr) sharing.rungs = &rungs_;
   if (sharing.plans == nullptr) sharing.plans = this;

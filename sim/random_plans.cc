@@ -32,7 +32,7 @@ class Drawer {
       if (gap.before == kNoOp) continue;
       const bool input = step.tensors[static_cast<std::size_t>(map)].Traits().on_host;
       if (input && gap.after == kNoOp) continue;  // used by backward alone: brought in once in any case
-      maps_.push_back({map, gap, input});
+      maps_.push_back({map, gap, input || !step.MayRecompute(map, gap.before)});
     }
   }
 

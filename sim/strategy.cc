@@ -11,14 +11,20 @@ namespace spillway {
 namespace {
 
 constexpr const char* kPoochPaper = "Ito et al., Profiling based Out-of-core Hybrid Method, arXiv 1907.05013";
+constexpr const char* kSuperneuronsPaper = "Wang et al., SuperNeurons, PPoPP 2018, arXiv 1801.04380";
+constexpr const char* kDtrPaper = "Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, arXiv 2006.09616";
+constexpr const char* kTflmsPaper = "IBM/tensorflow-large-model-support, branch tflmsv2";
 constexpr const char* kVdnnPaper = "Rhu et al., vDNN, MICRO 2016, arXiv 1602.08124";
 constexpr const char* kVdnnPlusPaper = "Shriram, Garg and Kulkarni, IPDPS 2019 (vDNN++)";
 constexpr const char* kChenPaper = "Chen et al., Training Deep Nets with Sublinear Memory Cost, arXiv 1604.06174";
 constexpr Scope kAnyAlgorithm{.algorithms = AlgorithmScope::kAny, .workspace = kMostWorkspace, .copy_streams = 1};
 constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, arXiv 1804.04806";
 constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 2017; github.com/yukiito2/ooc_cuDNN";
+constexpr const char* kTvdnnPaper = "Park et al., tvDNN, PPoPP 2018 (poster)";
+constexpr const char* kSectionMeaning = "MiB that a section of a tensor has at most, where the batch divides so";
 constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
+constexpr Scope kSectionsScope{.copy_streams = 1, .copy_chunk = kLeastCopyChunk};
 constexpr Scope kStreamedScope{.copy_streams = 1, .parts = PartScope::kStreamed};
 }  // namespace
 
@@ -61,6 +67,16 @@ std::vector<RuntimeEntry> MakeRuntimes() {
   vdnn.barrier = Barrier::kOp;
   Runtime vdnn_plus = vdnn;
   vdnn_plus.barrier = Barrier::kPhase;
+  Runtime paging;  // of an allocator that waits for what it evicts
+  paging.memory = MemoryModel::kPool;
+  Runtime chainer_ooc = paging;
+  chainer_ooc.backward_units = BackwardUnits::kBreakPoints;
+  Runtime synchronous = paging;
+  synchronous.copy_streams = 1;
+  synchronous.blocking_copies = BlockingCopies::kAll;
+  Runtime managed, prefetch;
+  managed.memory = MemoryModel::kManaged;
+  prefetch.memory = MemoryModel::kManagedPrefetch;
   return {
       {"arena", "ours: a copy stream per direction, memory laid out in advance, no barriers", Runtime{}},
       {"pooch",
@@ -68,8 +84,17 @@ std::vector<RuntimeEntry> MakeRuntimes() {
        "layer",
        pooch},
       {"vdnn", "vDNN: one copy stream, a memory pool, the host waits for kernels and copies after every layer", vdnn},
+      {"unified-memory", "CUDA's managed memory: pages come when kernels touch them; simulated only, by assumption",
+       managed},
+      {"unified-memory-prefetch", "the same, each kernel's operands prefetched before it", prefetch},
       {"vdnn++", "vDNN++: one copy stream, a memory pool that blocks, the host waits for copies after forward only",
        vdnn_plus},
+      {"paging", "SuperNeurons, TFLMSv2, PyTorch LMS: a copy stream per direction, a memory pool that blocks", paging},
+      {"paging-synchronous", "SuperNeurons' published code: a memory pool, copies that return when they are done",
+       synchronous},
+      {"chainer-ooc",
+       "out-of-core Chainer: a copy stream per direction, a memory pool that blocks, backward in break points",
+       chainer_ooc},
   };
 }
 

@@ -55,7 +55,10 @@ struct Strategy {
   Planned (*plan)(const Problem& problem);
   // Decides by the problem's runtime; else one plan serves all that have the same backward units (sim/memo.h).
   bool reads_runtime = false;
-  bool judges = false;  // all it returns by the full path, addresses included: it needs no margin (sim/margin.h)
+  // Decides by what layers and convolutions there are, or cuts the batch: nothing for a recorded step, which has neither.
+  bool needs_layers = false;
+  bool judges = false;   // all it returns by the full path, addresses included: it needs no margin (sim/margin.h)
+  bool for_best = true;  // `best` begins with its plan too; not with those that take seconds
   // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
   // each map by rule or search over two of keep, swap and recompute, 2 a search over all three, 3 over ops as well;
   // -1: something else.

@@ -39,6 +39,7 @@ struct Numerics {
   enum class Kind : std::uint8_t { kSkipped, kBitwise, kDiffers } kind = Kind::kSkipped;
   double largest_difference = 0;  // relative to the largest magnitude of the tensor
   std::string tensor;             // where
+  double allowed = 0;             // as much is rounding: of a plan that divides ops or the batch, or chooses algorithms
 };
 
 // One plan at one case. Times are nanoseconds of a step, sizes bytes; what was not measured is 0 unless said otherwise.

@@ -8,6 +8,7 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "sim/plan/plan.h"
 #include "sim/random.h"
 
@@ -93,6 +94,24 @@ inline void AddRandomParts(const TrainingStep& step, std::uint32_t percent, Rand
       left -= samples;
     }
     plan.ops.push_back(std::move(decision));
+  }
+}
+
+// Up to as many ranges of each axis as `most` and the op allow; about half of the ops are not cut.
+inline TileCounts RandomTiles(const Op& op, const TileCounts& most, Random& random) {
+  const TileCounts limit = Least(most, MostRanges(LaunchOf(op)));
+  const auto draw = [&](std::int64_t count) {
+    return random.Below(2) == 0 ? 1 : random.Between(1, static_cast<std::int32_t>(count));
+  };
+  if (random.Below(3) == 0 || !limit.Any()) return {};
+  return {draw(limit.in_channels), draw(limit.out_channels), draw(limit.rows)};
+}
+
+// Cuts the ops that a plan has in parts further.
+inline void AddRandomTiles(const TrainingStep& step, const TileCounts& most, Random& random, Plan& plan) {
+  for (OpDecision& decision : plan.ops) {
+    if (!decision.parts.empty())
+      decision.tiles = RandomTiles(step.ops[static_cast<std::size_t>(decision.op)], most, random);
   }
 }
 

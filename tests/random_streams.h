@@ -11,6 +11,7 @@
 #include "model/cost/op_parts.h"
 #include "sim/plan/streams.h"
 #include "sim/random.h"
+#include "tests/random_plan.h"
 
 namespace spillway {
 
@@ -38,10 +39,11 @@ inline std::vector<OpPart> RandomParts(std::int64_t samples, Random& random) {
 }
 
 // About `percent` of the ops that can and `may`, in place of what the plan says of them; what only some of a tensor's forward writers
-// would stream stays in place. Parts get no workspace (LibraryParts grants some). Gaps follow.
+// would stream stays in place. Parts get no workspace (LibraryParts grants some), and are cut into tiles of up to `most`. Gaps
+// follow.
 inline void AddRandomStreams(
     const TrainingStep& step, std::uint32_t percent, Random& random, Plan& plan,
-    const std::function<bool(const Op&)>& may = [](const Op&) { return true; }) {
+    const std::function<bool(const Op&)>& may = [](const Op&) { return true; }, const TileCounts& most = {}) {
   const Uses uses(step);
   std::vector<OpDecision> decisions;
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
@@ -49,6 +51,7 @@ inline void AddRandomStreams(
     if (!HasSampleParts(o.kind) || !may(o) || random.Below(100) >= percent) continue;
     decisions.push_back({.op = op,
                          .parts = RandomParts(o.shape.in.n, random),
+                         .tiles = most.Any() ? RandomTiles(o, most, random) : TileCounts{},
                          .streamed = RandomOperands(step, o, random),
                          .depth = random.Between(1, 5)});
   }
@@ -72,6 +75,13 @@ inline void AddRandomStreams(
     if (!decision.streamed.empty()) plan.ops.push_back(std::move(decision));
   }
   SwapWhereStreamed(step, uses, "streamed", plan);
+}
+
+// The same, every op that can, in tiles of up to `most` too.
+inline void AddRandomTiledStreams(const TrainingStep& step, std::uint32_t percent, const TileCounts& most,
+                                  Random& random, Plan& plan) {
+  AddRandomStreams(
+      step, percent, random, plan, [](const Op&) { return true; }, most);
 }
 
 }  // namespace spillway

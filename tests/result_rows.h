@@ -42,6 +42,9 @@ inline ResultRow FeasibleRow() {
   row.assumed_share = 0.2;
   row.cost_source = "published";
   row.memory_by_class = {{"feature_map", 7}, {"workspace", 1}};
+  row.mean_by_class = {{"feature_map", 5 * kGB}, {"parameter", 1 * kGB}};
+  row.network_wide = 24 * kGB;
+  row.parameter_bytes = 4 * kGB;
   row.point = "net_b100_box_pooch";
   row.bound_by = "general bounds";
   return row;

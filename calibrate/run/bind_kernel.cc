@@ -21,8 +21,7 @@ const OperandCall* FindWorkspace(const KernelCall& call) {
   return found == call.operands.end() ? nullptr : &*found;
 }
 
-void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tensor, Access access,
-                      const AddressOf& address) {
+const OperandCall* OperandFor(const KernelCall& call, const Tensor& known, TensorId tensor, Access access) {
   for (const OperandCall& operand : call.operands) {
     const bool wanted = operand.at.kind == BufferKind::kTensor && operand.at.tensor == tensor;
     if (!wanted || !Allows(operand.access, access)) continue;
@@ -30,9 +29,27 @@ void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tens
       Broken(call, fmt::format("buffer {} has {} bytes, {} needs {}", operand.at.buffer, operand.at.bytes, known.name,
                                known.bytes));
     }
-    return address(operand.at, call.issue.instruction);
+    return &operand;
   }
   return nullptr;
+}
+
+// Where the operand of the kernel's `index`-th read, or write, lies; nullptr: there is none.
+void* Place(const KernelCall& call, const OperandCall* operand, const AddressOf& address, bool write, std::size_t index,
+            KernelBinding& binding) {
+  if (operand == nullptr) return nullptr;
+  void* const there = address(operand->at, call.issue.instruction);
+  if (operand->runs == nullptr) return there;
+  auto known = std::find_if(binding.gathered.begin(), binding.gathered.end(),
+                            [operand](const Gathered& gathered) { return gathered.buffer == operand->at.buffer; });
+  if (known == binding.gathered.end()) {
+    known = binding.gathered.insert(known, {.buffer = operand->at.buffer,
+                                            .access = operand->access,
+                                            .runs = *operand->runs,
+                                            .there = static_cast<std::byte*>(there)});
+  }
+  (write ? known->writes : known->reads).push_back(index);
+  return there;
 }
 
 // A recomputation may find a result of its op in place, such as a dropout mask, and must not write it again, or may have
@@ -40,12 +57,14 @@ void* AddressOfTensor(const KernelCall& call, const Tensor& known, TensorId tens
 void BindOp(const Session& session, const KernelCall& call, const AddressOf& address, KernelBinding& binding) {
   for (const TensorId t : call.op->reads) {
     const Tensor& tensor = session.step->tensors[Index(t)];
-    binding.reads.push_back(AddressOfTensor(call, tensor, t, Access::kRead, address));
+    const OperandCall* const operand = OperandFor(call, tensor, t, Access::kRead);
+    binding.reads.push_back(Place(call, operand, address, false, binding.reads.size(), binding));
     if (binding.reads.back() == nullptr) Broken(call, "it has no operand to read " + tensor.name + " from");
   }
   for (const TensorId t : call.op->writes) {
     const Tensor& tensor = session.step->tensors[Index(t)];
-    void* const there = AddressOfTensor(call, tensor, t, Access::kWrite, address);
+    const OperandCall* const operand = OperandFor(call, tensor, t, Access::kWrite);
+    void* const there = Place(call, operand, address, true, binding.writes.size(), binding);
     if (there == nullptr && !call.kernel->recomputation) {
       Broken(call, "it has no operand to write " + tensor.name + " to");
     }
@@ -104,6 +123,7 @@ Bytes LibraryBytes(std::span<const KernelBinding> bindings, Bytes alignment) {
   for (const KernelBinding& binding : bindings) {
     Bytes sum = RoundUp(binding.scratch, alignment);
     for (const Bytes sink : binding.sinks) sum += RoundUp(sink, alignment);
+    for (const Gathered& gathered : binding.gathered) sum += RoundUp(gathered.runs.Total(), alignment);
     most = std::max(most, sum);
   }
   return most;
@@ -117,6 +137,12 @@ void PlaceInLibrary(std::byte* base, Bytes alignment, std::span<KernelBinding> b
     for (std::size_t k = 0; k < binding.sinks.size(); ++k) {
       if (binding.sinks[k] > 0) binding.writes[k] = next;
       next += RoundUp(binding.sinks[k], alignment);
+    }
+    for (Gathered& gathered : binding.gathered) {
+      gathered.here = next;
+      for (const std::size_t read : gathered.reads) binding.reads[read] = next;
+      for (const std::size_t write : gathered.writes) binding.writes[write] = next;
+      next += RoundUp(gathered.runs.Total(), alignment);
     }
   }
 }

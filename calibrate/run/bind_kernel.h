@@ -15,6 +15,16 @@ namespace spillway {
 // Where the bytes are. Throws DeviceError (kContract) blaming the instruction if they are not all inside.
 using AddressOf = std::function<void*(const Location&, std::uint32_t instruction)>;
 
+// An operand whose places do not lie together: copied together before the kernel if it reads them, and back if it writes.
+struct Gathered {
+  BufferId buffer = kNoBuffer;
+  Access access = Access::kRead;
+  BoxRuns runs{};                              // a copy: a kernel may outlast who called it
+  std::byte* there = nullptr;                  // the buffer
+  std::byte* here = nullptr;                   // in the library's memory, which PlaceInLibrary says
+  std::vector<std::size_t> reads{}, writes{};  // which of the kernel's these are
+};
+
 // Addresses of one kernel. Of a kernel without an op: the operands in their order.
 struct KernelBinding {
   std::vector<void*> reads, writes;  // in the order of Op::reads, Op::writes
@@ -23,6 +33,7 @@ struct KernelBinding {
   // workspace is nullptr, and, by write, room for results that have no buffer.
   Bytes scratch = 0;
   std::vector<Bytes> sinks;
+  std::vector<Gathered> gathered;
 };
 
 // Throws DeviceError (kContract) where an operand is missing, too small or outside.

@@ -43,8 +43,6 @@ enum class Fault {
 };
 const char* FaultName(Fault fault);  // "contract", "refused", "no memory", "failed", "hung", "contents"
 
-constexpr std::uint32_t kNoInstruction = 0xffffffffu;
-
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(Fault fault, std::uint32_t instruction, const std::string& what)
@@ -73,9 +71,12 @@ struct Location {
 };
 
 struct OperandCall {
-  Location at;  // where a box is named, its bytes and no more
+  Location at;  // where a box is named, its bytes and no more; with `runs` all of the buffer
   Access access = Access::kRead;
   bool boxed = false;
+  // Of a box whose places do not lie together: from where they lie in the buffer to where they do. Only devices that
+  // gather operands see any.
+  const BoxRuns* runs = nullptr;
 };
 
 // The calls of a session are the same in every step; pointers and spans hold from Begin to End.
@@ -115,6 +116,10 @@ struct Session {
 class ExecutionDevice {
  public:
   virtual ~ExecutionDevice() = default;
+
+  // Whether kernels may touch boxes whose places do not lie together: the device copies them together in its library's
+  // memory, and back. What that takes nobody predicts.
+  virtual bool GathersOperands() const { return false; }
 
   // Reserves the arena, exactly `arena_bytes`, all host buffers of the Program, its streams and events, and prepares
   // every kernel, so that a step allocates nothing. What `session` points to must outlive End. A kernel that the

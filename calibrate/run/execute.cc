@@ -53,15 +53,22 @@ class Calls {
                         .op = has_op ? &step->ops[static_cast<std::size_t>(kernel.op)] : nullptr,
                         .operands = {operands, kernel.operand_count}});
   }
-  static OperandCall OperandOf(const Program& program, const TrainingStep* step, const Operand& operand) {
+  OperandCall OperandOf(const Program& program, const TrainingStep* step, const Operand& operand) {
     OperandCall call{LocationOf(program, operand.buffer), operand.access};
     const Buffer& buffer = program.buffers[operand.buffer];
     const bool all = operand.box == kWhole && buffer.box == kWhole;
     if (step == nullptr || buffer.kind == BufferKind::kWorkspace || buffer.tensor == kNoTensor || all) return call;
     const BoxRuns runs = RunsOfOperand(program, operand, *step);
-    call.at.offset += runs.from_offset;
-    call.at.bytes = runs.run;
     call.boxed = true;
+    if (runs.loops.empty()) {
+      call.at.offset += runs.from_offset;
+      call.at.bytes = runs.run;
+      return call;
+    }
+    const Box box = BoxIn(program, operand.buffer, operand.box, *step), held = HeldBy(program, operand.buffer, *step);
+    const Tensor& tensor = step->tensors[static_cast<std::size_t>(buffer.tensor)];
+    call.at.bytes = BytesOf(tensor, held);
+    call.runs = &runs_.emplace_back(RunsOf(tensor, held, box, box));
     return call;
   }
   void AddCopy(const Program& program, const TrainingStep* step, std::uint32_t i) {
@@ -85,7 +92,7 @@ class Calls {
   std::vector<OperandCall> operands_;
   std::vector<KernelCall> kernels_;
   std::vector<CopyCall> copies_;
-  std::deque<BoxRuns> runs_;  // of copies
+  std::deque<BoxRuns> runs_;  // of copies, and of operands that do not lie together
 };
 
 class Execution {
@@ -133,8 +140,9 @@ class Execution {
     return !result_.failure;
   }
 
-  // A kernel gets an address for each operand: its places must lie together.
+  // A kernel gets an address for each operand: its places must lie together, or be brought together.
   void CheckOperands() {
+    if (device_.GathersOperands()) return;
     for (const Kernel& kernel : program_.kernels) {
       for (std::uint32_t k = 0; step_ != nullptr && k < kernel.operand_count; ++k) {
         const Operand& operand = program_.operands[kernel.operands + k];

@@ -43,6 +43,7 @@ std::vector<OpWord> MakeOpWords() {
   };
   for (const OpTraits& traits : kOpTraits) {
     const std::string_view name = traits.name;
+    if (traits.opaque) continue;
     if (std::any_of(words.begin(), words.end(), [&](const OpWord& word) { return name == word.name; })) continue;
     words.push_back({traits.name, kKernel, traits.kind, traits.operands});
   }

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "calibrate/validate/measure.h"
+#include "calibrate/validate/rounding.h"
 #include "calibrate/validate/split.h"
+#include "calibrate/validate/step_costs.h"
+#include "model/step/accumulate.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -17,11 +21,14 @@ namespace {
 constexpr int kTrainingIterations = 2;  // the second one starts from what the first one computed
 constexpr int kRepeats = 5;             // of kernels by themselves
 constexpr Bytes kGuard = kMiB;          // behind the arena of debug sessions: a write there is seen
+constexpr double kRounding = 1e-4;  // of sums in another order, after as many iterations, where nothing amplifies it
+constexpr std::uint64_t kRoundedRuns = 3;  // with other numbers each (rounding.h)
 
 // A Program that takes part in the measurement, and what it is for.
 struct Entry {
   std::string name;
   Program program;
+  const TrainingStep* step = nullptr;
   Bytes arena = 0;
   Runtime runtime{};
   ValidationRow* row = nullptr;  // nullptr: in-core
@@ -34,6 +41,9 @@ struct Training {
   Bytes device_bytes = -1;  // what the session takes of the process, but for host buffers and the guard
   std::optional<Failure> failure;
 };
+
+// Other kernels, or the same on other operands, add up in another order.
+bool RoundsOtherwise(const Plan& plan) { return plan.accumulate > 1 || !plan.ops.empty(); }
 
 // What is known of it before anything runs.
 ValidationRow RowOf(const Contender& contender, const CaseSetup& setup) {
@@ -49,20 +59,18 @@ ValidationRow RowOf(const Contender& contender, const CaseSetup& setup) {
   row.predicted_peak = evaluation.peak_bytes;
   row.predicted_device = setup.capacity + setup.costs->machine().devices[0].reserve;
   row.predicted_host = evaluation.host_peak_bytes;
+  row.numerics.allowed = RoundsOtherwise(*contender.plan) ? kRounding : 0;
   return row;
 }
 
 class CaseRun {
  public:
   CaseRun(const CaseSetup& setup, const Bench& bench, const CaseOptions& options)
-      : setup_(setup),
-        bench_(bench),
-        options_(options),
-        costs_(setup.costs),
-        timed_values_(*setup.step, options.seed, TrainingValues::Purpose::kTimes) {}
+      : setup_(setup), bench_(bench), options_(options), costs_(setup.costs) {}
 
   CaseResult Run() {
     result_.rows.resize(setup_.contenders.size());
+    result_.steps.resize(setup_.contenders.size());
     for (std::size_t k = 0; k < setup_.contenders.size(); ++k) AddContender(setup_.contenders[k], result_.rows[k]);
     AddInCore();
     Train();
@@ -75,13 +83,18 @@ class CaseRun {
   void AddContender(const Contender& contender, ValidationRow& row) {
     row = RowOf(contender, setup_);
     if (!row.feasible) return;
-    AddEntry(contender.name, contender.evaluation->program, contender.plan->runtime, setup_.capacity, &row);
+    Add({.name = contender.name,
+         .program = contender.evaluation->program,
+         .step = &setup_.StepOf(contender),
+         .arena = setup_.capacity,
+         .runtime = contender.plan->runtime,
+         .row = &row});
   }
 
-  void AddEntry(const std::string& name, const Program& program, const Runtime& runtime, Bytes arena,
-                ValidationRow* row) {
-    entries_.push_back({.name = name, .program = program, .arena = arena, .runtime = runtime, .row = row});
-    FixAlgorithms(*setup_.costs, entries_.back().program);
+  void Add(Entry entry) {
+    FixAlgorithms(*setup_.costs, entry.program);
+    timed_values_.try_emplace(entry.step, *entry.step, options_.seed, TrainingValues::Purpose::kTimes);
+    entries_.push_back(std::move(entry));
   }
 
   // The yardstick, whatever memory it takes.
@@ -94,7 +107,10 @@ class CaseRun {
     const Evaluation evaluation = Evaluate(Plan{}, ample, {.bounds = false, .timeline = false});
     if (!evaluation.feasible) return;
     result_.in_core_predicted = static_cast<double>(evaluation.step_time);
-    AddEntry("in-core in a larger arena", evaluation.program, {}, evaluation.peak_bytes, nullptr);
+    Add({.name = "in-core in a larger arena",
+         .program = evaluation.program,
+         .step = setup_.step,
+         .arena = evaluation.peak_bytes});
   }
 
   void Train() {
@@ -112,17 +128,36 @@ class CaseRun {
       row.measured_device = training.device_bytes;
       row.measured_host = training.host_bytes;
       if (training.failure) FailRow(row, *training.failure);
-      if (!training.failure && reference) row.numerics = CompareResults(*setup_.step, training.results, *reference);
+      if (training.failure || !reference || NumbersOf(*entry->step) != AccumulatedNumbers::kSame) continue;
+      const bool rounds = row.numerics.allowed > 0;
+      row.numerics = CompareResults(training.results, *reference);
+      if (rounds) row.numerics.allowed = AllowedBy(row.numerics.largest_difference, *reference);
     }
   }
 
-  Training TrainOnce(const Entry& entry) {
-    TrainingValues values(*setup_.step, options_.seed);
+  // What rounding may make of in-core's numbers: looked for where `difference` needs more than is usual.
+  double AllowedBy(double difference, const TrainingResults& reference) {
+    if (difference <= kRounding) return kRounding;
+    if (!carried_) {
+      carried_ = 0;
+      for (std::uint64_t draw = 1; draw <= kRoundedRuns; ++draw) {
+        const Training off = TrainOnce(entries_.back(), draw);
+        if (!off.failure) carried_ = std::max(*carried_, CompareResults(off.results, reference).largest_difference);
+      }
+    }
+    return std::max(kRounding, *carried_);
+  }
+
+  // `rounded`: with numbers rounded once more, drawn from it; 0: as they are.
+  Training TrainOnce(const Entry& entry, std::uint64_t rounded = 0) {
+    TrainingValues values(*entry.step, options_.seed);
+    RoundedValues off(values, *entry.step, rounded);
+    StepValues& given = rounded == 0 ? static_cast<StepValues&>(values) : off;
     std::optional<SessionMemoryWatch> watch;
     if (bench_.memory != nullptr) watch.emplace(*bench_.device, *bench_.memory);
     ExecuteResult run = Execute(
-        entry.program, setup_.step, watch ? static_cast<ExecutionDevice&>(*watch) : *bench_.device, *bench_.clock,
-        {.arena_bytes = entry.arena + kGuard, .iterations = kTrainingIterations, .debug = true, .values = &values});
+        entry.program, entry.step, watch ? static_cast<ExecutionDevice&>(*watch) : *bench_.device, *bench_.clock,
+        {.arena_bytes = entry.arena + kGuard, .iterations = kTrainingIterations, .debug = true, .values = &given});
     Training training;
     training.failure = std::move(run.failure);
     if (training.failure) NoteMemory(entry, *training.failure);
@@ -133,7 +168,7 @@ class CaseRun {
     if (growth >= 0) training.device_bytes = std::max<Bytes>(0, growth - host - kGuard);
     if (const Bytes own = bench_.device_bytes(); own >= 0) training.device_bytes = std::max<Bytes>(0, own - kGuard);
     result_.reserve = std::max(result_.reserve, bench_.device_reserve());
-    training.results = ResultsOf(*setup_.step, values, bench_.losses());
+    training.results = ResultsOf(*entry.step, values, bench_.losses());
     return training;
   }
 
@@ -152,8 +187,9 @@ class CaseRun {
   // In-core launches, and those of all others but where a plan decides about algorithms or divides ops.
   void Isolate() {
     if (entries_.empty() || entries_.back().row != nullptr) return;
-    isolated_ =
-        MeasureIsolated(entries_.back().program, *setup_.step, *bench_.device, *bench_.clock, kRepeats, &timed_values_);
+    const Entry& in_core = entries_.back();
+    isolated_ = MeasureIsolated(in_core.program, *in_core.step, *bench_.device, *bench_.clock, kRepeats,
+                                &timed_values_.at(in_core.step));
     options_.progress();
     if (isolated_.failure) result_.notes.push_back("kernels by themselves: " + isolated_.failure->message);
   }
@@ -164,14 +200,13 @@ class CaseRun {
     for (const Entry& entry : entries_) {
       if (entry.row != nullptr && entry.row->failed) continue;
       measured.push_back(&entry);
-      candidates.push_back({&entry.program, setup_.step, entry.arena});
+      candidates.push_back({&entry.program, entry.step, entry.arena, &timed_values_.at(entry.step)});
     }
     const std::vector<Measurement> measurements = MeasureInterleaved(
         candidates, *bench_.device, *bench_.clock,
         {.steps = options_.steps,
          .rounds = options_.rounds,
          .seed = options_.seed,
-         .values = &timed_values_,
          .step_clocks = bench_.step_clocks,
          .session_done = options_.progress,
          .between = [this](int rounds) { options_.between(rounds == 0 || rounds == options_.rounds); },
@@ -231,14 +266,20 @@ class CaseRun {
       row.lowest_clock_mhz = *std::min_element(clocks.begin(), clocks.end());
     }
     row.split = SplitError(entry.program, *costs_, measurement, isolated_);
+    result_.steps[static_cast<std::size_t>(entry.row - result_.rows.data())] =
+        SamplesOfStep(entry.program, measurement.timelines, *costs_,
+                      {.device = costs_->machine().devices[0].name,
+                       .network = fmt::format("{} at batch {}", entry.step->network, entry.step->batch),
+                       .note = fmt::format("{} in {}", entry.name, FormatBytes(setup_.capacity))});
   }
 
   const CaseSetup& setup_;
   const Bench& bench_;
   const CaseOptions& options_;
-  const CostModel* costs_;       // that measurements are compared by
-  TrainingValues timed_values_;  // of all that is measured
-  std::vector<Entry> entries_;   // in-core last
+  const CostModel* costs_;                                      // that measurements are compared by
+  std::vector<Entry> entries_;                                  // in-core last
+  std::optional<double> carried_;                               // how far rounding carries, where it was looked for
+  std::map<const TrainingStep*, TrainingValues> timed_values_;  // by step, of all that is measured
   IsolatedTimes isolated_;
   CaseResult result_;
 };

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/sample/sample.h"
 #include "calibrate/validate/measure.h"
 #include "calibrate/validate/memory.h"
 #include "sim/evaluate.h"
@@ -27,9 +28,16 @@ struct Contender {
   bool random = false;
   const Plan* plan = nullptr;
   const Evaluation* evaluation = nullptr;  // on an arena, under the costs of the case
+  // That the plan is of, where it is not the case's: the same in batch parts (model/step/accumulate.h). Its numbers are
+  // compared with those of the whole batch, unless parts change them.
+  const TrainingStep* step = nullptr;
 };
 
 struct CaseSetup {
+  const TrainingStep& StepOf(const Contender& contender) const {
+    return contender.step != nullptr ? *contender.step : *step;
+  }
+
   const TrainingStep* step = nullptr;
   const CostModel* costs = nullptr;
   Bytes capacity = 0;
@@ -66,7 +74,9 @@ int CaseSessions(const CaseSetup& setup, const CaseOptions& options);
 
 struct CaseResult {
   std::vector<ValidationRow> rows;  // in order of contenders
-  Bytes reserve = -1;               // Bench::device_reserve, the most of all sessions that trained; -1: nobody tells
+  // What their launches and copies took while steps ran (step_costs.h); empty where nothing was measured.
+  std::vector<std::vector<Sample>> steps;
+  Bytes reserve = -1;  // Bench::device_reserve, the most of all sessions that trained; -1: nobody tells
   double in_core = 0, in_core_predicted = 0;
   ErrorSplit in_core_split;
   std::vector<std::string> notes;

@@ -60,7 +60,7 @@ class Measurer {
                                  .warm_up = options_.warm_up,
                                  .iterations = session.instrumented ? 1 : steps,
                                  .instrumented = session.instrumented,
-                                 .values = options_.values});
+                                 .values = candidate.values});
     options_.session_done();
     result.failure = std::move(run.failure);
     if (result.failure) return;

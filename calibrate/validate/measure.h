@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +29,8 @@ namespace spillway {
 struct TimedProgram {
   const Program* program = nullptr;
   const TrainingStep* step = nullptr;
-  Bytes arena_bytes = 0;  // 0: as many as the Program needs
+  Bytes arena_bytes = 0;         // 0: as many as the Program needs
+  StepValues* values = nullptr;  // of this step; nullptr: zeros
 };
 
 struct Measurement {
@@ -45,7 +47,6 @@ struct MeasureOptions {
   int warm_up = 1;              // of each session
   int instrumented_rounds = 3;  // at most `rounds`: the first ones
   std::uint64_t seed = 1;
-  StepValues* values = nullptr;  // nullptr: zeros
   // Of a device that tells its clock: megahertz in each step of the last session; 0: not known.
   std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
   std::function<void()> session_done = [] {};            // called SessionsOf() times, less where something fails
@@ -68,16 +69,16 @@ void FixAlgorithms(const CostModel& costs, Program& program);
 
 // What training has changed, as bytes, and the losses on the way.
 struct TrainingResults {
-  std::vector<std::vector<std::byte>> tensors;  // by tensor; empty: not taken
-  std::vector<double> losses;                   // by iteration; empty where the device tells none
+  std::map<std::string, std::vector<std::byte>> tensors;  // by name, so that a step in batch parts has the same ones
+  std::vector<double> losses;                             // by iteration; empty where the device tells none
 };
 // Parameters and optimizer state.
 TrainingResults ResultsOf(const TrainingStep& step, const TrainingValues& values, std::vector<double> losses);
 
-// Of all tensors that both have, and of the losses. kSkipped where neither has any.
+// Of all tensors that both have, in order of names, and of the losses. kSkipped where they have none in common.
 // The difference of a tensor is the largest one of its elements, over the largest magnitude in `expected`; infinite where
 // only one of two elements is a number. fp32.
-Numerics CompareResults(const TrainingStep& step, const TrainingResults& actual, const TrainingResults& expected);
+Numerics CompareResults(const TrainingResults& actual, const TrainingResults& expected);
 
 }  // namespace spillway
 

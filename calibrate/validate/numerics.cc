@@ -45,19 +45,19 @@ TrainingResults ResultsOf(const TrainingStep& step, const TrainingValues& values
   TrainingResults results;
   results.losses = std::move(losses);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-    const bool changes = step.tensors[t].Traits().resident;
-    results.tensors.push_back(changes ? values.Result(static_cast<TensorId>(t)) : std::vector<std::byte>{});
+    const Tensor& tensor = step.tensors[t];
+    if (tensor.Traits().resident) results.tensors[tensor.name] = values.Result(static_cast<TensorId>(t));
   }
   return results;
 }
 
-Numerics CompareResults(const TrainingStep& step, const TrainingResults& actual, const TrainingResults& expected) {
+Numerics CompareResults(const TrainingResults& actual, const TrainingResults& expected) {
   Numerics numerics;
-  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-    const std::vector<std::byte>&a = actual.tensors[t], &b = expected.tensors[t];
-    if (a.empty() || a.size() != b.size()) continue;
-    const bool same = a == b;
-    Note(step.tensors[t].name, same, same ? 0 : Difference(AsNumbers(a), AsNumbers(b)), numerics);
+  for (const auto& [name, a] : actual.tensors) {
+    const auto found = expected.tensors.find(name);
+    if (found == expected.tensors.end() || a.empty() || a.size() != found->second.size()) continue;
+    const bool same = a == found->second;
+    Note(name, same, same ? 0 : Difference(AsNumbers(a), AsNumbers(found->second)), numerics);
   }
   if (!actual.losses.empty() && actual.losses.size() == expected.losses.size()) {
     const bool same = SameBits(actual.losses, expected.losses);

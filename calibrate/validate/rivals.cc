@@ -73,8 +73,10 @@ Nanos LargerOfBoth(const Evaluation& e, const Plan& plan, const Problem& problem
   return std::max(sums.kernels, transfer);
 }
 
-// The plan as its classes of maps, swap-ins as PoocH schedules them.
-Nanos TwoClocks(const Evaluation& /*e*/, const Plan& plan, const Problem& problem) {
+// The plan as its classes of maps, swap-ins as PoocH schedules them. Of steps in batch parts it knows nothing: the full
+// model's prediction, so that the row speaks for neither.
+Nanos TwoClocks(const Evaluation& e, const Plan& plan, const Problem& problem) {
+  if (problem.step->parts > 1) return e.step_time;
   const PoochModel model(ProfileStep(*problem.step, *problem.costs, problem.capacity, problem.device));
   const std::vector<PoochProfile::Map>& maps = model.profile().maps;
   Classes classes(maps.size(), MapClass::kKeep);

@@ -12,9 +12,9 @@
 
 namespace spillway {
 
-enum class FileKind { kScenario, kPlan, kNetwork, kMachine };
+enum class FileKind { kScenario, kPlan, kNetwork, kGraph, kMachine };
 
-// What it is called: "scenario", "plan", "network", "machine profile".
+// What it is called: "scenario", "plan", "network", "recorded step", "machine profile".
 const char* FileKindName(FileKind kind);
 // Keys at its root that files of no other kind have.
 const std::vector<std::string>& KeysOfKind(FileKind kind);

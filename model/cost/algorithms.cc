@@ -17,10 +17,17 @@ constexpr std::array<const char*, 9> kBackwardData = {
 constexpr std::array<const char*, 10> kBackwardFilter = {
     "algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling", "direct", "gemm", "reference"};
 
+// Of recorded ops: the ways that their file lists, in its order.
+constexpr std::array<const char*, kMostRecordedWays> kRecorded = {
+    "way1",  "way2",  "way3",  "way4",  "way5",  "way6",  "way7",  "way8",  "way9",  "way10", "way11",
+    "way12", "way13", "way14", "way15", "way16", "way17", "way18", "way19", "way20", "way21", "way22",
+    "way23", "way24", "way25", "way26", "way27", "way28", "way29", "way30", "way31", "way32"};
+
 }  // namespace
 
 std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass) {
   if (!HasAlgorithms(kind)) return {};
+  if (kind == OpKind::kRecorded) return kRecorded;
   if (pass == Pass::kForward) return kForward;
   if (pass == Pass::kBackwardData) return kBackwardData;
   if (pass == Pass::kBackwardFilter) return kBackwardFilter;

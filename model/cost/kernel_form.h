@@ -70,7 +70,9 @@ std::span<const KernelForm> KernelForms(Platform platform);
 const KernelForm* FindKernelForm(std::string_view name);  // nullptr: none
 
 // Algorithms by pass, of all libraries: index + 1 is Launch::algorithm. Which of them a device has is for its models and
-// measurements to say. Empty for ops without a choice.
+// measurements to say. Empty for ops without a choice. Of recorded ops "way1" to "way32", the ways of the recording in its
+// order.
+constexpr std::size_t kMostRecordedWays = 32;
 std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass);
 // The name of a Launch::algorithm; "" for 0 and for a number that the op does not have.
 const char* AlgorithmName(OpKind kind, Pass pass, std::int32_t algorithm);

@@ -1,7 +1,8 @@
 // The kinds of ops in one table: their names, their passes, what each moves and computes, and what of them the rest of the
 // program goes by. Whoever asks for a kind by name asks for what it alone does; what several have in common is a column.
 //
-// The table is model/step/op_kinds.inc, which says what a new kind takes.
+// The table is model/step/op_kinds.inc, which says what a new kind takes. Behind its kinds comes one that nothing here can
+// compute: ops of a recorded step (model/recorded/), known by their names and times alone.
 #ifndef SPILLWAY_MODEL_STEP_OP_KIND_H_
 #define SPILLWAY_MODEL_STEP_OP_KIND_H_
 
@@ -16,6 +17,7 @@ namespace spillway {
 #define OP_KIND(KIND, ...) k##KIND,
 enum class OpKind : std::uint8_t {
 #include "model/step/op_kinds.inc"
+  kRecorded,
 };
 #undef OP_KIND
 
@@ -55,6 +57,7 @@ struct OpTraits {
   bool planes = false;       // on a processor, goes plane by plane of a sample and channel
   bool backward_needs_forward = false;  // its backward pass reads what its forward pass of the same data has left
   bool labels = false;                  // reads the batch's labels
+  bool opaque = false;                  // nobody knows what it computes: no law, no kernel, no layer
   ZeroEffect zeros = ZeroEffect::kNone;
   int operands = 1;         // OpShape::operands where nothing else is said
   OpTraffic forward = {};   // unless it is a product
@@ -72,9 +75,16 @@ inline constexpr unsigned kBias = PassBit(Pass::kForward) | PassBit(Pass::kBackw
 #define OP_KIND(KIND, ...) OpTraits{.kind = OpKind::k##KIND, __VA_ARGS__},
 inline constexpr std::array kOpTraits = {
 #include "model/step/op_kinds.inc"
+    OpTraits{.kind = OpKind::kRecorded,
+             .name = "recorded",
+             .passes = PassBit(Pass::kForward) | PassBit(Pass::kBackward) | PassBit(Pass::kUpdate),
+             .algorithms = true,
+             .opaque = true},
 };
 #undef OP_KIND
-constexpr OpKind kLastOpKind = kOpTraits.back().kind;
+// Of the kinds that profiles, samples and devices know.
+constexpr OpKind kLastOpKind = OpKind::kUpdate;
+static_assert(static_cast<std::size_t>(kLastOpKind) + 2 == kOpTraits.size(), "the last line of op_kinds.inc");
 
 constexpr const OpTraits& TraitsOf(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
 constexpr const char* OpKindName(OpKind kind) { return TraitsOf(kind).name; }

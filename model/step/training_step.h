@@ -51,6 +51,7 @@ struct OpShape {
   // Forward inputs of add and concat. Update: vectors it touches (parameter, gradient, momentum). Batch norm: 0 where
   // the statistics are given (inference). LRN: window[0] is the number of channels summed over.
   std::int64_t operands = 1;
+  std::int64_t recorded = 0;  // of a recorded op, which has no shape: 1 + its row of the recording's times
   std::array<std::int64_t, 3> PadBegin() const { return {pad[0].begin, pad[1].begin, pad[2].begin}; }
   std::array<std::int64_t, 3> PadEnd() const { return {pad[0].end, pad[1].end, pad[2].end}; }
   std::int64_t MostPad(std::size_t k) const { return pad[k].begin > pad[k].end ? pad[k].begin : pad[k].end; }
@@ -89,6 +90,7 @@ struct Op {
   std::vector<TensorId> writes;
   bool accumulate = false;   // adds its result to what writes[0] holds
   bool side_effect = false;  // updates running statistics or draws random numbers: a recomputation must not repeat it
+  bool once = false;         // must not run again at all (recorded steps)
   OpDetails details{};
   std::int64_t first_sample = 0;  // of the batch: whose labels and random numbers the op begins with
   Work work;
@@ -108,7 +110,14 @@ struct TrainingStep {
   // What strategies classify: the input and every feature map, by first writer; part by part, each input first.
   std::vector<TensorId> maps;
   std::vector<std::string> layer_names;  // by LayerId
+  // By tensor: the last op before which it may be computed again, kNoOp where never. Empty: all may be, at any time. Only
+  // recorded steps have any (model/recorded/recorded_step.h).
+  std::vector<OpId> again_until;
 
+  bool recorded() const { return !ops.empty() && ops.front().kind == OpKind::kRecorded; }
+  bool MayRecompute(TensorId tensor, OpId before) const {
+    return again_until.empty() || again_until[static_cast<std::size_t>(tensor)] >= before;
+  }
   bool IsForward(OpId op) const { return ops[static_cast<std::size_t>(op)].pass == Pass::kForward; }
   // Updates that do not wait for the end are part of it.
   bool IsBackward(OpId op) const { return !IsForward(op) && op < first_update; }

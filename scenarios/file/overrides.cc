@@ -92,7 +92,7 @@ void OverrideStrategies(const std::vector<std::string>& names, Scenario& scenari
 
 bool Overrides::Any() const {
   return !machines.empty() || !strategies.empty() || !batch.empty() || !memory.empty() || !runtime.empty() ||
-         !plan.empty();
+         !plan.empty() || !costs.empty();
 }
 
 void ApplyOverrides(const Overrides& overrides, Scenario& scenario) {

@@ -28,7 +28,8 @@ constexpr std::int64_t kMostBatch = 1'000'000;
 // One network with everything but the batch decided.
 struct NetworkChoice {
   std::string zoo;                                             // a name of the zoo, or
-  std::string file;                                            // a path
+  std::string file;                                            // a path, or
+  std::string graph{};                                         // the path of a recorded step, which has its own batch
   std::int64_t image = 0, width = 0, frames = 0, classes = 0;  // as in ZooOptions; 0 = the network's usual
   std::vector<std::int64_t> batch;
   Mark mark;

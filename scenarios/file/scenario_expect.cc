@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -37,19 +38,38 @@ std::optional<double> ParseSeconds(std::string_view text) {
   return time ? std::optional(static_cast<double>(*time) / static_cast<double>(kSecond)) : std::nullopt;
 }
 
+std::optional<double> ParseSize(std::string_view text) {
+  const auto bytes = ParseBytes(text);
+  return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+}
+
+// Half of the last digit of a figure, in its unit's measure: of "28 GB" 0.5 GB.
+double HalfOfLastDigit(std::string_view text, double value) {
+  const std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
+  const std::optional<double> mantissa = ParseNumber(number);
+  if (!mantissa || *mantissa == 0) return 0;
+  const std::size_t point = number.find('.');
+  const std::size_t decimals = point == std::string_view::npos ? 0 : number.size() - point - 1;
+  return value / *mantissa * std::pow(10.0, -static_cast<double>(decimals)) / 2;
+}
+
 struct Figure {
   const char* key;
   Measure measure;
   std::optional<double> (*parse)(std::string_view);
   const char* form;  // what is expected, for messages
 };
-constexpr std::array<Figure, 6> kFigures = {{
+constexpr std::array<Figure, 10> kFigures = {{
     {"samples_per_second", Measure::kSamplesPerSecond, ParseNumber, "a number"},
     {"step_time", Measure::kStepTime, ParseSeconds, "a duration such as 2.05 s"},
     {"loss", Measure::kLoss, ParseFraction, "a share such as 38 %"},
     {"keep", Measure::kKeep, ParseNumber, "a number"},
     {"swap", Measure::kSwap, ParseNumber, "a number"},
     {"recompute", Measure::kRecompute, ParseNumber, "a number"},
+    {"mean_saving", Measure::kMeanSaving, ParseFraction, "a share such as 89 %"},
+    {"mean_saving_beside_parameters", Measure::kMeanSavingBesideParameters, ParseFraction, "a share such as 89 %"},
+    {"peak", Measure::kPeak, ParseSize, "a size such as 7 GB"},
+    {"network_wide", Measure::kNetworkWide, ParseSize, "a size such as 28 GB"},
 }};
 constexpr Figure kRatioFigure = {"ratio", Measure::kRatio, ParseNumber, "a number"};
 constexpr Figure kShare = {"within", Measure::kRatio, ParseFraction, "a share such as 10 %"};
@@ -92,6 +112,8 @@ class ExpectReader {
     common_.source = reader_.RequiredString("source");
     common_.why = reader_.StringOr("why", "");
     common_.required = reader_.BoolOr("required", false);
+    common_.claim = reader_.StringOr("claim", "");
+    common_.counted = reader_.BoolOr("counted", true);
     if (const Node* within = reader_.Optional("within")) common_.within = ReadValue(kShare, *within);
     auto batches = ReadAxis(reader_, "batch", false, diagnostics_,
                             [](MapReader& r, std::string_view key) { return r.RequiredInteger(key, 1, kMostBatch); });
@@ -103,7 +125,7 @@ class ExpectReader {
     if (figures.empty() && node_.IsMap()) {
       diagnostics_.Error(node_.mark,
                          "expectation: no figure; expected one of samples_per_second, step_time, loss, keep, swap, "
-                         "recompute, ratio, feasible");
+                         "recompute, mean_saving, mean_saving_beside_parameters, peak, network_wide, ratio, feasible");
     }
     for (const Expectation& e : figures) {
       if (common_.required && e.measure != Measure::kFeasible && e.value.low == e.value.high) {
@@ -129,11 +151,12 @@ class ExpectReader {
     e.other.machine = ratio.StringOr("machine", "");
     e.other.strategy = ratio.StringOr("strategy", "");
     e.other.batch = ratio.IntegerOr("batch", 0, 1, kMostBatch);
+    e.other.memory_limit = ratio.BytesOr("memory", 0);
     e.value = ReadBounds(ratio, node, kRatioFigure);
     ratio.Finish();
     if (node.IsMap() && e.other.network.empty() && e.other.machine.empty() && e.other.strategy.empty() &&
-        e.other.batch == 0) {
-      diagnostics_.Error(node.mark, "ratio: name what to compare with: a strategy, machine, network or batch");
+        e.other.batch == 0 && e.other.memory_limit == 0) {
+      diagnostics_.Error(node.mark, "ratio: name what to compare with: a strategy, machine, network, batch or memory");
     }
     figures.push_back(std::move(e));
   }
@@ -162,7 +185,7 @@ class ExpectReader {
     }
     if (!node.IsSequence()) {
       const double value = ReadValue(figure, node);
-      return {value, value};
+      return {value, value, HalfOfLastDigit(node.scalar, value)};
     }
     if (node.items.size() != 2) {
       diagnostics_.Error(node.mark, fmt::format("{}: a range is [from, to]", figure.key));

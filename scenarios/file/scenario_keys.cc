@@ -42,8 +42,10 @@ const KeyTable& NetworkChoiceKeys() {
                 "the network's usual", "of the zoo's networks"},
                {"frames", OrList(WholeNumberFrom(1, kMostPixels)), "the network's usual", "of 3-D ones of the zoo"},
                {"classes", OrList(WholeNumberFrom(1, kMostClasses)), "the network's usual", "of the zoo's networks"},
-               {"batch", OrList(WholeNumberFrom(1, kMostBatch)), kRequired, "samples in a step"}},
-      .note = "Exactly one of zoo and file. Lists are swept, in every combination."};
+               {"graph", "a path", "", "a recorded step of any framework, in JSON: `spillway help graph`"},
+               {"batch", OrList(WholeNumberFrom(1, kMostBatch)), "required, unless `graph` is given",
+                "samples in a step"}},
+      .note = "Exactly one of zoo, file and graph. Lists are swept, in every combination."};
   return kTable;
 }
 
@@ -135,9 +137,10 @@ const KeyTable& RatioKeys() {
                    .keys = {Named("network", "the row's", "of the row compared with"),
                             Named("machine", "the row's", "of the row compared with"),
                             Named("strategy", "the row's", "of the row compared with"),
-                            {"batch", WholeNumberFrom(1, kMostBatch), "the row's", "of the row compared with"}},
+                            {"batch", WholeNumberFrom(1, kMostBatch), "the row's", "of the row compared with"},
+                            {"memory", kASize, "the row's", "of the row compared with, to the byte"}},
                    .note =
-                       "Throughput over that of another row, which differs in one of the first four or more. Then "
+                       "Throughput over that of another row, which differs in one of the first five or more. Then "
                        "either value, or at_least and at_most or one of them."};
     for (KeyRow& key : BoundRows()) table.keys.push_back(std::move(key));
     return table;
@@ -159,13 +162,21 @@ const KeyTable& ExpectationKeys() {
                FigureRow("keep", "a number", "feature maps kept"),
                FigureRow("swap", "a number", "feature maps swapped"),
                FigureRow("recompute", "a number", "feature maps recomputed"),
+               FigureRow("mean_saving", "a share such as 89 %",
+                         "by how much mean_bytes is less than network-wide allocation (network_wide_bytes)"),
+               FigureRow("mean_saving_beside_parameters", "a share such as 89 %",
+                         "the same without parameters, their gradients and the optimizer's state on both sides"),
+               FigureRow("peak", kASize, "of device memory"),
+               FigureRow("network_wide", kASize, "what network-wide allocation takes"),
                {"ratio", "a map", "", "throughput over another row's", {&RatioKeys()}},
                {"feasible", kTrueOrFalse, "", "whether it runs; rows that are said not to are no error"},
                Named("source", kRequired, "who published or requires it"),
                Named("why", "none", "what explains a difference; shown with it"),
                {"within", "a share such as 10 %", "only reported",
                 "makes a gate of a figure: the largest difference allowed"},
-               {"required", kTrueOrFalse, "false", "makes a gate of feasible and of bounds"}},
+               {"required", kTrueOrFalse, "false", "makes a gate of feasible and of bounds"},
+               Named("claim", "the figure", "what was claimed, in words: `spillway claims`"),
+               {"counted", kTrueOrFalse, "true", "false: `spillway claims` shows it and leaves it out of its counts"}},
       .note =
           "A published or required figure, shown beside ours: at least one of samples_per_second ... feasible, for "
           "every row that the first five select. `run --check` exits with 1 when a gate fails."};

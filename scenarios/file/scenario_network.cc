@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/network/network.h"
+#include "model/recorded/recorded_step.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
@@ -76,12 +77,14 @@ class NetworkReader {
     if (image.empty()) image.push_back({});
     const auto frames = OrUsual(ReadAxis(reader, "frames", false, errors_.own, IntegerFromOne(kMostPixels)));
     const auto classes = OrUsual(ReadAxis(reader, "classes", false, errors_.own, IntegerFromOne(kMostClasses)));
-    const auto batch = ReadAxis(reader, "batch", true, errors_.own, IntegerFromOne(kMostBatch));
+    const std::string graph = reader.StringOr("graph", "");
+    const auto batch = ReadAxis(reader, "batch", graph.empty(), errors_.own, IntegerFromOne(kMostBatch));
     reader.Finish();
     if (!node.IsMap()) return;
-    if (zoo.empty() == file.empty()) {
-      errors_.own.Error(node.mark, "network: give exactly one of zoo (a name) and file (a path)");
+    if (static_cast<int>(!zoo.empty()) + static_cast<int>(!file.empty()) + static_cast<int>(!graph.empty()) != 1) {
+      errors_.own.Error(node.mark, "network: give exactly one of zoo (a name), file and graph (paths)");
     }
+    if (!graph.empty()) AddGraph(node, graph);
     if (!file.empty()) AddFile(node, file, batch);
     if (zoo.size() * image.size() * frames.size() * classes.size() > kMostNetworks) {
       return errors_.own.Error(node.mark, fmt::format("network: more than {} combinations", kMostNetworks));
@@ -90,7 +93,7 @@ class NetworkReader {
       for (const ImageSize& i : image) {
         for (const std::int64_t f : frames) {
           for (const std::int64_t c : classes) {
-            AddZoo({name, "", i.height, i.width, f, c, batch, MarkOf(node, "zoo")});
+            AddZoo({name, "", "", i.height, i.width, f, c, batch, MarkOf(node, "zoo")});
           }
         }
       }
@@ -119,6 +122,20 @@ class NetworkReader {
     choice.batch = batch;
     choice.mark = MarkOf(node, "file");
     errors_.LoadOther(choice.mark, choice.file, [&] { LoadNetwork(choice.file, Largest(choice.batch)); });
+    networks_.push_back(std::move(choice));
+  }
+
+  void AddGraph(const Node& node, const std::string& graph) {
+    for (const char* key : {"image", "frames", "classes", "batch"}) {
+      if (const Node* value = node.Find(key)) {
+        errors_.own.Error(value->mark, fmt::format("{}: not for a recorded step; '{}' is what it is", key, graph));
+      }
+    }
+    NetworkChoice choice;
+    choice.graph = RelativeTo(file_, graph);
+    choice.batch = {1};
+    choice.mark = MarkOf(node, "graph");
+    errors_.LoadOther(choice.mark, choice.graph, [&] { choice.batch = {LoadRecordedStep(choice.graph)->step.batch}; });
     networks_.push_back(std::move(choice));
   }
 

@@ -40,6 +40,10 @@ std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t s
   }
   std::shared_ptr<const Plan>& plan = plans_[step];
   if (plan == nullptr) {
+    if (const Node* said = Says("accumulate"); said != nullptr && at.source->recorded != nullptr) {
+      throw UserError(fmt::format("{}:{}:{}: error: accumulate: a recorded step has no batch to cut", overrides_.plan,
+                                  said->mark.line, said->mark.column));
+    }
     const TrainingStep of_plan = StepOfPlan(*StepOf(run, step), PartsOfBatch(at.batch));
     plan = std::make_shared<const Plan>(ParsePlan(document_.text, overrides_.plan, of_plan));
   }

@@ -7,8 +7,10 @@
 #include <map>
 #include <optional>
 
+#include "calibrate/validate/step_costs.h"
 #include "hw/text/lists.h"
 #include "model/cost/measured_cost.h"
+#include "model/recorded/recorded_costs.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/prepare_parts.h"
 
@@ -42,17 +44,20 @@ void Emulate(const Emulation& emulation, const std::string& file, PreparedMachin
 struct Terms {
   double link = 0;
   Emulation emulation;
-  std::string file;     // of the scenario
-  Bytes workspace = 0;  // what a call is granted
-  bool said = false;    // the scenario says so, and the label repeats it
+  std::string file;                              // of the scenario
+  Bytes workspace = 0;                           // what a call is granted
+  bool said = false;                             // the scenario says so, and the label repeats it
+  std::string costs;                             // file of a measured step's, "": the profile's
+  std::shared_ptr<const RecordedStep> recorded;  // whose ops have times of their own
 };
 
 // A profile has hundreds of kilobytes, and teachers have to be read with it: once for all link rates of all scenarios.
-const Machine& ProfileOf(const std::string& from, PreparedRun& run) {
+const Machine& ProfileOf(const std::string& from, const std::string& costs, PreparedRun& run) {
   const auto known = run.profiles.find(from);
   if (known != run.profiles.end()) return known->second;
   Machine profile = LoadMachine(from);
   CheckMeasured(profile, from);
+  if (!costs.empty()) profile = WithStepCosts(std::move(profile), ReadSamples({&costs, 1}));
   return run.profiles.emplace(from, std::move(profile)).first->second;
 }
 
@@ -71,9 +76,14 @@ std::unique_ptr<PreparedMachine> PrepareMachine(const Machine& profile, const Ma
     prepared->label += "+link=" + RateText(terms.link);
   }
   Emulate(terms.emulation, terms.file, prepared.get());
+  if (!terms.costs.empty()) AddToLabel("+costs=" + std::filesystem::path(terms.costs).stem().string(), prepared.get());
   if (terms.said) AddToLabel("+workspace=" + FormatBytesExact(terms.workspace), prepared.get());
   const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
-  prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
+  if (terms.recorded != nullptr) {
+    prepared->costs = std::make_unique<RecordedCosts>(prepared->machine, options, terms.recorded);
+  } else {
+    prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
+  }
   return prepared;
 }
 
@@ -95,7 +105,10 @@ class Preparer {
   void Prepare() {
     const std::size_t first = run_.points.size();
     for (const NetworkChoice& network : scenario_.networks) {
-      for (const std::string& options : scenario_.options) AddNetwork(network, options);
+      const std::vector<std::string> as_it_is{kRecordedOptions};
+      for (const std::string& options : network.graph.empty() ? scenario_.options : as_it_is) {
+        AddNetwork(network, options);
+      }
     }
     if (!mistakes_.empty()) throw UserError(std::move(mistakes_));
     if (run_.points.size() == first) RefuseEmpty();
@@ -113,15 +126,17 @@ class Preparer {
 
   void AddNetwork(const NetworkChoice& network, const std::string& options) {
     const std::shared_ptr<const NetworkSource> source = SourceOf(network);
+    recorded_ = source->recorded;
     std::vector<std::size_t> steps;
     for (const std::int64_t batch : network.batch) {
       run_.steps.push_back(PrepareStep(source, options, batch, run_.keep_steps));
-      if (scenario_.options.size() > 1) run_.steps.back()->network += "+" + options;
+      if (scenario_.options.size() > 1 && recorded_ == nullptr) run_.steps.back()->network += "+" + options;
       steps.push_back(run_.steps.size() - 1);
     }
     for (const Bytes workspace : scenario_.workspace) {
       workspace_said_ = workspace > 0;
-      workspace_ = workspace_said_ ? workspace : StepOptionsByName(options).workspace_limit;
+      const Bytes usual = recorded_ != nullptr ? kMostWorkspace : StepOptionsByName(options).workspace_limit;
+      workspace_ = workspace_said_ ? workspace : usual;
       for (const MachineChoice& machine : scenario_.machines) {
         for (const double link : scenario_.link) {
           for (const Emulation& emulation : scenario_.emulate) {
@@ -247,11 +262,12 @@ class Preparer {
   }
 
   std::size_t MachineIndex(const MachineChoice& choice, double link, const Emulation& emulation) {
-    const auto [it, is_new] = machine_index_.try_emplace({choice, link, emulation.Label(), workspace_, workspace_said_},
-                                                         run_.machines.size());
+    const auto [it, is_new] = machine_index_.try_emplace(
+        {choice, link, emulation.Label(), workspace_, workspace_said_, recorded_.get()}, run_.machines.size());
     if (is_new) {
-      AddPrepared(PrepareMachine(ProfileOf(choice.from, run_), choice,
-                                 {link, emulation, scenario_.file, workspace_, workspace_said_}));
+      AddPrepared(
+          PrepareMachine(ProfileOf(choice.from, overrides_.costs, run_), choice,
+                         {link, emulation, scenario_.file, workspace_, workspace_said_, overrides_.costs, recorded_}));
     }
     return it->second;
   }
@@ -283,8 +299,10 @@ class Preparer {
   const Overrides& overrides_;
   PreparedRun& run_;
   std::optional<GivenPlan> plan_;
-  std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool>, std::size_t> machine_index_;
-  Bytes workspace_ = 0;  // of the points being added
+  std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool, const RecordedStep*>, std::size_t>
+      machine_index_;
+  std::shared_ptr<const RecordedStep> recorded_;  // the network being added, where it is recorded
+  Bytes workspace_ = 0;                           // of the points being added
   bool workspace_said_ = false;
   std::vector<std::string> mistakes_;
 };

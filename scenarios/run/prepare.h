@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "model/recorded/recorded_step.h"
 #include "reports/result.h"
 #include "scenarios/file/scenario.h"
 #include "sim/strategy.h"
@@ -26,6 +27,9 @@ struct Overrides {
   std::string runtime{};
   std::string plan{};                // path: this plan in place of the strategies
   bool plan_on_any_machine = false;  // whatever the plan says that it was made for
+  // Path: samples of a measured step, in place of what the machine's profile says of its launches and copies
+  // (calibrate/validate/step_costs.h). All machines of the run have to be the one that was measured.
+  std::string costs{};
   bool Any() const;
 };
 
@@ -34,10 +38,14 @@ void ApplyOverrides(const Overrides& overrides, Scenario& scenario);
 
 // What networks of all batches are built from; a file is read once.
 struct NetworkSource {
-  NetworkChoice choice;                      // without its batches
-  std::shared_ptr<const Document> document;  // of a file, else nullptr
+  NetworkChoice choice;                          // without its batches
+  std::shared_ptr<const Document> document;      // of a file, else nullptr
+  std::shared_ptr<const RecordedStep> recorded;  // of a graph, else nullptr
   std::string label;
 };
+
+// What stands where others have the name of their StepOptions.
+constexpr const char* kRecordedOptions = "recorded";
 
 // One network at one batch, unrolled.
 struct PreparedStep {
@@ -49,7 +57,7 @@ struct PreparedStep {
   std::int64_t batch = 0;
   Nanos framework_time = 0;  // StepOptions::framework_time
   std::shared_ptr<const NetworkSource> source;
-  std::string options;       // how it is unrolled
+  std::string options;       // how it is unrolled; kRecordedOptions of a recorded step
   std::uint64_t digest = 0;  // of `step`
   Network net;               // empty where steps are not kept, see PreparedRun
   TrainingStep step;         // of `net`, likewise
@@ -89,6 +97,8 @@ struct PreparedRun {
   // Whether `steps` hold networks and steps. They are a fifth to two megabytes each: with thousands of batches they are
   // better built again, by StepOf, when a point needs them. Set before Prepare.
   bool keep_steps = true;
+  // Whether rows have lower bounds, which take most of the time of deep networks; without them they are 0.
+  bool bounds = true;
   std::vector<std::unique_ptr<PreparedStep>> steps;
   std::vector<std::unique_ptr<PreparedMachine>> machines;
   std::vector<Point>
@@ -109,7 +119,7 @@ void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& 
 std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index);
 
 // The same network and options at another batch, and in batch parts as a plan has it (Plan::accumulate). REQUIRES: the
-// parts divide the batch.
+// parts divide the batch; a recorded step is as it is.
 TrainingStep StepAtBatch(const PreparedStep& step, std::int64_t batch);
 TrainingStep StepOfPlan(const PreparedStep& step, std::int64_t accumulate);
 

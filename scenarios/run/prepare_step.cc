@@ -40,6 +40,10 @@ Network BuildNetwork(const NetworkSource& source, std::int64_t batch) {
 }
 
 void Build(PreparedStep& prepared) {
+  if (prepared.source->recorded != nullptr) {
+    prepared.step = prepared.source->recorded->step;
+    return;
+  }
   prepared.net = BuildNetwork(*prepared.source, prepared.batch);
   prepared.step = BuildTrainingStep(prepared.net, StepOptionsByName(prepared.options));
 }
@@ -76,6 +80,7 @@ std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice) {
     source->document = std::make_shared<const Document>(LoadDocument(choice.file));
     MustBeOfKind(FileKind::kNetwork, *source->document);
   }
+  if (!choice.graph.empty()) source->recorded = LoadRecordedStep(choice.graph);
   if (!choice.zoo.empty()) source->label = ZooLabel(choice);
   return source;
 }
@@ -86,16 +91,18 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
   prepared->batch = batch;
   prepared->source = source;
   prepared->options = options;
-  prepared->framework_time = StepOptionsByName(options).framework_time;
+  const bool recorded = source->recorded != nullptr;
+  prepared->framework_time = recorded ? 0 : StepOptionsByName(options).framework_time;
   Build(*prepared);
-  const Network& network = prepared->net;
+  Network& network = prepared->net;
+  if (recorded) network.name = prepared->step.network;
   prepared->network_base = source->choice.zoo.empty() ? network.name : source->choice.zoo;
   prepared->own_name = prepared->step.network;
   prepared->network = source->choice.zoo.empty() ? network.name : source->label;
   const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
   prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
   prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);
-  prepared->digest = DigestOf(prepared->step);
+  prepared->digest = recorded ? source->recorded->digest : DigestOf(prepared->step);
   if (!keep) {
     prepared->net = {};
     prepared->step = {};

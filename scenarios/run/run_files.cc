@@ -172,9 +172,12 @@ void RunFiles::Add(JournalEntry entry, const std::vector<NamedText>& texts) {
   Write(texts);
 }
 
-void RunFiles::End(const std::vector<NamedText>& texts) {
+void RunFiles::End(const std::vector<NamedText>& texts, const std::function<NamedText(const fs::path&)>& last) {
   Write(texts);
   Own(OwnFilesOf(texts));
+  const std::vector<NamedText> page{last(folder_)};
+  Write(page);
+  Own(OwnFilesOf(page));
   WriteFile(Manifest(), ManifestText(own_));
   journal_.close();
   std::error_code error;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,8 @@ class RunFiles {
   std::vector<JournalEntry> Resume(const std::vector<Point>& points);
   // A row is finished, and these are its files.
   void Add(JournalEntry entry, const std::vector<NamedText>& texts);
-  // All rows are: the files of the whole run.
-  void End(const std::vector<NamedText>& texts);
+  // All rows are: the files of the whole run, and the one that is made from what is there then.
+  void End(const std::vector<NamedText>& texts, const std::function<NamedText(const std::filesystem::path&)>& last);
 
  private:
   std::filesystem::path Journal() const { return folder_ / "run.journal"; }

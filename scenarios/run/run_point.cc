@@ -8,6 +8,7 @@
 #include "scenarios/run/run.h"
 #include "scenarios/run/step_cache.h"
 #include "sim/margin.h"
+#include "sim/plan/plan_keys.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
@@ -76,12 +77,14 @@ void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
   row.measured_share = shares.measured;
   row.published_share = shares.published;
   row.assumed_share = shares.assumed;
-  row.cost_source = SourceKindName(shares.Largest());
+  row.cost_source = SourceKindName(e.fault_time > 0 ? Source::Kind::kAssumed : shares.Largest());
 }
 
 // A strategy that claims too much is not to be believed in anything: no row, an error.
 void FillBounds(const Evaluation& e, const Planned& planned, ResultRow& row) {
-  if (planned.bound) MustHold(*planned.bound, ScopeOf(planned.plan), e.step_time, row.strategy);
+  if (planned.bound) {
+    MustHold(*planned.bound, ScopeOf(planned.plan, planned.bound->scope), e.step_time, row.strategy);
+  }
   KnownBounds known = BetterOf(e.bounds, e.widest, e.scope, planned.bound);
   row.bound_scope = e.scope;
   row.lower_bound = known.lower;
@@ -101,23 +104,35 @@ void FillFigures(const Evaluation& e, ResultRow& row) {
   row.recompute_time = e.recompute_time;
   row.compute_time = e.compute_time;
   row.stall_out = e.stall_out;
-  row.stall_in = e.stall_in;
+  row.stall_in = e.stall_in + e.fault_time;
   row.stall_host = e.stall_host;
   row.memory_by_class = NamedClasses(e.memory_by_class);
+  row.mean_by_class = NamedClasses(e.mean_by_class);
+}
+
+// What follows from the step on its machine, whatever is planned.
+void FillStep(const StepTables& tables, ResultRow& row) {
+  row.network_wide = tables.NetworkWide();
+  row.parameter_bytes = 0;
+  for (std::size_t t = 0; t < tables.bytes.size(); ++t) {
+    if (tables.step->tensors[t].Traits().of_parameters) row.parameter_bytes += tables.bytes[t];
+  }
 }
 
 void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, PointResult& result) {
   ResultRow& row = result.row;
+  const Problem whole = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
+  FillStep(at.oracles.For(whole)->facts().tables(), row);
   Planned planned = PlanOf(run, point, at);
   if (!planned.feasible) {
     row.reason = planned.reason;
     return;
   }
   row.runtime = RuntimeName(planned.plan.runtime);
-  row.memory_model = planned.plan.runtime.memory == MemoryModel::kArena ? "arena" : "pool";
+  row.memory_model = RuntimeWord(planned.plan.runtime, "memory");
   const TrainingStep& step = StepWithin(planned.plan, at);
   const Problem problem = ProblemOf(run, point, step, point.machine, row.memory_limit);
-  EvaluateOptions options;
+  EvaluateOptions options{.bounds = run.bounds};
   if (point.strategy != nullptr) options.scope = planned.scope.value_or(point.strategy->scope);
   Evaluation evaluation = at.oracles.For(problem)->Evaluate(planned.plan, options);
   row.feasible = evaluation.feasible;
@@ -131,7 +146,7 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
   row.step_time_low = draws.interval.low;
   row.step_time_high = draws.interval.high;
   FillFigures(evaluation, row);
-  FillBounds(evaluation, planned, row);
+  if (run.bounds) FillBounds(evaluation, planned, row);
   FillShares(evaluation, *problem.costs, row);
   row.accumulate = planned.plan.accumulate;
   row.numbers = AccumulatedNumbersName(NumbersOf(step));

@@ -26,7 +26,7 @@ class StepCache {
     const std::size_t index;
     std::once_flag once;
     std::shared_ptr<const PreparedStep> step;
-    std::unique_ptr<StepsInParts> in_parts;  // of the same
+    std::unique_ptr<StepsInParts> in_parts;  // of the same; none of a recorded step
     PlanMemo plans;
     OracleMemo oracles;
   };
@@ -37,6 +37,7 @@ class StepCache {
     std::shared_ptr<Entry> entry = Find(index);
     std::call_once(entry->once, [&] {
       entry->step = StepOf(run_, index);
+      if (entry->step->step.recorded()) return;  // there is no other batch of it
       const auto at_batch = [step = entry->step](std::int64_t batch) { return StepAtBatch(*step, batch); };
       entry->in_parts = std::make_unique<StepsInParts>(entry->step->batch, at_batch);
     });

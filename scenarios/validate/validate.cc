@@ -144,7 +144,11 @@ class Validation {
     finished.reserve = found.reserve;
     finished.no_memory = std::move(found.no_memory);
     for (std::string& note : found.notes) finished.notes.push_back(finished.place.network + ": " + std::move(note));
-    for (const PlannedPoint& planned : place.planned) finished.classes.push_back(planned.result.row.classes);
+    for (std::size_t k = 0; k < place.planned.size(); ++k) {
+      finished.classes.push_back(place.planned[k].result.row.classes);
+      if (k < found.steps.size())
+        finished.steps.emplace_back(place.planned[k].point->row.point, std::move(found.steps[k]));
+    }
     return finished;
   }
 

@@ -10,9 +10,9 @@
 
 namespace spillway {
 
-Problem ProblemOf(const CaseSetup& setup, const Runtime& runtime) {
+Problem ProblemOf(const CaseSetup& setup, const TrainingStep& step, const Runtime& runtime) {
   Problem problem;
-  problem.step = setup.step;
+  problem.step = &step;
   problem.costs = setup.costs;
   problem.capacity = setup.capacity;
   problem.use_runtime = true;
@@ -30,7 +30,8 @@ CaseSetup Contenders::SetUp(const Place& place, const std::vector<Place>& places
                                 .stratum = "",
                                 .random = false,
                                 .plan = &planned.result.plan,
-                                .evaluation = Judged(planned.result)});
+                                .evaluation = Judged(planned.result),
+                                .step = StepOf(place, planned.result)});
   }
   AddRandomPlans(place, places, setup);
   return setup;
@@ -38,14 +39,19 @@ CaseSetup Contenders::SetUp(const Place& place, const std::vector<Place>& places
 
 // The evaluation, with the reason of a row that has none.
 const Evaluation* Contenders::Judged(const PointResult& result) {
-  const bool in_parts = result.row.feasible && result.plan.accumulate > 1;
-  if (result.row.feasible && !in_parts) return &result.evaluation;
+  if (result.row.feasible) return &result.evaluation;
   evaluations_.emplace_back();
-  evaluations_.back().reason =
-      in_parts
-          ? fmt::format("not_measured: in {} batch parts it is another step than the others", result.plan.accumulate)
-          : result.row.reason;
+  evaluations_.back().reason = result.row.reason;
   return &evaluations_.back();
+}
+
+// nullptr: the place's own.
+const TrainingStep* Contenders::StepOf(const Place& place, const PointResult& result) {
+  if (!result.row.feasible || result.plan.accumulate == 1) return nullptr;
+  const PreparedStep& step = *run_.steps[place.step];
+  const auto at_batch = [&step](std::int64_t batch) { return StepAtBatch(step, batch); };
+  StepsInParts& steps = in_parts_.try_emplace(place.step, step.batch, at_batch).first->second;
+  return &steps.In(result.plan.accumulate).all.step;
 }
 
 void Contenders::AddRandomPlans(const Place& place, const std::vector<Place>& places, CaseSetup& setup) {
@@ -58,7 +64,7 @@ void Contenders::AddRandomPlans(const Place& place, const std::vector<Place>& pl
     ++sharing;
   }
   const int plans = random_plans_ * (before + 1) / sharing - random_plans_ * before / sharing;
-  const Problem problem = ProblemOf(setup, place.planned.front().point->runtime);
+  const Problem problem = ProblemOf(setup, *setup.step, place.planned.front().point->runtime);
   const auto seed = seed_ + static_cast<std::uint64_t>(before);
   for (DrawnPlan& drawn : DrawPlans(problem, {.plans = plans, .seed = seed})) {
     plans_.push_back(std::move(drawn.plan));
@@ -77,7 +83,7 @@ std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const 
   for (std::size_t k = 0; k < rows.size(); ++k) {
     if (!rows[k].Measured()) continue;
     const Contender& contender = setup.contenders[k];
-    Problem problem = ProblemOf(setup, contender.plan->runtime);
+    Problem problem = ProblemOf(setup, setup.StepOf(contender), contender.plan->runtime);
     problem.costs = &costs;
     Evaluation evaluation = *contender.evaluation;
     evaluation.step_time = rows[k].predicted;  // by these costs

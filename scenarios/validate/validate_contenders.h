@@ -4,18 +4,21 @@
 #ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_
 #define SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_CONTENDERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/falsify.h"
+#include "model/step/steps_in_parts.h"
 #include "scenarios/validate/validate_places.h"
 
 namespace spillway {
 
 // On the runtime that a plan asks for, or a strategy was asked for.
-Problem ProblemOf(const CaseSetup& setup, const Runtime& runtime);
+Problem ProblemOf(const CaseSetup& setup, const TrainingStep& step, const Runtime& runtime);
 
 // Owns what setups point to; places, too, have to outlive these.
 class Contenders {
@@ -27,13 +30,15 @@ class Contenders {
 
  private:
   const Evaluation* Judged(const PointResult& result);
+  const TrainingStep* StepOf(const Place& place, const PointResult& result);
   void AddRandomPlans(const Place& place, const std::vector<Place>& places, CaseSetup& setup);
 
   const PreparedRun& run_;
   int random_plans_;
   std::uint64_t seed_;
-  std::deque<Plan> plans_;              // random ones; addresses stay
-  std::deque<Evaluation> evaluations_;  // theirs, and those of rows without one
+  std::deque<Plan> plans_;                        // random ones; addresses stay
+  std::deque<Evaluation> evaluations_;            // theirs, and those of rows without one
+  std::map<std::size_t, StepsInParts> in_parts_;  // by step of the run
 };
 
 // ---- What each step model (calibrate/validate/falsify.h) says of those that were measured.

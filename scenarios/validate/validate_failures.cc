@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/validate/validate_places.h"
 
 namespace spillway {
@@ -7,9 +9,11 @@ namespace spillway {
 namespace {
 
 void NoteNumerics(const std::string& where, const Numerics& numerics, double tolerance, Validated& result) {
+  tolerance = std::max(tolerance, numerics.allowed);
   if (tolerance > 0 && numerics.largest_difference <= tolerance) {
-    result.set.notes.push_back(fmt::format("{}: not in-core training's bits: {} differs by {:.2g}, {:.2g} allowed",
-                                           where, numerics.tensor, numerics.largest_difference, tolerance));
+    result.set.notes.push_back(
+        fmt::format("{}: not in-core training's bits: {} differs by {:.2g}, rounding may by {:.2g}", where,
+                    numerics.tensor, numerics.largest_difference, tolerance));
     return;
   }
   result.failures.push_back(fmt::format("{}: computes something else than in-core training: {} differs by {:.2g}",

@@ -4,6 +4,8 @@
 
 #include <system_error>
 
+#include "calibrate/sample/file.h"
+#include "reports/page.h"
 #include "reports/validation.h"
 #include "scenarios/run/output_folder.h"
 
@@ -12,7 +14,7 @@ namespace spillway {
 namespace {
 
 constexpr const char *kRows = "validation.csv", *kTables = "validation.txt", *kModels = "falsification.csv",
-                     *kPartial = "validation.partial";
+                     *kPartial = "validation.partial", *kCosts = "costs", *kPage = "report.html";
 
 }  // namespace
 
@@ -43,13 +45,24 @@ void ValidationFiles::CaseDone(const ValidationSet& set) {
     std::filesystem::remove(folder_ / kModels, none);
   }
   Write(set, "");
+  WriteFile(folder_ / kPage, ReportPage(folder_));
   Mark(CasesText(done, cases_) + rest);
+}
+
+void ValidationFiles::StepsOf(const FinishedCase& finished) const {
+  if (folder_.empty()) return;
+  for (const auto& [point, samples] : finished.steps) {
+    if (samples.empty()) continue;
+    std::filesystem::create_directories(folder_ / kCosts);
+    WriteFile(folder_ / kCosts / (point + ".csv"), WriteSamples(samples));
+  }
 }
 
 void ValidationFiles::End(const ValidationSet& set, bool all) {
   if (folder_.empty()) return;
   Write(set, ValidationSummaryTable(set));
   WriteFile(folder_ / kModels, FalsificationCsv(set));
+  WriteFile(folder_ / kPage, ReportPage(folder_));
   if (!all) return;
   std::error_code none;
   std::filesystem::remove(folder_ / kPartial, none);

@@ -3,7 +3,10 @@
 //   validation.csv       rows of the cases that are finished (reports/validation.h)
 //   validation.txt       their tables, and behind the last case the summary: what goes to standard output as a table,
 //                        above it that the numbers are not to be trusted, if so
+//   costs/POINT.csv      what the launches and copies of a measured plan took while it ran, as samples: for --costs
+//                        (calibrate/validate/step_costs.h)
 //   falsification.csv    at the end, of the cases that there are
+//   report.html          all of it to look at (reports/page.h)
 //   validation.journal   what --resume goes on with (scenarios/validate/validate_journal.h), likewise gone then
 //   run.lock             while it runs: who does (scenarios/run/folder_lock.h)
 //   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it
@@ -20,6 +23,7 @@
 #include <filesystem>
 #include <string>
 
+#include "scenarios/validate/validate_journal.h"
 #include "sim/validation.h"
 
 namespace spillway {
@@ -35,6 +39,7 @@ class ValidationFiles {
   // So many are to come, of which so many are known and told next.
   void Begin(std::size_t cases, std::size_t known = 0);
   void CaseDone(const ValidationSet& set);
+  void StepsOf(const FinishedCase& finished) const;
   // The set as it is with its summary; `all`: no case is missing.
   void End(const ValidationSet& set, bool all);
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kJournal = "validation.journal", *kTitle = "spillway validation journal 2", *kCase = "case";
+constexpr const char *kJournal = "validation.journal", *kTitle = "spillway validation journal 3", *kCase = "case";
 
 // ---- what there is to write, once for both ways -------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ void Fields(Archive& a, ErrorSplit& s) {
 }
 template <typename Archive>
 void Fields(Archive& a, Numerics& n) {
-  a(n.kind, n.largest_difference, n.tensor);
+  a(n.kind, n.largest_difference, n.tensor, n.allowed);
 }
 template <typename Archive>
 void Fields(Archive& a, ValidationRow& r) {

@@ -1,7 +1,7 @@
 // What `validate --resume` goes on with: the finished cases with all that judging them takes, single steps included,
 // which no table has. It lies in the folder of the results, as validation.journal, until all cases are finished.
 //
-//   spillway validation journal 2
+//   spillway validation journal 3
 //   scenario 16-digit-hash summary        what it is of, one line each (JournalIdentity)
 //   ...
 //   case ...                              a line for each finished case: values in the order of their declaration,
@@ -19,8 +19,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "calibrate/sample/sample.h"
 #include "sim/plan/plan.h"
 #include "sim/validation.h"
 
@@ -35,6 +37,8 @@ struct FinishedCase {
   std::string no_memory;  // CaseResult::no_memory
   // What the strategies' plans do with the maps, by row: plans made later, at another pace of the device, may differ.
   std::vector<ClassCounts> classes;
+  // Of the strategies' rows, by the name of their point: CaseResult::steps. Not in the journal: written as it is found.
+  std::vector<std::pair<std::string, std::vector<Sample>>> steps{};
 };
 
 // What has to be the same for cases of two runs to stand in one table.

@@ -10,6 +10,7 @@ namespace {
 
 // What keeps the host of a modelled system waiting, and no device; nullptr: nothing.
 const char* SimulatedAlone(const Runtime& runtime) {
+  if (IsManaged(runtime.memory)) return "unified memory";
   if (runtime.collection_time > 0) return "the pauses of its runtime's collection_time";
   if (runtime.framework_time > 0) return "the pauses of its runtime's framework_time";
   return runtime.blocking_copies != BlockingCopies::kNone ? "the waits of its runtime's blocking_copies" : nullptr;

@@ -23,7 +23,7 @@ constexpr const char* kMore =
     "  spillway run my.yaml --plan plan.yaml\n"
     "  spillway list machines\n"
     "  spillway help run            options, examples and exit status of a verb\n"
-    "  spillway help scenario       the keys of scenario files; likewise plan, network, machine\n"
+    "  spillway help scenario       the keys of scenario files; likewise plan, network, graph, machine\n"
     "\nExit status: 0 done; 1 an expectation failed under --check, or what was measured is not as promised; 2 the "
     "input\n"
     "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 run, compare, calibrate or "
@@ -58,27 +58,46 @@ void AddJobs(CLI::App& app, Command& command) {
         1024);
 }
 
+void AddCosts(CLI::App& app, Command& command) {
+  app.add_option(
+      "--costs", command.overrides.costs,
+      "plan and predict by what a step's launches and copies took: costs/POINT.csv of a validation's folder");
+}
+
 void AddRun(CLI::App& app, Command& command) {
   AddFiles(app, command);
-  app.add_option("--out", command.out, "folder for results, plans and timelines");
+  app.add_option("--out", command.out, "folder for results, plans, timelines and report.html");
   app.add_flag("--resume", command.resume, "go on with the run in the folder of --out that was cut off");
   Among(app.add_option("--format", command.format, "what goes to standard output"), {"table", "csv", "json"});
   AddJobs(app, command);
   AddOverrides(app, command.overrides);
   app.add_option("--plan", command.overrides.plan, "carry out this plan instead of the strategies");
+  AddCosts(app, command);
+  app.add_flag("--timeline", command.timeline, "a sketch of each point's streams and memory, in characters");
   app.add_flag("--check", command.check, "exit with 1 when an expectation that is a gate fails");
 }
 
 void AddCompare(CLI::App& app, Command& command) {
   AddFiles(app, command);
+  app.add_option("--out", command.out, "folder for results, plans, timelines and report.html");
   AddJobs(app, command);
   AddOverrides(app, command.overrides);
+  app.add_option("--plan", command.plans, "a plan against another one (give it twice), or against the strategies' best")
+      ->allow_extra_args(false);
 }
 
 void AddPlan(CLI::App& app, Command& command) {
   AddFiles(app, command);
   app.add_option("-o,--output", command.out, "file to write; standard output without");
   AddJobs(app, command);
+  AddOverrides(app, command.overrides);
+  AddCosts(app, command);
+}
+
+void AddCertify(CLI::App& app, Command& command) {
+  AddFiles(app, command);
+  app.add_option("--plan", command.overrides.plan, "the plan; its certificate is the file beside it, PLAN.certificate")
+      ->required();
   AddOverrides(app, command.overrides);
 }
 
@@ -103,8 +122,21 @@ void AddDump(CLI::App& app, Command& command) {
   app.add_option("--plan", command.overrides.plan, "this plan instead of the strategies' best");
 }
 
+void AddExplain(CLI::App& app, Command& command) {
+  app.add_option("RESULT", command.name, "a point's timeline: timelines/POINT.trace.json of a run's folder")
+      ->required();
+  app.add_option("--op", command.op, "what it costs and what it waits for");
+  app.add_option("--map", command.map, "what was decided about this feature map, why, and what else would cost");
+}
+
+void AddReport(CLI::App& app, Command& command) {
+  app.add_option("DIR", command.name, "folder that run, compare or validate wrote into")->required();
+  app.add_option("-o,--output", command.out, "file to write (default: DIR/report.html)");
+}
+
 void AddHelp(CLI::App& app, Command& command) {
-  app.add_option("TOPIC", command.topic, "a verb, or scenario, plan, network or machine: the keys of such files");
+  app.add_option("TOPIC", command.topic,
+                 "a verb, or scenario, plan, network, graph or machine: the keys of such files");
 }
 
 void AddEstimate(CLI::App& app, Command& command) {
@@ -158,6 +190,12 @@ void AddCalibrate(CLI::App& app, Command& command) {
                  "state in which kernels find their operands: step (as in training, the default), cold or warm");
 }
 
+void AddClaims(CLI::App& app, Command& command) {
+  app.add_option("SYSTEM", command.name, "its claims alone, e.g. vdnn; without it those of all systems");
+  AddJobs(app, command);
+  app.add_flag("--check", command.check, "exit with 1 when a claim that is a gate does not hold");
+}
+
 void AddProbe(CLI::App& app, Command& command) {
   app.add_option("--device", command.device, "cuda:0 and so on")->required();
 }
@@ -184,6 +222,7 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "run") AddRun(app, command);
   if (verb == "compare") AddCompare(app, command);
   if (verb == "plan") AddPlan(app, command);
+  if (verb == "certify") AddCertify(app, command);
   if (verb == "list") AddList(app, command);
   if (verb == "show") AddShow(app, command);
   if (verb == "estimate") AddEstimate(app, command);
@@ -191,7 +230,10 @@ void AddOptions(const std::string& verb, CLI::App& app, Command& command) {
   if (verb == "validate") AddValidate(app, command);
   if (verb == "calibrate") AddCalibrate(app, command);
   if (verb == "probe") AddProbe(app, command);
+  if (verb == "claims") AddClaims(app, command);
   if (verb == "dump") AddDump(app, command);
+  if (verb == "explain") AddExplain(app, command);
+  if (verb == "report") AddReport(app, command);
   if (verb == "help") AddHelp(app, command);
 }
 

@@ -7,6 +7,9 @@ namespace spillway {
 namespace {
 
 void AddChoice(const NetworkChoice& choice, const std::string& options, BenchNetworks* networks) {
+  if (!choice.graph.empty()) {
+    throw UserError(fmt::format("{}: a recorded step: its ops cannot be run, nor timed; give a network", choice.graph));
+  }
   for (const std::int64_t batch : choice.batch) {
     Network network = choice.file.empty() ? BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, batch))
                                           : LoadNetwork(choice.file, batch);

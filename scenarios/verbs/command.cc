@@ -14,8 +14,9 @@ namespace spillway {
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> table = {
       {"run", "run scenarios: predict every point with every strategy", RunVerb},
-      {"compare", "run a scenario on two machines side by side", CompareVerb},
+      {"compare", "run a scenario on two machines, or two plans, side by side", CompareVerb},
       {"plan", "write the best plan of one point as YAML", PlanVerb},
+      {"certify", "check a plan and the bound beside it by other code than made them", CertifyVerb},
       {"list", "list machines, networks, layers, strategies or reports", ListVerb},
       {"show", "describe a network, machine or strategy, or what runs its convolutions", ShowVerb},
       {"dump", "write the step, program or plan of one point as JSON", DumpVerb},
@@ -23,8 +24,11 @@ const std::vector<Verb>& Verbs() {
       {"probe", "look at a GPU for a minute: clocks, holds, copies, a convolution by every algorithm", ProbeVerb},
       {"fit", "fit a machine profile's kernel models to samples", FitVerb},
       {"validate", "carry a scenario out on this machine: predicted against measured", ValidateVerb},
+      {"claims", "what published systems claim, beside ours: one ledger", ClaimsVerb},
+      {"explain", "why a plan decided so about a map, or what an op costs in it", ExplainVerb},
+      {"report", "make report.html of a folder of results again", ReportVerb},
       {"estimate", "predict the cost of single operations: CSV in, CSV out", EstimateVerb},
-      {"help", "help on a verb, or the keys of scenario, plan, network and machine files", HelpVerb},
+      {"help", "help on a verb, or the keys of scenario, plan, network, graph and machine files", HelpVerb},
   };
   return table;
 }

@@ -30,12 +30,15 @@ struct Command {
   std::string line;                // as typed, for run.json
   std::vector<std::string> files;  // run, compare, plan: scenarios; fit: samples; estimate: operations
   std::string topic;               // list, show, dump, help: "machines", "network"
-  std::string name;                // show
-  std::string out;                 // run: folder; plan, dump: file
+  std::string name;                // show; report: the folder; explain: the timeline; claims: a system, "" for all
+  std::vector<std::string> plans;  // compare: one or two plan files in place of two machines
+  std::string op, map;             // explain: one of them
+  std::string out;                 // run, compare: folder; plan, dump, report: file
   std::string format = "table";
   std::string dump_format = "json";
   int jobs = 0;  // 0 = all cores
   bool check = false;
+  bool timeline = false;              // run: each point in characters
   std::int64_t batch = 1;             // show
   std::string machine;                // estimate
   std::string workspace;              // estimate: limit
@@ -79,7 +82,12 @@ ExitCode RunVerb(const Command& command, Console& console);
 // Likewise, with `stop` in place of the signals.
 ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop);
 ExitCode CompareUntil(const Command& command, Console& console, const std::function<bool()>& stop);
+// What run and compare share: carries the points out, with a folder if the command has one, and shows what came out.
+using ShowResults = std::function<void(const ResultSet& results, const std::vector<Verdict>& verdicts)>;
+ExitCode RunPrepared(const Command& command, const PreparedRun& run, Console& console,
+                     const std::function<bool()>& stop, const ShowResults& show);
 ExitCode CompareVerb(const Command& command, Console& console);
+ExitCode CertifyVerb(const Command& command, Console& console);
 ExitCode PlanVerb(const Command& command, Console& console);
 ExitCode ListVerb(const Command& command, Console& console);
 ExitCode DumpVerb(const Command& command, Console& console);
@@ -89,7 +97,10 @@ ExitCode EstimateVerb(const Command& command, Console& console);
 ExitCode FitVerb(const Command& command, Console& console);
 ExitCode ValidateVerb(const Command& command, Console& console);
 ExitCode CalibrateVerb(const Command& command, Console& console);
+ExitCode ExplainVerb(const Command& command, Console& console);
+ExitCode ReportVerb(const Command& command, Console& console);
 ExitCode ProbeVerb(const Command& command, Console& console);
+ExitCode ClaimsVerb(const Command& command, Console& console);
 
 // Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes. Output that could not be
 // written is kExitWrongInput, whatever else there is to say. Names show their control characters (ConsoleBuffer).

@@ -25,7 +25,22 @@ void MinuteLines::Say(const std::string& text) {
 }
 
 Progress::Progress(Console& console, std::string what, std::size_t total, std::size_t done)
-    : console_(console), lines_(console), what_(std::move(what)), total_(total), done_(done) {}
+    : console_(console),
+      lines_(console),
+      what_(std::move(what)),
+      total_(total),
+      done_(done),
+      before_(done),
+      begin_(console.seconds()) {}
+
+// By the pace so far; nothing before it has been a second.
+std::string Progress::TimeLeft() const {
+  const double took = console_.seconds() - begin_;
+  if (took < 1 || done_ == before_ || done_ >= total_) return "";
+  const double left = took / static_cast<double>(done_ - before_) * static_cast<double>(total_ - done_);
+  return left < 90 ? fmt::format(", about {:.0f} s left", left)
+                   : fmt::format(", about {:.0f} min left", left / kMinute);
+}
 
 Progress::~Progress() {
   if (console_.terminal && done_ > 0) console_.Screen() << "\r\x1b[K" << std::flush;
@@ -34,7 +49,7 @@ Progress::~Progress() {
 void Progress::Step() {
   ++done_;
   const std::string text = fmt::format("{} {}/{}", what_, done_, total_);
-  if (console_.terminal) console_.Screen() << "\r" << text << std::flush;
+  if (console_.terminal) console_.Screen() << "\r" << text << TimeLeft() << "\x1b[K" << std::flush;
   lines_.Say(text);
 }
 

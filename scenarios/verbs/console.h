@@ -36,7 +36,8 @@ class MinuteLines {
   double begin_, last_;
 };
 
-// One line on a terminal that is overwritten as work goes on and cleared at the end; elsewhere a line a minute.
+// One line on a terminal that is overwritten as work goes on, with the time left, and cleared at the end; elsewhere a line
+// a minute.
 class Progress {
  public:
   // `what` stands before "7/40"; `done` were so before. `console` must outlive this.
@@ -47,11 +48,14 @@ class Progress {
   void Step();  // one more is done
 
  private:
+  std::string TimeLeft() const;
   Console& console_;
   MinuteLines lines_;
   std::string what_;
   std::size_t total_;
   std::size_t done_;
+  std::size_t before_;
+  double begin_;
 };
 
 }  // namespace spillway

@@ -12,6 +12,7 @@
 #include "calibrate/run/clock.h"
 #include "hw/text/lists.h"
 #include "scenarios/run/output_folder.h"
+#include "scenarios/verbs/calibration_page.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"
 #include "scenarios/verbs/interrupts.h"
@@ -155,6 +156,8 @@ HostNode ProfileWriter::Write(const std::vector<std::string>& notes, int folds) 
   written_ = journal_.samples().size();
   const Machine machine = MachineOfBench(journal_.samples(), facts, folds);
   WriteFile(command_.out, kHeader + MachineToYaml(machine));
+  WriteFile(std::filesystem::path(command_.out).replace_extension(".report.html"),
+            CalibrationPage(journal_.samples(), machine));
   return machine.hosts.at(0);
 }
 

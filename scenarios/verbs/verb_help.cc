@@ -5,6 +5,7 @@
 #include "hw/machine/machine_keys.h"
 #include "hw/text/lists.h"
 #include "model/network/network_keys.h"
+#include "model/recorded/graph_keys.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/help.h"
@@ -32,6 +33,7 @@ constexpr Page kPages[] = {
     {"scenario", "Keys of scenario files", [] { return KeyPage(ScenarioKeys()); }},
     {"plan", "Keys of plan files", [] { return KeyPage(PlanKeys()); }},
     {"network", "Keys of network files", [] { return KeyPage(NetworkKeys()); }},
+    {"graph", "Keys of recorded steps", [] { return KeyPage(GraphKeys()); }},
     {"machine", "Keys of machine profiles", MachinePage},
 };
 
@@ -49,12 +51,16 @@ const std::vector<VerbGuide>& VerbGuides() {
         {kExitNothingFits, "no strategy fits somewhere, and no expectation says `feasible: false` of it"},
         kRunInterrupted}},
       {"compare",
-       {"spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2"},
-       {kDone, kWrong, kNothingFits, kNothingKept}},
+       {"spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2 --out out/both",
+        "spillway compare my.yaml --machine v100-x86-pcie3 --batch 256 --plan original.yaml --plan mine.yaml"},
+       {kDone, kWrong, kNothingFits, kRunInterrupted}},
       {"plan",
        {"spillway plan my.yaml --machine v100-x86-pcie3 --batch 256 -o plan.yaml",
         "spillway plan my.yaml --batch 256 --strategy pooch"},
        {kDone, kWrong, kNothingFits}},
+      {"certify",
+       {"spillway certify my.yaml --plan plan.yaml"},
+       {kDone, {kExitExpectationFailed, "the certificate does not hold"}, kWrong, kNothingFits}},
       {"list", {"spillway list machines", "spillway list layers"}, {kDone, kWrong}},
       {"show",
        {"spillway show network resnet50 --batch 256", "spillway show machine v100-x86-pcie3",
@@ -85,10 +91,18 @@ const std::vector<VerbGuide>& VerbGuides() {
         kWrong,
         kNothingFits,
         kInterrupted}},
+      {"claims",
+       {"spillway claims", "spillway claims vdnn"},
+       {kDone, {kExitExpectationFailed, "--check: a claim that is a gate does not hold"}, kWrong, kNothingKept}},
       {"estimate",
        {"spillway estimate --machine v100-x86-pcie3 calibrate/example-ops.csv",
         "spillway estimate --machine hw/mine.yaml --workspace 8MiB ops.csv -o times.csv"},
        {kDone, kWrong}},
+      {"explain",
+       {"spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --map conv1",
+        "spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --op conv1:forward"},
+       {kDone, kWrong}},
+      {"report", {"spillway report out/default", "spillway report out/mine -o mine.html"}, {kDone, kWrong}},
       {"help", {"spillway help run", "spillway help scenario"}, {kDone, kWrong}},
   };
   return kTable;

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "reports/reports.h"
+#include "scenarios/run/output_folder.h"
 #include "scenarios/run/run.h"
+#include "sim/certify/find_certificate.h"
 
 namespace spillway {
 
@@ -21,6 +23,13 @@ std::string AgainBy(const Command& command) {
   return line + " --plan " + quoted(command.out);
 }
 
+// The best bound of the row's scope that can be checked, where there is one.
+void WriteCertificate(const PreparedRun& run, const PointResult& best, const std::string& file) {
+  const StepFacts facts(best.step->step, *run.machines[run.points.front().machine]->costs);
+  const auto certificate = FindCertificate(facts, best.row.memory_limit, best.row.bound_scope);
+  if (certificate) WriteFile(file, CertificateToYaml(*certificate, best.step->step));
+}
+
 }  // namespace
 
 ExitCode PlanVerb(const Command& command, Console& console) {
@@ -28,9 +37,11 @@ ExitCode PlanVerb(const Command& command, Console& console) {
   MustBeOnePlace(run, "plan");
   const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
   if (!best) return kExitNothingFits;
-  const Machine& machine = run.machines[run.points.front().machine]->machine;
-  WriteText(command.out, PlanReport({best->row, best->step->step, machine, best->plan, best->evaluation}), console);
+  const PreparedMachine& on = *run.machines[run.points.front().machine];
+  WriteText(command.out, PlanReport({best->row, best->step->step, on.machine, best->plan, best->evaluation, *on.costs}),
+            console);
   if (!command.out.empty() && command.out != "-") {
+    WriteCertificate(run, *best, command.out + ".certificate");
     // One that was planned on another machine names that one, on which `run --plan` would look for it.
     const bool elsewhere = best->plan.machine != best->row.machine;
     console.err << fmt::format(

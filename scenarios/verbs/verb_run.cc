@@ -7,7 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "reports/page.h"
 #include "reports/reports.h"
+#include "reports/sketch.h"
 #include "reports/text.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run.h"
@@ -20,6 +22,11 @@
 namespace spillway {
 
 namespace {
+
+constexpr const char* kSketchLegend =
+    "# kernels, r computed again; stands still for: i a swap-in, o a swap-out, h the host; . else idle; > to the "
+    "host,\n"
+    "< to the device, = both; memory in eighths of the limit\n";
 
 // What a run took, by the wall clock: the one place in the results where this may appear.
 struct Clocked {
@@ -90,8 +97,8 @@ class Folder {
     written_.Try([&] {
       std::vector<NamedText> texts;
       if (result.row.feasible) {
-        texts = PointTexts(
-            {result.row, result.step->step, run.machines[point.machine]->machine, result.plan, result.evaluation});
+        const PreparedMachine& on = *run.machines[point.machine];
+        texts = PointTexts({result.row, result.step->step, on.machine, result.plan, result.evaluation, *on.costs});
       }
       files_->Add({result.row, result.seconds, {}}, texts);
     });
@@ -101,7 +108,9 @@ class Folder {
     written_.Try([&] {
       std::vector<NamedText> texts = RunTexts(results);
       texts.push_back({"run.json", run_json, true});
-      files_->End(texts);
+      files_->End(texts, [](const std::filesystem::path& folder) {
+        return NamedText{"report.html", ReportPage(folder)};
+      });
     });
   }
   bool failed() const { return written_.failed(); }
@@ -127,13 +136,21 @@ void Print(const Command& command, const ResultSet& results, const std::vector<V
          << "\nwithin?: yes or NO where --check holds us to it; - where a figure only stands beside ours\n";
 }
 
+// What it looks like, for --timeline.
+std::string SketchOf(const PointResult& result) {
+  const ResultRow& row = result.row;
+  return fmt::format("{} at batch {} on {}\n{}", row.strategy, row.batch, row.machine,
+                     TimelineSketch(result.evaluation.timeline, result.evaluation.program, row.memory_limit));
+}
+
 // The points that have no row yet. Whether all of them have one now.
 bool RunRest(const PreparedRun& run, const Command& command, Folder& folder, Clocked& clocked, ResultSet& results,
-             Console& console, const std::function<bool()>& stop) {
+             std::string& sketches, Console& console, const std::function<bool()>& stop) {
   Progress progress(console, "point", run.points.size(), results.rows.size());
   const auto done = [&](const Point& point, PointResult& result) {
     folder.Add(point, result, run);
     clocked.points.emplace_back(result.row.point, result.seconds);
+    if (command.timeline && result.row.feasible) sketches += SketchOf(result);
     results.rows.push_back(std::move(result.row));
     progress.Step();
   };
@@ -159,10 +176,9 @@ bool AnyGateFailed(const std::vector<Verdict>& verdicts, Console& console) {
 
 }  // namespace
 
-ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop) {
-  if (command.resume && command.out.empty()) throw UserError("--resume: of which run? --out is missing");
+ExitCode RunPrepared(const Command& command, const PreparedRun& run, Console& console,
+                     const std::function<bool()>& stop, const ShowResults& show) {
   Clocked clocked;
-  const PreparedRun run = PrepareCommand(command, false);
   Folder folder(command, run, console);
   ResultSet results;
   results.expectations = run.expectations;
@@ -171,12 +187,14 @@ ExitCode RunUntil(const Command& command, Console& console, const std::function<
     results.rows.push_back(std::move(entry.row));
   }
   clocked.resumed = results.rows.size();
-  if (!RunRest(run, command, folder, clocked, results, console, stop)) {
+  std::string sketches;
+  if (!RunRest(run, command, folder, clocked, results, sketches, console, stop)) {
     return Interrupted(folder, command.out, results.rows.size(), run.points.size(), console);
   }
   folder.End(results, RunJson(command, clocked));
   const std::vector<Verdict> verdicts = Judge(results.rows, results.expectations);
-  Print(command, results, verdicts, console);
+  show(results, verdicts);
+  if (!sketches.empty()) (command.format == "table" ? console.out : console.err) << "\n" << sketches << kSketchLegend;
   const std::set<const ResultRow*> expected = ExpectedNotToRun(verdicts);
   const std::vector<std::string> stuck =
       PointsWithoutStrategy(run, results.rows, [&](const ResultRow& row) { return expected.contains(&row); });
@@ -189,6 +207,14 @@ ExitCode RunUntil(const Command& command, Console& console, const std::function<
   }
   if (command.check && AnyGateFailed(verdicts, console)) return kExitExpectationFailed;
   return stuck.empty() ? kExitDone : kExitNothingFits;
+}
+
+ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop) {
+  if (command.resume && command.out.empty()) throw UserError("--resume: of which run? --out is missing");
+  const PreparedRun run = PrepareCommand(command, false);
+  return RunPrepared(command, run, console, stop, [&](const ResultSet& results, const std::vector<Verdict>& verdicts) {
+    Print(command, results, verdicts, console);
+  });
 }
 
 ExitCode RunVerb(const Command& command, Console& console) {

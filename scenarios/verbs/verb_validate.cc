@@ -59,6 +59,11 @@ PreparedRun PrepareValidation(const ValidateHost& host, const Command& command) 
     if (own.overrides.machines[0].empty()) NeedProfile(host, command.device, run.machines.front()->label);
     run = PrepareCommand(own);
   }
+  for (const auto& step : run.steps) {
+    if (step->source->recorded == nullptr) continue;
+    throw UserError(
+        fmt::format("{}: a recorded step, whose ops no device can run: validate networks", step->source->choice.graph));
+  }
   for (const auto& machine : run.machines) {
     if (!machine->machine.devices[0].name.starts_with(host.devices)) NeedProfile(host, command.device, machine->label);
   }
@@ -203,21 +208,24 @@ ExitCode ValidateWith(const ValidateHost& host, const Command& command, Console&
   FilesAsItGoes cases_kept(console, "the validation goes on, and cases from here on cannot be resumed");
   std::optional<Progress> progress;
   std::size_t all = 0;
-  const ValidateWatcher watcher{
-      .before = [&](const MachineNoise& noise) { WarnOfLoad(noise, console); },
-      .begin =
-          [&](std::size_t sessions, std::size_t cases) {
-            all = cases;
-            tables.Try([&] { files.Begin(cases, options.known.size()); });
-            progress.emplace(console, "session", sessions);
-          },
-      .session = [&] { progress->Step(); },
-      .measured = [&](const FinishedCase& finished) { cases_kept.Try([&] { journal.Append(finished); }); },
-      .case_done =
-          [&](const ValidationSet& set, std::size_t index) {
-            tables.Try([&] { files.CaseDone(set); });
-            if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
-          }};
+  const ValidateWatcher watcher{.before = [&](const MachineNoise& noise) { WarnOfLoad(noise, console); },
+                                .begin =
+                                    [&](std::size_t sessions, std::size_t cases) {
+                                      all = cases;
+                                      tables.Try([&] { files.Begin(cases, options.known.size()); });
+                                      progress.emplace(console, "session", sessions);
+                                    },
+                                .session = [&] { progress->Step(); },
+                                .measured =
+                                    [&](const FinishedCase& finished) {
+                                      tables.Try([&] { files.StepsOf(finished); });
+                                      cases_kept.Try([&] { journal.Append(finished); });
+                                    },
+                                .case_done =
+                                    [&](const ValidationSet& set, std::size_t index) {
+                                      tables.Try([&] { files.CaseDone(set); });
+                                      if (table) console.out << ValidationCaseTable(set, index) << "\n" << std::flush;
+                                    }};
   const Validated validated = ValidateRun(run, host, options, watcher);
   progress.reset();
   if (!validated.stuck.empty()) {

@@ -9,6 +9,7 @@
 
 #include "model/cost/menu.h"
 #include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "sim/bounds/cut_bound.h"
 #include "sim/bounds/memory_bound.h"
 
@@ -35,22 +36,27 @@ CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
   return {best, kRounded};
 }
 
-// The smallest pieces that inputs come in where they may be streamed: one sample.
-Bytes LeastTile(const StepTables& tables, Bytes copy_chunk) {
-  Bytes least = copy_chunk > 0 ? copy_chunk : std::numeric_limits<Bytes>::max();
+// The smallest pieces that inputs come in where they may be streamed: one sample, of tiles one row of one channel.
+Bytes LeastTile(const StepTables& tables, const Scope& scope) {
+  Bytes least = scope.copy_chunk > 0 ? scope.copy_chunk : std::numeric_limits<Bytes>::max();
   for (const TensorId t : tables.inputs) {
     const Tensor& input = tables.step->tensors[Index(t)];
-    least = std::min(least, input.bytes / input.shape.n);
+    const Shape& s = input.shape;
+    least = std::min(least, scope.tiles.Any() ? input.bytes / (s.n * s.c * s.h) : input.bytes / s.n);
   }
   return std::max<Bytes>(1, least);
 }
 
-// Least time to bring the inputs whose first use is an op up to `last`: each is copied by itself.
-Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate) {
+// Least time to bring the inputs whose first use is an op up to `last`: each is copied by itself. `in_rows`: some may come
+// in tiles that leave out rows which nobody reads.
+Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate, bool in_rows) {
   double sum = 0;
   for (const TensorId t : tables.inputs) {
     const std::vector<OpId>& uses = tables.uses.of[Index(t)];
-    if (!uses.empty() && uses.front() <= last) sum += rate.Least(tables.step->tensors[Index(t)].bytes);
+    if (uses.empty() || uses.front() > last) continue;
+    const Tensor& input = tables.step->tensors[Index(t)];
+    const Op& first = tables.step->ops[Index(uses.front())];
+    sum += rate.Least(in_rows ? input.bytes / input.shape.h * RowsRead(first.shape, first.kind) : input.bytes);
   }
   return static_cast<Nanos>(std::floor(sum));
 }
@@ -159,10 +165,11 @@ BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, co
   problem.out = BestRate(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)], scope.copy_chunk);
   const bool streamed = scope.parts == PartScope::kStreamed;
   problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)],
-                        streamed ? LeastTile(tables, scope.copy_chunk) : scope.copy_chunk);
+                        streamed ? LeastTile(tables, scope) : scope.copy_chunk);
+  const bool in_rows = streamed && scope.tiles.rows > 1;
   const auto all = static_cast<OpId>(tables.step->ops.size());
-  problem.upload = UploadTime(tables, all, problem.in);
-  problem.head = streamed ? 0 : UploadTime(tables, 0, problem.in);
+  problem.upload = UploadTime(tables, all, problem.in, in_rows);
+  problem.head = streamed ? 0 : UploadTime(tables, 0, problem.in, false);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
   problem.in_parts = scope.parts != PartScope::kNone;
@@ -171,12 +178,15 @@ BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, co
 
 Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                    const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
+  if (scope.managed) capacity = std::numeric_limits<Bytes>::max() / 2;
   const BoundProblem problem = BoundProblemOf(tables, costs, menus, rates, capacity, scope);
   Bounds bounds{.compute = problem.head};
   for (const std::vector<OpWay>& ways : problem.ways) bounds.compute += ways.front().time;
   bounds.transfer = problem.upload;
   const bool streamed = scope.parts == PartScope::kStreamed;
-  bounds.memory = streamed ? bounds.compute : std::max(bounds.compute, MemoryBound(problem));
+  // Without copies the instant says all that the linear program would.
+  const bool no_program = streamed || scope.copy_streams == 0;
+  bounds.memory = no_program ? bounds.compute : std::max(bounds.compute, MemoryBound(problem));
   bounds.instant = streamed ? 0 : BestCut(problem, kCuts).time;
   return bounds;
 }
@@ -185,7 +195,8 @@ Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capac
   const StepTables tables(step, costs, device);
   const bool divided = scope.parts != PartScope::kNone;
   return LowerBounds(tables, costs, scope.LeavesNoChoice() ? LaunchMenus{} : MenusOf(tables, costs),
-                     divided ? PartRatesOf(tables, costs, scope.parts) : LaunchPartRates{}, capacity, scope);
+                     divided ? PartRatesOf(tables, costs, scope.parts, scope.tiles) : LaunchPartRates{}, capacity,
+                     scope);
 }
 
 }  // namespace spillway

@@ -40,10 +40,11 @@ class Instant {
     compute_after_ = need.Compute(op, need.ops());
     if (made != kNoOp) first_result_ = head + need.Compute(0, problem.in_parts ? made : made + 1);
     rest_ = need.Compute(awaited, need.ops());
-    highest_price_ = problem.out.nanos_per_byte + problem.in.nanos_per_byte;
+    highest_price_ = graph_.HighestPrice(need.excess[Index(op)]);
   }
 
   OpId op() const { return op_; }
+  double highest_price() const { return highest_price_; }
 
   Tried At(const CubePoint& w) {
     const double price = w[kPrice] * highest_price_;
@@ -148,6 +149,9 @@ CutBound BestCut(const BoundProblem& problem, int cuts) {
     start = tried.at;
     CutChoice choice = instant.Choose(tried.at, true);
     best.op = op;
+    best.before = tried.at[kBefore];
+    best.after = tried.at[kAfter];
+    best.price = tried.at[kPrice] * instant.highest_price();
     best.copied = std::move(choice.copied);
     best.recomputed = std::move(choice.recomputed);
   }

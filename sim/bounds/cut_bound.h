@@ -29,8 +29,9 @@
 namespace spillway {
 
 struct CutBound {
-  Nanos time = 0;   // 0: no cut says anything
-  OpId op = kNoOp;  // c
+  Nanos time = 0;                           // 0: no cut says anything
+  OpId op = kNoOp;                          // c
+  double before = 1, after = 1, price = 0;  // a, b and m: with them the bound can be checked (sim/certify)
   // What the relaxation's best choice copies and recomputes: what a plan may begin with. It need not fit.
   std::vector<TensorId> copied, recomputed;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "hw/text/lists.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 // What all capacities that may be cut come to at most, as whole numbers: far below MinCut::kNeverCut, far above 1.
 constexpr double kMostUnits = 1e15;
+// Where nothing is copied, keeping all that is needed costs at most so often what computing all of it again takes.
+constexpr double kDearest = 64;
 
 }  // namespace
 
@@ -26,6 +29,7 @@ CutGraph::CutGraph(const BoundProblem& problem, const MemoryNeed& need, const Us
   double most = 1;
   for (const Value& value : values_) most += value.out + value.in;
   for (const Rerun& rerun : reruns_) most += rerun.time;
+  if (problem.copy_streams == 0) most *= kDearest + 1;
   scale_ = kMostUnits / most;
 }
 
@@ -49,12 +53,15 @@ int CutGraph::ValueOf(TensorId tensor) {
   Value value{.tensor = tensor, .bytes = t.bytes};
   value.in = problem_.in.Least(t.bytes);
   value.out = t.Traits().on_host ? 0 : problem_.out.Least(t.bytes);
-  value.recomputable = !uses_.writers[Index(tensor)].empty();
+  const std::vector<OpId>& writers = uses_.writers[Index(tensor)];
+  const auto once = [this](OpId writer) { return problem_.step->ops[Index(writer)].once; };
+  value.may_be_copied = problem_.copy_streams > 0 || t.Traits().on_host;
+  value.recomputable = !writers.empty() && std::none_of(writers.begin(), writers.end(), once);
   value.needed = cut_.AddNode();
   value.again = cut_.AddNode();
   value.edge = cut_.AddEdge(value.needed, value.again, 0);
   if (!t.Traits().on_host) {
-    const OpId made = value.recomputable ? uses_.writers[Index(tensor)].front() : uses_.of[Index(tensor)].front();
+    const OpId made = writers.empty() ? uses_.of[Index(tensor)].front() : writers.front();
     if (first_made_ == kNoOp || made < first_made_) first_made_ = made;
   }
   values_.push_back(value);
@@ -120,9 +127,24 @@ void CutGraph::AddSources() {
   }
 }
 
+double CutGraph::rerun_time() const {
+  double sum = 0;
+  for (const Rerun& rerun : reruns_) sum += rerun.time;
+  return sum;
+}
+
+// No multiplier above it is the best one: the bound would fall below the time of all ops.
+double CutGraph::HighestPrice(Bytes excess) const {
+  if (problem_.copy_streams > 0) return problem_.out.nanos_per_byte + problem_.in.nanos_per_byte;
+  const double needed = static_cast<double>(needed_bytes_);
+  return rerun_time() / std::max({needed - static_cast<double>(excess), needed / kDearest, 1.0});
+}
+
 CutChoice CutGraph::Cheapest(const CutPrices& prices, bool sets) {
   const auto whole = [this](double price) { return static_cast<std::int64_t>(std::floor(price * scale_)); };
-  const auto copying = [&prices](const Value& v) { return prices.out * v.out + prices.in * v.in; };
+  const auto copying = [&prices](const Value& v) {
+    return v.may_be_copied ? prices.out * v.out + prices.in * v.in : std::numeric_limits<double>::infinity();
+  };
   const auto keeping = [&prices](const Value& v) { return prices.kept * static_cast<double>(v.bytes); };
   for (const Value& v : values_) cut_.SetCapacity(v.edge, whole(std::min(copying(v), keeping(v))));
   for (const Rerun& rerun : reruns_) cut_.SetCapacity(rerun.edge, whole(prices.rerun * rerun.time));

@@ -35,6 +35,8 @@ class CutGraph {
   Bytes needed_bytes() const { return needed_bytes_; }  // of all that ops after the instant need
   OpId first_made() const { return first_made_; }       // the first op that makes what may be copied out; kNoOp: none
   OpId last_awaited() const { return last_awaited_; }   // the last op that needs a value
+  // Nanoseconds per byte kept, beyond which no price gives a higher bound where so many bytes are too much.
+  double HighestPrice(Bytes excess) const;
   // `sets`: which values are copied and recomputed is wanted too.
   CutChoice Cheapest(const CutPrices& prices, bool sets);
 
@@ -45,6 +47,7 @@ class CutGraph {
     double out = 0, in = 0;  // nanoseconds
     bool always = false;     // needed
     bool recomputable = false;
+    bool may_be_copied = true;
     int needed = 0, again = 0, edge = 0;  // its nodes, and the edge from the one to the other
   };
   struct Rerun {
@@ -55,6 +58,7 @@ class CutGraph {
   int ValueOf(TensorId tensor);  // index, -1: there for nothing
   int RerunOf(OpId op);
   bool IsThere(TensorId tensor) const;
+  double rerun_time() const;  // of all ops that recomputation could take, once
   std::vector<OpId> WritersOf(TensorId tensor) const;
   void AddNeeded(const MemoryNeed& need);
   void AddSources();

@@ -28,23 +28,53 @@ void LinearProgram::AddRow(const std::vector<Term>& terms, double at_least) {
   at_least_.push_back(at_least);
 }
 
-double LinearProgram::Minimum() const {
-  const CoinPackedMatrix matrix(false, columns(), rows(), static_cast<CoinBigIndex>(value_.size()), value_.data(),
-                                column_.data(), row_start_.data(), nullptr);
-  const std::vector<double> lower(cost_.size(), 0.0);
-  ClpSimplex solver;
-  solver.setLogLevel(0);
-  solver.setMaximumIterations(kMostIterations);
-  solver.loadProblem(matrix, lower.data(), upper_.data(), cost_.data(), at_least_.data(), nullptr);
+struct LinearProgram::Solver::Parts {
+  const LinearProgram& program;
+  int most_iterations;
+  ClpSimplex solver{};
+};
+
+LinearProgram::Solver::Solver(const LinearProgram& program, int most_iterations)
+    : parts_(new Parts{program, most_iterations}) {
+  const CoinPackedMatrix matrix(false, program.columns(), program.rows(),
+                                static_cast<CoinBigIndex>(program.value_.size()), program.value_.data(),
+                                program.column_.data(), program.row_start_.data(), nullptr);
+  const std::vector<double> lower(program.cost_.size(), 0.0);
+  parts_->solver.setLogLevel(0);
+  parts_->solver.loadProblem(matrix, lower.data(), program.upper_.data(), program.cost_.data(),
+                             program.at_least_.data(), nullptr);
+}
+
+LinearProgram::Solver::~Solver() = default;
+
+LinearProgram::Solver::Solution LinearProgram::Solver::Minimum(const std::vector<double>& lower,
+                                                               const std::vector<double>& upper) {
+  ClpSimplex& solver = parts_->solver;
+  for (std::size_t j = 0; j < lower.size(); ++j) solver.setColumnBounds(static_cast<int>(j), lower[j], upper[j]);
+  solver.setMaximumIterations(solver.numberIterations() + parts_->most_iterations);
   solver.dual();
-  std::vector<double> dual(at_least_.size(), 0.0);
+  Solution solution;
+  if (solver.isProvenPrimalInfeasible()) {
+    solution.kind = Solution::Kind::kNone;
+    return solution;
+  }
+  std::vector<double> dual(parts_->program.at_least_.size(), 0.0);
   if (const double* prices = solver.getRowPrice()) {
     for (std::size_t i = 0; i < dual.size(); ++i) dual[i] = std::max(0.0, prices[i]);
   }
-  return DualBound(dual);
+  solution.bound = parts_->program.DualBound(dual, lower, upper);
+  if (!solver.isProvenOptimal()) return solution;
+  solution.kind = Solution::Kind::kFound;
+  solution.columns.assign(solver.getColSolution(), solver.getColSolution() + lower.size());
+  return solution;
 }
 
-double LinearProgram::DualBound(const std::vector<double>& dual) const {
+double LinearProgram::Minimum() const {
+  return Solver(*this, kMostIterations).Minimum(std::vector<double>(cost_.size(), 0.0), upper_).bound;
+}
+
+double LinearProgram::DualBound(const std::vector<double>& dual, const std::vector<double>& lower,
+                                const std::vector<double>& upper) const {
   double bound = 0;
   std::vector<double> reduced = cost_;
   for (std::size_t i = 0; i < dual.size(); ++i) {
@@ -54,7 +84,7 @@ double LinearProgram::DualBound(const std::vector<double>& dual) const {
       reduced[static_cast<std::size_t>(column_[term])] -= dual[i] * value_[term];
     }
   }
-  for (std::size_t j = 0; j < reduced.size(); ++j) bound += std::min(0.0, reduced[j] * upper_[j]);
+  for (std::size_t j = 0; j < reduced.size(); ++j) bound += std::min(reduced[j] * lower[j], reduced[j] * upper[j]);
   return bound;
 }
 

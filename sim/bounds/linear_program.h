@@ -6,10 +6,12 @@
 //
 //   minimum >= sum_i y_i b_i + sum_j min(0, (cost_j - sum_i y_i a_ij) upper_j)
 //
-// whatever tolerances it worked with and even if it gave up early. The one place that includes Clp.
+// whatever tolerances it worked with and even if it gave up early. (Columns with other lower bounds l: the sum is of
+// min(reduced cost times l, reduced cost times upper).) The one place that includes Clp.
 #ifndef SPILLWAY_SIM_BOUNDS_LINEAR_PROGRAM_H_
 #define SPILLWAY_SIM_BOUNDS_LINEAR_PROGRAM_H_
 
+#include <memory>
 #include <vector>
 
 namespace spillway {
@@ -30,8 +32,31 @@ class LinearProgram {
   // A lower bound on the minimum; equal to it up to rounding when there is a solution. Deterministic.
   double Minimum() const;
 
+  const std::vector<double>& upper() const { return upper_; }  // by column
+
+  // Solves the program again and again with other bounds on its columns, each time from where the last one ended.
+  class Solver {
+   public:
+    // The program must outlive it, unchanged. A minimum that takes more iterations is given up.
+    explicit Solver(const LinearProgram& program, int most_iterations = 100'000);
+    ~Solver();
+    Solver(const Solver&) = delete;
+    Solver& operator=(const Solver&) = delete;
+    struct Solution {
+      enum class Kind { kFound, kNone, kGivenUp } kind = Kind::kGivenUp;  // kNone: the rows contradict each other
+      double bound = 0;                                                   // never above the minimum
+      std::vector<double> columns;                                        // of kFound: where it is, up to tolerances
+    };
+    Solution Minimum(const std::vector<double>& lower, const std::vector<double>& upper);
+
+   private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+  };
+
  private:
-  double DualBound(const std::vector<double>& dual) const;
+  double DualBound(const std::vector<double>& dual, const std::vector<double>& lower,
+                   const std::vector<double>& upper) const;
 
   std::vector<double> cost_, upper_;  // by column
   std::vector<double> at_least_;      // by row

@@ -57,7 +57,7 @@ struct BoundProblem {
   Nanos upload = 0;  // of the inputs
   Nanos head = 0;    // the part of it that op 0 waits for
   Bytes capacity = 0;
-  int copy_streams = 2;
+  int copy_streams = 2;   // 0: only inputs are copied
   bool in_parts = false;  // ops may run in parts: copies of some samples start, and are awaited, inside an op
 };
 

@@ -84,7 +84,8 @@ void AddGapsOf(const BoundProblem& problem, const Uses& all_uses, TensorId tenso
     if (Contains(step.ops[Index(gap.after)].writes, tensor)) gap.made = gap.after;
     if (need.over_before[Index(gap.before)] == need.over_before[Index(gap.after) + 1]) continue;
     if (LeavesForNothing(problem, tensor, gap.before)) continue;
-    gap.recompute = RecomputeTime(problem, all_uses, tensor, gap.after);
+    const bool may = step.MayRecompute(tensor, gap.before);
+    gap.recompute = may ? RecomputeTime(problem, all_uses, tensor, gap.after) : -1;
     need.gaps.push_back(gap);
   }
 }

@@ -1,7 +1,8 @@
-// How fast an op can be in parts along the batch, whatever its parts.
+// How fast an op can be in parts along the batch, whatever its parts, and in tiles of these.
 //
 // A part of b samples takes t(b, w) at least, within a workspace of w bytes. So parts that are all n samples of an op take
-// at least n times the least of t(b, w) / b over all b: a bound of every division, without looking at any.
+// at least n times the least of t(b, w) / b over all b: a bound of every division, without looking at any. Tiles likewise:
+// each takes its time for its share of the op's volume (ShareOf), and the shares of all add up to 1.
 #ifndef SPILLWAY_SIM_BOUNDS_PART_RATES_H_
 #define SPILLWAY_SIM_BOUNDS_PART_RATES_H_
 
@@ -23,10 +24,15 @@ constexpr std::int64_t kMostRatedSamples = 2048;
 // size of a part, some 30 us each. Of more samples than kMostRatedSamples none is asked for, and parts may be had for
 // nothing: no bound, but a true one.
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device = 0);
+// The same of tiles: up to as many ranges of each axis. Asks for every size of a tile, with and without its padding; where
+// those are more than kMostRatedTiles none is asked for, as above.
+constexpr std::size_t kMostRatedTiles = 4096;
+std::vector<PartRate> TileRatesOf(const Launch& launch, const CostModel& costs, const TileCounts& most, int device = 0);
 
 // By row of StepTables::launches: of those that may have parts in the scope.
 using LaunchPartRates = std::vector<std::vector<PartRate>>;
-LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs, PartScope parts);
+LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs, PartScope parts,
+                            const TileCounts& tiles = {});
 
 }  // namespace spillway
 

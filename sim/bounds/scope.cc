@@ -3,28 +3,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace spillway {
 
+namespace {
+
+constexpr std::int64_t kAnyCount = std::numeric_limits<std::int64_t>::max();
+constexpr TileCounts kAnyTiles{kAnyCount, kAnyCount, kAnyCount};
+
+// ", up to 2 by 4 ranges of channels, 8 of rows"
+std::string TilesText(const TileCounts& tiles) {
+  if (tiles == kAnyTiles) return ", along channels and rows";
+  return fmt::format(", up to {} by {} ranges of channels, {} of rows", tiles.in_channels, tiles.out_channels,
+                     tiles.rows);
+}
+
+}  // namespace
+
 std::string Scope::Text() const {
   std::string streams = fmt::format("{} copy stream{}", copy_streams, copy_streams == 1 ? "" : "s");
+  if (copy_streams == 0) streams = "nothing copied";
   if (copy_chunk > 0) streams += fmt::format(", copies in pieces of {} or more", FormatBytes(copy_chunk));
   if (parts != PartScope::kNone) streams += ", parts along the batch";
+  if (tiles.Any()) streams += TilesText(tiles);
   if (parts == PartScope::kStreamed) streams += ", operands streamed";
   if (accumulate > 1) streams += fmt::format(", the step in {} batch parts", accumulate);
+  if (managed) streams += ", unified memory";
   if (algorithms == AlgorithmScope::kUsual) return "the library's algorithms as usual, " + streams;
   return fmt::format("{}, {}, {}", algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
                      workspace >= kMostWorkspace ? "any workspace" : "workspaces up to " + FormatBytes(workspace),
                      streams);
 }
 
-Scope WidestScope(PartScope parts, std::int64_t accumulate) {
-  return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk, parts, accumulate};
+Scope WidestScope(PartScope parts, std::int64_t accumulate, bool tiled, bool managed) {
+  return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk, parts, tiled ? kAnyTiles : TileCounts{},
+          accumulate,           managed};
 }
 
 Scope ScopeOf(const Plan& plan) {
   Scope scope{
       .copy_streams = plan.runtime.copy_streams, .copy_chunk = plan.runtime.copy_chunk, .accumulate = plan.accumulate};
+  scope.managed = IsManaged(plan.runtime.memory);
   const auto hold = [&scope](std::int32_t algorithm, Bytes workspace) {
     const AlgorithmScope needed = algorithm == 0 ? AlgorithmScope::kLibrary : AlgorithmScope::kAny;
     scope.algorithms = std::max(scope.algorithms, needed);
@@ -33,9 +53,22 @@ Scope ScopeOf(const Plan& plan) {
   for (const OpDecision& decision : plan.ops) {
     if (decision.parts.empty()) hold(decision.algorithm, decision.workspace);
     for (const OpPart& part : decision.parts) hold(part.algorithm, part.workspace);
-    if (decision.parts.size() > 1) scope.parts = std::max(scope.parts, PartScope::kBatch);
+    if (decision.parts.size() > 1 || decision.tiles.Any()) scope.parts = std::max(scope.parts, PartScope::kBatch);
     if (!decision.streamed.empty()) scope.parts = PartScope::kStreamed;
+    scope.tiles = Most(scope.tiles, decision.tiles);
   }
+  const bool sections =
+      std::any_of(plan.gaps.begin(), plan.gaps.end(), [](const GapDecision& gap) { return !gap.samples.IsWhole(); });
+  if (sections) scope.copy_chunk = kLeastCopyChunk;
+  return scope;
+}
+
+Scope ScopeOf(const Plan& plan, const Scope& from) {
+  Scope scope = ScopeOf(plan);
+  const bool copies = scope.parts == PartScope::kStreamed ||
+                      std::any_of(plan.gaps.begin(), plan.gaps.end(),
+                                  [](const GapDecision& gap) { return gap.action == GapAction::kSwap; });
+  if (from.copy_streams == 0 && !copies) scope.copy_streams = 0;
   return scope;
 }
 
@@ -46,7 +79,9 @@ Scope Union(const Scope& a, const Scope& b) {
           std::max(a.copy_streams, b.copy_streams),
           both ? std::min(a.copy_chunk, b.copy_chunk) : std::max(a.copy_chunk, b.copy_chunk),
           std::max(a.parts, b.parts),
-          std::max(a.accumulate, b.accumulate)};
+          Most(a.tiles, b.tiles),
+          std::max(a.accumulate, b.accumulate),
+          a.managed || b.managed};
 }
 
 }  // namespace spillway

@@ -25,8 +25,15 @@ Bytes MergeMemory(std::span<const std::pair<Nanos, Bytes>* const> lists, std::ve
 
 // What lies on the device when most does.
 // Bytes on device 0 by TensorClass, then workspace, at the time of Simulated::live_peak, the first of several: they add
-// up to it. REQUIRES: `scratch` as the engine that simulated `program` left it.
-std::vector<Bytes> MemoryByClassAtPeak(const Program& program, const TrainingStep& step, const Scratch& scratch);
+// up to it.
+std::vector<Bytes> MemoryByClassAtPeak(const Program& program, const TrainingStep& step,
+                                       std::span<const MemoryChange> changes);
+// The same on average over the `makespan` that was simulated, each moment weighed by how long it lasts.
+std::vector<Bytes> MeanMemoryByClass(const Program& program, const TrainingStep& step,
+                                     std::span<const MemoryChange> changes, Nanos makespan);
+// Whose memory on device 0 changed when, in the order of the memory curve. REQUIRES: `scratch` as the engine that
+// simulated `program` left it.
+std::vector<MemoryChange> MemoryChanges(const Program& program, const Scratch& scratch);
 
 // Streams of a Program at most, and the values of Cause.
 inline constexpr std::size_t kMaxStreams = 16;
@@ -98,31 +105,37 @@ class StallAccount {
   explicit StallAccount(Timeline* timeline) : timeline_(timeline) {
     if (timeline_ != nullptr) timeline_->stall.assign(kCauses, 0);
   }
-  void Wait(Cause cause, Nanos from, Nanos to) {
-    if (to > from) timeline_->stall[static_cast<std::size_t>(cause)] += to - from;
+  void Wait(std::uint32_t instruction, Cause cause, Nanos from, Nanos to) {
+    if (to <= from) return;
+    timeline_->stall[static_cast<std::size_t>(cause)] += to - from;
+    timeline_->stalls.push_back({from, to, cause, false, instruction});
   }
-  void HostBlocked(Cause cause, Nanos from, Nanos to) { blocks_.push_back({cause, from, to}); }
-  std::size_t blocks() const { return blocks_.size(); }
+  void HostBlocked(std::uint32_t instruction, Cause cause, Nanos from, Nanos to) {
+    timeline_->host_waits.push_back({from, to, cause, true, instruction});
+  }
+  std::size_t blocks() const { return timeline_ == nullptr ? 0 : timeline_->host_waits.size(); }
   // The stream was ready at `ready`, the instruction was issued at `issued`, after the first `blocks` blocks.
-  void LateIssue(Nanos ready, Nanos issued, std::size_t blocks) {
+  void LateIssue(std::uint32_t instruction, Nanos ready, Nanos issued, std::size_t blocks) {
     if (issued <= ready) return;
-    Nanos late = issued - ready;
-    while (blocks-- > 0 && blocks_[blocks].to > ready) {
-      const Block& block = blocks_[blocks];
-      const Nanos blocked = std::min(block.to, issued) - std::max(block.from, ready);
-      timeline_->stall[static_cast<std::size_t>(block.cause)] += blocked;
-      late -= blocked;
+    Nanos until = issued;  // from there on all is charged
+    while (blocks-- > 0 && timeline_->host_waits[blocks].end > ready) {
+      const Stall& block = timeline_->host_waits[blocks];
+      const Nanos from = std::max(block.start, ready), to = std::min(block.end, issued);
+      HostBusy(instruction, to, until);
+      timeline_->stall[static_cast<std::size_t>(block.cause)] += to - from;
+      if (to > from) timeline_->stalls.push_back({from, to, block.cause, true, block.instruction});
+      until = from;
     }
-    timeline_->host_stall += late;
+    HostBusy(instruction, ready, until);
   }
 
  private:
-  struct Block {  // of the host; in order, not overlapping
-    Cause cause;
-    Nanos from, to;
-  };
+  void HostBusy(std::uint32_t instruction, Nanos from, Nanos to) {
+    timeline_->host_stall += to - from;
+    if (to > from) timeline_->stalls.push_back({from, to, Cause::kNone, true, instruction});
+  }
+
   Timeline* timeline_;
-  std::vector<Block> blocks_;
 };
 
 }  // namespace spillway

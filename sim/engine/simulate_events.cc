@@ -14,7 +14,6 @@ namespace {
 
 constexpr Nanos kNever = Lane::kNever;
 constexpr std::uint32_t kEndOfStream = Lane::kEndOfStream;
-constexpr std::uint32_t kNoInstruction = 0xffffffffu;
 
 template <bool kTimeline>
 class Events {
@@ -92,7 +91,7 @@ class Events {
   bool HostGoesOn(Instruction in) {
     if (in.opcode == Opcode::kHostSync) {
       if (scratch_.event_time[in.arg] == kNever) return false;
-      BlockHost(in.cause, scratch_.event_time[in.arg]);
+      BlockHost(issued_, in.cause, scratch_.event_time[in.arg]);
       host_ += CostOf(Opcode::kHostSync);  // to wake up
     } else if (!program_.arena && in.opcode == Opcode::kAlloc) {
       return PoolGives(in.arg);
@@ -112,7 +111,7 @@ class Events {
       }
       const std::uint32_t oldest = pool_.OldestPending();
       if (scratch_.reached[oldest] == kNever) return false;
-      BlockHost(Cause::kSwapOut, scratch_.reached[oldest]);
+      BlockHost(oldest, Cause::kSwapOut, scratch_.reached[oldest]);
       host_ += conditions_.collection_time;
       pool_.TakeOldest();
     }
@@ -128,14 +127,14 @@ class Events {
 
   // The host waits for the device, has the live blocks moved and waits for that, since nothing else can go on.
   void Compact() {
-    BlockHost(Cause::kBarrier, now_);
+    BlockHost(kNoInstruction, Cause::kBarrier, now_);
     host_ += CostOf(Opcode::kHostSync);
-    BlockHost(Cause::kBarrier, host_ + pool_.Compact());
+    BlockHost(kNoInstruction, Cause::kBarrier, host_ + pool_.Compact());
   }
 
-  void BlockHost(Cause cause, Nanos until) {
+  void BlockHost(std::uint32_t i, Cause cause, Nanos until) {
     if (until <= host_) return;
-    if constexpr (kTimeline) stalls_.HostBlocked(cause, host_, until);
+    if constexpr (kTimeline) stalls_.HostBlocked(i, cause, host_, until);
     host_ = until;
   }
 
@@ -199,14 +198,14 @@ class Events {
 
   void ChargeLateIssue(Lane& lane, std::uint32_t i) {
     if (!lane.compute) return;
-    stalls_.LateIssue(lane.idle_since, scratch_.issued[i], blocks_[i]);
+    stalls_.LateIssue(i, lane.idle_since, scratch_.issued[i], blocks_[i]);
     lane.idle_since = std::max(lane.idle_since, scratch_.issued[i]);
   }
 
   void ChargeWait(Lane& lane, std::uint32_t i, Cause cause) {
     if (!lane.compute) return;
     ChargeLateIssue(lane, i);
-    stalls_.Wait(cause, lane.idle_since, now_);
+    stalls_.Wait(i, cause, lane.idle_since, now_);
     lane.idle_since = std::max(lane.idle_since, now_);
   }
 
@@ -237,7 +236,7 @@ class Events {
       copies_.Count(static_cast<StreamId>(s), program_.code[lane.current], -1);
       if (lane.current == awaited_) {
         awaited_ = kNoInstruction;
-        BlockHost(Cause::kBarrier, next);
+        BlockHost(lane.current, Cause::kBarrier, next);
       }
       if constexpr (kTimeline) spans_.push_back({lane.current, lane.start, next});
     }
@@ -255,6 +254,8 @@ class Events {
     if constexpr (kTimeline) {
       std::sort(spans_.begin(), spans_.end(),
                 [](const Span& a, const Span& b) { return a.instruction < b.instruction; });
+      timeline_->issued.reserve(spans_.size());
+      for (const Span& span : spans_) timeline_->issued.push_back(scratch_.issued[span.instruction]);
       timeline_->spans = std::move(spans_);
       timeline_->makespan = result.makespan;
     }

@@ -50,13 +50,13 @@ class Relax {
         }
         case Opcode::kCopy:
           Work(i, in);
-          if (conditions_.Blocks(program_.copies[in.arg])) BlockHost(Cause::kBarrier, ready_[in.stream]);
+          if (conditions_.Blocks(program_.copies[in.arg])) BlockHost(i, Cause::kBarrier, ready_[in.stream]);
           break;
         case Opcode::kRecord:
           event_time[in.arg] = std::max(ready_[in.stream], host_);
           break;
         case Opcode::kWait:
-          Wait(in, event_time[in.arg]);
+          Wait(i, in, event_time[in.arg]);
           break;
         case Opcode::kAlloc:
           if (!Alloc(in)) return Failed(i);
@@ -65,7 +65,7 @@ class Relax {
           Free(i, in);
           break;
         case Opcode::kHostSync:
-          BlockHost(in.cause, event_time[in.arg]);
+          BlockHost(i, in.cause, event_time[in.arg]);
           host_ += conditions_.host_cost[static_cast<std::size_t>(Opcode::kHostSync)];  // to wake up
           break;
       }
@@ -75,19 +75,20 @@ class Relax {
 
   void Work(std::uint32_t i, Instruction in) {
     if constexpr (kTimeline) {
-      if (IsCompute(in.stream)) stalls_.LateIssue(ready_[in.stream], host_, stalls_.blocks());
+      if (IsCompute(in.stream)) stalls_.LateIssue(i, ready_[in.stream], host_, stalls_.blocks());
+      timeline_->issued.push_back(host_);
     }
     const Nanos start = std::max(ready_[in.stream], host_);
     ready_[in.stream] = start + durations_[i];
     if constexpr (kTimeline) timeline_->spans.push_back({i, start, ready_[in.stream]});
   }
 
-  void Wait(Instruction in, Nanos until) {
+  void Wait(std::uint32_t i, Instruction in, Nanos until) {
     if constexpr (kTimeline) {
       if (IsCompute(in.stream)) {
-        stalls_.LateIssue(ready_[in.stream], host_, stalls_.blocks());
+        stalls_.LateIssue(i, ready_[in.stream], host_, stalls_.blocks());
         ready_[in.stream] = std::max(ready_[in.stream], host_);
-        stalls_.Wait(in.cause, ready_[in.stream], until);
+        stalls_.Wait(i, in.cause, ready_[in.stream], until);
       }
     }
     ready_[in.stream] = std::max(ready_[in.stream], until);
@@ -98,7 +99,8 @@ class Relax {
     if (!program_.arena) {
       while (!pool_.Fits(buffer.bytes)) {
         if (!pool_.HasPending()) return false;
-        BlockHost(Cause::kSwapOut, scratch_.reached[pool_.OldestPending()]);
+        const std::uint32_t oldest = pool_.OldestPending();
+        BlockHost(oldest, Cause::kSwapOut, scratch_.reached[oldest]);
         host_ += conditions_.collection_time;
         pool_.TakeOldest();
       }
@@ -121,9 +123,9 @@ class Relax {
     if (buffer.place == 0) memory_.Change(in.stream, std::max(ready_[in.stream], host_), false, buffer.bytes);
   }
 
-  void BlockHost(Cause cause, Nanos until) {
+  void BlockHost(std::uint32_t i, Cause cause, Nanos until) {
     if (until <= host_) return;
-    if constexpr (kTimeline) stalls_.HostBlocked(cause, host_, until);
+    if constexpr (kTimeline) stalls_.HostBlocked(i, cause, host_, until);
     host_ = until;
   }
 

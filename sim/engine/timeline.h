@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hw/text/units.h"
+#include "sim/program/program.h"
 
 namespace spillway {
 
@@ -15,6 +16,24 @@ struct Span {  // of one kernel or copy
   std::uint32_t instruction = 0;
   Nanos start = 0;
   Nanos end = 0;
+};
+
+// A compute stream, or the host, stood still. Those of one of them do not overlap; in no order.
+struct Stall {
+  Nanos start = 0;
+  Nanos end = 0;
+  Cause cause = Cause::kNone;  // kNone: the host was busy issuing
+  bool host = false;           // the host stood, and the stream had nothing to do for that
+  // The kWait, kHostSync, blocking kCopy, or the kFree whose bytes a pool waited for; of a busy host what it issued late;
+  // kNoInstruction: a pool was compacted.
+  std::uint32_t instruction = kNoInstruction;
+};
+
+// A change of the device's live bytes: that of Timeline::memory with the same index.
+struct MemoryChange {
+  Nanos time = 0;
+  BufferId buffer = kNoBuffer;
+  bool is_alloc = false;
 };
 
 // What happened, predicted or measured: one type, joined by instruction.
@@ -28,6 +47,12 @@ struct Timeline {
   };
   std::vector<MemoryPoint> memory;  // device 0, after each change, times not decreasing
   Nanos makespan = 0;
+  // Of predicted ones alone: `stall` and `host_stall` one by one; when the host stood, in order; when it had issued what
+  // has a span, by its index; whose memory changed, of timelines that Evaluate made.
+  std::vector<Stall> stalls = {};
+  std::vector<Stall> host_waits = {};
+  std::vector<Nanos> issued = {};
+  std::vector<MemoryChange> changes = {};
 };
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 #include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 
 namespace spillway {
 
@@ -58,6 +59,35 @@ void CheckParts(const Op& op, const OpDecision& decision, std::vector<std::strin
   }
 }
 
+// One axis; returns whether it is right.
+bool CheckRanges(const Op& op, const char* axis, std::int64_t count, std::int64_t most,
+                 std::vector<std::string>& mistakes) {
+  if (count >= 1 && count <= most) return true;
+  mistakes.push_back(
+      most == 1 ? fmt::format("op '{}': {}: this op is not divided along them, found {} ranges", op.name, axis, count)
+                : fmt::format("op '{}': {}: expected 1 to {} ranges, found {}", op.name, axis, most, count));
+  return false;
+}
+
+void CheckTiles(const Op& op, const OpDecision& decision, std::vector<std::string>& mistakes) {
+  const TileCounts &tiles = decision.tiles, most = MostRanges(LaunchOf(op));
+  if (decision.parts.empty()) {
+    mistakes.push_back(fmt::format("op '{}': expected parts beside tiles, found none", op.name));
+  }
+  const bool in = CheckRanges(op, "in_channels", tiles.in_channels, most.in_channels, mistakes);
+  const bool out = CheckRanges(op, "out_channels", tiles.out_channels, most.out_channels, mistakes);
+  const bool rows = CheckRanges(op, "rows", tiles.rows, most.rows, mistakes);
+  if (!in || !out || !rows) return;
+  // Step by step: no product overflows before it is beyond the limit.
+  std::int64_t all = static_cast<std::int64_t>(decision.parts.size());
+  for (const std::int64_t count : {tiles.in_channels, tiles.out_channels, tiles.rows}) {
+    all = all > kMostTiles / count ? kMostTiles + 1 : all * count;
+  }
+  if (all > kMostTiles) {
+    mistakes.push_back(fmt::format("op '{}': expected at most {} tiles in all, found more", op.name, kMostTiles));
+  }
+}
+
 void CheckStreamed(const Op& op, const OpDecision& decision, const TrainingStep& step,
                    std::vector<std::string>& mistakes) {
   if (decision.parts.empty()) {
@@ -100,6 +130,7 @@ std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingSt
   const Op& op = step.ops[Index(decision.op)];
   CheckLaunch(op, fmt::format("op '{}'", op.name), decision.algorithm, decision.workspace, mistakes);
   if (!decision.parts.empty()) CheckParts(op, decision, mistakes);
+  if (decision.tiles != TileCounts{}) CheckTiles(op, decision, mistakes);
   if (!decision.streamed.empty()) CheckStreamed(op, decision, step, mistakes);
   CheckDepth(op, decision, mistakes);
   return mistakes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace spillway {
 
@@ -74,7 +75,7 @@ MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId m
   return {uses.Previous(map, *before), *before};
 }
 
-ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {
+std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const TrainingStep& step) {
   std::map<std::pair<TensorId, OpId>, GapAction> action;  // by tensor and the use that ends the gap
   for (const GapDecision& gap : plan.gaps) action[{gap.tensor, gap.before}] = gap.action;
   for (const OpDecision& decision :
@@ -82,15 +83,19 @@ ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {
     for (const TensorId t : decision.streamed) action[{t, decision.op}] = GapAction::kSwap;
   }
   const Uses uses(step);
-  ClassCounts counts;
-  for (TensorId map : step.maps) {
+  std::vector<std::optional<GapAction>> of_maps;
+  for (const TensorId map : step.maps) {
     const MapGap gap = ForwardBackwardGap(step, uses, map);
     const auto found = gap.before == kNoOp ? action.end() : action.find({map, gap.before});
-    if (found == action.end()) {
-      ++counts.keep;
-    } else {
-      ++(found->second == GapAction::kSwap ? counts.swap : counts.recompute);
-    }
+    of_maps.push_back(found == action.end() ? std::nullopt : std::optional(found->second));
+  }
+  return of_maps;
+}
+
+ClassCounts CountClasses(const Plan& plan, const TrainingStep& step) {
+  ClassCounts counts;
+  for (const std::optional<GapAction>& action : MapActions(plan, step)) {
+    ++(!action ? counts.keep : *action == GapAction::kSwap ? counts.swap : counts.recompute);
   }
   return counts;
 }

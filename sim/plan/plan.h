@@ -11,16 +11,28 @@
 #define SPILLWAY_SIM_PLAN_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hw/text/document.h"
 #include "model/cost/launch.h"
+#include "model/cost/op_tiles.h"
 #include "model/step/training_step.h"
 
 namespace spillway {
 
 enum class GapAction : std::uint8_t { kSwap, kRecompute };
+
+// Samples [begin, end) of a tensor; 0, 0: all that it has.
+struct SampleRange {
+  std::int64_t begin = 0, end = 0;
+  bool IsWhole() const { return end == 0; }
+  bool Meets(const SampleRange& other) const {
+    return IsWhole() || other.IsWhole() || (begin < other.end && other.begin < end);
+  }
+  bool operator==(const SampleRange&) const = default;
+};
 
 struct GapDecision {
   TensorId tensor = kNoTensor;
@@ -41,6 +53,9 @@ struct GapDecision {
   // being served uses it, and computed again for `before`.
   bool keep_passed = true;
   std::string reason;
+  // kSwap: a section, which is swapped by itself (sim/plan/sections.h); what else the tensor has stays, or is another
+  // section with a decision of its own on the same gap. Arena runtimes only.
+  SampleRange samples{};
   bool operator==(const GapDecision&) const = default;
 };
 
@@ -55,7 +70,7 @@ struct Recomputation {
   // back as for any recomputation.
   OpId run = kNoOp;
   // The results stay for the use that ends their gap (where that is `before` itself: as the gap says); false: they are
-  // freed behind the last entry of the same op that reads them.
+  // freed behind the last entry of the same op that reads them, itself or for what it passes on the way.
   bool keep = true;
   bool operator==(const Recomputation&) const = default;
 };
@@ -69,6 +84,7 @@ struct OpPart {
 };
 
 constexpr int kTilesDeep = 3, kMostTilesDeep = 16;
+constexpr std::int64_t kMostTiles = 100'000;  // of one op
 
 struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
   OpId op = kNoOp;
@@ -78,22 +94,33 @@ struct OpDecision {  // ops without one get the library's choice of algorithm an
   // the whole, too, but for PartWaits. Recomputed, an op runs in the same parts. Ops without a choice of algorithm have
   // parts only where they stream something.
   std::vector<OpPart> parts{};
+  // Each part is cut further, along channels and rows (model/cost/op_tiles.h): a kernel for each tile, all by their part's
+  // algorithm in its workspace. In one part it is the whole batch that is cut.
+  TileCounts tiles{};
   // Operands that have no buffer of their own on the device while the op runs: what each part reads of them is copied into
   // a tile, what it writes is copied out of one. So they are on the host before the op, unless it only writes them, and
   // behind it: a gap between a streamed use and one that is not needs a swap, one between two streamed uses nothing. Of
   // the forward ops that write a tensor all stream it, or none. Recomputed, an op streams nothing.
   std::vector<TensorId> streamed{};
-  // Memory is laid out for the tiles of so many parts: one that runs, from the third on one that is copied out, the others
+  // A tile that the kernel before has in common stays: what is summed up goes out once, when it is complete.
+  // Memory is laid out for the tiles of so many kernels: one that runs, from the third on one that is copied out, the others
   // copied in ahead (ooc_cuDNN: 3). Where there is more room, copies may run further ahead. 1 to kMostTilesDeep.
   int depth = kTilesDeep;
   bool operator==(const OpDecision&) const = default;
 };
 
-enum class MemoryModel : std::uint8_t { kArena, kPool };
+enum class MemoryModel : std::uint8_t {
+  kArena,
+  kPool,
+  kManaged,          // unified memory: an arena beyond the device's memory, pages come when kernels touch them
+  kManagedPrefetch,  // the same, each kernel's operands fetched ahead of it (sim/engine/managed_memory.h)
+};
+constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
 enum class Barrier : std::uint8_t {
   kNone,
   kPhase,  // at the end of the forward phase the host waits for every copy
   kOp,     // after every layer the host waits for its kernels and for every copy (vDNN)
+  kCall,   // the same after every op (ooc_cuDNN's released code)
 };
 enum class HostSyncs : std::uint8_t {
   kNone,
@@ -202,17 +229,20 @@ struct MapGap {
 };
 MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map);
 
-// Classes by feature map, as papers count them.
+// Classes by feature map, as papers count them. A map of which sections are swapped counts as swapped.
 struct ClassCounts {
   int keep = 0, swap = 0, recompute = 0;
 };
 ClassCounts CountClasses(const Plan& plan, const TrainingStep& step);
+// What becomes of each of TrainingStep::maps between forward and backward; nothing: it is kept.
+std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const TrainingStep& step);
 
 // What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
 // order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
 // forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that
 // start where another decision has taken the tensor away, parts of an op that has none, or that are not all of its batch,
-// streamed operands that are not on the host, or not only there.
+// streamed operands that are not on the host, or not only there,
+// sections that cannot be (SectionMistakes).
 struct PlanMistake {
   enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };
   Where where = Where::kPlan;
@@ -228,7 +258,8 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //   gaps:
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
-// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true; the position `start`
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `samples: [0, 64]` to all
+// of them; the position `start`
 // is kNoOp. Reading checks every name and then FindMistakes (UserError with all mistakes at once);
 // ParsePlan(PlanToYaml(p)) == p for every plan without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);

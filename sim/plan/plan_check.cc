@@ -7,6 +7,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/plan/check_op.h"
+#include "sim/plan/sections.h"
 
 namespace spillway {
 
@@ -26,6 +27,7 @@ class Checker {
     for (index_ = 0; index_ < plan_.ops.size(); ++index_) CheckOp(plan_.ops[index_]);
     where_ = PlanMistake::Where::kRecomputation;
     for (index_ = 0; index_ < plan_.recompute.size(); ++index_) CheckEntry(plan_.recompute[index_]);
+    if (mistakes_.empty()) mistakes_ = SectionMistakes(plan_, step_);
     if (mistakes_.empty()) mistakes_ = StreamMistakes(plan_, step_, uses_);
     return std::move(mistakes_);
   }
@@ -87,7 +89,7 @@ void Checker::CheckGap(const GapDecision& gap) {
                            TensorClassName(use)));
   }
   if (!CheckEnds(gap)) return;
-  if (!gaps_seen_.emplace(gap.tensor, gap.before).second) {
+  if (gap.samples.IsWhole() && !gaps_seen_.emplace(gap.tensor, gap.before).second) {
     Say(fmt::format("a second decision on the gap of tensor '{}' before {}", TensorName(gap.tensor),
                     OpName(gap.before)));
   }
@@ -175,9 +177,16 @@ void Checker::CheckRecompute(const GapDecision& gap) {
   if (LastWriter(gap) != kNoOp && !step_.IsForward(LastWriter(gap))) {
     Say(fmt::format("tensor '{}' cannot be recomputed: backward op {} wrote it", name, OpName(LastWriter(gap))));
   }
+  const OpId last = gap.keep_result ? gap.before : uses_.of[Index(gap.tensor)].back();
+  if (!step_.MayRecompute(gap.tensor, last)) {
+    Say(fmt::format(
+        "tensor '{}' cannot be recomputed before {}: the recording does not let all that it takes run again", name,
+        OpName(last)));
+  }
   if (gap.out_after != kNoOp || gap.in_at != kNoOp) {
     Say(fmt::format("tensor '{}': out_after and in_at belong to swap", name));
   }
+  if (!gap.samples.IsWhole()) Say(fmt::format("tensor '{}': samples belong to swap", name));
 }
 
 // A copy out that starts before its gap needs the tensor there: no other decision takes it away from then on.
@@ -192,7 +201,7 @@ void Checker::CheckEarlyCopies() {
     for (auto it = first; it != last; ++it) {
       const GapDecision& other = *it->second;
       const bool absent = other.before <= gap.after && (gap.out_after < other.before || !other.keep_result);
-      if (!absent) continue;
+      if (!absent || !other.samples.Meets(gap.samples)) continue;
       Say(fmt::format("tensor '{}' cannot be copied out after {}: it is not on the device all the time until {}",
                       TensorName(gap.tensor), OpName(gap.out_after), OpName(gap.after)));
       break;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "model/cost/kernel_form.h"
 #include "sim/plan/plan.h"
@@ -44,7 +45,9 @@ class Reader {
   void ReadGap(const Node& node);
   void ReadOp(const Node& node);
   void ReadPart(const Node& node, OpDecision& decision);
+  void ReadTiles(MapReader& reader, OpDecision& decision);
   void ReadStreamed(MapReader& reader, OpDecision& decision);
+  SampleRange ReadSamples(MapReader& reader);
   void ReadEntry(const Node& node);
   // The items of a list of decisions; a value that is no list is reported.
   const std::vector<Node>& Items(MapReader& reader, std::string_view key);
@@ -136,10 +139,27 @@ void Reader::ReadGap(const Node& node) {
   gap.keep_result = reader.BoolOr("keep_result", true);
   gap.keep_passed = reader.BoolOr("keep_passed", true);
   gap.reason = reader.StringOr("reason", "");
+  gap.samples = ReadSamples(reader);
   reader.Finish();
   if (bad_) return;
   plan_.gaps.push_back(std::move(gap));
   gap_marks_.push_back(node.mark);
+}
+
+// "[64, 128]"
+SampleRange Reader::ReadSamples(MapReader& reader) {
+  const Node* const list = reader.Optional("samples");
+  if (list == nullptr) return {};
+  std::vector<std::int64_t> numbers;
+  for (const Node& item : list->items) {
+    const std::optional<std::int64_t> number = item.IsScalar() ? ParseInteger(item.scalar) : std::nullopt;
+    if (number) numbers.push_back(*number);
+  }
+  const bool two = list->IsSequence() && list->items.size() == 2 && numbers.size() == 2;
+  if (two && numbers[0] >= 0 && numbers[0] < numbers[1]) return {numbers[0], numbers[1]};
+  bad_ = true;
+  reader.Check(false, "samples", "expected the first sample and the one behind the last, as in [0, 64]");
+  return {};
 }
 
 void Reader::ReadOp(const Node& node) {
@@ -150,11 +170,22 @@ void Reader::ReadOp(const Node& node) {
   decision.algorithm = Algorithm(reader, decision.op);
   decision.workspace = reader.BytesOr("workspace", 0);
   for (const Node& part : Items(reader, "parts")) ReadPart(part, decision);
+  ReadTiles(reader, decision);
   ReadStreamed(reader, decision);
   reader.Finish();
   if (bad_) return;
   plan_.ops.push_back(std::move(decision));
   op_marks_.push_back(node.mark);
+}
+
+void Reader::ReadTiles(MapReader& reader, OpDecision& decision) {
+  const Node* const node = reader.Optional("tiles");
+  if (node == nullptr) return;
+  MapReader tiles(*node, diagnostics_, "tiles of an op", OpTilesKeys());
+  decision.tiles.in_channels = tiles.IntegerOr("in_channels", 1, 1, kAnyInteger);
+  decision.tiles.out_channels = tiles.IntegerOr("out_channels", 1, 1, kAnyInteger);
+  decision.tiles.rows = tiles.IntegerOr("rows", 1, 1, kAnyInteger);
+  tiles.Finish();
 }
 
 void Reader::ReadStreamed(MapReader& reader, OpDecision& decision) {

@@ -18,8 +18,12 @@ struct RuntimeChoiceWords {
 
 const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
   static const std::vector<RuntimeChoiceWords> kTable = {
-      {"memory", {"arena", "pool"}, [](const Runtime& r) { return static_cast<std::size_t>(r.memory); }},
-      {"barrier", {"none", "phase", "op"}, [](const Runtime& r) { return static_cast<std::size_t>(r.barrier); }},
+      {"memory",
+       {"arena", "pool", "managed", "managed_prefetch"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.memory); }},
+      {"barrier",
+       {"none", "phase", "op", "call"},
+       [](const Runtime& r) { return static_cast<std::size_t>(r.barrier); }},
       {"host_syncs",
        {"none", "backward_layer"},
        [](const Runtime& r) { return static_cast<std::size_t>(r.host_syncs); }},
@@ -67,10 +71,12 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
        "1: both directions share one stream"},
       choice("memory",
              "arena: every buffer has a fixed address before the step, and allocation costs nothing; pool: "
-             "allocation blocks the host until there is room, and fails where none can come"),
+             "allocation blocks the host until there is room, and fails where none can come; managed: unified memory, "
+             "whose pages come when kernels touch them, or (managed_prefetch) ahead of each kernel; predicted only, by "
+             "assumption, and for plans that copy nothing by themselves"),
       choice("barrier",
              "phase: after forward the host waits for every copy; op: after each layer it waits for its kernels "
-             "and every copy (vDNN)"),
+             "and every copy (vDNN); call: after each op"),
       choice("host_syncs",
              "backward_layer: after the backward ops of each layer (or break point) the host waits for them (PoocH)"),
       {"framework_time", kADuration, without(FormatDurationExact(usual.framework_time)),
@@ -111,18 +117,22 @@ const KeyTable& RuntimeKeys() {
 const KeyTable& GapKeys() {
   static const KeyTable kTable{
       .title = "gap",
-      .keys = {{"tensor", kAnyText, "required", "its name in the step (`spillway dump step`)"},
-               {"action", OneOf(GapActionNames()), "required", "what becomes of it between two uses"},
-               {"after", "the name of an op, or start", "required", "the use that the gap follows"},
-               {"before", "the name of an op", "required", "the use that ends it, the next one after `after`"},
-               {"out_after", "the name of an op, or start", "as `after`",
-                "swap: the copy to the host may start when this op is done"},
-               {"in_at", "the name of an op, or start", "as `before`",
-                "swap: the copy back is issued just before this op, or later where there is no room yet"},
-               {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
-               {"keep_passed", kTrueOrFalse, "true",
-                "recompute: computed on the way to another tensor, the result stays too"},
-               {"reason", kAnyText, "none", "why; nothing depends on it"}},
+      .keys =
+          {{"tensor", kAnyText, "required", "its name in the step (`spillway dump step`)"},
+           {"action", OneOf(GapActionNames()), "required", "what becomes of it between two uses"},
+           {"after", "the name of an op, or start", "required", "the use that the gap follows"},
+           {"before", "the name of an op", "required", "the use that ends it, the next one after `after`"},
+           {"out_after", "the name of an op, or start", "as `after`",
+            "swap: the copy to the host may start when this op is done"},
+           {"in_at", "the name of an op, or start", "as `before`",
+            "swap: the copy back is issued just before this op, or later where there is no room yet"},
+           {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
+           {"keep_passed", kTrueOrFalse, "true",
+            "recompute: computed on the way to another tensor, the result stays too"},
+           {"samples", "two whole numbers, the first sample and the one behind the last", "all",
+            "swap: a section, which leaves and comes back by itself; the others stay, or have decisions of their own "
+            "on the gap; arena only"},
+           {"reason", kAnyText, "none", "why; nothing depends on it"}},
       .note = "A tensor that no gap names stays on the device. Each is taken once, and parameters never move."};
   return kTable;
 }
@@ -140,6 +150,11 @@ const KeyTable& OpDecisionKeys() {
             "none",
             "a convolution in parts along the batch, one kernel behind the other; with `streamed` most other ops too",
             {&OpPartKeys()}},
+           {"tiles",
+            "a map",
+            "none",
+            "each part cut further, along channels and rows: a kernel for each tile",
+            {&OpTilesKeys()}},
            {"streamed", "a list of names of tensors", "none",
             "operands that each part copies in from the host, or out to it, by itself: the device never holds them "
             "whole while the op runs; where the use before or behind has them on the device, gaps hold a swap"},
@@ -158,6 +173,21 @@ const KeyTable& OpPartKeys() {
                {"workspace", kASize, "0 B", "scratch that it is granted; the parts of an op share the largest"},
                {"times", WholeNumberFrom(1, kAnyInteger), "1", "so many parts of this kind in a row"}},
       .note = "All samples of the batch, in order. Of a filter's gradient each part adds to those before it."};
+  return kTable;
+}
+
+const KeyTable& OpTilesKeys() {
+  static const KeyTable kTable{
+      .title = "tiles of an op",
+      .keys = {{"in_channels", WholeNumberFrom(1, kAnyInteger), "1",
+                "convolutions without groups: ranges of their input's channels, over which forward sums"},
+               {"out_channels", WholeNumberFrom(1, kAnyInteger), "1",
+                "ranges of the output's channels; of bias, ReLU, add, copy and pooling their channels"},
+               {"rows", WholeNumberFrom(1, kAnyInteger), "1",
+                "ranges of rows of what the op makes; of pooling where windows lie side by side"}},
+      .note =
+          "Ranges as equal as can be. Rows that two tiles read are read twice; what is summed over several tiles is "
+          "written by the first, and the others add to it."};
   return kTable;
 }
 

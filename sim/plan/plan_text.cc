@@ -99,6 +99,7 @@ std::string Line(const GapDecision& gap, const TrainingStep& step) {
   }
   if (!gap.keep_result) line += ", keep_result: false";
   if (!gap.keep_passed) line += ", keep_passed: false";
+  if (!gap.samples.IsWhole()) line += fmt::format(", samples: [{}, {}]", gap.samples.begin, gap.samples.end);
   if (!gap.reason.empty()) line += ", reason: " + Quoted(gap.reason);
   return line + "}\n";
 }
@@ -132,11 +133,21 @@ std::string Streamed(const OpDecision& decision, const TrainingStep& step) {
   return fmt::format(", streamed: [{}]{}", fmt::join(names, ", "), depth);
 }
 
+// ", tiles: {out_channels: 2, rows: 8}"
+std::string Tiles(const TileCounts& tiles) {
+  std::vector<std::string> counts;
+  if (tiles.in_channels > 1) counts.push_back(fmt::format("in_channels: {}", tiles.in_channels));
+  if (tiles.out_channels > 1) counts.push_back(fmt::format("out_channels: {}", tiles.out_channels));
+  if (tiles.rows > 1) counts.push_back(fmt::format("rows: {}", tiles.rows));
+  return counts.empty() ? "" : fmt::format(", tiles: {{{}}}", fmt::join(counts, ", "));
+}
+
 std::string Line(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
   const std::string how = decision.parts.empty() ? Way(op, decision.algorithm, decision.workspace)
                                                  : fmt::format("parts: [{}]", Parts(op, decision.parts));
-  return fmt::format("  - {{op: {}, {}{}}}\n", OpName(step, decision.op), how, Streamed(decision, step));
+  return fmt::format("  - {{op: {}, {}{}{}}}\n", OpName(step, decision.op), how, Tiles(decision.tiles),
+                     Streamed(decision, step));
 }
 
 std::string Line(const Recomputation& entry, const TrainingStep& step) {

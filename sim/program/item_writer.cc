@@ -46,34 +46,41 @@ void ItemWriter::Copy(const spillway::Copy& copy, StreamId stream) {
   Write(Opcode::kCopy, stream, static_cast<std::uint32_t>(program_.copies.size() - 1));
 }
 
-// A copy between a tile and a buffer of the whole tensor touches the tile's samples there.
+// A copy between a tile and a buffer of the whole tensor touches the tile's places there; what the tile has beyond is
+// padding.
 void ItemWriter::TouchSide(const spillway::Copy& copy, BufferId side, Access access, StreamId stream) {
   const BufferId other = side == copy.from ? copy.to : copy.from;
   const bool tile = program_.buffers[other].box != kWhole && program_.buffers[side].box == kWhole;
   if (!tile) return Touch(side, access, stream);
-  const Box& box = program_.boxes[program_.buffers[other].box];
-  TouchSamples(side, box.begin[kBatchAxis], box.end[kBatchAxis], access, stream);
+  TouchBox(side, Intersection(AllOf(side), program_.boxes[program_.buffers[other].box]), access, stream);
 }
 
-void ItemWriter::TouchSamples(BufferId buffer, std::int64_t begin, std::int64_t end, Access access, StreamId stream) {
-  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+Box ItemWriter::AllOf(BufferId buffer) const {
+  return WholeOf(step_.tensors[Index(program_.buffers[buffer].tensor)].shape);
+}
+
+// Sections that the box cuts are divided; what is written at once is one section again.
+void ItemWriter::TouchBox(BufferId buffer, const Box& box, Access access, StreamId stream) {
   std::vector<Section>& sections = sections_[buffer];
-  if (sections.empty()) sections.push_back({kAll, touched_[buffer]});
-  const auto cut_at = [&sections](std::int64_t place) {
-    const auto section =
-        std::find_if(sections.begin(), sections.end(), [&](const Section& s) { return place < s.end; });
-    const std::int64_t begins = section == sections.begin() ? 0 : std::prev(section)->end;
-    if (begins == place) return section - sections.begin();
-    const Section head{place, section->touched};
-    const auto inserted = sections.insert(section, head);
-    return inserted - sections.begin() + 1;
-  };
-  const auto first = cut_at(begin);
-  const auto last = end == kAll ? std::ssize(sections) : cut_at(end);
-  for (auto k = first; k < last; ++k) Note(sections[static_cast<std::size_t>(k)].touched, access, stream);
-  if (access == Access::kRead || first + 1 >= last) return;
-  // What was written at once is one section again.
-  sections.erase(sections.begin() + first, sections.begin() + last - 1);
+  if (sections.empty()) sections.push_back({AllOf(buffer), touched_[buffer]});
+  std::vector<Section> cut;
+  bool written = false;
+  for (Section& section : sections) {
+    const Box both = Intersection(section.box, box);
+    if (both.Elements() == 0) {
+      cut.push_back(std::move(section));
+      continue;
+    }
+    for (const Box& rest : Without(section.box, box)) cut.push_back({rest, section.touched});
+    Note(section.touched, access, stream);
+    if (access == Access::kRead) {
+      cut.push_back({both, section.touched});
+    } else if (!written) {
+      written = true;
+      cut.push_back({box, section.touched});
+    }
+  }
+  sections = std::move(cut);
 }
 
 void ItemWriter::HostSync(StreamId stream) {

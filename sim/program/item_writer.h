@@ -3,7 +3,7 @@
 //
 // Items are instructions without kRecord and kWait, which Synchronise() adds where a dependency is not implied already.
 // An item follows the last write of what it reads, and the last write and all reads since of what it writes, if they
-// are on other streams; within a stream order is enough. Copies to and from tiles touch no more than their samples of
+// are on other streams; within a stream order is enough. Copies to and from tiles touch no more than their box of
 // the host buffer. But for trials buffers are only added: their numbers are places in program.buffers; this owns the
 // skeleton and writes into the Program that it was given.
 #ifndef SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -22,8 +21,9 @@ namespace spillway {
 
 class ItemWriter {
  public:
-  // REQUIRES: program.streams is filled before the first item, with at most four streams.
-  explicit ItemWriter(Program& program) : program_(program) {}
+  // `step`: what the tensors of buffers are of. REQUIRES: program.streams is filled before the first item, with at most
+  // four streams.
+  ItemWriter(Program& program, const TrainingStep& step) : program_(program), step_(step) {}
   void Reserve(std::size_t items);
 
   // A buffer of `bytes`, of that tensor or kNoTensor, on device or host node `place`. Not live before Alloc().
@@ -62,8 +62,9 @@ class ItemWriter {
   void Write(Opcode opcode, StreamId stream, std::uint32_t arg);
   // Makes the next item of `stream` follow earlier accesses that `access` conflicts with, and notes it.
   void Touch(BufferId buffer, Access access, StreamId stream);
-  // The same for the samples [begin, end) of what the buffer holds.
-  void TouchSamples(BufferId buffer, std::int64_t begin, std::int64_t end, Access access, StreamId stream);
+  // The same for some places of a tensor, all of which the buffer holds.
+  void TouchBox(BufferId buffer, const Box& box, Access access, StreamId stream);
+  Box AllOf(BufferId buffer) const;
   void TouchSide(const spillway::Copy& copy, BufferId side, Access access, StreamId stream);
   void Note(Touched& touched, Access access, StreamId stream);
   void FollowFrees(StreamId stream);
@@ -72,13 +73,14 @@ class ItemWriter {
   Cause CauseOf(std::uint32_t before, StreamId stream) const;
 
   Program& program_;
+  const TrainingStep& step_;
   bool trial_ = false;
   std::size_t buffers_before_trial_ = 0;
   Skeleton skeleton_;
   std::vector<Touched> touched_;
-  // Of buffers that are copied to or from by samples: instead of touched_. In order, without gaps.
+  // Of buffers that are copied to or from by boxes: instead of touched_. They do not overlap and are all of the tensor.
   struct Section {
-    std::int64_t end = 0;
+    Box box;
     Touched touched;
   };
   std::map<BufferId, std::vector<Section>> sections_;
@@ -112,9 +114,7 @@ inline void ItemWriter::Write(Opcode opcode, StreamId stream, std::uint32_t arg)
 
 // Most buffers are touched by one stream only: then there is nobody to follow.
 inline void ItemWriter::Touch(BufferId buffer, Access access, StreamId stream) {
-  if (!sections_.empty() && sections_.contains(buffer)) {
-    return TouchSamples(buffer, 0, std::numeric_limits<std::int64_t>::max(), access, stream);
-  }
+  if (!sections_.empty() && sections_.contains(buffer)) return TouchBox(buffer, AllOf(buffer), access, stream);
   Note(touched_[buffer], access, stream);
 }
 

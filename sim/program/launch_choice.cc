@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/cost/op_parts.h"
+#include "sim/plan/tiles.h"
 
 namespace spillway {
 
@@ -57,32 +57,40 @@ void LaunchChoice::Add(const OpDecision& decision, const StepTables& tables, Pro
   AddRow(decision.workspace);
 }
 
-// Parts of one size and algorithm are one launch. A single part has no boxes: it is the whole op.
 void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables, Program& program) {
-  const TrainingStep& step = *tables.step;
-  const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
-  const bool single = decision.parts.size() == 1;
-  const bool adds_up = AddsUpSamples(step.ops[Index(decision.op)]);
-  const std::size_t first_launch = program.launches.size();
-  has_boxes_.resize(step.tensors.size(), false);
+  const Op& op = tables.step->ops[Index(decision.op)];
+  has_boxes_.resize(tables.step->tensors.size(), false);
   row_[Index(decision.op)] = static_cast<std::uint32_t>(workspace_.size());
+  const bool padded = HoldsPadding(decision, op);
+  AddTiles(decision, padded, tables, program);
+  if (!padded) return;
+  in_place_[decision.op] = static_cast<std::uint32_t>(workspace_.size());
+  AddTiles(decision, false, tables, program);
+}
+
+// Tiles of one size and algorithm are one launch. A single one has no boxes: it is the whole op.
+void LaunchChoice::AddTiles(const OpDecision& decision, bool padded, const StepTables& tables, Program& program) {
+  const TrainingStep& step = *tables.step;
+  const Op& op = step.ops[Index(decision.op)];
+  const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
+  const std::vector<OpTile> tiles = TilesOf(decision, op);
+  const bool single = tiles.size() == 1;
+  const std::size_t first_launch = program.launches.size();
   Bytes most = 0;
-  std::int64_t begin = 0;
-  for (const OpPart& part : decision.parts) {
-    const Launch launch = Chosen(PartOf(usual, part.samples, begin == 0), part.algorithm, part.workspace);
+  for (const OpTile& tile : tiles) {
+    const OpPart& part = decision.parts[tile.part];
+    const Launch launch = Chosen(LaunchOfTile(usual, tile, padded), part.algorithm, part.workspace);
     const auto known =
         std::find(program.launches.begin() + static_cast<std::ptrdiff_t>(first_launch), program.launches.end(), launch);
-    PartLaunch added{.launch = static_cast<std::uint32_t>(known - program.launches.begin()),
-                     .first_box = single ? kWhole : static_cast<BoxId>(program.boxes.size()),
-                     .adds = adds_up && begin > 0};
+    parts_.push_back({.launch = static_cast<std::uint32_t>(known - program.launches.begin()),
+                      .first_box = single ? kWhole : static_cast<BoxId>(program.boxes.size()),
+                      .adds = tile.adds});
     if (known == program.launches.end()) program.launches.push_back(launch);
     for (const StepTables::Touch& touch : tables.Touches(decision.op)) {
       if (single) break;
-      program.boxes.push_back(SamplesOf(step.tensors[Index(touch.tensor)], begin, begin + part.samples));
+      program.boxes.push_back(BoxOfTile(step, op, touch.tensor, tile, padded));
       has_boxes_[Index(touch.tensor)] = true;
     }
-    parts_.push_back(added);
-    begin += part.samples;
     most = std::max(most, part.workspace);
   }
   AddRow(most);

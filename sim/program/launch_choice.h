@@ -4,6 +4,7 @@
 #define SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,9 +27,11 @@ class LaunchChoice {
   LaunchChoice(const Plan& plan, const StepTables& tables, Program& program);
 
   // The kernels of an op, in order. At least one.
-  std::span<const PartLaunch> Of(OpId op) const {
-    const std::uint32_t row = row_[static_cast<std::size_t>(op)];
-    return {parts_.data() + first_[row], parts_.data() + first_[row + 1]};
+  std::span<const PartLaunch> Of(OpId op) const { return InRow(row_[static_cast<std::size_t>(op)]); }
+  // The same where nothing of it is streamed, as when it runs again: there no box reaches beyond its tensor.
+  std::span<const PartLaunch> InPlace(OpId op) const {
+    const auto found = in_place_.find(op);
+    return found == in_place_.end() ? Of(op) : InRow(found->second);
   }
   // Bytes that the op's kernels share, one after the other.
   Bytes WorkspaceOf(OpId op) const { return workspace_[row_[static_cast<std::size_t>(op)]]; }
@@ -43,8 +46,12 @@ class LaunchChoice {
   bool HasBoxes(TensorId tensor) const { return !has_boxes_.empty() && has_boxes_[static_cast<std::size_t>(tensor)]; }
 
  private:
+  std::span<const PartLaunch> InRow(std::uint32_t row) const {
+    return {parts_.data() + first_[row], parts_.data() + first_[row + 1]};
+  }
   void Add(const OpDecision& decision, const StepTables& tables, Program& program);
   void AddParts(const OpDecision& decision, const StepTables& tables, Program& program);
+  void AddTiles(const OpDecision& decision, bool padded, const StepTables& tables, Program& program);
   void AddRow(Bytes workspace);
   void AddStreamed(const OpDecision& decision, const StepTables& tables);
 
@@ -54,6 +61,7 @@ class LaunchChoice {
   std::vector<PartLaunch> parts_;
   std::uint32_t first_divided_ = 0;
   std::vector<std::uint32_t> row_;                   // by op
+  std::map<OpId, std::uint32_t> in_place_;           // rows, where they are others
   std::vector<bool> has_boxes_;                      // by tensor; empty: none
   std::vector<int> depth_;                           // by op, 0: streams nothing; empty: none does
   std::vector<std::pair<OpId, TensorId>> streamed_;  // sorted

@@ -16,7 +16,8 @@ std::vector<Lifetime> Lifetimes(const Skeleton& skeleton, const std::vector<Buff
     const Instruction& item = skeleton.items[i];
     const auto at = static_cast<std::int32_t>(i);
     if (item.opcode == Opcode::kAlloc) {
-      all[item.arg] = {item.arg, buffers[item.arg].bytes, at, at + 1, item.stream};
+      const Buffer& buffer = buffers[item.arg];
+      all[item.arg] = {item.arg, buffer.bytes, at, at + 1, item.stream, buffer.frame, buffer.distance};
     } else if (item.opcode == Opcode::kFree) {
       all[item.arg].last = at;
     }

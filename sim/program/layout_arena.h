@@ -24,7 +24,9 @@ struct Lifetime {
   Bytes bytes = 0;
   std::int32_t first = 0;
   std::int32_t last = 0;
-  StreamId stream = 0;  // of the allocation
+  StreamId stream = 0;             // of the allocation
+  std::uint32_t frame = kNoFrame;  // as in Buffer: of one frame all lie `distance` behind one address
+  Bytes distance = 0;
 };
 
 // Buffers that have their place, in order of address. The lowest `base` bytes are nobody's.
@@ -60,12 +62,13 @@ class Arena {
     visit(at, std::numeric_limits<Bytes>::max());
   }
 
-  // The lowest address at which the buffer may lie; there always is one, above all others. Does not put it there.
-  Bytes Lowest(const Lifetime& life) const {
+  // The lowest address from `from` on at which the buffer may lie; there always is one, above all others. Does not put it
+  // there.
+  Bytes Lowest(const Lifetime& life, Bytes from = 0) const {
     Bytes lowest = 0;
-    ForEachGap(life, [&lowest](Bytes begin, Bytes) {
-      lowest = begin;
-      return true;
+    ForEachGap(life, [&](Bytes begin, Bytes end) {
+      lowest = std::max(begin, from);
+      return end - lowest >= life.bytes;
     });
     return lowest;
   }
@@ -101,6 +104,7 @@ class Arena {
     peak_ = std::max(peak_, at + life.bytes);
   }
 
+  Bytes base() const { return base_; }
   // One past the highest address that was ever put or dropped on, `base` at least: bytes that the arena needs.
   Bytes peak() const { return peak_; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/plan/sections.h"
 #include "sim/program/lower_walk.h"
 
 namespace spillway {
@@ -33,7 +34,7 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   OpId previous = 0;
   for (const std::uint32_t g : order) {
     const GapDecision& gap = plan.gaps[g];
-    const Bytes bytes = tables.bytes[Index(gap.tensor)];
+    const Bytes bytes = RoundToUnit(MovedBytes(gap, tables.step->tensors[Index(gap.tensor)]));
     const OpId earliest = std::max({gap.in_at, gap.after + 1, previous});
     OpId at = needed_at[g];
     while (at > earliest && (limit == 0 || live[Index(at - 1)] + bytes <= limit)) live[Index(--at)] += bytes;
@@ -58,9 +59,7 @@ Range OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
   return range;
 }
 
-}  // namespace
-
-Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit) {
   LowerWalk walk(plan, tables);
   const Range swap_ins = OpsOfSwapIns(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) {
@@ -73,9 +72,23 @@ Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit)
   return walk.TakeItems();
 }
 
+}  // namespace
+
+Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+  try {
+    return Walk(plan, tables, live_limit);
+  } catch (const RecomputesWithoutEnd& at) {
+    Lowered endless;
+    endless.list_peak = kEndlessBytes;
+    endless.op = at.op;
+    endless.live_at.assign(tables.step->ops.size(), kEndlessBytes);
+    return endless;
+  }
+}
+
 Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
   Lowered lowered = LowerItems(plan, tables, live_limit);
-  Synchronise(lowered.skeleton, lowered.program);
+  if (!lowered.Endless()) Synchronise(lowered.skeleton, lowered.program);
   return lowered;
 }
 

@@ -3,6 +3,8 @@
 #define SPILLWAY_SIM_PROGRAM_LOWER_H_
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -59,6 +61,10 @@ struct StepTables {
   // The op with the largest one.
   OpId LargestWorkingSet() const;
   std::vector<Bytes> WorkingSets(std::span<const OpDecision> decisions) const;  // by op
+  // What network-wide allocation takes, from the beginning of training to its end: every tensor for itself, but for the
+  // gradients of values, which share one pair of buffers, and workspaces, which share one, each as large as the largest of
+  // them (Torch; the baseline of vDNN, MICRO 2016).
+  Bytes NetworkWide() const;
 
  private:
   void AddTouches(OpId op);
@@ -71,7 +77,16 @@ struct StepTables {
   std::vector<Bytes> working_set_;          // by op
 };
 
+// A plan whose recomputations pass on what they come by, freed and computed again for the next, can take a time that is
+// exponential in the joins of the network. Lowering gives up where more forward ops run again than so many times all there
+// are.
+constexpr std::int64_t kRecomputeLimit = 16;
+constexpr Bytes kEndlessBytes = std::numeric_limits<Bytes>::max() / 4;
+
 struct Lowered {
+  // Given up at kRecomputeLimit, at `op`: no Program, and of every op kEndlessBytes are said to be live.
+  bool Endless() const { return list_peak >= kEndlessBytes; }
+
   // The bytes live in list order at their most, and the op that runs then. No layout can need less.
   Bytes list_peak = 0;
   OpId op = kNoOp;

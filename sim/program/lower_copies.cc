@@ -6,6 +6,7 @@
 namespace spillway {
 
 void LowerWalk::SwapIn(TensorId tensor) {
+  if (Sections* const sections = SectionsOf(tensor)) return SwapInSections(tensor, *sections, now_);
   Residence& at = at_[Index(tensor)];
   const Bytes bytes = tables_.bytes[Index(tensor)];
   HostOf(tensor);

@@ -17,7 +17,7 @@ void LowerWalk::Launch(OpId op, bool recomputation) {
 
 void LowerWalk::LaunchInPlace(OpId op, bool recomputation, BufferId workspace) {
   FindPlaces(op);
-  const std::span<const PartLaunch> parts = choice_.Of(op);
+  const std::span<const PartLaunch> parts = choice_.InPlace(op);
   for (const PartLaunch& part : parts) {
     LaunchPart({.op = op,
                 .launch = part.launch,
@@ -40,10 +40,16 @@ void LowerWalk::PlaceResults(OpId op, bool recomputation) {
     at.arriving = false;
     if (touch.access == Access::kRead) continue;
     if (!recomputation && Streams(op, touch.tensor)) continue;
-    if (at.device == kNoBuffer) {
+    Sections* const sections = SectionsOf(touch.tensor);
+    if (at.device == kNoBuffer && sections != nullptr) {
+      PlaceSections(touch.tensor, *sections);
+    } else if (at.device == kNoBuffer) {
       at.device = NewOnDevice(tables_.bytes[Index(touch.tensor)], touch.tensor, BufferKind::kTensor, kComputeStream);
     }
-    if (!recomputation) at.host_valid = false;
+    if (recomputation) continue;
+    at.host_valid = false;
+    if (sections == nullptr) continue;
+    for (Section& section : sections->list) section.host_valid = false;
   }
 }
 
@@ -51,7 +57,12 @@ void LowerWalk::LaunchPart(spillway::Kernel kernel, const PartLaunch& part, Buff
   const std::span<const Touch> touches = tables_.Touches(kernel.op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     const bool adds = part.adds && touches[k].access == Access::kWrite;
-    out_.Operand(places_[k], adds ? Access::kReadWrite : touches[k].access, part.BoxOf(k));
+    const Access access = adds ? Access::kReadWrite : touches[k].access;
+    if (const Sections* const sections = SectionsOf(touches[k].tensor)) {
+      AddSectionOperands(*sections, access, part.BoxOf(k));
+    } else {
+      out_.Operand(places_[k], access, part.BoxOf(k));
+    }
   }
   if (workspace != kNoBuffer) out_.Operand(workspace, Access::kWrite);
   out_.Kernel(kernel, kComputeStream);

@@ -1,6 +1,7 @@
 // Recomputation: which tensors a unit of backward (BackwardUnits) needs back that nobody copies, and the forward ops
 // that make them again.
 #include <algorithm>
+#include <utility>
 
 #include "sim/program/lower_walk.h"
 
@@ -27,7 +28,7 @@ void LowerWalk::RecomputeForUnit(OpId first) {
   }
 }
 
-// The schedule's own recomputations. Those listed are few, so that looking back and forth among them is cheap.
+// The schedule's own recomputations. Those listed before one op are few, so that looking back and forth among them is cheap.
 void LowerWalk::RunEntries(OpId op) {
   const std::span<const std::uint32_t> entries = by_entry_[op];
   std::vector<TensorId> dropped;  // made by these entries, and not kept
@@ -58,14 +59,22 @@ void LowerWalk::RunEntry(const Recomputation& entry, std::vector<TensorId>& drop
   }
 }
 
-// Whether any of the ops that the entry runs again reads the tensor.
+// Whether any of the ops that the entry runs again reads the tensor, or one that gives what is only passed on the way.
 bool LowerWalk::ReadsAgain(const Recomputation& entry, TensorId tensor) const {
   for (const auto& [result, access, last] : tables_.Touches(entry.run)) {
-    if (access == Access::kRead) continue;
-    for (const OpId writer : tables_.uses.writers[Index(result)]) {
-      for (const Touch& touch : tables_.Touches(writer)) {
-        if (writer <= entry.run && touch.tensor == tensor && touch.access != Access::kWrite) return true;
-      }
+    if (access != Access::kRead && IsMadeFrom(result, tensor, entry)) return true;
+  }
+  return false;
+}
+
+bool LowerWalk::IsMadeFrom(TensorId result, TensorId tensor, const Recomputation& entry) const {
+  for (const OpId writer : tables_.uses.writers[Index(result)]) {
+    if (writer > entry.run) break;
+    for (const Touch& touch : tables_.Touches(writer)) {
+      if (touch.access == Access::kWrite || touch.tensor == result) continue;
+      if (touch.tensor == tensor) return true;
+      const bool passes = !IsThere(touch.tensor) && tables_.uses.Next(touch.tensor, entry.before - 1) == kNoOp;
+      if (passes && IsMadeFrom(touch.tensor, tensor, entry)) return true;
     }
   }
   return false;
@@ -80,6 +89,13 @@ void LowerWalk::Materialise(TensorId tensor, OpId op) {
 // What stays comes first, as far back as need be, so that nothing that is here in passing waits beside the
 // recomputation of something else.
 void LowerWalk::BringSources(TensorId tensor, OpId op) {
+  if (walking_++ == 0) ++walk_;
+  WalkSources(tensor, op);
+  --walking_;
+}
+
+void LowerWalk::WalkSources(TensorId tensor, OpId op) {
+  if (std::exchange(seen_in_[Index(tensor)], walk_) == walk_) return;
   for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
     if (writer > LastWriter(tensor, op)) break;
     for (const auto& [t, access, last] : tables_.Touches(writer)) {
@@ -87,7 +103,7 @@ void LowerWalk::BringSources(TensorId tensor, OpId op) {
       if (StaysFor(t, op)) {
         Materialise(t, op);
       } else if (NeedsRecompute(t)) {
-        BringSources(t, op);
+        WalkSources(t, op);
       }
     }
   }
@@ -127,6 +143,7 @@ bool LowerWalk::KeepsResult(TensorId tensor) const {
 }
 
 void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
+  if (++again_ > kRecomputeLimit * static_cast<std::int64_t>(step_.ops.size())) throw RecomputesWithoutEnd{op};
   const std::span<const Touch> touches = tables_.Touches(writer);
   std::vector<TensorId> passing;                 // here for this kernel only
   for (const bool transients : {false, true}) {  // a map may be a long way back

@@ -4,6 +4,9 @@
 //   compute         run 0 | run 1| run 2| run 3|              k-1 out. In list order the copies in come before the kernel
 //   d2h                     out 0| out 1| out 2| out 3|       that they overlap with, and the tiles of part k-1 are freed
 //                                                             behind part k: addresses are reused two parts later.
+//
+// A tile that two parts in a row have in common stays for the second one: it comes in once, and goes out behind the last of
+// them (the sums over input channels, the input under a range of output channels).
 #include <algorithm>
 
 #include "sim/program/lower_walk.h"
@@ -24,29 +27,39 @@ void LowerWalk::LaunchStreamed(OpId op, BufferId workspace) {
   std::size_t brought = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     for (; brought < std::min(parts.size(), k + depth.ahead + 1); ++brought) {
-      BringTiles(op, parts[brought], tiles[brought]);
+      BringTiles(op, tiles, brought);
     }
-    RunStreamedPart(op, k, tiles[k], workspace);
-    FreeTiles(op, tiles[k], false);
-    SendTiles(op, parts[k], tiles[k]);
-    if (k >= depth.behind) FreeTiles(op, tiles[k - depth.behind], true);
+    RunStreamedPart(op, k, tiles, workspace);
+    FreeTiles(op, tiles, k, false);
+    SendTiles(op, tiles, k);
+    if (k >= depth.behind) FreeTiles(op, tiles, k - depth.behind, true);
   }
   for (std::size_t k = parts.size() - std::min(parts.size(), depth.behind); k < parts.size(); ++k) {
-    FreeTiles(op, tiles[k], true);
+    FreeTiles(op, tiles, k, true);
   }
   for (const Touch& touch : tables_.Touches(op)) {
     if (Streams(op, touch.tensor)) at_[Index(touch.tensor)].host_valid = true;
   }
 }
 
-void LowerWalk::RunStreamedPart(OpId op, std::size_t part, Tiles& tiles, BufferId workspace) {
+// Whether a part touches the same places of an operand as the one before it.
+bool LowerWalk::Stays(OpId op, std::size_t part, std::size_t touch) const {
+  const std::span<const PartLaunch> parts = choice_.Of(op);
+  if (part == 0 || part >= parts.size()) return false;
+  const std::vector<Box>& boxes = lowered_.program.boxes;
+  return boxes[parts[part].BoxOf(touch)] == boxes[parts[part - 1].BoxOf(touch)];
+}
+
+void LowerWalk::RunStreamedPart(OpId op, std::size_t part, std::vector<Tiles>& tiles, BufferId workspace) {
   const std::span<const PartLaunch> parts = choice_.Of(op);
   const std::span<const Touch> touches = tables_.Touches(op);
   FindPlaces(op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     if (!Streams(op, touches[k].tensor)) continue;
-    if (tiles[k] == kNoBuffer) tiles[k] = NewTile(touches[k], parts[part].BoxOf(k), kComputeStream);
-    places_[k] = tiles[k];
+    BufferId& tile = tiles[part][k];
+    if (tile == kNoBuffer && Stays(op, part, k)) tile = tiles[part - 1][k];
+    if (tile == kNoBuffer) tile = NewTile(touches[k], parts[part].BoxOf(k), kComputeStream);
+    places_[k] = tile;
   }
   LaunchPart({.op = op, .launch = parts[part].launch, .first_part = part == 0, .last_part = part + 1 == parts.size()},
              parts[part], workspace);
@@ -54,52 +67,66 @@ void LowerWalk::RunStreamedPart(OpId op, std::size_t part, Tiles& tiles, BufferI
 }
 
 BufferId LowerWalk::NewTile(const Touch& touch, BoxId box, StreamId stream) {
-  const BufferId tile =
-      NewOnDevice(RoundToUnit(TileCopy(touch.tensor, box).bytes), touch.tensor, BufferKind::kTensor, stream);
+  const Tensor& whole = step_.tensors[Index(touch.tensor)];
+  const Bytes bytes = box == kWhole ? whole.bytes : BytesOf(whole, lowered_.program.boxes[box]);
+  const BufferId tile = NewOnDevice(RoundToUnit(bytes), touch.tensor, BufferKind::kTensor, stream);
   lowered_.program.buffers[tile].box = box;
   return tile;
 }
 
 // Tiles that are only written are allocated when their kernel is issued.
-void LowerWalk::BringTiles(OpId op, const PartLaunch& part, Tiles& tiles) {
+void LowerWalk::BringTiles(OpId op, std::vector<Tiles>& tiles, std::size_t part) {
+  const PartLaunch& launch = choice_.Of(op)[part];
   const std::span<const Touch> touches = tables_.Touches(op);
-  tiles.assign(touches.size(), kNoBuffer);
+  tiles[part].assign(touches.size(), kNoBuffer);
   for (std::size_t k = 0; k < touches.size(); ++k) {
     if (!Streams(op, touches[k].tensor) || !IsRead(touches[k].access)) continue;
-    tiles[k] = NewTile(touches[k], part.BoxOf(k), in_stream_);
-    spillway::Copy copy = TileCopy(touches[k].tensor, part.BoxOf(k));
+    if (Stays(op, part, k)) {
+      tiles[part][k] = tiles[part - 1][k];
+      continue;
+    }
+    tiles[part][k] = NewTile(touches[k], launch.BoxOf(k), in_stream_);
+    spillway::Copy copy = TileCopy(touches[k].tensor, launch.BoxOf(k));
     copy.from = HostOf(touches[k].tensor);
-    copy.to = tiles[k];
+    copy.to = tiles[part][k];
     out_.Copy(copy, in_stream_);
   }
 }
 
-void LowerWalk::SendTiles(OpId op, const PartLaunch& part, const Tiles& tiles) {
+void LowerWalk::SendTiles(OpId op, const std::vector<Tiles>& tiles, std::size_t part) {
   const std::span<const Touch> touches = tables_.Touches(op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
-    if (tiles[k] == kNoBuffer || !IsWritten(touches[k].access)) continue;
-    spillway::Copy copy = TileCopy(touches[k].tensor, part.BoxOf(k));
-    copy.from = tiles[k];
+    if (tiles[part][k] == kNoBuffer || !IsWritten(touches[k].access) || Stays(op, part + 1, k)) continue;
+    spillway::Copy copy = TileCopy(touches[k].tensor, choice_.Of(op)[part].BoxOf(k));
+    copy.from = tiles[part][k];
     copy.to = HostOf(touches[k].tensor);
     copy.direction = Direction::kDeviceToHost;
     out_.Copy(copy, out_stream_);
   }
 }
 
-// Those that the op writes, on the stream that copies them out, or the others.
-void LowerWalk::FreeTiles(OpId op, const Tiles& tiles, bool written) {
+// Those that the op writes, on the stream that copies them out, or the others; what stays for the next part does.
+void LowerWalk::FreeTiles(OpId op, const std::vector<Tiles>& tiles, std::size_t part, bool written) {
   const std::span<const Touch> touches = tables_.Touches(op);
   for (std::size_t k = 0; k < touches.size(); ++k) {
-    if (tiles[k] == kNoBuffer || IsWritten(touches[k].access) != written) continue;
-    FreeBuffer(tiles[k], written ? out_stream_ : kComputeStream);
+    const bool done = tiles[part][k] != kNoBuffer && !Stays(op, part + 1, k);
+    if (done && IsWritten(touches[k].access) == written)
+      FreeBuffer(tiles[part][k], written ? out_stream_ : kComputeStream);
   }
 }
 
-// Samples lie together on both sides: one run.
+// Samples lie together on both sides, channels and rows in runs. What lies beyond the tensor is padding, zeros.
 spillway::Copy LowerWalk::TileCopy(TensorId tensor, BoxId box) const {
   const Tensor& whole = step_.tensors[Index(tensor)];
-  const Bytes bytes = box == kWhole ? whole.bytes : BytesOf(whole, lowered_.program.boxes[box]);
-  return {.bytes = bytes, .box = box, .link = tables_.link, .direction = Direction::kHostToDevice};
+  spillway::Copy copy{.bytes = whole.bytes, .box = box, .link = tables_.link, .direction = Direction::kHostToDevice};
+  if (box == kWhole) return copy;
+  const Box all = WholeOf(whole.shape), &tile = lowered_.program.boxes[box];
+  const BoxRuns runs = RunsOf(whole, all, tile, Intersection(all, tile));
+  copy.bytes = runs.Total();
+  copy.rows = static_cast<std::int32_t>(runs.Rows());
+  copy.fill = !Contains(all, tile);
+  if (copy.fill) copy.box = kWhole;  // what both hold
+  return copy;
 }
 
 BufferId LowerWalk::HostOf(TensorId tensor) {

@@ -34,7 +34,7 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
     : plan_(plan),
       tables_(tables),
       step_(*tables.step),
-      out_(lowered_.program),
+      out_(lowered_.program, step_),
       by_after_(Each(plan.gaps, [](const GapDecision& gap) { return gap.after; }), step_.ops.size()),
       by_out_(Each(plan.gaps,
                    [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
@@ -44,12 +44,14 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
       choice_(plan, tables, lowered_.program),
       unit_(tables.unit[static_cast<std::size_t>(plan.runtime.backward_units)]),
       at_(step_.tensors.size()),
+      seen_in_(step_.tensors.size(), 0),
       live_at_(step_.ops.size(), 0),
       needed_at_(plan.gaps.size(), kNoOp) {
-  lowered_.program.arena = plan.runtime.memory == MemoryModel::kArena;
+  lowered_.program.arena = plan.runtime.memory != MemoryModel::kPool;
   MakeStreams();
   out_.Reserve(step_.ops.size() * 6);
   for (const TensorId t : tables.inputs) at_[Index(t)].host_valid = true;
+  FindSections();
   AllocatePersistent();
   if (plan.runtime.workspaces == Workspaces::kHeld) HoldWorkspaces();
   for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
@@ -77,14 +79,20 @@ void LowerWalk::RunUntil(OpId end) {
 
 void LowerWalk::LookAhead(OpId end) {
   const std::vector<Residence> at = at_;
+  const std::map<TensorId, Sections> sections = sections_;
+  const std::uint32_t frames = frames_;
   const Bytes live = live_, list_peak = lowered_.list_peak;
   const OpId next = next_, peak_op = lowered_.op;
+  const std::int64_t again = again_;
   out_.StartTrial();
   RunUntil(end);
   out_.EndTrial();
   at_ = at;
+  sections_ = sections;
+  frames_ = frames;
   live_ = live;
   next_ = next;
+  again_ = again;
   lowered_.list_peak = list_peak;
   lowered_.op = peak_op;
 }
@@ -139,7 +147,7 @@ void LowerWalk::RunOp(OpId op) {
   }
   Launch(op, false);
   // Copies that may start now run beside the next layer: a barrier behind every layer comes before them.
-  const bool behind_barrier = plan_.runtime.barrier == Barrier::kOp;
+  const bool behind_barrier = plan_.runtime.barrier == Barrier::kOp || plan_.runtime.barrier == Barrier::kCall;
   if (!behind_barrier) CopyOutEarly(op);
   AfterOp(op);
   Barriers(op);
@@ -168,7 +176,8 @@ void LowerWalk::AwaitSwapIns(OpId first, OpId end) {
       Residence& at = at_[Index(touch.tensor)];
       if (touch.access == Access::kWrite || !at.arriving || at.device == kNoBuffer) continue;
       at.arriving = false;
-      if (last == kNoBuffer || at.device > last) last = at.device;
+      const BufferId arrived = LastArrived(touch.tensor);
+      if (last == kNoBuffer || arrived > last) last = arrived;
     }
   }
   if (last != kNoBuffer) out_.HostSyncFor(last);
@@ -178,6 +187,10 @@ void LowerWalk::IssueSwapIns(OpId op) {
   for (const std::uint32_t g : by_issue_[op]) {
     const TensorId t = plan_.gaps[g].tensor;
     if (Streams(plan_.gaps[g].before, t)) continue;  // which is what brings it in, part by part
+    if (Sections* const sections = SectionsOf(t)) {
+      IssueSections(g, *sections, op);
+      continue;
+    }
     if (at_[Index(t)].device == kNoBuffer && at_[Index(t)].gap == g) {
       needed_at_[g] = op;
       SwapIn(t);
@@ -187,6 +200,10 @@ void LowerWalk::IssueSwapIns(OpId op) {
 
 void LowerWalk::CopyOutEarly(OpId op) {
   for (const std::uint32_t g : by_out_[op]) {
+    if (Sections* const sections = SectionsOf(plan_.gaps[g].tensor)) {
+      CopyOutSections(plan_.gaps[g], *sections);
+      continue;
+    }
     if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
   }
 }
@@ -206,6 +223,7 @@ void LowerWalk::OpenGap(std::uint32_t g) {
   const GapDecision& gap = plan_.gaps[g];
   Residence& at = at_[Index(gap.tensor)];
   at.gap = g;
+  if (Sections* const sections = SectionsOf(gap.tensor)) return OpenSections(g, *sections);
   if (gap.after == kNoOp || Streams(gap.after, gap.tensor)) return;  // it is on the host
   assert(at.device != kNoBuffer && "a gap starts after a use");
   if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].Traits().on_host) {
@@ -225,7 +243,7 @@ void LowerWalk::Barriers(OpId op) {
   const bool last_of_layer = last || turns || tables_.layer[Index(op)] != tables_.layer[Index(op + 1)];
   const Runtime& runtime = plan_.runtime;
   const bool backward = step_.IsBackward(op);
-  const bool every_op = runtime.barrier == Barrier::kOp && last_of_layer;
+  const bool every_op = runtime.barrier == Barrier::kCall || (runtime.barrier == Barrier::kOp && last_of_layer);
   const bool unit_done = runtime.host_syncs == HostSyncs::kBackwardLayer && backward && EndsUnit(op);
   if (every_op || unit_done) {
     out_.HostSync(kComputeStream);
@@ -249,6 +267,7 @@ BufferId LowerWalk::NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, S
 }
 
 void LowerWalk::FreeOnDevice(TensorId tensor) {
+  if (Sections* const sections = SectionsOf(tensor)) return FreeSections(tensor, *sections);
   Residence& at = at_[Index(tensor)];
   FreeBuffer(at.device, kComputeStream);
   at.device = kNoBuffer;

@@ -9,8 +9,11 @@
 #ifndef SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 #define SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 
+#include <map>
 #include <span>
+#include <vector>
 
+#include "sim/plan/sections.h"
 #include "sim/program/item_writer.h"
 #include "sim/program/launch_choice.h"
 #include "sim/program/lower.h"
@@ -30,6 +33,11 @@ class DecisionsAt {
  private:
   std::vector<std::uint32_t> first_;
   std::vector<std::uint32_t> order_;
+};
+
+// Thrown where recomputation goes beyond kRecomputeLimit; LowerItems makes a result of it.
+struct RecomputesWithoutEnd {
+  OpId op;
 };
 
 // `plan` and `tables` are read, never changed, and must outlive this. REQUIRES: CheckPlan found nothing wrong with the plan
@@ -62,6 +70,33 @@ class LowerWalk {
     bool keeps_result = true;  // of the recomputation it came from
     bool arriving = false;     // copied in, and nobody has waited for it yet
   };
+  // Of a tensor that lies in sections: Residence::device is then the first one's while all are there, and kNoBuffer else.
+  struct Section {
+    SampleRange samples;
+    BoxId box = kWhole;
+    BufferId device = kNoBuffer;
+    std::uint32_t gap = kNoGap;  // the decision whose gap it is in
+    bool host_valid = false;
+  };
+  struct Sections {
+    std::vector<Section> list;  // in order of samples
+    std::uint32_t frame = kNoFrame;
+  };
+  void FindSections();
+  Sections* SectionsOf(TensorId tensor);  // nullptr: it lies in one piece
+  void NewSection(TensorId tensor, Sections& sections, Section& section, StreamId stream);
+  void NoteSections(TensorId tensor, const Sections& sections);
+  void PlaceSections(TensorId tensor, Sections& sections);
+  template <typename Wanted>
+  bool BringSections(TensorId tensor, Sections& sections, Wanted wanted);
+  void SwapInSections(TensorId tensor, Sections& sections, OpId op);
+  void IssueSections(std::uint32_t gap, Sections& sections, OpId op);
+  void CopyOutSections(const GapDecision& gap, Sections& sections);
+  void OpenSections(std::uint32_t gap, Sections& sections);
+  void FreeSections(TensorId tensor, Sections& sections);
+  void CopySection(TensorId tensor, const Section& section, spillway::Copy copy);
+  void AddSectionOperands(const Sections& sections, Access access, BoxId box);
+  BufferId LastArrived(TensorId tensor);
   void MakeStreams();
   void AllocatePersistent();
   void FreePersistent();
@@ -76,6 +111,7 @@ class LowerWalk {
   void RunEntries(OpId op);
   void RunEntry(const Recomputation& entry, std::vector<TensorId>& dropped);
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
+  bool IsMadeFrom(TensorId result, TensorId tensor, const Recomputation& entry) const;
   void PlaceResults(OpId op, bool recomputation);
   void Launch(OpId op, bool recomputation);
   // On places_.
@@ -85,11 +121,12 @@ class LowerWalk {
   // The tiles of one part: by touch, kNoBuffer for what lies in place.
   using Tiles = std::vector<BufferId>;
   void LaunchStreamed(OpId op, BufferId workspace);
-  void RunStreamedPart(OpId op, std::size_t part, Tiles& tiles, BufferId workspace);
+  void RunStreamedPart(OpId op, std::size_t part, std::vector<Tiles>& tiles, BufferId workspace);
+  bool Stays(OpId op, std::size_t part, std::size_t touch) const;
   BufferId NewTile(const Touch& touch, BoxId box, StreamId stream);
-  void BringTiles(OpId op, const PartLaunch& part, Tiles& tiles);
-  void SendTiles(OpId op, const PartLaunch& part, const Tiles& tiles);
-  void FreeTiles(OpId op, const Tiles& tiles, bool written);
+  void BringTiles(OpId op, std::vector<Tiles>& tiles, std::size_t part);
+  void SendTiles(OpId op, const std::vector<Tiles>& tiles, std::size_t part);
+  void FreeTiles(OpId op, const std::vector<Tiles>& tiles, std::size_t part, bool written);
   spillway::Copy TileCopy(TensorId tensor, BoxId box) const;
   BufferId HostOf(TensorId tensor);
   void CopyOutEarly(OpId op);
@@ -106,6 +143,7 @@ class LowerWalk {
   // Puts `tensor` on the device, by copy or by recomputation, if it is not there.
   void Materialise(TensorId tensor, OpId op);
   void BringSources(TensorId tensor, OpId op);
+  void WalkSources(TensorId tensor, OpId op);
   void BringBack(TensorId tensor, OpId op);
   bool NeedsRecompute(TensorId tensor) const;  // rather than a copy
   void SwapIn(TensorId tensor);
@@ -134,8 +172,16 @@ class LowerWalk {
   LaunchChoice choice_;
   const std::vector<std::int32_t>& unit_;  // by op, of backward
   std::vector<Residence> at_;              // by tensor
-  std::vector<BufferId> held_;             // by op: workspaces that stay; empty: none does
-  std::vector<BufferId> places_;           // the buffers of what an op touches, in the order of Touches
+  std::map<TensorId, Sections> sections_;
+  std::uint32_t frames_ = 0;
+  std::vector<BufferId> held_;    // by op: workspaces that stay; empty: none does
+  std::vector<BufferId> places_;  // the buffers of what an op touches, in the order of Touches
+  // By tensor: the walk over sources that has seen it. What stays is there behind that, and whatever needs it again finds
+  // it; so each is seen once, however many ways lead to it.
+  std::vector<std::uint32_t> seen_in_;
+  std::uint32_t walk_ = 0;
+  int walking_ = 0;
+  std::int64_t again_ = 0;  // forward ops run again
   Bytes live_ = 0;
   OpId now_ = 0;
   OpId next_ = 0;  // op

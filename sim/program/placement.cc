@@ -71,7 +71,19 @@ Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
       capacity_(capacity),
       bottom_(lifetimes),
       bottom_offsets_(AtTheBottom()),
-      peak_(std::numeric_limits<Bytes>::max()) {}
+      peak_(std::numeric_limits<Bytes>::max()) {
+  for (std::uint32_t k = 0; k < lifetimes.size(); ++k) {
+    const std::uint32_t frame = lifetimes[k].frame;
+    if (frame == kNoFrame) continue;
+    frames_.resize(std::max<std::size_t>(frames_.size(), frame + std::size_t{1}));
+    frames_[frame].push_back(k);
+  }
+}
+
+// Who stands for the frame that the buffer is of.
+std::uint32_t Placement::LeaderOf(std::uint32_t k) const {
+  return lifetimes_[k].frame == kNoFrame ? k : frames_[lifetimes_[k].frame].front();
+}
 
 std::vector<Bytes> Placement::AtTheBottom() const {
   std::vector<Bytes> offsets(lifetimes_.size(), -1);
@@ -95,7 +107,12 @@ Placement::Order Placement::LargestFirst(Key key) const {
   std::vector<Keyed> keyed;
   keyed.reserve(lifetimes_.size());
   for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
-    if (!bottom_.Holds(lifetimes_[k])) keyed.push_back({key(lifetimes_[k]), k});
+    if (bottom_.Holds(lifetimes_[k]) || LeaderOf(k) != k) continue;
+    double sum = lifetimes_[k].frame == kNoFrame ? key(lifetimes_[k]) : 0;
+    if (lifetimes_[k].frame != kNoFrame) {
+      for (const std::uint32_t member : frames_[lifetimes_[k].frame]) sum += key(lifetimes_[member]);
+    }
+    keyed.push_back({sum, k});
   }
   std::sort(keyed.begin(), keyed.end());
   Order order;
@@ -113,15 +130,37 @@ Bytes Placement::PlaceCompactly() {
 void Placement::TryRounds(Order order) {
   const int rounds = capacity_ > 0 ? Rounds(lifetimes_.size()) : 1;
   for (int round = 0; round < rounds && peak_ > capacity_; ++round) {
-    Arena arena(order.size(), bottom_.base());
+    Arena arena(lifetimes_.size(), bottom_.base());
     Offsets offsets = bottom_offsets_;
     for (const std::uint32_t k : order) {
+      if (lifetimes_[k].frame != kNoFrame) {
+        PlaceFrame(frames_[lifetimes_[k].frame], arena, offsets);
+        continue;
+      }
       offsets[k] = arena.Lowest(lifetimes_[k]);
       arena.Put(lifetimes_[k], offsets[k]);
     }
-    const auto bump = std::find(order.begin(), order.end(), LargestAboveCapacity(offsets));
+    const auto bump = std::find(order.begin(), order.end(), LeaderOf(LargestAboveCapacity(offsets)));
     if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
     if (arena.peak() < peak_) Keep(std::move(arena), std::move(offsets));
+  }
+}
+
+// From the lowest address on, the frame moves up to where the member that is furthest off finds its place, until all do.
+void Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const {
+  Bytes at = arena.base();
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const std::uint32_t member : members) {
+      const Lifetime& life = lifetimes_[member];
+      const Bytes lowest = arena.Lowest(life, at + life.distance) - life.distance;
+      moved = moved || lowest > at;
+      at = lowest;
+    }
+  }
+  for (const std::uint32_t member : members) {
+    offsets[member] = at + lifetimes_[member].distance;
+    arena.Put(lifetimes_[member], offsets[member]);
   }
 }
 
@@ -145,6 +184,7 @@ std::uint32_t Placement::LargestAboveCapacity(const Offsets& offsets) const {
 bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
   const Lifetime& life = lifetimes_[k];
   if (bottom_.Holds(life)) return false;
+  if (life.frame != kNoFrame) return true;
   Oldest oldest(frees, life, capacity_);
   if (oldest.TryAt(offsets_[k])) return false;
   const std::size_t lifted = arena_.Lift(life, offsets_[k]);

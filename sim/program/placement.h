@@ -19,7 +19,7 @@ namespace spillway {
 class Bottom {
  public:
   explicit Bottom(const std::vector<Lifetime>& lifetimes);
-  bool Holds(const Lifetime& life) const { return life.last - life.first > longest_; }
+  bool Holds(const Lifetime& life) const { return life.frame == kNoFrame && life.last - life.first > longest_; }
   Bytes base() const { return base_; }
 
  private:
@@ -34,13 +34,14 @@ class Placement {
 
   // Each buffer at the lowest address free throughout its lifetime: largest first, then by size x duration. While that
   // goes beyond `capacity`, the largest buffer that ended above it is placed first in another round. Keeps the best
-  // placement seen and returns its peak.
+  // placement seen and returns its peak. Buffers of one frame (sections of a tensor) are placed at once, at the lowest
+  // address at which all of them find theirs free.
   Bytes PlaceCompactly();
 
   // Takes a placement below `capacity` apart again. Called for each buffer in order of allocation, with the frees
   // before it: if the buffer would wait for a kernel or copy on another stream, it moves to the place whose last user
   // left longest ago. Everything else staying where it is, it always has a place. Returns whether it has to wait even
-  // there.
+  // there. Buffers of frames stay where they are.
   bool SpreadByAge(std::uint32_t k, const LastFrees& frees);
 
   Bytes offset(std::uint32_t k) const { return offsets_[k]; }  // of lifetimes[k]
@@ -53,6 +54,8 @@ class Placement {
   template <typename Key>
   Order LargestFirst(Key key) const;
   void TryRounds(Order order);
+  void PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const;
+  std::uint32_t LeaderOf(std::uint32_t k) const;
   void Keep(Arena arena, Offsets offsets);
   std::uint32_t LargestAboveCapacity(const Offsets& offsets) const;
 
@@ -60,7 +63,8 @@ class Placement {
   Bytes capacity_;
   Bottom bottom_;
   Offsets bottom_offsets_;
-  Bytes peak_;  // of the best placement seen, as are the next two
+  std::vector<Order> frames_;  // by frame: its lifetimes
+  Bytes peak_;                 // of the best placement seen, as are the next two
   Arena arena_;
   Offsets offsets_;
 };

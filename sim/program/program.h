@@ -23,7 +23,11 @@
 //  8. Boxes. A buffer of a tensor holds all of it, or the box that it names, dense in the order of the tensor's
 //     dimensions; operands and copies name the box of the tensor that they touch. An op may be run in parts, by several
 //     kernels whose launches have the parts' shapes: every place of a result is written by one of them, or summed up by
-//     several, of which the first writes and the others add to it (Launch::accumulate).
+//     several, of which the first writes and the others add to it (Launch::accumulate). What a convolution's tile holds beyond
+//     its tensor is padding, zeros (Copy::fill).
+//  9. Sections. A tensor may lie in several buffers, each of a batch range and with a lifetime of its own. A kernel names an
+//     operand for each that it touches, in the order of samples without gaps, and finds them as one operand at the
+//     address of the first: their addresses are as far apart as their samples are in the tensor. Arena only.
 #ifndef SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 #define SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 
@@ -42,8 +46,11 @@ using EventId = std::uint32_t;
 using StreamId = std::uint8_t;
 using BoxId = std::uint32_t;
 constexpr BufferId kNoBuffer = 0xffffffffu;
+constexpr std::uint32_t kNoInstruction = 0xffffffffu;
 constexpr BoxId kWhole =
     0xffffffffu;  // of a buffer: the whole tensor; of an operand or copy: all that the buffer holds
+
+constexpr std::uint32_t kNoFrame = 0xffffffffu;
 
 enum class Opcode : std::uint8_t { kKernel, kCopy, kAlloc, kFree, kRecord, kWait, kHostSync };
 constexpr int kOpcodes = 7;
@@ -112,6 +119,9 @@ struct Buffer {
   BoxId box = kWhole;
   std::int16_t place = 0;  // device index; host node index for kHost
   BufferKind kind = BufferKind::kTensor;
+  // For layout: buffers of one frame have their addresses at fixed distances, each `distance` bytes behind the frame's own.
+  std::uint32_t frame = kNoFrame;
+  Bytes distance = 0;
 };
 
 enum class StreamKind : std::uint8_t { kCompute, kHostToDevice, kDeviceToHost, kCopy };

@@ -3,6 +3,7 @@
 
 #include "hw/text/lists.h"
 #include "model/hash.h"
+#include "sim/plan/tiles.h"
 #include "sim/program/lower.h"
 
 namespace spillway {
@@ -96,26 +97,73 @@ std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions
   return sets;
 }
 
-// The tiles of an op that streams, when most of them are there: of the part that runs, of those copied in ahead of it and
+namespace {
+
+// What a streamed operand has on the device: the bytes of each tile, and whether it is the tile before it.
+struct TileSizes {
+  std::vector<Bytes> bytes;
+  std::vector<bool> stays;
+};
+
+TileSizes SizesOf(const TrainingStep& step, const OpDecision& decision, TensorId t, std::span<const OpTile> tiles) {
+  const Tensor& tensor = step.tensors[Index(t)];
+  TileSizes sizes;
+  if (!decision.tiles.Any()) {
+    for (const OpPart& part : decision.parts) {
+      sizes.bytes.push_back(RoundToUnit(tensor.bytes / tensor.shape.n * part.samples));
+    }
+    sizes.stays.resize(sizes.bytes.size(), false);
+    return sizes;
+  }
+  const Op& op = step.ops[Index(decision.op)];
+  const bool padded = HoldsPadding(decision, op);
+  Box before;
+  for (const OpTile& tile : tiles) {
+    const Box box = BoxOfTile(step, op, t, tile, padded);
+    sizes.stays.push_back(!sizes.bytes.empty() && box == before);
+    sizes.bytes.push_back(RoundToUnit(BytesOf(tensor, box)));
+    before = box;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+// The tiles of an op that streams, when most of them are there: of the kernel that runs, of those copied in ahead of it and
 // out behind it.
 Bytes StepTables::MostTiles(const OpDecision& decision) const {
-  Bytes most = 0;
+  if (decision.streamed.empty()) return 0;
+  const std::vector<OpTile> tiles =
+      decision.tiles.Any() ? TilesOf(decision, step->ops[Index(decision.op)]) : std::vector<OpTile>{};
+  const std::size_t kernels = decision.tiles.Any() ? tiles.size() : decision.parts.size();
   const TileDepth depth(decision.depth);
-  for (std::size_t k = 0; k < decision.parts.size() && !decision.streamed.empty(); ++k) {
-    Bytes sum = 0;
-    for (const Touch& touch : Touches(decision.op)) {
-      if (!Contains(decision.streamed, touch.tensor)) continue;
-      const Tensor& tensor = step->tensors[Index(touch.tensor)];
+  std::vector<Bytes> live(kernels, 0);
+  for (const Touch& touch : Touches(decision.op)) {
+    if (!Contains(decision.streamed, touch.tensor)) continue;
+    const TileSizes sizes = SizesOf(*step, decision, touch.tensor, tiles);
+    for (std::size_t k = 0; k < kernels; ++k) {
       const std::size_t first = touch.access == Access::kRead ? k : k - std::min(k, depth.behind);
-      const std::size_t last =
-          touch.access == Access::kWrite ? k : std::min(k + depth.ahead, decision.parts.size() - 1);
-      for (std::size_t j = first; j <= last; ++j) {
-        sum += RoundToUnit(tensor.bytes / tensor.shape.n * decision.parts[j].samples);
-      }
+      const std::size_t last = touch.access == Access::kWrite ? k : std::min(k + depth.ahead, kernels - 1);
+      for (std::size_t j = first; j <= last; ++j) live[k] += j > first && sizes.stays[j] ? 0 : sizes.bytes[j];
     }
-    most = std::max(most, sum);
   }
-  return most;
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
+Bytes StepTables::NetworkWide() const {
+  Bytes all = 0, gradient = 0, scratch = 0, always = 0;
+  for (std::size_t t = 0; t < bytes.size(); ++t) {
+    const bool shared = step->tensors[t].use == TensorClass::kGradient;
+    (shared ? gradient : all) = shared ? std::max(gradient, bytes[t]) : all + bytes[t];
+    always += persistent[t] ? bytes[t] : 0;
+  }
+  for (OpId op = 0; op < static_cast<OpId>(step->ops.size()); ++op) {
+    Bytes workspace = WorkingSet(op) - always;
+    for (const Touch& touch : Touches(op))
+      workspace -= persistent[Index(touch.tensor)] ? 0 : bytes[Index(touch.tensor)];
+    scratch = std::max(scratch, workspace);
+  }
+  return all + 2 * gradient + scratch;
 }
 
 }  // namespace spillway

@@ -73,6 +73,7 @@ Plan PlanWith(const Problem& problem, const char* strategy, const std::vector<Va
   for (std::size_t v = 0; v < values.size(); ++v) {
     const Value& value = values[v];
     if (keep[v] || value.IsInput() || !value.IsWantedAgain()) continue;
+    if (!problem.step->MayRecompute(value.tensor, value.gap.before)) continue;
     plan.gaps.push_back({.tensor = value.tensor,
                          .after = value.gap.after,
                          .before = value.gap.before,

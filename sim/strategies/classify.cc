@@ -64,9 +64,10 @@ void AddDecisions(const Search& search, const Classes& classes, const std::vecto
     plan.gaps.push_back(std::move(gap));
   }
   for (std::size_t m = 0; m < classes.size(); ++m) {
-    if (classes[m] != MapClass::kRecompute || !profile.maps[m].Decidable()) continue;
+    const bool anew = classes[m] == MapClass::kRecomputeAnew;
+    if ((classes[m] != MapClass::kRecompute && !anew) || !profile.maps[m].Decidable()) continue;
     GapDecision gap = GapOf(profile.maps[m], GapAction::kRecompute);
-    gap.keep_passed = search.keep_passed;
+    gap.keep_passed = search.keep_passed && !anew;
     gap.reason = WithNote("", notes, m);
     plan.gaps.push_back(std::move(gap));
   }

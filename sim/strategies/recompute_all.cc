@@ -36,13 +36,17 @@ Planned PlanRecomputeAll(const Problem& problem) {
   for (TensorId t : step.maps) {
     const MapGap ends = ForwardBackwardGap(step, uses, t);
     if (ends.before == kNoOp || step.tensors[static_cast<std::size_t>(t)].Traits().on_host) continue;
+    if (!step.MayRecompute(t, ends.before)) continue;
     GapDecision gap;
     gap.tensor = t;
     gap.after = ends.after;
     gap.before = ends.before;
     gap.action = GapAction::kRecompute;
-    gap.keep_result = readers[static_cast<std::size_t>(t)] > 1;
-    gap.reason = gap.keep_result ? "read by several ops: stays once computed" : "freed after each use";
+    const bool shared = readers[static_cast<std::size_t>(t)] > 1;
+    gap.keep_result = shared || !step.MayRecompute(t, uses.of[Index(t)].back());
+    gap.reason = shared            ? "read by several ops: stays once computed"
+                 : gap.keep_result ? "not to be had again later: stays once computed"
+                                   : "freed after each use";
     planned.plan.gaps.push_back(std::move(gap));
   }
   return planned;

@@ -10,6 +10,7 @@
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
 #include "sim/plan/streams.h"
+#include "sim/plan/tiles.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 
@@ -19,6 +20,8 @@ namespace {
 
 // An op is cut into no more parts than these where it could stream more of its operands instead.
 constexpr std::int64_t kMostParts = 64;
+// Nor into more tiles than these: where so many do not help, its parameters are in the way.
+constexpr std::int64_t kMostTilesByNeed = 4096;
 
 // Moves out what is in the way and divides what does not fit, one thing at a time, where the plan so far needs most.
 class Fitter {
@@ -58,6 +61,7 @@ class Fitter {
   struct Tiling {
     std::int64_t samples = 0;  // of each part
     std::set<TensorId> streamed;
+    TileCounts tiles{};  // of parts of one sample
   };
 
   void SwapMap(TensorId map) {
@@ -166,14 +170,47 @@ class Fitter {
     } else {
       tiling = known->second;
       const bool more = tiling.streamed.size() < order.size();
-      if (!more && tiling.samples == 1) return false;
+      if (!more && tiling.samples == 1 && !Refine(op, tiling)) return false;
       tiling.streamed.insert(order.begin(), order.end());
       tiling.samples = LargestPart(op, tiling, more ? 2 * tiling.samples : tiling.samples);
     }
-    if (WorkingSet(op, tiling) > target_) return false;
+    while (WorkingSet(op, tiling) > target_) {
+      if (!Refine(op, tiling)) return false;
+    }
     tilings_[op] = tiling;
     for (const TensorId t : tiling.streamed) StreamWhereWritten(op, t);
     return true;
+  }
+
+  // Cuts a sample into twice as many tiles: first of rows, then of output and of input channels, which are read for each
+  // other.
+  bool Refine(OpId op, Tiling& tiling) const {
+    const TileCounts most = MostRanges(LaunchOf(step_.ops[Index(op)]));
+    TileCounts& tiles = tiling.tiles;
+    const std::int64_t all = step_.ops[Index(op)].shape.in.n * tiles.in_channels * tiles.out_channels * tiles.rows;
+    if (2 * all > kMostTilesByNeed || WithoutTiles(op, tiling) > target_) return false;
+    for (const auto& [count, limit] :
+         {std::pair{&tiles.rows, most.rows}, std::pair{&tiles.out_channels, most.out_channels},
+          std::pair{&tiles.in_channels, most.in_channels}}) {
+      if (*count * 2 > limit) continue;
+      *count *= 2;
+      return true;
+    }
+    return false;
+  }
+
+  // What the op takes on the device however small its tiles are.
+  Bytes WithoutTiles(OpId op, const Tiling& tiling) const {
+    Bytes bytes = tables_.WorkingSet(op) - tables_.launches[tables_.launch[Index(op)]].workspace;
+    for (const TensorId t : tiling.streamed) bytes -= tables_.bytes[Index(t)];
+    return bytes;
+  }
+
+  Tiling Finest(OpId op) const {
+    Tiling tiling{1, AllOf(op)};
+    while (Refine(op, tiling)) {
+    }
+    return tiling;
   }
 
   // The first few of `order` that do, or all of them.
@@ -226,7 +263,13 @@ class Fitter {
     for (std::int64_t done = 0; done < batch; done += tiling.samples) {
       samples.push_back(std::min(tiling.samples, batch - done));
     }
-    decision.parts = PartsAsGranted(problem_, whole, samples);
+    if (!tiling.tiles.Any()) {
+      decision.parts = PartsAsGranted(problem_, whole, samples);
+      return decision;
+    }
+    for (const std::int64_t size : samples) decision.parts.push_back({.samples = size});
+    decision.tiles = tiling.tiles;
+    GrantTiles(problem_, step_.ops[Index(op)], decision);
     return decision;
   }
 
@@ -245,12 +288,12 @@ class Fitter {
 
   std::string Reason(OpId op, const Plan& plan) const {
     const bool divided = divide_ != MayDivide::kNothing && HasSampleParts(step_.ops[Index(op)].kind);
-    Bytes needs = divided ? WorkingSet(op, {1, AllOf(op)}) : tables_.WorkingSets(plan.ops)[Index(op)];
+    Bytes needs = divided ? WorkingSet(op, Finest(op)) : tables_.WorkingSets(plan.ops)[Index(op)];
     if (needs <= target_) needs = LowerItems(plan, tables_, 1).list_peak;
     if (needs <= problem_.capacity) return "out_of_memory: " + fragmented_;
     const auto [wanted, usable] = FormatBytesApart(needs, problem_.capacity);
     return fmt::format("out_of_memory: {} needs {} with all else on the host{}, {} are usable",
-                       step_.ops[Index(op)].name, wanted, divided ? " in parts of one sample" : "", usable);
+                       step_.ops[Index(op)].name, wanted, divided ? " in the smallest parts" : "", usable);
   }
 
   const Problem& problem_;
@@ -276,6 +319,18 @@ std::vector<OpPart> PartsAsGranted(const Problem& problem, const Launch& whole,
     parts.push_back({size, 0, std::max(usual, problem.costs->Kernel(part, problem.device).workspace)});
   }
   return parts;
+}
+
+void GrantTiles(const Problem& problem, const Op& op, OpDecision& decision) {
+  const Bytes usual = problem.costs->Kernel(LaunchOf(op), problem.device).workspace;
+  const auto launches = LaunchesOfParts(decision, op);
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    decision.parts[k].workspace = usual;
+    for (const Launch& launch : launches[k]) {
+      const Bytes wanted = problem.costs->Kernel(launch, problem.device).workspace;
+      decision.parts[k].workspace = std::max(decision.parts[k].workspace, wanted);
+    }
+  }
 }
 
 Planned FitByStreaming(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy,

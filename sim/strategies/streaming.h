@@ -17,6 +17,9 @@ namespace spillway {
 std::vector<OpPart> PartsAsGranted(const Problem& problem, const Launch& whole,
                                    const std::vector<std::int64_t>& samples);
 
+// The same for tiles: to each part what the most demanding of its tiles asks for, or what the whole op is granted.
+void GrantTiles(const Problem& problem, const Op& op, OpDecision& decision);
+
 enum class MayDivide : std::uint8_t { kNothing, kWhatDoesNotFit };
 
 // A plan of `problem` called `strategy`, every map swapped, that needs at most problem.capacity in an arena; where that

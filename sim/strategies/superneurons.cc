@@ -22,7 +22,7 @@ void ClassifyByKind(const PoochProfile& profile, Classes& classes, std::vector<s
   notes.assign(classes.size(), "");
   for (std::size_t m = 0; m < classes.size(); ++m) {
     const PoochProfile::Map& map = profile.maps[m];
-    if (classes[m] != MapClass::kSwap || map.on_host) continue;
+    if (classes[m] != MapClass::kSwap || map.on_host || !map.may_run_again) continue;
     notes[m] = map.convolution ? "result of a convolution" : "not the result of a convolution";
     if (!map.convolution) classes[m] = MapClass::kRecompute;
   }

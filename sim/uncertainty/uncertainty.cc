@@ -77,6 +77,13 @@ struct ProgramErrors {
   }
 };
 
+// Of the range that sim/engine/managed_memory.h gives: its ends from the 10th percentile down and the 90th up.
+double DrawnEviction(std::uint64_t seed, std::uint32_t draw) {
+  constexpr double kNinetieth = 1.2816;
+  const double deviate = StratifiedDeviate(Hasher(seed).Add("eviction").Value(), draw);
+  return std::clamp(deviate / kNinetieth, -1.0, 1.0);
+}
+
 void DrawDurations(const Program& program, const std::vector<Nanos>& durations, const ProgramErrors& errors,
                    std::uint32_t draw, std::vector<Nanos>& drawn) {
   std::vector<double> by_launch;
@@ -170,6 +177,7 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem
   StepDraws draws;
   for (std::uint32_t draw = 0; draw < static_cast<std::uint32_t>(options.draws); ++draw) {
     DrawDurations(program, durations, errors, draw, drawn);
+    if (!evaluation.faults.waits.empty()) evaluation.faults.AddTo(drawn, DrawnEviction(options.seed, draw));
     const Simulated simulated = Simulate(program, drawn, conditions, scratch);
     assert(simulated.completed && "whether a pool runs out depends on the order of the list, not on times");
     draws.times.push_back(simulated.makespan);

@@ -14,6 +14,8 @@
 // cancels. Over all kDraws draws deviates are stratified (below); the few whose steps are simulated are the first of
 // them, as good as drawn freely, and the interval's ends are sharpened by the rest.
 //
+// In unified memory what faults take is drawn from the range that it has (sim/engine/managed_memory.h).
+//
 // From the errors of the cost model alone: what Programs leave out of a runtime, or get wrong about it, is not in it
 // and may well be larger.
 #ifndef SPILLWAY_SIM_UNCERTAINTY_UNCERTAINTY_H_

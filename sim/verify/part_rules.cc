@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace spillway::verifying {
 
@@ -146,42 +148,144 @@ bool ComputesSamplesApart(OpKind kind) {
   }
 }
 
-// The same samples of everything that has samples, and all of the parameters.
-Part SamplesPart(const TrainingStep& step, const Op& op, const Launch& launch,
-                 const std::function<Box(TensorId)>& touched) {
-  Part part{.fault = "", .summed = kOnePlace, .all = kOnePlace};
-  if (!ComputesSamplesApart(op.kind)) {
-    part.fault = fmt::format("an op of kind {} has no parts", OpKindName(op.kind));
-    return part;
+// What is computed apart beside samples.
+struct Apart {
+  bool channels = false, rows = false;
+};
+
+Apart PlacesApart(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kBias:
+    case OpKind::kRelu:
+    case OpKind::kAdd:
+    case OpKind::kCopy:
+      return {true, true};
+    case OpKind::kMaxPool:
+    case OpKind::kAveragePool:  // rows where no window reads another one's, nor padding
+      return {true, op.shape.window[1] == op.shape.stride[1] && op.shape.pad[1] == Padding(0)};
+    case OpKind::kLrn:
+      return {false, true};
+    default:
+      return {};
   }
-  const std::int64_t samples = launch.shape.in.n;
-  Shape in = op.shape.in, out = op.shape.out;
-  in.n = out.n = samples;
-  part.fault = LaunchFault(op, launch, Resized(op.shape, in, out));
-  if (part.fault.empty() && launch.shape.pad != op.shape.pad) part.fault = "the launch has another padding";
-  Box range;
-  bool found = false, sums = false;
-  for (const std::vector<TensorId>* list : {&op.reads, &op.writes}) {
-    for (const TensorId t : *list) {
-      const Tensor& tensor = step.tensors[static_cast<std::size_t>(t)];
-      const Box box = touched(t), whole = WholeOf(tensor.shape);
-      if (!Contains(whole, box)) part.fault = "it reaches beyond the tensor";
-      if (tensor.Traits().of_parameters) {
-        if (box != whole) part.fault = "parameters are not divided";
-        sums = sums || (list == &op.writes);
-        continue;
-      }
-      if (found && !SameRange(box, kBatchAxis, range, kBatchAxis)) part.fault = "operands differ in samples";
-      if (WithRange(box, kBatchAxis, 0, tensor.shape.n) != whole) part.fault = "it is divided within a sample";
-      range = box, found = true;
+}
+
+bool IsPooling(OpKind kind) { return kind == OpKind::kMaxPool || kind == OpKind::kAveragePool; }
+
+// Whether a tensor of a pooling is as large as its input: that and the input's gradient.
+bool IsPoolInput(const Op& op, TensorId t) {
+  const auto in = [t](const std::vector<TensorId>& list) {
+    return std::find(list.begin(), list.end(), t) != list.end();
+  };
+  if (op.pass == Pass::kForward) return !in(op.writes);
+  return in(op.writes) || (op.kind == OpKind::kMaxPool && op.reads[0] == t);
+}
+
+// The same samples, channels and rows of everything that has samples, and all of the parameters, or those of the channels.
+class PlacesPart {
+ public:
+  PlacesPart(const TrainingStep& step, const Op& op, const Launch& launch, const std::function<Box(TensorId)>& touched)
+      : step_(step), op_(op), launch_(launch), apart_(PlacesApart(op)) {
+    for (const std::vector<TensorId>* list : {&op.reads, &op.writes}) {
+      for (const TensorId t : *list) LookAt(t, touched(t), list == &op.writes);
     }
   }
-  if (part.fault.empty() && range.Size(kBatchAxis) != samples) part.fault = "the launch has another number of samples";
-  if (sums) {
-    part.summed = WithRange(kOnePlace, kBatchAxis, range.begin[kBatchAxis], range.end[kBatchAxis]);
-    part.all = WithRange(kOnePlace, kBatchAxis, 0, op.shape.in.n);
+
+  Part Take() {
+    Part part{.fault = fault_, .summed = kOnePlace, .all = kOnePlace};
+    if (part.fault.empty()) part.fault = LaunchSays();
+    for (const auto& [whole, box] : parameters_) {
+      const Box wanted =
+          op_.kind == OpKind::kBias ? WithRange(whole, kChannelAxis, channels_.begin, channels_.end) : whole;
+      if (part.fault.empty() && box != wanted) part.fault = "parameters are not divided";
+    }
+    if (sums_) {
+      part.summed = WithRange(kOnePlace, kBatchAxis, samples_.begin, samples_.end);
+      part.all = WithRange(kOnePlace, kBatchAxis, 0, op_.shape.in.n);
+      if (apart_.rows) {
+        part.summed = WithRange(part.summed, kHeightAxis, rows_.begin, rows_.end);
+        part.all = WithRange(part.all, kHeightAxis, 0, op_.shape.out.h);
+      }
+    }
+    return part;
   }
-  return part;
+
+ private:
+  struct Places {
+    std::int64_t begin = 0, end = 0;
+    bool operator==(const Places&) const = default;
+  };
+  static Places Along(const Box& box, std::size_t axis) { return {box.begin[axis], box.end[axis]}; }
+  void Fault(const char* what) {
+    if (fault_.empty()) fault_ = what;
+  }
+
+  void LookAt(TensorId t, const Box& box, bool written) {
+    const Tensor& tensor = step_.tensors[static_cast<std::size_t>(t)];
+    const Box whole = WholeOf(tensor.shape);
+    if (!Contains(whole, box)) Fault("it reaches beyond the tensor");
+    if (tensor.Traits().of_parameters) {
+      parameters_.push_back({whole, box});
+      sums_ = sums_ || written;
+      return;
+    }
+    Places rows = Along(box, kHeightAxis);
+    if (IsPooling(op_.kind) && IsPoolInput(op_, t)) rows = OutputsOf(rows, whole.end[kHeightAxis]);
+    if (found_ && Along(box, kBatchAxis) != samples_) Fault("operands differ in samples");
+    if (found_ && apart_.channels && Along(box, kChannelAxis) != channels_) Fault("operands differ in channels");
+    if (found_ && apart_.rows && rows != rows_) Fault("operands differ in rows");
+    Box within = WithRange(box, kBatchAxis, 0, tensor.shape.n);
+    if (apart_.channels) within = WithRange(within, kChannelAxis, 0, tensor.shape.c);
+    if (apart_.rows) within = WithRange(within, kHeightAxis, 0, tensor.shape.h);
+    if (within != whole) Fault("it is divided within a sample");
+    samples_ = Along(box, kBatchAxis), channels_ = Along(box, kChannelAxis), rows_ = rows;
+    found_ = true;
+  }
+
+  // The outputs of a pooling that rows of its input belong to: whole windows, and with the last one all that is left.
+  Places OutputsOf(const Places& rows, std::int64_t all) {
+    if (!apart_.rows) return rows;
+    const std::int64_t stride = op_.shape.stride[1], outputs = op_.shape.out.h;
+    const bool to_the_end = rows.end == all;
+    if (rows.begin % stride != 0 || (!to_the_end && rows.end % stride != 0)) Fault("a window is cut");
+    return {rows.begin / stride, to_the_end ? outputs : rows.end / stride};
+  }
+
+  std::string LaunchSays() const {
+    Shape in = op_.shape.in, out = op_.shape.out;
+    in.n = out.n = launch_.shape.in.n;
+    if (apart_.channels) in.c = out.c = channels_.end - channels_.begin;
+    if (apart_.rows) {
+      out.h = rows_.end - rows_.begin;
+      in.h = out.h;
+      if (IsPooling(op_.kind)) {
+        const std::int64_t stride = op_.shape.stride[1], all = op_.shape.in.h;
+        in.h = (rows_.end == op_.shape.out.h ? all : rows_.end * stride) - rows_.begin * stride;
+      }
+    }
+    const std::string fault = LaunchFault(op_, launch_, Resized(op_.shape, in, out));
+    if (!fault.empty()) return fault;
+    if (launch_.shape.pad != op_.shape.pad) return "the launch has another padding";
+    const bool same = samples_.end - samples_.begin == launch_.shape.in.n;
+    return same ? "" : "the launch has another number of samples";
+  }
+
+  const TrainingStep& step_;
+  const Op& op_;
+  const Launch& launch_;
+  const Apart apart_;
+  std::string fault_;
+  bool found_ = false, sums_ = false;
+  Places samples_, channels_, rows_;             // of the output
+  std::vector<std::pair<Box, Box>> parameters_;  // all of each, and what is touched of it
+};
+
+Part SamplesPart(const TrainingStep& step, const Op& op, const Launch& launch,
+                 const std::function<Box(TensorId)>& touched) {
+  if (ComputesSamplesApart(op.kind)) return PlacesPart(step, op, launch, touched).Take();
+  return {.fault = fmt::format("an op of kind {} has no parts", OpKindName(op.kind)),
+          .summed = kOnePlace,
+          .all = kOnePlace};
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // What a kernel that runs part of an op must touch for what it writes: verify's own account of it, which shares nothing
 // with what writes Programs.
 //
-// Parts there are of convolutions (batch, channels, rows and columns of the output, with sums over channels or places) and,
-// along the batch, of ops that compute each sample by itself. Batch norm, whose statistics are of all samples, the loss,
+// Parts there are of convolutions (batch, channels, rows and columns of the output, with sums over channels or places); of
+// bias, ReLU, additions, copies and pooling (batch, channels and rows, of pooling where its windows lie side by side); of LRN
+// (batch and rows); and, along the batch, of other ops that compute each sample by itself. Batch norm, whose statistics are of all samples, the loss,
 // whose gradient is divided by their number, dropout, whose mask is drawn for all, and updates have none.
 #ifndef SPILLWAY_SIM_VERIFY_PART_RULES_H_
 #define SPILLWAY_SIM_VERIFY_PART_RULES_H_

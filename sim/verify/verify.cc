@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/verify/verify_parts.h"
+#include "sim/verify/verify_sections.h"
 
 namespace spillway {
 
@@ -59,6 +60,7 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step) 
   } else {
     verifying::CheckPool(program, before, report);
   }
+  if (step != nullptr && !program.boxes.empty()) verifying::CheckSections(program, *step, report);
   verifying::CheckContents(program, step, report);
   if (step != nullptr) verifying::CheckOps(program, *step, before, report);
   return report.Take();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/verify/verify_sections.h"
+
 namespace spillway::verifying {
 
 namespace {
@@ -110,12 +112,15 @@ std::vector<std::string> FinishedParts::Unfinished() const {
 
 bool IsPart(const Program& program, const TrainingStep& step, const Kernel& kernel) {
   if (program.boxes.empty()) return false;
+  TensorId known = kNoTensor;  // sections follow each other
   for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
     const Operand& operand = program.operands[kernel.operands + k];
     const Buffer& buffer = program.buffers[operand.buffer];
-    if (buffer.kind == BufferKind::kWorkspace || buffer.tensor == kNoTensor) continue;
+    if (buffer.kind == BufferKind::kWorkspace || buffer.tensor == kNoTensor || buffer.tensor == known) continue;
     const Box whole = WholeOf(step.tensors[Index(buffer.tensor)].shape);
-    if (BoxIn(program, operand.buffer, operand.box, step) != whole) return true;
+    if (BoxIn(program, operand.buffer, operand.box, step) == whole) continue;
+    if (OperandsOf(program, step, kernel, buffer.tensor).together != whole) return true;
+    known = buffer.tensor;
   }
   return false;
 }

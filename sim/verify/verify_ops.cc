@@ -19,6 +19,7 @@ std::vector<std::vector<InstructionIndex>> FindOps(const Program& program, const
     if (kernel.op == kNoOp) continue;  // reported with its operands
     if (kernel.recomputation) {
       if (!step.IsForward(kernel.op)) report.Add("step", i, kNoBuffer, "only forward ops are computed again");
+      if (step.ops[Index(kernel.op)].once) report.Add("step", i, kNoBuffer, "the op may run only once");
       continue;
     }
     std::vector<InstructionIndex>& runs = at[Index(kernel.op)];

@@ -19,6 +19,7 @@
 
 #include "sim/verify/step_versions.h"
 #include "sim/verify/verify_boxes.h"
+#include "sim/verify/verify_sections.h"
 
 namespace spillway::verifying {
 
@@ -107,7 +108,7 @@ class StepContents : public Contents {
     const std::span<const Operand> operands = Operands(kernel);
     const bool part = IsPart(program_, step_, kernel);
     for (const Operand& operand : operands) CheckOperand(i, kernel, operand, part);
-    CheckComplete(i, kernel, operands);
+    CheckComplete(i, kernel);
     CheckWorkspace(i, kernel, operands);
     if (part) return RunPart(i, kernel, operands);
     if (!(Unchosen(program_.launches[kernel.launch]) == Unchosen(LaunchOf(step_.ops[Index(kernel.op)])))) {
@@ -125,12 +126,7 @@ class StepContents : public Contents {
     const Op& op = step_.ops[Index(kernel.op)];
     const Launch& launch = program_.launches[kernel.launch];
     if (!kernel.recomputation) finished_.See(kernel.op);
-    const auto touched = [&](TensorId t) {
-      for (const Operand& operand : operands) {
-        if (IsOf(operand, t)) return TouchedBy(operand);
-      }
-      return Box{};
-    };
+    const auto touched = [&](TensorId t) { return OperandsOf(program_, step_, kernel, t).together.value_or(Box{}); };
     const Part part = PartOf(step_, op, launch, touched);
     if (!part.fault.empty()) return report_.Add("step", i, kNoBuffer, part.fault);
     for (const Operand& operand : operands) {
@@ -166,10 +162,6 @@ class StepContents : public Contents {
   }
 
   Box TouchedBy(const Operand& operand) const { return BoxIn(program_, operand.buffer, operand.box, step_); }
-  bool IsOf(const Operand& operand, TensorId t) const {
-    const Buffer& buffer = program_.buffers[operand.buffer];
-    return buffer.kind != BufferKind::kWorkspace && buffer.tensor == t;
-  }
 
   // `part`: of the op; then what it adds to is looked at when it is written.
   void CheckOperand(InstructionIndex i, const Kernel& kernel, const Operand& operand, bool part) {
@@ -238,26 +230,28 @@ class StepContents : public Contents {
 
   // Every tensor of the op is there, results once. A recomputation may leave out results: those not needed again, and
   // state such as running statistics that must not be updated twice.
-  void CheckComplete(InstructionIndex i, const Kernel& kernel, std::span<const Operand> operands) {
+  void CheckComplete(InstructionIndex i, const Kernel& kernel) {
     const Op& op = step_.ops[Index(kernel.op)];
     bool has_result = false;
     for (const TensorId t : op.writes) {
-      const auto count = CountOperands(operands, t);
+      const auto count = CountOperands(kernel, t);
       has_result = has_result || count > 0;
       if (count != 1 && !(count == 0 && kernel.recomputation)) Miscounted(i, t, count);
     }
     for (const TensorId t : op.reads) {
-      if (!Listed(op.writes, t) && CountOperands(operands, t) == 0) Miscounted(i, t, 0);
+      if (!Listed(op.writes, t) && CountOperands(kernel, t) == 0) Miscounted(i, t, 0);
     }
     if (!has_result && !op.writes.empty()) report_.Add("step", i, kNoBuffer, "it has no result of its op");
   }
 
-  void Miscounted(InstructionIndex i, TensorId t, std::ptrdiff_t count) {
+  void Miscounted(InstructionIndex i, TensorId t, std::size_t count) {
     report_.Add("step", i, kNoBuffer, fmt::format("it has {} operands for {}", count, step_.tensors[Index(t)].name));
   }
 
-  std::ptrdiff_t CountOperands(std::span<const Operand> operands, TensorId t) const {
-    return std::count_if(operands.begin(), operands.end(), [&](const Operand& operand) { return IsOf(operand, t); });
+  // Sections count as one.
+  std::size_t CountOperands(const Kernel& kernel, TensorId t) const {
+    const TensorOperands found = OperandsOf(program_, step_, kernel, t);
+    return found.together ? 1 : found.count;
   }
 
   bool HoldsLast(BufferId b, TensorId t) const {

@@ -9,7 +9,7 @@ namespace {
 
 const Shape kFlat{2, 5, 1, 4, 6}, kDeep{2, 3, 4, 5, 4};
 
-OpShape Same(const Shape& shape) { return {.in = shape, .out = shape}; }
+OpShape Alike(const Shape& shape) { return {.in = shape, .out = shape}; }
 
 OpShape Pool(Shape in, std::array<std::int64_t, 3> window, std::array<std::int64_t, 3> stride,
              std::array<std::int64_t, 3> pad, std::array<std::int64_t, 3> out) {
@@ -93,7 +93,7 @@ TEST_CASE("average pooling") {
 
 TEST_CASE("ReLU, in place too") {
   CpuKernels kernels;
-  const OpShape s = Same(GENERATE(kFlat, kDeep));
+  const OpShape s = Alike(GENERATE(kFlat, kDeep));
   const Values x = RandomValues(s.in, 1), dy = RandomValues(s.in, 2);
   const OpCall forward = Call(OpKind::kRelu, Pass::kForward, s), backward = Call(OpKind::kRelu, Pass::kBackward, s);
   Values expected = x, gradient = dy;
@@ -126,7 +126,7 @@ TEST_CASE("batch norm: forward") {
   const Values x = RandomValues(shape, 1), scale = RandomValues(channels, 2), shift = RandomValues(channels, 3);
   std::vector<Values> writes{Values(x.size()), Values(channels), Values(channels)};
   Values running(2 * channels, 0.5f);
-  RunCall(kernels, Call(OpKind::kBatchNorm, Pass::kForward, Same(shape)), {x, scale, shift}, writes,
+  RunCall(kernels, Call(OpKind::kBatchNorm, Pass::kForward, Alike(shape)), {x, scale, shift}, writes,
           {.running_statistics = running});
   Values expected(x.size());
   const double count = static_cast<double>(shape.n * shape.Spatial());
@@ -154,7 +154,7 @@ TEST_CASE("batch norm: forward") {
   // Recomputed: the same bits, and no statistics to touch.
   std::vector<Values> again{Values(x.size()), Values(channels), Values(channels)};
   const Values kept = running;
-  RunCall(kernels, Call(OpKind::kBatchNorm, Pass::kForward, Same(shape)), {x, scale, shift}, again);
+  RunCall(kernels, Call(OpKind::kBatchNorm, Pass::kForward, Alike(shape)), {x, scale, shift}, again);
   CHECK(again == writes);
   CHECK(running == kept);
 }
@@ -162,7 +162,7 @@ TEST_CASE("batch norm: forward") {
 TEST_CASE("batch norm: inference uses the running statistics") {
   CpuKernels kernels;
   const Shape shape{.n = 1, .c = 2};
-  OpShape s = Same(shape);
+  OpShape s = Alike(shape);
   s.operands = 0;
   Values running{1, 2, 4, 9};  // means, then variances
   // (3 - 1) / sqrt(4) * 10 + 1 = 11; (8 - 2) / sqrt(9) * 1 + 0 = 2; the added 1e-5 is below the tolerance
@@ -179,7 +179,7 @@ TEST_CASE("batch norm: backward") {
   const std::size_t channels = static_cast<std::size_t>(shape.c);
   const Values x = RandomValues(shape, 1), scale = RandomValues(channels, 2), shift = RandomValues(channels, 3);
   const Values dy = RandomValues(shape, 4);
-  const OpCall call = Call(OpKind::kBatchNorm, Pass::kForward, Same(shape));
+  const OpCall call = Call(OpKind::kBatchNorm, Pass::kForward, Alike(shape));
   std::vector<Values> saved;
   const auto forward = [&](const Values& in, const Values& by, const Values& to) {
     saved = {Values(in.size()), Values(channels), Values(channels)};
@@ -188,7 +188,7 @@ TEST_CASE("batch norm: backward") {
   };
   forward(x, scale, shift);
   const std::vector<Values> reads{x, dy, scale, saved[1], saved[2]};
-  OpCall backward = Call(OpKind::kBatchNorm, Pass::kBackward, Same(shape));
+  OpCall backward = Call(OpKind::kBatchNorm, Pass::kBackward, Alike(shape));
   const Values before = RandomValues(shape, 5);
   std::vector<Values> writes{before, Values(channels), Values(channels)};
   RunCall(kernels, backward, reads, writes);
@@ -216,7 +216,7 @@ TEST_CASE("batch norm: backward") {
 
 TEST_CASE("local response normalisation") {
   CpuKernels kernels;
-  OpShape s = Same(GENERATE(Shape{2, 9, 1, 9, 8}, Shape{1, 3, 2, 3, 3}));
+  OpShape s = Alike(GENERATE(Shape{2, 9, 1, 9, 8}, Shape{1, 3, 2, 3, 3}));
   s.window[0] = 5;
   Values x = RandomValues(s.in, 1);
   for (float& value : x) value *= 100;  // else the constant 2 hides the sum of 1e-4 x^2
@@ -239,7 +239,7 @@ TEST_CASE("local response normalisation") {
 
 TEST_CASE("softmax and its loss") {
   CpuKernels kernels;
-  const OpShape s = Same(GENERATE(Shape{.n = 4, .c = 7}, Shape{2, 5, 1, 3, 2}));
+  const OpShape s = Alike(GENERATE(Shape{.n = 4, .c = 7}, Shape{2, 5, 1, 3, 2}));
   const Values x = RandomValues(s.in, 1);
   const std::size_t positions = static_cast<std::size_t>(s.in.n * s.in.Spatial());
   std::vector<std::int32_t> labels;
@@ -263,7 +263,7 @@ TEST_CASE("cross-entropy by hand") {
 
 TEST_CASE("bias, in place") {
   CpuKernels kernels;
-  const OpShape s = Same({.n = 2, .c = 2, .h = 1, .w = 2});
+  const OpShape s = Alike({.n = 2, .c = 2, .h = 1, .w = 2});
   Values x{1, 2, 3, 4, 5, 6, 7, 8}, bias{10, 20};
   const std::array<void*, 2> reads{x.data(), bias.data()};
   kernels.Prepare(Call(OpKind::kBias, Pass::kForward, s)).Run({.reads = reads, .writes = {reads.data(), 1}});
@@ -271,7 +271,7 @@ TEST_CASE("bias, in place") {
   // 1 + 2 + 5 + 6 = 14 and 3 + 4 + 7 + 8 = 22
   const OpCall backward = Call(OpKind::kBias, Pass::kBackwardBias, s);
   CHECK(Result(kernels, backward, {{1, 2, 3, 4, 5, 6, 7, 8}}, Values(2)) == Values{14, 22});
-  const OpShape large = Same({3, 2, 1, 5, 7});  // 35 elements a plane: not a multiple of the lanes
+  const OpShape large = Alike({3, 2, 1, 5, 7});  // 35 elements a plane: not a multiple of the lanes
   CHECK(Result(kernels, Call(OpKind::kBias, Pass::kBackwardBias, large), {Values(Count(large.in), 1)}, Values(2)) ==
         Values{105, 105});
 }

@@ -11,19 +11,11 @@
 #include "sim/random.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
+#include "tests/random_convolution.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
 namespace {
-
-LayerAttributes RandomConvolution(Random& random, const Shape& in) {
-  const std::int64_t window = 1 + 2 * random.Between(0, in.h >= 5 && in.w >= 5 ? 2 : 1);
-  const std::int64_t pad = random.Between(window / 2 > 0 ? 1 : 0, static_cast<std::int32_t>(window / 2));
-  LayerAttributes attributes = Square(2 * random.Between(1, 5), window, random.Between(1, 2), pad);
-  if (in.c % 2 == 0 && random.Below(4) == 0) attributes.groups = 2;
-  attributes.bias = random.Below(2) == 0;
-  return attributes;
-}
 
 // Three convolutions of any shape behind each other: eight calls that may be divided.
 Network RandomNetwork(std::uint64_t seed) {
@@ -36,10 +28,7 @@ Network RandomNetwork(std::uint64_t seed) {
     const LayerAttributes attributes = RandomConvolution(random, shape);
     x = b.Convolution("c" + std::to_string(k), x, attributes);
     if (random.Below(2) == 0) x = b.Relu("r" + std::to_string(k), x);
-    const auto out = [&](std::int64_t size) {
-      return (size + 2 * attributes.pad[1] - attributes.window[1]) / attributes.stride[1] + 1;
-    };
-    shape = {.n = shape.n, .c = attributes.out_channels, .h = out(shape.h), .w = out(shape.w)};
+    shape = ResultOf(attributes, shape);
   }
   return b.Loss(b.Linear("fc", x, 3));
 }

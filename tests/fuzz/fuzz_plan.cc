@@ -55,7 +55,8 @@ std::string InParts(const TrainingStep& step) {
   return PlanToYaml(plan, step);
 }
 
-// Every other op that may stream does, sample by sample, what it reads and does not write.
+// Every other op that may stream does, sample by sample and where it can in two tiles of rows, what it reads and does not
+// write.
 std::string Streamed(const TrainingStep& step) {
   Plan plan;
   plan.network = step.network;
@@ -63,6 +64,7 @@ std::string Streamed(const TrainingStep& step) {
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); op += 2) {
     const Op& o = step.ops[static_cast<std::size_t>(op)];
     OpDecision decision{.op = op, .parts = {{1, 0, kMiB}, {1, 0, kMiB}}, .streamed = {}, .depth = 1 + op % 4};
+    if (MostRanges(LaunchOf(o)).rows > 1) decision.tiles.rows = 2;
     for (const TensorId t : o.reads) {
       const bool may = MayStream(step.tensors[static_cast<std::size_t>(t)]) && !Contains(o.writes, t);
       if (may && !Contains(decision.streamed, t)) decision.streamed.push_back(t);

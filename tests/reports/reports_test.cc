@@ -33,7 +33,7 @@ TEST_CASE("results.csv has the columns of the contract") {
         "step_time_s,step_time_low_s,step_time_high_s,samples_per_second,lower_bound_s,peak_bytes,live_peak_bytes,"
         "host_peak_bytes,keep,swap,recompute,bytes_out,bytes_in,recompute_time_s,stall_out_s,stall_in_s,evaluations,"
         "cost_source,point,link,runtime,emulation,compute_time_s,stall_host_s,other_s,gap,loss,measured_share,"
-        "published_share,assumed_share,beaten_by,widest_bound_s,accumulate,numbers");
+        "published_share,assumed_share,beaten_by,widest_bound_s,accumulate,numbers,mean_bytes,network_wide_bytes");
 }
 
 TEST_CASE("a feasible row has every figure, times as exact seconds") {
@@ -42,17 +42,17 @@ TEST_CASE("a feasible row has every figure, times as exact seconds") {
         "demo,net,100,fp32,1,box,16000000000,pool,pooch,1,,2.000000000,1.616000000,2.384000000,50.0000,1.600000000,"
         "15000000000,14000000000,3000000000,66,12,27,1000,2000,0.100000000,0.000000005,0.250000000,42,published,"
         "net_b100_box_pooch,12500000000,pooch,,1.700000000,0.000000000,0.049999995,0.2500,,0.1000,0.7000,0.2000,,1."
-        "500000000,1,same");
+        "500000000,1,same,6000000000,24000000000");
 }
 
 TEST_CASE("a row that is not feasible has a reason and no figures") {
   const auto lines = Lines(ResultCsv({{InfeasibleRow()}, {}}));
   CHECK(lines.at(1) ==
         "demo,net,100,fp32,1,box,16000000000,arena,in-core,0,\"out_of_memory: needs 20.9 GB, \"\"too much\"\"\""
-        ",,,,,,,,,,,,,,,,,,,net_b100_box_in-core,12500000000,pooch,,,,,,,,,,,,,");
-  // 45 columns: 44 commas outside the quotes, one inside.
-  CHECK(std::count(lines[0].begin(), lines[0].end(), ',') == 44);
-  CHECK(std::count(lines[1].begin(), lines[1].end(), ',') == 45);
+        ",,,,,,,,,,,,,,,,,,,net_b100_box_in-core,12500000000,pooch,,,,,,,,,,,,,,,24000000000");
+  // 47 columns: 46 commas outside the quotes, one inside.
+  CHECK(std::count(lines[0].begin(), lines[0].end(), ',') == 46);
+  CHECK(std::count(lines[1].begin(), lines[1].end(), ',') == 47);
 }
 
 TEST_CASE("CSV fields are quoted where they must be") {

@@ -74,7 +74,7 @@ TEST_CASE("interrupted without a folder nothing is kept, and that is said") {
       Interrupt(CompareUntil, {"compare", file, "--machines", "v100-x86-pcie3,v100-power9-nvlink2"}, Always);
   CHECK(compare.status == kExitInterrupted);
   CHECK(compare.out.empty());
-  CHECK(compare.err == "interrupted: 0 of 24 points are done; compare keeps nothing\n");
+  CHECK(compare.err == "interrupted: 0 of 24 points are done, and nothing is kept without --out\n");
 }
 
 TEST_CASE("Ctrl-C and SIGTERM are what interrupts") {

@@ -24,7 +24,8 @@ struct Wrong {
 };
 
 constexpr const char* kVerbs =
-    "expected a verb: run, compare, plan, list, show, dump, calibrate, probe, fit, validate, estimate, help";
+    "expected a verb: run, compare, plan, certify, list, show, dump, calibrate, probe, fit, "
+    "validate, claims, explain, report, estimate, help";
 
 TEST_CASE("what the parser finds wrong is said in our words") {
   const std::vector<Wrong> lines = {
@@ -40,7 +41,8 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"run s.yaml --batch 99999999999999999999",
        "run: --batch: expected a whole number from 1 to 1000000, found '99999999999999999999' (spillway help run)\n"},
       {"run s.yaml --out",
-       "run: --out: expected a value behind it: folder for results, plans and timelines (spillway help run)\n"},
+       "run: --out: expected a value behind it: folder for results, plans, timelines and report.html (spillway help "
+       "run)\n"},
       {"run s.yaml --out --resume", "run: --out: expected a value, found the option '--resume' (spillway help run)\n"},
       {"run s.yaml --batch=", "run: --batch: expected a value behind it: these batch sizes (spillway help run)\n"},
       {"run s.yaml -x", "run: unknown option '-x' (spillway help run)\n"},

@@ -25,13 +25,14 @@ TEST_CASE("a device that is as predicted: nothing differs, status 0") {
   CHECK(CountOf(f.folder().Read("out/falsification.csv"), "\n") == 1 + 2 * 8);
 }
 
-TEST_CASE("a step in batch parts is not measured, and its row says so") {
+TEST_CASE("a step in batch parts is measured; numbers that parts change are not compared") {
   const ValidateFolder f;
   const Outcome outcome = f.Run(kLimit, {"--strategy", "swap-all,accumulate", "--format", "csv"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);
   CHECK(CountOf(outcome.out, ",bitwise,") == 1);
-  CHECK_THAT(outcome.out, Catch::Contains("not_measured: in 2 batch parts it is another step than the others"));
+  CHECK(CountOf(outcome.out, ",skipped,") == 1);
+  CHECK(CountOf(outcome.out, ",0.000000,0.000000,") >= 2);  // error and replay_error
 }
 
 TEST_CASE("random plans are drawn per network and shared out among its cases") {
@@ -136,7 +137,8 @@ TEST_CASE("where a device's algorithms round differently, a small difference is 
   const Outcome small = run(0x1p-20, 1e-4);
   CHECK(small.status == kExitDone);
   CHECK(small.err.empty());
-  CHECK_THAT(small.out, Catch::Contains("not in-core training's bits: the loss differs by 9.5e-07, 0.0001 allowed"));
+  CHECK_THAT(small.out,
+             Catch::Contains("not in-core training's bits: the loss differs by 9.5e-07, rounding may by 0.0001"));
   for (const Outcome& failed : {run(0x1p-10, 1e-4), run(0x1p-20, 0)}) {
     CHECK(failed.status == kExitExpectationFailed);
     CHECK_THAT(failed.err, Catch::Contains("computes something else than in-core training: the loss differs by"));

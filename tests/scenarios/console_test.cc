@@ -151,8 +151,13 @@ TEST_CASE("a command's progress goes by the console's clock") {
   CHECK(Contains(err.str(), "point 1/"));
 }
 
+TEST_CASE("on a terminal progress tells the time left once a second has passed") {
+  CHECK(Contains(LinesOf(true, {2, 4, 5}), "\rpoint 1/3, about 4 s left\x1b[K\rpoint 2/3, about 2 s left\x1b[K"));
+  CHECK(Contains(LinesOf(true, {300, 600, 900}), "point 1/3, about 10 min left"));
+}
+
 TEST_CASE("on a terminal progress is one line that goes again") {
-  CHECK(LinesOf(true, {1, 100}) == "\rpoint 1/2\rpoint 2/2\r\x1b[K");
+  CHECK(LinesOf(true, {0.5, 100}) == "\rpoint 1/2\x1b[K\rpoint 2/2\x1b[K\r\x1b[K");
   CHECK(LinesOf(true, {}).empty());
 }
 

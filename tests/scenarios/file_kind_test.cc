@@ -5,6 +5,7 @@
 
 #include "hw/machine/machine_keys.h"
 #include "model/network/network_keys.h"
+#include "model/recorded/graph_keys.h"
 #include "scenarios/file/scenario_keys.h"
 #include "sim/plan/plan_keys.h"
 #include "tests/command_line.h"
@@ -14,12 +15,14 @@
 namespace spillway {
 namespace {
 
-constexpr FileKind kAll[] = {FileKind::kScenario, FileKind::kPlan, FileKind::kNetwork, FileKind::kMachine};
+constexpr FileKind kAll[] = {FileKind::kScenario, FileKind::kPlan, FileKind::kNetwork, FileKind::kGraph,
+                             FileKind::kMachine};
 
 std::vector<const KeyTable*> TablesAtRoot(FileKind kind) {
   if (kind == FileKind::kScenario) return {&ScenarioKeys()};
   if (kind == FileKind::kPlan) return {&PlanKeys()};
   if (kind == FileKind::kNetwork) return {&NetworkKeys()};
+  if (kind == FileKind::kGraph) return {&GraphKeys()};
   return {&MachineKeys(), &SecondNameKeys()};
 }
 

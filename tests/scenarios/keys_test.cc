@@ -192,11 +192,21 @@ gaps:
   - {tensor: input, action: swap, after: "a:forward", before: "a:backward_filter"}
 ops:
   - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
-  - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], streamed: [input], depth: 2}
+  - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], tiles: {in_channels: 1, out_channels: 1, rows: 2}, streamed: [input], depth: 2}
 recompute:
   - {before: "d:backward", run: "c:forward", keep: true}
 )";
-  CheckPage(PlanKeys(), {{&PlanKeys(), kPlan, [&](const std::string& text) { ParsePlan(text, "plan.yaml", step); }}});
+  std::string larger = kNetwork;
+  larger.replace(larger.find("image: 16"), 9, "image: 128");
+  const TrainingStep large = BuildTrainingStep(ReadNetworkText(larger));
+  constexpr const char* kSections = R"(network: n
+batch: 2
+gaps:
+  - {tensor: a, action: swap, after: "b:forward", before: "b:backward", samples: [0, 1]}
+)";
+  CheckPage(PlanKeys(),
+            {{&PlanKeys(), kPlan, [&](const std::string& text) { ParsePlan(text, "plan.yaml", step); }},
+             {&PlanKeys(), kSections, [&](const std::string& text) { ParsePlan(text, "plan.yaml", large); }}});
 }
 
 constexpr const char* kMachine = R"(name: m
@@ -252,6 +262,7 @@ network:
   - {zoo: cifar-resnet20, image: 32x32, classes: 10, batch: [2, 4]}
   - {zoo: resnext101-3d-usual, frames: 16, batch: 1}
   - {file: n.yaml, batch: 2}
+  - {graph: g.json}
 machines: [unit, {name: far, from: unit, host: host0, host_memory: pinned}]
 strategies:
   - in-core
@@ -261,6 +272,9 @@ strategies:
                                   plans: 9}}
   - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true}}
   - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true]}}
+  - {strategy: tflms, parameters: {threshold: [1, 20], ahead: 3, groupby: 0}}
+  - {strategy: tvdnn-heuristic, parameters: {section: [16, 64]}}
+  - {strategy: tvdnn-ilp, parameters: {section: 64, nodes: 9}}
   - {strategy: accumulate, parameters: {parts: [1, 2], beneath: [in-core, pooch]}}
 options: [chainer, torch]
 runtime:
@@ -277,12 +291,15 @@ expect:
   - {network: n, machine: unit, strategy: pooch, batch: [2, 4], memory: 1 GB, samples_per_second: 1, step_time: [1 s, 2 s],
      loss: {at_least: 1 %, at_most: 20 %}, keep: {value: 3}, swap: 1, recompute: 1, within: 10 %, source: s, why: w}
   - {ratio: {network: n, machine: unit, strategy: pooch, batch: 2, at_least: 1, at_most: 2}, required: true, source: s}
-  - {ratio: {strategy: pooch, value: 1}, feasible: false, source: s}
+  - {ratio: {strategy: pooch, memory: 2 GB, value: 1}, feasible: false, source: s, claim: c, counted: false}
+  - {mean_saving: 89 %, mean_saving_beside_parameters: [1 %, 2 %], peak: {at_most: 7 GB}, network_wide: 28 GB, source: s}
 )";
 
 TEST_CASE("the keys of scenarios are those that are read") {
   const TemporaryFolder folder("keys");
   folder.Write("n.yaml", kNetwork);
+  folder.Write("g.json", R"({"graph": "g", "source": {"assumed": "none"}, "error": 0,
+                             "nodes": [{"id": "a", "op": "a", "ns": 1}]})");
   const auto read = [&](const std::string& text) { ReadScenario(ParseDocument(text, folder.Path("s.yaml"))); };
   CheckPage(ScenarioKeys(),
             {{&ScenarioKeys(), Replaced(kScenario, "LINK", "link: [1 GB/s, 2 GB/s]"), read},

@@ -92,6 +92,7 @@ TEST_CASE("expectations") {
   CHECK(e[1].where.batch == 8);
   CHECK(e[1].where.scenario == "demo");
   CHECK(*e[0].within == Approx(0.1));
+  CHECK(e[0].value.half_digit == Approx(0.5));
   CHECK(e[3].measure == Measure::kSwap);
   CHECK(e[3].value.low == 12);
   CHECK(e[3].why == "w");
@@ -99,9 +100,11 @@ TEST_CASE("expectations") {
   CHECK(e[5].value.high == Approx(0.38));
   CHECK(e[6].value.high == Approx(0.061));
   CHECK(std::isinf(e[6].value.low));
+  CHECK(e[6].value.half_digit == 0);  // of a single value alone
   CHECK(e[7].other.strategy == "pooch");
   CHECK(std::isinf(e[7].value.high));
   CHECK(e[8].value.low == Approx(0.25));
+  CHECK(e[8].value.half_digit == Approx(0.0005));
   CHECK(e[9].value.high == 0);
   CHECK(e[9].required);
   CHECK(e[9].where.memory_limit == 2 * kGB);

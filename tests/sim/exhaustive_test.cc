@@ -145,7 +145,9 @@ std::string WrongFigures(const Evaluation& e, const Plan& plan, const Small& n) 
   if (e.compute_time != ops + e.recompute_time) return "compute_time";
   if (e.bytes_out != SwappedBytes(plan, n.step, true)) return "bytes_out";
   const Bytes in = input + SwappedBytes(plan, n.step, false);
-  if (e.classes.recompute == 0 ? e.bytes_in != in || e.recompute_time != 0 : e.bytes_in < input) return "bytes_in";
+  const bool again = std::any_of(plan.gaps.begin(), plan.gaps.end(),
+                                 [](const GapDecision& gap) { return gap.action == GapAction::kRecompute; });
+  if (again ? e.bytes_in < input : e.bytes_in != in || e.recompute_time != 0) return "bytes_in";
   const int maps = static_cast<int>(n.step.maps.size());
   if (e.classes.keep + e.classes.swap + e.classes.recompute != maps) return "classes";
   return "";
@@ -156,12 +158,14 @@ bool Streams(const Plan& plan) {
   return std::any_of(plan.ops.begin(), plan.ops.end(), [](const OpDecision& op) { return !op.streamed.empty(); });
 }
 
-// Whether it is among all plans that the optimum is taken over: those that decide on maps between forward and backward.
+// Whether it is among all plans that the optimum is taken over: those that decide on maps between forward and backward,
+// without a schedule of recomputations.
 bool IsTried(const Plan& plan, const TrainingStep& step) {
   const Uses uses(step);
-  return !Streams(plan) && std::all_of(plan.gaps.begin(), plan.gaps.end(), [&](const GapDecision& gap) {
-    return gap.before == ForwardBackwardGap(step, uses, gap.tensor).before;
-  });
+  return !Streams(plan) && plan.recompute.empty() &&
+         std::all_of(plan.gaps.begin(), plan.gaps.end(), [&](const GapDecision& gap) {
+           return gap.before == ForwardBackwardGap(step, uses, gap.tensor).before;
+         });
 }
 
 // What is wrong with the evaluation of a plan; empty = nothing.

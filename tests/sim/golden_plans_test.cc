@@ -44,6 +44,7 @@ TEST_CASE("the plan for ResNet-50 beyond 16 GB") {
 void CheckSmall(const Strategy& strategy, const char* runtime) {
   Case c("cifar-vgg", 64, runtime);
   const std::string called = strategy.name;
+  if (called.starts_with("unified-memory")) return;  // in no arena, and decides nothing
   const bool in_core = called == "in-core" || called.starts_with("ucudnn-");
   if (!in_core) c.problem.capacity = 95 * kMB;
   if (called == "vdnn-conv-p") c.problem.capacity = 109 * kMB;  // its algorithms take what workspace they like

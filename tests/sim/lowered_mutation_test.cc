@@ -21,6 +21,7 @@ std::vector<Runtime> Runtimes() {
           {.copy_chunk = 100 * kKiB},
           {.barrier = Barrier::kPhase},
           {.barrier = Barrier::kOp},
+          {.barrier = Barrier::kCall},
           {.copy_streams = 1, .memory = MemoryModel::kPool, .host_syncs = HostSyncs::kBackwardLayer},
           {.memory = MemoryModel::kPool, .barrier = Barrier::kOp},
           {.swap_in_waits = SwapInWaits::kBackwardLayer},
@@ -93,6 +94,7 @@ TEST_CASE("mutations of lowered Programs whose ops run in parts") {
   for (const Runtime& runtime : Runtimes()) {
     Plan plan = RandomPlan(c.step, runtime, 20, random);
     AddRandomParts(c.step, 60, random, plan);
+    AddRandomTiles(c.step, {2, 2, 2}, random, plan);
     INFO(PlanToYaml(plan, c.step));
     Judge(c.Lowered(plan), &c.step, tally);
   }

@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "sim/evaluate.h"
 #include "tests/sim/menu_costs.h"
@@ -195,13 +196,20 @@ void Measure(const Instance& n, Bytes capacity, int copy_streams, int& plans, Di
   problem.use_runtime = true;
   problem.runtime.copy_streams = copy_streams;
   for (const Strategy& strategy : Strategies()) {
+    // Cuts ops by their shapes, which in steps made by hand say how long they take, not what their tensors are.
+    if (std::string_view(strategy.name).starts_with("ooc-cudnn")) continue;
     const Planned planned = strategy.plan(problem);
     const Evaluation e = planned.feasible ? oracle.Evaluate(planned.plan) : Evaluation{};
     if (!e.feasible) continue;
     // Away between two ops in a row saves no memory, so that it is not enumerated; but the copy on the host may serve a
     // recomputation later on.
-    const bool enumerated = std::none_of(planned.plan.gaps.begin(), planned.plan.gaps.end(),
-                                         [](const GapDecision& gap) { return gap.after + 1 == gap.before; });
+    // Nor are schedules of recomputations.
+    const bool enumerated =
+        planned.plan.recompute.empty() &&
+        std::none_of(planned.plan.gaps.begin(), planned.plan.gaps.end(), [&](const GapDecision& gap) {
+          const bool within_pass = gap.after >= 0 && n.step.IsForward(gap.after) == n.step.IsForward(gap.before);
+          return within_pass || gap.after + 1 == gap.before;
+        });
     if (!enumerated) {
       REQUIRE(e.step_time >= widest);
       continue;

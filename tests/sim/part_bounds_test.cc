@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sim/evaluate.h"
+#include "sim/plan/tiles.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
@@ -37,9 +38,21 @@ void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random&
       decision.parts.clear();
       grant(launch, decision.algorithm, decision.workspace);
     }
-    for (std::size_t k = 0; k < decision.parts.size(); ++k) {
+    if (decision.parts.empty()) {
+      decision.tiles = {};
+      continue;
+    }
+    const auto launches = LaunchesOfParts(decision, step.ops[Index(decision.op)]);
+    for (std::size_t k = 0; k < launches.size(); ++k) {
       OpPart& part = decision.parts[k];
-      grant(PartOf(launch, part.samples, k == 0), part.algorithm, part.workspace);
+      part.workspace = 0;
+      part.algorithm = random.Between(0, 3);
+      for (Launch tile : launches[k]) {
+        tile.algorithm = part.algorithm;
+        tile.workspace = 512 * random.Below(250);
+        const Bytes more = tile.algorithm == 0 ? 0 : 512 * random.Below(2);
+        part.workspace = std::max(part.workspace, costs.Kernel(tile).workspace + more);
+      }
     }
   }
 }
@@ -47,6 +60,7 @@ void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random&
 }  // namespace
 
 TEST_CASE("no plan in parts is faster than the bounds") {
+  const std::vector<TileCounts> kTilesOfSeed = {{}, {}, {}, {}, {2, 1, 1}, {1, 2, 1}, {1, 1, 3}, {2, 1, 2}};
   Random random(7);
   int cases = 0, close = 0;
   for (std::uint64_t seed = 1; seed <= 90; ++seed) {
@@ -60,6 +74,7 @@ TEST_CASE("no plan in parts is faster than the bounds") {
       for (int k = 0; k < 40; ++k) {
         Plan plan = RandomPlan(p.step, RandomRuntime(random), 10 * random.Below(9), random);
         AddRandomParts(p.step, 50 + 50 * random.Below(2), random, plan);
+        AddRandomTiles(p.step, kTilesOfSeed[seed % 8], random, plan);
         GrantWhatIsWanted(p.step, costs, random, plan);
         const Evaluation e = oracle.Evaluate(plan, {.timeline = false});
         if (!e.feasible) continue;

@@ -4,6 +4,7 @@
 // on; f2 reads m1, f3 m2, f4 m3.
 #include <catch2/catch.hpp>
 
+#include "model/network/network_builder.h"
 #include "sim/evaluate.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
@@ -162,6 +163,46 @@ TEST_CASE("a result that several ops write is named by the last of them, and all
         std::vector<std::string>{
             "recompute[0]: run: expected 'bias:forward', the last op that writes tensor 'm' (with it "
             "all run that do), found 'conv:forward', which leaves it unfinished"});
+}
+
+// Each block joins its input with what it makes of it: without anything that stays, ways double with each.
+TEST_CASE("a recomputation without end is given up, and said to be") {
+  NetworkBuilder b("joins", {.n = 1, .c = 2, .h = 4, .w = 4});
+  LayerId x = kNetworkInput;
+  for (int k = 0; k < 60; ++k) {
+    const std::string name = "b" + std::to_string(k);
+    x = b.AddUp(name + "_sum", {x, b.ConvolutionRelu(name, x, Square(2, 3, 1, 1))});
+  }
+  const TrainingStep step = BuildTrainingStep(b.Loss(b.Linear("fc", x, 2)));
+  const Machine machine = HandMachine();
+  const CostModel costs(machine);
+  const Uses uses(step);
+  Problem problem;
+  problem.step = &step;
+  problem.costs = &costs;
+  problem.capacity = kGB;
+  problem.use_runtime = true;
+  Plan plan;
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    const auto map = static_cast<TensorId>(t);
+    const MapGap gap = ForwardBackwardGap(step, uses, map);
+    if (step.tensors[t].use != TensorClass::kFeatureMap || gap.before == kNoOp || gap.after == kNoOp) continue;
+    plan.gaps.push_back({.tensor = map, .after = gap.after, .before = gap.before, .reason = ""});
+    plan.gaps.back().action = GapAction::kRecompute;
+    plan.gaps.back().keep_passed = false;
+  }
+  REQUIRE(plan.gaps.size() > 100);
+  for (const char* runtime : {"arena", "pooch"}) {
+    problem.runtime = RuntimeByName(runtime);
+    plan.runtime = problem.runtime;
+    const Evaluation evaluation = Evaluate(plan, problem);
+    CHECK_FALSE(evaluation.feasible);
+    CHECK_THAT(evaluation.reason, Catch::StartsWith("recomputation: before ") &&
+                                      Catch::EndsWith("more than 16 times all ops have run again"));
+  }
+  for (GapDecision& gap : plan.gaps) gap.keep_passed = true;
+  plan.runtime = problem.runtime = RuntimeByName("arena");
+  CHECK(Evaluate(plan, problem).feasible);
 }
 
 }  // namespace spillway

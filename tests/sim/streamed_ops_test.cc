@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sim/evaluate.h"
+#include "sim/plan/tiles.h"
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"
 #include "tests/sim/parts_place.h"
@@ -25,11 +26,13 @@ Plan Streamed(const PartsPlace& p, OpDecision decision) {
 // Parts take the library's choice without workspace or in some.
 void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Plan& plan) {
   for (OpDecision& decision : plan.ops) {
+    const auto launches = LaunchesOfParts(decision, step.ops[Index(decision.op)]);
     for (std::size_t k = 0; k < decision.parts.size(); ++k) {
       OpPart& part = decision.parts[k];
-      Launch launch = PartOf(LaunchOf(step.ops[Index(decision.op)]), part.samples, k == 0);
-      launch.workspace = part.samples % 2 == 0 ? 0 : 20 * kKiB;
-      part.workspace = costs.Kernel(launch).workspace;
+      for (Launch launch : launches[k]) {
+        launch.workspace = part.samples % 2 == 0 ? 0 : 20 * kKiB;
+        part.workspace = std::max(part.workspace, costs.Kernel(launch).workspace);
+      }
     }
   }
 }
@@ -160,7 +163,8 @@ TEST_CASE("random streamed plans are lowered to Programs that verify proves, on 
       for (int k = 0; k < 12; ++k) {
         Plan plan = RandomPlan(p.step, runtime, 10 * random.Below(9), random);
         AddRandomParts(p.step, 30, random, plan);
-        AddRandomStreams(p.step, 20 + 20 * random.Below(5), random, plan);
+        AddRandomTiles(p.step, {2, 3, 4}, random, plan);
+        AddRandomTiledStreams(p.step, 20 + 20 * random.Below(5), {2, 3, 4}, random, plan);
         INFO(network.name << " " << PlanToYaml(plan, p.step));
         REQUIRE(Says(p, plan) == "");
         REQUIRE(ParsePlan(PlanToYaml(plan, p.step), "plan.yaml", p.step) == plan);
@@ -176,6 +180,7 @@ TEST_CASE("random streamed plans are lowered to Programs that verify proves, on 
 }
 
 TEST_CASE("no streamed plan is faster than the bounds") {
+  const std::vector<TileCounts> kTilesOfSeed = {{}, {2, 1, 1}, {1, 2, 1}, {1, 1, 3}};
   Random random(23);
   int cases = 0, close = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
@@ -191,7 +196,7 @@ TEST_CASE("no streamed plan is faster than the bounds") {
         if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
         if (random.Below(3) == 0) runtime.copy_chunk = kLeastCopyChunk;
         Plan plan = RandomPlan(p.step, runtime, 10 * random.Below(9), random);
-        AddRandomStreams(p.step, 40 + 20 * random.Below(4), random, plan);
+        AddRandomTiledStreams(p.step, 40 + 20 * random.Below(4), kTilesOfSeed[seed % 4], random, plan);
         GrantWhatIsWanted(p.step, costs, plan);
         const Evaluation e = oracle.Evaluate(plan, {.timeline = false});
         if (!e.feasible) continue;

@@ -16,7 +16,7 @@ TEST_CASE("streamed Programs wait for what they must, tile by tile, and for noth
   for (int k = 0; k < 12; ++k) {
     const PartsPlace p(k % 2 == 0 ? BoxedNetwork() : Vgg());
     Plan plan = RandomPlan(p.step, {}, 30, random);
-    AddRandomStreams(p.step, 60, random, plan);
+    AddRandomTiledStreams(p.step, 60, {2, 3, 3}, random, plan);
     const Program program = p.Lowered(plan);
     REQUIRE(ViolationsOf(program, p.step) == "");
     CHECK(ImpliedWaits(program).empty());
@@ -67,7 +67,7 @@ TEST_CASE("mutations of streamed Programs") {
   for (int k = 0; k < 4; ++k) {
     const PartsPlace p(BoxedNetwork());
     Plan plan = RandomPlan(p.step, {.copy_streams = 1 + k % 2}, 30, random);
-    AddRandomStreams(p.step, 50, random, plan);
+    AddRandomTiledStreams(p.step, 50, {2, 2, 3}, random, plan);
     Judge(p.Lowered(plan), &p.step, tally);
   }
   INFO(tally.Text());

@@ -1,10 +1,30 @@
 #include "calibrate/run/cpu/bound_kernels.h"
 
+#include <cstring>
+
 namespace spillway {
 
 namespace {
 
 constexpr Bytes kAlignment = 64;
+
+void Gather(const KernelBinding& binding) {
+  for (const Gathered& gathered : binding.gathered) {
+    if (gathered.access == Access::kWrite) continue;
+    ForEachRun(gathered.runs, [&](Bytes from, Bytes to, Bytes run) {
+      std::memcpy(gathered.here + to, gathered.there + from, static_cast<std::size_t>(run));
+    });
+  }
+}
+
+void Scatter(const KernelBinding& binding) {
+  for (const Gathered& gathered : binding.gathered) {
+    if (gathered.access == Access::kRead) continue;
+    ForEachRun(gathered.runs, [&](Bytes from, Bytes to, Bytes run) {
+      std::memcpy(gathered.there + from, gathered.here + to, static_cast<std::size_t>(run));
+    });
+  }
+}
 
 }  // namespace
 
@@ -71,7 +91,9 @@ void BoundKernels::Run(std::uint32_t instruction) {
   CpuArguments arguments = bound.arguments;
   arguments.random_stream =
       RandomStream(training_.options().seed, training_.iteration(), bound.role.layer, bound.role.first_element);
+  Gather(bindings_[row_[instruction]]);
   bound.kernel->Run(arguments);
+  Scatter(bindings_[row_[instruction]]);
   if (!bound.role.loss) return;
   const std::span<const float> probabilities(static_cast<const float*>(arguments.writes[0]),
                                              static_cast<std::size_t>(bound.shape.Elements()));

@@ -66,6 +66,7 @@ class CpuDevice : public ExecutionDevice {
   CpuDevice(CpuDeviceOptions options, const Clock& clock);
   ~CpuDevice() override;
 
+  bool GathersOperands() const override { return true; }
   void Begin(const Session& session) override;
   void End() noexcept override;
   void Write(const Location& at, std::span<const std::byte> bytes) override;

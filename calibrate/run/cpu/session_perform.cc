@@ -76,6 +76,15 @@ void CpuSession::CheckReads(const Action& action) {
     const bool read = operand.access != Access::kWrite && operand.at.kind == BufferKind::kTensor && Contains(reads, t);
     if (!read) continue;
     const Bytes whole = session_.step->tensors[static_cast<std::size_t>(t)].bytes;
+    if (operand.runs != nullptr) {
+      ForEachRun(*operand.runs, [&](Bytes from, Bytes, Bytes run) {
+        Location piece = operand.at;
+        piece.offset += from;
+        piece.bytes = run;
+        NeedWritten(piece, run, call.issue.instruction);
+      });
+      continue;
+    }
     NeedWritten(operand.at, operand.boxed ? operand.at.bytes : whole, call.issue.instruction);
   }
 }

@@ -1,6 +1,7 @@
 // best: what no published planner decides together. It is never behind another strategy of the table on the same runtime
-// that runs the whole batch at once (all but accumulate), since it begins with all their plans; goes on with searches of its own, over classes of maps and over how ops run; and
-// judges everything by the full path.
+// that runs the whole batch at once (all but accumulate, and those that take seconds: Strategy::for_best), since it begins
+// with all their plans; goes on with searches of
+// its own, over classes of maps and over how ops run; and judges everything by the full path.
 //
 // The classes of maps are searched at the capacity that there is and on a ladder of smaller ones that are the same
 // whatever the capacity (pooch/ladder.h), since the timeline model knows no addresses.
@@ -24,11 +25,18 @@ constexpr const char* kName = "best";
 constexpr const char* kBySearch = "found by local search";
 constexpr int kRungBits = 5;
 constexpr int kMostRungs = 4;
-constexpr int kCutsForStart = 2;   // instants looked at
+constexpr int kCutsForStart = 2;  // instants looked at
+constexpr int kCutProbes = 6;     // memories
+constexpr Bytes kLeastShareOfCut = 4;
 constexpr int kCutsForClaim = 24;  // the same, for the bound that is claimed
-constexpr std::int64_t kSimulations = 6000;
+constexpr std::int64_t kSimulations = 120'000;
+constexpr std::int64_t kShareOfRungs = 2;  // of them
+constexpr std::int64_t kSettling = 2000;   // from each start
+constexpr Nanos kHopeless = 20;            // ways to run that begin more than a twentieth behind others are left alone
+constexpr Nanos kAsInModel = 400;          // of the step that the full path may take longer
 constexpr std::int64_t kJudged = 400;
-// Workspaces that ops are granted up to, where that makes them faster.
+constexpr std::int64_t kUsualOps = 500;  // in larger steps both are fewer
+// Workspaces that ops are granted up to.
 constexpr Bytes kGrants[] = {64 * kMiB, 256 * kMiB, kGiB, 4 * kGiB};
 
 Allowed AllowedBy(const StrategyParameters& told) {
@@ -39,7 +47,7 @@ Allowed AllowedBy(const StrategyParameters& told) {
 }
 
 Scope ScopeFor(const Allowed& allowed, const Runtime& runtime) {
-  Scope scope{.copy_streams = runtime.copy_streams, .copy_chunk = runtime.copy_chunk};
+  Scope scope{.copy_streams = allowed.swap ? runtime.copy_streams : 0, .copy_chunk = runtime.copy_chunk};
   if (!allowed.algorithms) return scope;
   scope.algorithms = AlgorithmScope::kAny;
   scope.workspace = kMostWorkspace;
@@ -54,7 +62,8 @@ class Planner {
         oracle_(problem),
         contest_(oracle_, AllowedBy(problem.parameters)),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
-        simulations_(std::min(problem.parameters.Number("simulations", kSimulations), problem.simulation_cap)) {}
+        simulations_(FewerWhereLarge(
+            std::min(problem.parameters.Number("simulations", kSimulations), 6 * problem.simulation_cap))) {}
 
   Planned Run() {
     AskEveryStrategy();
@@ -65,13 +74,19 @@ class Planner {
 
  private:
   bool Done() { return contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
+  // Each takes time in proportion to the step.
+  std::int64_t FewerWhereLarge(std::int64_t count) const {
+    const auto ops = static_cast<std::int64_t>(problem_.step->ops.size());
+    return ops <= kUsualOps ? count : std::max<std::int64_t>(1, count * kUsualOps / ops);
+  }
   void AskEveryStrategy();
   void SearchClasses();
-  void SearchView(ClassView view);
+  bool SearchView(ClassView view, std::int64_t simulations);
   void ImproveWinner();
   std::vector<OpDecision> OpsWithin(Bytes grant) const;
   std::vector<std::vector<OpDecision>> WaysToRun() const;
-  CutBound CutOf(const ClassView& view) const;
+  BoundProblem BoundOf(const ClassView& view) const;
+  Classes ClassesOfCut(ClassPlans& plans) const;
   void Claim(Planned& planned) const;
   Planned Result();
 
@@ -81,6 +96,7 @@ class Planner {
   Contest contest_;
   const Scope scope_;
   const std::int64_t simulations_;
+  Nanos least_settled_ = kNever;  // in the model, before annealing
 };
 
 void Planner::AskEveryStrategy() {
@@ -88,13 +104,14 @@ void Planner::AskEveryStrategy() {
   plain.parameters = {};
   plain.in_parts = nullptr;  // the whole batch at once
   for (const Strategy& strategy : Strategies()) {
-    if (std::strcmp(strategy.name, kName) == 0) continue;
+    if (std::strcmp(strategy.name, kName) == 0 || !strategy.for_best) continue;
     const Planned planned = PlanWithMargin(strategy, plain, oracle_, memo_);
     if (planned.feasible) contest_.Enter(planned.plan, fmt::format("by {}", strategy.name));
   }
 }
 
-// For every op that is faster within the grant, and within what its operands leave of the memory, than usual.
+// For every op that is faster within the grant, and within what its operands leave of the memory, than usual, or that
+// usually takes more than the grant.
 std::vector<OpDecision> Planner::OpsWithin(Bytes grant) const {
   const StepTables& tables = oracle_.facts().tables();
   std::vector<OpDecision> ops;
@@ -102,11 +119,12 @@ std::vector<OpDecision> Planner::OpsWithin(Bytes grant) const {
     const std::uint32_t row = tables.launch[Index(op)];
     const Launch& usual = tables.launches[row];
     const Bytes room = problem_.capacity - tables.WorkingSet(op) + usual.workspace;
-    Nanos least = problem_.costs->Kernel(usual, tables.device).time;
+    const Bytes most = std::min(grant, room);
+    Nanos least = usual.workspace <= most ? problem_.costs->Kernel(usual, tables.device).time : kNever;
     OpDecision decision{.op = op};
     bool faster = false;
     for (const MenuEntry& entry : oracle_.facts().menus()[row]) {
-      if (entry.workspace > std::min(grant, room) || entry.cost.time >= least) continue;
+      if (entry.workspace > most || entry.cost.time >= least) continue;
       least = entry.cost.time;
       decision.algorithm = entry.algorithm;
       decision.workspace = entry.workspace;
@@ -128,7 +146,7 @@ std::vector<std::vector<OpDecision>> Planner::WaysToRun() const {
 }
 
 // With every op as the view has it.
-CutBound Planner::CutOf(const ClassView& view) const {
+BoundProblem Planner::BoundOf(const ClassView& view) const {
   const StepTables& tables = oracle_.facts().tables();
   const Scope usual{.copy_streams = scope_.copy_streams, .copy_chunk = scope_.copy_chunk};
   BoundProblem bound = BoundProblemOf(tables, *problem_.costs, {}, {}, view.capacity, usual);
@@ -138,20 +156,51 @@ CutBound Planner::CutOf(const ClassView& view) const {
     launch.workspace = decision.workspace;
     bound.ways[Index(decision.op)] = {{problem_.costs->Kernel(launch, tables.device).time, decision.workspace}};
   }
-  return BestCut(bound, kCutsForStart);
+  return bound;
 }
 
-// From what wins so far, from as much kept as fits, and from what the bound's best cut keeps.
-void Planner::SearchView(ClassView view) {
-  const CutBound cut = CutOf(view);
+// What the best cut keeps, of the largest memory where that fits as it is: the instant knows nothing of what must be there
+// at others.
+Classes Planner::ClassesOfCut(ClassPlans& plans) const {
+  BoundProblem bound = BoundOf(plans.view());
+  Bytes fits = bound.capacity / kLeastShareOfCut, beyond = bound.capacity;
+  Classes best = plans.ClassesOf(BestCut(bound, kCutsForStart));
+  if (plans.search().Fits(best)) return best;
+  for (int k = 0; k < kCutProbes; ++k) {
+    bound.capacity = fits + (beyond - fits) / 2;
+    Classes classes = plans.ClassesOf(BestCut(bound, kCutsForStart));
+    const bool fitted = plans.search().Fits(classes);
+    (fitted ? fits : beyond) = bound.capacity;
+    if (fitted) best = std::move(classes);
+  }
+  return best;
+}
+
+// From the best of what wins so far, as much kept as fits, and what the bound's best cut keeps. Whether that is all that the
+// view has to say.
+bool Planner::SearchView(ClassView view, std::int64_t simulations) {
   ClassPlans plans(problem_, std::move(view));
-  std::vector<Classes> starts{Classes(plans.profile().maps.size(), MapClass::kKeep), plans.ClassesOf(cut)};
+  std::vector<Classes> starts{Classes(plans.profile().maps.size(), MapClass::kKeep)};
+  const bool whole = plans.view().capacity == problem_.capacity;  // all the memory that there is
+  starts.push_back(whole ? ClassesOfCut(plans) : plans.ClassesOf(BestCut(BoundOf(plans.view()), kCutsForStart)));
   if (contest_.decided()) starts.push_back(plans.ClassesOf(contest_.plan()));
+  Classes best;
+  Nanos least = kNever;
   for (Classes& classes : starts) {
     if (!plans.MakeFit(contest_.allowed(), classes)) continue;
-    const Simulation found = ImproveInModel(plans, contest_.allowed(), simulations_, classes);
-    if (found.feasible) contest_.Enter(plans.PlanOf(classes, kBySearch), kBySearch);
+    const Simulation found = SettleInModel(plans, contest_.allowed(), kSettling, classes);
+    contest_.Enter(plans.PlanOf(classes, kBySearch), kBySearch);  // whatever the model says: it knows no addresses
+    if (found.total >= least) continue;
+    least = found.total;
+    best = std::move(classes);
   }
+  if (least == kNever) return false;
+  if (whole) least_settled_ = std::min(least_settled_, least);
+  if (whole && least > least_settled_ + least_settled_ / kHopeless) return true;
+  const Simulation found = ImproveInModel(plans, contest_.allowed(), simulations, best);
+  contest_.Enter(plans.PlanOf(best, kBySearch), kBySearch);
+  const bool copies = std::find(best.begin(), best.end(), MapClass::kSwap) != best.end();
+  return !copies && contest_.decided() && contest_.time() <= found.total + found.total / kAsInModel;
 }
 
 // Single decisions of what wins so far, on the full path.
@@ -163,16 +212,25 @@ void Planner::ImproveWinner() {
       std::all_of(winner.gaps.begin(), winner.gaps.end(), [](const GapDecision& gap) { return gap.keep_passed; });
   ClassPlans plans(problem_, {winner.ops, winner.capacity, keep_passed});
   Classes classes = plans.ClassesOf(winner);
-  const std::int64_t most = std::min(problem_.parameters.Number("plans", kJudged), problem_.simulation_cap);
+  const std::int64_t most =
+      FewerWhereLarge(std::min(problem_.parameters.Number("plans", kJudged), problem_.simulation_cap));
   if (plans.MakeFit(contest_.allowed(), classes)) ImproveOnFullPath(plans, kBySearch, most, classes, contest_);
+  ImproveMoments(most, contest_);
   ImproveOps(most, contest_);
 }
 
+// In less memory too where what was found in all of it copies, or does not run as the model says: the model knows no
+// addresses, and only one direction of copies at a time.
 void Planner::SearchClasses() {
-  for (const std::vector<OpDecision>& ops : WaysToRun()) {
-    for (const bool keep_passed : {true, false}) SearchView({ops, problem_.capacity, keep_passed});
+  const std::vector<std::vector<OpDecision>> all = WaysToRun();
+  const std::int64_t share = simulations_ / static_cast<std::int64_t>(all.size());
+  for (const std::vector<OpDecision>& ops : all) {
+    bool done = SearchView({ops, problem_.capacity, true}, share - share / kShareOfRungs);
+    if (!done) SearchView({ops, problem_.capacity, false}, 0);  // what is recomputed in passing freed
     Bytes rung = RungBelow(problem_.capacity - 1, kRungBits);
-    for (int k = 0; k < kMostRungs; ++k, rung = RungBelow(rung - 1, kRungBits)) SearchView({ops, rung, true});
+    for (int k = 0; k < kMostRungs && !done; ++k, rung = RungBelow(rung - 1, kRungBits)) {
+      done = SearchView({ops, rung, true}, share / kShareOfRungs / kMostRungs);
+    }
   }
 }
 

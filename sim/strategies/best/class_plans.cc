@@ -30,7 +30,7 @@ Plan ClassPlans::PlanOf(const Classes& classes, const std::string& reason) {
   plan.capacity = view_.capacity;
   std::vector<std::string> notes(classes.size());
   for (std::size_t m = 0; m < classes.size(); ++m) {
-    if (classes[m] == MapClass::kRecompute) notes[m] = reason;
+    if (classes[m] == MapClass::kRecompute || classes[m] == MapClass::kRecomputeAnew) notes[m] = reason;
   }
   search_.Simulate(classes);
   DelaySwapIns(search_.scratch);
@@ -45,7 +45,10 @@ Classes ClassPlans::ClassesOf(const Plan& plan) const {
     for (std::size_t m = 0; m < maps.size(); ++m) {
       const PoochProfile::Map& map = maps[m];
       if (map.tensor != gap.tensor || map.first_backward_op != gap.before) continue;
-      classes[m] = gap.action == GapAction::kSwap ? MapClass::kSwap : MapClass::kRecompute;
+      const bool anew = view_.keep_passed && !gap.keep_passed;
+      classes[m] = gap.action == GapAction::kSwap ? MapClass::kSwap
+                   : anew                         ? MapClass::kRecomputeAnew
+                                                  : MapClass::kRecompute;
     }
   }
   return classes;
@@ -54,7 +57,7 @@ Classes ClassPlans::ClassesOf(const Plan& plan) const {
 Classes ClassPlans::ClassesOf(const CutBound& cut) const {
   Classes classes;
   for (const PoochProfile::Map& map : profile().maps) {
-    const bool again = map.Decidable() && !map.on_host && Contains(cut.recomputed, map.tensor);
+    const bool again = map.Recomputable() && Contains(cut.recomputed, map.tensor);
     const bool copied = map.Decidable() && Contains(cut.copied, map.tensor);
     classes.push_back(again ? MapClass::kRecompute : copied ? MapClass::kSwap : MapClass::kKeep);
   }
@@ -66,19 +69,31 @@ std::vector<MapClass> ClassPlans::WaysOf(std::size_t m, const Allowed& allowed) 
   std::vector<MapClass> ways{MapClass::kKeep};
   if (!map.Decidable()) return ways;
   if (allowed.swap) ways.push_back(MapClass::kSwap);
-  if (allowed.recompute && !map.on_host) ways.push_back(MapClass::kRecompute);
+  if (allowed.recompute && map.Recomputable()) {
+    ways.push_back(MapClass::kRecompute);
+    if (view_.keep_passed) ways.push_back(MapClass::kRecomputeAnew);
+  }
   return ways;
 }
 
 bool ClassPlans::MakeFit(const Allowed& allowed, Classes& classes) {
-  bool fits = search_.Fits(classes);
-  for (std::size_t m = 0; m < classes.size() && !fits; ++m) {
-    const std::vector<MapClass> ways = WaysOf(m, allowed);
-    if (classes[m] != MapClass::kKeep || ways.size() == 1) continue;
-    classes[m] = ways[1];
-    fits = search_.Fits(classes);
-  }
-  return fits;
+  if (search_.Fits(classes)) return true;
+  const Classes start = classes;
+  const auto move_away = [&](bool anew) {
+    bool fits = false;
+    for (std::size_t m = 0; m < classes.size() && !fits; ++m) {
+      const std::vector<MapClass> ways = WaysOf(m, allowed);
+      if (ways.size() == 1 || classes[m] == MapClass::kSwap) continue;
+      const MapClass way = anew ? ways.back() : ways[1];
+      if (classes[m] == way || (!anew && classes[m] != MapClass::kKeep)) continue;
+      classes[m] = way;
+      fits = search_.Fits(classes);
+    }
+    return fits;
+  };
+  if (move_away(false)) return true;
+  classes = start;
+  return move_away(true);
 }
 
 }  // namespace spillway

@@ -38,7 +38,8 @@ class ClassPlans {
   Classes ClassesOf(const CutBound& cut) const;
   // What map `m` may be.
   std::vector<MapClass> WaysOf(std::size_t m, const Allowed& allowed) const;
-  // Swaps (or recomputes) kept maps, the earliest first, until the classes fit. False: they never do.
+  // Swaps (or recomputes) kept maps, the earliest first, until the classes fit; where they never do, recomputes them anew
+  // for each use. False: neither does.
   bool MakeFit(const Allowed& allowed, Classes& classes);
 
  private:

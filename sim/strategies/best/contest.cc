@@ -19,6 +19,9 @@ bool Allowed::Holds(const Plan& plan) const {
 
 bool Contest::Enter(const Plan& plan, const std::string& by) {
   if (!allowed_.Holds(plan)) return false;
+  // Searches do not know of each value of a recording until when it may be computed again.
+  const TrainingStep& step = *oracle_->facts().tables().step;
+  if (step.recorded() && !CheckPlan(plan, step).empty()) return false;
   ++judged_;
   Evaluation judged = oracle_->Evaluate(plan, {.verify = false, .bounds = false, .timeline = false});
   if (!judged.feasible) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "model/cost/menu.h"
@@ -11,7 +13,11 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kMostChanged = 3;  // maps at once
+constexpr std::uint32_t kMostChanged = 4;        // maps at once
+constexpr double kThresholds[] = {0.02, 0.003};  // of the step, to begin with: first across hills, then around the best
+
+// Ops by which a copy back is moved.
+constexpr OpId kShifts[] = {-1, 1, -3, 3, -10, 10, -30};
 
 // Every map that has more than one way.
 struct OpenMap {
@@ -110,24 +116,69 @@ Plan WithOp(Plan plan, const OpDecision& decision) {
 
 }  // namespace
 
+Simulation SettleInModel(ClassPlans& plans, const Allowed& allowed, std::int64_t simulations, Classes& classes) {
+  Search& search = plans.search();
+  return Sweep(search, OpenMaps(plans, allowed), search.simulations + simulations, classes);
+}
+
+namespace {
+
+struct Found {
+  Classes classes;
+  Simulation simulation;
+};
+
+// One random change, mended until it fits: one map takes another one's place. kNever: it never does.
+Simulation Change(Search& search, const std::vector<OpenMap>& open, Random& random, Classes& classes) {
+  const auto any = [&]() -> const OpenMap& { return open[random.Below(static_cast<std::uint32_t>(open.size()))]; };
+  const OpenMap& first = any();
+  classes[first.map] = first.ways[random.Below(static_cast<std::uint32_t>(first.ways.size()))];
+  Simulation simulation = search.Simulate(classes);
+  const std::vector<PoochProfile::Map>& maps = search.model->profile().maps;
+  const auto distance = [&](const OpenMap& o) { return std::abs(maps[o.map].bytes - maps[first.map].bytes); };
+  for (std::uint32_t k = 1; k < kMostChanged && simulation.total == kNever; ++k) {
+    const OpenMap *one = &any(), *two = &any();
+    const OpenMap& other = distance(*one) <= distance(*two) ? *one : *two;
+    if (other.map == first.map) continue;
+    classes[other.map] = other.ways[1 + random.Below(static_cast<std::uint32_t>(other.ways.size()) - 1)];
+    simulation = search.Simulate(classes);
+  }
+  return simulation;
+}
+
+// Threshold accepting (Dueck and Scheuer, Journal of Computational Physics 90, 1990): a change is kept unless it is slower
+// by more than a threshold that sinks to nothing.
+Found Anneal(Search& search, const std::vector<OpenMap>& open, double threshold, std::int64_t simulations,
+             Found start) {
+  Found best = start, now = std::move(start);
+  const std::int64_t stop = search.simulations + simulations;
+  Random random(1);
+  while (search.simulations < stop) {
+    const double left = static_cast<double>(stop - search.simulations) / static_cast<double>(simulations);
+    const double slower = threshold * left * left * static_cast<double>(best.simulation.total);
+    Found changed = now;
+    changed.simulation = Change(search, open, random, changed.classes);
+    if (changed.simulation.total == kNever) continue;
+    if (changed.simulation.total > now.simulation.total + static_cast<Nanos>(slower)) continue;
+    now = std::move(changed);
+    if (now.simulation.total < best.simulation.total) best = now;
+  }
+  return best;
+}
+
+}  // namespace
+
 Simulation ImproveInModel(ClassPlans& plans, const Allowed& allowed, std::int64_t simulations, Classes& classes) {
   Search& search = plans.search();
-  const std::int64_t stop = search.simulations + simulations;
   const std::vector<OpenMap> open = OpenMaps(plans, allowed);
-  Simulation now = Sweep(search, open, stop, classes);
-  Random random(1);
-  while (!open.empty() && search.simulations < stop) {
-    Classes changed = classes;
-    for (std::uint32_t k = 1 + random.Below(kMostChanged); k > 0; --k) {
-      const OpenMap& one = open[random.Below(static_cast<std::uint32_t>(open.size()))];
-      changed[one.map] = one.ways[random.Below(static_cast<std::uint32_t>(one.ways.size()))];
-    }
-    const Simulation simulation = search.Simulate(changed);
-    if (simulation.total > now.total) continue;
-    now = simulation;
-    classes = std::move(changed);
+  Found best{classes, search.Simulate(classes)};
+  if (open.empty()) return best.simulation;
+  for (const double threshold : kThresholds) {
+    best = Anneal(search, open, threshold, simulations / static_cast<std::int64_t>(std::size(kThresholds)),
+                  std::move(best));
   }
-  return now;
+  classes = std::move(best.classes);
+  return Sweep(search, open, search.simulations + static_cast<std::int64_t>(3 * open.size()), classes);
 }
 
 void ImproveOnFullPath(ClassPlans& plans, const std::string& by, std::int64_t most, Classes classes, Contest& contest) {
@@ -143,6 +194,24 @@ void ImproveOnFullPath(ClassPlans& plans, const std::string& by, std::int64_t mo
         won = true;
       } else {
         classes[move.map] = before;
+      }
+    }
+  }
+}
+
+void ImproveMoments(std::int64_t most, Contest& contest) {
+  const std::int64_t stop = contest.judged() + most;
+  for (bool won = true; won && contest.judged() < stop;) {
+    won = false;
+    for (std::size_t k = 0; k < contest.plan().gaps.size() && contest.judged() < stop; ++k) {
+      const GapDecision gap = contest.plan().gaps[k];
+      if (gap.action != GapAction::kSwap) continue;
+      for (const OpId shift : kShifts) {
+        const OpId moment = std::clamp<OpId>(gap.in_at + shift, gap.after + 1, gap.before);
+        if (moment == contest.plan().gaps[k].in_at || contest.judged() >= stop) continue;
+        Plan plan = contest.plan();
+        plan.gaps[k].in_at = moment;
+        won = contest.Enter(plan, contest.by()) || won;
       }
     }
   }

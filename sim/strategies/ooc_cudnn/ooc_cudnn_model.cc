@@ -42,48 +42,11 @@ Launch Profiled(const Launch& launch, int size) {
   return profiled;
 }
 
-double TileWork(const Call& call, double samples) { return call.sample_work * samples; }
-
 }  // namespace
 
 LinearLaw Through(double size1, double time1, double size2, double time2) {
   const double weight = size1 == size2 ? 0 : (time1 - time2) / (size1 - size2);
   return {weight, time1 - weight * size1};
-}
-
-double TimeOf(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, std::int64_t steps) {
-  const auto per_tile = [&](double samples) {
-    struct {
-      double pre, run, off;
-    } t{copy.weight * (call.sample_in * samples + call.fixed_in) + copy.bias * call.copies_in,
-        kernel.At(TileWork(call, samples)), copy.weight * call.sample_out * samples + copy.bias * call.copies_out};
-    return t;
-  };
-  const auto tiles = static_cast<double>(steps);
-  const auto full = per_tile(static_cast<double>((call.samples + steps - 1) / steps));
-  const auto last = per_tile(static_cast<double>(call.samples / steps));
-  if (call.sums) return std::max(full.pre + tiles * full.run, tiles * full.pre + full.run);
-  if (!call.bottlenecks) {
-    return full.pre + full.run + full.off + (tiles - 1) * std::max({full.pre, full.run, full.off});
-  }
-  const double inner = full.pre + full.run;
-  if (inner < full.off) return inner + tiles * full.off;
-  if (full.pre < full.run) return full.pre + tiles * full.run + last.off;
-  return tiles * full.pre + last.run + last.off;
-}
-
-std::int64_t BestSteps(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, Bytes free) {
-  std::int64_t best = call.samples;
-  double least = -1;
-  for (std::int64_t steps = 1; steps <= call.samples; ++steps) {
-    const auto samples = static_cast<double>((call.samples + steps - 1) / steps);
-    if (call.sample_tile * samples >= static_cast<double>(free) / 3) continue;
-    const double time = TimeOf(call, copy, kernel, steps);
-    if (least >= 0 && time >= least) continue;
-    least = time;
-    best = steps;
-  }
-  return best;
 }
 
 LinearLaw CopyLaw(const CostModel& costs, int device) {

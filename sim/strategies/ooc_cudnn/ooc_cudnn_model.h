@@ -1,14 +1,15 @@
-// ooc_cuDNN's performance model: how long one call takes in tiles along the batch, and the number of tiles that it picks.
+// ooc_cuDNN's performance model: how long one call takes in tiles of batch, channels and rows, and the tiles that it picks.
 //
-// Source: Ito et al., ooc_cuDNN (github.com/yukiito2/ooc_cuDNN), and its code's optimisers. Times are linear laws, weight
-// and bias, through two micro-profiles each: one law of copies for both directions, one for each kind of op and pass.
-// Of the published model this has the divisions along the batch; channels and rows are not divided here.
+// Source: Ito et al., ooc_cuDNN (github.com/yukiito2/ooc_cuDNN), its code's optimisers. Times are linear laws, weight and
+// bias, through two micro-profiles each: one law of copies for both directions, one for each kind of op and pass. Copies of
+// channels and rows, whose places do not lie together, cost what others do; workspaces count for nothing.
 #ifndef SPILLWAY_SIM_STRATEGIES_OOC_CUDNN_OOC_CUDNN_MODEL_H_
 #define SPILLWAY_SIM_STRATEGIES_OOC_CUDNN_OOC_CUDNN_MODEL_H_
 
 #include <cstdint>
 
 #include "model/cost/cost_model.h"
+#include "model/cost/op_tiles.h"
 
 namespace spillway::ooc_cudnn {
 
@@ -19,23 +20,38 @@ struct LinearLaw {
 };
 LinearLaw Through(double size1, double time1, double size2, double time2);
 
-// One call: what of its operands is on the host, for a tile of one sample.
-struct Call {
+// Into how many tiles each axis is cut: n_step and, of MostRanges' axes, x_c_step, y_c_step and h_step.
+struct Steps {
   std::int64_t samples = 1;
-  double sample_in = 0, sample_out = 0;  // bytes that a sample copies in, and out
-  double fixed_in = 0;                   // bytes that each tile copies in whatever its samples
-  int copies_in = 0, copies_out = 0;     // operands, each with the law's bias
-  double sample_work = 0;                // in the unit of the law
-  double sample_tile = 0;                // bytes of all its tiles on the device, for a sample
-  bool sums = false;                     // a filter's gradient, which stays where it is: no copy out
-  bool bottlenecks = false;              // convolutions: the three-bottleneck law; others: the longest stage
+  TileCounts tiles{};
+  std::int64_t All() const { return samples * tiles.in_channels * tiles.out_channels * tiles.rows; }
+  bool operator==(const Steps&) const = default;
 };
 
-// What the call takes in `steps` tiles, nanoseconds.
-double TimeOf(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, std::int64_t steps);
+// One call. Of a convolution: which of input, output and their gradients in their place are on the host (weights are on
+// the device). Of any other op: what a sample of all that is on the host has in bytes, and how many operands that is.
+struct Call {
+  Launch whole{};
+  bool input_on_host = false, output_on_host = false;
+  double sample_in = 0, sample_out = 0;
+  int copies_in = 0, copies_out = 0;
+};
 
-// The number of tiles that is fastest of those that need less than a third of `free` bytes; where none does, the most.
-std::int64_t BestSteps(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, Bytes free);
+// What the call takes, nanoseconds. Convolutions, forward and of data: t_pre for what comes in, t_conv, t_off for what goes
+// out, and the longest of the three for all tiles; filters: the copies in, those of the output's gradient for each range of
+// its channels, or the kernels; all else: each stage once and the longest for all other tiles.
+double TimeOf(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, const Steps& steps);
+
+// Whether a tile of everything on the host takes less than a third of `free` bytes, and none has 2^31 elements.
+bool Fits(const Call& call, const Steps& steps, Bytes free);
+
+// Of one op; the published code may cut it into more. A Program has some ten instructions for each.
+constexpr std::int64_t kMostTilesPlanned = 512;
+// One axis after the other, the others fixed: samples, rows, input channels, output channels; each at its fastest number of
+// tiles, at its most where none fits.
+Steps GreedySteps(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, Bytes free);
+// The fastest of all that fit; nothing of them: the finest. For tests: N * H * C * K evaluations.
+Steps ExhaustiveSteps(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, Bytes free);
 
 // The laws as its initialisation measures them, on the costs of a machine.
 LinearLaw CopyLaw(const CostModel& costs, int device);

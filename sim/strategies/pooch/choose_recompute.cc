@@ -90,7 +90,7 @@ std::string NoteOf(const Ratio& ratio) {
 std::vector<std::int32_t> Swapped(const PoochProfile& profile, const Classes& classes) {
   std::vector<std::int32_t> maps;
   for (std::size_t m = 0; m < classes.size(); ++m) {
-    const bool candidate = profile.maps[m].Decidable() && !profile.maps[m].on_host;
+    const bool candidate = profile.maps[m].Recomputable();
     if (candidate && classes[m] == MapClass::kSwap) maps.push_back(static_cast<std::int32_t>(m));
   }
   return maps;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "sim/program/lower.h"
+
 namespace spillway {
 
 // One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, backward's times.
@@ -171,7 +173,8 @@ void PoochModel::Run::End(std::int32_t map) {
 // Whether a value brought back for another one's sake stays for a use of its own.
 bool PoochModel::Run::Stays(std::int32_t value, std::int32_t timing) const {
   if (!IsDecidable(value) || p_.maps[Index(value)].last_timing < timing) return false;
-  if (options_.keep_passed || IsCopiedIn(value)) return true;
+  const bool anew = classes_[Index(value)] == MapClass::kRecomputeAnew;
+  if ((options_.keep_passed && !anew) || IsCopiedIn(value)) return true;
   const auto needs = p_.needs.begin();
   const PoochProfile::Timing& row = p_.timings[Index(timing)];
   return std::find(needs + row.needs_begin, needs + row.needs_end, value) != needs + row.needs_end;

@@ -18,8 +18,7 @@
 //
 // This and `lower` (sim/program/lower_recompute.cc) say the same twice: this one on tables, 100,000 times a second, that
 // one on the step itself, once for a plan. tests/sim/pooch_recompute_test.cc holds them together: timing by timing the
-// same forward ops run again, in the same order. They differ on purpose:
-//  - A simulation that recomputes without end is given up here (kRecomputeLimit); lowering goes on.
+// same forward ops run again, in the same order; both give up at kRecomputeLimit. They differ on purpose:
 //  - Known here is what a classification can say: gaps between forward and backward, results that stay. Neither entries
 //    of a schedule (Plan::recompute) nor other gaps.
 //  - A copy in passing is time of recomputation here, as in the publications; in the Program it is a copy.
@@ -51,6 +50,7 @@ enum class MapClass : std::uint8_t {
   kKeep,
   kSwap,
   kRecompute,
+  kRecomputeAnew,  // the same, but freed where it is computed on the way to another one, whatever keep_passed says
   // Needs neither memory (after its last forward use) nor copies nor time: whatever class such a map gets in the end,
   // the result is no faster. Searches bound what they have not decided with it.
   kFree,
@@ -85,8 +85,6 @@ struct SimulationOptions {
   bool times = true;  // false: only whether it fits; swap-ins are not issued, and all times of backward are left out
   std::vector<RanAgain>* ran_again = nullptr;  // gets what is run again, in order, behind what it holds
 };
-
-constexpr std::int64_t kRecomputeLimit = 16;
 
 struct Simulation {
   bool feasible = false;

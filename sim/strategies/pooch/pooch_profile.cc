@@ -93,6 +93,7 @@ class Profiler {
       map.in_time = costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
       map.last_forward_op = LifeOf(t).last_forward;
       map.first_backward_op = LifeOf(t).first_backward;
+      map.may_run_again = step_.MayRecompute(t, map.first_backward_op);
       map.last_timing = LifeOf(t).first_backward == kNoOp ? -1 : 0;  // the timing itself follows in AddTimings
       value_of_[static_cast<std::size_t>(t)] = Count(profile_.maps.size());
       profile_.maps.push_back(map);

@@ -38,8 +38,10 @@ struct PoochProfile {
     OpId last_forward_op = kNoOp, first_backward_op = kNoOp;
     std::int32_t last_timing = -1;  // that uses it; -1: backward never does, and there is nothing to decide
     bool on_host = false;           // the network input: dropped at no cost, never recomputed
+    bool may_run_again = true;      // what computes it, before its first backward use
     bool convolution = false;       // written by a convolution
     bool Decidable() const { return last_timing >= 0; }
+    bool Recomputable() const { return Decidable() && !on_host && may_run_again; }
   };
   struct ForwardOp {
     OpId op = kNoOp;

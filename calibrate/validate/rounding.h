@@ -1,0 +1,41 @@
+// How far rounding carries in training: what comes of it when the numbers it begins with are rounded once more.
+//
+// Ops in parts, and other algorithms, add up in another order, which moves a result by some millionths of the largest. What
+// a step makes of that depends on the network: where a value is near zero, or two of a window are alike, ReLU and pooling
+// send gradients another way. So a plan's numbers are held against how far in-core training itself comes off when each
+// parameter and each element of the images is off by at most its last bit, which is less than what the plan does.
+//
+// Tested by validate_rounding_test (tests/).
+#ifndef SPILLWAY_CALIBRATE_VALIDATE_ROUNDING_H_
+#define SPILLWAY_CALIBRATE_VALIDATE_ROUNDING_H_
+
+#include <cstdint>
+#include <span>
+
+#include "calibrate/run/cpu/values.h"
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+// Training values of which the elements of parameters and images are the next larger, the next smaller or the same number,
+// drawn from `draw`. Zeros stay.
+class RoundedValues : public StepValues {
+ public:
+  // Both must outlive this.
+  RoundedValues(TrainingValues& values, const TrainingStep& step, std::uint64_t draw)
+      : values_(values), step_(step), draw_(draw) {}
+
+  void Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) override;
+  std::uint64_t Identity(int iteration, TensorId tensor) const override;
+  bool Wants(TensorId tensor) const override { return values_.Wants(tensor); }
+  void Take(TensorId tensor, std::span<const std::byte> bytes) override { values_.Take(tensor, bytes); }
+
+ private:
+  TrainingValues& values_;
+  const TrainingStep& step_;
+  std::uint64_t draw_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_VALIDATE_ROUNDING_H_

@@ -1,0 +1,77 @@
+// Ops in tiles: the parts of an op along its batch (op_parts.h), each cut further along channels and rows.
+//
+//   forward          out (n, k, r)  =  sum over c of  in (n, c, the rows that windows of r read)  *  w (k, c)
+//   backward data    in  (n, c, r)  =  sum over k of  out (n, k, the rows whose windows touch r)  *  w (k, c)
+//   backward filter  w   (k, c)     =  sum over n, r of  in (n, c, ...)  *  out (n, k, r)
+//
+// n samples, c input channels, k output channels, r rows of what the op makes (of a filter's gradient: of the output's).
+// Ranges of an axis are as equal as can be, the first ones larger by one. Rows that neighbouring tiles both read (the halo)
+// are read twice. Each tile is a launch of a smaller shape on boxes of the same tensors. Which ops divide along what:
+//
+//   convolution without groups   all three; with groups rows; backward data has rows where no stride exceeds its window
+//   bias, ReLU, add, copy        channels (as out_channels) and rows
+//   pooling                      channels; rows where windows lie side by side, without padding
+//   LRN                          rows
+//
+// Source: Ito et al., ooc_cuDNN, fig. 1, and its code's loops. verify has rules of its own (sim/verify/part_rules.h).
+#ifndef SPILLWAY_MODEL_COST_OP_TILES_H_
+#define SPILLWAY_MODEL_COST_OP_TILES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/cost/launch.h"
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+struct TileCounts {  // ranges that each part of the batch is cut into
+  std::int64_t in_channels = 1, out_channels = 1, rows = 1;
+  bool Any() const { return in_channels > 1 || out_channels > 1 || rows > 1; }
+  bool operator==(const TileCounts&) const = default;
+};
+TileCounts Most(const TileCounts& a, const TileCounts& b);   // of each axis
+TileCounts Least(const TileCounts& a, const TileCounts& b);  // of each axis
+
+// As many ranges as the op's axes can be cut into; 1 where it is not divided along one.
+TileCounts MostRanges(const Launch& whole);
+
+struct AxisRange {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t Size() const { return end - begin; }
+  bool operator==(const AxisRange&) const = default;
+};
+// The k-th of `count` ranges of an axis. REQUIRES: 0 <= k < count <= size.
+AxisRange EqualRange(std::int64_t size, std::int64_t count, std::int64_t k);
+
+struct OpTile {
+  std::size_t part = 0;  // of the batch
+  AxisRange samples, in_channels, out_channels, rows;
+  bool adds = false;  // to what an earlier tile has written
+};
+
+// In the order in which they run: parts; then the channels of the result, its rows, and innermost what is summed over
+// (of a filter's gradient: input channels, rows, output channels). `samples`: of each part.
+// REQUIRES: counts are 1 to MostRanges.
+std::vector<OpTile> TilesOf(const Launch& whole, std::span<const std::int64_t> samples, const TileCounts& counts);
+
+// The tile's launch. `padded`: the buffer of its input holds the padding of its rows, which the launch then has none of;
+// else the launch pads, differently before and behind. Of tiles that have all rows nothing changes.
+Launch LaunchOfTile(const Launch& whole, const OpTile& tile, bool padded);
+
+// What it touches of a tensor of its op; with `padded` it may reach beyond the rows of a convolution's input.
+Box BoxOfTile(const TrainingStep& step, const Op& op, TensorId tensor, const OpTile& tile, bool padded);
+
+// The operand whose tiles hold padding where it is copied in: a convolution's input, forward and of a filter's gradient.
+TensorId PaddedOperand(const Op& op);
+
+// Rows of a convolution's input that its windows read; of any other op all.
+std::int64_t RowsRead(const OpShape& shape, OpKind kind);
+
+// What a tile is of its op, by volume: those of all tiles add up to the whole's, 1.
+double ShareOf(const Launch& whole, const OpTile& tile);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_MODEL_COST_OP_TILES_H_

@@ -1,0 +1,103 @@
+#include "model/recorded/graph_keys.h"
+
+#include "hw/machine/machine_keys.h"
+#include "model/cost/launch.h"
+#include "model/recorded/recorded_step.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char* kRequiredOrWays = "required, unless `ways` is given";
+constexpr const char* kSizeOrOther = "required, unless `alias` or `in_place` is given";
+const std::string& BytesValue() {
+  static const std::string kText = WholeNumberFrom(0, kMostRecordedBytes);
+  return kText;
+}
+std::string TimeValue() { return NumberFrom(0, static_cast<double>(kMostRecordedTime)); }
+std::string WorkspaceValue() { return WholeNumberFrom(0, kMostWorkspace); }
+
+}  // namespace
+
+const std::vector<std::string>& GraphPassNames() {
+  static const std::vector<std::string> kNames = {"forward", "backward", "update"};
+  return kNames;
+}
+
+const std::vector<std::string>& GraphPlaceNames() {
+  static const std::vector<std::string> kNames = {"device", "host"};
+  return kNames;
+}
+
+const KeyTable& GraphValueKeys() {
+  static const KeyTable kTable{
+      .title = "value of a recorded step",
+      .keys =
+          {{"id", kAnyText, "required", "as deps call it"},
+           {"bytes", BytesValue(), "required", "its size"},
+           {"where", OneOf(GraphPlaceNames()), "device",
+            "device: there throughout, as parameters are; host: the batch, with its copy there, brought in anew each "
+            "step"}},
+      .note = "What is there before the step."};
+  return kTable;
+}
+
+const KeyTable& GraphWayKeys() {
+  static const KeyTable kTable{
+      .title = "way of a node",
+      .keys = {{"algorithm", kAnyText, "\"\"", "for people; plans say way1, way2, ..., in the order of the list"},
+               {"ns", TimeValue(), "required", "time in nanoseconds"},
+               {"workspace", WorkspaceValue(), "0", "bytes beside operands and results"}},
+      .note = "The library's own choice is the fastest that fits into the workspace granted."};
+  return kTable;
+}
+
+const KeyTable& GraphResultKeys() {
+  static const KeyTable kTable{
+      .title = "result of a node",
+      .keys = {{"id", kAnyText, "required", "as deps call it; no other value or result has the same"},
+               {"bytes", BytesValue(), kSizeOrOther, "its size"},
+               {"alias", kAnyText, "none", "an id: this is another name for the same bytes, as a view is"},
+               {"in_place", kAnyText, "none",
+                "an id: this takes its place, and nobody reads that id, or another name of it, any more"}},
+      .note = "Exactly one of bytes, alias and in_place."};
+  return kTable;
+}
+
+const KeyTable& GraphNodeKeys() {
+  static const KeyTable kTable{
+      .title = "node of a recorded step",
+      .keys =
+          {{"id", kAnyText, "required", "unique; plans and traces call the op so"},
+           {"op", kAnyText, "required", "what ran, for people"},
+           {"pass", OneOf(GraphPassNames()), "forward", "first come all forward nodes, then backward, then update"},
+           {"layer", kAnyText, "a layer of its own",
+            "nodes of one pass in a row with the same layer are one: what they need again is brought back before the "
+            "first of them"},
+           {"ns", TimeValue(), kRequiredOrWays, "time in nanoseconds"},
+           {"workspace", WorkspaceValue(), "0", "bytes beside operands and results; with `ns`"},
+           {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
+           {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
+           {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},
+           {"recompute", kTrueOrFalse, "true", "false: it must not run twice in a step"}},
+      .note = "Ids have up to 200 characters: letters, digits and _ . : / + @ # - [ ]."};
+  return kTable;
+}
+
+const KeyTable& GraphKeys() {
+  static const KeyTable kTable{
+      .title = "recorded step",
+      .keys = {{"graph", kAnyText, "required", "as results call it; characters as of ids, and spaces"},
+               {"samples", WholeNumberFrom(1, 1'000'000'000), "1", "in the step: for samples per second"},
+               {"source", "a map", "required", "of the times", {&SourceKeys()}},
+               {"error", NumberFrom(0, 10), "required", "of the times; relative, one standard deviation"},
+               {"shared_error", NumberFrom(0, 10), "0",
+                "the part of it that all times of the file share; at most `error`"},
+               {"fixed_bytes", BytesValue(), "0", "on the device throughout, beside the values there"},
+               {"values", "a list of maps", "none", "what is there before the step", {&GraphValueKeys()}},
+               {"nodes", "a list of maps", "required", "in the order in which they run", {&GraphNodeKeys()}}},
+      .note = "A file that `network: {graph: ...}` of a scenario names; model/recorded/README.md says what it means."};
+  return kTable;
+}
+
+}  // namespace spillway

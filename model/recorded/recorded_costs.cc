@@ -1,0 +1,57 @@
+#include "model/recorded/recorded_costs.h"
+
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "model/cost/menu.h"
+
+namespace spillway {
+
+namespace {
+
+bool IsBetter(const RecordedWay& a, const RecordedWay& b, Bytes granted) {
+  const bool a_fits = a.workspace <= granted, b_fits = b.workspace <= granted;
+  if (a_fits != b_fits) return a_fits;
+  return a_fits ? a.time < b.time : a.workspace < b.workspace;
+}
+
+}  // namespace
+
+Cost RecordedCosts::CostOf(const RecordedWay& way, std::int32_t algorithm) const {
+  Cost cost;
+  cost.time = std::llround(static_cast<double>(way.time) * options().compute_slowdown);
+  cost.source = recorded_->source.kind;
+  cost.error = recorded_->error;
+  cost.shared_error = recorded_->shared_error;
+  cost.group = recorded_->digest;
+  cost.how = "recorded";
+  cost.algorithm = algorithm;
+  cost.workspace = way.workspace;
+  return cost;
+}
+
+Cost RecordedCosts::Kernel(const Launch& launch, int device) const {
+  if (launch.kind != OpKind::kRecorded) return CostModel::Kernel(launch, device);
+  assert(launch.shape.recorded >= 1 && launch.shape.recorded <= static_cast<std::int64_t>(recorded_->ways.size()));
+  const std::vector<RecordedWay>& ways = recorded_->ways[static_cast<std::size_t>(launch.shape.recorded - 1)];
+  const Bytes granted = launch.workspace == kUsualWorkspace ? options().workspace_limit : launch.workspace;
+  std::size_t best = 0;
+  if (launch.algorithm > 0 && Index(launch.algorithm) <= ways.size()) {
+    best = Index(launch.algorithm) - 1;
+  } else {
+    for (std::size_t k = 1; k < ways.size(); ++k) {
+      if (IsBetter(ways[k], ways[best], granted)) best = k;
+    }
+  }
+  return CostOf(ways[best], static_cast<std::int32_t>(best) + 1);
+}
+
+std::vector<MenuEntry> RecordedCosts::Menu(const Launch& launch, int device) const {
+  if (launch.kind != OpKind::kRecorded) return CostModel::Menu(launch, device);
+  std::vector<std::int32_t> algorithms(recorded_->ways[static_cast<std::size_t>(launch.shape.recorded - 1)].size());
+  std::iota(algorithms.begin(), algorithms.end(), 1);
+  return MenuOf(launch, algorithms, [&](const Launch& asked) { return Kernel(asked, device); });
+}
+
+}  // namespace spillway

@@ -1,0 +1,115 @@
+// Strategies side by side: what a step's time is made up of.
+import { alongByKeys, axis, chart, hatch, tip } from './chart.js';
+import { fill, h, literal, segmented } from './dom.js';
+import { percent, short, time } from './format.js';
+import { colours } from './palette.js';
+import { matching, picker } from './picker.js';
+import { distinct, images, PARTS, partsOf, reasonShort, reasonText } from './rows.js';
+import { hasTrace } from './timeline.js';
+import { whySlow } from './verdict.js';
+
+const KEYS = ['scenario', 'network', 'batch', 'memory_limit_bytes'];
+const MOST_MACHINES = 4;
+const ROW = 40;
+
+const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+function option(rows, longest, width, perSample) {
+  const c = colours();
+  const narrow = width < 460;
+  const scale = (row) => (perSample ? 1000 / row.batch : 1);
+  const bar = (key, name) => ({
+    name, type: 'bar', stack: 'time', barWidth: 18, itemStyle: { color: c[key], borderColor: c.paper, borderWidth: 0.5 },
+    data: rows.map((row) => (row.feasible ? Math.max(0, partsOf(row)[key]) * scale(row) : 0)),
+  });
+  return {
+    grid: { left: narrow ? 96 : 150, right: 18, top: 8, bottom: 44 },
+    xAxis: axis({ type: 'value', max: longest, name: perSample ? 'ms per sample' : 'seconds per step', nameLocation: 'middle', nameGap: 26, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false } }),
+    yAxis: axis({ type: 'category', inverse: true, data: rows.map((row) => literal(row.strategy)), splitLine: { show: false },
+      axisLabel: { color: c.ink, fontSize: 12.5, interval: 0, formatter: (name) => clip(name, narrow ? 14 : 22) } }),
+    tooltip: { trigger: 'axis', axisPointer: { type: 'shadow', shadowStyle: { color: c.faint, opacity: 0.5 } }, formatter: (items) => tooltip(rows[items[0].dataIndex]) },
+    series: [
+      ...PARTS.map(([key, name]) => bar(key, name)),
+      { type: 'custom', name: 'marks', silent: true, z: 10, data: rows.map((row, i) => [0, i]), renderItem: (_, api) => marks(rows[api.value(1)], api, scale, longest, c, width) },
+    ],
+  };
+}
+
+// Interval, lower bound, the word behind the bar; of what does not run a hatched band with the reason.
+function marks(row, api, scale, longest, c, width) {
+  const at = (x) => api.coord([Math.min(x, longest), api.value(1)])[0];
+  const [, y] = api.coord([0, api.value(1)]);
+  if (!row.feasible) {
+    const left = at(0), right = at(longest);
+    return { type: 'group', children: [
+      { type: 'rect', shape: { x: left, y: y - 9, width: right - left, height: 18 }, style: { fill: hatch(c.line) } },
+      { type: 'text', style: { text: clip(literal(reasonShort(row)), Math.floor((right - left) / 7.2)), x: left + 14, y, verticalAlign: 'middle', fill: c.bad, font: '12px sans-serif', backgroundColor: c.paper, padding: [2, 5] } },
+    ] };
+  }
+  const k = scale(row);
+  const low = at(row.step_time_low_s * k), high = at(row.step_time_high_s * k), bound = at(row.lower_bound_s * k);
+  const stroke = { stroke: c.ink, lineWidth: 1.2 };
+  const line = (x1, y1, x2, y2, style) => ({ type: 'line', shape: { x1, y1, x2, y2 }, style });
+  const word = `${row.standing === 'best' ? '★ ' : row.standing === 'equal' ? '= ' : ''}${short(row.samples_per_second)}${width < 460 ? '' : ` ${images(row)}`}${hasTrace(row.point) ? '' : ' ◦'}`;
+  return { type: 'group', children: [
+    line(low, y + 13, high, y + 13, stroke), line(low, y + 10.5, low, y + 15.5, stroke), line(high, y + 10.5, high, y + 15.5, stroke),
+    // On bars of any colour: paper on both sides of it.
+    row.lower_bound_s > 0 ? line(bound, y - 13, bound, y + 10, { stroke: c.paper, lineWidth: 6 }) : null,
+    row.lower_bound_s > 0 ? line(bound, y - 13, bound, y + 10, { stroke: c.bad, lineWidth: 2 }) : null,
+    { type: 'text', style: { text: word, x: Math.max(at(row.step_time_s * k), bound) + 7, y: y - 1, verticalAlign: 'middle', fill: c.ink, font: `${row.standing === 'best' ? 'bold ' : ''}12px sans-serif` } },
+  ].filter(Boolean) };
+}
+
+function tooltip(row) {
+  const c = colours();
+  if (!row.feasible) return tip(`${literal(row.strategy)}: does not run`, [['because', literal(reasonText(row))]]);
+  const parts = partsOf(row);
+  return tip(literal(row.strategy), [
+    ['step', `${time(row.step_time_s)} (80 %: ${time(row.step_time_low_s)} to ${time(row.step_time_high_s)})`],
+    ...PARTS.filter(([key]) => parts[key] > 0).map(([key, name]) => [name, `${time(parts[key])}, ${percent(parts[key] / row.step_time_s)}`, c[key]]),
+    ['lower bound', `${time(row.lower_bound_s)}, gap ${percent(row.gap)}`, c.bad],
+    ['kept / swapped / recomputed', `${row.keep} / ${row.swap} / ${row.recompute}`],
+    row.loss !== null && !row.strategy.startsWith('in-core') ? ['below in-core', percent(row.loss)] : null,
+  ]);
+}
+
+function legend() {
+  return h('ul', { class: 'legend' },
+    PARTS.map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)),
+    h('li', {}, h('i', { class: 'bound' }), 'lower bound of any such plan'), h('li', {}, h('i', { class: 'interval' }), '80 % interval'),
+    h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '◦ its timeline is a file beside the page'));
+}
+
+export function bars(results, onPick) {
+  const chosen = {};
+  const machines = results.machines;
+  const keys = machines.length > MOST_MACHINES ? [...KEYS, 'machine'] : KEYS;
+  const panels = h('div', { class: 'panels' });
+  const why = h('p', { class: 'note' });
+  let perSample = false, charts = [];
+  const show = () => {
+    for (const one of charts) one.dispose();
+    const rows = matching(results.rows, chosen, keys);
+    const running = rows.filter((r) => r.feasible);
+    const longest = running.length === 0 ? 1 : 1.16 * Math.max(...running.map((r) => Math.max(r.step_time_high_s, r.step_time_s) * (perSample ? 1000 / r.batch : 1)));
+    const nice = Number(longest.toPrecision(2));
+    const boxes = distinct(rows, 'machine').map((machine) => {
+      const own = rows.filter((row) => row.machine === machine);
+      const canvas = h('div', { class: 'chart', style: `height:${own.length * ROW + 56}px` });
+      return { own, canvas, box: h('figure', {}, h('figcaption', {}, literal(machine)), canvas) };
+    });
+    fill(panels, boxes.map((b) => b.box));
+    charts = boxes.map(({ own, canvas }) => {
+      const one = chart(canvas, (width) => option(own, nice, width, perSample), `time of a step by strategy on ${own[0].machine}`);
+      one.instance.on('click', (event) => own[event.dataIndex]?.feasible && onPick(own[event.dataIndex]));
+      alongByKeys(canvas, one, own.map((_, i) => ({ seriesIndex: 0, dataIndex: i })), ({ dataIndex }) => own[dataIndex].feasible && onPick(own[dataIndex]));
+      return one;
+    });
+    const slow = rows.filter((r) => r.feasible && r.strategy === 'swap-all').slice(0, 2);
+    fill(why, slow.map((row) => [h('b', {}, `swap-all on ${literal(row.machine)}`), `: ${whySlow(row)}. `]).flat());
+  };
+  const controls = h('div', { class: 'controls' }, picker(results.rows, keys, chosen, show),
+    segmented('time', [['step', 'per step'], ['sample', 'per sample']], 'step', (value) => { perSample = value === 'sample'; show(); }));
+  queueMicrotask(show);
+  return [controls, legend(), panels, why];
+}

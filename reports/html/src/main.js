@@ -1,0 +1,138 @@
+// The page: reads the files behind it and shows what is there.
+import { bars } from './bars.js';
+import { calibration } from './calibration.js';
+import { redrawAll, resizeAll } from './chart.js';
+import { curves } from './curves.js';
+import { fill, h, literal, select } from './dom.js';
+import * as files from './files.js';
+import { bytes, short } from './format.js';
+import { initTheme, isDark } from './palette.js';
+import { matching, picker } from './picker.js';
+import { showPlans } from './plan.js';
+import { distinct, images, Results } from './rows.js';
+import { expectationsTable, resultsTable } from './table.js';
+import { hasTrace, Timeline } from './timeline.js';
+import { readValidation, validation } from './validation.js';
+import { verdict } from './verdict.js';
+
+const main = document.querySelector('main'), nav = document.querySelector('nav ul');
+
+function section(id, title, lead, ...content) {
+  const element = h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), lead ? h('p', { class: 'lead' }, lead) : null, ...content);
+  main.append(element);
+  nav.append(h('li', {}, h('a', { href: `#${id}` }, title)));
+  return element;
+}
+
+function header(title, facts) {
+  document.title = `${literal(title)} – Spillway`;
+  fill(document.querySelector('header h1'), literal(title));
+  fill(document.querySelector('header .facts'), facts.map((fact) => h('li', {}, fact)));
+}
+
+const pointName = (row) => `${literal(row.strategy)} · batch ${row.batch} · ${literal(row.machine)}${row.memory_limit_bytes ? ` · ${bytes(row.memory_limit_bytes)}` : ''}`;
+
+/** A point, by lists; what the page has no timeline of is marked. */
+function pointPicker(results, start, onChange) {
+  const running = results.rows.filter((row) => row.feasible);
+  const keys = ['scenario', 'network', 'machine', 'memory_limit_bytes', 'batch', 'strategy'];
+  const chosen = Object.fromEntries(keys.map((key) => [key, start[key]]));
+  const box = h('span', {});
+  const current = () => matching(running, chosen, keys)[0];
+  const build = () => fill(box, picker(running, keys, chosen, () => onChange(current())));
+  build();
+  return { element: box, set: (row) => { for (const key of keys) chosen[key] = row[key]; build(); } };
+}
+
+function firstPoint(results) {
+  const bests = results.rows.filter((row) => row.standing === 'best' && hasTrace(row.point));
+  const swapping = bests.filter((row) => row.swap + row.recompute > 0);
+  return swapping.find((row) => row.batch === median(distinct(swapping, 'batch'))) ?? swapping[0] ?? bests[0] ?? results.rows.find((row) => row.feasible);
+}
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+function lookInside(results) {
+  const start = firstPoint(results);
+  if (!start) return { go() {} };
+  const timeline = new Timeline(() => offer());
+  const plans = h('div', { class: 'plans' });
+  let row = start, other = null;
+  const others = h('span', {});
+  const candidates = () => results.rows.filter((r) => r.feasible && r !== row && r.network === row.network && r.batch === row.batch && r.memory_limit_bytes === row.memory_limit_bytes);
+  const offer = () => {
+    const list = candidates().sort((a, b) => hasTrace(b.point) - hasTrace(a.point));
+    if (!list.includes(other)) other = list.find((r) => r.machine !== row.machine && r.strategy === row.strategy && hasTrace(r.point)) ?? list[0] ?? null;
+    fill(others, select('compare with', [[null, 'no other plan'], ...list.map((r) => [r, `${literal(r.strategy)} on ${literal(r.machine)}${hasTrace(r.point) ? '' : ' (not in the page)'}`])], other, (chosen) => { other = chosen; showPlans(plans, row, other); }));
+    showPlans(plans, row, other);
+  };
+  const change = (next) => { row = next; timeline.show(row); offer(); };
+  const first = pointPicker(results, start, change);
+  const element = section('timeline', 'Timeline', 'One step of one plan: what runs on each stream, why compute stands still, and what lies in device memory meanwhile.', h('div', { class: 'controls' }, first.element), timelineLegend(), timeline.element);
+  section('plan', 'Plan', 'What becomes of every feature map between forward and backward, in the order of the step; as wide as it is large.', h('div', { class: 'controls' }, others), plans);
+  offer();
+  timeline.show(row);
+  return { go(next) { first.set(next); change(next); element.scrollIntoView({ behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' }); } };
+}
+
+const timelineLegend = () => h('ul', { class: 'legend' }, [['compute', 'compute'], ['recompute', 'recompute'], ['out', 'swap-out, and waiting for it'], ['in', 'swap-in, and waiting for it'], ['host', 'the host, and waiting for it'], ['other', 'other waits']].map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)));
+
+async function showRun() {
+  const results = new Results(JSON.parse(await files.text('results.json')));
+  if (results.rows.length === 0) { header('no rows', []); return; }
+  const first = results.rows[0];
+  header(distinct(results.rows, 'scenario').join(', '), [
+    `${distinct(results.rows, 'network').map(literal).join(', ')}, ${distinct(results.rows, 'precision').join(', ')}`,
+    `${results.rows.length} points: ${results.strategies.length} strategies on ${results.machines.length} machine${results.machines.length > 1 ? 's' : ''}`,
+    'predicted, not measured']);
+  let inside = { go() {} };
+  const go = (row) => inside.go(row);
+  section('verdict', 'Verdict', null, verdict(results));
+  section('time', 'Where the time goes', 'Each bar is one step; choose it to see its timeline. ★ is the fastest, = cannot be told apart from it, and the number behind the bar is its throughput.', bars(results, go));
+  const over = curves(results, go);
+  if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from the errors of the ops’ costs alone. The machines share their axes.`, over);
+  inside = lookInside(results);
+  const tables = [resultsTable(results, go)];
+  if (results.expectations.length > 0) tables.push(expectationsTable(results));
+  section('tables', 'Tables', 'The numbers of results.csv and expectations.csv; a column’s head sorts by it.', tables);
+}
+
+async function showValidation() {
+  const content = await files.text('validation.csv');
+  const falsification = files.has('falsification.csv') ? await files.text('falsification.csv') : null;
+  const rows = readValidation(content);
+  if (!files.has('results.json')) {
+    const all = (key) => distinct(rows, key).map(literal).join(', ');
+    header(rows.length > 0 ? all('scenario') : 'Validation', [`${all('network')} on ${all('machine')}`, `${rows.length} plans, predicted and measured on ${all('device')}`]);
+  }
+  section('validation', 'Predicted against measured', null, validation(content, falsification));
+}
+
+async function showCalibration() {
+  header('Calibration', ['measured on this machine']);
+  section('calibration', 'Samples and models', null, calibration(await files.text('calibration.csv')));
+}
+
+async function start() {
+  const toggle = initTheme(redrawAll);
+  const button = document.querySelector('#theme');
+  const name = () => { button.textContent = isDark() ? 'light' : 'dark'; };
+  button.addEventListener('click', () => { toggle(); name(); });
+  name();
+  // Paper is light, and narrower.
+  const onPaper = (theme) => { document.documentElement.dataset.theme = theme; resizeAll(); };
+  let onScreen = null;
+  addEventListener('beforeprint', () => { onScreen = document.documentElement.dataset.theme; onPaper('light'); });
+  addEventListener('afterprint', () => onPaper(onScreen));
+  try {
+    if (files.has('results.json')) await showRun();
+    if (files.has('validation.csv')) await showValidation();
+    if (files.has('calibration.csv')) await showCalibration();
+  } catch (error) {
+    main.prepend(h('p', { class: 'warning' }, `This page cannot show its results: ${error.message}`));
+    throw error;
+  } finally {
+    document.documentElement.dataset.ready = 'yes';
+  }
+}
+
+start();

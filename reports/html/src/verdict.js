@@ -1,0 +1,180 @@
+// What came out, in sentences: who wins where, what could not be told apart, why the others lose, and how sure it is.
+import { h, literal } from './dom.js';
+import { bytes, listed, percent, rate, short, span, time } from './format.js';
+import { distinct, images, reasonText, throughputInterval } from './rows.js';
+
+const MOST_TOLD = 4; // machines and limits; beyond, the curves say it better
+
+/** Rows of one machine and memory limit, by network and batch: [{batch, rows, best, tied}], batches of a network ascending. */
+function placesOf(rows) {
+  const places = new Map();
+  for (const row of rows) {
+    const key = `${row.scenario}\n${row.network}\n${row.batch}`;
+    if (!places.has(key)) places.set(key, { setting: `${row.scenario}\n${row.network}`, network: row.network, batch: row.batch, rows: [] });
+    places.get(key).rows.push(row);
+  }
+  for (const place of places.values()) {
+    place.best = place.rows.find((row) => row.standing === 'best') ?? null;
+    place.tied = tied(place.rows);
+  }
+  const settings = distinct([...places.values()], 'setting');
+  return [...places.values()].sort((a, b) => settings.indexOf(a.setting) - settings.indexOf(b.setting) || a.batch - b.batch);
+}
+
+/** The strategies that nobody could tell from the fastest, it among them. */
+export const tied = (rows) => rows.filter((row) => row.standing === 'best' || row.standing === 'equal').map((row) => row.strategy);
+
+/** Runs of neighbouring batches with the same winner; of two that are fastest to the nanosecond the one that was before. */
+function runsOf(places) {
+  const runs = [];
+  for (const place of places) {
+    const last = runs[runs.length - 1];
+    const again = last && last.setting === place.setting && place.rows.find((row) => row.standing === 'best' && row.strategy === last.winner);
+    if (again) place.best = again;
+    const winner = place.best?.strategy ?? null;
+    if (last && last.winner === winner && last.setting === place.setting) last.places.push(place);
+    else runs.push({ winner, setting: place.setting, network: place.network, places: [place] });
+  }
+  return runs;
+}
+
+function speed(row) {
+  const [low, high] = throughputInterval(row);
+  return `${short(row.samples_per_second)} ${images(row)} (80 %: ${short(low)} to ${short(high)})`;
+}
+
+const placeText = (place, oneNetwork) => `${oneNetwork ? '' : `${literal(place.network)}, `}batch ${place.batch}`;
+
+/** Of rows that do not run the one that asks for least, by what its reason says. */
+function nearest(rows) {
+  const units = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+  const need = (row) => {
+    const found = row.reason.match(/needs ([\d.]+) (B|kB|MB|GB|TB)\b/);
+    return found ? Number(found[1]) * units[found[2]] : Infinity;
+  };
+  return rows.reduce((a, b) => (need(b) < need(a) ? b : a));
+}
+
+/** "a and b; at 256 also c": who else could have been named. */
+function tiesText(run) {
+  const names = [...new Set(run.places.flatMap((place) => place.tied))].filter((name) => name !== run.winner);
+  const always = names.filter((name) => run.places.every((place) => place.tied.includes(name)));
+  const parts = always.length > 0 ? [`Cannot be told apart from it: ${listed(always.map(literal))}`] : [];
+  for (const name of names.filter((one) => !always.includes(one))) {
+    const at = run.places.filter((place) => place.tied.includes(name)).map((place) => String(place.batch));
+    parts.push(`${parts.length === 0 ? 'Cannot be told apart from it ' : ''}at ${listed(at)}: ${literal(name)}`);
+  }
+  return parts.length > 0 ? ` ${parts.join('; ')}.` : '';
+}
+
+function winnerSentence(run, oneNetwork) {
+  const where = `${oneNetwork ? '' : `${literal(run.network)}, `}batch ${span(run.places.map((place) => place.batch))}`;
+  if (run.winner === null) {
+    const row = nearest(run.places[0].rows);
+    const which = run.places[0].rows.length > 1 ? `${literal(row.strategy)} ${run.places.length > 1 ? `at ${row.batch} ` : ''}is nearest: ` : '';
+    return h('li', {}, h('b', {}, 'Nothing runs'), ` at ${where}: ${which}${literal(reasonText(row))}.`);
+  }
+  const last = run.places[run.places.length - 1];
+  const at = run.places.length > 1 ? `, ${speed(last.best)} at ${last.batch}` : `: ${speed(last.best)}`;
+  return h('li', {}, h('b', {}, literal(run.winner)), ` is fastest at ${where}${at}.`, tiesText(run));
+}
+
+const CAUSES = [['stall_out_s', 'waits for swap-outs'], ['stall_in_s', 'waits for swap-ins'], ['recompute_time_s', 'computes again'], ['stall_host_s', 'waits for the host'], ['other_s', 'is slowed down by copies and the like']];
+
+const WORTH_SAYING = 0.02; // of the step
+
+/** Why a row is not as fast as training in core would be: what takes time beside its kernels, the largest part first. */
+export function whySlow(row) {
+  const told = CAUSES.filter(([key]) => row[key] >= WORTH_SAYING * row.step_time_s).sort((a, b) => row[b[0]] - row[a[0]]).slice(0, 2);
+  if (told.length === 0) return 'nothing but kernels';
+  const copied = row.bytes_out + row.bytes_in;
+  const moves = told.some(([key]) => key === 'stall_out_s' || key === 'stall_in_s')
+    ? `: it moves ${bytes(row.bytes_out)} out and ${bytes(row.bytes_in)} in over a link of ${rate(row.link)}, ${time(copied / row.link)} of copying against ${time(row.compute_time_s)} of computing` : '';
+  return `of ${time(row.step_time_s)} it ${listed(told.map(([key, words]) => `${words} for ${time(row[key])}`))}${moves}`;
+}
+
+function slowest(places, oneNetwork) {
+  const last = [...places].reverse().find((place) => place.best && place.rows.some((r) => r.feasible && r.step_time_s > 1.25 * place.best.step_time_s));
+  if (!last) return null;
+  const row = last.rows.filter((r) => r.feasible).reduce((a, b) => (b.step_time_s > a.step_time_s ? b : a));
+  return h('p', {}, `Slowest at ${placeText(last, oneNetwork)}: `, h('b', {}, literal(row.strategy)), ` with ${short(row.samples_per_second)} ${images(row)}: ${whySlow(row)}.`);
+}
+
+/** Of the same place the fastest row with more memory. */
+function withMore(best, results) {
+  const more = results.rows.filter((row) => row.feasible && row.memory_limit_bytes > best.memory_limit_bytes
+    && ['scenario', 'network', 'batch', 'machine'].every((key) => row[key] === best[key]));
+  // Of equally fast ones that with least memory.
+  return more.length === 0 ? null : more.reduce((a, b) => (b.step_time_s < a.step_time_s || (b.step_time_s === a.step_time_s && b.memory_limit_bytes < a.memory_limit_bytes) ? b : a));
+}
+
+/** What more memory brings: as another limit of the results has it, else what there is to gain beside the plan's kernels. */
+function moreMemory(places, results, oneNetwork) {
+  const last = [...places].reverse().find((place) => place.best);
+  if (!last) return null;
+  const { best } = last, where = placeText(last, oneNetwork);
+  const more = withMore(best, results);
+  if (more) {
+    const gain = best.step_time_s / more.step_time_s - 1;
+    return h('p', {}, gain >= 0.005 ? `With ${bytes(more.memory_limit_bytes)} ${where} would run ${percent(gain)} faster, by ${literal(more.strategy)}.` : `None of the larger limits here makes ${where} faster.`);
+  }
+  if (last.rows.some((row) => row.feasible && row.strategy.startsWith('in-core'))) return null;
+  const kernels = best.compute_time_s - best.recompute_time_s;
+  if (!(kernels > 0)) return null;
+  const gain = best.step_time_s / kernels - 1;
+  return h('p', {}, `More memory: with the kernels that ${literal(best.strategy)} runs at ${where}, no plan could be more than ${Math.ceil(100 * gain)} % faster, as they take ${time(kernels)} of ${time(best.step_time_s)}; with more workspace other kernels may be faster.`);
+}
+
+/** Limits below the one of these results: whatever machine it is, it has those. */
+function limitsHint(results) {
+  const limits = distinct(results.rows, 'memory_limit_bytes');
+  if (limits.length !== 1 || !(limits[0] > 4e6) || !results.rows.some((row) => row.feasible)) return null;
+  const below = (part) => {
+    const [unit, name] = limits[0] * part >= 1e10 ? [1e9, 'GB'] : limits[0] * part >= 1e7 ? [1e6, 'MB'] : [1e3, 'kB'];
+    return `${Math.floor(Number((limits[0] * part / unit).toPrecision(2)))} ${name}`;
+  };
+  return h('p', { class: 'note' }, 'What memory is worth here is asked by a list of limits in the scenario, ', h('code', {}, `memory: [${below(0.5)}, ${below(0.75)}]`),
+    ` beside the ${bytes(limits[0])} of these results. A limit above what a machine has is cut to that: for more, name a machine with more.`);
+}
+
+// Of the fastest plans: those that nobody would take say little.
+function sources(rows) {
+  const running = rows.filter((row) => row.standing === 'best');
+  if (running.length === 0) return null;
+  const total = running.reduce((sum, row) => sum + row.step_time_s, 0);
+  const share = (key) => running.reduce((sum, row) => sum + row[key] * row.step_time_s, 0) / total;
+  const parts = [['measured', share('measured_share')], ['published', share('published_share')], ['assumed', share('assumed_share')]];
+  return h('div', { class: 'sources', title: 'of the time of the fastest plans’ steps, by where the costs come from' },
+    h('span', { class: 'share-bar', 'aria-hidden': 'true' }, parts.map(([name, part]) => h('i', { class: name, style: `width:${100 * part}%` }))),
+    h('span', {}, 'their times: ', parts.map(([name, part]) => `${name} ${percent(part)}`).join(', ')));
+}
+
+/** Of each machine the least and the most memory and link. */
+function ends(keys) {
+  return distinct(keys, 'base').flatMap((base) => {
+    const own = keys.filter((key) => key.base === base).sort((a, b) => a.limit - b.limit || a.link - b.link);
+    return own.length > 1 ? [own[0], own[own.length - 1]] : own;
+  });
+}
+
+/** @param {import('./rows.js').Results} results */
+export function verdict(results) {
+  const keys = [];
+  for (const row of results.rows) {
+    if (keys.some((k) => k.machine === row.machine && k.limit === row.memory_limit_bytes)) continue;
+    keys.push({ machine: row.machine, base: row.base, link: row.link, limit: row.memory_limit_bytes });
+  }
+  const oneNetwork = distinct(results.rows, 'network').length === 1;
+  const told = keys.length <= MOST_TOLD ? keys : ends(keys).slice(0, MOST_TOLD);
+  const cards = told.map(({ machine, limit }) => {
+    const rows = results.rows.filter((row) => row.machine === machine && row.memory_limit_bytes === limit);
+    const places = placesOf(rows);
+    const runs = runsOf(places);
+    return h('article', { class: 'verdict' },
+      h('h3', {}, literal(machine), h('small', {}, `${bytes(limit)} of device memory, link ${rate(rows[0].link)}`)),
+      h('ul', {}, runs.slice(0, 5).map((run) => winnerSentence(run, oneNetwork)), runs.length > 5 ? h('li', {}, `and ${runs.length - 5} more, in the table.`) : null),
+      slowest(places, oneNetwork), moreMemory(places, results, oneNetwork), sources(rows));
+  });
+  const more = keys.length > told.length ? h('p', { class: 'note' }, `Told are ${told.length} of ${keys.length} machines, links and memory limits, of each machine the ends; the others are in the charts and the table below.`) : null;
+  return [h('div', { class: `verdicts ${keys.length === 1 ? 'single' : ''}` }, cards), more, limitsHint(results)];
+}

@@ -1,0 +1,242 @@
+// What one instant proves, from the step and the costs alone.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "hw/text/lists.h"
+#include "sim/certify/certificate.h"
+#include "sim/certify/flow.h"
+#include "sim/certify/readings.h"
+
+namespace spillway {
+
+namespace certifying {
+
+namespace {
+
+constexpr double kEndless = 1e30;  // capacity of arcs that no least cut takes
+constexpr double kNothing = 1e-3;  // nanoseconds: flows below are left out, which lowers the bound
+
+Nanos LeastTime(const std::vector<Way>& ways) {
+  return std::min_element(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.time < b.time; })->time;
+}
+
+// Which ops use a tensor, and how.
+struct History {
+  std::vector<OpId> uses, forward_writers;
+  std::vector<bool> reads, writes;  // by use
+  OpId Before(OpId op) const {
+    const auto next = std::lower_bound(uses.begin(), uses.end(), op);
+    return next == uses.begin() ? kNoOp : *(next - 1);
+  }
+  std::size_t After(OpId op) const {
+    return static_cast<std::size_t>(std::upper_bound(uses.begin(), uses.end(), op) - uses.begin());
+  }
+};
+
+class Proof {
+ public:
+  Proof(const TrainingStep& step, const CostModel& costs, const BoundCertificate& c, int device)
+      : step_(step), costs_(costs), c_(c), device_(device), histories_(step.tensors.size()) {
+    const std::vector<Bytes> taken = TakenBytes(step);
+    for (std::size_t op = 0; op < step.ops.size(); ++op) {
+      least_.push_back(LeastTime(WaysInScope(step.ops[op], costs, c.scope, c.capacity - taken[op], device)));
+      AddUses(static_cast<OpId>(op));
+    }
+  }
+
+  Nanos Bound() {
+    for (std::size_t t = 0; t < step_.tensors.size(); ++t) Look(static_cast<TensorId>(t));
+    for (const TensorId t : needed_) {
+      flow_.AddArc(Flow::kSource, NodeOf(t), kEndless);
+    }
+    for (std::size_t k = 0; k < open_.size(); ++k) AddRecomputation(open_[k]);
+    if (needed_.empty() || made_ == kNoOp) return 0;
+    const double cut = flow_.Maximum(kNothing);
+    const double proven = Times() + cut + BestWay();
+    return static_cast<Nanos>(std::ceil(proven - 1e-9 * std::abs(proven)));
+  }
+
+ private:
+  const Tensor& TensorOf(TensorId t) const { return step_.tensors[Index(t)]; }
+  double Compute(OpId from, OpId to) const {
+    double sum = 0;
+    for (OpId op = from; op < to; ++op) sum += static_cast<double>(least_[Index(op)]);
+    return sum;
+  }
+
+  void AddUses(OpId op) {
+    const Op& o = step_.ops[Index(op)];
+    const auto use = [&](TensorId t, bool reads) {
+      History& history = histories_[Index(t)];
+      if (!history.uses.empty() && history.uses.back() == op) {
+        history.writes.back() = history.writes.back() || !reads;
+      } else {
+        history.uses.push_back(op);
+        history.reads.push_back(reads);
+        history.writes.push_back(!reads);
+      }
+      if (!reads && step_.IsForward(op)) history.forward_writers.push_back(op);
+    };
+    for (const TensorId t : o.reads) use(t, true);
+    for (const TensorId t : o.writes) use(t, false);
+  }
+
+  // Whether the tensor is needed behind the instant, or lies there whatever the plan: an operand, what never moves, what
+  // forward is still making.
+  void Look(TensorId t) {
+    const History& history = histories_[Index(t)];
+    const Tensor& tensor = TensorOf(t);
+    if (tensor.Traits().resident) {
+      fixed_ += tensor.bytes;
+      return;
+    }
+    if (history.uses.empty()) return;
+    const bool operand = std::binary_search(history.uses.begin(), history.uses.end(), c_.op);
+    const bool alive = history.uses.front() <= c_.op && history.uses.back() >= c_.op;
+    const bool making = !history.forward_writers.empty() && history.forward_writers.back() >= c_.op;
+    if (operand || (alive && (!tensor.Traits().may_move || making))) {
+      fixed_ += tensor.bytes;
+      return;
+    }
+    if (!alive || !history.reads[history.After(c_.op)]) return;
+    needed_.push_back(t);
+    awaited_ = std::max(awaited_, history.uses[history.After(c_.op)]);
+  }
+
+  // Whether a value that something is computed from costs nothing: see Look; and what comes back by an op that writes it
+  // anew.
+  bool CostsNothing(TensorId t) const {
+    const History& history = histories_[Index(t)];
+    if (!TensorOf(t).Traits().may_move) return true;
+    if (std::binary_search(history.uses.begin(), history.uses.end(), c_.op)) return true;
+    for (std::size_t k = history.After(c_.op); k < history.uses.size(); ++k) {
+      if (!history.reads[k]) return true;
+    }
+    return !history.forward_writers.empty() && history.forward_writers.back() >= c_.op;
+  }
+
+  bool MayRunAgain(TensorId t) const {
+    const History& history = histories_[Index(t)];
+    if (history.forward_writers.empty() || history.forward_writers.front() > history.Before(c_.op)) return false;
+    return std::none_of(history.forward_writers.begin(), history.forward_writers.end(),
+                        [&](OpId op) { return step_.ops[Index(op)].once; });
+  }
+
+  // The node of a value: cut off from what computes it again where it is kept or copied.
+  std::size_t NodeOf(TensorId t) {
+    const auto known = values_.find(t);
+    if (known != values_.end()) return known->second;
+    const std::size_t node = flow_.AddNode();
+    values_.emplace(t, node);
+    const Tensor& tensor = TensorOf(t);
+    const History& history = histories_[Index(t)];
+    const bool on_host = tensor.Traits().on_host;
+    const double in = LeastCopy(costs_, Direction::kHostToDevice, tensor.bytes, c_.scope.copy_chunk, device_);
+    const double out =
+        on_host ? 0 : LeastCopy(costs_, Direction::kDeviceToHost, tensor.bytes, c_.scope.copy_chunk, device_);
+    double held = c_.price * static_cast<double>(tensor.bytes);
+    if (c_.scope.copy_streams > 0 || on_host) held = std::min(held, (1 - c_.before) * out + (1 - c_.after) * in);
+    const std::size_t again = flow_.AddNode();
+    flow_.AddArc(node, again, held);
+    if (!MayRunAgain(t)) {
+      flow_.AddArc(again, Flow::kSink, kEndless);
+    } else {
+      open_.push_back({t, again});
+    }
+    if (!on_host) {
+      const OpId first = history.forward_writers.empty() ? history.uses.front() : history.forward_writers.front();
+      made_ = made_ == kNoOp ? first : std::min(made_, first);
+    }
+    return node;
+  }
+
+  struct Open {
+    TensorId tensor;
+    std::size_t node;
+  };
+
+  // All writers run again. Of several, one with other results may run for their sake alone, which leaves the value
+  // unfinished, and no rule forbids that: then that one is counted, or none where there are two of them.
+  void AddRecomputation(Open open) {
+    const std::vector<OpId>& writers = histories_[Index(open.tensor)].forward_writers;
+    std::vector<OpId> counted, with_others;
+    for (const OpId op : writers) {
+      int moving = 0;
+      for (const TensorId t : step_.ops[Index(op)].writes) moving += TensorOf(t).Traits().may_move ? 1 : 0;
+      if (moving > 1) with_others.push_back(op);
+    }
+    if (writers.size() == 1 || with_others.empty()) counted = writers;
+    if (writers.size() > 1 && with_others.size() == 1) counted = with_others;
+    if (counted.empty()) flow_.AddArc(open.node, flow_.AddNode(), 0);
+    for (const OpId op : counted) flow_.AddArc(open.node, RunOf(op), kEndless);
+  }
+
+  std::size_t RunOf(OpId op) {
+    const auto known = runs_.find(op);
+    if (known != runs_.end()) return known->second;
+    const std::size_t node = flow_.AddNode();
+    runs_.emplace(op, node);
+    flow_.AddArc(node, Flow::kSink, c_.after * static_cast<double>(least_[Index(op)]));
+    const Op& o = step_.ops[Index(op)];
+    for (const TensorId t : o.reads) {
+      if (!Contains(o.writes, t) && !CostsNothing(t)) flow_.AddArc(node, NodeOf(t), kEndless);
+    }
+    return node;
+  }
+
+  // The parts of the bound that depend on no choice.
+  double Times() const {
+    double head = 0;
+    for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
+      if (!step_.tensors[t].Traits().on_host || histories_[t].uses.empty() || histories_[t].uses.front() > 0) continue;
+      head += LeastCopy(costs_, Direction::kHostToDevice, step_.tensors[t].bytes, c_.scope.copy_chunk, device_);
+    }
+    head = std::floor(head);
+    const auto ops = static_cast<OpId>(step_.ops.size());
+    return c_.before * (head + Compute(0, c_.op)) + (1 - c_.before) * (head + Compute(0, made_ + 1)) +
+           c_.after * Compute(c_.op, ops) + (1 - c_.after) * Compute(awaited_, ops);
+  }
+
+  // Of the op's ways the one that helps most: slower, but in less workspace.
+  double BestWay() const {
+    double best = std::numeric_limits<double>::max();
+    for (const Way& way : WaysInScope(step_.ops[Index(c_.op)], costs_, c_.scope, kAnyRoom, device_)) {
+      const double room = static_cast<double>(c_.capacity - fixed_ - way.workspace);
+      if (room < 0) continue;  // it does not run at all
+      const double longer = static_cast<double>(way.time - least_[Index(c_.op)]);
+      best = std::min(best, c_.after * longer - c_.price * room);
+    }
+    return best == std::numeric_limits<double>::max() ? -kEndless : best;
+  }
+
+  const TrainingStep& step_;
+  const CostModel& costs_;
+  const BoundCertificate& c_;
+  const int device_;
+  std::vector<History> histories_;  // by tensor
+  std::vector<Nanos> least_;        // by op
+  std::vector<TensorId> needed_;
+  Bytes fixed_ = 0;
+  OpId made_ = kNoOp, awaited_ = 0;
+  Flow flow_;
+  std::map<TensorId, std::size_t> values_;
+  std::map<OpId, std::size_t> runs_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+}  // namespace certifying
+
+Nanos ProvenBound(const TrainingStep& step, const CostModel& costs, const BoundCertificate& certificate, int device) {
+  const bool weights = certificate.before >= 0 && certificate.before <= 1 && certificate.after >= 0 &&
+                       certificate.after <= 1 && certificate.price >= 0 && std::isfinite(certificate.price);
+  const bool op = certificate.op >= 0 && Index(certificate.op) < step.ops.size();
+  if (!weights || !op || certificate.scope.parts != PartScope::kNone || certificate.scope.managed) return 0;
+  return std::max<Nanos>(0, certifying::Proof(step, costs, certificate, device).Bound());
+}
+
+}  // namespace spillway
