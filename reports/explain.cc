@@ -19,6 +19,9 @@ namespace {
 
 using Told = nlohmann::json;
 
+constexpr const char* kMeaningOfR =
+    "              r: what recomputing it costs, over what the step would gain if its copies took no time\n";
+
 struct Slice {
   std::string name, category;
   Nanos start = 0, end = 0;
@@ -61,11 +64,11 @@ template <typename TellOf>
 std::string ToldOf(const std::string& text, const std::string& file, const TellOf& tell) {
   try {
     return tell(ReadTimeline(text));
-  } catch (const Told::exception& error) {
+  } catch (const Told::exception&) {
     throw UserError(
         fmt::format("{}: error: no timeline with the decisions of a plan: expected timelines/POINT.trace.json "
-                    "of a run's folder ({})",
-                    file, error.what()));
+                    "of a run's folder",
+                    file));
   }
 }
 
@@ -149,6 +152,7 @@ std::string MapText(const TimelineFile& timeline, const std::string& file, const
                                  FormatBytes(map.at("bytes")), PastOf(action), PlaceText(timeline.head));
   text +=
       fmt::format("  why         {}\n", reason.empty() ? "nothing was decided about it: what fits is kept" : reason);
+  if (reason.starts_with("r = ")) text += kMeaningOfR;
   text += fmt::format("  moved       {} out, {} in, by {} cop{}\n", FormatBytes(costs.out), FormatBytes(costs.in),
                       costs.copies, costs.copies == 1 ? "y" : "ies");
   text += fmt::format("  stall       compute stood still for {} until its copies were done\n", InUnits(costs.stall));

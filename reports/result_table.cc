@@ -94,12 +94,31 @@ std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, R
 }
 
 // Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see.
+// With the batches where a strategy has more than one.
 std::string ScopeLines(RowIterator begin, RowIterator end) {
-  std::string text;
+  struct Line {
+    std::string strategy, scope, batches;
+  };
+  std::vector<Line> lines;
   for (auto row = begin; row != end; ++row) {
     if (!row->feasible || row->bound_scope.algorithms == AlgorithmScope::kUsual) continue;
-    const std::string line = fmt::format("gap of {}: its bound is over {}\n", row->strategy, row->bound_scope.Text());
-    if (text.find(line) == std::string::npos) text += line;
+    const std::string scope = row->bound_scope.Text();
+    const auto known = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+      return line.strategy == row->strategy && line.scope == scope;
+    });
+    const std::string batch = std::to_string(row->batch);
+    if (known == lines.end()) {
+      lines.push_back({row->strategy, scope, batch});
+    } else {
+      known->batches += ", " + batch;
+    }
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    const bool one = std::count_if(lines.begin(), lines.end(),
+                                   [&](const Line& other) { return other.strategy == line.strategy; }) == 1;
+    text += fmt::format("gap of {}{}: its bound is over {}\n", line.strategy, one ? "" : " at batch " + line.batches,
+                        line.scope);
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_SCENARIOS_FILE_LIST_READER_H_
 #define SPILLWAY_SCENARIOS_FILE_LIST_READER_H_
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -50,7 +51,12 @@ template <typename Read>
 auto ReadAxis(MapReader& reader, std::string_view key, bool required, Diagnostics& diagnostics, Read read) {
   std::vector<decltype(read(reader, key))> values;
   for (const Node* item : ItemsOf(reader, key, required, diagnostics)) {
-    values.push_back(ReadItem(reader, key, *item, read));
+    auto value = ReadItem(reader, key, *item, read);
+    // The same in other words: "8 GiB" and "8192 MiB". What could not be read is all the same.
+    if (value != decltype(value){} && std::find(values.begin(), values.end(), value) != values.end()) {
+      diagnostics.Error(item->mark, std::string(key) + ": '" + item->scalar + "' is listed twice, in other words");
+    }
+    values.push_back(std::move(value));
   }
   return values;
 }

@@ -109,7 +109,9 @@ void ApplyOverrides(const Overrides& overrides, Scenario& scenario) {
   if (!overrides.memory.empty()) {
     const auto bytes = ParseBytes(overrides.memory);
     if (!bytes || *bytes == 0) {
-      throw UserError(fmt::format("--memory: expected a size such as 12 GiB, found '{}'", overrides.memory));
+      throw UserError(fmt::format(
+          "--memory: expected one size such as 12 GiB, in B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, found '{}'",
+          overrides.memory));
     }
     scenario.memory = {*bytes};
   }

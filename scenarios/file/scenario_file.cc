@@ -143,7 +143,11 @@ void ScenarioErrors::ThrowIfAny() const {
 
 // Messages of a file that can be read carry that file's positions; that it cannot be found is said here.
 void ScenarioErrors::LoadOther(Mark mark, const std::string& path, const std::function<void()>& load) {
-  if (!std::filesystem::is_regular_file(path)) return own.Error(mark, fmt::format("there is no file '{}'", path));
+  if (!std::filesystem::is_regular_file(path)) {
+    const bool folder = std::filesystem::is_directory(path);
+    return own.Error(
+        mark, fmt::format("{} '{}'", folder ? "a file is expected, found the folder" : "there is no file", path));
+  }
   try {
     load();
   } catch (const UserError& error) {

@@ -60,6 +60,16 @@ const KeyTable& MachineChoiceKeys() {
   return kTable;
 }
 
+namespace {
+
+// A list that nobody reads is one of strategies.
+std::string WordsText(const std::vector<std::string>& words) {
+  constexpr std::size_t kMostTold = 12;
+  return words.size() > kMostTold ? "a name of `spillway list strategies`" : OneOf(words);
+}
+
+}  // namespace
+
 const KeyTable& ParameterKeys(const Strategy& strategy) {
   static const std::map<std::string, KeyTable> kTables = [] {
     std::map<std::string, KeyTable> tables;
@@ -67,7 +77,7 @@ const KeyTable& ParameterKeys(const Strategy& strategy) {
       KeyTable& table = tables[s.name];
       table.title = std::string("parameters of ") + s.name;
       for (const ParameterRow& row : s.parameters) {
-        const std::string value = row.words != nullptr ? OneOf(row.words())
+        const std::string value = row.words != nullptr ? WordsText(row.words())
                                   : row.IsFlag()       ? kTrueOrFalse
                                                        : WholeNumberFrom(row.least, row.most);
         table.keys.push_back({row.name, OrList(value), row.otherwise, row.meaning});

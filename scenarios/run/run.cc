@@ -141,7 +141,8 @@ std::string SingleOpProblem(const PreparedRun& run, const Point& point, const Tr
   if (e.worst_op == kNoOp) return "";
   // The reason as rows have it, so that one op has one size wherever it is spoken of.
   const std::string_view reason = std::string_view(e.reason).substr(e.reason.find(": ") + 2);
-  return fmt::format(": op {}; the smallest limit that would do is {}", reason, FormatBytesUp(e.smallest_limit));
+  return fmt::format(": op {}; swapping every map would do with {}, `spillway show floor` says what parts do with",
+                     reason, FormatBytesUp(e.smallest_limit));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep
 bool SamePlace(const ResultRow& a, const ResultRow& b);
 
 // One message per (network, batch, machine, memory limit) at which no strategy fits; where a single op is the
-// obstacle, its name, its working set and the smallest limit that would do. None where every row is `expected` not to
+// obstacle, its name, its working set and the limit that swapping every map would do with. None where every row is `expected` not to
 // run.
 std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std::vector<ResultRow>& rows,
                                                const std::function<bool(const ResultRow&)>& expected = {});

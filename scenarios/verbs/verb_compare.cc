@@ -5,6 +5,7 @@
 #include "reports/plan_difference.h"
 #include "reports/reports.h"
 #include "scenarios/run/run.h"
+#include "scenarios/run/what_helps.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/interrupts.h"
 
@@ -54,6 +55,7 @@ ExitCode CompareUntil(const Command& command, Console& console, const std::funct
   }
   return RunPrepared(command, run, console, stop, [&](const ResultSet& results, const std::vector<Verdict>&) {
     console.out << CompareTable(results, machines[0], machines[1]);
+    console.out << WhatHelpsTable(FindWhatHelps(run, results.rows, JobsOf(command), console, stop));
   });
 }
 

@@ -139,7 +139,8 @@ void Print(const Command& command, const ResultSet& results, const std::vector<V
 // What it looks like, for --timeline.
 std::string SketchOf(const PointResult& result) {
   const ResultRow& row = result.row;
-  return fmt::format("{} at batch {} on {}\n{}", row.strategy, row.batch, row.machine,
+  return fmt::format("{}: {} at batch {} on {}, {}\n{}", row.network, row.strategy, row.batch, row.machine,
+                     FormatBytes(row.memory_limit),
                      TimelineSketch(result.evaluation.timeline, result.evaluation.program, row.memory_limit));
 }
 

@@ -81,8 +81,8 @@ PoochModel MakeModel(const Problem& problem) {
 Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation) {
   Planned planned;
   const auto [needed, usable] = FormatBytesApart(simulation.needed + profile.persistent, problem.capacity);
-  planned.reason = fmt::format("out_of_memory: needs {} at op {} with every map swapped, {} are usable", needed,
-                               problem.step->ops[Index(simulation.worst_op)].name, usable);
+  planned.reason = fmt::format("out_of_memory: needs {} as early as op {} with every map swapped, {} are usable",
+                               needed, problem.step->ops[Index(simulation.worst_op)].name, usable);
   return planned;
 }
 

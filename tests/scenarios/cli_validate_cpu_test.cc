@@ -193,7 +193,7 @@ TEST_CASE("below the working set nothing runs") {
   CHECK_FALSE(std::filesystem::exists(f.folder().Path("out")));
   CHECK(outcome.status == kExitNothingFits);
   CHECK_THAT(outcome.err, Catch::Contains("with everything else moved out") &&
-                              Catch::Contains("the smallest limit that would do is"));
+                              Catch::Contains("swapping every map would do with"));
 }
 
 }  // namespace

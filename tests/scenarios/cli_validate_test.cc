@@ -74,7 +74,7 @@ TEST_CASE("below the working set nothing is run, status 3") {
   CHECK(outcome.out.empty());
   CHECK_THAT(outcome.err,
              Catch::StartsWith("no strategy fits cifar-resnet20 at batch 2 on unit+link=1GB/s with 500 kB: op "));
-  CHECK_THAT(outcome.err, Catch::Contains("the smallest limit that would do is "));
+  CHECK_THAT(outcome.err, Catch::Contains("swapping every map would do with "));
   CHECK_FALSE(std::filesystem::exists(f.folder().Path("out/validation.csv")));
 }
 

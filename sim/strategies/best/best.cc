@@ -66,6 +66,7 @@ class Planner {
             std::min(problem.parameters.Number("simulations", kSimulations), 6 * problem.simulation_cap))) {}
 
   Planned Run() {
+    if (robust()) contest_.RememberShortlist();
     AskEveryStrategy();
     if (!Done()) SearchClasses();
     if (!Done()) ImproveWinner();
@@ -73,7 +74,9 @@ class Planner {
   }
 
  private:
-  bool Done() { return contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
+  bool robust() const { return problem_.parameters.Flag("robust", false); }
+  // Nothing is faster, and nothing else wanted.
+  bool Done() { return !robust() && contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
   // Each takes time in proportion to the step.
   std::int64_t FewerWhereLarge(std::int64_t count) const {
     const auto ops = static_cast<std::int64_t>(problem_.step->ops.size());
@@ -88,6 +91,7 @@ class Planner {
   BoundProblem BoundOf(const ClassView& view) const;
   Classes ClassesOfCut(ClassPlans& plans) const;
   void Claim(Planned& planned) const;
+  Plan Robust(std::string& which) const;
   Planned Result();
 
   const Problem& problem_;  // on the runtime that is planned for
@@ -247,6 +251,20 @@ void Planner::Claim(Planned& planned) const {
       .time = cut.time, .scope = scope_, .how = "instant before " + problem_.step->ops[Index(cut.op)].name};
 }
 
+// `which` becomes how it compares with the fastest by the model.
+Plan Planner::Robust(std::string& which) const {
+  std::vector<RankedPlan> close = contest_.shortlist()->Close();
+  const RobustChoice choice = ChooseRobust(close, oracle_, problem_);
+  const auto percent = [](Nanos now, Nanos then) {
+    return 100.0 * static_cast<double>(now - then) / static_cast<double>(then);
+  };
+  which = fmt::format(
+      "of {} close ones the least 90th percentile {}: {:+.2f} % beside the fastest, in the median {:+.2f} %",
+      close.size(), close[choice.index].by, percent(choice.p90, choice.fastest_p90),
+      percent(choice.median, choice.fastest_median));
+  return std::move(close[choice.index].plan);
+}
+
 Planned Planner::Result() {
   Planned planned;
   Claim(planned);
@@ -258,10 +276,12 @@ Planned Planner::Result() {
     return planned;
   }
   planned.plan = contest_.plan();
+  std::string which = fmt::format("the fastest {}", contest_.by());
+  if (robust()) planned.plan = Robust(which);
   planned.plan.strategy = kName + problem_.parameters.Label();
   planned.plan.capacity = problem_.capacity;
   planned.plan.evaluations = contest_.judged();
-  planned.plan.search = fmt::format("{} plans judged, the fastest {}", contest_.judged(), contest_.by());
+  planned.plan.search = fmt::format("{} plans judged, {}", contest_.judged(), which);
   return planned;
 }
 

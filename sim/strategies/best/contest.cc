@@ -4,8 +4,6 @@
 
 namespace spillway {
 
-namespace {}  // namespace
-
 bool Allowed::Holds(const Plan& plan) const {
   const auto any = [&plan](GapAction action) {
     return std::any_of(plan.gaps.begin(), plan.gaps.end(), [&](const GapDecision& g) { return g.action == action; });
@@ -15,6 +13,12 @@ bool Allowed::Holds(const Plan& plan) const {
   if (!recompute && any(GapAction::kRecompute)) return false;
   if (!algorithms && !plan.ops.empty()) return false;
   return parts || used == PartScope::kNone;
+}
+
+void Contest::RememberShortlist() {
+  Bytes all = 1;
+  for (const Bytes bytes : oracle_->facts().tables().bytes) all += bytes;
+  shortlist_.emplace(all);
 }
 
 bool Contest::Enter(const Plan& plan, const std::string& by) {
@@ -29,6 +33,7 @@ bool Contest::Enter(const Plan& plan, const std::string& by) {
     return false;
   }
   if (const PartScope parts = ScopeOf(plan).parts; parts != PartScope::kStreamed) parts_ = std::max(parts_, parts);
+  if (shortlist_) shortlist_->Enter(judged.step_time, judged.bytes_out, plan, by);
   if (decided() && judged.step_time >= time_) return false;
   time_ = judged.step_time;
   plan_ = plan;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/evaluate.h"
 #include "sim/plan/plan.h"
+#include "sim/strategies/best/robust.h"
 
 namespace spillway {
 
@@ -37,6 +39,9 @@ class Contest {
   // The widest of the plans that run; those that stream operands count where one of them wins, as bounds over them say
   // little about all others.
   PartScope parts() const { return std::max(parts_, ScopeOf(plan_).parts); }
+  // From here on the plans that a robust choice is made from are remembered.
+  void RememberShortlist();
+  const std::optional<Shortlist>& shortlist() const { return shortlist_; }
   const Allowed& allowed() const { return allowed_; }
   const Oracle& oracle() const { return *oracle_; }
 
@@ -48,6 +53,7 @@ class Contest {
   std::string by_, reason_;
   std::int64_t judged_ = 0;
   PartScope parts_ = PartScope::kNone;
+  std::optional<Shortlist> shortlist_;
 };
 
 }  // namespace spillway
