@@ -255,6 +255,15 @@ async function merged(source) {
   check(close.merged === 0 && close.bars.length >= 50, 'from near all slices are there');
 }
 
+/** What more memory would spare, as the verdict says it: in the page, as it needs one. */
+async function moreMemory(browser, file) {
+  const { page, context } = await opened(browser, file, { width: 1280, theme: 'light' });
+  await page.waitForTimeout(300);
+  const text = await page.locator('#verdict').innerText();
+  check(/15\.0 MB more of memory would (make pooch about \d+ % faster|bring pooch next to nothing) at batch 128/.test(text), `what more memory brings is said: ${text}`);
+  await context.close();
+}
+
 async function main() {
   await merged(path.join(__dirname, '../../../reports/html/src'));
   const browser = await chromium.launch({ executablePath: browserPath, args: ['--disable-dev-shm-usage'] });
@@ -271,6 +280,7 @@ async function main() {
   }
   await looks(browser, files[1], { results: rows[1] }, 'sweep', { width: 1280, theme: 'light' });
   await used(browser, files[0]);
+  await moreMemory(browser, files[0]);
   await measuredUsed(browser, path.join(folder, 'validation/report.html'));
   await others(browser);
   let took = Infinity; // the least of some: others may be at work here
