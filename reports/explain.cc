@@ -47,8 +47,13 @@ Nanos NanosOf(const Told& microseconds) { return std::llround(microseconds.get<d
 TimelineFile ReadTimeline(const std::string& text) {
   Told document = Told::parse(text);
   TimelineFile read{.head = document.at("otherData"), .slices = {}};
+  std::set<std::int64_t> measured;  // processes: what is explained are predictions
   for (Told& e : document.at("traceEvents")) {
-    if (e.at("ph") != "X") continue;
+    if (e.at("ph") == "M" && e.at("name") == "process_name" &&
+        e.at("args").at("name").get<std::string>().ends_with(" (measured)")) {
+      measured.insert(e.at("pid").get<std::int64_t>());
+    }
+    if (e.at("ph") != "X" || measured.contains(e.value("pid", std::int64_t{0}))) continue;
     const Nanos start = NanosOf(e.at("ts"));
     read.slices.push_back({.name = e.at("name"),
                            .category = e.at("cat"),

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <system_error>
@@ -141,22 +142,30 @@ std::string WithFiles(const std::string& elements) {
   return page.replace(mark, kFilesMark.size(), elements);
 }
 
-void AddTimelines(const fs::path& folder, const std::string& results, std::string& page) {
-  std::size_t room = kMostTimelineBytes;
+// So many bytes of these, compressed; none twice.
+void AddWhileRoom(const fs::path& folder, const std::vector<std::string>& names, std::size_t room,
+                  std::set<std::string>& added, std::string& page) {
   int misses = 0;
-  for (const std::string& name : WantedTimelines(results, (folder / "results.json").string())) {
+  for (const std::string& name : names) {
     const fs::path path = folder / name;
     std::error_code none;
     const std::uintmax_t size = fs::file_size(path, none);
-    if (none || size > kLargestTimeline) continue;
-    const std::string gzip = Gzip(ReadTextFile(path.string(), "a timeline", kLargestTimeline));
+    if (none || size > kLargestTimeline || added.contains(name)) continue;
+    const std::string gzip = Gzip(ReadTextFile(path.string(), "a result", kLargestTimeline));
     if (gzip.size() > room) {
       if (++misses == kMostMisses) break;
       continue;
     }
     room -= gzip.size();
+    added.insert(name);
     AddFile(name, gzip, page);
   }
+}
+
+std::vector<std::string> NamesOf(std::string_view form, const std::vector<std::string>& points) {
+  std::vector<std::string> names;
+  for (const std::string& point : points) names.push_back(fmt::format(fmt::runtime(form), point));
+  return names;
 }
 
 struct TimelineWish {
@@ -237,6 +246,7 @@ std::string PageOf(const std::vector<std::pair<std::string, std::string>>& files
 
 std::string ReportPage(const fs::path& folder) {
   std::string page;
+  std::set<std::string> added;
   std::size_t shown = 0;
   for (const char* name : kShown) {
     std::error_code none;
@@ -245,7 +255,13 @@ std::string ReportPage(const fs::path& folder) {
     MustBeShown(name, text, (folder / name).string());
     AddFile(name, Gzip(text), page);
     ++shown;
-    if (std::string_view(name) == "results.json") AddTimelines(folder, text, page);
+    if (std::string_view(name) == "results.json") {
+      AddWhileRoom(folder, WantedTimelines(text, (folder / name).string()), kMostTimelineBytes, added, page);
+    } else if (std::string_view(name) == "validation.csv") {
+      const std::vector<std::string> points = MeasuredPoints(text);
+      AddWhileRoom(folder, NamesOf("ops/{}.csv", points), kMostOpsBytes, added, page);
+      AddWhileRoom(folder, NamesOf("timelines/{}.trace.json", points), kMostTimelineBytes, added, page);
+    }
   }
   if (shown == 0) {
     throw UserError(

@@ -25,6 +25,10 @@ namespace spillway {
 constexpr std::size_t kMostTimelineBytes = 900'000;
 constexpr std::size_t kLargestTimeline = std::size_t{48} << 20;
 
+// The same of the ops of validated plans, in bytes of their own: those farthest from what was predicted come first, of
+// timelines too.
+constexpr std::size_t kMostOpsBytes = 400'000;
+
 // Of the folder's files those that the page can show. UserError when there are none, or one that is there cannot be read or
 // is not what this version shows: results.json of another version, without rows, or rows without a key that the page needs;
 // validation.csv or falsification.csv with other first columns.
@@ -38,6 +42,9 @@ std::string PageOf(const std::vector<std::pair<std::string, std::string>>& files
 // Of results.json: the rows' files that the page should have, the most wanted first: timelines/POINT.trace.json.
 // UserError, with `file` as its name: it is not what a run writes.
 std::vector<std::string> WantedTimelines(const std::string& results, const std::string& file);
+// Of validation.csv: the points that were measured, the step farthest from its prediction first. None where it is older
+// than its column of points.
+std::vector<std::string> MeasuredPoints(const std::string& validation);
 
 }  // namespace spillway
 

@@ -8,24 +8,27 @@ std::string ExpectationReport(const ResultSet& results) {
 }
 std::string PlanReport(const PointDetail& point) { return PlanToYaml(point.plan, point.step); }
 std::string MemoryReport(const PointDetail& point) { return MemoryCsv(point.evaluation.timeline); }
-std::string TraceReport(const PointDetail& point) {
-  return TraceJson({.timeline = point.evaluation.timeline,
-                    .program = point.evaluation.program,
-                    .machine = point.machine,
-                    .step = &point.step,
-                    .plan = &point.plan,
-                    .costs = &point.costs,
-                    .row = &point.row});
+void TraceReport(const PointDetail& point, const TextSink& sink) {
+  WriteTrace({.timeline = point.evaluation.timeline,
+              .program = point.evaluation.program,
+              .machine = point.machine,
+              .step = &point.step,
+              .plan = &point.plan,
+              .costs = &point.costs,
+              .row = &point.row},
+             sink);
 }
 
 const std::vector<Report>& Reports() {
-#define REPORT_OF_RUN(NAME, DESCRIPTION, PATH, MAKE) {NAME, DESCRIPTION, PATH, MAKE, nullptr},
-#define REPORT_OF_POINT(NAME, DESCRIPTION, PATH, MAKE) {NAME, DESCRIPTION, PATH, nullptr, MAKE},
+#define REPORT_OF_RUN(NAME, DESCRIPTION, PATH, MAKE) {NAME, DESCRIPTION, PATH, MAKE, nullptr, nullptr},
+#define REPORT_OF_POINT(NAME, DESCRIPTION, PATH, MAKE) {NAME, DESCRIPTION, PATH, nullptr, MAKE, nullptr},
+#define REPORT_IN_PIECES(NAME, DESCRIPTION, PATH, MAKE) {NAME, DESCRIPTION, PATH, nullptr, nullptr, MAKE},
   static const std::vector<Report> table = {
 #include "reports/table.inc"
   };
 #undef REPORT_OF_RUN
 #undef REPORT_OF_POINT
+#undef REPORT_IN_PIECES
   return table;
 }
 

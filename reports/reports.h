@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_REPORTS_REPORTS_H_
 #define SPILLWAY_REPORTS_REPORTS_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,10 @@
 
 namespace spillway {
 
-// Exactly one of the two functions is set: a report is about a whole run or about one feasible row.
+using TextSink = std::function<void(std::string_view piece)>;  // takes a text piece by piece
+
+// Exactly one of the three functions is set: a report is about a whole run or about one feasible row; of the latter one
+// that may be long comes in pieces.
 struct Report {
   const char* name;
   const char* description;
@@ -23,6 +27,7 @@ struct Report {
   const char* file;
   std::string (*of_run)(const ResultSet& results);
   std::string (*of_point)(const PointDetail& point);
+  void (*in_pieces)(const PointDetail& point, const TextSink& sink);
 };
 const std::vector<Report>& Reports();
 
@@ -39,9 +44,11 @@ const std::vector<Report>& Reports();
 //                  "results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
 #define REPORT_OF_RUN(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const ResultSet& results);
 #define REPORT_OF_POINT(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const PointDetail& point);
+#define REPORT_IN_PIECES(NAME, DESCRIPTION, PATH, MAKE) void MAKE(const PointDetail& point, const TextSink& sink);
 #include "reports/table.inc"
 #undef REPORT_OF_RUN
 #undef REPORT_OF_POINT
+#undef REPORT_IN_PIECES
 
 // Whoever changes the meaning of a key of results.json or takes one away raises the version.
 constexpr const char* kResultsFormat = "spillway-results";

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <concepts>
 #include <iterator>
-#include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,27 +32,51 @@ const char* StreamName(StreamKind kind) {
   return "";
 }
 
-// One event after another; knows where commas and pieces end and nothing else.
+// Microseconds.
+struct Micro {
+  Nanos time;
+};
+
+// One event after another; knows where commas and pieces end and nothing else. Of millions of events formatting is what
+// takes the time: pieces of text and numbers are put one behind the other.
 class EventWriter {
  public:
   EventWriter(const std::function<void(std::string_view)>& sink, const std::string& head) : sink_(sink) {
-    text_ += R"({"displayTimeUnit":"ms",)";
-    if (!head.empty()) text_ += "\"otherData\":" + head + ",\n";
-    text_ += R"("traceEvents":[)";
+    text_.reserve(kPiece + kPiece / 8);
+    Put(R"({"displayTimeUnit":"ms",)");
+    if (!head.empty()) {
+      Put("\"otherData\":");
+      Put(head);
+      Put(",\n");
+    }
+    Put(R"("traceEvents":[)");
   }
-  template <typename... Args>
-  void Event(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += first_ ? "\n" : ",\n";
+  template <typename... Parts>
+  void Event(const Parts&... parts) {
+    Put(first_ ? "\n{" : ",\n{");
     first_ = false;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    (Put(parts), ...);
+    text_ += '}';
     if (text_.size() >= kPiece) Flush();
   }
   void Finish() {
-    text_ += "\n]}\n";
+    Put("\n]}\n");
     Flush();
   }
 
  private:
+  void Put(std::string_view text) { text_.append(text); }
+  void Put(std::integral auto number) {
+    char digits[24];
+    text_.append(digits, std::to_chars(digits, std::end(digits), number).ptr);
+  }
+  void Put(Micro micro) {
+    const auto thousandths = static_cast<int>(micro.time % 1000);
+    Put(micro.time / 1000);
+    const char digits[] = {'.', static_cast<char>('0' + thousandths / 100),
+                           static_cast<char>('0' + thousandths / 10 % 10), static_cast<char>('0' + thousandths % 10)};
+    text_.append(digits, std::size(digits));
+  }
   void Flush() {
     sink_(text_);
     text_.clear();
@@ -62,41 +86,25 @@ class EventWriter {
   bool first_ = true;
 };
 
-// Microseconds.
-struct Micro {
-  Nanos time;
-};
-
-}  // namespace
-
-}  // namespace spillway
-
-template <>
-struct fmt::formatter<spillway::Micro> : fmt::formatter<std::string_view> {
-  auto format(const spillway::Micro& t, format_context& context) const {
-    return fmt::format_to(context.out(), "{}.{:03}", t.time / 1000, t.time % 1000);
-  }
-};
-
-namespace spillway {
-
-namespace {
-
 class Trace {
  public:
   Trace(const TraceSubject& subject, EventWriter& writer)
       : timeline_(subject.timeline),
         program_(subject.program),
         machine_(subject.machine),
+        measured_(subject.measured),
         texts_(subject),
         work_(WorkBefore(subject.program)),
+        swaps_(subject.program),
         writer_(writer) {}
 
   void Run() {
     Names();
     if (texts_.row() != nullptr) Limit(0);
-    for (const TraceItem& item : ItemsOf(timeline_, program_)) Show(item);
-    if (texts_.row() != nullptr) Limit(timeline_.makespan);
+    TraceItems items(timeline_, program_, measured_);
+    Nanos last = timeline_.makespan;
+    for (TraceItem item; items.Next(item); last = std::max(last, item.time)) Show(item);
+    if (texts_.row() != nullptr) Limit(last);
     writer_.Finish();
   }
 
@@ -106,7 +114,9 @@ class Trace {
       case TraceItem::kMemory:
         return Memory(item.index);
       case TraceItem::kWork:
-        return Work(timeline_.spans[item.index]);
+        return Work(timeline_.spans[item.index], false);
+      case TraceItem::kMeasured:
+        return Work(measured_->spans[item.index], true);
       case TraceItem::kStall:
         return Waiting(timeline_.stalls[item.index], false);
       case TraceItem::kHostWait:
@@ -117,85 +127,86 @@ class Trace {
   }
 
   void Names() {
-    ProcessName(0, "host");
-    ThreadName(0, 0, "issue");
-    for (std::size_t d = 0; d < machine_.devices.size(); ++d) ProcessName(d + 1, machine_.devices[d].name);
-    for (std::size_t s = 0; s < program_.streams.size(); ++s) {
-      ThreadName(Process(s), s, fmt::format("{} (stream {})", StreamName(program_.streams[s].kind), s));
+    NamesOf(false, measured_ != nullptr ? " (predicted)" : "");
+    if (measured_ != nullptr) NamesOf(true, " (measured)");
+  }
+  // Of what was measured there are no stalls, and of the host only its waits.
+  void NamesOf(bool measured, const char* which) {
+    ProcessName(Host(measured), std::string("host") + which);
+    ThreadName(Host(measured), 0, measured ? "waits" : "issue");
+    for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+      ProcessName(Host(measured) + d + 1, machine_.devices[d].name + which);
     }
-    for (std::size_t s = 0; s < program_.streams.size() && !timeline_.stalls.empty(); ++s) {
+    for (std::size_t s = 0; s < program_.streams.size(); ++s) {
+      ThreadName(Process(s, measured), s, fmt::format("{} (stream {})", StreamName(program_.streams[s].kind), s));
+    }
+    for (std::size_t s = 0; s < program_.streams.size() && !measured && !timeline_.stalls.empty(); ++s) {
       if (program_.streams[s].kind != StreamKind::kCompute) continue;
       ThreadName(Process(s), StallThread(s), fmt::format("stalls of stream {}", s));
     }
   }
   void ProcessName(std::size_t process, const std::string& name) {
-    writer_.Event(R"({{"name":"process_name","ph":"M","pid":{},"tid":0,"args":{{"name":{}}}}})", process,
-                  JsonString(name));
+    writer_.Event(R"("name":"process_name","ph":"M","pid":)", process, R"(,"tid":0,"args":{"name":)", JsonString(name),
+                  R"(})");
   }
   void ThreadName(std::size_t process, std::size_t thread, const std::string& name) {
-    writer_.Event(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":{}}}}})", process, thread,
-                  JsonString(name));
-    writer_.Event(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", process,
-                  thread, thread);
+    writer_.Event(R"("name":"thread_name","ph":"M","pid":)", process, R"(,"tid":)", thread, R"(,"args":{"name":)",
+                  JsonString(name), R"(})");
+    writer_.Event(R"("name":"thread_sort_index","ph":"M","pid":)", process, R"(,"tid":)", thread,
+                  R"(,"args":{"sort_index":)", thread, R"(})");
   }
 
   void Limit(Nanos time) {
-    writer_.Event(R"({{"name":"memory limit","ph":"C","pid":1,"tid":0,"ts":{},"args":{{"bytes":{}}}}})", Micro{time},
-                  texts_.row()->memory_limit);
+    writer_.Event(R"("name":"memory limit","ph":"C","pid":1,"tid":0,"ts":)", Micro{time}, R"(,"args":{"bytes":)",
+                  texts_.row()->memory_limit, R"(})");
   }
   // By class where it is known whose memory changed.
   void Memory(std::uint32_t index) {
     if (timeline_.changes.empty() || texts_.step() == nullptr) {
       const Timeline::MemoryPoint& point = timeline_.memory[index];
-      writer_.Event(R"({{"name":"live memory","ph":"C","pid":1,"tid":0,"ts":{},"args":{{"bytes":{}}}}})",
-                    Micro{point.time}, point.live);
+      writer_.Event(R"("name":"live memory","ph":"C","pid":1,"tid":0,"ts":)", Micro{point.time}, R"(,"args":{"bytes":)",
+                    point.live, R"(})");
       return;
     }
     classes_.Change(program_, *texts_.step(), timeline_.changes[index]);
-    writer_.Event(R"({{"name":"live memory","ph":"C","pid":1,"tid":0,"ts":{},"args":{{{}}}}})",
-                  Micro{timeline_.changes[index].time}, classes_.Text());
+    writer_.Event(R"("name":"live memory","ph":"C","pid":1,"tid":0,"ts":)", Micro{timeline_.changes[index].time},
+                  R"(,"args":{)", classes_.Text(), R"(})");
   }
 
-  void Work(const Span& span) {
+  void Work(const Span& span, bool measured) {
     const Instruction in = program_.code[span.instruction];
     const bool on_host = in.opcode == Opcode::kHostSync;
-    const std::size_t process = on_host ? 0 : Process(in.stream), thread = on_host ? 0 : in.stream;
-    writer_.Event(
-        R"({{"name":"{}{}","cat":"{}","ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"instruction":{}{}}}}})",
-        texts_.Does(in), texts_.Name(in), texts_.Category(in), process, thread, Micro{span.start},
-        Micro{span.end - span.start}, span.instruction, texts_.Arguments(in));
-    if (in.opcode == Opcode::kCopy) Flows(span, in, process, thread);
+    const std::size_t process = on_host ? Host(measured) : Process(in.stream, measured),
+                      thread = on_host ? 0 : in.stream;
+    writer_.Event(R"("name":")", texts_.Does(in), texts_.Name(in), R"(","cat":")", texts_.Category(in),
+                  R"(","ph":"X","pid":)", process, R"(,"tid":)", thread, R"(,"ts":)", Micro{span.start}, R"(,"dur":)",
+                  Micro{span.end - span.start}, R"(,"args":{"instruction":)", span.instruction,
+                  measured ? Predicted(span.instruction) : "", texts_.Arguments(in), R"(})");
+    if (in.opcode == Opcode::kCopy) Flows(span, in, process, thread, measured);
+  }
+
+  // What the same instruction was predicted to take, "" of one that has no span there.
+  std::string Predicted(std::uint32_t instruction) const {
+    const auto span = std::lower_bound(timeline_.spans.begin(), timeline_.spans.end(), instruction,
+                                       [](const Span& a, std::uint32_t b) { return a.instruction < b; });
+    const bool there = span != timeline_.spans.end() && span->instruction == instruction;
+    return there ? fmt::format(R"(,"predicted_ns":{})", span->end - span->start) : "";
   }
 
   // From a swap-out to every swap-in of the same piece: both ends lie at the beginning of the slice that they belong to.
-  void Flows(const Span& span, Instruction in, std::size_t process, std::size_t thread) {
-    const Copy& copy = program_.copies[in.arg];
-    if (copy.direction == Direction::kHostToDevice) {
-      const auto out = flow_of_in_.find(span.instruction);
-      if (out == flow_of_in_.end()) return;
-      writer_.Event(R"({{"name":"swapped","cat":"flow","ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{}}})",
-                    span.instruction, process, thread, Micro{span.start});
+  // A flow is called by its swap-in; those that were measured come behind those that were predicted.
+  void Flows(const Span& span, Instruction in, std::size_t process, std::size_t thread, bool measured) {
+    const std::size_t first_id = measured ? program_.code.size() : 0;
+    if (program_.copies[in.arg].direction == Direction::kHostToDevice) {
+      if (!swaps_.brings_back[span.instruction]) return;
+      writer_.Event(R"("name":"swapped","cat":"flow","ph":"f","bp":"e","id":)", first_id + span.instruction,
+                    R"(,"pid":)", process, R"(,"tid":)", thread, R"(,"ts":)", Micro{span.start});
       return;
     }
-    if (flows_of_out_.empty() && flow_of_in_.empty()) FindFlows();
-    const auto [first, last] = flows_of_out_.equal_range(span.instruction);
-    for (auto flow = first; flow != last; ++flow) {
-      writer_.Event(R"({{"name":"swapped","cat":"flow","ph":"s","id":{},"pid":{},"tid":{},"ts":{}}})", flow->second,
-                    process, thread, Micro{span.start});
-    }
-  }
-  // By instruction: the copy out that a copy in brings back, the last one of that piece of that host buffer before it.
-  void FindFlows() {
-    std::map<std::tuple<BufferId, Bytes, BoxId>, std::uint32_t> out;
-    for (std::uint32_t i = 0; i < program_.code.size(); ++i) {
-      if (program_.code[i].opcode != Opcode::kCopy) continue;
-      const Copy& copy = program_.copies[program_.code[i].arg];
-      if (copy.direction == Direction::kDeviceToHost) {
-        out[{copy.to, copy.offset, copy.box}] = i;
-      } else if (const auto found = out.find({copy.from, copy.offset, copy.box}); found != out.end()) {
-        flows_of_out_.emplace(found->second, i);
-        flow_of_in_[i] = found->second;
-      }
+    auto pair = std::lower_bound(swaps_.pairs.begin(), swaps_.pairs.end(), std::pair(span.instruction, 0u));
+    for (; pair != swaps_.pairs.end() && pair->first == span.instruction; ++pair) {
+      writer_.Event(R"("name":"swapped","cat":"flow","ph":"s","id":)", first_id + pair->second, R"(,"pid":)", process,
+                    R"(,"tid":)", thread, R"(,"ts":)", Micro{span.start});
     }
   }
 
@@ -204,11 +215,12 @@ class Trace {
     const bool known = by != kNoInstruction && stall.cause != Cause::kNone;
     const std::size_t stream = program_.code[stall.instruction == kNoInstruction ? 0 : stall.instruction].stream;
     const std::size_t process = host ? 0 : Process(ComputeStreamBeside(stream));
-    writer_.Event(
-        R"({{"name":"waits for {}{}","cat":"{}","ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"cause":"{}"{}}}}})",
-        known ? texts_.Does(program_.code[by]) : "", known ? texts_.Name(program_.code[by]) : WaitName(stall),
-        host ? "host" : "stall", process, host ? 0 : StallThread(ComputeStreamBeside(stream)), Micro{stall.start},
-        Micro{stall.end - stall.start}, CauseWord(stall), known ? fmt::format(R"(,"by":{})", by) : "");
+    writer_.Event(R"("name":"waits for )", known ? texts_.Does(program_.code[by]) : "",
+                  known ? texts_.Name(program_.code[by]) : WaitName(stall), R"(","cat":")", host ? "host" : "stall",
+                  R"(","ph":"X","pid":)", process, R"(,"tid":)", host ? 0 : StallThread(ComputeStreamBeside(stream)),
+                  R"(,"ts":)", Micro{stall.start}, R"(,"dur":)", Micro{stall.end - stall.start},
+                  R"(,"args":{"cause":")", CauseWord(stall), R"(")", known ? fmt::format(R"(,"by":{})", by) : "",
+                  R"(})");
   }
   static std::string WaitName(const Stall& stall) {
     return stall.cause == Cause::kNone ? "the host" : CauseWord(stall);
@@ -222,13 +234,13 @@ class Trace {
   }
 
   void Issue(std::uint32_t instruction, Nanos start, Nanos end) {
-    writer_.Event(
-        R"({{"name":"issue","cat":"issue","ph":"X","pid":0,"tid":0,"ts":{},"dur":{},"args":{{"instruction":{}}}}})",
-        Micro{start}, Micro{end - start}, instruction);
+    writer_.Event(R"("name":"issue","cat":"issue","ph":"X","pid":0,"tid":0,"ts":)", Micro{start}, R"(,"dur":)",
+                  Micro{end - start}, R"(,"args":{"instruction":)", instruction, R"(})");
   }
 
-  std::size_t Process(std::size_t stream) const {
-    return static_cast<std::size_t>(program_.streams[stream].device) + 1;
+  std::size_t Host(bool measured) const { return measured ? machine_.devices.size() + 1 : 0; }
+  std::size_t Process(std::size_t stream, bool measured = false) const {
+    return Host(measured) + static_cast<std::size_t>(program_.streams[stream].device) + 1;
   }
   std::size_t StallThread(std::size_t stream) const { return program_.streams.size() + stream; }
   // Blocked by a copy, a stall is still that of the device's compute stream.
@@ -243,11 +255,11 @@ class Trace {
   const Timeline& timeline_;
   const Program& program_;
   const Machine& machine_;
+  const Timeline* measured_;  // nullptr: nothing was
   WorkTexts texts_;
   LiveClasses classes_;
   std::vector<std::uint32_t> work_;
-  std::multimap<std::uint32_t, std::uint32_t> flows_of_out_;
-  std::map<std::uint32_t, std::uint32_t> flow_of_in_;
+  Swaps swaps_;
   EventWriter& writer_;
 };
 

@@ -20,6 +20,12 @@
 // class (keep, swap, recompute), reason, copy_out_ns, copy_in_ns (one copy, nothing else on the link), again_ns (the forward
 // ops that write it), after, before (the ops between which it is only kept for backward), parts (of the op that writes it).
 //
+// A plan that a validation carried out has what was measured behind what was predicted, on the same clock from the step's
+// beginning: process d + 1, with d devices, is the host as it was, and those behind it are the devices; "(predicted)" and
+// "(measured)" stand behind their names. Of what was measured there are kernels, copies, flows and the host's waits
+// (instructions are the same ones, ids of flows others), and args have predicted_ns too: what the same instruction takes
+// among the predicted. otherData has measured_step_ns, of the step shown, which ran with instruments.
+//
 // Sources: the trace event format of the Chromium project; Perfetto shows events of one thread only where they nest, which
 // is why stalls and issuing have threads of their own.
 //
@@ -51,9 +57,11 @@ struct TraceSubject {
   const Plan* plan = nullptr;
   const CostModel* costs = nullptr;
   const ResultRow* row = nullptr;
+  const Timeline* measured = nullptr;  // the same Program as a device ran it: its spans
 };
 
-// The text in pieces of some tens of kilobytes: what is held beside the subject are 16 bytes an event.
+// The text in pieces of some tens of kilobytes. What is held beside the subject: four bytes an instruction, twelve a copy,
+// four a stall, and the texts of each op, tensor and row of Program::launches.
 void WriteTrace(const TraceSubject& subject, const std::function<void(std::string_view)>& sink);
 std::string TraceJson(const TraceSubject& subject);
 

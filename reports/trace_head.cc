@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,25 +13,28 @@ namespace spillway {
 
 namespace {
 
-// What the plan says about the gap, "" where it says nothing.
-std::string ReasonOf(const Plan& plan, TensorId map, OpId before) {
-  for (const GapDecision& gap : plan.gaps) {
-    if (gap.tensor == map && gap.before == before) return gap.reason;
+// What a plan says of a step's gaps and ops, to be looked up.
+struct Decided {
+  explicit Decided(const Plan& plan) {
+    for (const GapDecision& gap : plan.gaps) reasons.try_emplace({gap.tensor, gap.before}, gap.reason);
+    for (const OpDecision& decision : plan.ops) parts.try_emplace(decision.op, decision.parts.size());
   }
-  return "";
-}
-
-std::size_t PartsOf(const Plan& plan, const std::vector<OpId>& writers) {
-  std::size_t parts = 1;
-  for (const OpDecision& decision : plan.ops) {
+  std::string Reason(TensorId map, OpId before) const {  // "": it says nothing
+    const auto found = reasons.find({map, before});
+    return found == reasons.end() ? "" : found->second;
+  }
+  std::size_t Parts(const std::vector<OpId>& writers) const {
+    std::size_t most = 1;
     for (const OpId op : writers) {
-      if (decision.op == op) parts = std::max(parts, decision.parts.size());
+      if (const auto found = parts.find(op); found != parts.end()) most = std::max(most, found->second);
     }
+    return most;
   }
-  return parts;
-}
+  std::map<std::pair<TensorId, OpId>, std::string> reasons;
+  std::map<OpId, std::size_t> parts;
+};
 
-DumpObject MapObject(const TraceSubject& subject, const Uses& uses, TensorId map,
+DumpObject MapObject(const TraceSubject& subject, const Uses& uses, const Decided& decided, TensorId map,
                      const std::optional<GapAction>& action) {
   const TrainingStep& step = *subject.step;
   const Tensor& tensor = step.tensors[Index(map)];
@@ -40,13 +45,13 @@ DumpObject MapObject(const TraceSubject& subject, const Uses& uses, TensorId map
           {"bytes", tensor.bytes},
           {"shape", ShapeText(tensor.shape)},
           {"class", GapClassName(action)},
-          {"reason", ReasonOf(*subject.plan, map, gap.before)},
+          {"reason", decided.Reason(map, gap.before)},
           {"copy_out_ns", subject.costs->Copy(tensor.bytes, Direction::kDeviceToHost).time},
           {"copy_in_ns", subject.costs->Copy(tensor.bytes, Direction::kHostToDevice).time},
           {"again_ns", ComputedAgain(step, uses, map, *subject.costs)},
           {"after", name(gap.after)},
           {"before", gap.before == kNoOp ? DumpObject(nullptr) : DumpObject(name(gap.before))},
-          {"parts", PartsOf(*subject.plan, writers)}};
+          {"parts", decided.Parts(writers)}};
 }
 
 }  // namespace
@@ -64,11 +69,13 @@ std::string TraceHead(const TraceSubject& subject) {
                      {"memory_limit_bytes", row.memory_limit},
                      {"step_time_ns", row.step_time},
                      {"lower_bound_ns", row.lower_bound}};
+  if (subject.measured != nullptr) head["measured_step_ns"] = subject.measured->makespan;
   DumpObject maps = DumpObject::array();
   const Uses uses(*subject.step);
+  const Decided decided(*subject.plan);
   const std::vector<std::optional<GapAction>> actions = MapActions(*subject.plan, *subject.step);
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    maps.push_back(MapObject(subject, uses, subject.step->maps[i], actions[i]));
+    maps.push_back(MapObject(subject, uses, decided, subject.step->maps[i], actions[i]));
   }
   head["maps"] = std::move(maps);
   return DumpLine(head);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "reports/text.h"
@@ -18,43 +16,7 @@ std::string Inner(const std::string& text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-// What lies between the end of the last one, or of the last wait, and the moment when this one is issued.
-void AddIssues(const Timeline& timeline, std::vector<TraceItem>& items) {
-  Nanos busy_from = 0;
-  auto wait = timeline.host_waits.begin();
-  for (std::uint32_t i = 0; i < timeline.issued.size(); ++i) {
-    const Nanos end = timeline.issued[i];
-    for (; wait != timeline.host_waits.end() && wait->start < end; ++wait) busy_from = std::max(busy_from, wait->end);
-    if (end > busy_from) items.push_back({busy_from, i, TraceItem::kIssue});
-    busy_from = std::max(busy_from, end);
-  }
-}
-
 }  // namespace
-
-std::vector<TraceItem> ItemsOf(const Timeline& timeline, const Program& program) {
-  std::vector<TraceItem> items;
-  items.reserve(timeline.spans.size() + timeline.memory.size() + timeline.stalls.size() + timeline.issued.size());
-  for (std::uint32_t i = 0; i < timeline.memory.size(); ++i) {
-    items.push_back({timeline.memory[i].time, i, TraceItem::kMemory});
-  }
-  for (std::uint32_t i = 0; i < timeline.spans.size(); ++i) {
-    items.push_back({timeline.spans[i].start, i, TraceItem::kWork});
-  }
-  for (std::uint32_t i = 0; i < timeline.stalls.size(); ++i) {
-    items.push_back({timeline.stalls[i].start, i, TraceItem::kStall});
-  }
-  // A device that was measured has its host's waits among the spans.
-  for (std::uint32_t i = 0; i < timeline.host_waits.size() && !program.code.empty(); ++i) {
-    items.push_back({timeline.host_waits[i].start, i, TraceItem::kHostWait});
-  }
-  AddIssues(timeline, items);
-  std::sort(items.begin(), items.end(), [](const TraceItem& a, const TraceItem& b) {
-    if (a.time != b.time) return a.time < b.time;
-    return a.kind != b.kind ? a.kind < b.kind : a.index < b.index;
-  });
-  return items;
-}
 
 std::vector<std::uint32_t> WorkBefore(const Program& program) {
   std::vector<std::uint32_t> before(program.code.size(), kNoInstruction);
@@ -97,9 +59,9 @@ const char* WorkTexts::Does(Instruction in) const {
   return program_.kernels[in.arg].recomputation ? "recompute " : "";
 }
 
-TensorId WorkTexts::TensorOf(const Copy& copy) const {
+TensorId TensorOf(const Program& program, const Copy& copy) {
   for (const BufferId buffer : {copy.from, copy.to}) {
-    if (buffer != kNoBuffer && program_.buffers[buffer].tensor != kNoTensor) return program_.buffers[buffer].tensor;
+    if (buffer != kNoBuffer && program.buffers[buffer].tensor != kNoTensor) return program.buffers[buffer].tensor;
   }
   return kNoTensor;
 }
@@ -119,7 +81,7 @@ const std::string& WorkTexts::TensorName(TensorId tensor) {
 std::string WorkTexts::Name(Instruction in) {
   if (in.opcode == Opcode::kHostSync) return CauseName(in.cause);
   if (in.opcode == Opcode::kCopy) {
-    const TensorId tensor = TensorOf(program_.copies[in.arg]);
+    const TensorId tensor = TensorOf(program_, program_.copies[in.arg]);
     return step_ != nullptr && tensor != kNoTensor ? TensorName(tensor) : std::to_string(in.arg);
   }
   const OpId op = program_.kernels[in.arg].op;
@@ -147,7 +109,7 @@ const std::string& WorkTexts::LaunchArguments(std::uint32_t index) {
 std::string WorkTexts::Arguments(Instruction in) {
   if (in.opcode == Opcode::kCopy) {
     const Copy& copy = program_.copies[in.arg];
-    const TensorId tensor = TensorOf(copy);
+    const TensorId tensor = TensorOf(program_, copy);
     const std::string bytes = fmt::format(R"(,"bytes":{})", copy.bytes);
     if (step_ == nullptr || tensor == kNoTensor) return bytes;
     return fmt::format(R"({},"map":"{}"{})", bytes, TensorName(tensor), ReasonOf(tensor));

@@ -50,6 +50,8 @@
 //   trusted                1, or 0: nobody should believe this case's numbers (MachineNoise); empty: neither is known
 //   forward_error, recomputed_error, backward_error   kernel_error by ops of the forward pass, ops computed once more, the
 //                          backward pass and the update
+//   point                  names the files of a strategy's row that was measured: timelines/POINT.trace.json
+//                          (reports/trace.h), ops/POINT.csv (reports/validation_ops.h); empty of random plans
 // Numbers that there are not are empty.
 #ifndef SPILLWAY_REPORTS_VALIDATION_H_
 #define SPILLWAY_REPORTS_VALIDATION_H_

@@ -18,7 +18,7 @@ constexpr const char* kColumns =
     "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,"
     "clock_mhz,lowest_clock_mhz,products_pace_applied,others_pace_applied,products_pace_meanwhile,"
     "others_pace_meanwhile,at_pace_s,tracked_s,tracked_error,load,rounds_differ,launches_differ,trusted,forward_error,"
-    "recomputed_error,backward_error\n";
+    "recomputed_error,backward_error,point\n";
 
 std::string Seconds(double nanos) { return nanos > 0 ? SecondsText(std::llround(nanos)) : ""; }
 std::string BytesOrNothing(Bytes bytes) { return bytes > 0 ? std::to_string(bytes) : ""; }
@@ -64,12 +64,12 @@ std::string Trusted(const MachineNoise& noise) { return noise.Judged() ? (noise.
 
 std::string TrackColumns(const ValidationCase& c, const ValidationRow& r) {
   const MachineNoise& n = c.noise;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", AppliedText(c.pace.products),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", AppliedText(c.pace.products),
                      AppliedText(c.pace.others), Meanwhile(c.pace.products), Meanwhile(c.pace.others),
                      Seconds(static_cast<double>(r.at_pace)), Seconds(static_cast<double>(r.tracked)),
                      If(r.tracked > 0, r.tracked_error), n.load >= 0 ? fmt::format("{:.2f}", n.load) : "",
                      If(n.rounds >= 0, n.rounds), If(n.launches >= 0, n.launches), Trusted(n), LessOne(r.split.forward),
-                     LessOne(r.split.recomputed), LessOne(r.split.backward));
+                     LessOne(r.split.recomputed), LessOne(r.split.backward), CsvField(r.point));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ struct Numerics {
 // One plan at one case. Times are nanoseconds of a step, sizes bytes; what was not measured is 0 unless said otherwise.
 struct ValidationRow {
   int case_index = 0;
+  std::string point;     // names its files; "" of a random plan
   std::string strategy;  // label; of a random plan "random 7"
   std::string stratum;   // of a random plan
   bool random = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "calibrate/validate/measure.h"
@@ -12,6 +13,7 @@
 #include "calibrate/validate/split.h"
 #include "calibrate/validate/step_costs.h"
 #include "model/step/accumulate.h"
+#include "sim/engine/engine_parts.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -71,6 +73,7 @@ class CaseRun {
   CaseResult Run() {
     result_.rows.resize(setup_.contenders.size());
     result_.steps.resize(setup_.contenders.size());
+    result_.observed.resize(setup_.contenders.size());
     for (std::size_t k = 0; k < setup_.contenders.size(); ++k) AddContender(setup_.contenders[k], result_.rows[k]);
     AddInCore();
     Train();
@@ -202,7 +205,7 @@ class CaseRun {
       measured.push_back(&entry);
       candidates.push_back({&entry.program, entry.step, entry.arena, &timed_values_.at(entry.step)});
     }
-    const std::vector<Measurement> measurements = MeasureInterleaved(
+    std::vector<Measurement> measurements = MeasureInterleaved(
         candidates, *bench_.device, *bench_.clock,
         {.steps = options_.steps,
          .rounds = options_.rounds,
@@ -214,6 +217,7 @@ class CaseRun {
     if (const CostModel* const costs = options_.settled()) UseCosts(*costs);
     for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
     NoteSlowSteps(measurements);
+    for (std::size_t k = 0; k < measured.size(); ++k) Observe(*measured[k], std::move(measurements[k]));
   }
 
   // Predictions by other costs than those that were planned with.
@@ -241,6 +245,17 @@ class CaseRun {
     result_.notes.push_back(
         fmt::format("the device's clock fell below {:.0f} % of the usual {:.0f} MHz in {} of {} steps, to {:.0f}",
                     100 * kSlow, usual, slow, clocks.size(), least));
+  }
+
+  void Observe(const Entry& entry, Measurement measurement) {
+    if (entry.row == nullptr || entry.row->random || measurement.failure || measurement.timelines.empty()) return;
+    ObservedStep& step = result_.observed[static_cast<std::size_t>(entry.row - result_.rows.data())];
+    step.program = entry.program;
+    step.measured = std::move(measurement.timelines);
+    Scratch scratch;
+    Simulate(step.program, Durations(step.program, *costs_),
+             ConditionsOf(step.program, *costs_, entry.runtime, entry.arena), scratch, &step.predicted);
+    step.predicted.changes = MemoryChanges(step.program, scratch);
   }
 
   void Take(const Entry& entry, const Measurement& measurement) {
@@ -285,6 +300,13 @@ class CaseRun {
 };
 
 }  // namespace
+
+const Timeline& ObservedStep::Usual() const {
+  std::vector<std::size_t> order(measured.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [this](auto a, auto b) { return measured[a].makespan < measured[b].makespan; });
+  return measured[order[(order.size() - 1) / 2]];
+}
 
 int CaseSessions(const CaseSetup& setup, const CaseOptions& options) {
   int plans = 1;  // in-core

@@ -72,11 +72,20 @@ struct CaseOptions {
 };
 int CaseSessions(const CaseSetup& setup, const CaseOptions& options);
 
+// A measured plan: as it was predicted by the costs that its row is held to, and as the device ran it.
+struct ObservedStep {
+  Program program;                 // by the algorithms that ran
+  Timeline predicted;              // with whose memory changed; its makespan is the row's `predicted`
+  std::vector<Timeline> measured;  // with instruments, by round; none: nothing was measured
+  const Timeline& Usual() const;   // of these the one of the median time. REQUIRES: any
+};
+
 struct CaseResult {
   std::vector<ValidationRow> rows;  // in order of contenders
   // What their launches and copies took while steps ran (step_costs.h); empty where nothing was measured.
   std::vector<std::vector<Sample>> steps;
-  Bytes reserve = -1;  // Bench::device_reserve, the most of all sessions that trained; -1: nobody tells
+  std::vector<ObservedStep> observed;  // likewise; of random plans empty, too
+  Bytes reserve = -1;                  // Bench::device_reserve, the most of all sessions that trained; -1: nobody tells
   double in_core = 0, in_core_predicted = 0;
   ErrorSplit in_core_split;
   std::vector<std::string> notes;

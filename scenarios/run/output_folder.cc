@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "hw/text/document.h"
 
@@ -100,6 +102,21 @@ std::optional<fs::path> LinkTarget(fs::path path) {
   CannotWrite(path, Reason(ELOOP));
 }
 
+// A device, a FIFO: written into, never replaced.
+bool IsOther(const fs::path& path) {
+  std::error_code none;
+  const fs::file_status status = fs::status(path, none);
+  return fs::exists(status) && !fs::is_regular_file(status);
+}
+
+// The file that one renamed takes the place of; its folder is there from now on. Nothing: what is there is written into.
+std::optional<fs::path> Replaceable(const fs::path& path) {
+  if (path.has_parent_path()) MakeFolder(path.parent_path());
+  std::error_code none;
+  if (fs::is_directory(path, none)) CannotWrite(path, "it is a folder");
+  return IsOther(path) ? std::nullopt : LinkTarget(path);
+}
+
 }  // namespace
 
 void CannotWrite(const fs::path& path, const std::string& why) {
@@ -126,17 +143,56 @@ std::string FileName(const std::string& text) {
 }
 
 void WriteFile(const fs::path& path, const std::string& text) {
-  if (path.has_parent_path()) MakeFolder(path.parent_path());
-  std::error_code none;
-  const fs::file_status status = fs::status(path, none);
-  if (fs::is_directory(status)) CannotWrite(path, "it is a folder");
-  const bool is_other = fs::exists(status) && !fs::is_regular_file(status);
-  const std::optional<fs::path> target = is_other ? std::nullopt : LinkTarget(path);
-  if (target) {
+  if (const std::optional<fs::path> target = Replaceable(path)) {
     Replace(*target, text);
   } else {
-    WriteThrough(path, text, !is_other);
+    WriteThrough(path, text, !IsOther(path));
   }
+}
+
+FileInPieces::FileInPieces(fs::path path) : path_(std::move(path)) {
+  const std::optional<fs::path> target = Replaceable(path_);
+  if (!target) return;
+  target_ = *target;
+  Temporary temporary = MakeTemporary(target_);
+  temporary_ = std::move(temporary.path);
+  file_ = temporary.file;
+}
+
+FileInPieces::~FileInPieces() {
+  if (file_ >= 0) close(file_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void FileInPieces::Add(std::string_view piece) {
+  if (temporary_.empty()) {
+    held_ += piece;
+  } else if (const int error = WriteAll(file_, piece); error != 0) {
+    CannotWrite(path_, Reason(error));
+  }
+}
+
+// Mapped: the text is in the system's memory, and not in this process's.
+std::string FileInPieces::Digest() const {
+  if (temporary_.empty()) return ContentDigest(held_);
+  const int file = open(temporary_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) CannotWrite(path_, Reason(errno));
+  const auto size = static_cast<std::size_t>(lseek(file, 0, SEEK_END));
+  void* const text = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  const int error = errno;
+  close(file);
+  if (text == MAP_FAILED) CannotWrite(path_, Reason(error));
+  std::string digest = ContentDigest({static_cast<const char*>(text), size});
+  if (text != nullptr) munmap(text, size);
+  return digest;
+}
+
+void FileInPieces::Finish() {
+  if (temporary_.empty()) return WriteFile(path_, held_);
+  int error = close(std::exchange(file_, -1)) == 0 ? 0 : errno;
+  if (error == 0 && rename(temporary_.c_str(), target_.c_str()) != 0) error = errno;
+  if (error != 0) CannotWrite(path_, Reason(error));
+  temporary_.clear();
 }
 
 void RemoveTemporaries(const fs::path& folder) {

@@ -20,6 +20,24 @@ namespace spillway {
 // into; a FIFO is waited for until it has a reader.
 void WriteFile(const std::filesystem::path& path, const std::string& text);
 
+// The same of a text that comes piece by piece and is nowhere held, but for what is there and no file: the file is there
+// once it is whole. Of one that is not, nothing is left.
+class FileInPieces {
+ public:
+  explicit FileInPieces(std::filesystem::path path);  // UserError: it cannot be made
+  ~FileInPieces();
+  FileInPieces(const FileInPieces&) = delete;
+  FileInPieces& operator=(const FileInPieces&) = delete;
+  void Add(std::string_view piece);
+  std::string Digest() const;  // ContentDigest of all that was added, read back
+  void Finish();
+
+ private:
+  std::filesystem::path path_, target_, temporary_;  // temporary_: "" where the text is held, and at the end
+  int file_ = -1;
+  std::string held_;
+};
+
 // Letters, digits, '.', '_' and '-'; everything else becomes '-'.
 std::string FileName(const std::string& text);
 

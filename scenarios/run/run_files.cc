@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 std::vector<OwnFile> OwnFilesOf(const std::vector<NamedText>& texts) {
   std::vector<OwnFile> files;
-  for (const NamedText& t : texts) files.emplace_back(t.file, t.varies ? kAnyContent : ContentDigest(t.text));
+  for (const NamedText& t : texts)
+    files.emplace_back(t.file, t.varies ? kAnyContent : t.pieces ? t.pieces->Digest() : ContentDigest(t.text));
   return files;
 }
 
@@ -158,7 +159,13 @@ void RunFiles::RemoveOld() {
 }
 
 void RunFiles::Write(const std::vector<NamedText>& texts) const {
-  for (const NamedText& t : texts) WriteFile(folder_ / t.file, t.text);
+  for (const NamedText& t : texts) {
+    if (t.pieces) {
+      t.pieces->Finish();
+    } else {
+      WriteFile(folder_ / t.file, t.text);
+    }
+  }
 }
 
 // The line comes first: of files that stand there without one, nobody would know whose they are.

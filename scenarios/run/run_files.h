@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct NamedText {
   std::string file;  // relative to the folder
   std::string text;
   bool varies = false;  // from run to run: wall-clock times
+  // In place of `text`: all of it was added there.
+  std::shared_ptr<FileInPieces> pieces = nullptr;
 };
 
 // All throw UserError naming the file that cannot be read or written.

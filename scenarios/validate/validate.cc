@@ -15,6 +15,7 @@
 #include "reports/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
 #include "scenarios/validate/validate_follow.h"
+#include "scenarios/validate/validate_observed.h"
 #include "scenarios/validate/validate_places.h"
 #include "scenarios/verbs/interrupts.h"
 
@@ -128,10 +129,11 @@ class Validation {
     FinishedCase finished;
     MachineNoise noise{.load = load, .room = host_.room(run_.machines[place.machine]->machine)};
     MeasuredPace pace = device_.PaceOf(place.machine);
-    CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, std::vector<ValidationRow>& rows) {
+    CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, CaseResult& measured) {
       pace = followed.pace();
-      followed.PredictOtherwise(setup, rows);
-      finished.models = PredictionsOfAll(setup, followed.CostsOf(setup), rows);
+      followed.PredictOtherwise(setup, measured.rows);
+      finished.models = PredictionsOfAll(setup, followed.CostsOf(setup), measured.rows);
+      finished.observed = ObservedOf(place, setup, followed.CostsOf(setup), measured);
       noise.launches = LaunchesDiffer(followed.probes());
     });
     noise.load = std::max(noise.load, host_.load());
@@ -162,6 +164,7 @@ class Validation {
       NoteFailures(finished.place, row, host_.numerics_tolerance, result_);
     }
     for (std::size_t k = 0; k < place.planned.size(); ++k) {
+      finished.rows[k].point = place.planned[k].point->row.point;
       AddResult(place.planned[k].point->row, finished.rows[k], finished.classes[k]);
     }
     Note(std::move(finished.notes));
@@ -195,7 +198,7 @@ class Validation {
       options.beside = [&] { followed.LookWhoWaits(); };
       options.settled = [&] { return followed.Settle(); };
       CaseResult found = RunCase(setup, bench, options);
-      measured(followed, found.rows);
+      measured(followed, found);
       if (!std::exchange(placed_, true) && !open.placement().empty()) result_.set.notes.push_back(open.placement());
       return found;
     } catch (const DeviceError& error) {

@@ -14,7 +14,8 @@ namespace spillway {
 namespace {
 
 constexpr const char *kRows = "validation.csv", *kTables = "validation.txt", *kModels = "falsification.csv",
-                     *kPartial = "validation.partial", *kCosts = "costs", *kPage = "report.html";
+                     *kPartial = "validation.partial", *kCosts = "costs", *kPage = "report.html",
+                     *kTimelines = "timelines", *kOps = "ops";
 
 }  // namespace
 
@@ -55,6 +56,10 @@ void ValidationFiles::StepsOf(const FinishedCase& finished) const {
     if (samples.empty()) continue;
     std::filesystem::create_directories(folder_ / kCosts);
     WriteFile(folder_ / kCosts / (point + ".csv"), WriteSamples(samples));
+  }
+  for (const ObservedTexts& observed : finished.observed) {
+    WriteFile(folder_ / kTimelines / (observed.point + ".trace.json"), observed.trace);
+    WriteFile(folder_ / kOps / (observed.point + ".csv"), observed.ops);
   }
 }
 

@@ -5,6 +5,8 @@
 //                        above it that the numbers are not to be trusted, if so
 //   costs/POINT.csv      what the launches and copies of a measured plan took while it ran, as samples: for --costs
 //                        (calibrate/validate/step_costs.h)
+//   timelines/POINT.trace.json   a measured plan's step as it was predicted and as it ran, for Perfetto, explain and the page
+//   ops/POINT.csv        its kernels and copies, predicted beside measured
 //   falsification.csv    at the end, of the cases that there are
 //   report.html          all of it to look at (reports/page.h)
 //   validation.journal   what --resume goes on with (scenarios/validate/validate_journal.h), likewise gone then

@@ -28,6 +28,11 @@
 
 namespace spillway {
 
+// Of a point that was measured: scenarios/validate/validate_observed.h.
+struct ObservedTexts {
+  std::string point, trace, ops;
+};
+
 struct FinishedCase {
   ValidationCase place;
   std::vector<ValidationRow> rows;          // in order of contenders
@@ -39,6 +44,7 @@ struct FinishedCase {
   std::vector<ClassCounts> classes;
   // Of the strategies' rows, by the name of their point: CaseResult::steps. Not in the journal: written as it is found.
   std::vector<std::pair<std::string, std::vector<Sample>>> steps{};
+  std::vector<ObservedTexts> observed{};  // likewise
 };
 
 // What has to be the same for cases of two runs to stand in one table.

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -55,10 +57,15 @@ std::string RunJson(const Command& command, const Clocked& clocked) {
       points);
 }
 
-std::vector<NamedText> PointTexts(const PointDetail& detail) {
+std::vector<NamedText> PointTexts(const PointDetail& detail, const std::filesystem::path& folder) {
   std::vector<NamedText> texts;
   for (const Report& report : Reports()) {
-    if (report.of_point != nullptr) texts.push_back({ReportFile(report, detail.row.point), report.of_point(detail)});
+    const std::string file = ReportFile(report, detail.row.point);
+    if (report.of_point != nullptr) texts.push_back({file, report.of_point(detail)});
+    if (report.in_pieces == nullptr) continue;
+    const auto pieces = std::make_shared<FileInPieces>(folder / file);
+    report.in_pieces(detail, [&pieces](std::string_view piece) { pieces->Add(piece); });
+    texts.push_back({.file = file, .text = "", .pieces = pieces});
   }
   return texts;
 }
@@ -76,6 +83,7 @@ class Folder {
  public:
   Folder(const Command& command, const PreparedRun& run, Console& console)
       : console_(console),
+        out_(command.out),
         folder_(command.out),
         lock_(command.out, command.line),
         written_(console, "the run goes on without files, and --resume will make up for them") {
@@ -98,7 +106,8 @@ class Folder {
       std::vector<NamedText> texts;
       if (result.row.feasible) {
         const PreparedMachine& on = *run.machines[point.machine];
-        texts = PointTexts({result.row, result.step->step, on.machine, result.plan, result.evaluation, *on.costs});
+        texts =
+            PointTexts({result.row, result.step->step, on.machine, result.plan, result.evaluation, *on.costs}, out_);
       }
       files_->Add({result.row, result.seconds, {}}, texts);
     });
@@ -117,6 +126,7 @@ class Folder {
 
  private:
   Console& console_;
+  std::filesystem::path out_;
   ResultFolder folder_;
   FolderLock lock_;
   std::optional<RunFiles> files_;

@@ -191,7 +191,8 @@ TEST_CASE("what a file adds to a table is listed there, or nobody could ask for 
       {"sim/strategies", std::regex("Planned (\\w+)\\(const Problem& problem\\) .*")},
       {"model/layers", std::regex("const LayerKind (k\\w+)\\{.*")},
       {"model/kernels", std::regex("KernelForm (\\w+)\\(\\) .*")},
-      {"reports", std::regex("std::string (\\w+)\\(const (?:ResultSet& results|PointDetail& point)\\) .*")},
+      {"reports", std::regex("(?:std::string|void) (\\w+)\\(const (?:ResultSet& results|PointDetail& point)(?:, const "
+                             "TextSink& sink)?\\) .*")},
       {"model/zoo", std::regex("Network (\\w+)\\((?:int depth, )?const ZooOptions& options\\) .*")},
   };
   for (const auto& [folder, definition] : tables) {

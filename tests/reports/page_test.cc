@@ -143,6 +143,28 @@ TEST_CASE("a page holds the folder's files, each compressed, and no name as mark
   CHECK(page.ends_with("</html>\n"));
 }
 
+TEST_CASE("of a validation the measured points, farthest off first, and their ops and timelines in the page") {
+  const std::string head = "network,batch,device,memory_limit_bytes,link_rate,strategy,predicted_s,measured_s,";
+  const std::string rows = head + "error,reason,point\r\nn,1,d,1,0,a,1,2,-0.5,\"no, \"\"two\nlines\"\"\",near\r\n" +
+                           "n,1,d,1,0,b,1,,,,never\nn,1,d,1,0,c,3,1,2.0,,far\nn,1,d,1,0,c,3,1,9,,../out\n" +
+                           "n,1,d,1,0,random 1,3,1,2.5,,\n";
+  CHECK(MeasuredPoints(rows) == std::vector<std::string>{"far", "near"});
+  CHECK(MeasuredPoints(head + "error\nn,1,d,1,0,a,1,2,0.5\n").empty());
+  const TemporaryFolder folder("validated");
+  std::filesystem::create_directories(folder.Path("timelines"));
+  std::filesystem::create_directories(folder.Path("ops"));
+  folder.Write("validation.csv", rows);
+  for (const char* point : {"far", "never"}) {
+    folder.Write(std::string("ops/") + point + ".csv", "instruction\n");
+    folder.Write(std::string("timelines/") + point + ".trace.json", "{}");
+  }
+  const std::string page = ReportPage(folder.Path(""));
+  CHECK(Contains(page, "data-file=\"ops/far.csv\""));
+  CHECK(Contains(page, "data-file=\"timelines/far.trace.json\""));
+  CHECK_FALSE(Contains(page, "never"));
+  CHECK_FALSE(Contains(page, "data-file=\"ops/near.csv\""));  // there is no such file
+}
+
 TEST_CASE("a folder without results has no page") {
   const TemporaryFolder folder("no-page");
   CHECK_THROWS_WITH(ReportPage(folder.Path("")), Catch::Contains("nothing to show here"));

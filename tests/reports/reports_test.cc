@@ -262,8 +262,10 @@ TEST_CASE("reports are named once, shown for a run or a point, and have their ow
   std::vector<std::string> names;
   for (const Report& report : Reports()) {
     names.emplace_back(report.name);
-    CHECK((report.of_run != nullptr) != (report.of_point != nullptr));
-    CHECK((report.of_point != nullptr) == Contains(report.file, "{}"));
+    const bool of_point = report.of_point != nullptr || report.in_pieces != nullptr;
+    CHECK((report.of_point == nullptr || report.in_pieces == nullptr));
+    CHECK((report.of_run != nullptr) != of_point);
+    CHECK(of_point == Contains(report.file, "{}"));
   }
   std::sort(names.begin(), names.end());
   CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());

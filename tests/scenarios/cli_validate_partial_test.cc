@@ -37,7 +37,8 @@ TEST_CASE("a validation that came to its end leaves no mark, and the table that 
   const ValidateFolder f;
   const Outcome outcome = f.Run(kTwoLimits, {"--out", f.folder().Path("out")});
   CHECK(outcome.status == kExitDone);
-  CHECK(FilesIn(f) == Names{"costs", "falsification.csv", "report.html", "validation.csv", "validation.txt"});
+  CHECK(FilesIn(f) ==
+        Names{"costs", "falsification.csv", "ops", "report.html", "timelines", "validation.csv", "validation.txt"});
   CHECK(f.folder().Read("out/validation.txt") == outcome.out);
 }
 
@@ -58,8 +59,8 @@ TEST_CASE("killed in the second case: rows and table of the first one are there,
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGKILL);
   // The earlier validation's models are gone: they are not of these rows.
-  CHECK(FilesIn(f) == Names{"costs", "report.html", "run.lock", "validation.csv", "validation.journal",
-                            "validation.partial", "validation.txt"});
+  CHECK(FilesIn(f) == Names{"costs", "ops", "report.html", "run.lock", "timelines", "validation.csv",
+                            "validation.journal", "validation.partial", "validation.txt"});
   const std::string rows = f.folder().Read("out/validation.csv"), text = f.folder().Read("out/validation.txt");
   CHECK(CountOf(rows, "\n") == 1 + 3);
   CHECK(whole.out.starts_with(rows));
@@ -83,8 +84,8 @@ TEST_CASE("SIGTERM and Ctrl-C in a case: it is abandoned, the others are summed 
       CHECK(outcome.status == kExitInterrupted);
       CHECK(outcome.err ==
             "interrupted: 1 of 2 cases finished, kept in " + f.folder().Path("out") + "; --resume goes on\n");
-      CHECK(FilesIn(f) == Names{"costs", "falsification.csv", "report.html", "validation.csv", "validation.journal",
-                                "validation.partial", "validation.txt"});
+      CHECK(FilesIn(f) == Names{"costs", "falsification.csv", "ops", "report.html", "timelines", "validation.csv",
+                                "validation.journal", "validation.partial", "validation.txt"});
       const std::string text = f.folder().Read("out/validation.txt"), rows = f.folder().Read("out/validation.csv");
       CHECK(CountOf(rows, "\n") == 1 + 3);
       CHECK(outcome.out == (format == std::string("csv") ? rows : text));
@@ -123,7 +124,8 @@ TEST_CASE("cut off before any case is finished, an earlier validation's files st
   CHECK(f.folder().Read("out/validation.partial") ==
         "0 of 2 cases finished; the files beside this one are of an earlier validation\n");
   CHECK(f.Run(kTwoLimits, words).status == kExitDone);
-  CHECK(FilesIn(f) == Names{"costs", "falsification.csv", "report.html", "validation.csv", "validation.txt"});
+  CHECK(FilesIn(f) ==
+        Names{"costs", "falsification.csv", "ops", "report.html", "timelines", "validation.csv", "validation.txt"});
 }
 
 TEST_CASE("two validations, or a validation and a run, do not share a folder") {
@@ -143,7 +145,8 @@ TEST_CASE("two validations, or a validation and a run, do not share a folder") {
   reality.made = [&] { who = f.folder().Read("out/run.lock"); };
   CHECK(f.Run(kTwoLimits, {"--out", out}, &reality).status == kExitDone);
   CHECK_THAT(who, Catch::StartsWith("process " + std::to_string(getpid()) + " on ") && Catch::Contains(": spillway "));
-  CHECK(FilesIn(f) == Names{"costs", "falsification.csv", "report.html", "validation.csv", "validation.txt"});
+  CHECK(FilesIn(f) ==
+        Names{"costs", "falsification.csv", "ops", "report.html", "timelines", "validation.csv", "validation.txt"});
 }
 
 TEST_CASE("tables that cannot be written: all is measured and printed, status 2, and --resume makes up for them") {
@@ -168,7 +171,8 @@ TEST_CASE("tables that cannot be written: all is measured and printed, status 2,
   CHECK(f.Run(kTwoLimits, {"--out", out, "--resume"}, &rest).out == whole.out);
   CHECK(rest.rates.empty());
   CHECK(f.folder().Read("out/validation.csv") == rows);
-  CHECK(FilesIn(f) == Names{"costs", "falsification.csv", "report.html", "validation.csv", "validation.txt"});
+  CHECK(FilesIn(f) ==
+        Names{"costs", "falsification.csv", "ops", "report.html", "timelines", "validation.csv", "validation.txt"});
 }
 
 TEST_CASE("a journal that cannot be written: said once, and the tables are there, status 0") {

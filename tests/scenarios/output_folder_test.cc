@@ -69,6 +69,26 @@ TEST_CASE("what is open already is gone on with") {
   CHECK(folder.Read("f") == "before after");
 }
 
+TEST_CASE(
+    "a file in pieces is there when it is whole, as the text of them all, and nothing is left of one that is not") {
+  const TemporaryFolder folder("pieces");
+  folder.Write("whole", "before");
+  {
+    FileInPieces abandoned(folder.Path("whole")), whole(folder.Path("in/whole"));
+    abandoned.Add("half");
+    for (const char* piece : {"one ", "", "two"}) whole.Add(piece);
+    CHECK(whole.Digest() == ContentDigest("one two"));
+    CHECK_FALSE(std::filesystem::exists(folder.Path("in/whole")));
+    whole.Finish();
+  }
+  CHECK(folder.Read("whole") == "before");
+  CHECK(folder.Read("in/whole") == "one two");
+  const auto files = std::filesystem::recursive_directory_iterator(folder.Path(""));
+  CHECK(std::distance(begin(files), end(files)) == 3);  // two files, a folder
+  std::filesystem::create_directory(folder.Path("taken"));
+  CHECK_THROWS_WITH(FileInPieces(folder.Path("taken")), Catch::Contains("it is a folder"));
+}
+
 TEST_CASE("temporary names are nobody else's") {
   const TemporaryFolder folder("out-names");
   const std::string mine = ".spillway-" + std::to_string(getpid()) + "-0.part";

@@ -6,7 +6,7 @@ import { bytes, percent, rate, signedPercent, time } from './format.js';
 import { colours, strategyColour, SYMBOLS } from './palette.js';
 import { distinct } from './rows.js';
 import { table } from './table.js';
-import { typed } from './validation.js';
+import { typed } from './typed.js';
 
 const quantile = (values, share) => { const s = [...values].sort((a, b) => a - b); return s[Math.min(s.length - 1, Math.floor(share * s.length))] ?? null; };
 const kindOf = (row) => `${row.op} ${row.pass}`;

@@ -12,7 +12,8 @@ import { showPlans } from './plan.js';
 import { distinct, images, Results } from './rows.js';
 import { expectationsTable, resultsTable } from './table.js';
 import { hasTrace, Timeline } from './timeline.js';
-import { readValidation, validation } from './validation.js';
+import { opsSection, rowNames } from './ops.js';
+import { measuredOf, readValidation, validation } from './validation.js';
 import { verdict } from './verdict.js';
 
 const main = document.querySelector('main'), nav = document.querySelector('nav ul');
@@ -105,6 +106,20 @@ async function showValidation() {
     header(rows.length > 0 ? all('scenario') : 'Validation', [`${all('network')} on ${all('machine')}`, `${rows.length} plans, predicted and measured on ${all('device')}`]);
   }
   section('validation', 'Predicted against measured', null, validation(content, falsification));
+  const measured = measuredOf(rows);
+  const ops = await opsSection(measured);
+  if (ops) section('ops', 'Op by op', 'Each kernel and copy of the plans that ran: what its cost says, nothing else running, against what it took in the step.', ops);
+  measuredTimeline(measured.filter((row) => row.point));
+}
+
+/** A step as it was predicted, above the same as it ran. */
+function measuredTimeline(rows) {
+  const start = rows.find((row) => hasTrace(row.point));
+  if (!start) return;
+  const timeline = new Timeline(() => {}), names = rowNames(rows);
+  const plans = select('plan', rows.map((row) => [row, `${names.get(row)}${hasTrace(row.point) ? '' : ' (not in the page)'}`]), start, (row) => timeline.show(row));
+  section('measured-timeline', 'Timeline, predicted and measured', 'One step of one plan as it was predicted and, below, as it ran: the one of the median time of those that ran with instruments. Memory is as predicted.', h('div', { class: 'controls' }, plans), timelineLegend(), timeline.element);
+  timeline.show(start);
 }
 
 async function showCalibration() {

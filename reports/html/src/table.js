@@ -12,7 +12,7 @@ const isNumber = (value) => typeof value === 'number';
 function cell(key, value) {
   if (value === null || value === undefined || value === '') return '';
   if (!isNumber(value)) return literal(typeof value === 'object' ? JSON.stringify(value) : value);
-  if (key.endsWith('_bytes') || key.startsWith('bytes_')) return bytes(value);
+  if (key === 'bytes' || key.endsWith('_bytes') || key.startsWith('bytes_')) return bytes(value);
   if (key.endsWith('_s')) return time(value);
   if (key === 'link' || key.endsWith('_rate')) return value === 0 ? 'not limited' : rate(value);
   if (key === 'gap' || key === 'loss' || key.endsWith('_share') || key.endsWith('error') || key.endsWith('_spread')) return key.endsWith('error') ? signedPercent(value) : percent(value);

@@ -2,7 +2,7 @@
 import { axis, chart, tip } from './chart.js';
 import { fill, h, literal } from './dom.js';
 import * as files from './files.js';
-import { bytes, percent, rate, short, time } from './format.js';
+import { bytes, percent, rate, short, signedPercent, time } from './format.js';
 import { colours } from './palette.js';
 import { barsOf, categoryOf, curveOf, Trace } from './trace.js';
 
@@ -43,6 +43,7 @@ function facts(slice, trace) {
     a.shape ? ['shape', a.shape] : null,
     slice.cat === 'copy' ? ['bytes', `${bytes(a.bytes)}, ${rate(a.bytes / (slice.end - slice.start))}`] : null,
     a.flops ? ['work', `${short(a.flops / 1e9)} GFLOP, ${bytes(a.bytes)} touched`] : null,
+    a.predicted_ns !== undefined ? ['predicted', `${time(a.predicted_ns / 1e9)}, ${signedPercent(a.predicted_ns / 1e9 / (slice.end - slice.start) - 1)}`] : null,
     a.source ? ['cost', `${a.source} (${a.how})`] : null,
     a.cause ? ['cause', word(a.cause)] : null,
     a.by !== undefined && trace.byInstruction.has(a.by) ? ['until the end of', literal(trace.byInstruction.get(a.by).name)] : null,
@@ -113,18 +114,19 @@ export class Timeline {
     const c = colours(), { trace } = this;
     const [from, to] = this.window;
     const narrow = width < 460;
-    const left = narrow ? 70 : 128, plot = width - left - 18;
+    const left = narrow ? 70 : trace.lanes.some((lane) => lane.measured) ? 148 : 128, plot = width - left - 18;
     const { bars, merged } = barsOf(trace, from, to, plot);
     fill(this.status, `${bars.length} bars drawn${merged > 0 ? `, ${merged} slices narrower than a pixel merged into their neighbours` : ''}; all of them are in timelines/${this.row.point}.trace.json, for Perfetto.`);
     const points = curveOf(trace, from, to, Math.floor(plot / 2));
     const bottom = trace.lanes.length * LANE + 12;
-    const x = (more) => axis({ type: 'value', min: 0, max: trace.end, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, formatter: (v) => time(v) }, ...more });
-    const names = trace.lanes.map((lane) => laneName(lane.name, narrow));
+    const x = (more) => axis({ type: 'value', min: 0, max: trace.end, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false, formatter: (v) => time(v) }, ...more });
+    const names = trace.lanes.map((lane) => `${lane.measured ? (narrow ? 'measured\n' : 'measured ') : ''}${laneName(lane.name, narrow)}`);
     return {
-      grid: [{ left, right: 18, top: 10, height: trace.lanes.length * LANE }, { left, right: 18, top: bottom + 12, height: MEMORY }],
+      // Of one width, whatever their labels: what lies above each other is of one moment.
+      grid: [{ left, right: 18, top: 10, height: trace.lanes.length * LANE, outerBoundsMode: 'none' }, { left, right: 18, top: bottom + 12, height: MEMORY, outerBoundsMode: 'none' }],
       xAxis: [x({ gridIndex: 0, axisLabel: { show: false } }), x({ gridIndex: 1 })],
       yAxis: [
-        axis({ type: 'category', inverse: true, gridIndex: 0, data: names, axisLabel: { color: c.ink, fontSize: 12, interval: 0 }, splitLine: { show: false } }),
+        axis({ type: 'category', inverse: true, gridIndex: 0, data: names, axisLabel: { color: c.ink, fontSize: narrow ? 11 : 12, lineHeight: 12, interval: 0 }, splitLine: { show: false } }),
         axis({ type: 'value', gridIndex: 1, min: 0, max: (v) => Math.max(v.max, trace.limit ?? 0) * 1.05, name: narrow ? '' : 'device memory', nameLocation: 'middle', nameGap: 64, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : bytes(v).replace(/\.0+ /, ' ')) } }),
       ],
       dataZoom: [
@@ -176,7 +178,7 @@ export class Timeline {
     if (!slice) return;
     this.marked = slice;
     const cause = slice.args.by !== undefined ? this.trace.byInstruction.get(slice.args.by) : null;
-    const stalls = slice.args.instruction === undefined ? [] : this.#stallsBy(slice.args.instruction);
+    const stalls = slice.args.instruction === undefined || slice.measured ? [] : this.#stallsBy(slice.args.instruction);
     fill(this.detail, h('h4', {}, h('i', { class: 'key', style: `background:var(--${categoryOf(slice)})` }), literal(slice.name)),
       h('dl', {}, facts(slice, this.trace).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
       cause ? h('button', { type: 'button', class: 'button', click: () => this.go(cause) }, `to what it waited for: ${literal(cause.name)}`) : null,
@@ -238,6 +240,6 @@ function steps(points, classes) {
 }
 
 const laneName = (name, narrow) => {
-  const plain = name.replace(/ \(stream \d+\)$/, '').replace(/^stalls of stream \d+$/, 'stalls').replace(/^issue$/, 'host');
+  const plain = name.replace(/ \(stream \d+\)$/, '').replace(/^stalls of stream \d+$/, 'stalls').replace(/^(issue|waits)$/, 'host');
   return narrow ? plain : { compute: 'compute', stalls: 'compute waits', copies: 'copies', host: 'host' }[plain] ?? plain;
 };

@@ -18,22 +18,26 @@ export class Trace {
     this.end = 0;
     const lanes = new Map();
     for (const event of document.traceEvents) {
+      if (event.ph === 'M' && event.name === 'process_name' && event.args.name.endsWith(' (measured)')) this.#measured.add(String(event.pid));
       if (event.ph === 'M' && event.name === 'thread_name') lanes.set(`${event.pid}/${event.tid}`, { name: event.args.name, key: `${event.pid}/${event.tid}`, slices: [] });
       if (event.ph === 'X') this.#slice(event, lanes);
       if (event.ph === 'C' && event.name === 'live memory') this.memory.push([event.ts / 1e6, event.args]);
     }
+    for (const lane of lanes.values()) lane.measured = this.#measured.has(lane.key.split('/')[0]);
     this.lanes = [...lanes.values()].filter((lane) => lane.slices.length > 0).sort((a, b) => order(a) - order(b));
     this.lanes.forEach((lane, i) => lane.slices.forEach((slice) => { slice.lane = i; }));
     this.classes = [...new Set(this.memory.flatMap(([, live]) => Object.keys(live)))].filter((name) => this.memory.some(([, live]) => live[name] > 0));
     this.classes.sort((a, b) => this.#most(b) - this.#most(a));
   }
+  #measured = new Set(); // processes that were measured; all others were predicted
   #most(name) { return this.memory.reduce((most, [, live]) => Math.max(most, live[name] ?? 0), 0); }
   #slice(event, lanes) {
     const slice = { name: event.name, cat: event.cat, start: event.ts / 1e6, end: (event.ts + event.dur) / 1e6, lane: 0, args: event.args ?? {}, key: `${event.pid}/${event.tid}` };
     lanes.get(slice.key)?.slices.push(slice);
     this.end = Math.max(this.end, slice.end);
     const work = slice.cat === 'kernel' || slice.cat === 'recompute' || slice.cat === 'copy';
-    if (work) this.byInstruction.set(slice.args.instruction, slice);
+    slice.measured = this.#measured.has(String(event.pid));
+    if (work && !slice.measured) this.byInstruction.set(slice.args.instruction, slice);
   }
   /** Bytes by class at a moment. */
   at(seconds) {
@@ -54,8 +58,9 @@ export class Trace {
   }
 }
 
-// Compute, its stalls, copies, the host.
-function order(lane) {
+// Compute, its stalls, copies, the host; what was measured below what was predicted.
+function order(lane) { return orderOf(lane) + (lane.measured ? 10 : 0); }
+function orderOf(lane) {
   if (lane.name.startsWith('compute')) return 0;
   if (lane.name.startsWith('stalls')) return 1;
   if (lane.name.startsWith('swap-out')) return 2;

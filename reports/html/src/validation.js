@@ -1,4 +1,4 @@
-// Predicted against measured: steps, ops, and which simpler models the data reject.
+// Predicted against measured: steps, where their errors come from, and which simpler models the data reject.
 import { axis, chart, tip } from './chart.js';
 import { h, literal } from './dom.js';
 import { csv } from './files.js';
@@ -6,13 +6,10 @@ import { bytes, percent, short, signedPercent, time } from './format.js';
 import { colours, strategyColour, SYMBOLS } from './palette.js';
 import { distinct } from './rows.js';
 import { table } from './table.js';
-
-const number = (text) => (text === '' || text === undefined || Number.isNaN(Number(text)) ? text ?? '' : Number(text));
-/** Numbers as numbers, what is empty or a word as it is. */
-export const typed = (rows) => rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, number(value)])));
-const median = (values) => { const s = [...values].sort((a, b) => a - b); return s.length === 0 ? null : s.length % 2 ? s[(s.length - 1) / 2] : (s[s.length / 2 - 1] + s[s.length / 2]) / 2; };
+import { median, typed } from './typed.js';
 
 export function readValidation(content) { return typed(csv(content)); }
+export const measuredOf = (rows) => rows.filter((row) => typeof row.measured_s === 'number' && typeof row.error === 'number');
 
 function scatter(rows) {
   const canvas = h('div', { class: 'chart', style: 'height:420px' });
@@ -73,7 +70,7 @@ function summary(rows) {
 /** @param {string} content validation.csv @param {string|null} falsification falsification.csv */
 export function validation(content, falsification) {
   const rows = readValidation(content);
-  const measured = rows.filter((row) => typeof row.measured_s === 'number' && typeof row.error === 'number');
+  const measured = measuredOf(rows);
   if (measured.length === 0) return [h('p', { class: 'note' }, 'Nothing was measured.'), table(rows, { all: Object.keys(rows[0] ?? { strategy: '' }), label: 'validation' })];
   const worst = [...measured].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, 10);
   const differs = (key) => measured.some((row) => row[key] !== measured[0][key]);

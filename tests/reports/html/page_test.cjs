@@ -2,6 +2,7 @@
 const { chromium } = require('playwright-core');
 const fs = require('node:fs');
 const path = require('node:path');
+const zlib = require('node:zlib');
 
 const [browserPath, folder, screenshots] = process.argv.slice(2);
 let failed = 0, passed = 0;
@@ -80,8 +81,10 @@ async function looks(browser, file, rows, name, mode) {
   check(blank.length === 0, `${at}: blank: ${blank.join(', ')}`);
   const charts = await page.locator('[data-chart]').count();
   check(charts >= 3, `${at}: ${charts} charts`);
-  const shown = await page.locator('[data-table="results"] tbody tr').count();
-  check(shown === Math.min(rows, 400), `${at}: ${shown} rows in the table, ${rows} in results.csv`);
+  for (const [name, wanted] of Object.entries(rows)) {
+    const shown = await page.locator(`[data-table="${name}"] tbody tr`).count();
+    check(shown === Math.min(wanted, 400), `${at}: ${shown} rows in the table of ${name}, ${wanted} in its file`);
+  }
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   check(wide <= 0, `${at}: ${wide} px wider than the window`);
   check(await page.evaluate(() => document.documentElement.dataset.theme) === mode.theme, `${at}: theme`);
@@ -176,13 +179,60 @@ async function others(browser) {
   await told('links', '#throughput .controls', /link/);
   await told('links', '#verdict', /Told are 2 of 6 machines, links and memory limits/);
   await told('old', '#verdict', /is fastest at batch/);
-  await told('validation', '#validation', /Median error 10 %, worst 20 %/);
+  await told('validation', '#validation', /Median error \d+ %, worst \d+ %/);
+  await told('validation', '#ops', /\d+ kernels: [+-]?[\d.]+ % in sum, half of them within \d+ %/);
   // The first timeline is cut off; the rest of the page is there.
   const whole = fs.readFileSync(path.join(folder, 'names/report.html'), 'utf8');
   const broken = path.join(folder, 'broken.html');
   fs.writeFileSync(broken, whole.replace(/(data-file="timelines\/[^"]*">)([^<]{400})[^<]*/g, '$1$2'));
   await told('broken', '#timeline [role=status]', /This timeline is damaged/, broken);
   await told('broken', '#plan .plans', /This timeline is damaged/, broken);
+}
+
+/** The page without its files, and these in place of them. */
+function pageWith(file, contents) {
+  const empty = fs.readFileSync(path.join(folder, 'validation/report.html'), 'utf8').replace(/<script type="application\/gzip"[^>]*>[^<]*<\/script>\n/g, '');
+  const elements = Object.entries(contents).map(([name, content]) => `<script type="application/gzip" data-file="${name}">${zlib.gzipSync(content).toString('base64')}</script>\n`);
+  const at = empty.lastIndexOf('<script>');
+  fs.writeFileSync(file, empty.slice(0, at) + elements.join('') + empty.slice(at));
+}
+
+/** Rows of the tables on a validation's page, by the files that it is of. */
+function validationRows() {
+  const ops = fs.readdirSync(path.join(folder, 'validation/ops')).map((name) => csvRows(path.join(folder, 'validation/ops', name)));
+  const plans = csvRows(path.join(folder, 'validation/validation.csv'));
+  return { validation: plans, ops: ops.reduce((sum, n) => sum + n, 0), 'worst ops': 10, worst: Math.min(10, plans), models: 2 };
+}
+
+/** Op by op, by plan and by what is called worst; the timeline has what was measured below what was predicted. */
+async function measuredUsed(browser, file) {
+  const { page, context, seen } = await opened(browser, file, { width: 1280, theme: 'light' });
+  check(!(await page.title()).includes('broken'), 'no name is run');
+  const ops = page.locator('#ops'), worst = ops.locator('[data-table="worst ops"]');
+  const column = async (table, name) => {
+    const at = (await table.locator('thead th').allTextContents()).findIndex((text) => text.startsWith(name));
+    return table.locator(`tbody tr td:nth-child(${at + 1})`).evaluateAll((cells) => cells.map((c) => Number(c.title)));
+  };
+  const off = (await column(worst, 'difference')).map(Math.abs);
+  check(off.length === 10 && off[0] > 0 && off.every((v, i) => i === 0 || v <= off[i - 1]), `the worst come first: ${off}`);
+  await ops.locator('[data-value="ratio"]').click();
+  const ratios = (await column(worst, 'error')).map((error) => Math.abs(Math.log(1 + error)));
+  check(ratios.every((v, i) => i === 0 || v <= ratios[i - 1] + 1e-6), `by ratio the worst come first: ${ratios}`);
+  const all = Number((await ops.locator('[data-table="ops"] [role=status]').textContent()).match(/^\d+/)[0]);
+  await ops.locator('select').selectOption({ index: 1 });
+  const some = Number((await ops.locator('[data-table="ops"] [role=status]').textContent()).match(/^\d+/)[0]);
+  check(some > 0 && some < all, `one plan has ${some} of ${all} ops`);
+  const chart = ops.locator('[data-chart]');
+  await chart.scrollIntoViewIfNeeded();
+  const timeline = page.locator('#measured-timeline');
+  await timeline.locator('input[type=search]').fill('forward');
+  await page.keyboard.press('Enter');
+  await page.waitForTimeout(200);
+  const hits = Number((await timeline.locator('[role=status]').textContent()).match(/of (\d+)/)[1]);
+  for (let i = 0; i < hits && !/predicted/.test(await timeline.locator('.detail').textContent()); ++i) await page.keyboard.press('Enter');
+  check(/predicted.*%/.test(await timeline.locator('.detail').innerText().then((text) => text.replaceAll('\n', ' '))), 'a measured slice says what was predicted');
+  check(seen.errors.length === 0, `errors while used: ${seen.errors.join('; ')}`);
+  await context.close();
 }
 
 /** However much there is and however many pixels: at most so many bars, and every slice is in one of them. */
@@ -205,16 +255,33 @@ async function merged(source) {
   check(close.merged === 0 && close.bars.length >= 50, 'from near all slices are there');
 }
 
+/** What more memory would spare, as the verdict says it: in the page, as it needs one. */
+async function moreMemory(browser, file) {
+  const { page, context } = await opened(browser, file, { width: 1280, theme: 'light' });
+  await page.waitForTimeout(300);
+  const text = await page.locator('#verdict').innerText();
+  check(/15\.0 MB more of memory would (make pooch about \d+ % faster|bring pooch next to nothing) at batch 128/.test(text), `what more memory brings is said: ${text}`);
+  await context.close();
+}
+
 async function main() {
   await merged(path.join(__dirname, '../../../reports/html/src'));
   const browser = await chromium.launch({ executablePath: browserPath, args: ['--disable-dev-shm-usage'] });
+  const calibration = path.join(folder, 'calibration.html');
+  pageWith(calibration, { 'calibration.csv': fs.readFileSync(path.join(folder, 'calibration.csv')) });
   const files = ['names', 'sweep'].map((name) => path.join(folder, name, 'report.html'));
   const rows = ['names', 'sweep'].map((name) => csvRows(path.join(folder, name, 'results.csv')));
   for (const width of [1280, 390]) {
-    for (const theme of ['light', 'dark']) await looks(browser, files[0], rows[0], 'names', { width, theme });
+    for (const theme of ['light', 'dark']) {
+      await looks(browser, files[0], { results: rows[0] }, 'names', { width, theme });
+      await looks(browser, path.join(folder, 'validation/report.html'), validationRows(), 'validation', { width, theme });
+      await looks(browser, calibration, { samples: csvRows(path.join(folder, 'calibration.csv')), worst: 10 }, 'calibration', { width, theme });
+    }
   }
-  await looks(browser, files[1], rows[1], 'sweep', { width: 1280, theme: 'light' });
+  await looks(browser, files[1], { results: rows[1] }, 'sweep', { width: 1280, theme: 'light' });
   await used(browser, files[0]);
+  await moreMemory(browser, files[0]);
+  await measuredUsed(browser, path.join(folder, 'validation/report.html'));
   await others(browser);
   let took = Infinity; // the least of some: others may be at work here
   for (let i = 0; i < 4; ++i) {
