@@ -70,6 +70,7 @@ std::optional<double> Measured(const ResultRow& row, const ResultRow* reference,
                                Measure measure) {
   if (measure == Measure::kFeasible) return row.feasible ? 1 : 0;
   if (measure == Measure::kNetworkWide) return static_cast<double>(row.network_wide);
+  if (measure == Measure::kCopyRate && row.page_rate == 0) return row.CopyRate();
   if (!row.feasible) return std::nullopt;
   switch (measure) {
     case Measure::kSamplesPerSecond:
@@ -92,6 +93,12 @@ std::optional<double> Measured(const ResultRow& row, const ResultRow* reference,
       return row.MeanSavingBesideParameters();
     case Measure::kPeak:
       return static_cast<double>(row.peak);
+    case Measure::kHostPeak:
+      return static_cast<double>(row.host_peak);
+    case Measure::kMapShare:
+      return row.MapShare();
+    case Measure::kCopyRate:
+      return row.CopyRate();
     case Measure::kFeasible:
     case Measure::kNetworkWide:
       break;
@@ -143,7 +150,7 @@ bool RowSelector::Matches(const ResultRow& row) const {
 
 bool IsShare(Measure measure) {
   return measure == Measure::kLoss || measure == Measure::kMeanSaving ||
-         measure == Measure::kMeanSavingBesideParameters;
+         measure == Measure::kMeanSavingBesideParameters || measure == Measure::kMapShare;
 }
 
 const char* MeasureName(Measure measure) {
@@ -158,7 +165,10 @@ const char* MeasureName(Measure measure) {
                                         "mean_saving",
                                         "mean_saving_beside_parameters",
                                         "peak",
-                                        "network_wide"};
+                                        "network_wide",
+                                        "host_peak",
+                                        "map_share",
+                                        "copy_rate"};
   return kNames.at(static_cast<std::size_t>(measure));
 }
 

@@ -39,6 +39,9 @@ enum class Measure : std::uint8_t {
   kMeanSavingBesideParameters,  // ResultRow::MeanSavingBesideParameters
   kPeak,                        // ResultRow::peak, bytes
   kNetworkWide,                 // ResultRow::network_wide, bytes; of rows that do not run, too
+  kHostPeak,                    // ResultRow::host_peak, bytes
+  kMapShare,                    // ResultRow::MapShare
+  kCopyRate,                    // ResultRow::CopyRate, bytes per second; of rows that do not run, too
 };
 const char* MeasureName(Measure measure);
 bool IsShare(Measure measure);  // differences are in points

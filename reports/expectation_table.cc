@@ -27,7 +27,11 @@ std::string ValueText(Measure measure, double value) {
     case Measure::kLoss:
     case Measure::kMeanSaving:
     case Measure::kMeanSavingBesideParameters:
+    case Measure::kMapShare:
       return fmt::format("{:.1f} %", value * 100);
+    case Measure::kCopyRate:
+      return FormatBytes(static_cast<Bytes>(value)) + "/s";
+    case Measure::kHostPeak:
     case Measure::kPeak:
     case Measure::kNetworkWide:
       return FormatBytes(static_cast<Bytes>(value));
@@ -93,6 +97,12 @@ std::string MeasureText(const Expectation& e) {
       return "without parameters";
     case Measure::kNetworkWide:
       return "network-wide";
+    case Measure::kHostPeak:
+      return "host memory";
+    case Measure::kMapShare:
+      return "share of feature maps";
+    case Measure::kCopyRate:
+      return "rate of copies";
     default:
       return MeasureName(e.measure);
   }

@@ -37,6 +37,17 @@ double ResultRow::MeanSavingBesideParameters() const {
   return SavingOf(MeanBytes() - parameters_mean, network_wide - parameter_bytes);
 }
 
+double ResultRow::MapShare() const {
+  for (const auto& [name, bytes] : memory_by_class) {
+    if (live_peak > 0 && name == TensorClassName(TensorClass::kFeatureMap)) {
+      return static_cast<double>(bytes) / static_cast<double>(live_peak);
+    }
+  }
+  return 0;
+}
+
+double ResultRow::CopyRate() const { return static_cast<double>(kSecond) * (page_rate > 0 ? page_rate : link_rate); }
+
 double ResultRow::BoundGap() const {
   if (!feasible || lower_bound <= 0) return 0;
   return static_cast<double>(step_time) / static_cast<double>(lower_bound) - 1;

@@ -61,6 +61,9 @@ struct ResultRow {
   std::int64_t accumulate = 1;                                 // Plan::accumulate
   std::string numbers = "same";  // AccumulatedNumbers by name: what the step computes beside that of the whole batch
 
+  // Of unified memory: pages that come and go over what kernels wait for them, bytes per nanosecond. 0: no page moves.
+  double page_rate = 0;
+
   // Before the simulation.
   Bytes network_wide = 0;     // StepTables::NetworkWide
   Bytes parameter_bytes = 0;  // of the step's tensors, those of parameters, their gradients and the optimizer's state
@@ -74,6 +77,8 @@ struct ResultRow {
   // By how much that is less than network-wide allocation; the second of what is not of parameters.
   double MeanSaving() const;
   double MeanSavingBesideParameters() const;
+  double MapShare() const;  // of feature maps in what is live at the peak
+  double CopyRate() const;  // bytes per second: page_rate, else link_rate
   double BoundGap() const;  // step_time / lower_bound - 1; 0 without a bound
   // Of the step, what is neither computing nor one of the three stalls: kernels slowed down by copies, waits for other
   // kernels, moving memory together, the end of the last copies.

@@ -18,7 +18,8 @@ void ForEachField(Row& row, const Visit& visit) {
          step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, bound_scope, widest_bound, peak,
          live_peak, host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in,
          stall_host, evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class,
-         bound_by, mean_by_class, accumulate, numbers, network_wide, parameter_bytes, parameters, point] = row;
+         bound_by, mean_by_class, accumulate, numbers, page_rate, network_wide, parameter_bytes, parameters, point] =
+      row;
   visit("point", point);
   visit("scenario", scenario);
   visit("network", network);
@@ -77,6 +78,7 @@ void ForEachField(Row& row, const Visit& visit) {
   visit("mean_by_class", mean_by_class);
   visit("accumulate", accumulate);
   visit("numbers", numbers);
+  visit("page_rate", page_rate);
   visit("network_wide", network_wide);
   visit("parameter_bytes", parameter_bytes);
   visit("parameters", parameters);

@@ -1,14 +1,17 @@
 """A planning problem of Checkmate's and MONeT's published profiles as a recorded step (model/recorded/README.md).
 
-    python3 case_graph.py NETWORK.dag.json [--ways NETWORK.impl_options.json] [-o step.json]
+    python3 case_graph.py NETWORK.dag.json [--ways NETWORK.impl_options.json] [-o step.json [--dtr scenario.yaml]]
 
 The first file has nodes {id, op, kind: fwd|loss|bwd, time_ms, out_bytes, deps} and `fixed_bytes`, which are always there;
 the second the times and workspaces (MiB) of each node by every implementation that there was, -1000 where there was none.
 Memory by their rule is what is live: operands and results of the running op, results that are wanted later, fixed bytes.
+--dtr also writes a scenario in which our DTR stands beside what the first file gives of DTR's own simulator (`peer_results`,
+with classes of equivalence), in each of its memories: `spillway run scenario.yaml`.
 A result of no bytes that nobody reads is left out; workspaces below zero, which are of in-place forms, count as none.
 """
 import argparse
 import json
+import os
 import sys
 
 NO_SUCH_WAY = 0  # times below this are of implementations that could not be had
@@ -53,12 +56,27 @@ def converted(case, options):
             "source": {"published": case["source"]}, "error": 0.05, "fixed_bytes": case["fixed_bytes"], "nodes": nodes}
 
 
+def dtr_scenario(case, step):
+    rows = [row for row in case["peer_results"] if row["peer"] == "dtr_simrd" and row["variant"] == "h_DTR_eq"]
+    lines = ["name: DTR on %s" % case["name"], "network: {graph: %s}" % step,
+             "machines: p100-x86-pcie3  # times are the recording's; nothing is copied",
+             "usable_memory: [%s]" % ", ".join("%g GiB" % row["budget_gb"] for row in rows),
+             "runtime: paging  # live bytes: a pool without addresses", "strategies: dtr", "expect:"]
+    for row in rows:
+        figure = "step_time: %.3f ms" % row["best_ms"] if row["result"] == "ok" else "feasible: false"
+        lines.append("  - {memory: %g GiB, %s, source: DTR's own simulator}" % (row["budget_gb"], figure))
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case")
     parser.add_argument("--ways")
     parser.add_argument("-o", "--output")
+    parser.add_argument("--dtr")
     arguments = parser.parse_args()
+    if arguments.dtr and not arguments.output:
+        parser.error("--dtr: the scenario needs a step to name: -o")
     with open(arguments.case) as file:
         case = json.load(file)
     options = None
@@ -70,6 +88,9 @@ def main():
     out = open(arguments.output, "w") if arguments.output else sys.stdout
     json.dump(converted(case, options), out, indent=1)
     out.write("\n")
+    if arguments.dtr:
+        with open(arguments.dtr, "w") as file:
+            file.write(dtr_scenario(case, os.path.relpath(arguments.output, os.path.dirname(arguments.dtr) or ".")))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,17 @@ const std::vector<StepOptions>& StepOptionTable() {
        // PyTorch's autotuner takes what the fastest algorithm wants as long as memory lasts; a bound is assumed.
        .workspace_limit = kGiB,
        .framework_time = 26 * kMicrosecond},
+      // Its activations are in place in both directions, and its breakdown of memory has weights, their gradients, maps,
+      // gradient maps and workspace, but no momentum. Its own runtime is C++; what it takes for an op is not told.
+      {.name = "vdnn",
+       .description = "as vDNN ran: ReLU, dropout and the gradients through them in place, no momentum",
+       .inplace_relu = true,
+       .inplace_add = true,
+       .inplace_gradient = true,
+       .separate_accumulation = true,
+       .data_first = true,
+       .momentum = false,
+       .workspace_limit = kGiB},
   };
   return table;
 }

@@ -43,6 +43,11 @@ std::optional<double> ParseSize(std::string_view text) {
   return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }
 
+std::optional<double> ParseBytesPerSecond(std::string_view text) {
+  const auto rate = ParseBandwidth(text);
+  return rate ? std::optional(*rate * static_cast<double>(kSecond)) : std::nullopt;
+}
+
 // Half of the last digit of a figure, in its unit's measure: of "28 GB" 0.5 GB.
 double HalfOfLastDigit(std::string_view text, double value) {
   const std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
@@ -59,7 +64,7 @@ struct Figure {
   std::optional<double> (*parse)(std::string_view);
   const char* form;  // what is expected, for messages
 };
-constexpr std::array<Figure, 10> kFigures = {{
+constexpr std::array<Figure, 13> kFigures = {{
     {"samples_per_second", Measure::kSamplesPerSecond, ParseNumber, "a number"},
     {"step_time", Measure::kStepTime, ParseSeconds, "a duration such as 2.05 s"},
     {"loss", Measure::kLoss, ParseFraction, "a share such as 38 %"},
@@ -70,6 +75,9 @@ constexpr std::array<Figure, 10> kFigures = {{
     {"mean_saving_beside_parameters", Measure::kMeanSavingBesideParameters, ParseFraction, "a share such as 89 %"},
     {"peak", Measure::kPeak, ParseSize, "a size such as 7 GB"},
     {"network_wide", Measure::kNetworkWide, ParseSize, "a size such as 28 GB"},
+    {"host_peak", Measure::kHostPeak, ParseSize, "a size such as 64 GB"},
+    {"map_share", Measure::kMapShare, ParseFraction, "a share such as 80 %"},
+    {"copy_rate", Measure::kCopyRate, ParseBytesPerSecond, "a bandwidth such as 12.8 GB/s"},
 }};
 constexpr Figure kRatioFigure = {"ratio", Measure::kRatio, ParseNumber, "a number"};
 constexpr Figure kShare = {"within", Measure::kRatio, ParseFraction, "a share such as 10 %"};

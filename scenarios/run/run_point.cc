@@ -106,6 +106,8 @@ void FillFigures(const Evaluation& e, ResultRow& row) {
   row.stall_out = e.stall_out;
   row.stall_in = e.stall_in + e.fault_time;
   row.stall_host = e.stall_host;
+  const auto pages = static_cast<double>(e.faults.in + e.faults.out);
+  row.page_rate = e.fault_time > 0 ? pages / static_cast<double>(e.fault_time) : 0;
   row.memory_by_class = NamedClasses(e.memory_by_class);
   row.mean_by_class = NamedClasses(e.mean_by_class);
 }

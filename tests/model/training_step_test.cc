@@ -182,11 +182,30 @@ TEST_CASE("types and layouts reach tensors and ops") {
 }
 
 TEST_CASE("option sets by name") {
-  CHECK(StepOptionTable().size() == 3);
+  CHECK(StepOptionTable().size() == 4);
   CHECK(std::string(StepOptionsByName("plain").name) == "plain");
   CHECK_FALSE(StepOptionsByName("chainer").inplace_relu);
   CHECK(StepOptionsByName("torch").inplace_relu);
   CHECK_THROWS_WITH(StepOptionsByName("chianer"), "unknown step options 'chianer'; did you mean 'chainer'?");
+}
+
+// At the backward pass of conv1_2's ReLU vDNN has one gradient of 64 x 224 x 224 a sample less than Torch.
+TEST_CASE("gradients through ReLU are in place in vDNN, and weights have no momentum") {
+  const Network network = BuildZooNetwork("vgg16", {.batch = 4});
+  const TrainingStep torch = BuildTrainingStep(network, StepOptionsByName("torch"));
+  const TrainingStep vdnn = BuildTrainingStep(network, StepOptionsByName("vdnn"));
+  CHECK(vdnn.MapBytes() == torch.MapBytes());
+  CHECK(vdnn.BytesOf(TensorClass::kOptimizerState) == 0);
+  CHECK(torch.BytesOf(TensorClass::kOptimizerState) == torch.BytesOf(TensorClass::kParameter));
+  Bytes in_place = 0;
+  for (const Op& op : vdnn.ops) {
+    if ((op.kind != OpKind::kRelu && op.kind != OpKind::kDropout) || op.pass != Pass::kBackward) continue;
+    REQUIRE(op.writes.size() == 1);
+    CHECK(std::count(op.reads.begin(), op.reads.end(), op.writes[0]) == 1);
+    in_place += vdnn.tensors[static_cast<std::size_t>(op.writes[0])].bytes;
+  }
+  CHECK(in_place > 4 * 2 * Bytes{4} * 64 * 224 * 224);
+  CHECK(vdnn.BytesOf(TensorClass::kGradient) + in_place == torch.BytesOf(TensorClass::kGradient));
 }
 
 TEST_CASE("names of ops and passes are the ones cost laws use") {

@@ -65,6 +65,27 @@ TEST_CASE("measures") {
   CHECK(*ours(Expect(Measure::kRecompute, 0, 0), "pooch", 100) == 27);
   CHECK(*ours(Expect(Measure::kFeasible, 1, 1), "in-core", 100) == 0);
   CHECK_FALSE(ours(Expect(Measure::kSamplesPerSecond, 0, 0), "in-core", 100));
+  CHECK(*ours(Expect(Measure::kHostPeak, 0, 0), "pooch", 100) == 3e9);
+}
+
+TEST_CASE("rates of copies are of the link, of unified memory those of its pages") {
+  std::vector<ResultRow> rows = {FeasibleRow(), InfeasibleRow()};
+  rows[1].link_rate = 12.5;
+  const std::vector<Expectation> rate = {Expect(Measure::kCopyRate, 12.8e9, 12.8e9)};
+  CHECK(*Judge(rows, rate).at(0).ours == Approx(12.5e9));
+  CHECK(*Judge(rows, rate).at(1).ours == Approx(12.5e9));  // what does not run has a link all the same
+  rows[0].page_rate = 0.5;
+  CHECK(*Judge(rows, rate).at(0).ours == Approx(0.5e9));
+}
+
+TEST_CASE("feature maps' share is of what is live at the peak") {
+  std::vector<ResultRow> rows = {FeasibleRow()};
+  rows[0].live_peak = 8;
+  const std::vector<Expectation> share = {Expect(Measure::kMapShare, 0.5, 1)};
+  CHECK(*Judge(rows, share).at(0).ours == Approx(7.0 / 8));
+  CHECK(Judge(rows, share).at(0).difference == 0);
+  rows[0].memory_by_class[0].second = 2;
+  CHECK(Judge(rows, share).at(0).difference == Approx(-0.25));  // points
 }
 
 TEST_CASE("a ratio replaces some of the row's names") {

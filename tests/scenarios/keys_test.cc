@@ -292,7 +292,8 @@ expect:
      loss: {at_least: 1 %, at_most: 20 %}, keep: {value: 3}, swap: 1, recompute: 1, within: 10 %, source: s, why: w}
   - {ratio: {network: n, machine: unit, strategy: pooch, batch: 2, at_least: 1, at_most: 2}, required: true, source: s}
   - {ratio: {strategy: pooch, memory: 2 GB, value: 1}, feasible: false, source: s, claim: c, counted: false}
-  - {mean_saving: 89 %, mean_saving_beside_parameters: [1 %, 2 %], peak: {at_most: 7 GB}, network_wide: 28 GB, source: s}
+  - {mean_saving: 89 %, mean_saving_beside_parameters: [1 %, 2 %], peak: {at_most: 7 GB}, network_wide: 28 GB, host_peak: 64 GB,
+     map_share: 80 %, copy_rate: 12.8 GB/s, source: s}
 )";
 
 TEST_CASE("the keys of scenarios are those that are read") {

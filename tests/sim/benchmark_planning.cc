@@ -59,6 +59,7 @@ struct NetworkRow {
 const NetworkRow kNetworks[] = {
     {"resnet50_b512", "resnet50", {.batch = 512}},
     {"resnet152_b256", "resnet152", {.batch = 256}},
+    {"resnet1001_b32", "resnet1001", {.batch = 32}},
     {"resnext101_3d_42GB", "resnext101-3d", {.batch = 1, .image = 448, .frames = 128}},
 };
 

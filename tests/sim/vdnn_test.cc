@@ -47,8 +47,9 @@ int GroupOf(const TrainingStep& step, OpId op) {
 
 TEST_CASE("a layer takes the longer of its kernels and its copies") {
   for (const char* name : {"vdnn-all-m", "vdnn-conv-m"}) {
-    for (const char* network : {"vgg16", "alexnet"}) {
-      const On on(network, 4, "unit");
+    for (const char* network : {"vgg16", "vgg16 in place", "alexnet", "overfeat", "resnet18", "googlenet"}) {
+      const std::string words = network, zoo = words.substr(0, words.find(' '));
+      const On on(zoo.c_str(), 4, "unit", zoo == words ? StepOptions{} : StepOptionsByName("vdnn"));
       const Plan plan = on.PlanBy(name).plan;
       const Evaluation e = Evaluate(plan, on.problem);
       INFO(name << " " << network << " " << e.reason);

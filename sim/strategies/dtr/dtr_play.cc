@@ -155,8 +155,10 @@ class Game {
       const Value& value = graph_.values[At(v)];
       if (state_[At(v)].locks > 0 || value.bytes == 0 || event_ <= value.complete) continue;
       const Nanos unused = std::max<Nanos>(1, clock_ - state_[At(v)].used);
-      const double cost =
-          static_cast<double>(TimeAround(v)) / (static_cast<double>(value.bytes) * static_cast<double>(unused));
+      const double weight = static_cast<double>(value.bytes) * static_cast<double>(unused);
+      // Its own time alone says that it is not the cheapest: most of the values, whose classes need not be looked for.
+      if (best >= 0 && static_cast<double>(value.time) / weight > least) continue;
+      const double cost = static_cast<double>(TimeAround(v)) / weight;
       if (best >= 0 && (cost > least || (cost == least && v > best))) continue;
       best = v;
       least = cost;

@@ -1,0 +1,80 @@
+// A part of the sweeps in scenarios/acceptance: the smallest networks on one machine, all strategies. What is feasible was
+// proved by verify on the way (it throws), and no bound is above it; what is not has its reason.
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "scenarios/run/run.h"
+
+namespace spillway {
+namespace {
+
+Scenario Sweep(const std::string& name) {
+  return LoadScenario(std::string(SPILLWAY_SOURCE_DIR) + "/scenarios/acceptance/" + name + ".yaml");
+}
+
+struct Counted {
+  int rows = 0, feasible = 0, swapped = 0, recomputed = 0;
+  std::set<std::string> reasons;  // the words that they begin with
+};
+
+Counted Judged(const PreparedRun& run) {
+  Counted counted;
+  RunPoints(run, 2, [&](const Point&, PointResult& result) {
+    const ResultRow& row = result.row;
+    INFO(row.point << ": " << row.reason);
+    ++counted.rows;
+    CHECK(row.feasible == row.reason.empty());
+    if (!row.feasible) counted.reasons.insert(row.reason.substr(0, row.reason.find(':')));
+    if (!row.feasible) return;
+    ++counted.feasible;
+    counted.swapped += row.bytes_out > 0 ? 1 : 0;
+    counted.recomputed += row.recompute_time > 0 ? 1 : 0;
+    CHECK(row.lower_bound <= row.step_time);
+    CHECK(row.widest_bound <= row.step_time);
+    if (!row.memory_model.starts_with("managed")) CHECK(row.peak <= row.memory_limit);
+  });
+  return counted;
+}
+
+}  // namespace
+
+TEST_CASE("both sweeps name every strategy once, and all networks of the zoo") {
+  std::multiset<std::string> named;
+  for (const char* name : {"heuristics", "solvers"}) {
+    for (const StrategyChoice& choice : Sweep(name).strategies) named.insert(choice.name);
+  }
+  for (const Strategy& strategy : Strategies()) {
+    INFO(strategy.name);
+    CHECK(named.count(strategy.name) == 1);
+  }
+  PreparedRun run;
+  Prepare(Sweep("heuristics"), {}, run);
+  std::set<std::string> networks, machines;
+  for (const Point& point : run.points) {
+    networks.insert(point.row.network);
+    machines.insert(point.row.machine);
+  }
+  CHECK(networks.size() == Zoo().size());
+  CHECK(machines.size() == 3);
+  CHECK(run.points.size() == Zoo().size() * 3 * 3 * 24);  // three sizes of memory
+}
+
+TEST_CASE("each heuristic's plan of small networks is proved, or there is a reason", "[threads]") {
+  PreparedRun run;
+  Scenario scenario = Sweep("heuristics");
+  ApplyOverrides({.machines = {"v100-x86-pcie3"}}, scenario);
+  Prepare(scenario, {}, run);
+  std::erase_if(run.points, [](const Point& point) {
+    return point.row.network != "alexnet" && point.row.network != "resnet18" && point.row.network != "cifar-vgg";
+  });
+  const Counted counted = Judged(run);
+  CHECK(counted.rows == 3 * 3 * 24);
+  CHECK(counted.feasible > counted.rows / 2);
+  CHECK(counted.feasible < counted.rows);
+  CHECK(counted.swapped > 50);
+  CHECK(counted.recomputed > 20);
+  CHECK_FALSE(counted.reasons.contains(""));
+}
+
+}  // namespace spillway
