@@ -3,6 +3,7 @@
 #define SPILLWAY_SCENARIOS_FILE_LIST_READER_H_
 
 #include <algorithm>
+#include <concepts>
 #include <set>
 #include <string>
 #include <utility>
@@ -53,8 +54,10 @@ auto ReadAxis(MapReader& reader, std::string_view key, bool required, Diagnostic
   for (const Node* item : ItemsOf(reader, key, required, diagnostics)) {
     auto value = ReadItem(reader, key, *item, read);
     // The same in other words: "8 GiB" and "8192 MiB". What could not be read is all the same.
-    if (value != decltype(value){} && std::find(values.begin(), values.end(), value) != values.end()) {
-      diagnostics.Error(item->mark, std::string(key) + ": '" + item->scalar + "' is listed twice, in other words");
+    if constexpr (std::equality_comparable<decltype(value)>) {
+      if (value != decltype(value){} && std::find(values.begin(), values.end(), value) != values.end()) {
+        diagnostics.Error(item->mark, std::string(key) + ": '" + item->scalar + "' is listed twice, in other words");
+      }
     }
     values.push_back(std::move(value));
   }
