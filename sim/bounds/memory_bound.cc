@@ -137,7 +137,10 @@ class ColumnSet {
 };
 
 // Of ops with an excess, without those implied by another one: an excess no larger, to be covered from the same choices
-// and more.
+// and more. No more rows than kMostRows, those of the largest excess: with fewer the minimum is lower, a bound all the same,
+// and steps of thousands of ops would take Clp a quarter of a minute.
+constexpr std::size_t kMostRows = 1000;
+
 void AddMemoryRows(const MemoryNeed& need, const Columns& columns, LinearProgram& program) {
   std::vector<OpId> by_excess;
   for (OpId op = 0; op < need.ops(); ++op) {
@@ -147,6 +150,7 @@ void AddMemoryRows(const MemoryNeed& need, const Columns& columns, LinearProgram
                    [&need](OpId a, OpId b) { return need.excess[Index(a)] > need.excess[Index(b)]; });
   std::vector<ColumnSet> relieved;  // by row that was added
   for (OpId op : by_excess) {
+    if (relieved.size() == kMostRows) break;
     const Terms relief = ReliefOf(op, need, columns);
     ColumnSet by(program.columns());
     for (const LinearProgram::Term& term : relief) by.Insert(term.column);
