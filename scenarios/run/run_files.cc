@@ -24,10 +24,15 @@ std::vector<OwnFile> OwnFilesOf(const std::vector<NamedText>& texts) {
   return files;
 }
 
-// What killed runs left half written beside their files.
+// What killed runs left half written beside their files, or would have written there: a file in pieces is begun before its
+// row is in the journal.
 void RemoveTemporariesBeside(const fs::path& folder, const std::vector<OwnFile>& files) {
   std::set<fs::path> folders{folder};
   for (const auto& [file, digest] : files) folders.insert((folder / file).parent_path());
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    if (entry.is_directory(none)) folders.insert(entry.path());
+  }
   for (const fs::path& path : folders) RemoveTemporaries(path);
 }
 
