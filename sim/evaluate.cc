@@ -29,6 +29,7 @@ Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& op
     if (decision.parts.empty()) decision.tiles = {};
     decision.streamed.clear();
     decision.depth = kTilesDeep;
+    decision.fused = false;
   }
   for (const TensorId map : tables.step->maps) {
     const MapGap ends = ForwardBackwardGap(*tables.step, tables.uses, map);

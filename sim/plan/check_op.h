@@ -18,6 +18,10 @@ std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingSt
 // REQUIRES: nothing else is wrong with the plan. `uses`: of the step.
 std::vector<PlanMistake> StreamMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses);
 
+// Fused ops that cannot run part by part together: the op before lacks parts, or has others; what they find in place would
+// move, or be computed again, between them. REQUIRES: as above.
+std::vector<PlanMistake> FusedMistakes(const Plan& plan, const TrainingStep& step);
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_SIM_PLAN_CHECK_OP_H_

@@ -106,6 +106,12 @@ struct OpDecision {  // ops without one get the library's choice of algorithm an
   // Memory is laid out for the tiles of so many kernels: one that runs, from the third on one that is copied out, the others
   // copied in ahead (ooc_cuDNN: 3). Where there is more room, copies may run further ahead. 1 to kMostTilesDeep.
   int depth = kTilesDeep;
+  // It runs with the op just before it in the step, and those that one is fused with (ooc_cuDNN's fused functions): all of
+  // them on the first part, then all on the second. All stream something, in the same parts along the batch, no tiles,
+  // equally deep, and are of one phase. What several of them stream comes in once, stays in one tile from one op to the
+  // next, goes out once, complete, and not at all where nobody uses it later. What they find in place is there before the
+  // first of them, and the runtime's barriers are behind the last. Recomputed, an op is fused with none.
+  bool fused = false;
   bool operator==(const OpDecision&) const = default;
 };
 
@@ -241,7 +247,7 @@ std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const Trainin
 // order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
 // forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that
 // start where another decision has taken the tensor away, parts of an op that has none, or that are not all of its batch,
-// streamed operands that are not on the host, or not only there,
+// streamed operands that are not on the host, or not only there, fused ops that do not go together,
 // sections that cannot be (SectionMistakes).
 struct PlanMistake {
   enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };

@@ -29,6 +29,7 @@ class Checker {
     for (index_ = 0; index_ < plan_.recompute.size(); ++index_) CheckEntry(plan_.recompute[index_]);
     if (mistakes_.empty()) mistakes_ = SectionMistakes(plan_, step_);
     if (mistakes_.empty()) mistakes_ = StreamMistakes(plan_, step_, uses_);
+    if (mistakes_.empty()) mistakes_ = FusedMistakes(plan_, step_);
     return std::move(mistakes_);
   }
 

@@ -197,6 +197,7 @@ void Reader::ReadStreamed(MapReader& reader, OpDecision& decision) {
                        fmt::format("streamed: the step has no tensor '{}'{}", name, DidYouMean(name, tensors_.all())));
   }
   decision.depth = static_cast<int>(reader.IntegerOr("depth", kTilesDeep, 1, kMostTilesDeep));
+  decision.fused = reader.BoolOr("fused", false);
 }
 
 void Reader::ReadPart(const Node& node, OpDecision& decision) {

@@ -159,7 +159,10 @@ const KeyTable& OpDecisionKeys() {
             "operands that each part copies in from the host, or out to it, by itself: the device never holds them "
             "whole while the op runs; where the use before or behind has them on the device, gaps hold a swap"},
            {"depth", WholeNumberFrom(1, kMostTilesDeep), std::to_string(kTilesDeep),
-            "with streamed: memory is laid out for the tiles of so many parts, one of which runs"}},
+            "with streamed: memory is laid out for the tiles of so many parts, one of which runs"},
+           {"fused", kTrueOrFalse, "false",
+            "with streamed: it runs with the op just before it in the step, both on one part after another; what both "
+            "stream stays in its tile, comes in once and goes out once, if anybody uses it later"}},
       .note = "An op without one gets the library's choice and the workspace that it asks for."};
   return kTable;
 }

@@ -124,13 +124,13 @@ std::string Parts(const Op& op, const std::vector<OpPart>& parts) {
   return out;
 }
 
-// ", streamed: [conv1, relu1], depth: 2"
+// ", streamed: [conv1, relu1], depth: 2, fused: true"
 std::string Streamed(const OpDecision& decision, const TrainingStep& step) {
   std::vector<std::string> names;
   for (const TensorId t : decision.streamed) names.push_back(Quoted(step.tensors[Index(t)].name));
   if (names.empty()) return "";
   const std::string depth = decision.depth == kTilesDeep ? "" : fmt::format(", depth: {}", decision.depth);
-  return fmt::format(", streamed: [{}]{}", fmt::join(names, ", "), depth);
+  return fmt::format(", streamed: [{}]{}{}", fmt::join(names, ", "), depth, decision.fused ? ", fused: true" : "");
 }
 
 // ", tiles: {out_channels: 2, rows: 8}"

@@ -34,8 +34,10 @@ LaunchChoice::LaunchChoice(const Plan& plan, const StepTables& tables, Program& 
   for (const OpDecision& decision : plan.ops) {
     if (!decision.parts.empty()) AddParts(decision, tables, program);
     if (!decision.streamed.empty()) AddStreamed(decision, tables);
+    if (decision.fused) fused_.push_back(decision.op);
   }
   std::sort(streamed_.begin(), streamed_.end());
+  std::sort(fused_.begin(), fused_.end());
 }
 
 void LaunchChoice::AddStreamed(const OpDecision& decision, const StepTables& tables) {

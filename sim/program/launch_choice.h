@@ -42,6 +42,12 @@ class LaunchChoice {
     return Streams(op) && std::binary_search(streamed_.begin(), streamed_.end(), std::pair(op, tensor));
   }
   int DepthOf(OpId op) const { return depth_[static_cast<std::size_t>(op)]; }
+  // Behind the last op that is fused with `first`, directly or by those in between; first + 1: none is.
+  OpId EndOfGroup(OpId first) const {
+    OpId end = first + 1;
+    while (!fused_.empty() && std::binary_search(fused_.begin(), fused_.end(), end)) ++end;
+    return end;
+  }
   // Whether some op touches boxes of it.
   bool HasBoxes(TensorId tensor) const { return !has_boxes_.empty() && has_boxes_[static_cast<std::size_t>(tensor)]; }
 
@@ -65,6 +71,7 @@ class LaunchChoice {
   std::vector<bool> has_boxes_;                      // by tensor; empty: none
   std::vector<int> depth_;                           // by op, 0: streams nothing; empty: none does
   std::vector<std::pair<OpId, TensorId>> streamed_;  // sorted
+  std::vector<OpId> fused_;                          // with the op before; sorted
 };
 
 }  // namespace spillway

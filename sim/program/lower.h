@@ -69,7 +69,7 @@ struct StepTables {
  private:
   void AddTouches(OpId op);
   void AddWorkingSet(OpId op, Bytes always);
-  Bytes MostTiles(const OpDecision& decision) const;
+  Bytes MostTiles(const OpDecision& decision, const TileDepth& depth) const;
 
   // Side by side: lowering goes through the whole step, and TrainingStep's ops are far apart.
   std::vector<Touch> touches_;

@@ -58,7 +58,7 @@ void LowerWalk::RunStreamedPart(OpId op, std::size_t part, std::vector<Tiles>& t
     if (!Streams(op, touches[k].tensor)) continue;
     BufferId& tile = tiles[part][k];
     if (tile == kNoBuffer && Stays(op, part, k)) tile = tiles[part - 1][k];
-    if (tile == kNoBuffer) tile = NewTile(touches[k], parts[part].BoxOf(k), kComputeStream);
+    if (tile == kNoBuffer) tile = NewTile(touches[k].tensor, parts[part].BoxOf(k), kComputeStream);
     places_[k] = tile;
   }
   LaunchPart({.op = op, .launch = parts[part].launch, .first_part = part == 0, .last_part = part + 1 == parts.size()},
@@ -66,10 +66,10 @@ void LowerWalk::RunStreamedPart(OpId op, std::size_t part, std::vector<Tiles>& t
   if (plan_.runtime.part_waits == PartWaits::kHost) out_.HostSync(kComputeStream);
 }
 
-BufferId LowerWalk::NewTile(const Touch& touch, BoxId box, StreamId stream) {
-  const Tensor& whole = step_.tensors[Index(touch.tensor)];
+BufferId LowerWalk::NewTile(TensorId tensor, BoxId box, StreamId stream) {
+  const Tensor& whole = step_.tensors[Index(tensor)];
   const Bytes bytes = box == kWhole ? whole.bytes : BytesOf(whole, lowered_.program.boxes[box]);
-  const BufferId tile = NewOnDevice(RoundToUnit(bytes), touch.tensor, BufferKind::kTensor, stream);
+  const BufferId tile = NewOnDevice(RoundToUnit(bytes), tensor, BufferKind::kTensor, stream);
   lowered_.program.buffers[tile].box = box;
   return tile;
 }
@@ -85,7 +85,7 @@ void LowerWalk::BringTiles(OpId op, std::vector<Tiles>& tiles, std::size_t part)
       tiles[part][k] = tiles[part - 1][k];
       continue;
     }
-    tiles[part][k] = NewTile(touches[k], launch.BoxOf(k), in_stream_);
+    tiles[part][k] = NewTile(touches[k].tensor, launch.BoxOf(k), in_stream_);
     spillway::Copy copy = TileCopy(touches[k].tensor, launch.BoxOf(k));
     copy.from = HostOf(touches[k].tensor);
     copy.to = tiles[part][k];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace spillway {
 
@@ -74,7 +75,14 @@ void LowerWalk::IssueSwapInsAt(const std::vector<OpId>& issue_at) {
 }
 
 void LowerWalk::RunUntil(OpId end) {
-  for (; next_ < end; ++next_) RunOp(next_);
+  while (next_ < end) {
+    const OpId first = std::exchange(next_, choice_.EndOfGroup(next_));
+    if (next_ == first + 1) {
+      RunOp(first);
+    } else {
+      RunGroup(first, next_);
+    }
+  }
 }
 
 void LowerWalk::LookAhead(OpId end) {
@@ -135,6 +143,12 @@ void LowerWalk::FreePersistent() {
 
 void LowerWalk::RunOp(OpId op) {
   now_ = op;
+  BringOperands(op);
+  Launch(op, false);
+  LeaveOps(op, op + 1);
+}
+
+void LowerWalk::BringOperands(OpId op) {
   IssueSwapIns(op);
   RunEntries(op);
   if (StartsUnit(op)) {
@@ -145,13 +159,18 @@ void LowerWalk::RunOp(OpId op) {
     const bool wanted = touch.access != Access::kWrite && !Streams(op, touch.tensor);
     if (wanted && !IsThere(touch.tensor)) Materialise(touch.tensor, op);
   }
-  Launch(op, false);
+}
+
+// Of several ops that ran together, the last one has the barriers.
+void LowerWalk::LeaveOps(OpId first, OpId end) {
   // Copies that may start now run beside the next layer: a barrier behind every layer comes before them.
   const bool behind_barrier = plan_.runtime.barrier == Barrier::kOp || plan_.runtime.barrier == Barrier::kCall;
-  if (!behind_barrier) CopyOutEarly(op);
-  AfterOp(op);
-  Barriers(op);
-  if (behind_barrier) CopyOutEarly(op);
+  for (OpId op = first; op < end; ++op) {
+    if (!behind_barrier) CopyOutEarly(op);
+    AfterOp(op);
+  }
+  Barriers(end - 1);
+  for (OpId op = first; behind_barrier && op < end; ++op) CopyOutEarly(op);
 }
 
 // What the host waits for has to be on its way before.

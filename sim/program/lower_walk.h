@@ -102,6 +102,8 @@ class LowerWalk {
   void FreePersistent();
   void HoldWorkspaces();
   void RunOp(OpId op);
+  void BringOperands(OpId op);
+  void LeaveOps(OpId first, OpId end);
   void IssueSwapIns(OpId op);
   bool StartsUnit(OpId op) const;
   bool EndsUnit(OpId op) const;
@@ -123,10 +125,28 @@ class LowerWalk {
   void LaunchStreamed(OpId op, BufferId workspace);
   void RunStreamedPart(OpId op, std::size_t part, std::vector<Tiles>& tiles, BufferId workspace);
   bool Stays(OpId op, std::size_t part, std::size_t touch) const;
-  BufferId NewTile(const Touch& touch, BoxId box, StreamId stream);
   void BringTiles(OpId op, std::vector<Tiles>& tiles, std::size_t part);
   void SendTiles(OpId op, const std::vector<Tiles>& tiles, std::size_t part);
   void FreeTiles(OpId op, const std::vector<Tiles>& tiles, std::size_t part, bool written);
+  // What the ops of a group that is fused stream: one tile for each part.
+  struct FusedOperand {
+    TensorId tensor = kNoTensor;
+    OpId first = kNoOp, last = kNoOp;  // of the group's ops that touch it
+    std::size_t touch = 0;             // of the first one
+    OpId last_write = kNoOp;           // kNoOp: it is only read
+    bool brought = false;              // the first one reads it
+    bool sent = false;                 // somebody uses it behind the group
+    std::vector<BufferId> tiles{};     // by part
+  };
+  void RunGroup(OpId first, OpId end);
+  void RunGroupParts(OpId first, OpId end, BufferId workspace);
+  std::vector<FusedOperand> FusedOperands(OpId first, OpId end) const;
+  BoxId BoxOf(const FusedOperand& operand, std::size_t part) const;
+  void BringFused(std::vector<FusedOperand>& operands, std::size_t part);
+  void RunFusedPart(OpId op, std::size_t part, std::vector<FusedOperand>& operands, BufferId workspace);
+  void LeaveFusedPart(OpId op, std::size_t part, const std::vector<FusedOperand>& operands);
+  void FreeSentFused(const std::vector<FusedOperand>& operands, std::size_t part);
+  BufferId NewTile(TensorId tensor, BoxId box, StreamId stream);
   spillway::Copy TileCopy(TensorId tensor, BoxId box) const;
   BufferId HostOf(TensorId tensor);
   void CopyOutEarly(OpId op);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <set>
 
 #include "hw/text/lists.h"
 #include "model/hash.h"
@@ -87,12 +88,18 @@ OpId StepTables::LargestWorkingSet() const {
 
 std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions) const {
   std::vector<Bytes> sets = working_set_;
+  std::set<OpId> fused;  // with the op before
+  for (const OpDecision& decision : decisions) {
+    if (decision.fused) fused.insert(decision.op);
+  }
   for (const OpDecision& decision : decisions) {
     Bytes granted = decision.workspace;
     for (const OpPart& part : decision.parts) granted = std::max(granted, part.workspace);
     sets[Index(decision.op)] += granted - launches[launch[Index(decision.op)]].workspace;
     for (const TensorId t : decision.streamed) sets[Index(decision.op)] -= bytes[Index(t)];
-    sets[Index(decision.op)] += MostTiles(decision);
+    // Fused, an op need not have tiles of more than one part of what it streams.
+    const bool alone = !fused.contains(decision.op) && !fused.contains(decision.op + 1);
+    sets[Index(decision.op)] += MostTiles(decision, TileDepth(alone ? decision.depth : 1));
   }
   return sets;
 }
@@ -131,12 +138,11 @@ TileSizes SizesOf(const TrainingStep& step, const OpDecision& decision, TensorId
 
 // The tiles of an op that streams, when most of them are there: of the kernel that runs, of those copied in ahead of it and
 // out behind it.
-Bytes StepTables::MostTiles(const OpDecision& decision) const {
+Bytes StepTables::MostTiles(const OpDecision& decision, const TileDepth& depth) const {
   if (decision.streamed.empty()) return 0;
   const std::vector<OpTile> tiles =
       decision.tiles.Any() ? TilesOf(decision, step->ops[Index(decision.op)]) : std::vector<OpTile>{};
   const std::size_t kernels = decision.tiles.Any() ? tiles.size() : decision.parts.size();
-  const TileDepth depth(decision.depth);
   std::vector<Bytes> live(kernels, 0);
   for (const Touch& touch : Touches(decision.op)) {
     if (!Contains(decision.streamed, touch.tensor)) continue;

@@ -12,7 +12,7 @@
 //
 // Of a tensor that is divided into boxes each place has a version of its own. An op in parts has written a place when one
 // of its kernels has, or when the sum that several add up is complete; until then the place holds nothing that another
-// op may read. Every place is computed once (recomputations apart), all of them before the next op begins.
+// op may read. Every place is computed once (recomputations apart), what the next op reads of it before that does.
 #include <fmt/format.h>
 
 #include <algorithm>

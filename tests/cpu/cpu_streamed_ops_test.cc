@@ -7,6 +7,7 @@
 #include "sim/program/layout.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
+#include "tests/random_groups.h"
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"
 #include "tests/small_networks.h"
@@ -16,6 +17,7 @@ namespace {
 
 struct Tally {
   std::size_t ops = 0, tiles = 0, unlike = 0, same = 0;
+  int fused = 0;
 };
 
 Program ProgramOf(const CpuCase& c, const Plan& plan) {
@@ -50,13 +52,19 @@ void ChooseAlgorithms(const CpuCase& c, Plan& plan, Tally& tally) {
 }
 
 // `sums`: also those whose parts add up, and matrix products, which the library divides by their sizes.
-Program Draw(const CpuCase& c, std::uint32_t percent, bool sums, Random& random, Tally& tally) {
+// `fused`: in groups that run part by part together.
+Program Draw(const CpuCase& c, std::uint32_t percent, bool sums, bool fused, Random& random, Tally& tally) {
   Plan plan = RandomPlan(c.step, {}, 20 * random.Below(4), random);
-  AddRandomStreams(c.step, percent, random, plan,
-                   [sums](const Op& op) { return sums || (!AddsUpSamples(op) && op.kind != OpKind::kLinear); });
+  const auto may = [sums](const Op& op) { return sums || (!AddsUpSamples(op) && op.kind != OpKind::kLinear); };
+  if (fused) {
+    AddRandomGroups(c.step, percent, random, plan, may);
+  } else {
+    AddRandomStreams(c.step, percent, random, plan, may);
+  }
   ChooseAlgorithms(c, plan, tally);
   const Program program = ProgramOf(c, plan);
   tally.ops += plan.ops.size();
+  tally.fused += FusedOps(plan);
   for (const Buffer& buffer : program.buffers) tally.tiles += buffer.box != kWhole ? 1 : 0;
   return program;
 }
@@ -73,7 +81,7 @@ TEST_CASE("networks whose ops stream random operands in random tiles train as in
     for (int k = 0; k < 25; ++k) {
       const std::size_t unlike = tally.unlike;
       const bool sums = k % 2 == 0;
-      const Program program = Draw(c, 25 + 25 * random.Below(4), sums, random, tally);
+      const Program program = Draw(c, 25 + 25 * random.Below(4), sums, false, random, tally);
       INFO("plan " << k);
       const Trained streamed = Train(c, program, {.iterations = 1, .debug = k % 5 == 0});
       CheckClose(expected, streamed, 1e-4);
@@ -86,6 +94,31 @@ TEST_CASE("networks whose ops stream random operands in random tiles train as in
   CHECK(tally.same > 20);  // bit for bit
   CHECK(tally.ops > 2000);
   CHECK(tally.tiles > 8000);
+}
+
+TEST_CASE("networks whose fused ops run part by part together train as in core") {
+  Random random(37);
+  Tally tally;
+  for (const SmallNetwork& network : kNetworks) {
+    const CpuCase c(network.build(), StepOptionsByName(network.options));
+    INFO(network.name);
+    const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
+    for (int k = 0; k < 20; ++k) {
+      const std::size_t unlike = tally.unlike;
+      const bool sums = k % 2 == 0;
+      const Program program = Draw(c, 30 + 30 * random.Below(3), sums, true, random, tally);
+      INFO("plan " << k);
+      const Trained fused = Train(c, program, {.iterations = 1, .debug = k % 5 == 0});
+      CheckClose(expected, fused, 1e-4);
+      if (sums || tally.unlike > unlike) continue;
+      CHECK(Difference(expected, fused) == "");
+      ++tally.same;
+    }
+  }
+  INFO(tally.fused << " fused of " << tally.ops << " streamed ops, " << tally.tiles << " tiles, " << tally.same
+                   << " plans bit for bit");
+  CHECK(tally.same > 10);
+  CHECK(tally.fused > 800);
 }
 
 }  // namespace spillway

@@ -29,6 +29,8 @@ class Part {
     }
     for (OpDecision decision : plan.ops) {
       const bool runs = ops_[Index(decision.op)] != kNoOp;
+      // Additions may have come between the two.
+      decision.fused = decision.fused && ops_[Index(decision.op)] == ops_[Index(decision.op) - 1] + 1;
       decision.op = ops_[Index(decision.op)];
       for (TensorId& tensor : decision.streamed) tensor = TensorOf(tensor);
       if (runs) to.ops.push_back(std::move(decision));

@@ -8,6 +8,9 @@
 // ooc-cudnn-released: the same tiles as the released library runs them, which at the end of each call waits for all of its
 // streams and frees its tiles, to allocate them and five streams anew in the next one. That takes the host time that nobody
 // has published: kCallTime is assumed, the order of six allocations and frees of 50 us to 1.2 ms each.
+//
+// ooc-cudnn-fused: the same placement, with the fused functions that the paper's C++ test calls (fused_functions.h). What is
+// between their ops is placed as if it were not fused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +21,7 @@
 #include "sim/plan/streams.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
+#include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 #include "sim/strategies/streaming.h"
 
@@ -35,14 +39,15 @@ class OocCudnn {
         tables_(*problem.step, *problem.costs, problem.device),
         copy_(ooc_cudnn::CopyLaw(*problem.costs, problem.device)) {}
 
-  Planned Make() {
+  Planned Make(bool fused = false) {
     Place();
     Planned planned;
-    planned.plan = StartPlan(problem_, "ooc-cudnn", "arena");
+    planned.plan = StartPlan(problem_, fused ? "ooc-cudnn-fused" : "ooc-cudnn", "arena");
     if (!problem_.use_runtime) planned.plan.runtime.barrier = Barrier::kOp;
     for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) AddOp(op, planned.plan);
     AddSwaps(planned.plan);
     SwapWhereStreamed(step_, tables_.uses, "on the host, used whole on one side", planned.plan);
+    if (fused) ooc_cudnn::FuseFunctions(problem_, tables_, copy_, Free(), planned.plan);
     planned.feasible = true;
     planned.plan.search = fmt::format("{} of {} on the device, {} tensors on the host", FormatBytes(placed_),
                                       FormatBytes(problem_.capacity), on_host_.size());
@@ -71,6 +76,8 @@ class OocCudnn {
     }
   }
 
+  Bytes Free() const { return std::max<Bytes>(0, problem_.capacity - placed_); }
+
   bool StreamsAt(OpId op, TensorId t) const {
     if (!on_host_.contains(t) || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
     const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
@@ -87,7 +94,7 @@ class OocCudnn {
     if (decision.streamed.empty()) return;
     const ooc_cudnn::Call call = CallOf(op);
     const ooc_cudnn::LinearLaw kernel = ooc_cudnn::KernelLaw(*problem_.costs, call.whole, problem_.device);
-    const Bytes free = std::max<Bytes>(0, problem_.capacity - placed_);
+    const Bytes free = Free();
     ooc_cudnn::Steps steps = ooc_cudnn::GreedySteps(call, copy_, kernel, free);
     // Where no tile fits, none is written down by the thousand: whoever judges the plan says what single samples lack.
     if (!ooc_cudnn::Fits(call, steps, free)) steps = {.samples = call.whole.shape.in.n};
@@ -144,6 +151,8 @@ class OocCudnn {
 }  // namespace
 
 Planned PlanOocCudnn(const Problem& problem) { return OocCudnn(problem).Make(); }
+
+Planned PlanOocCudnnFused(const Problem& problem) { return OocCudnn(problem).Make(true); }
 
 Planned PlanOocCudnnReleased(const Problem& problem) {
   Planned planned = OocCudnn(problem).Make();
