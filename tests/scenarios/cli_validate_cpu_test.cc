@@ -192,8 +192,8 @@ TEST_CASE("below the working set nothing runs") {
   const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "1 MB");
   CHECK_FALSE(std::filesystem::exists(f.folder().Path("out")));
   CHECK(outcome.status == kExitNothingFits);
-  CHECK_THAT(outcome.err, Catch::Contains("with everything else moved out") &&
-                              Catch::Contains("swapping every map would do with"));
+  CHECK_THAT(outcome.err,
+             Catch::Contains("with everything else moved out") && Catch::Contains("swapping every map would do with"));
 }
 
 }  // namespace

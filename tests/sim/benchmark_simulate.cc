@@ -1,9 +1,11 @@
-// Speed of the simulator on train_chain (4N ops an evaluation), beside a plain std::priority_queue engine.
+// Speed of the simulator on train_chain (4N ops an evaluation), beside a plain std::priority_queue engine and
+// the least lines that relax it.
 // items_per_second counts train_chain ops. Compare ratios within one run; absolute figures follow the machine's load.
 #include <benchmark/benchmark.h>
 
 #include "sim/engine/simulate.h"
 #include "tests/sim/reference_engine.h"
+#include "tests/sim/relaxation_lines.h"
 #include "tests/sim/train_chain.h"
 
 namespace spillway {
@@ -39,6 +41,16 @@ void BM_TrainChainPriorityQueue(benchmark::State& state) {
   CountOps(state);
 }
 
+template <bool kPeak>
+void BM_TrainChainLines(benchmark::State& state) {
+  RelaxationLines lines(static_cast<int>(state.range(0)));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(lines.Run<kPeak>());
+    if constexpr (kPeak) benchmark::DoNotOptimize(lines.Peak());
+  }
+  CountOps(state);
+}
+
 void BM_TrainChainTimeline(benchmark::State& state) {
   const TrainChain chain = MakeTrainChain(static_cast<int>(state.range(0)));
   Scratch scratch;
@@ -52,6 +64,8 @@ void BM_TrainChainTimeline(benchmark::State& state) {
 BENCHMARK(BM_TrainChain)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
 BENCHMARK(BM_TrainChainContention)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
 BENCHMARK(BM_TrainChainPriorityQueue)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
+BENCHMARK(BM_TrainChainLines<true>)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
+BENCHMARK(BM_TrainChainLines<false>)->Arg(50)->Arg(200)->Arg(1000)->Arg(10000);
 BENCHMARK(BM_TrainChainTimeline)->Arg(1000);
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/sim/reference_engine.h"
+#include "tests/sim/relaxation_lines.h"
 #include "tests/sim/sketch.h"
 #include "tests/sim/train_chain.h"
 
@@ -28,6 +29,15 @@ TEST_CASE("the reference engine gives them too") {
     const ReferenceEngine::Result result = ReferenceEngine(check.layers).Run();
     CHECK(result.makespan == check.makespan);
     CHECK(result.peak == check.peak);
+  }
+}
+
+TEST_CASE("the least lines that relax it do") {
+  for (const TrainChainCheck& check : kTrainChainChecks) {
+    RelaxationLines lines(check.layers);
+    CHECK(lines.Run<true>() == check.makespan);
+    CHECK(lines.Peak() == check.peak);
+    CHECK(lines.Run<false>() == check.makespan);
   }
 }
 
