@@ -70,7 +70,7 @@ int ForEachCase(Visit visit) {
   }
   return cases;
 }
-constexpr int kCases = 3 * 3 * 6 * 3;  // networks, options, runtimes, densities
+const int kCases = 3 * static_cast<int>(StepOptionTable().size()) * 6 * 3;  // networks, options, runtimes, densities
 
 TEST_CASE("copies that take no time: swapping costs nothing") {
   const Machine machine = WithLink(0);

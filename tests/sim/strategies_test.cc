@@ -327,7 +327,7 @@ TEST_CASE("what cannot work says why") {
   for (const char* name : {"swap-all-unscheduled", "swap-all", "swap-opt", "pooch", "pooch-released", "superneurons"}) {
     const Planned planned = s.PlanBy(name);
     CHECK_FALSE(planned.feasible);
-    CHECK_THAT(planned.reason, Catch::StartsWith("out_of_memory: needs ") && Catch::Contains(" at op ") &&
+    CHECK_THAT(planned.reason, Catch::StartsWith("out_of_memory: needs ") && Catch::Contains(" as early as op ") &&
                                    Catch::EndsWith("2.00 GB are usable"));
   }
 }
@@ -343,7 +343,7 @@ TEST_CASE("a plan that misses its memory by a little says so in figures that dif
   const std::string reason = s.PlanBy("swap-all").reason;
   INFO(reason);
   const std::size_t needs = reason.find("needs ") + 6, usable = reason.rfind(", ") + 2;
-  const std::string needed = reason.substr(needs, reason.find(" at op ") - needs);
+  const std::string needed = reason.substr(needs, reason.find(" as early as op ") - needs);
   CHECK(reason.substr(usable) != needed + " are usable");
   CHECK(reason.substr(usable).ends_with("are usable"));
 }
