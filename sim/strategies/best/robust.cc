@@ -10,9 +10,10 @@ namespace spillway {
 
 namespace {
 
-constexpr Bytes kShares = 16;
+constexpr Bytes kShares = 256;
 constexpr std::size_t kOfEachShare = 3;
 constexpr Nanos kClose = 10;  // a tenth slower at most
+constexpr std::size_t kMostClose = 64;
 constexpr double kPercentile = 0.9;
 
 bool Faster(const RankedPlan& a, const RankedPlan& b) { return a.time < b.time; }
@@ -34,6 +35,7 @@ std::vector<RankedPlan> Shortlist::Close() const {
   for (const auto& [share, plans] : by_share_) close.insert(close.end(), plans.begin(), plans.end());
   std::stable_sort(close.begin(), close.end(), Faster);
   std::erase_if(close, [&](const RankedPlan& ranked) { return ranked.time > close[0].time + close[0].time / kClose; });
+  close.resize(std::min(close.size(), kMostClose));
   return close;
 }
 

@@ -28,7 +28,7 @@ class Shortlist {
   // `all`: bytes that a plan may copy out, at least 1.
   explicit Shortlist(Bytes all) : all_(all) {}
   void Enter(Nanos time, Bytes copied, const Plan& plan, const std::string& by);
-  // Those within a tenth of the fastest, the fastest first.
+  // Those within a tenth of the fastest, the fastest first: 64 at most.
   std::vector<RankedPlan> Close() const;
 
  private:
