@@ -142,7 +142,7 @@ TEST_CASE("a trace's memory by class adds up to the curve, and its maps to the r
 TEST_CASE("run --timeline sketches each point that runs below the table") {
   const TemporaryFolder folder("sketch");
   const Outcome run = Spillway({"run", folder.Write("s.yaml", kScenario), "--timeline"});
-  CHECK(Contains(run.out, "swap-all at batch 64 on v100-x86-pcie3\n  compute  "));
+  CHECK(Contains(run.out, ": swap-all at batch 64 on v100-x86-pcie3, 60.0 MB\n  compute  "));
   CHECK(Contains(run.out, "memory in eighths of the limit\n"));
   CHECK_FALSE(Contains(run.out, "\x1b"));
 }

@@ -192,7 +192,7 @@ gaps:
   - {tensor: input, action: swap, after: "a:forward", before: "a:backward_filter"}
 ops:
   - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
-  - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], tiles: {in_channels: 1, out_channels: 1, rows: 2}, streamed: [input], depth: 2}
+  - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], tiles: {in_channels: 1, out_channels: 1, rows: 2}, streamed: [input], depth: 2, fused: false}
 recompute:
   - {before: "d:backward", run: "c:forward", keep: true}
 )";
@@ -268,7 +268,7 @@ strategies:
   - in-core
   - {strategy: pooch, planned_on: unit}
   - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
-  - {strategy: best, parameters: {swap: [true, false], recompute: true, algorithms: true, parts: true, simulations: 9,
+  - {strategy: best, parameters: {swap: [true, false], recompute: true, algorithms: true, parts: true, robust: false, simulations: 9,
                                   plans: 9}}
   - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true}}
   - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true]}}
