@@ -103,7 +103,7 @@ TEST_CASE("whatever a strategy decides for a part holds in each part") {
 }
 
 // Down to memories in which ops stream and gradients are moved out of the way.
-TEST_CASE("every strategy's plan of a part is a plan of all parts, whatever the memory") {
+TEST_CASE("every strategy's plan of a part is a plan of all parts, whatever the memory", "[plain]") {
   for (const char* options : {"chainer", "plain"}) {
     Setting s("cifar-vgg", "v100-x86-pcie3", options);
     s.problem.runtime = RuntimeByName("arena");

@@ -232,7 +232,7 @@ TEST_CASE("ooc_cuDNN: the three-bottleneck law against simulated tiles") {
   CHECK(of_rows[0].least < of_samples[0].least);
 }
 
-TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and verify agrees") {
+TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and verify agrees", "[plain]") {
   for (const SmallNetwork& network : kNetworks) {
     const PartsPlace p(network.build(), network.options);
     INFO(network.name);
@@ -280,7 +280,7 @@ TEST_CASE("ooc_cuDNN: a fused function's three bottlenecks") {
   CHECK(ooc_cudnn::FusedParts(call, {1, 0}, 90) == 0);
 }
 
-TEST_CASE("ooc-cudnn-fused: the same placement, layers in groups, less on the link, never below its bound") {
+TEST_CASE("ooc-cudnn-fused: the same placement, layers in groups, less on the link, never below its bound", "[plain]") {
   const PartsPlace p(Vgg());
   Bytes all = 0;
   for (const Bytes bytes : p.tables.bytes) all += bytes;
