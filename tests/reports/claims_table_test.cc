@@ -77,7 +77,8 @@ TEST_CASE("a gate that any of its rows fails does not hold, counted or not") {
   std::vector<Expectation> claims = {Claim(Measure::kFeasible, 1, "fits"), Claim(Measure::kFeasible, 1, "fits, too")};
   for (Expectation& e : claims) e.required = true;
   claims[1].counted = false;
-  const std::vector<Verdict> verdicts = Judge({At(16 * kGB, kSecond), not_running}, claims);
+  const std::vector<ResultRow> rows{At(16 * kGB, kSecond), not_running};
+  const std::vector<Verdict> verdicts = Judge(rows, claims);
   const std::string text = ClaimsTable(verdicts);
   INFO(text);
   CHECK(std::any_of(verdicts.begin(), verdicts.end(), FailsGate));
@@ -102,7 +103,9 @@ TEST_CASE("savings of memory are against network-wide allocation") {
   CHECK(row.MeanBytes() == 6 * kGB);
   CHECK(row.MeanSaving() == Approx(0.75));
   CHECK(row.MeanSavingBesideParameters() == Approx(0.75));
-  const std::vector<Verdict> verdicts = Judge({row}, {Claim(Measure::kMeanSaving, 0.89, "")});
+  const std::vector<ResultRow> rows{row};
+  const std::vector<Expectation> claims{Claim(Measure::kMeanSaving, 0.89, "")};
+  const std::vector<Verdict> verdicts = Judge(rows, claims);
   CHECK(*verdicts.at(0).ours == Approx(0.75));
   CHECK(verdicts.at(0).difference == Approx(-0.14));  // in points
   CHECK(DrawsOf(verdicts.at(0)).empty());
