@@ -14,6 +14,7 @@
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/cost/model_cost.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -230,11 +231,7 @@ void SetModels(std::span<const BenchTime> times, const TransferFit& fit, const B
   FitOptions options;
   options.folds = folds;
   options.forms = KernelForms(facts.platform);
-  options.devices = {{samples.front().device,
-                      {.peak_flops = device.peak_flops,
-                       .memory_bandwidth = device.memory_bandwidth,
-                       .multiprocessors = static_cast<double>(device.multiprocessors),
-                       .l2_bytes = static_cast<double>(device.l2_cache)}}};
+  options.devices = {{samples.front().device, ChipOf(device)}};  // as predictions will see it
   *machine = ProfileFrom(std::move(*machine), Fit(samples, options));
   for (KernelModel& model : machine->devices[0].models) {
     model.copy_slowdown = SlowdownOf(fit, model.op, model.pass);

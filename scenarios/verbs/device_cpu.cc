@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "calibrate/measure/cpu/machine.h"
 #include "calibrate/measure/cpu/target.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/run/cpu/device.h"
@@ -41,7 +42,11 @@ BenchFacts FactsOf(const CpuBenchTarget& target, const CpuBenchOptions& options,
   facts.measured = fmt::format("{}, {}, {}", host.processor, identity.driver, date);
   facts.cores = host.cores;
   facts.memory = host.memory;
-  facts.cache = host.l3_cache > 0 ? host.l3_cache : host.l2_cache;
+  facts.cache = host.LastCache() > 0 ? host.LastCache() : kUsualLastCache;
+  if (host.LastCache() == 0) {
+    facts.notes.push_back(fmt::format("the system does not state its caches: a last one of {} is assumed",
+                                      FormatBytesExact(kUsualLastCache)));
+  }
   facts.multiprocessors = options.threads;
   facts.link_rate = options.link_rate;
   return facts;

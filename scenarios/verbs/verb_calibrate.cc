@@ -151,7 +151,7 @@ void ProfileWriter::GroupDone(BenchGroup group) {
 
 HostNode ProfileWriter::Write(const std::vector<std::string>& notes, int folds) {
   BenchFacts facts = setup_.facts;
-  facts.notes = notes;
+  facts.notes.insert(facts.notes.end(), notes.begin(), notes.end());
   if (setup_.host_memory) facts.memory = setup_.host_memory();
   written_ = journal_.samples().size();
   const Machine machine = MachineOfBench(journal_.samples(), facts, folds);

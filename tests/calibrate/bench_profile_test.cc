@@ -138,6 +138,22 @@ TEST_CASE("a profile of any beginning of a journal is valid") {
   }
 }
 
+// Some virtual machines do not state it. Laws that ask what fits into it once gave no number, and the fit no end.
+TEST_CASE("a last cache that nobody knows: models with the usual one, of finite times") {
+  BenchFacts facts = Facts();
+  facts.cache = 0;
+  std::vector<Sample> rows = {ConvSample("direct", 500, 4096), ConvSample("gemm", 900, 512)};
+  for (const Sample& relu : Relus()) rows.push_back(relu);
+  const Machine machine = MachineOfBench(rows, facts, 0);
+  REQUIRE_FALSE(machine.devices[0].models.empty());
+  Launch launch = rows[0].launch;
+  launch.shape.in.n = launch.shape.out.n = 3;
+  const CostModel costs(machine);
+  CHECK(std::string(costs.Kernel(launch).how) != "measured");
+  CHECK(costs.Kernel(launch).time > 0);
+  CHECK(Reloaded(machine) == machine);
+}
+
 TEST_CASE("launches that were measured are answered exactly, within the workspace granted") {
   const std::vector<Sample> rows = {ConvSample("direct", 500, 4096), ConvSample("winograd", 400, 8192),
                                     ConvSample("gemm", 900, 512)};

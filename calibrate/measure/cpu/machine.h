@@ -17,8 +17,12 @@ struct HostFacts {
   Bytes memory = 0;       // ReadHostMemory(), then
   Bytes l2_cache = 0;     // of one core; 0 = not known
   Bytes l3_cache = 0;     // that one core can use; 0 = not known
+  Bytes LastCache() const { return l3_cache > 0 ? l3_cache : l2_cache; }  // before memory; 0 = not known
 };
+// Some virtual machines do not state caches: kUsualLastCache and kUsualCoreCache are assumed then, by what measures and by
+// the profile alike, whose laws ask what fits into the last one.
 HostFacts ReadHostFacts();
+constexpr Bytes kUsualLastCache = 32 * kMiB, kUsualCoreCache = kMiB;
 
 // Of the machine, as the system has it at this moment: some virtual machines are given more after they have started. 0: it
 // does not say.

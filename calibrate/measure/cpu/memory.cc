@@ -3,11 +3,10 @@
 #include <cstring>
 
 #include "calibrate/measure/cpu/kernel.h"
+#include "calibrate/measure/cpu/machine.h"
 
 namespace spillway {
 namespace {
-
-constexpr Bytes kUsualLastCache = 32 * kMiB, kUsualCoreCache = kMiB;
 
 std::byte* AtLeast(MappedMemory* memory, Bytes bytes) {
   if (memory->bytes() < bytes) {

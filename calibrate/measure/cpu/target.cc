@@ -32,7 +32,7 @@ CpuBenchTarget::CpuBenchTarget(const CpuBenchOptions& options, const Clock& cloc
       pinned_(cores_.compute),
       link_(options.link_rate, clock),
       kernels_(options.threads),
-      memory_(facts_.l3_cache, facts_.l2_cache) {}
+      memory_(facts_.LastCache(), facts_.l2_cache) {}
 
 CpuBenchTarget::~CpuBenchTarget() = default;
 
