@@ -7,11 +7,9 @@ namespace spillway {
 
 namespace {
 
-// Rounds of PlaceCompactly by order. Each costs about buffers^2 / 2 steps, which shall not exceed some ten million.
-int Rounds(std::size_t buffers) {
-  constexpr std::size_t kSteps = 12'000'000;
-  return static_cast<int>(std::clamp<std::size_t>(kSteps / (buffers * buffers / 2 + 1), 1, 16));
-}
+// Of all rounds of one order: buffers that were looked past when one was placed.
+constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::uint32_t kNobody = 0xffffffffu;
 
 double Size(const Lifetime& life) { return static_cast<double>(life.bytes); }  // exact up to 2^53
 double Area(const Lifetime& life) { return Size(life) * (life.last - life.first); }
@@ -127,28 +125,46 @@ Bytes Placement::PlaceCompactly() {
   return peak_;
 }
 
+// The first round is carried to its end, for its peak; others end with the first buffer that goes beyond the capacity.
 void Placement::TryRounds(Order order) {
-  const int rounds = capacity_ > 0 ? Rounds(lifetimes_.size()) : 1;
-  for (int round = 0; round < rounds && peak_ > capacity_; ++round) {
+  const std::int64_t most = capacity_ > 0 ? kMostSteps : 1;
+  std::int64_t steps = 0;
+  for (bool first = true; first || (peak_ > capacity_ && steps < most); first = false) {
     Arena arena(lifetimes_.size(), bottom_.base());
     Offsets offsets = bottom_offsets_;
-    for (const std::uint32_t k : order) {
-      if (lifetimes_[k].frame != kNoFrame) {
-        PlaceFrame(frames_[lifetimes_[k].frame], arena, offsets);
-        continue;
-      }
-      offsets[k] = arena.Lowest(lifetimes_[k]);
-      arena.Put(lifetimes_[k], offsets[k]);
+    std::uint32_t beyond = kNobody;
+    for (std::size_t i = 0; i < order.size() && (first || beyond == kNobody); ++i) {
+      steps += static_cast<std::int64_t>(i) * PlaceNext(order[i], arena, offsets);
+      if (EndOf(order[i], offsets) > capacity_) beyond = order[i];
     }
-    const auto bump = std::find(order.begin(), order.end(), LeaderOf(LargestAboveCapacity(offsets)));
+    if (first) beyond = LeaderOf(LargestAboveCapacity(offsets));
+    const auto bump = std::find(order.begin(), order.end(), beyond);
     if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
-    if (arena.peak() < peak_) Keep(std::move(arena), std::move(offsets));
+    if ((first || beyond == kNobody) && arena.peak() < peak_) Keep(std::move(arena), std::move(offsets));
   }
 }
 
+// Returns how often the arena was asked.
+int Placement::PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const {
+  if (lifetimes_[k].frame != kNoFrame) return PlaceFrame(frames_[lifetimes_[k].frame], arena, offsets);
+  offsets[k] = arena.Lowest(lifetimes_[k]);
+  arena.Put(lifetimes_[k], offsets[k]);
+  return 1;
+}
+
+Bytes Placement::EndOf(std::uint32_t k, const Offsets& offsets) const {
+  if (lifetimes_[k].frame == kNoFrame) return offsets[k] + lifetimes_[k].bytes;
+  Bytes end = 0;
+  for (const std::uint32_t member : frames_[lifetimes_[k].frame]) {
+    end = std::max(end, offsets[member] + lifetimes_[member].bytes);
+  }
+  return end;
+}
+
 // From the lowest address on, the frame moves up to where the member that is furthest off finds its place, until all do.
-void Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const {
+int Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const {
   Bytes at = arena.base();
+  int asked = 0;
   for (bool moved = true; moved;) {
     moved = false;
     for (const std::uint32_t member : members) {
@@ -157,11 +173,13 @@ void Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets)
       moved = moved || lowest > at;
       at = lowest;
     }
+    asked += static_cast<int>(members.size());
   }
   for (const std::uint32_t member : members) {
     offsets[member] = at + lifetimes_[member].distance;
     arena.Put(lifetimes_[member], offsets[member]);
   }
+  return asked;
 }
 
 void Placement::Keep(Arena arena, Offsets offsets) {

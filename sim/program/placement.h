@@ -33,8 +33,8 @@ class Placement {
   Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity);
 
   // Each buffer at the lowest address free throughout its lifetime: largest first, then by size x duration. While that
-  // goes beyond `capacity`, the largest buffer that ended above it is placed first in another round. Keeps the best
-  // placement seen and returns its peak. Buffers of one frame (sections of a tensor) are placed at once, at the lowest
+  // goes beyond `capacity`, the buffer that did is placed first in another round (of the first round the largest one), until
+  // so many steps are spent. Keeps the best placement that was carried to its end and returns its peak. Buffers of one frame (sections of a tensor) are placed at once, at the lowest
   // address at which all of them find theirs free.
   Bytes PlaceCompactly();
 
@@ -54,7 +54,9 @@ class Placement {
   template <typename Key>
   Order LargestFirst(Key key) const;
   void TryRounds(Order order);
-  void PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const;
+  int PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const;
+  Bytes EndOf(std::uint32_t k, const Offsets& offsets) const;
+  int PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const;
   std::uint32_t LeaderOf(std::uint32_t k) const;
   void Keep(Arena arena, Offsets offsets);
   std::uint32_t LargestAboveCapacity(const Offsets& offsets) const;

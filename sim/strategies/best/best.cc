@@ -1,10 +1,10 @@
 // best: what no published planner decides together. It is never behind another strategy of the table on the same runtime
 // that runs the whole batch at once (all but accumulate, and those that take seconds: Strategy::for_best), since it begins
-// with all their plans; goes on with searches of
-// its own, over classes of maps and over how ops run; and judges everything by the full path.
+// with all their plans; goes on with a search of its own over all gaps of all tensors and over how ops run; and judges
+// everything by the full path.
 //
-// The classes of maps are searched at the capacity that there is and on a ladder of smaller ones that are the same
-// whatever the capacity (pooch/ladder.h), since the timeline model knows no addresses.
+// The search is made for capacities that are the same whatever the capacity (pooch/ladder.h), each from the same start, and
+// so is what is improved afterwards: of two capacities the larger one has nearly all that the smaller one has.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,7 @@
 #include "sim/bounds/cut_bound.h"
 #include "sim/margin.h"
 #include "sim/memo.h"
-#include "sim/strategies/best/local_search.h"
-#include "sim/strategies/classify.h"
+#include "sim/strategies/best/full_path.h"
 #include "sim/strategies/pooch/ladder.h"
 
 namespace spillway {
@@ -23,21 +22,14 @@ namespace {
 
 constexpr const char* kName = "best";
 constexpr const char* kBySearch = "found by local search";
-constexpr int kRungBits = 5;
-constexpr int kMostRungs = 4;
-constexpr int kCutsForStart = 2;  // instants looked at
-constexpr int kCutProbes = 6;     // memories
-constexpr Bytes kLeastShareOfCut = 4;
-constexpr int kCutsForClaim = 24;  // the same, for the bound that is claimed
-constexpr std::int64_t kSimulations = 120'000;
-constexpr std::int64_t kShareOfRungs = 2;  // of them
-constexpr std::int64_t kSettling = 2000;   // from each start
-constexpr Nanos kHopeless = 20;            // ways to run that begin more than a twentieth behind others are left alone
-constexpr Nanos kAsInModel = 400;          // of the step that the full path may take longer
-constexpr std::int64_t kJudged = 400;
-constexpr std::int64_t kUsualOps = 500;  // in larger steps both are fewer
-// Workspaces that ops are granted up to.
-constexpr Bytes kGrants[] = {64 * kMiB, 256 * kMiB, kGiB, 4 * kGiB};
+constexpr int kRungBits = 7;
+constexpr int kSearches = 3;                   // of rungs, from the highest one down
+constexpr int kCutsForClaim = 24;              // instants looked at for the bound that is claimed
+constexpr Bytes kSmallShare = 4096;            // of the memory: smaller tensors stay
+constexpr std::int64_t kJudgements = 180'000;  // of the model, by all searches
+constexpr std::int64_t kSettling = 3000;       // around what each has found, at most
+constexpr std::int64_t kJudged = 60;           // plans, by the full path, around the best of them
+constexpr std::int64_t kUsualOps = 500;        // in larger steps all are fewer
 
 Allowed AllowedBy(const StrategyParameters& told) {
   return {.swap = told.Flag("swap", true),
@@ -61,15 +53,18 @@ class Planner {
         memo_(memo),
         oracle_(problem),
         contest_(oracle_, AllowedBy(problem.parameters)),
+        found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
-        simulations_(FewerWhereLarge(
-            std::min(problem.parameters.Number("simulations", kSimulations), 6 * problem.simulation_cap))) {}
+        tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kSearches - 1), Rung(0) / kSmallShare),
+        open_(tables_, contest_.allowed()),
+        judgements_(FewerWhereLarge(
+            std::min(problem.parameters.Number("simulations", kJudgements), 9 * problem.simulation_cap))) {}
 
   Planned Run() {
     if (robust()) contest_.RememberShortlist();
     AskEveryStrategy();
-    if (!Done()) SearchClasses();
-    if (!Done()) ImproveWinner();
+    if (!Done()) SearchRungs();
+    if (!Done()) ImproveFound();
     return Result();
   }
 
@@ -83,13 +78,10 @@ class Planner {
     return ops <= kUsualOps ? count : std::max<std::int64_t>(1, count * kUsualOps / ops);
   }
   void AskEveryStrategy();
-  void SearchClasses();
-  bool SearchView(ClassView view, std::int64_t simulations);
-  void ImproveWinner();
-  std::vector<OpDecision> OpsWithin(Bytes grant) const;
-  std::vector<std::vector<OpDecision>> WaysToRun() const;
-  BoundProblem BoundOf(const ClassView& view) const;
-  Classes ClassesOfCut(ClassPlans& plans) const;
+  void SearchRungs();
+  bool AddressesMatter() const;
+  Bytes Rung(int k) const;
+  void ImproveFound();
   void Claim(Planned& planned) const;
   Plan Robust(std::string& which) const;
   Planned Result();
@@ -97,10 +89,13 @@ class Planner {
   const Problem& problem_;  // on the runtime that is planned for
   PlanMemo& memo_;
   Oracle oracle_;
-  Contest contest_;
+  Contest contest_, found_;  // of all plans; of those that were found by search
   const Scope scope_;
-  const std::int64_t simulations_;
-  Nanos least_settled_ = kNever;  // in the model, before annealing
+  const GapTables tables_;
+  const OpenChoices open_;
+  const std::int64_t judgements_;
+  GapChoices best_found_;
+  Bytes best_rung_ = 0;
 };
 
 void Planner::AskEveryStrategy() {
@@ -114,128 +109,42 @@ void Planner::AskEveryStrategy() {
   }
 }
 
-// For every op that is faster within the grant, and within what its operands leave of the memory, than usual, or that
-// usually takes more than the grant.
-std::vector<OpDecision> Planner::OpsWithin(Bytes grant) const {
-  const StepTables& tables = oracle_.facts().tables();
-  std::vector<OpDecision> ops;
-  for (OpId op = 0; op < static_cast<OpId>(tables.launch.size()); ++op) {
-    const std::uint32_t row = tables.launch[Index(op)];
-    const Launch& usual = tables.launches[row];
-    const Bytes room = problem_.capacity - tables.WorkingSet(op) + usual.workspace;
-    const Bytes most = std::min(grant, room);
-    Nanos least = usual.workspace <= most ? problem_.costs->Kernel(usual, tables.device).time : kNever;
-    OpDecision decision{.op = op};
-    bool faster = false;
-    for (const MenuEntry& entry : oracle_.facts().menus()[row]) {
-      if (entry.workspace > most || entry.cost.time >= least) continue;
-      least = entry.cost.time;
-      decision.algorithm = entry.algorithm;
-      decision.workspace = entry.workspace;
-      faster = true;
+bool Planner::AddressesMatter() const {
+  return problem_.runtime.memory == MemoryModel::kArena || problem_.runtime.pool == PoolKind::kAddresses;
+}
+
+// Addresses take some bytes more than are live, depending on the plan: in arenas it is made for less memory, too.
+Bytes Planner::Rung(int k) const {
+  Bytes rung = RungBelow(problem_.capacity, kRungBits);
+  for (; AddressesMatter() && k > 0; --k) rung = RungBelow(rung - 1, kRungBits);
+  return rung;
+}
+
+void Planner::SearchRungs() {
+  for (int k = 0; k < kSearches && !Done(); ++k) {
+    GapModel model(tables_, problem_.runtime, Rung(k));
+    const AnnealingOptions options{.judgements = judgements_ / kSearches, .seed = static_cast<std::uint64_t>(k)};
+    Annealed found = Anneal(model, open_, AllKept(tables_), options);
+    if (!found.found) continue;
+    Settle(model, open_, kSettling, found);
+    const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
+    contest_.Enter(plan, kBySearch);
+    if (found_.Enter(plan, kBySearch)) {
+      best_found_ = std::move(found.choices);
+      best_rung_ = Rung(k);
     }
-    if (faster) ops.push_back(decision);
   }
-  return ops;
 }
 
-std::vector<std::vector<OpDecision>> Planner::WaysToRun() const {
-  std::vector<std::vector<OpDecision>> ways(1);
-  if (!contest_.allowed().algorithms) return ways;
-  for (const Bytes grant : kGrants) {
-    std::vector<OpDecision> ops = OpsWithin(grant);
-    if (ops != ways.back()) ways.push_back(std::move(ops));
-  }
-  return ways;
-}
-
-// With every op as the view has it.
-BoundProblem Planner::BoundOf(const ClassView& view) const {
-  const StepTables& tables = oracle_.facts().tables();
-  const Scope usual{.copy_streams = scope_.copy_streams, .copy_chunk = scope_.copy_chunk};
-  BoundProblem bound = BoundProblemOf(tables, *problem_.costs, {}, {}, view.capacity, usual);
-  for (const OpDecision& decision : view.ops) {
-    Launch launch = tables.launches[tables.launch[Index(decision.op)]];
-    launch.algorithm = decision.algorithm;
-    launch.workspace = decision.workspace;
-    bound.ways[Index(decision.op)] = {{problem_.costs->Kernel(launch, tables.device).time, decision.workspace}};
-  }
-  return bound;
-}
-
-// What the best cut keeps, of the largest memory where that fits as it is: the instant knows nothing of what must be there
-// at others.
-Classes Planner::ClassesOfCut(ClassPlans& plans) const {
-  BoundProblem bound = BoundOf(plans.view());
-  Bytes fits = bound.capacity / kLeastShareOfCut, beyond = bound.capacity;
-  Classes best = plans.ClassesOf(BestCut(bound, kCutsForStart));
-  if (plans.search().Fits(best)) return best;
-  for (int k = 0; k < kCutProbes; ++k) {
-    bound.capacity = fits + (beyond - fits) / 2;
-    Classes classes = plans.ClassesOf(BestCut(bound, kCutsForStart));
-    const bool fitted = plans.search().Fits(classes);
-    (fitted ? fits : beyond) = bound.capacity;
-    if (fitted) best = std::move(classes);
-  }
-  return best;
-}
-
-// From the best of what wins so far, as much kept as fits, and what the bound's best cut keeps. Whether that is all that the
-// view has to say.
-bool Planner::SearchView(ClassView view, std::int64_t simulations) {
-  ClassPlans plans(problem_, std::move(view));
-  std::vector<Classes> starts{Classes(plans.profile().maps.size(), MapClass::kKeep)};
-  const bool whole = plans.view().capacity == problem_.capacity;  // all the memory that there is
-  starts.push_back(whole ? ClassesOfCut(plans) : plans.ClassesOf(BestCut(BoundOf(plans.view()), kCutsForStart)));
-  if (contest_.decided()) starts.push_back(plans.ClassesOf(contest_.plan()));
-  Classes best;
-  Nanos least = kNever;
-  for (Classes& classes : starts) {
-    if (!plans.MakeFit(contest_.allowed(), classes)) continue;
-    const Simulation found = SettleInModel(plans, contest_.allowed(), kSettling, classes);
-    contest_.Enter(plans.PlanOf(classes, kBySearch), kBySearch);  // whatever the model says: it knows no addresses
-    if (found.total >= least) continue;
-    least = found.total;
-    best = std::move(classes);
-  }
-  if (least == kNever) return false;
-  if (whole) least_settled_ = std::min(least_settled_, least);
-  if (whole && least > least_settled_ + least_settled_ / kHopeless) return true;
-  const Simulation found = ImproveInModel(plans, contest_.allowed(), simulations, best);
-  contest_.Enter(plans.PlanOf(best, kBySearch), kBySearch);
-  const bool copies = std::find(best.begin(), best.end(), MapClass::kSwap) != best.end();
-  return !copies && contest_.decided() && contest_.time() <= found.total + found.total / kAsInModel;
-}
-
-// Single decisions of what wins so far, on the full path.
-void Planner::ImproveWinner() {
-  const Plan& winner = contest_.plan();
-  const bool whole = std::all_of(winner.ops.begin(), winner.ops.end(), [](const auto& op) { return op.parts.empty(); });
-  if (!contest_.decided() || !whole) return;
-  const bool keep_passed =
-      std::all_of(winner.gaps.begin(), winner.gaps.end(), [](const GapDecision& gap) { return gap.keep_passed; });
-  ClassPlans plans(problem_, {winner.ops, winner.capacity, keep_passed});
-  Classes classes = plans.ClassesOf(winner);
+// Single decisions of the best that was found, on the full path.
+void Planner::ImproveFound() {
+  if (!found_.decided()) return;
   const std::int64_t most =
       FewerWhereLarge(std::min(problem_.parameters.Number("plans", kJudged), problem_.simulation_cap));
-  if (plans.MakeFit(contest_.allowed(), classes)) ImproveOnFullPath(plans, kBySearch, most, classes, contest_);
-  ImproveMoments(most, contest_);
-  ImproveOps(most, contest_);
-}
-
-// In less memory too where what was found in all of it copies, or does not run as the model says: the model knows no
-// addresses, and only one direction of copies at a time.
-void Planner::SearchClasses() {
-  const std::vector<std::vector<OpDecision>> all = WaysToRun();
-  const std::int64_t share = simulations_ / static_cast<std::int64_t>(all.size());
-  for (const std::vector<OpDecision>& ops : all) {
-    bool done = SearchView({ops, problem_.capacity, true}, share - share / kShareOfRungs);
-    if (!done) SearchView({ops, problem_.capacity, false}, 0);  // what is recomputed in passing freed
-    Bytes rung = RungBelow(problem_.capacity - 1, kRungBits);
-    for (int k = 0; k < kMostRungs && !done; ++k, rung = RungBelow(rung - 1, kRungBits)) {
-      done = SearchView({ops, rung, true}, share / kShareOfRungs / kMostRungs);
-    }
-  }
+  GapModel model(tables_, problem_.runtime, best_rung_);
+  ImproveChoices(problem_, model, kBySearch, most, best_found_, found_);
+  ImproveMoments(most, found_);
+  contest_.Enter(found_.plan(), kBySearch);
 }
 
 // Of all plans in the scope, by more instants than the general bounds look at.

@@ -1,0 +1,106 @@
+#include "sim/strategies/best/gap_plans.h"
+
+#include <algorithm>
+
+#include "hw/text/lists.h"
+#include "sim/strategies/classify.h"
+
+namespace spillway {
+
+namespace {
+
+GapDecision DecisionOf(const GapTables::Gap& gap, GapWay way, const std::string& reason) {
+  GapDecision decision{.tensor = gap.tensor, .after = gap.after, .before = gap.before, .reason = reason};
+  decision.action = way == GapWay::kSwap ? GapAction::kSwap : GapAction::kRecompute;
+  decision.keep_passed = way != GapWay::kRecomputeAnew;
+  return decision;
+}
+
+// In an arena, whose addresses are given out by list order, memory is free when the copy out has ended, and no sooner.
+GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Runtime& runtime,
+                   const std::string& reason) {
+  const GapTables::Gap& gap = model.tables().gaps[Index(copy.gap)];
+  GapDecision decision = DecisionOf(gap, GapWay::kSwap, reason);
+  decision.in_at = model.LatestIssue(copy);
+  if (model.tables().values[Index(gap.value)].on_host) {
+    decision.out_after = gap.after;
+    return decision;
+  }
+  decision.out_after = gap.made;
+  const OpId leaves = std::min(model.LeavesBefore(copy.gap), decision.in_at) - 1;
+  if (runtime.memory == MemoryModel::kArena && leaves > gap.after) decision.leaves_after = leaves;
+  return decision;
+}
+
+std::uint8_t WayOf(const GapTables& tables, const OpDecision& decision) {
+  const GapTables::Rows& rows = tables.ops[Index(decision.op)].ways;
+  std::int32_t best = rows.begin;
+  Nanos least = kEndless;
+  for (std::int32_t w = rows.begin; w < rows.end; ++w) {
+    const GapTables::Way& way = tables.ways[Index(w)];
+    if (way.workspace > RoundToUnit(decision.workspace)) continue;
+    const bool same = way.algorithm == decision.algorithm && w > rows.begin;
+    const Nanos time = same ? 0 : way.time;
+    if (time >= least) continue;
+    least = time;
+    best = w;
+  }
+  return static_cast<std::uint8_t>(best - rows.begin);
+}
+
+}  // namespace
+
+GapChoices AllKept(const GapTables& tables) {
+  return {std::vector<GapWay>(tables.gaps.size(), GapWay::kKeep), std::vector<std::uint8_t>(tables.ops.size(), 0)};
+}
+
+Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& choices, const std::string& reason) {
+  const GapTables& tables = model.tables();
+  Plan plan = StartPlan(problem, "best", "arena");
+  plan.capacity = model.capacity();
+  for (std::size_t op = 0; op < tables.ops.size(); ++op) {
+    if (choices.ops[op] == 0) continue;
+    const GapTables::Way& way = tables.ways[Index(tables.ops[op].ways.begin) + choices.ops[op]];
+    plan.ops.push_back({.op = static_cast<OpId>(op), .algorithm = way.algorithm, .workspace = way.workspace});
+  }
+  model.Judge(choices);
+  for (const GapModel::CopyIn& copy : model.copies_in()) {
+    plan.gaps.push_back(SwapOf(model, copy, plan.runtime, reason));
+  }
+  for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
+    const GapWay way = choices.gaps[g];
+    if (way == GapWay::kKeep || way == GapWay::kSwap) continue;
+    plan.gaps.push_back(DecisionOf(tables.gaps[g], way, reason));
+  }
+  return plan;
+}
+
+GapChoices ChoicesOf(const GapTables& tables, const Plan& plan) {
+  GapChoices choices = AllKept(tables);
+  for (const GapDecision& decision : plan.gaps) {
+    for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
+      const GapTables::Gap& gap = tables.gaps[g];
+      if (gap.tensor != decision.tensor || gap.before != decision.before) continue;
+      const bool swaps = decision.action == GapAction::kSwap;
+      if (!swaps && !gap.may_recompute) continue;
+      choices.gaps[g] = swaps ? GapWay::kSwap : decision.keep_passed ? GapWay::kRecompute : GapWay::kRecomputeAnew;
+    }
+  }
+  for (const OpDecision& decision : plan.ops) {
+    if (decision.parts.empty()) choices.ops[Index(decision.op)] = WayOf(tables, decision);
+  }
+  return choices;
+}
+
+GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& ops) {
+  GapChoices choices{std::vector<GapWay>(tables.gaps.size(), GapWay::kKeep), ops.ops};
+  for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
+    const GapTables::Gap& gap = tables.gaps[g];
+    if (gap.after >= cut.op || gap.before <= cut.op) continue;
+    if (gap.may_recompute && Contains(cut.recomputed, gap.tensor)) choices.gaps[g] = GapWay::kRecompute;
+    if (gap.may_swap && Contains(cut.copied, gap.tensor)) choices.gaps[g] = GapWay::kSwap;
+  }
+  return choices;
+}
+
+}  // namespace spillway

@@ -1,0 +1,217 @@
+#include "sim/strategies/best/gap_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hw/text/lists.h"
+#include "model/cost/menu.h"
+
+namespace spillway {
+
+namespace {
+
+using Rows = GapTables::Rows;
+
+std::int32_t Size(const auto& table) { return static_cast<std::int32_t>(table.size()); }
+
+OpId LastWriter(const TrainingStep& step, const std::vector<OpId>& uses, TensorId tensor, OpId up_to) {
+  OpId last = kNoOp;
+  for (const OpId op : uses) {
+    if (op <= up_to && Contains(step.ops[Index(op)].writes, tensor)) last = op;
+  }
+  return last;
+}
+
+}  // namespace
+
+GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small)
+    : ops(facts.tables().step->ops.size()),
+      first_backward(facts.tables().step->first_backward),
+      duplex(facts.costs().machine().links[facts.tables().link].duplex_factor),
+      value_of_(facts.tables().bytes.size(), -1) {
+  AddOps(facts, units);
+  AddWays(facts);
+  AddMemory(facts);
+  AddGaps(facts, capacity, small);
+  AddRooms(capacity);
+  AddEvents(facts, units);
+  AddSources(facts);
+}
+
+void GapTables::AddOps(const StepFacts& facts, BackwardUnits units) {
+  const std::vector<std::int32_t>& unit = facts.tables().unit[static_cast<std::size_t>(units)];
+  OpId end = Size(ops);
+  for (OpId op = Size(ops) - 1; op >= 0; --op) {
+    if (Index(op) + 1 < ops.size() && unit[Index(op)] != unit[Index(op) + 1]) end = op + 1;
+    ops[Index(op)].unit_end = end;
+  }
+}
+
+void GapTables::AddWays(const StepFacts& facts) {
+  const StepTables& step = facts.tables();
+  const auto bytes = [](Bytes workspace) { return workspace > 0 ? RoundToUnit(workspace) : 0; };
+  std::vector<Rows> of_launch;
+  for (std::size_t row = 0; row < step.launches.size(); ++row) {
+    const Launch& launch = step.launches[row];
+    const std::int32_t begin = Size(ways);
+    const Cost usually = facts.costs().Kernel(launch, step.device);
+    ways.push_back({usually.time, bytes(launch.workspace), 0, usually.copy_slowdown});
+    for (const MenuEntry& entry : ParetoSet(facts.menus()[row])) {
+      const Way way{entry.cost.time, bytes(entry.workspace), entry.algorithm, entry.cost.copy_slowdown};
+      const bool usual = way.time >= ways[Index(begin)].time && way.workspace >= ways[Index(begin)].workspace;
+      if (!usual && ways.size() - Index(begin) < kMostWays) ways.push_back(way);
+    }
+    of_launch.push_back({begin, Size(ways)});
+  }
+  for (std::size_t op = 0; op < ops.size(); ++op) {
+    ops[op].ways = of_launch[step.launch[op]];
+    kernels += ways[Index(ops[op].ways.begin)].time;
+  }
+}
+
+// Each tensor from its first use to its last.
+void GapTables::AddMemory(const StepFacts& facts) {
+  const StepTables& step = facts.tables();
+  std::vector<Bytes> change(ops.size() + 1, 0);
+  std::vector<Bytes> arrives(ops.size() + 1, 0);
+  for (TensorId t = 0; t < Size(step.bytes); ++t) {
+    const std::vector<OpId>& uses = step.uses.of[Index(t)];
+    if (step.persistent[Index(t)]) {
+      change[0] += step.bytes[Index(t)];
+    } else if (!uses.empty()) {
+      arrives[Index(uses.front())] += step.bytes[Index(t)];
+      change[Index(uses.back()) + 1] -= step.bytes[Index(t)];
+    }
+  }
+  Bytes live = 0;
+  for (std::size_t op = 0; op < ops.size(); ++op) {
+    live += change[op];
+    ops[op].before = live;
+    live += arrives[op];
+    ops[op].during = live;
+  }
+}
+
+void GapTables::AddGaps(const StepFacts& facts, Bytes capacity, Bytes small) {
+  const StepTables& step = facts.tables();
+  std::vector<std::int32_t> over_before{0};
+  for (const Op& op : ops) {
+    Bytes most = 0;
+    for (std::int32_t w = op.ways.begin; w < op.ways.end; ++w) most = std::max(most, ways[Index(w)].workspace);
+    const bool over = op.during + most > capacity;
+    over_before.push_back(over_before.back() + (over ? 1 : 0));
+  }
+  for (TensorId t = 0; t < Size(step.bytes); ++t) {
+    if (step.step->tensors[Index(t)].Traits().may_move && step.bytes[Index(t)] > small) {
+      AddGapsOf(facts, t, over_before);
+    }
+  }
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.after < b.after; });
+}
+
+void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::vector<std::int32_t>& over_before) {
+  const TrainingStep& step = *facts.tables().step;
+  const std::vector<OpId>& uses = facts.tables().uses.of[Index(tensor)];
+  const std::vector<OpId>& written = facts.tables().uses.writers[Index(tensor)];
+  OpId made_before = kNoOp;
+  for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
+    const OpId after = uses[k], before = uses[k + 1];
+    const bool unfinished = !written.empty() && after < written.back();
+    const bool written_only = !Contains(step.ops[Index(before)].reads, tensor);
+    if (unfinished || written_only) continue;
+    if (over_before[Index(before)] == over_before[Index(after) + 1]) continue;
+    Gap gap{.tensor = tensor, .after = after, .before = before, .made = LastWriter(step, uses, tensor, after)};
+    const bool by_forward = gap.made == kNoOp || step.IsForward(gap.made);
+    const bool first = gaps.empty() || gaps.back().tensor != tensor;
+    gap.stale = !first && gap.made != made_before;
+    made_before = gap.made;
+    if (!first && !gap.stale) gap.made = after;  // in the gap before it may be away
+    gap.value = ValueOf(facts, tensor);
+    gap.bytes = facts.tables().bytes[Index(tensor)];
+    gap.may_swap = true;
+    gap.may_recompute = !written.empty() && written.front() <= after && by_forward && step.MayRecompute(tensor, before);
+    const Bytes bytes = step.tensors[Index(tensor)].bytes;
+    gap.in = facts.costs().Copy(bytes, Direction::kHostToDevice, facts.tables().device).time;
+    gap.out = values[Index(gap.value)].on_host
+                  ? 0
+                  : facts.costs().Copy(bytes, Direction::kDeviceToHost, facts.tables().device).time;
+    gaps.push_back(gap);
+  }
+}
+
+std::int32_t GapTables::ValueOf(const StepFacts& facts, TensorId tensor) {
+  std::int32_t& known = value_of_[Index(tensor)];
+  const Tensor& t = facts.tables().step->tensors[Index(tensor)];
+  if (known >= 0 || !t.Traits().may_move) return known;
+  known = Size(values);
+  Value value{.bytes = facts.tables().bytes[Index(tensor)], .last = facts.tables().last_use[Index(tensor)]};
+  value.on_host = t.Traits().on_host;
+  value.transient = t.use == TensorClass::kTransient;
+  value.in = value.on_host ? facts.costs().Copy(t.bytes, Direction::kHostToDevice, facts.tables().device).time : 0;
+  values.push_back(value);
+  tensors_.push_back(tensor);
+  return known;
+}
+
+void GapTables::AddRooms(Bytes capacity) {
+  Bytes known = ops.empty() ? 0 : ops.front().during;
+  for (OpId op = 1; op < Size(ops); ++op) {
+    known = std::max(known, ops[Index(op)].during);
+    if (ops[Index(op)].during > known - capacity / kRoomShare) continue;
+    known = ops[Index(op)].during;
+    events.push_back({op, Event::Kind::kRoom, -1});
+  }
+}
+
+void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
+  const TrainingStep& step = *facts.tables().step;
+  const std::vector<std::int32_t>& unit = facts.tables().unit[static_cast<std::size_t>(units)];
+  const auto first_of_unit = [&](OpId op) {
+    while (op > 0 && unit[Index(op)] == unit[Index(op) - 1]) --op;
+    return op;
+  };
+  for (const TensorId t : facts.tables().inputs) {
+    const std::vector<OpId>& uses = facts.tables().uses.of[Index(t)];
+    if (uses.empty()) continue;
+    events.push_back({uses.front(), Event::Kind::kUpload, Size(uploads)});
+    uploads.push_back(
+        facts.costs().Copy(step.tensors[Index(t)].bytes, Direction::kHostToDevice, facts.tables().device).time);
+  }
+  if (first_backward < Size(ops)) events.push_back({first_backward, Event::Kind::kBarrier, -1});
+  for (std::int32_t g = 0; g < Size(gaps); ++g) {
+    const Gap& gap = gaps[Index(g)];
+    if (step.IsBackward(gap.before)) events.push_back({first_of_unit(gap.before), Event::Kind::kUnit, g});
+    events.push_back({gap.before, Event::Kind::kClose, g});
+    if (gap.made != kNoOp) events.push_back({gap.made, Event::Kind::kMade, g});
+    events.push_back({gap.after, Event::Kind::kOpen, g});
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return std::pair(a.op, a.kind) < std::pair(b.op, b.kind); });
+}
+
+// Of every value what makes it, of that what it reads, and so on.
+void GapTables::AddSources(const StepFacts& facts) {
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    const TensorId tensor = tensors_[v];
+    const std::int32_t begin = Size(writers);
+    for (const OpId op : facts.tables().uses.writers[Index(tensor)]) AddWriter(facts, op, tensor);
+    values[v].writers = {begin, Size(writers)};
+  }
+}
+
+void GapTables::AddWriter(const StepFacts& facts, OpId op, TensorId tensor) {
+  Writer writer{.op = op};
+  const auto add = [&](Rows& rows, bool read) {
+    rows.begin = Size(sources);
+    for (const auto& [t, access, last] : facts.tables().Touches(op)) {
+      if (t == tensor || (access != Access::kWrite) != read) continue;
+      if (const std::int32_t value = ValueOf(facts, t); value >= 0) sources.push_back(value);
+    }
+    rows.end = Size(sources);
+  };
+  add(writer.inputs, true);
+  add(writer.others, false);
+  writers.push_back(writer);
+}
+
+}  // namespace spillway
