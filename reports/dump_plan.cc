@@ -27,6 +27,13 @@ DumpObject RuntimeObject(const Runtime& r) {
           {"workspaces", RuntimeWord(r, "workspaces")}};
 }
 
+// Of what stays for a while.
+void AddLeaves(OpId leaves_after, const TrainingStep& step, DumpObject& object) {
+  if (leaves_after == kNoOp) return;
+  object["leaves_after"] = OpName(step, leaves_after);
+  object["leaves_after_id"] = leaves_after;
+}
+
 DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
   const bool swap = gap.action == GapAction::kSwap;
   DumpObject object = {{"tensor", step.tensors[Index(gap.tensor)].name},
@@ -45,6 +52,7 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
     object["keep_result"] = gap.keep_result;
     object["keep_passed"] = gap.keep_passed;
   }
+  AddLeaves(gap.leaves_after, step, object);
   if (!gap.samples.IsWhole()) object["samples"] = {gap.samples.begin, gap.samples.end};
   object["reason"] = gap.reason;
   return object;
@@ -95,6 +103,7 @@ std::string PlanJson(const Plan& plan, const TrainingStep& step) {
                        {"run", OpName(step, entry.run)},
                        {"run_id", entry.run},
                        {"keep", entry.keep}});
+    AddLeaves(entry.leaves_after, step, entries.back());
   }
   return DumpText(document);
 }

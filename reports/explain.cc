@@ -158,6 +158,10 @@ std::string MapText(const TimelineFile& timeline, const std::string& file, const
   text +=
       fmt::format("  why         {}\n", reason.empty() ? "nothing was decided about it: what fits is kept" : reason);
   if (reason.starts_with("r = ")) text += kMeaningOfR;
+  if (map.contains("leaves_after")) {
+    text += fmt::format("  stays       from {} until {} is done, and leaves then\n", map.at("after").get<std::string>(),
+                        map.at("leaves_after").get<std::string>());
+  }
   text += fmt::format("  moved       {} out, {} in, by {} cop{}\n", FormatBytes(costs.out), FormatBytes(costs.in),
                       costs.copies, costs.copies == 1 ? "y" : "ies");
   text += fmt::format("  stall       compute stood still for {} until its copies were done\n", InUnits(costs.stall));

@@ -16,12 +16,12 @@ namespace {
 // What a plan says of a step's gaps and ops, to be looked up.
 struct Decided {
   explicit Decided(const Plan& plan) {
-    for (const GapDecision& gap : plan.gaps) reasons.try_emplace({gap.tensor, gap.before}, gap.reason);
+    for (const GapDecision& gap : plan.gaps) gaps.try_emplace({gap.tensor, gap.before}, &gap);
     for (const OpDecision& decision : plan.ops) parts.try_emplace(decision.op, decision.parts.size());
   }
-  std::string Reason(TensorId map, OpId before) const {  // "": it says nothing
-    const auto found = reasons.find({map, before});
-    return found == reasons.end() ? "" : found->second;
+  const GapDecision* Gap(TensorId map, OpId before) const {  // nullptr: it says nothing
+    const auto found = gaps.find({map, before});
+    return found == gaps.end() ? nullptr : found->second;
   }
   std::size_t Parts(const std::vector<OpId>& writers) const {
     std::size_t most = 1;
@@ -30,7 +30,7 @@ struct Decided {
     }
     return most;
   }
-  std::map<std::pair<TensorId, OpId>, std::string> reasons;
+  std::map<std::pair<TensorId, OpId>, const GapDecision*> gaps;  // the plan's
   std::map<OpId, std::size_t> parts;
 };
 
@@ -41,17 +41,20 @@ DumpObject MapObject(const TraceSubject& subject, const Uses& uses, const Decide
   const MapGap gap = ForwardBackwardGap(step, uses, map);
   const std::vector<OpId>& writers = uses.writers[Index(map)];
   const auto name = [&](OpId op) { return op == kNoOp ? std::string("start") : step.ops[Index(op)].name; };
-  return {{"name", tensor.name},
-          {"bytes", tensor.bytes},
-          {"shape", ShapeText(tensor.shape)},
-          {"class", GapClassName(action)},
-          {"reason", decided.Reason(map, gap.before)},
-          {"copy_out_ns", subject.costs->Copy(tensor.bytes, Direction::kDeviceToHost).time},
-          {"copy_in_ns", subject.costs->Copy(tensor.bytes, Direction::kHostToDevice).time},
-          {"again_ns", ComputedAgain(step, uses, map, *subject.costs)},
-          {"after", name(gap.after)},
-          {"before", gap.before == kNoOp ? DumpObject(nullptr) : DumpObject(name(gap.before))},
-          {"parts", decided.Parts(writers)}};
+  const GapDecision* const decision = decided.Gap(map, gap.before);
+  DumpObject object = {{"name", tensor.name},
+                       {"bytes", tensor.bytes},
+                       {"shape", ShapeText(tensor.shape)},
+                       {"class", GapClassName(action)},
+                       {"reason", decision != nullptr ? decision->reason : ""},
+                       {"copy_out_ns", subject.costs->Copy(tensor.bytes, Direction::kDeviceToHost).time},
+                       {"copy_in_ns", subject.costs->Copy(tensor.bytes, Direction::kHostToDevice).time},
+                       {"again_ns", ComputedAgain(step, uses, map, *subject.costs)},
+                       {"after", name(gap.after)},
+                       {"before", gap.before == kNoOp ? DumpObject(nullptr) : DumpObject(name(gap.before))},
+                       {"parts", decided.Parts(writers)}};
+  if (decision != nullptr && decision->leaves_after != kNoOp) object["leaves_after"] = name(decision->leaves_after);
+  return object;
 }
 
 }  // namespace

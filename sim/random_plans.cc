@@ -17,6 +17,7 @@ constexpr std::array<double, 3> kMoved{0.25, 0.6, 1};
 constexpr std::array<double, 4> kRecomputed{0, 1.0 / 3, 2.0 / 3, 1};
 constexpr std::array<const char*, 3> kEarlinessNames{"late", "near", "early"};
 constexpr OpId kNearOps = 4;
+constexpr double kStays = 0.2;  // share of what leaves that stays for up to kNearOps ops before
 
 enum class Choice : std::uint8_t { kKeep, kSwap, kRecompute };
 
@@ -116,13 +117,16 @@ class Drawer {
     decision.after = map.gap.after;
     decision.before = map.gap.before;
     decision.reason = "drawn at random";
+    OpId first = map.gap.after + 1;  // of backward
+    while (problem_.step->IsForward(first)) ++first;
+    if (map.gap.after != kNoOp && random_.Chance(kStays)) {
+      decision.leaves_after = random_.Between(map.gap.after, std::min(map.gap.after + kNearOps, first - 1));
+    }
     if (choice == Choice::kRecompute) {
       decision.action = GapAction::kRecompute;
       return decision;
     }
     decision.out_after = map.gap.after;
-    OpId first = map.gap.after + 1;
-    while (problem_.step->IsForward(first)) ++first;
     decision.in_at = map.gap.before;
     if (earliness == Earliness::kNear)
       decision.in_at = random_.Between(std::max(first, map.gap.before - kNearOps), map.gap.before);

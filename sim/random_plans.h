@@ -3,7 +3,8 @@
 //
 // An optimiser picks the plans that its model is most optimistic about, so its winners say little about the model's
 // error; plans that nobody picked do. They are spread over strata: how much is moved beyond what memory demands, the
-// share of it that is recomputed, and the earliness of swap-ins. Every plan returned is feasible in an arena.
+// share of it that is recomputed, and the earliness of swap-ins; in any of them some maps stay for a few ops before they
+// leave. Every plan returned is feasible in an arena.
 #ifndef SPILLWAY_SIM_RANDOM_PLANS_H_
 #define SPILLWAY_SIM_RANDOM_PLANS_H_
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
@@ -24,21 +26,60 @@ inline OpId LastWriter(const TrainingStep& step, TensorId tensor, OpId until) {
   return last;
 }
 
-// Entries of a schedule for about half of the gaps that are recomputed, up to two each, at any moment within the gap. Some
-// compute what nobody wants.
-inline void AddRandomEntries(const TrainingStep& step, Random& random, Plan& plan) {
-  for (const GapDecision& gap : plan.gaps) {
-    if (gap.action != GapAction::kRecompute) continue;
-    for (std::uint32_t left = random.Below(4); left >= 2; --left) {
-      const OpId before = random.Between(gap.after + 1, gap.before);
-      const bool keep = before == gap.before || random.Below(2) == 0;
-      plan.recompute.push_back({before, LastWriter(step, gap.tensor, gap.after), keep});
-    }
+// Those of a plan's `decisions`, of the kind `where`, that FindMistakes refuses are left out again.
+template <typename Decision>
+void EraseMistaken(PlanMistake::Where where, const TrainingStep& step, const Plan& plan,
+                   std::vector<Decision>& decisions) {
+  std::set<std::size_t> mistaken;
+  for (const PlanMistake& mistake : FindMistakes(plan, step)) {
+    if (mistake.where == where) mistaken.insert(mistake.index);
+  }
+  std::size_t index = 0;
+  std::erase_if(decisions, [&](const Decision&) { return mistaken.contains(index++); });
+}
+
+// Lets about a third of what leaves stay in its gap for a while; a copy out may start in the middle of that.
+inline void StayForAWhile(const TrainingStep& step, Random& random, Plan& plan) {
+  for (GapDecision& gap : plan.gaps) {
+    if (gap.after == kNoOp || random.Below(3) != 0) continue;
+    gap.leaves_after = random.Between(gap.after, gap.before - 1);
+    if (gap.action != GapAction::kSwap) continue;
+    gap.in_at = std::max(gap.in_at, gap.leaves_after + 1);
+    const bool on_host = step.tensors[static_cast<std::size_t>(gap.tensor)].Traits().on_host;
+    if (!on_host && random.Below(2) == 0) gap.out_after = random.Between(gap.out_after, gap.leaves_after);
   }
 }
 
+// Entries of a schedule for about half of the gaps that are recomputed, up to two each, at any moment within the gap, and
+// for some values that no op uses any more. Some compute what nobody wants.
+inline void AddRandomEntries(const TrainingStep& step, Random& random, Plan& plan) {
+  const auto add = [&](OpId run, OpId first, OpId end) {  // `end`: the first op at which it need not be missing
+    Recomputation entry{.before = random.Between(first, std::min(end, static_cast<OpId>(step.ops.size()) - 1)),
+                        .run = run};
+    entry.keep = entry.before == end || random.Below(2) == 0;
+    if (entry.keep && entry.before < end && random.Below(3) == 0) {
+      entry.leaves_after = random.Between(entry.before, end - 1);
+    }
+    plan.recompute.push_back(entry);
+  };
+  for (const GapDecision& gap : plan.gaps) {
+    if (gap.action != GapAction::kRecompute) continue;
+    for (std::uint32_t left = random.Below(4); left >= 2; --left) {
+      add(LastWriter(step, gap.tensor, gap.after), gap.after + 1, gap.before);
+    }
+  }
+  const Uses uses(step);
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    if (uses.writers[t].empty() || random.Below(4) != 0 || uses.of[t].back() + 1 >= static_cast<OpId>(step.ops.size()))
+      continue;
+    add(uses.writers[t].back(), uses.of[t].back() + 1, static_cast<OpId>(step.ops.size()));
+  }
+  EraseMistaken(PlanMistake::Where::kRecomputation, step, plan, plan.recompute);
+}
+
 // Decides about `percent` of all gaps of all tensors, gradients included; what FindMistakes refuses is left out again.
-// A copy out may start early, up to two ops before the gap, if the tensor is there since it was last written.
+// A copy out may start early, up to two ops before the gap, if the tensor is there since it was last written. About a third
+// stays in its gap for a while.
 inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::uint32_t percent, Random& random) {
   Plan plan;
   plan.strategy = "random";
@@ -68,12 +109,9 @@ inline Plan RandomPlan(const TrainingStep& step, const Runtime& runtime, std::ui
       plan.gaps.push_back(gap);
     }
   }
-  const auto mistakes = FindMistakes(plan, step);
-  for (auto mistake = mistakes.rbegin(); mistake != mistakes.rend(); ++mistake) {
-    if (mistake->where != PlanMistake::Where::kGap) continue;
-    if (mistake != mistakes.rbegin() && std::prev(mistake)->index == mistake->index) continue;
-    plan.gaps.erase(plan.gaps.begin() + static_cast<std::ptrdiff_t>(mistake->index));
-  }
+  EraseMistaken(PlanMistake::Where::kGap, step, plan, plan.gaps);
+  Random apart(plan.gaps.size());  // so that what is drawn after this does not depend on it
+  StayForAWhile(step, apart, plan);
   return plan;
 }
 

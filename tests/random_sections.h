@@ -54,7 +54,7 @@ inline int AddRandomSections(const TrainingStep& step, std::uint32_t percent, Ra
       if (random.Below(3) == 0) continue;
       GapDecision section = gap;
       section.samples = range;
-      section.in_at = random.Between(gap.after + 1, gap.before);
+      section.in_at = random.Between(gap.Leaves() + 1, gap.before);
       gaps.push_back(std::move(section));
       ++sections;
     }

@@ -1,4 +1,4 @@
-// What a plan may say of one op, and of what ops stream.
+// What a plan may say of one op, of what runs again when, and of what ops stream.
 #ifndef SPILLWAY_SIM_PLAN_CHECK_OP_H_
 #define SPILLWAY_SIM_PLAN_CHECK_OP_H_
 
@@ -13,6 +13,13 @@ namespace spillway {
 // has none, or that are not all samples of its batch. What an algorithm needs, a machine says (evaluate.h).
 // REQUIRES: the op is one of the step's.
 std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step);
+
+// The last op up to `until` that writes the tensor; kNoOp: none does.
+OpId LastWriterUntil(OpId until, TensorId tensor, const TrainingStep& step, const Uses& uses);
+
+// Entries of a schedule that compute nothing missing, what is unfinished, or what leaves behind its gap. `uses`: of the
+// step.
+std::vector<PlanMistake> EntryMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses);
 
 // Where gaps and streamed operands do not go together: what is streamed is on the host before the op and behind it.
 // REQUIRES: nothing else is wrong with the plan. `uses`: of the step.

@@ -75,6 +75,11 @@ class StreamChecker {
                  fmt::format("tensor '{}' cannot be recomputed between {} and {}: {} streams it; expected a swap",
                              Name(t), OpName(after), OpName(before), OpName(streams)));
     }
+    if (first && decision.leaves_after != kNoOp) {
+      Say(PlanMistake::Where::kGap, gap->second,
+          fmt::format("tensor '{}' is on the host behind {}, which streams it: expected no leaves_after, found {}",
+                      Name(t), OpName(after), OpName(decision.leaves_after)));
+    }
     if (first && decision.out_after != after && !step_.tensors[Index(t)].Traits().on_host) {
       Say(PlanMistake::Where::kGap, gap->second,
           fmt::format("tensor '{}': expected out_after {}, which streams it to the host, found {}", Name(t),

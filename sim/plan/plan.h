@@ -7,6 +7,7 @@
 //   .           .<------ gap of X ---->.           .            swapped     out after op `out_after`, in before `in_at`
 //                                                               recomputed  dropped after a, computed again before b:
 //                                                                           before the first backward op of b's layer
+//   ============.========              .                        either may stay for a while: until op `leaves_after`
 #ifndef SPILLWAY_SIM_PLAN_PLAN_H_
 #define SPILLWAY_SIM_PLAN_PLAN_H_
 
@@ -39,12 +40,12 @@ struct GapDecision {
   OpId after = kNoOp;   // the use that the gap follows; kNoOp: the input before its first use
   OpId before = kNoOp;  // the use that ends it; `after` and `before` are consecutive uses of `tensor`
   GapAction action = GapAction::kSwap;
-  // kSwap: the copy to the host may start when this op is done (last writer <= out_after <= after). The input is on the
-  // host already: `after` or kNoOp there, without a meaning.
+  // kSwap: the copy to the host may start when this op is done (last writer <= out_after <= after, or leaves_after). The
+  // input is on the host already: `after` or kNoOp there, without a meaning.
   OpId out_after = kNoOp;
-  // kSwap: the copy back is issued just before this op (after < in_at <= before). Copies with the same in_at are
-  // issued in the order of Plan::gaps. An arena runtime takes it as the earliest moment and issues the copy as soon
-  // after it as there is room, at the latest before `before`; a pool runtime issues it there, room or not.
+  // kSwap: the copy back is issued just before this op (after, or leaves_after, < in_at <= before). Copies with the same
+  // in_at are issued in the order of Plan::gaps. An arena runtime takes it as the earliest moment and issues the copy as
+  // soon after it as there is room, at the latest before `before`; a pool runtime issues it there, room or not.
   OpId in_at = kNoOp;
   // kRecompute: the result stays until its last use; false: it is freed right after `before` and computed again for
   // later uses.
@@ -56,6 +57,11 @@ struct GapDecision {
   // kSwap: a section, which is swapped by itself (sim/plan/sections.h); what else the tensor has stays, or is another
   // section with a decision of its own on the same gap. Arena runtimes only.
   SampleRange samples{};
+  // It stays on the device until this op is done (after <= leaves_after < before), and for those entries of
+  // Plan::recompute before the next op that read it; kNoOp: it leaves right behind `after`. Kernels behind it wait for a
+  // copy out that began before.
+  OpId leaves_after = kNoOp;
+  OpId Leaves() const { return leaves_after == kNoOp ? after : leaves_after; }
   bool operator==(const GapDecision&) const = default;
 };
 
@@ -65,13 +71,17 @@ struct GapDecision {
 // before it is used. An entry whose results are all there is passed over.
 struct Recomputation {
   OpId before = kNoOp;  // it runs just before this op, behind the entries of the same op that are listed earlier
-  // The forward op. At least one of its results is in a gap that is recomputed and open at `before`; of a result that
-  // several ops write, the last of those before the gap, and all of them run again, in order. What they read is brought
-  // back as for any recomputation.
+  // The forward op. At least one of its results is in a gap that is recomputed and open at `before`, or is used by no op
+  // any more, but perhaps by entries; of a result that several ops write, the last of those before the gap, and all of them
+  // run again, in order. What they read is brought back as for any recomputation.
   OpId run = kNoOp;
-  // The results stay for the use that ends their gap (where that is `before` itself: as the gap says); false: they are
-  // freed behind the last entry of the same op that reads them, itself or for what it passes on the way.
+  // The results stay for the use that ends their gap (where that is `before` itself: as the gap says); false, or where no
+  // op uses them any more: they are freed behind the last entry of the same op that reads them, itself or for what it
+  // passes on the way.
   bool keep = true;
+  // With keep: the results stay until this op is done (before <= leaves_after < the end of their gaps), and for the entries
+  // before the next op that read them; then they are missing again.
+  OpId leaves_after = kNoOp;
   bool operator==(const Recomputation&) const = default;
 };
 
@@ -246,8 +256,8 @@ std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const Trainin
 // What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
 // order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
 // forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that
-// start where another decision has taken the tensor away, parts of an op that has none, or that are not all of its batch,
-// streamed operands that are not on the host, or not only there, fused ops that do not go together,
+// start where another decision has taken the tensor away or behind its leaving, parts of an op that has none, or that are
+// not all of its batch, streamed operands that are not on the host, or not only there, fused ops that do not go together,
 // sections that cannot be (SectionMistakes).
 struct PlanMistake {
   enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };
@@ -264,10 +274,9 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //   gaps:
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
-// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `samples: [0, 64]` to all
-// of them; the position `start`
-// is kNoOp. Reading checks every name and then FindMistakes (UserError with all mistakes at once);
-// ParsePlan(PlanToYaml(p)) == p for every plan without mistakes.
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to none,
+// `samples: [0, 64]` to all of them; the position `start` is kNoOp. Reading checks every name and then FindMistakes
+// (UserError with all mistakes at once); ParsePlan(PlanToYaml(p)) == p for every plan without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
-#include "hw/text/lists.h"
 #include "sim/plan/check_op.h"
 #include "sim/plan/sections.h"
 
@@ -25,8 +25,7 @@ class Checker {
     if (mistakes_.empty()) CheckEarlyCopies();
     where_ = PlanMistake::Where::kOp;
     for (index_ = 0; index_ < plan_.ops.size(); ++index_) CheckOp(plan_.ops[index_]);
-    where_ = PlanMistake::Where::kRecomputation;
-    for (index_ = 0; index_ < plan_.recompute.size(); ++index_) CheckEntry(plan_.recompute[index_]);
+    Append(EntryMistakes(plan_, step_, uses_));
     if (mistakes_.empty()) mistakes_ = SectionMistakes(plan_, step_);
     if (mistakes_.empty()) mistakes_ = StreamMistakes(plan_, step_, uses_);
     if (mistakes_.empty()) mistakes_ = FusedMistakes(plan_, step_);
@@ -35,6 +34,9 @@ class Checker {
 
  private:
   void Say(std::string message) { mistakes_.push_back({where_, index_, std::move(message)}); }
+  void Append(std::vector<PlanMistake> more) {
+    mistakes_.insert(mistakes_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
   const std::string& TensorName(TensorId t) const { return step_.tensors[Index(t)].name; }
   std::string OpName(OpId op) const { return op == kNoOp ? "start" : "'" + step_.ops[Index(op)].name + "'"; }
   bool IsOp(OpId op) const { return op >= 0 && Index(op) < step_.ops.size(); }
@@ -48,8 +50,7 @@ class Checker {
   void CheckRecompute(const GapDecision& gap);
   void CheckEarlyCopies();
   void CheckOp(const OpDecision& decision);
-  void CheckEntry(const Recomputation& entry);
-  std::string WhereMissing(const Recomputation& entry) const;
+  bool CheckLeaves(const GapDecision& gap);
   OpId LastWriter(const GapDecision& gap) const;
 
   const Plan& plan_;
@@ -81,7 +82,8 @@ void Checker::CheckHead() {
 
 void Checker::CheckGap(const GapDecision& gap) {
   if (gap.tensor < 0 || Index(gap.tensor) >= step_.tensors.size()) return Say("no such tensor");
-  if (!Reaches(gap.after) || !IsOp(gap.before) || !Reaches(gap.out_after) || !Reaches(gap.in_at)) {
+  const bool ops = Reaches(gap.after) && IsOp(gap.before) && Reaches(gap.out_after) && Reaches(gap.in_at);
+  if (!ops || !Reaches(gap.leaves_after)) {
     return Say(fmt::format("tensor '{}': no such op", TensorName(gap.tensor)));
   }
   const TensorClass use = step_.tensors[Index(gap.tensor)].use;
@@ -94,6 +96,7 @@ void Checker::CheckGap(const GapDecision& gap) {
     Say(fmt::format("a second decision on the gap of tensor '{}' before {}", TensorName(gap.tensor),
                     OpName(gap.before)));
   }
+  if (!CheckLeaves(gap)) return;
   if (gap.action == GapAction::kSwap) {
     CheckSwap(gap);
   } else {
@@ -134,14 +137,20 @@ bool Checker::CheckWritten(const GapDecision& gap) {
   return false;
 }
 
-OpId Checker::LastWriter(const GapDecision& gap) const {
-  OpId last = kNoOp;
-  for (OpId op : uses_.of[Index(gap.tensor)]) {
-    const std::vector<TensorId>& writes = step_.ops[Index(op)].writes;
-    if (op <= gap.after && Contains(writes, gap.tensor)) last = op;
+bool Checker::CheckLeaves(const GapDecision& gap) {
+  if (gap.leaves_after == kNoOp) return true;
+  const std::string& name = TensorName(gap.tensor);
+  if (gap.after == kNoOp) {
+    Say(fmt::format("tensor '{}' is on the host before its first use: leaves_after has no meaning there", name));
+    return false;
   }
-  return last;
+  if (gap.leaves_after >= gap.after && gap.leaves_after < gap.before) return true;
+  Say(fmt::format("tensor '{}': expected leaves_after within the gap, from {} to the op before {}, found {}", name,
+                  OpName(gap.after), OpName(gap.before), OpName(gap.leaves_after)));
+  return false;
 }
+
+OpId Checker::LastWriter(const GapDecision& gap) const { return LastWriterUntil(gap.after, gap.tensor, step_, uses_); }
 
 void Checker::CheckSwap(const GapDecision& gap) {
   const std::string& name = TensorName(gap.tensor);
@@ -151,16 +160,16 @@ void Checker::CheckSwap(const GapDecision& gap) {
     Say(fmt::format("tensor '{}' cannot be copied out after {}: {} still writes it", name, OpName(gap.out_after),
                     OpName(writer)));
   }
-  if (gap.out_after > gap.after && !input) {
-    Say(fmt::format("tensor '{}': out_after {} lies behind the start of the gap, {}", name, OpName(gap.out_after),
-                    OpName(gap.after)));
+  if (gap.out_after > gap.Leaves() && !input) {
+    Say(fmt::format("tensor '{}': out_after {} lies behind {}, {}", name, OpName(gap.out_after),
+                    gap.leaves_after == kNoOp ? "the start of the gap" : "leaves_after", OpName(gap.Leaves())));
   }
   if (input && gap.out_after != gap.after && gap.out_after != kNoOp) {
     Say(fmt::format("tensor '{}' is on the host already: out_after has no meaning for it", name));
   }
-  if (gap.in_at <= gap.after || gap.in_at > gap.before) {
+  if (gap.in_at <= gap.Leaves() || gap.in_at > gap.before) {
     Say(fmt::format("tensor '{}': in_at {} lies outside the gap, which is behind {} up to {}", name, OpName(gap.in_at),
-                    OpName(gap.after), OpName(gap.before)));
+                    OpName(gap.Leaves()), OpName(gap.before)));
   }
   if (!gap.keep_passed) Say(fmt::format("tensor '{}': keep_passed belongs to recompute", name));
   if (!gap.keep_result) {
@@ -196,7 +205,7 @@ void Checker::CheckEarlyCopies() {
   for (const GapDecision& gap : plan_.gaps) decisions.emplace(gap.tensor, &gap);
   for (index_ = 0; index_ < plan_.gaps.size(); ++index_) {
     const GapDecision& gap = plan_.gaps[index_];
-    if (gap.action != GapAction::kSwap || gap.out_after == gap.after) continue;
+    if (gap.action != GapAction::kSwap || gap.out_after >= gap.after) continue;
     if (step_.tensors[Index(gap.tensor)].Traits().on_host) continue;  // no copy
     const auto [first, last] = decisions.equal_range(gap.tensor);
     for (auto it = first; it != last; ++it) {
@@ -214,51 +223,6 @@ void Checker::CheckOp(const OpDecision& decision) {
   if (!IsOp(decision.op)) return Say("no such op");
   if (!ops_seen_.insert(decision.op).second) Say(fmt::format("a second decision on op {}", OpName(decision.op)));
   for (std::string& mistake : OpMistakes(decision, step_)) Say(std::move(mistake));
-}
-
-// Where results of the entry's op are recomputed: "that of 'x' between 'a' and 'b'".
-std::string Checker::WhereMissing(const Recomputation& entry) const {
-  std::string text;
-  const std::vector<TensorId>& writes = step_.ops[Index(entry.run)].writes;
-  for (const GapDecision& gap : plan_.gaps) {
-    if (gap.action != GapAction::kRecompute) continue;
-    if (std::find(writes.begin(), writes.end(), gap.tensor) == writes.end()) continue;
-    text += fmt::format("{} '{}' missing between {} and {}", text.empty() ? "only" : ",", TensorName(gap.tensor),
-                        OpName(gap.after), OpName(gap.before));
-  }
-  return text.empty() ? "none anywhere" : text;
-}
-
-void Checker::CheckEntry(const Recomputation& entry) {
-  if (!IsOp(entry.before) || !IsOp(entry.run)) return Say("no such op");
-  const std::string run = OpName(entry.run), before = OpName(entry.before);
-  if (!step_.IsForward(entry.run)) {
-    return Say(fmt::format("run: expected a forward op, to run again before {}, found {}, which is none", before, run));
-  }
-  bool any = false;
-  for (const GapDecision& gap : plan_.gaps) {
-    const std::vector<TensorId>& writes = step_.ops[Index(entry.run)].writes;
-    if (gap.action != GapAction::kRecompute || gap.after >= entry.before || entry.before > gap.before) continue;
-    if (!Contains(writes, gap.tensor)) continue;
-    any = true;
-    if (LastWriter(gap) != entry.run) {
-      Say(fmt::format(
-          "run: expected {}, the last op that writes tensor '{}' (with it all run that do), found {}, which "
-          "leaves it unfinished",
-          OpName(LastWriter(gap)), TensorName(gap.tensor), run));
-    }
-    if (entry.before == gap.before && !entry.keep) {
-      Say(
-          fmt::format("keep: expected keep_result: false in the gap of tensor '{}' before {}, found keep: false here; "
-                      "that op uses the tensor, and the gap says whether it stays",
-                      TensorName(gap.tensor), before));
-    }
-  }
-  if (!any) {
-    Say(fmt::format(
-        "{} before {}: expected a result of {} to be missing there, in a gap with action recompute, found {}", run,
-        before, run, WhereMissing(entry)));
-  }
 }
 
 }  // namespace

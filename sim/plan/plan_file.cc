@@ -56,6 +56,7 @@ class Reader {
   std::int32_t Algorithm(MapReader& reader, OpId id);
   OpId Position(MapReader& reader, std::string_view key);
   OpId PositionOr(MapReader& reader, std::string_view key, OpId fallback);
+  OpId LeavesAfter(MapReader& reader);
   void ReportMistakes();
 
   const Document& document_;
@@ -138,6 +139,7 @@ void Reader::ReadGap(const Node& node) {
   gap.in_at = PositionOr(reader, "in_at", swap ? gap.before : kNoOp);
   gap.keep_result = reader.BoolOr("keep_result", true);
   gap.keep_passed = reader.BoolOr("keep_passed", true);
+  gap.leaves_after = LeavesAfter(reader);
   gap.reason = reader.StringOr("reason", "");
   gap.samples = ReadSamples(reader);
   reader.Finish();
@@ -222,6 +224,7 @@ void Reader::ReadEntry(const Node& node) {
   entry.before = Lookup(reader, "before", ops_, "op");
   entry.run = Lookup(reader, "run", ops_, "op");
   entry.keep = reader.BoolOr("keep", true);
+  entry.leaves_after = LeavesAfter(reader);
   reader.Finish();
   if (bad_) return;
   plan_.recompute.push_back(entry);
@@ -266,6 +269,11 @@ OpId Reader::Position(MapReader& reader, std::string_view key) {
 
 OpId Reader::PositionOr(MapReader& reader, std::string_view key, OpId fallback) {
   return reader.Optional(key) == nullptr ? fallback : Position(reader, key);
+}
+
+// An op: not `start`, where nothing is there to stay.
+OpId Reader::LeavesAfter(MapReader& reader) {
+  return reader.Optional("leaves_after") == nullptr ? kNoOp : Lookup(reader, "leaves_after", ops_, "op");
 }
 
 // Network and batch have been compared where they stand; what is left belongs to a line of the file.

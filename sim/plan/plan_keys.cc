@@ -129,6 +129,9 @@ const KeyTable& GapKeys() {
            {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
            {"keep_passed", kTrueOrFalse, "true",
             "recompute: computed on the way to another tensor, the result stays too"},
+           {"leaves_after", "the name of an op", "none",
+            "it stays in the gap until this op is done, and for entries of `recompute` before the next op that read "
+            "it; none: it leaves right behind `after`"},
            {"samples", "two whole numbers, the first sample and the one behind the last", "all",
             "swap: a section, which leaves and comes back by itself; the others stay, or have decisions of their own "
             "on the gap; arena only"},
@@ -203,8 +206,12 @@ const KeyTable& RecomputationKeys() {
             "the name of the forward op that runs again, with those that finish the same "
             "results"},
            {"keep", kTrueOrFalse, "true",
-            "the results stay for the use that ends their gap; false: freed behind the last entry of the same op that "
-            "reads them"}},
+            "the results stay for the use that ends their gap; false, or where no op uses them any more: freed behind "
+            "the last entry of the same op that reads them"},
+           {"leaves_after", "the name of an op", "none",
+            "with keep: the results stay until this op is done, and for entries before the next op that read them; "
+            "then "
+            "they are missing again"}},
       .note =
           "Entries of a schedule, in order: a value may be computed several times within one gap. Its gap has action "
           "recompute, which by itself means: right before the use that ends it."};

@@ -89,6 +89,10 @@ std::string Head(const Plan& plan) {
   return out;
 }
 
+std::string LeavesAfter(OpId op, const TrainingStep& step) {
+  return op == kNoOp ? "" : ", leaves_after: " + OpName(step, op);
+}
+
 std::string Line(const GapDecision& gap, const TrainingStep& step) {
   std::string line = fmt::format(
       "  - {{tensor: {}, action: {}, after: {}, before: {}", Quoted(step.tensors[Index(gap.tensor)].name),
@@ -99,6 +103,7 @@ std::string Line(const GapDecision& gap, const TrainingStep& step) {
   }
   if (!gap.keep_result) line += ", keep_result: false";
   if (!gap.keep_passed) line += ", keep_passed: false";
+  line += LeavesAfter(gap.leaves_after, step);
   if (!gap.samples.IsWhole()) line += fmt::format(", samples: [{}, {}]", gap.samples.begin, gap.samples.end);
   if (!gap.reason.empty()) line += ", reason: " + Quoted(gap.reason);
   return line + "}\n";
@@ -151,8 +156,8 @@ std::string Line(const OpDecision& decision, const TrainingStep& step) {
 }
 
 std::string Line(const Recomputation& entry, const TrainingStep& step) {
-  return fmt::format("  - {{before: {}, run: {}{}}}\n", OpName(step, entry.before), OpName(step, entry.run),
-                     entry.keep ? "" : ", keep: false");
+  return fmt::format("  - {{before: {}, run: {}{}{}}}\n", OpName(step, entry.before), OpName(step, entry.run),
+                     entry.keep ? "" : ", keep: false", LeavesAfter(entry.leaves_after, step));
 }
 
 template <typename Decision>

@@ -35,7 +35,7 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   for (const std::uint32_t g : order) {
     const GapDecision& gap = plan.gaps[g];
     const Bytes bytes = RoundToUnit(MovedBytes(gap, tables.step->tensors[Index(gap.tensor)]));
-    const OpId earliest = std::max({gap.in_at, gap.after + 1, previous});
+    const OpId earliest = std::max({gap.in_at, gap.Leaves() + 1, previous});
     OpId at = needed_at[g];
     while (at > earliest && (limit == 0 || live[Index(at - 1)] + bytes <= limit)) live[Index(--at)] += bytes;
     issue[g] = previous = at;

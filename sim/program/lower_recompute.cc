@@ -31,32 +31,43 @@ void LowerWalk::RecomputeForUnit(OpId first) {
 // The schedule's own recomputations. Those listed before one op are few, so that looking back and forth among them is cheap.
 void LowerWalk::RunEntries(OpId op) {
   const std::span<const std::uint32_t> entries = by_entry_[op];
-  std::vector<TensorId> dropped;  // made by these entries, and not kept
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    RunEntry(plan_.recompute[entries[i]], dropped);
-    std::erase_if(dropped, [&](TensorId t) {
-      for (std::size_t later = i + 1; later < entries.size(); ++later) {
-        if (ReadsAgain(plan_.recompute[entries[later]], t)) return false;
-      }
-      FreeOnDevice(t);
-      return true;
-    });
+    RunEntry(plan_.recompute[entries[i]]);
+    FreeUnread(entries.subspan(i + 1));
   }
 }
 
-void LowerWalk::RunEntry(const Recomputation& entry, std::vector<TensorId>& dropped) {
+void LowerWalk::RunEntry(const Recomputation& entry) {
+  bool in_gap = false;
   for (const auto& [t, access, last] : tables_.Touches(entry.run)) {
-    const Residence& at = at_[Index(t)];
-    if (access == Access::kRead || at.gap == kNoGap || IsThere(t)) continue;
-    const GapDecision& gap = plan_.gaps[at.gap];
-    if (gap.action != GapAction::kRecompute || entry.before > gap.before) continue;
-    BringSources(t, entry.before);
-    if (IsThere(t)) continue;  // a source of its own source
-    Recompute(t, entry.before);
-    if (entry.before == gap.before) continue;
-    at_[Index(t)].keeps_result = true;
-    if (!entry.keep) dropped.push_back(t);
+    const std::uint32_t gap = at_[Index(t)].gap;
+    if (access == Access::kRead || gap == kNoGap || plan_.gaps[gap].action != GapAction::kRecompute) continue;
+    if (entry.before > plan_.gaps[gap].before) continue;
+    in_gap = true;
+    MakeAgain(t, entry);
   }
+  for (const auto& [t, access, last] : tables_.Touches(entry.run)) {
+    if (in_gap || access == Access::kRead || IsUsedFrom(entry.before, t)) continue;
+    MakeAgain(t, entry);
+  }
+}
+
+// What is about to leave stays as the entry says.
+void LowerWalk::MakeAgain(TensorId tensor, const Recomputation& entry) {
+  Residence& at = at_[Index(tensor)];
+  const bool leaving = std::erase_if(leaving_, [tensor](const Leaving& one) { return one.tensor == tensor; }) > 0;
+  if (!leaving) {
+    if (IsThere(tensor)) return;
+    BringSources(tensor, entry.before);
+    if (IsThere(tensor)) return;  // a source of its own source
+    Recompute(tensor, entry.before);
+  }
+  const bool ends_gap = at.gap != kNoGap && entry.before == plan_.gaps[at.gap].before;
+  at.keeps_result = !ends_gap || KeepsResult(tensor);
+  if (ends_gap) return;
+  at.leaves = entry.leaves_after;
+  const bool stays = entry.leaves_after != kNoOp || (entry.keep && IsUsedFrom(entry.before, tensor));
+  if (!stays) leaving_.push_back({tensor});
 }
 
 // Whether any of the ops that the entry runs again reads the tensor, or one that gives what is only passed on the way.
@@ -73,7 +84,7 @@ bool LowerWalk::IsMadeFrom(TensorId result, TensorId tensor, const Recomputation
     for (const Touch& touch : tables_.Touches(writer)) {
       if (touch.access == Access::kWrite || touch.tensor == result) continue;
       if (touch.tensor == tensor) return true;
-      const bool passes = !IsThere(touch.tensor) && tables_.uses.Next(touch.tensor, entry.before - 1) == kNoOp;
+      const bool passes = !IsThere(touch.tensor) && !IsUsedFrom(entry.before, touch.tensor);
       if (passes && IsMadeFrom(touch.tensor, tensor, entry)) return true;
     }
   }

@@ -100,14 +100,19 @@ void LowerWalk::CopyOutSections(const GapDecision& gap, Sections& sections) {
   }
 }
 
+void LowerWalk::NoteGap(std::uint32_t gap, Sections& sections) {
+  for (Section& section : sections.list) {
+    if (plan_.gaps[gap].samples.Meets(section.samples)) section.gap = gap;
+  }
+}
+
 // The input has its copy on the host and is freed when its last use is done.
-void LowerWalk::OpenSections(std::uint32_t g, Sections& sections) {
+void LowerWalk::LeaveSections(std::uint32_t g, Sections& sections) {
   const GapDecision& gap = plan_.gaps[g];
   const bool on_host = step_.tensors[Index(gap.tensor)].Traits().on_host;
   if (gap.after != kNoOp && !on_host) CopyOutSections(gap, sections);
   for (Section& section : sections.list) {
     if (!gap.samples.Meets(section.samples)) continue;
-    section.gap = g;
     if (section.device != kNoBuffer) FreeBuffer(section.device, on_host ? kComputeStream : out_stream_);
     section.device = kNoBuffer;
   }

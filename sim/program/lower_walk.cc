@@ -16,9 +16,9 @@ std::vector<OpId> Each(const std::vector<Decision>& decisions, OpOf op_of) {
   return at;
 }
 
-// A copy that starts before the gap does: decided at an op of its own.
-OpId EarlyCopyOut(const GapDecision& gap, OpId never) {
-  return gap.action == GapAction::kSwap && gap.out_after < gap.after ? gap.out_after : never;
+// A copy that does not start where the gap begins: decided at an op of its own.
+OpId CopyOutApart(const GapDecision& gap, OpId never) {
+  return gap.action == GapAction::kSwap && gap.out_after != gap.after ? gap.out_after : never;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
       out_(lowered_.program, step_),
       by_after_(Each(plan.gaps, [](const GapDecision& gap) { return gap.after; }), step_.ops.size()),
       by_out_(Each(plan.gaps,
-                   [this](const GapDecision& gap) { return EarlyCopyOut(gap, static_cast<OpId>(step_.ops.size())); }),
+                   [this](const GapDecision& gap) { return CopyOutApart(gap, static_cast<OpId>(step_.ops.size())); }),
               step_.ops.size()),
       by_issue_({}, step_.ops.size()),
       by_entry_(Each(plan.recompute, [](const Recomputation& entry) { return entry.before; }), step_.ops.size()),
@@ -53,6 +53,7 @@ LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables)
   out_.Reserve(step_.ops.size() * 6);
   for (const TensorId t : tables.inputs) at_[Index(t)].host_valid = true;
   FindSections();
+  FindLeaving();
   AllocatePersistent();
   if (plan.runtime.workspaces == Workspaces::kHeld) HoldWorkspaces();
   for (const std::uint32_t gap : by_after_[kNoOp]) OpenGap(gap);
@@ -88,6 +89,7 @@ void LowerWalk::RunUntil(OpId end) {
 void LowerWalk::LookAhead(OpId end) {
   const std::vector<Residence> at = at_;
   const std::map<TensorId, Sections> sections = sections_;
+  const std::vector<Leaving> leaving = leaving_;
   const std::uint32_t frames = frames_;
   const Bytes live = live_, list_peak = lowered_.list_peak;
   const OpId next = next_, peak_op = lowered_.op;
@@ -97,6 +99,7 @@ void LowerWalk::LookAhead(OpId end) {
   out_.EndTrial();
   at_ = at;
   sections_ = sections;
+  leaving_ = leaving;
   frames_ = frames;
   live_ = live;
   next_ = next;
@@ -166,11 +169,11 @@ void LowerWalk::LeaveOps(OpId first, OpId end) {
   // Copies that may start now run beside the next layer: a barrier behind every layer comes before them.
   const bool behind_barrier = plan_.runtime.barrier == Barrier::kOp || plan_.runtime.barrier == Barrier::kCall;
   for (OpId op = first; op < end; ++op) {
-    if (!behind_barrier) CopyOutEarly(op);
+    if (!behind_barrier) StartCopiesOut(op);
     AfterOp(op);
   }
   Barriers(end - 1);
-  for (OpId op = first; behind_barrier && op < end; ++op) CopyOutEarly(op);
+  for (OpId op = first; behind_barrier && op < end; ++op) StartCopiesOut(op);
 }
 
 // What the host waits for has to be on its way before.
@@ -215,43 +218,6 @@ void LowerWalk::IssueSwapIns(OpId op) {
       SwapIn(t);
     }
   }
-}
-
-void LowerWalk::CopyOutEarly(OpId op) {
-  for (const std::uint32_t g : by_out_[op]) {
-    if (Sections* const sections = SectionsOf(plan_.gaps[g].tensor)) {
-      CopyOutSections(plan_.gaps[g], *sections);
-      continue;
-    }
-    if (at_[Index(plan_.gaps[g].tensor)].device != kNoBuffer) CopyOut(plan_.gaps[g].tensor);
-  }
-}
-
-void LowerWalk::AfterOp(OpId op) {
-  for (const std::uint32_t g : by_after_[op]) OpenGap(g);
-  for (const Touch& touch : tables_.Touches(op)) LeaveOp(touch);
-}
-
-// What becomes of an operand after the op, if no gap starts here.
-void LowerWalk::LeaveOp(const Touch& touch) {
-  const Residence& at = at_[Index(touch.tensor)];
-  if (at.device != kNoBuffer && (touch.last || !at.keeps_result)) FreeOnDevice(touch.tensor);
-}
-
-void LowerWalk::OpenGap(std::uint32_t g) {
-  const GapDecision& gap = plan_.gaps[g];
-  Residence& at = at_[Index(gap.tensor)];
-  at.gap = g;
-  if (Sections* const sections = SectionsOf(gap.tensor)) return OpenSections(g, *sections);
-  if (gap.after == kNoOp || Streams(gap.after, gap.tensor)) return;  // it is on the host
-  assert(at.device != kNoBuffer && "a gap starts after a use");
-  if (gap.action == GapAction::kRecompute || step_.tensors[Index(gap.tensor)].Traits().on_host) {
-    FreeOnDevice(gap.tensor);
-    return;
-  }
-  CopyOut(gap.tensor);
-  FreeBuffer(at.device, out_stream_);
-  at.device = kNoBuffer;
 }
 
 void LowerWalk::Barriers(OpId op) {

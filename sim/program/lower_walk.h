@@ -4,8 +4,9 @@
 // The walk is in the order of the step's ops, which is the host's issue order. Around op o it does, in this order: swap-ins
 // that the plan issues before o; what the runtime has done before a backward unit that begins at o; what o's operands
 // still need, by copy or recomputation; the kernel; for each tensor that o touches, what its gap decision or its last use
-// asks for; the runtime's barriers. A tensor is in one place of three: on the device, in a gap, or not there yet. One that
-// o streams stays in its gap while o runs: it is on the host.
+// asks for, and what stayed until o leaves; the runtime's barriers. A tensor is in one place of three: on the device, in a
+// gap, or not there yet; for a while it may be in a gap and still, or again, on the device. One that o streams stays in its
+// gap while o runs: it is on the host.
 #ifndef SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 #define SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 
@@ -69,6 +70,11 @@ class LowerWalk {
     bool host_valid = false;
     bool keeps_result = true;  // of the recomputation it came from
     bool arriving = false;     // copied in, and nobody has waited for it yet
+    OpId leaves = kNoOp;       // as the entry that made it says
+  };
+  struct Leaving {
+    TensorId tensor = kNoTensor;
+    std::uint32_t gap = kNoGap;  // the decision whose gap it stayed in; kNoGap: an entry made it
   };
   // Of a tensor that lies in sections: Residence::device is then the first one's while all are there, and kNoBuffer else.
   struct Section {
@@ -92,7 +98,8 @@ class LowerWalk {
   void SwapInSections(TensorId tensor, Sections& sections, OpId op);
   void IssueSections(std::uint32_t gap, Sections& sections, OpId op);
   void CopyOutSections(const GapDecision& gap, Sections& sections);
-  void OpenSections(std::uint32_t gap, Sections& sections);
+  void NoteGap(std::uint32_t gap, Sections& sections);
+  void LeaveSections(std::uint32_t gap, Sections& sections);
   void FreeSections(TensorId tensor, Sections& sections);
   void CopySection(TensorId tensor, const Section& section, spillway::Copy copy);
   void AddSectionOperands(const Sections& sections, Access access, BoxId box);
@@ -111,7 +118,8 @@ class LowerWalk {
   void BringInForUnit(OpId first);
   void RecomputeForUnit(OpId first);
   void RunEntries(OpId op);
-  void RunEntry(const Recomputation& entry, std::vector<TensorId>& dropped);
+  void RunEntry(const Recomputation& entry);
+  void MakeAgain(TensorId tensor, const Recomputation& entry);
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
   bool IsMadeFrom(TensorId result, TensorId tensor, const Recomputation& entry) const;
   void PlaceResults(OpId op, bool recomputation);
@@ -149,14 +157,19 @@ class LowerWalk {
   BufferId NewTile(TensorId tensor, BoxId box, StreamId stream);
   spillway::Copy TileCopy(TensorId tensor, BoxId box) const;
   BufferId HostOf(TensorId tensor);
-  void CopyOutEarly(OpId op);
+  void FindLeaving();
+  void StartCopiesOut(OpId op);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);
   void OpenGap(std::uint32_t gap);
+  void LeaveGap(std::uint32_t gap);
+  void LeaveBehind(OpId op, const std::vector<Leaving>& leaving);
+  void FreeUnread(std::span<const std::uint32_t> entries);
   void Barriers(OpId op);
 
   // Whether the op, run for the first time, streams the tensor instead of finding it on the device.
   bool Streams(OpId op, TensorId tensor) const { return choice_.Streams(op, tensor); }
+  bool IsUsedFrom(OpId op, TensorId tensor) const { return tables_.uses.Next(tensor, op - 1) != kNoOp; }
   bool IsThere(TensorId tensor) const { return at_[static_cast<std::size_t>(tensor)].device != kNoBuffer; }
   // The host waits for what of the operands of [first, end) is still being copied in.
   void AwaitSwapIns(OpId first, OpId end);
@@ -194,8 +207,10 @@ class LowerWalk {
   std::vector<Residence> at_;              // by tensor
   std::map<TensorId, Sections> sections_;
   std::uint32_t frames_ = 0;
-  std::vector<BufferId> held_;    // by op: workspaces that stay; empty: none does
-  std::vector<BufferId> places_;  // the buffers of what an op touches, in the order of Touches
+  std::map<OpId, std::vector<Leaving>> leaves_behind_;  // what may stay until an op
+  std::vector<Leaving> leaving_;                        // as soon as no entry before the op at hand reads it
+  std::vector<BufferId> held_;                          // by op: workspaces that stay; empty: none does
+  std::vector<BufferId> places_;                        // the buffers of what an op touches, in the order of Touches
   // By tensor: the walk over sources that has seen it. What stays is there behind that, and whatever needs it again finds
   // it; so each is seen once, however many ways lead to it.
   std::vector<std::uint32_t> seen_in_;

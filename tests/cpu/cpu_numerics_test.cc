@@ -224,6 +224,7 @@ TEST_CASE("a recomputation leaves alone what it may only read, and does without 
 }
 
 TEST_CASE("a schedule that computes values several times within one gap trains as in core", "[long]") {
+  std::ptrdiff_t stay = 0, made_to_stay = 0;
   for (const Network& network : {Modules(), ResNet(), AlexNet()}) {
     const CpuCase c(network);
     const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
@@ -231,6 +232,9 @@ TEST_CASE("a schedule that computes values several times within one gap trains a
     Plan plan = RandomPlan(c.step, {}, 90, random);
     AddRandomEntries(c.step, random, plan);
     REQUIRE(CheckPlan(plan, c.step).empty());
+    const auto stays = [](const auto& decision) { return decision.leaves_after != kNoOp; };
+    stay += std::count_if(plan.gaps.begin(), plan.gaps.end(), stays);
+    made_to_stay += std::count_if(plan.recompute.begin(), plan.recompute.end(), stays);
     Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
     PlaceBuffers(program);
     std::map<OpId, int> times;
@@ -241,6 +245,8 @@ TEST_CASE("a schedule that computes values several times within one gap trains a
     REQUIRE(Says(trained) == "");
     CHECK(Difference(trained, reference) == "");
   }
+  CHECK(stay > 50);
+  CHECK(made_to_stay > 5);
 }
 
 // ---- broken Programs ------------------------------------------------------------------------------------------------

@@ -121,6 +121,10 @@ void Perturb(Plan& plan, std::mt19937_64& random) {
       case 4:
         gap.out_after = std::max(gap.after - below(3), 0);
         break;
+      case 5:
+        gap.leaves_after = gap.after + below(length);
+        gap.in_at = gap.action == GapAction::kSwap ? gap.before : gap.in_at;
+        break;
       default:
         break;
     }
@@ -128,6 +132,9 @@ void Perturb(Plan& plan, std::mt19937_64& random) {
   }
   if (gaps.size() > 1) std::swap(gaps[random() % gaps.size()], gaps[random() % gaps.size()]);
   plan.gaps = std::move(gaps);
+  for (Recomputation& entry : plan.recompute) {
+    if (random() % 4 == 0) entry.leaves_after = entry.keep ? entry.before + below(20) : kNoOp;
+  }
 }
 
 // REQUIRES: the plan has been accepted.

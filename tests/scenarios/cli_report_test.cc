@@ -162,6 +162,41 @@ TEST_CASE("explain tells why a map was swapped, what that moves, and what else w
   CHECK(Contains(op.out, "algorithm "));
 }
 
+// The plan's line of the map with one thing more: that it leaves behind the op where its gap begins, not at once.
+std::string Staying(std::string plan, const std::string& map) {
+  const std::size_t line = plan.find("{tensor: " + map + ",");
+  const std::size_t from = plan.find("after: ", line) + std::string("after: ").size();
+  const std::string op = plan.substr(from, plan.find(',', from) - from);
+  return plan.insert(plan.find(", reason:", line), ", leaves_after: " + op);
+}
+
+TEST_CASE("explain and dump say until when a map stays in its gap") {
+  const TemporaryFolder folder("stays");
+  const std::string file = folder.Write("s.yaml", kScenario);
+  const Outcome planned = Spillway({"plan", file, "--strategy", "swap-all"});
+  REQUIRE(planned.status == kExitDone);
+  const std::string plan = folder.Write("p.yaml", Staying(planned.out, "conv1"));
+  const Outcome run = Spillway({"run", file, "--plan", plan, "--out", folder.Path("o")});
+  INFO(run.err);
+  REQUIRE(run.status == kExitDone);
+  const std::string trace =
+      folder.Path("o/timelines/cifar-resnet20_b64_v100-x86-pcie3_60-MB_swap-all-given.trace.json");
+  const Outcome map = Spillway({"explain", trace, "--map", "conv1"});
+  INFO(map.err);
+  CHECK(Contains(map.out, "  stays       from bn_conv1:forward until bn_conv1:forward is done, and leaves then\n"));
+  CHECK_FALSE(Contains(Spillway({"explain", trace, "--map", "bn_conv1"}).out, "  stays "));
+  int staying = 0;
+  const Events dumped = Events::parse(Spillway({"dump", "plan", file, "--plan", plan}).out);
+  for (const auto& gap : dumped.at("gaps")) {
+    if (!gap.contains("leaves_after")) continue;
+    ++staying;
+    CHECK(gap["tensor"] == "conv1");
+    CHECK(gap["leaves_after"] == "bn_conv1:forward");
+    CHECK(gap["leaves_after_id"] == gap["after_id"]);
+  }
+  CHECK(staying == 1);
+}
+
 TEST_CASE("explain names the nearest map, and asks which point of a folder is meant") {
   const Written run;
   const std::string file = run.folder.Path("o/timelines/cifar-resnet20_b64_v100-x86-pcie3_60-MB_swap-all.trace.json");

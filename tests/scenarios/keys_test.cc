@@ -188,13 +188,15 @@ runtime: {copy_streams: 1, memory: pool, barrier: op, host_syncs: none, framewor
           backward_units: break_points, part_waits: host, workspaces: held}
 gaps:
   - {tensor: a, action: swap, after: "b:forward", before: "b:backward", out_after: "b:forward", in_at: "b:backward", reason: why}
-  - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false}
+  - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false,
+     leaves_after: "d:forward"}
   - {tensor: input, action: swap, after: "a:forward", before: "a:backward_filter"}
 ops:
   - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
   - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], tiles: {in_channels: 1, out_channels: 1, rows: 2}, streamed: [input], depth: 2, fused: false}
 recompute:
   - {before: "d:backward", run: "c:forward", keep: true}
+  - {before: "l:backward", run: "c:forward", leaves_after: "l:backward"}
 )";
   std::string larger = kNetwork;
   larger.replace(larger.find("image: 16"), 9, "image: 128");

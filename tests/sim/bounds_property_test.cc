@@ -117,6 +117,8 @@ Plan RandomPlan(const TrainingStep& step, const Uses& uses, Dice& dice) {
       plan.gaps.push_back(gap);
     }
   }
+  Random random(plan.gaps.size());
+  if (random.Below(4) == 0) StayForAWhile(step, random, plan);
   return plan;
 }
 

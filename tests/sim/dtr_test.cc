@@ -189,9 +189,8 @@ TEST_CASE("where DTR fits and its plan does not that is said") {
   CHECK_THAT(none.reason, Catch::StartsWith("out_of_memory: nothing is left to leave at "));
 }
 
-// The plan drops at the beginning of a gap and carries the rest out as DTR did.
-TEST_CASE("as a plan it takes little more time than by its own count") {
-  int compared = 0, close = 0;
+TEST_CASE("as a plan it takes the time of its own count") {
+  int compared = 0;
   const Machine machine = LoadMachine("v100-x86-pcie3");
   const CostModel costs(machine);
   for (const char* network : {"resnet50", "vgg16", "googlenet", "densenet121"}) {
@@ -200,7 +199,7 @@ TEST_CASE("as a plan it takes little more time than by its own count") {
     const StepTables tables(step, costs);
     const Bytes all = Lower(StrategyByName("in-core").plan(problem).plan, tables, 0).list_peak;
     Nanos before = 0;
-    for (const int percent : {90, 70, 50}) {
+    for (const int percent : {90, 80, 70, 60, 50, 40, 30}) {
       problem.capacity = all * percent / 100;
       const Planned planned = StrategyByName("dtr").plan(problem);
       INFO(network << " in " << percent << " %: " << planned.reason << planned.plan.search);
@@ -215,15 +214,13 @@ TEST_CASE("as a plan it takes little more time than by its own count") {
       CHECK(e.step_time >= e.bounds.Best());
       const double beside_its_count = static_cast<double>(e.compute_time) / CountedTime(planned.plan);
       INFO(beside_its_count);
-      CHECK(beside_its_count > 0.99);
-      CHECK(beside_its_count < 1.3);
+      CHECK(beside_its_count > 0.99);  // what is counted is said to three digits
+      CHECK(beside_its_count < 1.01);
       ++compared;
-      close += beside_its_count < 1.02 ? 1 : 0;
     }
     CHECK(before > 0);
   }
-  CHECK(compared >= 9);
-  CHECK(close >= 8);
+  CHECK(compared >= 18);
 }
 
 }  // namespace spillway

@@ -85,6 +85,39 @@ compute: free b1:data; free b2:m1; free b8:g1
 )");
 }
 
+TEST_CASE("what stays in its gap is copied out where it is said, and its memory goes where it leaves") {
+  const LowerCase c(MakeChain());
+  GapDecision gap = c.Swap("m1", "f2:forward", "b1:backward");
+  gap.leaves_after = c.Op("b3:backward");
+  const std::string begins = R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m1; wait e0 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e1; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+)";
+  const std::string ends = R"(d2h: wait e2 (produced); free b2:m1
+compute: alloc b7:g1; b2 r=b3:m2 r=b6:g2 w=b7:g1
+compute: free b3:m2; free b6:g2
+)";
+  CHECK(Text(c, c.Lowers(c.Of({gap})).program) == begins + R"(compute: record e2
+d2h: wait e1 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3
+compute: alloc b5:m3; f3 r=b3:m2 w=b5:m3
+compute: alloc b6:g2; b3 r=b5:m3 w=b6:g2
+compute: free b5:m3
+)" + ends + R"(h2d: alloc b8:m1; wait e3 (swap-out); copy b4:m1:host -> b8:m1 10 B; record e4
+compute: wait e4 (swap-in); b1 r=b1:data r=b8:m1 r=b7:g1
+compute: free b1:data; free b8:m1; free b7:g1
+)");
+  gap.out_after = c.Op("f3:forward");
+  CHECK(Text(c, c.Lowers(c.Of({gap})).program) == begins + R"(compute: record e2; alloc b4:m3; f3 r=b3:m2 w=b4:m3
+d2h: wait e1 (produced); copy b2:m1 -> b5:m1:host 10 B; record e3
+compute: alloc b6:g2; b3 r=b4:m3 w=b6:g2
+compute: free b4:m3
+)" + ends + R"(h2d: alloc b8:m1; wait e3 (swap-out); copy b5:m1:host -> b8:m1 10 B; record e4
+compute: wait e4 (swap-in); b1 r=b1:data r=b8:m1 r=b7:g1
+compute: free b1:data; free b8:m1; free b7:g1
+)");
+}
+
 TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and around each backward layer") {
   const LowerCase c(MakeChain());
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, RuntimeByName("pooch"));

@@ -101,6 +101,23 @@ TEST_CASE("the text of a plan") {
         "  - {tensor: m1, action: recompute, after: \"f2:forward\", before: \"b1:backward\"}\n");
 }
 
+TEST_CASE("what stays for a while is written and read") {
+  const TrainingStep step = MakeChain();
+  const std::string text =
+      "network: hand\nbatch: 1\ngaps:\n"
+      "- {tensor: m2, action: swap, after: 'f3:forward', before: 'b2:backward', leaves_after: 'b3:backward'}\n"
+      "- {tensor: m1, action: recompute, after: 'f2:forward', before: 'b1:backward', leaves_after: 'f2:forward'}\n";
+  const Plan plan = ParsePlan(text, "f", step);
+  REQUIRE(plan.gaps.size() == 2);
+  CHECK(plan.gaps[0].leaves_after == 3);
+  CHECK(plan.gaps[1].leaves_after == 1);
+  CHECK(ParsePlan(PlanToYaml(plan, step), "f", step) == plan);
+  CHECK_THAT(PlanToYaml(plan, step), Catch::Contains(", leaves_after: \"b3:backward\"}"));
+  CHECK_THAT(Complaint("gaps:\n- {tensor: m2, action: swap, after: 'f3:forward', before: 'b2:backward', leaves_after: "
+                       "start}\n"),
+             Catch::Contains("leaves_after: the step has no op 'start'"));
+}
+
 TEST_CASE("what is not said has its default") {
   const Plan plan = ParsePlan(
       "network: hand\nbatch: 1\ngaps:\n- {tensor: m2, action: swap, after: 'f3:forward', before: 'b2:backward'}\n", "f",

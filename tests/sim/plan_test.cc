@@ -146,6 +146,37 @@ TEST_CASE("a copy out may start after the last writer, not before, and not behin
         "gaps[0]: tensor 'm2': out_after 'b3:backward' lies behind the start of the gap, 'f3:forward'");
 }
 
+TEST_CASE("what leaves later than its gap begins leaves within it") {
+  GapDecision gap = Swap(kM2, 2, 4);
+  for (const OpId op : {2, 3}) {
+    gap.leaves_after = op;
+    CHECK(Complaint(gap) == "");
+  }
+  for (const OpId op : {1, 4}) {
+    gap.leaves_after = op;
+    CHECK_THAT(Complaint(gap), Catch::StartsWith("gaps[0]: tensor 'm2': expected leaves_after within the gap, from "
+                                                 "'f3:forward' to the op before 'b2:backward', found '"));
+  }
+  gap.leaves_after = 3;
+  gap.out_after = 3;
+  CHECK(Complaint(gap) == "");
+  gap.in_at = 3;
+  CHECK(Complaint(gap) ==
+        "gaps[0]: tensor 'm2': in_at 'b3:backward' lies outside the gap, which is behind 'b3:backward' up to "
+        "'b2:backward'");
+  gap.in_at = 4;
+  gap.out_after = 4;
+  CHECK(Complaint(gap) == "gaps[0]: tensor 'm2': out_after 'b2:backward' lies behind leaves_after, 'b3:backward'");
+  GapDecision before = Swap(kData, kNoOp, 0);
+  before.leaves_after = 0;
+  CHECK_THAT(Complaint(before), Catch::Contains("is on the host before its first use: leaves_after has no meaning"));
+  GapDecision again = Recompute(kM1, 1, 5);
+  again.leaves_after = 3;
+  CHECK(Complaint(again) == "");
+  again.leaves_after = 99;
+  CHECK(Complaint(again) == "gaps[0]: tensor 'm1': no such op");
+}
+
 TEST_CASE("a copy out that starts before its gap needs the tensor on the device until then") {
   // t is made by op 0 and used by ops 1, 2 and 4. The gap (2, 4) may be prepared from op 0 on...
   HandStep b;

@@ -14,7 +14,7 @@
 namespace spillway {
 namespace {
 
-constexpr OpId kF1 = 0, kF2 = 1, kF3 = 2, kB4 = 4, kB3 = 5, kB2 = 6, kB1 = 7;
+constexpr OpId kF1 = 0, kF2 = 1, kF3 = 2, kF4 = 3, kB4 = 4, kB3 = 5, kB2 = 6, kB1 = 7;
 
 struct Chain {
   explicit Chain(const ChainSizes& sizes) : step(MakeChain(sizes)), tables(step, costs) {
@@ -104,12 +104,106 @@ TEST_CASE("what is dropped gives its memory back: a schedule fits where the shor
   CHECK(e.bounds.Best() <= e.step_time);
 }
 
+// m2 comes back before b3, as an entry says; by itself that takes m1 again, which is wanted before b1.
+TEST_CASE("what stays in its gap for a recomputation is not computed for it") {
+  Chain c({.layers = 4, .data = 0});
+  GapDecision& m1 = c.Drop("m1");
+  c.plan.recompute = {{kB3, kF2, true}};
+  SECTION("m1 leaves where its gap begins") {
+    c.Drop("m2");
+    CHECK(c.Order() == "f1 f2 f3 f4 b4 r1 r2 b3 b2 b1");
+  }
+  SECTION("m1 stays for the entry and leaves behind it") {
+    m1.leaves_after = kB4;
+    c.Drop("m2");
+    CHECK(c.Order() == "f1 f2 f3 f4 b4 r2 b3 b2 r1 b1");
+  }
+  SECTION("not where it leaves one op before") {
+    m1.leaves_after = kF4;
+    c.Drop("m2");
+    CHECK(c.Order() == "f1 f2 f3 f4 b4 r1 r2 b3 b2 b1");
+  }
+  SECTION("what an entry makes stays for the next one, too") {
+    c.plan.recompute = {{kB4, kF1, true, kB4}, {kB3, kF2, true}};
+    c.Drop("m2");
+    CHECK(c.Order() == "f1 f2 f3 f4 r1 b4 r2 b3 b2 r1 b1");
+  }
+  SECTION("what is about to leave stays as an entry says") {
+    m1.leaves_after = kB4;
+    c.plan.recompute = {{kB3, kF1, true}, {kB3, kF2, true}};
+    c.Drop("m2");
+    CHECK(c.Order() == "f1 f2 f3 f4 b4 r2 b3 b2 b1");
+  }
+  SECTION("an entry that is passed over lets nothing leave") {
+    c.plan.recompute = {{kB4, kF1, true}, {kB3, kF1, true, kB3}, {kB3, kF2, true}};
+    c.Drop("m2");
+    CHECK(c.Order() == "f1 f2 f3 f4 r1 b4 r2 b3 b2 b1");
+  }
+}
+
+TEST_CASE("memory is taken for as long as something stays") {
+  // f4 holds m3 and m4, and b4 m3, m4 and g3; with m1 until f4 one unit more at f4 alone.
+  Chain c({.layers = 4, .data = 0, .map = kAllocationUnit, .gradient = kAllocationUnit});
+  c.Drop("m1");
+  c.Drop("m2");
+  const std::vector<Bytes> without = Lower(c.plan, c.tables, 0).live_at;
+  c.plan.gaps.front().leaves_after = kF4;
+  const std::vector<Bytes> with = Lower(c.plan, c.tables, 0).live_at;
+  for (OpId op = 0; op < 8; ++op) {
+    INFO(op);
+    CHECK(with[Index(op)] - without[Index(op)] == (op == kF3 || op == kF4 ? kAllocationUnit : 0));
+  }
+}
+
+//   x is what f1 makes of nothing and f2 makes m of; backward reads m twice and never x
+TEST_CASE("a value that no op uses any more stays between two recomputations that read it") {
+  HandStep b;
+  const TensorId x = b.Tensor("x", TensorClass::kTransient, 10), m = b.Tensor("m", TensorClass::kFeatureMap, 10);
+  const TensorId g = b.Tensor("g", TensorClass::kGradient, 2), h = b.Tensor("h", TensorClass::kGradient, 2);
+  b.Op("f1:forward", Pass::kForward, 5, {}, {x});
+  b.Op("f2:forward", Pass::kForward, 5, {x}, {m});
+  b.Op("b4:backward", Pass::kBackward, 3, {}, {g});
+  b.Op("b3:backward", Pass::kBackward, 3, {m, g}, {h});
+  b.Op("b2:backward", Pass::kBackward, 3, {h}, {});
+  b.Op("b1:backward", Pass::kBackward, 3, {m}, {});
+  const TrainingStep step = b.Take();
+  const Machine machine = HandMachine();
+  const CostModel costs(machine);
+  Plan plan;
+  plan.network = step.network;
+  plan.batch = step.batch;
+  plan.gaps = {{.tensor = m, .after = 1, .before = 3, .action = GapAction::kRecompute, .reason = ""},
+               {.tensor = m, .after = 3, .before = 5, .action = GapAction::kRecompute, .reason = ""}};
+  const auto again = [&](std::vector<Recomputation> entries) {
+    plan.recompute = std::move(entries);
+    CHECK(CheckPlan(plan, step) == std::vector<std::string>{});
+    Program program = Lower(plan, StepTables(step, costs), 0).program;
+    PlaceBuffers(program);
+    CHECK(Verify(program, &step).empty());
+    std::vector<OpId> ops;
+    for (const Kernel& kernel : program.kernels) {
+      if (kernel.recomputation) ops.push_back(kernel.op);
+    }
+    return ops;
+  };
+  CHECK(again({}) == std::vector<OpId>{0, 1, 0, 1});
+  CHECK(again({{3, 0, true, 4}, {3, 1, true}, {5, 1, true}}) == std::vector<OpId>{0, 1, 1});
+  CHECK(again({{3, 0, true}, {3, 1, true}, {5, 1, true}}) == std::vector<OpId>{0, 1, 0, 1});
+  CHECK(again({{2, 0, true, 3}, {5, 1, true}}) == std::vector<OpId>{0, 1, 0, 1});     // for the first of both alone
+  CHECK(again({{2, 0, true, 2}, {5, 1, true}}) == std::vector<OpId>{0, 0, 1, 0, 1});  // for neither
+  plan.recompute = {{1, 0, true}};
+  CHECK(CheckPlan(plan, step) ==
+        std::vector<std::string>{"recompute[0]: 'f1:forward' before 'f2:forward': expected a result of 'f1:forward' to "
+                                 "be missing there, in a gap with action recompute, found none anywhere"});
+}
+
 TEST_CASE("entries are read as they are written") {
   Chain c({.layers = 4, .data = 0});
   c.Drop("m1");
-  c.plan.recompute = {{kB4, kF1, false}, {kB2, kF1, true}};
+  c.plan.recompute = {{kB4, kF1, false}, {kB3, kF1, true, kB3}, {kB2, kF1, true}};
   const std::string text = PlanToYaml(c.plan, c.step);
   CHECK(text.find("recompute:\n  - {before: \"b4:backward\", run: \"f1:forward\", keep: false}\n"
+                  "  - {before: \"b3:backward\", run: \"f1:forward\", leaves_after: \"b3:backward\"}\n"
                   "  - {before: \"b2:backward\", run: \"f1:forward\"}\n") != std::string::npos);
   CHECK(ParsePlan(text, "plan.yaml", c.step) == c.plan);
 }
@@ -135,6 +229,19 @@ TEST_CASE("entries that compute nothing missing are mistakes, each with its plac
         std::vector<std::string>{"recompute[0]: keep: expected keep_result: false in the gap of tensor 'm1' before "
                                  "'b1:backward', found keep: false here; that op uses the tensor, and the gap says "
                                  "whether it stays"});
+  c.plan.recompute = {{kB3, kF1, false, kB3}};
+  CHECK(c.Mistakes() ==
+        std::vector<std::string>{"recompute[0]: leaves_after: expected none beside keep: false, which says that the "
+                                 "results leave before 'b3:backward'"});
+  c.plan.recompute = {{kB3, kF1, true, kB4}};
+  CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: leaves_after: expected 'b3:backward' or a later op, "
+                                                 "found 'b4:backward'"});
+  c.plan.recompute = {{kB3, kF1, true, kB1}};
+  CHECK(c.Mistakes() ==
+        std::vector<std::string>{"recompute[0]: leaves_after: expected an op before 'b1:backward', which ends the gap "
+                                 "of tensor 'm1', found 'b1:backward'"});
+  c.plan.recompute = {{kB3, kF1, true, 99}};
+  CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: no such op"});
   c.plan.recompute = {{99, kF1, true}};
   CHECK(c.Mistakes() == std::vector<std::string>{"recompute[0]: no such op"});
 }

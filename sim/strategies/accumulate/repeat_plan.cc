@@ -38,6 +38,7 @@ class Part {
     for (Recomputation entry : plan.recompute) {
       entry.before = OpOf(entry.before);
       entry.run = OpOf(entry.run);
+      entry.leaves_after = OpOf(entry.leaves_after);
       to.recompute.push_back(entry);
     }
   }
@@ -46,7 +47,7 @@ class Part {
   // All uses of the tensor are in the part.
   GapDecision Within(GapDecision gap) const {
     gap.tensor = TensorOf(gap.tensor);
-    for (OpId* op : {&gap.after, &gap.before, &gap.out_after, &gap.in_at}) *op = OpOf(*op);
+    for (OpId* op : {&gap.after, &gap.before, &gap.out_after, &gap.in_at, &gap.leaves_after}) *op = OpOf(*op);
     return gap;
   }
 
@@ -57,6 +58,7 @@ class Part {
     gap.before = uses_.Next(gap.tensor, gap.after);
     gap.out_after = gap.after;
     gap.in_at = gap.before;
+    gap.leaves_after = kNoOp;
     return gap;
   }
 

@@ -4,15 +4,14 @@
 // Only results of forward ops leave: what backward computes a Plan cannot compute again. What the ops of one backward unit
 // read is brought back before the first of them, as every Plan has it.
 //
-// A Plan cannot let a value leave in the middle of a gap: one that left in it leaves at its beginning, and one that ran again
-// and left once more is freed behind the entries of that op. Where it was a source in between it is computed once more than
-// DTR would, and where the plan takes more memory than DTR did, it is played in less. `search` of the plan has the time that
-// DTR itself counted for what was played, and by how much what it does in all the memory is more than every op once.
+// A value leaves as soon as nothing that runs again reads it, which may be well before DTR wants its bytes. Where the plan
+// takes more memory than DTR did all the same (an op that gives several values gives them together), it is played in less.
+// `search` of the plan has the time that DTR itself counted for what was played, and by how much what it does in all the
+// memory is more than every op once.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,11 +40,20 @@ class DtrGraph {
     for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) graph_.values.push_back(ValueOf(t));
     for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) graph_.events.push_back(EventOf(op));
     for (const TensorId t : tables.inputs) graph_.there.push_back(t);
+    for (Value& value : graph_.values) Order(value.sources);
+    for (Event& event : graph_.events) Order(event.needs);
   }
   const Graph& graph() const { return graph_; }
   Bytes persistent() const { return persistent_; }
 
  private:
+  // What is missing comes back in the order in which it was given first, as in the published simulator.
+  void Order(std::vector<std::int32_t>& values) const {
+    std::stable_sort(values.begin(), values.end(), [this](std::int32_t a, std::int32_t b) {
+      return graph_.values[Index(a)].complete < graph_.values[Index(b)].complete;
+    });
+  }
+
   Bytes BytesOf(TensorId t) const { return tables_.persistent[Index(t)] ? 0 : tables_.bytes[Index(t)]; }
 
   Bytes WorkspaceOf(OpId op) const {
@@ -57,7 +65,8 @@ class DtrGraph {
   Value ValueOf(TensorId t) const {
     const Tensor& tensor = step_.tensors[Index(t)];
     const bool result = tensor.use == TensorClass::kFeatureMap || tensor.use == TensorClass::kTransient;
-    Value value{.bytes = BytesOf(t), .may_leave = result && !tables_.uses.writers[Index(t)].empty()};
+    const bool made = result && !tables_.uses.writers[Index(t)].empty();
+    Value value{.bytes = BytesOf(t), .may_leave = made && step_.MayRecompute(t, tables_.uses.of[Index(t)].back())};
     if (!value.may_leave) return value;
     value.complete = tables_.uses.writers[Index(t)].back();
     for (const OpId writer : tables_.uses.writers[Index(t)]) {
@@ -98,92 +107,79 @@ class DtrGraph {
   Bytes persistent_ = 0;
 };
 
-// From what happened to decisions.
+// From what happened to decisions: a gap where a value left for the first time since its last use, an entry where it ran
+// again. Either stays for as long as something that runs again reads it, which is no longer than DTR kept it.
 class DtrWriter {
  public:
   DtrWriter(const Graph& graph, const StepTables& tables, const Trace& trace, Plan& plan)
-      : graph_(graph), uses_(tables.uses), trace_(trace), plan_(plan), open_(graph.values.size(), kNoOp) {}
+      : graph_(graph), tables_(tables), trace_(trace), plan_(plan), there_(graph.values.size()) {}
 
   void Write() {
-    for (const Happening& it : trace_.happened) {
-      if (it.again) continue;
-      const MapGap gap = GapAt(it.value, it.event);
-      if (gap.before == kNoOp || !away_.insert({it.value, gap.before}).second) continue;
-      plan_.gaps.push_back({.tensor = it.value,
-                            .after = gap.after,
-                            .before = gap.before,
-                            .action = GapAction::kRecompute,
-                            .keep_passed = false,
-                            .reason = fmt::format("the cheapest to lose for op {}", it.event)});
+    std::size_t next = 0;
+    for (OpId op = 0; op < static_cast<OpId>(graph_.events.size()); ++op) {
+      for (; next < trace_.happened.size() && trace_.happened[next].event == op; ++next) {
+        const Happening& it = trace_.happened[next];
+        if (it.again) {
+          Enter(it.value, op);
+        } else {
+          Leave(it.value, op);
+        }
+      }
+      for (const StepTables::Touch& touch : tables_.Touches(op)) there_[Index(touch.tensor)] = {};
     }
-    for (std::size_t i = 0; i < trace_.happened.size();) {
-      const std::int32_t event = trace_.happened[i].event;
-      std::size_t end = i;
-      while (end < trace_.happened.size() && trace_.happened[end].event == event) ++end;
-      WriteEvent(i, end);
-      i = end;
-    }
+    for (const Stay& stay : there_) End(stay);
   }
 
  private:
-  // The gap that is open while the op runs; `before` is kNoOp where nobody reads the value any more.
-  MapGap GapAt(TensorId t, OpId op) const {
-    const OpId next = uses_.Next(t, op - 1);
-    return {uses_.Previous(t, op), next};
+  struct Stay {  // of a value, since its last use or since it ran again
+    std::ptrdiff_t entry = -1;
+    OpId read = kNoOp;  // before this op something that ran again read it
+  };
+
+  void Enter(TensorId t, OpId op) {
+    for (const std::int32_t source : graph_.values[Index(t)].sources) there_[Index(source)].read = op;
+    there_[Index(t)] = {.entry = static_cast<std::ptrdiff_t>(plan_.recompute.size())};
+    plan_.recompute.push_back({.before = op, .run = tables_.uses.writers[Index(t)].back()});
   }
 
-  // Entries for what ran again between `begin` and `end` of the trace, all of one event, and is wanted there.
-  void WriteEvent(std::size_t begin, std::size_t end) {
-    here_.clear();
-    const std::size_t entries = plan_.recompute.size();
-    for (std::size_t i = begin; i < end; ++i) {
-      const Happening& it = trace_.happened[i];
-      if (it.again && !Contains(here_, it.value)) Enter(it.value, it.event, StaysBehind(i));
+  void Leave(TensorId t, OpId op) {
+    const Stay stay = std::exchange(there_[Index(t)], {});
+    if (stay.entry >= 0) return End(stay);
+    plan_.gaps.push_back({.tensor = t,
+                          .after = tables_.uses.Previous(t, op),
+                          .before = tables_.uses.Next(t, op - 1),
+                          .action = GapAction::kRecompute,
+                          .keep_passed = false,
+                          .reason = fmt::format("the cheapest to lose for op {}", op),
+                          .leaves_after = stay.read == kNoOp ? kNoOp : stay.read - 1});
+  }
+
+  // All that its op gives goes when the value does, but not before an op uses some of it.
+  void End(const Stay& stay) {
+    if (stay.entry < 0) return;
+    Recomputation& entry = plan_.recompute[static_cast<std::size_t>(stay.entry)];
+    const OpId used = NextUse(entry);
+    if (used == entry.before) return;
+    entry.keep = stay.read > entry.before;
+    if (entry.keep) entry.leaves_after = std::min(stay.read, used) - 1;
+  }
+
+  // Of the entry's results, the number of ops where there is none.
+  OpId NextUse(const Recomputation& entry) const {
+    auto next = static_cast<OpId>(graph_.events.size());
+    for (const StepTables::Touch& touch : tables_.Touches(entry.run)) {
+      if (touch.access == Access::kRead || tables_.persistent[Index(touch.tensor)]) continue;
+      const OpId use = tables_.uses.Next(touch.tensor, entry.before - 1);
+      if (use != kNoOp) next = std::min(next, use);
     }
-    if (plan_.recompute.size() == entries + 1 && ends_gap_)
-      plan_.recompute.pop_back();  // the gap says as much by itself
-  }
-
-  // Whether it does not leave again before the gap ends.
-  bool StaysBehind(std::size_t i) const {
-    const Happening& now = trace_.happened[i];
-    const OpId before = GapAt(now.value, now.event).before;
-    for (std::size_t later = i + 1; later < trace_.happened.size() && trace_.happened[later].event <= before; ++later) {
-      if (trace_.happened[later].value == now.value && !trace_.happened[later].again) return false;
-    }
-    return true;
-  }
-
-  // With what it is made from before it. What nobody reads any more has no gap, and is brought back in passing, as lowering
-  // does by itself.
-  void Enter(TensorId t, OpId event, bool stays) {
-    const MapGap gap = GapAt(t, event);
-    here_.push_back(t);
-    for (const std::int32_t source : graph_.values[Index(t)].sources) {
-      if (graph_.values[Index(source)].may_leave && IsAway(source, event)) Enter(source, event, false);
-    }
-    if (gap.before == kNoOp || !away_.contains({t, gap.before})) return;
-    ends_gap_ = gap.before == event;
-    const bool keep = stays || ends_gap_;
-    plan_.recompute.push_back({.before = event, .run = uses_.writers[Index(t)].back(), .keep = keep});
-    if (keep) open_[Index(t)] = gap.before;
-  }
-
-  // In the plan, at this op: in a gap that it left in, and not brought back for good.
-  bool IsAway(TensorId t, OpId event) const {
-    if (Contains(here_, t)) return false;
-    const MapGap gap = GapAt(t, event);
-    return gap.before != kNoOp && away_.contains({t, gap.before}) && open_[Index(t)] != gap.before;
+    return next;
   }
 
   const Graph& graph_;
-  const Uses& uses_;
+  const StepTables& tables_;
   const Trace& trace_;
   Plan& plan_;
-  std::set<std::pair<TensorId, OpId>> away_;  // by the use that ends the gap
-  std::vector<OpId> open_;                    // by value: the end of the gap that it stays until
-  std::vector<TensorId> here_;                // entered for the op at hand
-  bool ends_gap_ = false;                     // the last entry
+  std::vector<Stay> there_;  // by value
 };
 
 // Why a play came to no end.

@@ -68,11 +68,10 @@ class Game {
   };
 
   bool RunEvent(const Event& event) {
-    Lock(event.needs, 1);
+    Use(event.needs);
     for (const std::int32_t v : event.needs) {
       if (!BringBack(v)) return false;
     }
-    for (const std::int32_t v : event.needs) state_[At(v)].used = clock_;
     Lock(event.writes, 1);
     Bytes wanted = event.workspace;
     for (const std::int32_t v : event.writes) wanted += state_[At(v)].present ? 0 : graph_.values[At(v)].bytes;
@@ -91,6 +90,12 @@ class Game {
     return true;
   }
 
+  // From here on they stay; what is missing among them is brought back behind this.
+  void Use(const std::vector<std::int32_t>& values) {
+    for (const std::int32_t v : values) state_[At(v)].used = clock_;
+    Lock(values, 1);
+  }
+
   void Lock(const std::vector<std::int32_t>& values, int by) {
     for (const std::int32_t v : values) state_[At(v)].locks += by;
   }
@@ -107,17 +112,15 @@ class Game {
     if (state.present || !value.may_leave || event_ <= value.complete) return true;
     if (++again_ > most_again_) trace_.too_often = true;
     if (trace_.too_often) return false;
-    Lock(value.sources, 1);
+    Use(value.sources);
     ++state.locks;
     for (const std::int32_t source : value.sources) {
       if (!BringBack(source)) return false;
     }
-    for (const std::int32_t source : value.sources) state_[At(source)].used = clock_;
     if (!MakeRoom(value.bytes + value.workspace)) return false;
     Arrive(v);
     trace_.peak = std::max(trace_.peak, live_ + value.workspace);
     clock_ += value.time;
-    state.used = clock_;
     if (state.missing != kNoClass) missing_.TakeOut(state.missing, value.time);
     state.missing = kNoClass;
     trace_.happened.push_back({event_, v, true});

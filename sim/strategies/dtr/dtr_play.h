@@ -8,8 +8,10 @@
 // first; where an op reads a value that has left, the ops that gave it run again, with what they read in turn. What is
 // missing around a value is counted by classes of equivalence (the paper's h_eq): a value that leaves joins the class of
 // its missing neighbours, inputs and readers; one that comes back takes its own time out of its class, and the class does
-// not fall apart again. A value that no op will read any more leaves at once ("eager eviction") and may come back for
-// another one's sake; then it stays until it is the cheapest to lose.
+// not fall apart again. A value was last used when an op that reads it was wanted, before anything ran again for that op,
+// or when it was given for the first time, as in the system's published simulator (uwsampl/dtr-prototype). A value that no
+// op will read any more leaves at once ("eager eviction") and may come back for another one's sake; then it stays until it
+// is the cheapest to lose.
 //
 // The same for a training step, recorded ones among them (dtr.cc). Tested by dtr_test (tests/sim/).
 #ifndef SPILLWAY_SIM_STRATEGIES_DTR_DTR_PLAY_H_
