@@ -1,12 +1,13 @@
 """A planning problem of Checkmate's and MONeT's published profiles as a recorded step (model/recorded/README.md).
 
-    python3 case_graph.py NETWORK.dag.json [--ways NETWORK.impl_options.json] [-o step.json [--dtr scenario.yaml]]
+    python3 case_graph.py NETWORK.dag.json [--ways NETWORK.impl_options.json] [-o step.json [--dtr scenario.yaml] [--best scenario.yaml]]
 
 The first file has nodes {id, op, kind: fwd|loss|bwd, time_ms, out_bytes, deps} and `fixed_bytes`, which are always there;
 the second the times and workspaces (MiB) of each node by every implementation that there was, -1000 where there was none.
 Memory by their rule is what is live: operands and results of the running op, results that are wanted later, fixed bytes.
 --dtr also writes a scenario in which our DTR stands beside what the first file gives of DTR's own simulator (`peer_results`,
-with classes of equivalence), in each of its memories: `spillway run scenario.yaml`.
+with classes of equivalence), in each of its memories: `spillway run scenario.yaml`. --best writes one in which our `best`,
+without copies and with copies of 12 GB/s each way, stands beside the best plans of Checkmate, or with --ways of MONeT.
 A result of no bytes that nobody reads is left out; workspaces below zero, which are of in-place forms, count as none.
 """
 import argparse
@@ -68,15 +69,37 @@ def dtr_scenario(case, step):
     return "\n".join(lines) + "\n"
 
 
+def best_scenario(case, step, ways):
+    peer, mode = ("monet", "inplace_conv_normal") if ways else ("checkmate", "normal")
+    rows = [row for row in case["peer_results"] if row["peer"] == peer and row.get("mode") == mode and row["best_ms"]]
+    rows.sort(key=lambda row: -row["budget_gb"])
+    lines = ["name: best on %s" % case["name"], "network: {graph: %s}" % step,
+             "machines: p100-x86-pcie3  # times are the recording's, copies those of `link`", "link: 12 GB/s",
+             "usable_memory: [%s]" % ", ".join("%g GiB" % row["budget_gb"] for row in rows),
+             "runtime: {name: live, from: paging, copy_streams: 2}  # live bytes: a pool without addresses", "strategies:",
+             "  - {strategy: best, parameters: {swap: false}}", "  - best", "expect:"]
+    for row in rows:
+        lines.append("  - {memory: %g GiB, step_time: %.3f ms, source: %s (Gurobi)}"
+                     % (row["budget_gb"], row["best_ms"], "MONeT" if ways else "Checkmate"))
+    return "\n".join(lines) + "\n"
+
+
+def write_scenario(path, text_for, output):
+    if path:
+        with open(path, "w") as file:
+            file.write(text_for(os.path.relpath(output, os.path.dirname(path) or ".")))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case")
     parser.add_argument("--ways")
     parser.add_argument("-o", "--output")
     parser.add_argument("--dtr")
+    parser.add_argument("--best")
     arguments = parser.parse_args()
-    if arguments.dtr and not arguments.output:
-        parser.error("--dtr: the scenario needs a step to name: -o")
+    if (arguments.dtr or arguments.best) and not arguments.output:
+        parser.error("--dtr, --best: the scenario needs a step to name: -o")
     with open(arguments.case) as file:
         case = json.load(file)
     options = None
@@ -88,9 +111,8 @@ def main():
     out = open(arguments.output, "w") if arguments.output else sys.stdout
     json.dump(converted(case, options), out, indent=1)
     out.write("\n")
-    if arguments.dtr:
-        with open(arguments.dtr, "w") as file:
-            file.write(dtr_scenario(case, os.path.relpath(arguments.output, os.path.dirname(arguments.dtr) or ".")))
+    write_scenario(arguments.dtr, lambda step: dtr_scenario(case, step), arguments.output)
+    write_scenario(arguments.best, lambda step: best_scenario(case, step, arguments.ways), arguments.output)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@
 #include "sim/margin.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/best/annealing.h"
+#include "sim/strategies/best/gap_plans.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"
 #include "sim/verify/verify.h"
@@ -128,6 +130,23 @@ void BM_SimulatePlan(benchmark::State& state) {
   state.SetLabel(state.range(0) == 0 ? "no contention" : "contention");
 }
 
+// best's search, by what its model is asked; with and without copies, which take a clock.
+void BM_Judge(benchmark::State& state) {
+  const Resnet50Plan c;
+  const Oracle oracle(c.problem);
+  const GapTables tables(oracle.facts(), c.problem.runtime.backward_units, c.problem.capacity,
+                         c.problem.capacity / 4096);
+  const OpenChoices open(tables, {.swap = state.range(0) != 0});
+  GapModel model(tables, c.problem.runtime, c.problem.capacity);
+  const GapChoices kept = AllKept(tables);
+  std::uint64_t seed = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Anneal(model, open, kept, {.judgements = 20'000, .seed = seed++}).time);
+  }
+  state.SetLabel(state.range(0) != 0 ? "all" : "no copies");
+  state.SetItemsProcessed(model.judgements());
+}
+
 void BM_LowerBounds(benchmark::State& state) {
   const Resnet50Plan c;
   for (auto _ : state) {
@@ -217,6 +236,7 @@ void BM_UcudnnDivision(benchmark::State& state) {
   state.counters["states"] = static_cast<double>(states);
 }
 
+BENCHMARK(BM_Judge)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_UcudnnReuse)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_UcudnnReuseAlone)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_UcudnnDivision)->ArgsProduct({{1, 2}, {8, 64, 512, 4096}})->Unit(benchmark::kMillisecond);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ constexpr double kColdest = 1.0 / 100;  // of the hottest temperature
 constexpr int kCoolings = 100;          // temperatures in all
 // Prices of a byte beyond the capacity, in shares of what a byte of the largest excess costs that makes a step half as long
 // again: in the beginning, and in the end.
-constexpr double kFirstPrice = 1, kLastPrice = 256;
+constexpr double kFirstPrice = 1, kLastPrice = 24;
 constexpr std::size_t kMostChanges = 6;
 
 // Minus the logarithm of a random number, for acceptance: 1024 quantiles of the exponential distribution, by sums and
@@ -70,7 +71,7 @@ class Annealer {
     price_ = kFirstPrice * unit_price_;
     for (int k = 0; k < kCoolings; ++k, temperature_ *= cooler, price_ *= dearer) {
       const std::int64_t stop = model_.judgements() + options_.judgements / kCoolings;
-      cost_ = Judge();
+      cost_ = Judge(std::numeric_limits<double>::infinity());
       while (model_.judgements() < stop) Try();
     }
     return std::move(best_);
@@ -81,10 +82,12 @@ class Annealer {
     if (!judged.Fits() || judged.time >= best_.time) return;
     best_ = {true, now_, judged.time};
   }
-  double Judge() {
-    const GapJudgement judged = model_.Judge(now_);
+  // Beyond `most` it may be less than it is.
+  double Judge(double most) {
+    const GapJudgement judged = model_.Judge(now_, {.cost = most, .price = price_, .time = best_.time});
+    const double cost = static_cast<double>(judged.time) + price_ * static_cast<double>(judged.excess);
     Note(judged);
-    return static_cast<double>(judged.time) + price_ * static_cast<double>(judged.excess);
+    return cost;
   }
   std::size_t Any(std::size_t count) { return random_.Below(static_cast<std::uint32_t>(count)); }
 
@@ -139,8 +142,8 @@ class Annealer {
   void Try() {
     changes_ = 0;
     while (changes_ == 0) ChangeSomething();
-    const double cost = Judge();
-    if (cost <= cost_ + temperature_ * Exponentials()[Any(1024)]) {
+    const double most = cost_ + temperature_ * Exponentials()[Any(1024)], cost = Judge(most);
+    if (cost <= most) {
       cost_ = cost;
       return;
     }
@@ -192,6 +195,7 @@ Annealed Anneal(GapModel& model, const OpenChoices& open, const GapChoices& star
 }
 
 void Settle(GapModel& model, const OpenChoices& open, std::int64_t judgements, Annealed& best) {
+  if (!best.found) return;
   const std::int64_t stop = model.judgements() + judgements;
   for (bool gained = true; gained && model.judgements() < stop;) {
     gained = false;

@@ -60,7 +60,7 @@ struct OpenChoices {
 
 struct AnnealingOptions {
   std::int64_t judgements = 100'000;
-  double hottest = 0.0015;  // of the time of all kernels: slower by so much is taken with 1 / e
+  double hottest = 0.0012;  // of the time of all kernels: slower by so much is taken with 1 / e
   std::uint64_t seed = 1;
 };
 

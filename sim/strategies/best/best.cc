@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "sim/bounds/cut_bound.h"
@@ -23,13 +24,27 @@ namespace {
 constexpr const char* kName = "best";
 constexpr const char* kBySearch = "found by local search";
 constexpr int kRungBits = 7;
-constexpr int kSearches = 3;                   // of rungs, from the highest one down
-constexpr int kCutsForClaim = 24;              // instants looked at for the bound that is claimed
-constexpr Bytes kSmallShare = 4096;            // of the memory: smaller tensors stay
-constexpr std::int64_t kJudgements = 180'000;  // of the model, by all searches
-constexpr std::int64_t kSettling = 3000;       // around what each has found, at most
-constexpr std::int64_t kJudged = 60;           // plans, by the full path, around the best of them
-constexpr std::int64_t kUsualOps = 500;        // in larger steps all are fewer
+constexpr int kCutsForClaim = 24, kCutsForStart = 12;  // instants looked at: for the bound that is claimed, for a start
+constexpr Bytes kSmallShare = 4096;                    // of the memory: smaller tensors stay
+constexpr std::int64_t kJudgements = 200'000;          // of the model, by all searches
+constexpr std::int64_t kJudgementsOfChoice = 1200;     // for each gap and op that it has a choice of, at most
+constexpr std::int64_t kSettling = 3000;               // around what each has found, at most
+constexpr std::int64_t kJudged = 60;                   // plans, by the full path, around the best of them
+constexpr std::int64_t kUsualOps = 500;                // in larger steps all are fewer
+
+// One search of Anneal's. What the bound's cut copies and recomputes is near the optimum already: from there it is a cold
+// one, which hot would be lost at once. Where addresses cost memory, the rungs below are those that fit in the end; the last
+// ones are for where nothing that was found has.
+struct Search {
+  int rung = 0;  // below the highest one
+  bool from_cut = false;
+  double hottest = 0;
+};
+constexpr double kHot = 0.0012, kCold = 0.00015;
+constexpr Search kSearches[] = {{0, false, kHot}, {1, true, kCold}, {1, false, kHot}, {2, false, kHot},
+                                {4, false, kHot}, {8, false, kHot}, {16, false, kHot}};
+constexpr int kUsualSearches = 4;
+constexpr int kLowestRung = 16;
 
 Allowed AllowedBy(const StrategyParameters& told) {
   return {.swap = told.Flag("swap", true),
@@ -55,10 +70,10 @@ class Planner {
         contest_(oracle_, AllowedBy(problem.parameters)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
-        tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kSearches - 1), Rung(0) / kSmallShare),
+        tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kLowestRung), Rung(0) / kSmallShare),
         open_(tables_, contest_.allowed()),
-        judgements_(FewerWhereLarge(
-            std::min(problem.parameters.Number("simulations", kJudgements), 9 * problem.simulation_cap))) {}
+        judgements_(std::min(FewerWhereLarge(Capped(problem.parameters.Number("simulations", kJudgements))),
+                             kJudgementsOfChoice * static_cast<std::int64_t>(open_.gaps.size() + open_.ops.size()))) {}
 
   Planned Run() {
     if (robust()) contest_.RememberShortlist();
@@ -72,12 +87,19 @@ class Planner {
   bool robust() const { return problem_.parameters.Flag("robust", false); }
   // Nothing is faster, and nothing else wanted.
   bool Done() { return !robust() && contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
+  // A smaller cap than the usual one is one for everything.
+  std::int64_t Capped(std::int64_t count) const {
+    const std::int64_t usual = Problem().simulation_cap;
+    return std::max<std::int64_t>(1, count * std::min(problem_.simulation_cap, usual) / usual);
+  }
   // Each takes time in proportion to the step.
   std::int64_t FewerWhereLarge(std::int64_t count) const {
     const auto ops = static_cast<std::int64_t>(problem_.step->ops.size());
     return ops <= kUsualOps ? count : std::max<std::int64_t>(1, count * kUsualOps / ops);
   }
   void AskEveryStrategy();
+  CutBound CutFor(Bytes capacity, int instants) const;
+  GapChoices StartOf(const Search& search) const;
   void SearchRungs();
   bool AddressesMatter() const;
   Bytes Rung(int k) const;
@@ -120,18 +142,34 @@ Bytes Planner::Rung(int k) const {
   return rung;
 }
 
+CutBound Planner::CutFor(Bytes capacity, int instants) const {
+  static const LaunchMenus kNone;
+  const StepFacts& facts = oracle_.facts();
+  const LaunchMenus& menus = scope_.LeavesNoChoice() ? kNone : facts.menus();
+  return BestCut(BoundProblemOf(facts.tables(), facts.costs(), menus, {}, capacity, scope_), instants);
+}
+
+GapChoices Planner::StartOf(const Search& search) const {
+  const GapChoices kept = AllKept(tables_);
+  if (!search.from_cut) return kept;
+  const CutBound cut = CutFor(Rung(search.rung), kCutsForStart);
+  return cut.op == kNoOp ? kept : ChoicesOf(tables_, cut, kept);
+}
+
 void Planner::SearchRungs() {
-  for (int k = 0; k < kSearches && !Done(); ++k) {
-    GapModel model(tables_, problem_.runtime, Rung(k));
-    const AnnealingOptions options{.judgements = judgements_ / kSearches, .seed = static_cast<std::uint64_t>(k)};
-    Annealed found = Anneal(model, open_, AllKept(tables_), options);
+  std::uint64_t seed = 0;
+  for (const Search& search : kSearches) {
+    if (Done() || (seed >= kUsualSearches && (found_.decided() || !AddressesMatter()))) return;
+    GapModel model(tables_, problem_.runtime, Rung(search.rung));
+    Annealed found = Anneal(model, open_, StartOf(search),
+                            {.judgements = judgements_ / kUsualSearches, .hottest = search.hottest, .seed = seed++});
     if (!found.found) continue;
     Settle(model, open_, kSettling, found);
     const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
     contest_.Enter(plan, kBySearch);
     if (found_.Enter(plan, kBySearch)) {
       best_found_ = std::move(found.choices);
-      best_rung_ = Rung(k);
+      best_rung_ = Rung(search.rung);
     }
   }
 }
@@ -139,8 +177,7 @@ void Planner::SearchRungs() {
 // Single decisions of the best that was found, on the full path.
 void Planner::ImproveFound() {
   if (!found_.decided()) return;
-  const std::int64_t most =
-      FewerWhereLarge(std::min(problem_.parameters.Number("plans", kJudged), problem_.simulation_cap));
+  const std::int64_t most = FewerWhereLarge(Capped(problem_.parameters.Number("plans", kJudged)));
   GapModel model(tables_, problem_.runtime, best_rung_);
   ImproveChoices(problem_, model, kBySearch, most, best_found_, found_);
   ImproveMoments(most, found_);
@@ -149,12 +186,7 @@ void Planner::ImproveFound() {
 
 // Of all plans in the scope, by more instants than the general bounds look at.
 void Planner::Claim(Planned& planned) const {
-  const StepFacts& facts = oracle_.facts();
-  static const LaunchMenus kNone;
-  const CutBound cut =
-      BestCut(BoundProblemOf(facts.tables(), facts.costs(), scope_.LeavesNoChoice() ? kNone : facts.menus(), {},
-                             problem_.capacity, scope_),
-              kCutsForClaim);
+  const CutBound cut = CutFor(problem_.capacity, kCutsForClaim);
   if (cut.op == kNoOp) return;
   planned.bound = ClaimedBound{
       .time = cut.time, .scope = scope_, .how = "instant before " + problem_.step->ops[Index(cut.op)].name};

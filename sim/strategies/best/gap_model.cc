@@ -22,8 +22,10 @@ GapModel::GapModel(const GapTables& tables, const Runtime& runtime, Bytes capaci
   workspace_.resize(ops);
   time_.resize(ops);
   slowdown_.resize(ops);
-  slowed_.resize(ops);
+  time_before_.resize(ops + 1);
+  slowed_before_.resize(ops + 1);
   for (std::size_t op = 0; op < ops; ++op) SetWay(op, 0);
+  SumFrom(0);
   open_.resize(values);
   passing_there_.resize(values);
   on_host_.resize(values);
@@ -48,27 +50,42 @@ void GapModel::SetWay(std::size_t op, std::uint8_t way) {
   need_[op] = row.during + chosen.workspace;
   time_[op] = chosen.time;
   slowdown_[op] = chosen.slowdown;
-  slowed_[op] = static_cast<Nanos>(static_cast<double>(chosen.time) * std::max(1.0, chosen.slowdown));
 }
 
-void GapModel::SetWays(const GapChoices& choices) {
-  if (choices.ops == way_of_) return;
-  for (std::size_t op = 0; op < way_of_.size(); ++op) {
-    if (choices.ops[op] != way_of_[op]) SetWay(op, choices.ops[op]);
+void GapModel::SumFrom(std::size_t op) {
+  for (; op < time_.size(); ++op) {
+    time_before_[op + 1] = time_before_[op] + time_[op];
+    const double slowed = static_cast<double>(time_[op]) * std::max(1.0, slowdown_[op]);
+    slowed_before_[op + 1] = slowed_before_[op] + static_cast<Nanos>(slowed);
   }
 }
 
-GapJudgement GapModel::Judge(const GapChoices& choices) {
+void GapModel::SetWays(const GapChoices& choices) {
+  const auto changed = std::mismatch(way_of_.begin(), way_of_.end(), choices.ops.begin()).first;
+  if (changed == way_of_.end()) return;
+  const auto first = static_cast<std::size_t>(changed - way_of_.begin());
+  for (std::size_t op = first; op < way_of_.size(); ++op) {
+    if (choices.ops[op] != way_of_[op]) SetWay(op, choices.ops[op]);
+  }
+  SumFrom(first);
+}
+
+GapJudgement GapModel::Judge(const GapChoices& choices, const WorthTiming& worth) {
   ++judgements_;
   SetWays(choices);
   ways_ = choices.gaps.data();
   Walk();
   if (runs_ > kRecomputeLimit * tables_.first_backward) return {kEndless, capacity_};
-  GapJudgement judged{.time = 0, .excess = 0};
-  for (const Point& point : points_) judged.excess = std::max(judged.excess, point.load - capacity_);
+  GapJudgement judged{.time = time_before_.back(), .excess = 0};
+  for (const Point& point : points_) {
+    judged.excess = std::max(judged.excess, point.load - capacity_);
+    judged.time += point.again;
+  }
+  double enough = worth.cost - worth.price * static_cast<double>(judged.excess);
+  if (judged.excess == 0) enough = std::max(enough, static_cast<double>(worth.time));
+  if (static_cast<double>(judged.time) > enough) return judged;
   Prefetch();
-  Clock();
-  judged.time = std::max({clock_, in_lane_, out_lane_});
+  judged.time = Clock(enough) ? std::max({clock_, in_lane_, out_lane_}) : static_cast<Nanos>(enough) + 1;
   return judged;
 }
 
@@ -298,7 +315,8 @@ void GapModel::Prefetch() {
 
 // ---- The clock.
 
-void GapModel::Clock() {
+// False: it takes longer than `enough`.
+bool GapModel::Clock(double enough) {
   clock_ = in_lane_ = out_lane_ = 0;
   in_flight_ = pending_ = 0;
   oldest_ = issued_ = arrived_ = 0;
@@ -306,6 +324,7 @@ void GapModel::Clock() {
   std::int32_t act = 0;
   for (std::int32_t p = 0; p < static_cast<std::int32_t>(points_.size()); ++p) {
     Point& point = points_[Index(p)];
+    if (static_cast<double>(clock_ + time_before_.back() - time_before_[Index(point.begin)]) > enough) return false;
     point.start = clock_;
     op_ = point.begin;
     IssueAt(p);
@@ -314,6 +333,7 @@ void GapModel::Clock() {
     RunOps(point);
     for (; act < point.acts_end; ++act) Act(tables_.events[Index(acts_[Index(act)])]);
   }
+  return true;
 }
 
 // What a kernel of so long takes beside the copies that are under way.
@@ -336,9 +356,9 @@ void GapModel::RunOps(const Point& point) {
   const bool room = point.load + in_flight_ + pending_ <= capacity_;
   if (!room) AwaitMemory(point.peak);
   if (point.again > 0) clock_ += Beside(point.again, point.again_slowdown);
-  const Nanos until = std::max(in_lane_, out_lane_), slowed = Sum(slowed_, point);
+  const Nanos until = std::max(in_lane_, out_lane_), slowed = Sum(slowed_before_, point);
   if (room && (until <= clock_ || clock_ + slowed <= until)) {
-    clock_ += until <= clock_ ? Sum(time_, point) : slowed;
+    clock_ += until <= clock_ ? Sum(time_before_, point) : slowed;
     return;
   }
   for (; op_ < point.end; ++op_) {
@@ -347,10 +367,8 @@ void GapModel::RunOps(const Point& point) {
   }
 }
 
-Nanos GapModel::Sum(const std::vector<Nanos>& by_op, const Point& point) {
-  Nanos sum = 0;
-  for (OpId op = point.begin; op < point.end; ++op) sum += by_op[Index(op)];
-  return sum;
+Nanos GapModel::Sum(const std::vector<Nanos>& before, const Point& point) {
+  return before[Index(point.end)] - before[Index(point.begin)];
 }
 
 void GapModel::IssueAt(std::int32_t point) {

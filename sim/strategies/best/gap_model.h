@@ -40,6 +40,14 @@ struct GapJudgement {
   bool Fits() const { return excess == 0 && time < kEndless; }
 };
 
+// What a judgement is asked for: where more than `cost` is sure, a byte beyond the capacity counted at `price`, and either it
+// does not fit or at least `time` is sure as well, the clock stops, and the time that is told is what was sure then.
+struct WorthTiming {
+  double cost = std::numeric_limits<double>::infinity();
+  double price = 0;
+  Nanos time = 0;
+};
+
 // One for each thread. Tables must outlive it.
 class GapModel {
  public:
@@ -50,7 +58,7 @@ class GapModel {
   std::int64_t judgements() const { return judgements_; }
 
   // REQUIRES: choices of the tables, no way that a gap does not have. No allocation but the first time.
-  GapJudgement Judge(const GapChoices& choices);
+  GapJudgement Judge(const GapChoices& choices, const WorthTiming& worth = {});
 
   // Of what was judged last.
   struct CopyIn {
@@ -76,6 +84,7 @@ class GapModel {
   };
   void SetWays(const GapChoices& choices);
   void SetWay(std::size_t op, std::uint8_t way);
+  void SumFrom(std::size_t op);
   void Walk();
   void BeginPoint(OpId op);
   void EndPoint(OpId end);
@@ -95,11 +104,11 @@ class GapModel {
   void RunAgain(const GapTables::Writer& writer, std::int32_t value, bool first);
   void DropPassing(std::size_t kept);
   void Prefetch();
-  void Clock();
+  bool Clock(double enough);
   Nanos Beside(Nanos time, double slowdown) const;
   Nanos InBoth(Nanos time, Nanos start, Nanos other) const;
   void RunOps(const Point& point);
-  static Nanos Sum(const std::vector<Nanos>& by_op, const Point& point);
+  static Nanos Sum(const std::vector<Nanos>& before, const Point& point);
   void IssueAt(std::int32_t point);
   Nanos WhenThereIsRoom(Bytes load) const;
   void AwaitMemory(Bytes load);
@@ -116,8 +125,9 @@ class GapModel {
   // By op, in the ways that are judged.
   std::vector<std::uint8_t> way_of_;
   std::vector<Bytes> need_, workspace_;
-  std::vector<Nanos> time_, slowed_;  // alone; beside copies throughout
+  std::vector<Nanos> time_;  // alone
   std::vector<double> slowdown_;
+  std::vector<Nanos> time_before_, slowed_before_;  // of all ops before it: alone; beside copies throughout
 
   // The walk's.
   std::vector<std::int32_t> open_;                     // by value: its gap that is open, -1: none
