@@ -7,8 +7,9 @@ namespace spillway {
 
 namespace {
 
-// Of all rounds of one order: buffers that were looked past when one was placed.
+// Of all rounds of one order: buffers that were looked past when one was placed; and rounds, for each buffer.
 constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::size_t kMostRounds = 2;
 constexpr std::uint32_t kNobody = 0xffffffffu;
 
 double Size(const Lifetime& life) { return static_cast<double>(life.bytes); }  // exact up to 2^53
@@ -128,8 +129,10 @@ Bytes Placement::PlaceCompactly() {
 // The first round is carried to its end, for its peak; others end with the first buffer that goes beyond the capacity.
 void Placement::TryRounds(Order order) {
   const std::int64_t most = capacity_ > 0 ? kMostSteps : 1;
+  const std::size_t rounds = kMostRounds * order.size();
   std::int64_t steps = 0;
-  for (bool first = true; first || (peak_ > capacity_ && steps < most); first = false) {
+  for (std::size_t round = 0; round == 0 || (peak_ > capacity_ && steps < most && round < rounds); ++round) {
+    const bool first = round == 0;
     Arena arena(lifetimes_.size(), bottom_.base());
     Offsets offsets = bottom_offsets_;
     std::uint32_t beyond = kNobody;
