@@ -127,7 +127,7 @@ export class Timeline {
       xAxis: [x({ gridIndex: 0, axisLabel: { show: false } }), x({ gridIndex: 1 })],
       yAxis: [
         axis({ type: 'category', inverse: true, gridIndex: 0, data: names, axisLabel: { color: c.ink, fontSize: narrow ? 11 : 12, lineHeight: 12, interval: 0 }, splitLine: { show: false } }),
-        axis({ type: 'value', gridIndex: 1, min: 0, max: (v) => Math.max(v.max, trace.limit ?? 0) * 1.05, name: narrow ? '' : 'device memory', nameLocation: 'middle', nameGap: 64, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : bytes(v).replace(/\.0+ /, ' ')) } }),
+        axis({ type: 'value', gridIndex: 1, min: 0, max: (v) => Math.max(v.max, trace.limit ?? 0) * 1.05, name: narrow ? '' : 'device memory', nameLocation: 'middle', nameGap: 64, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : bytes(v).replace(/\.0+(?=\D)/, '')) } }),
       ],
       dataZoom: [
         { type: 'inside', xAxisIndex: [0, 1], startValue: from, endValue: to, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false },
