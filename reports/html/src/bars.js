@@ -4,7 +4,7 @@ import { fill, h, literal, segmented } from './dom.js';
 import { percent, short, time } from './format.js';
 import { colours } from './palette.js';
 import { matching, picker } from './picker.js';
-import { distinct, images, PARTS, partsOf, reasonShort, reasonText } from './rows.js';
+import { distinct, images, PARTS, partsOf, reasonShort, reasonText, shown } from './rows.js';
 import { explained } from './strategies.js';
 import { hasTrace } from './timeline.js';
 import { whySlow } from './verdict.js';
@@ -91,12 +91,29 @@ function legend() {
     h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '◦ its timeline is a file beside the page'));
 }
 
+/** Where there is most to compare: of the places where training in core does not run that with most rows that do; of these the last. */
+function fullestPlace(rows, keys) {
+  const places = new Map();
+  for (const row of rows) {
+    const place = keys.map((key) => row[key]).join('\n');
+    const seen = places.get(place) ?? places.set(place, { row, running: 0, inCore: 0 }).get(place);
+    seen.running += row.feasible;
+    seen.inCore += row.feasible && row.strategy.startsWith('in-core') ? 1 : 0;
+  }
+  const last = ({ running, inCore }) => (running === 0 ? 2 : inCore > 0 ? 1 : 0);
+  const better = (a, b) => last(a) - last(b) || b.running - a.running || b.row.batch - a.row.batch;
+  const [{ row }] = [...places.values()].sort(better);
+  return Object.fromEntries(keys.map((key) => [key, row[key]]));
+}
+
 export function bars(results, onPick) {
-  const chosen = {};
   const machines = results.machines;
   const keys = machines.length > MOST_MACHINES ? [...KEYS, 'machine'] : KEYS;
+  const chosen = fullestPlace(results.rows, keys);
   const panels = h('div', { class: 'panels' });
   let perSample = false, charts = [];
+  const several = ['batch', 'memory_limit_bytes'].filter((key) => distinct(results.rows, key).length > 1);
+  const shownPlace = (row) => several.map((key) => (key === 'batch' ? `, batch ${row.batch}` : `, ${shown(key, row[key])}`));
   const show = () => {
     for (const one of charts) one.dispose();
     const rows = matching(results.rows, chosen, keys);
@@ -106,7 +123,7 @@ export function bars(results, onPick) {
     const boxes = distinct(rows, 'machine').map((machine) => {
       const own = rows.filter((row) => row.machine === machine);
       const canvas = h('div', { class: 'chart', style: `height:${own.length * ROW + 56}px` });
-      return { own, canvas, box: h('figure', {}, h('figcaption', {}, literal(machine)), canvas, reasons(own)) };
+      return { own, canvas, box: h('figure', {}, h('figcaption', {}, literal(machine), ...shownPlace(own[0])), canvas, reasons(own)) };
     });
     fill(panels, boxes.map((b) => b.box));
     charts = boxes.map(({ own, canvas }) => {

@@ -68,12 +68,12 @@ export function helps(results) {
     cell(String(row.batch)), h('td', {}, literal(row.strategy)), cell(short(row.samples_per_second)), cell(short(row.samples_per_second * (1 + gained))),
     cell(inWords(gained), gained >= WORTH_SAYING), cell(most === null ? '–' : most < WORTH_SAYING ? 'nothing' : percent(most)),
     links ? (link ? [cell(`${short(link.rate / 1e9)} to ${rate(link.faster)}`), cell(inWords(link.gain), link.gain >= WORTH_SAYING), cell(link.free > 0 ? rate(link.free) : '–')] : [cell('–'), cell('–'), cell('–')]) : []);
-  const head = [column('batch'), column('fastest', false), column(`${images(answers[0].row)} now`), column('then'), column('gains'), column('any plan, at most'),
+  const head = [column('batch'), column('fastest', false), column(`${images(answers[0].row)} now`), column('then'), column('gains'), column('at most'),
     ...(links ? [column('link'), column('gains'), column('copies free from')] : [])];
   const groups = distinct(answers.map((answer) => ({ ...answer, place: placeOf(answer, results) })), 'place');
   const lines = groups.flatMap((place) => [h('tr', { class: 'place' }, h('th', { scope: 'rowgroup', colspan: head.length }, place)),
     ...answers.filter((answer) => placeOf(answer, results) === place).map(line)]);
   return [h('div', { class: 'scroll' }, h('table', { class: 'helps' }, h('caption', {}, 'what would help'), h('thead', {}, h('tr', {}, head)), h('tbody', {}, lines))),
-    h('p', { class: 'note' }, 'Each line is a plan of its own: the strategy that is fastest now decided again with that much more memory', links ? ', and behind a link an eighth faster' : '', ', nothing else changed. Any plan, at most: what the lower bound with that memory leaves, with the algorithms and workspaces that the strategy may choose. ',
+    h('p', { class: 'note' }, 'Each line is a plan of its own: the strategy that is fastest now decided again with that much more memory', links ? ', and behind a link an eighth faster' : '', ', nothing else changed. At most: what the lower bound with that memory leaves any plan to gain, with the algorithms and workspaces that the strategy may choose. ',
       links ? 'Copies free from: the link at which swapping every feature map costs less than 1 %. ' : null), limitsHint(results)];
 }

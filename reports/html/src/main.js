@@ -32,8 +32,6 @@ function header(title, facts) {
   fill(document.querySelector('header .facts'), facts.map((fact) => h('li', {}, fact)));
 }
 
-const pointName = (row) => `${literal(row.strategy)} · batch ${row.batch} · ${literal(row.machine)}${row.memory_limit_bytes ? ` · ${bytes(row.memory_limit_bytes)}` : ''}`;
-
 /** A point, by lists; what the page has no timeline of is marked. */
 function pointPicker(results, start, onChange) {
   const running = results.rows.filter((row) => row.feasible);
@@ -131,11 +129,9 @@ async function showCalibration() {
 }
 
 async function start() {
-  const toggle = initTheme(redrawAll);
   const button = document.querySelector('#theme');
-  const name = () => { button.textContent = isDark() ? 'light' : 'dark'; };
-  button.addEventListener('click', () => { toggle(); name(); });
-  name();
+  const toggle = initTheme(() => { button.textContent = isDark() ? 'light' : 'dark'; redrawAll(); });
+  button.addEventListener('click', toggle);
   // Paper is light, and narrower.
   const onPaper = (theme) => { document.documentElement.dataset.theme = theme; resizeAll(); };
   let onScreen = null;

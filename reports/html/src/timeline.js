@@ -61,7 +61,8 @@ export class Timeline {
     this.detail = h('div', { class: 'detail', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a bar for all that is known of it. Drag to move, Ctrl and the wheel to zoom, or the slider; with the keyboard ← → + − and 0.'));
     this.search = h('input', { type: 'search', placeholder: 'op or map', 'aria-label': 'find an op or map', keydown: (e) => { if (e.key === 'Enter') { e.preventDefault(); this.#find(); } } });
     this.classes = h('ul', { class: 'legend' });
-    this.element = h('div', {}, this.canvas, this.classes, h('div', { class: 'under' }, h('span', { class: 'field' }, h('label', {}, 'find', this.search)), this.status), this.detail);
+    this.caption = h('p', { class: 'on-paper' });
+    this.element = h('div', {}, this.caption, this.canvas, this.classes, h('div', { class: 'under' }, h('span', { class: 'field' }, h('label', {}, 'find', this.search)), this.status), this.detail);
     this.canvas.addEventListener('keydown', (event) => this.#key(event));
     this.window = [0, 1];
     this.hits = null;
@@ -69,6 +70,7 @@ export class Timeline {
 
   async show(row) {
     this.row = row;
+    fill(this.caption, `${literal(row.strategy)} on ${literal(row.machine)}, batch ${row.batch}${row.memory_limit_bytes ? `, ${bytes(row.memory_limit_bytes)}` : ''}`);
     const { trace, why } = await tracedOrWhy(row.point, `The page does not hold this timeline. It is in timelines/${row.point}.trace.json, beside the page: `);
     if (this.row !== row) return;
     this.chart?.dispose();

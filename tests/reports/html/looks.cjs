@@ -15,6 +15,7 @@ async function looksAt(page, rows, name, { width, theme }, screenshots) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   check(wide <= 0, `${at}: ${wide} px wider than the window`);
   check(await page.evaluate(() => document.documentElement.dataset.theme) === theme, `${at}: theme`);
+  check(await page.locator('#theme').innerText() !== theme, `${at}: the switch offers the other theme`);
   if (screenshots) await page.screenshot({ path: path.join(screenshots, `${name}-${width}-${theme}.png`), fullPage: true });
 }
 

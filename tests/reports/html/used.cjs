@@ -107,6 +107,7 @@ async function used(browser, file) {
   await strategiesExplained(page, document);
   await memoryTold(page, document);
   // Along the bars by keyboard and by pointer.
+  check(await page.locator('#time select').first().inputValue() === '64', 'the bars begin where training in core does not run and most others do');
   const bars = page.locator('#time [data-chart]').first(), tip = page.locator('.tip');
   await bars.focus();
   for (let i = 0; i < 2; ++i) await page.keyboard.press('ArrowDown');
@@ -134,6 +135,7 @@ async function used(browser, file) {
   await page.emulateMedia({ media: 'print' });
   check(!(await page.locator('nav').isVisible()), 'paper has no navigation');
   check(await page.locator('.strategies').isVisible(), 'paper has the strategies');
+  await says(page.locator('#timeline .on-paper'), /pooch on v100-.*, batch \d+, 60\.0 MB/, 'paper says whose timeline it is');
   check(seen.errors.length === 0, `errors while used: ${seen.errors.join('; ')}`);
   await context.close();
 }
