@@ -16,9 +16,10 @@ std::string Gain(Nanos now, Nanos then, double more) {
   return gained == 0 ? "0" : fmt::format("{:.2g}", gained);
 }
 
+// By how much more samples a second, as report.html has it.
 std::string Percentage(Nanos now, Nanos then) {
   if (then == 0) return "does not run";
-  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(now - then) / static_cast<double>(now));
+  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(now - then) / static_cast<double>(then));
 }
 
 std::string FreeFrom(const WhatHelps& place) {

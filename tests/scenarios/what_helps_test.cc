@@ -117,7 +117,7 @@ TEST_CASE("the table of what would help: differences for each gigabyte, and who 
   place.even = {2'010'000'000, 1'900'000'000};
   const std::string text = WhatHelpsTable(results);
   INFO(text);
-  CHECK(Contains(text, "10.0 %  1e+02     10"));
+  CHECK(Contains(text, "11.1 %  1e+02     10"));
   CHECK(Contains(text, "does not run"));
 }
 

@@ -89,12 +89,12 @@ async function showRun() {
   section('verdict', 'Verdict', null, verdict(results));
   section('time', 'Where the time goes', 'Each bar is one step; choose it to see its timeline. ★ is the fastest, = cannot be told apart from it, and the number behind the bar is its throughput.', bars(results, go));
   const help = helps(results);
-  if (help) section('helps', 'What would help', 'More memory for the fastest plan of each place, by planning again.', help);
+  if (help) section('helps', 'What would help', 'The fastest plan of each place, planned again.', help);
   const over = curves(results, go);
   if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from the errors of the ops’ costs alone. The machines share their axes.`, over);
   inside = lookInside(results);
   const tables = [resultsTable(results, go), columnMeanings(results)];
-  if (results.expectations.length > 0) tables.push(expectationsTable(results));
+  if (results.expectations.length > 0) tables.push(h('h3', {}, 'Published beside ours'), expectationsTable(results));
   section('tables', 'Tables', 'The numbers of results.csv and expectations.csv; a column’s head sorts by it.', tables);
 }
 
