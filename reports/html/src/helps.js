@@ -23,16 +23,16 @@ export function answersOf(results) {
 
 export const inWords = (gained) => (gained < WORTH_SAYING ? 'nothing' : `${percent(gained)}`);
 
-/** One sentence for a machine's card. @param {{row: Object, more: number, gain: number}[]} answers of its places, one network's */
-export function memorySentence(answers) {
+/** One sentence for a machine's card. @param {{row: Object, more: number, gain: number}[]} answers of its places, one network's @param {string} network whose, before "batch" */
+export function memorySentence(answers, network = '') {
   if (answers.length === 0) return null;
   const asked = [...answers].sort((a, b) => a.row.batch - b.row.batch);
   const helped = asked.filter((answer) => answer.gain >= WORTH_SAYING);
   const name = h('b', {}, `${moreText(asked[0].more)} more memory`);
   const batches = (some) => listed(some.map((answer) => String(answer.row.batch)));
-  if (helped.length === 0) return h('p', {}, name, `, planned again: nothing gets faster at batch ${batches(asked)}.`);
+  if (helped.length === 0) return h('p', {}, name, `, planned again: nothing gets faster at ${network}batch ${batches(asked)}.`);
   const last = helped[helped.length - 1];
-  const parts = helped.map((answer, i) => `${percent(answer.gain)} ${i === 0 ? 'faster at batch' : 'at'} ${answer.row.batch}`);
+  const parts = helped.map((answer, i) => `${percent(answer.gain)} ${i === 0 ? `faster at ${network}batch` : 'at'} ${answer.row.batch}`);
   const others = asked.filter((answer) => !helped.includes(answer));
   return h('p', {}, name, `, planned again: ${listed(parts)} (${short(last.row.samples_per_second)} to ${short(last.row.samples_per_second * (1 + last.gain))} ${images(last.row)})${others.length > 0 ? `; nothing at ${batches(others)}` : ''}.`);
 }

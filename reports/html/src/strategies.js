@@ -2,6 +2,7 @@
 import { h, literal } from './dom.js';
 
 const MOST_OPEN = 8; // more of them are behind a line that opens them
+const LONG = 14; // characters of a name that has a line of its own
 
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
@@ -15,7 +16,7 @@ export function explained(results, strategy) {
 export function strategyList(results) {
   const told = results.strategies.filter((strategy) => results.explained.has(strategy));
   if (told.length === 0) return null;
-  const list = h('dl', { class: 'strategies' }, told.map((strategy) => {
+  const list = h('dl', { class: `strategies ${told.some((strategy) => strategy.length > LONG) ? 'stacked' : ''}` }, told.map((strategy) => {
     const { source } = results.explained.get(strategy);
     const i = results.strategyIndex(strategy) % 10;
     return h('div', {}, h('dt', {}, h('i', { class: `mark strategy-${i}`, 'aria-hidden': 'true' }), literal(strategy)),

@@ -5,6 +5,7 @@ import { bytes, listed, percent, rate, short, span, time } from './format.js';
 import { distinct, images, reasonText, throughputInterval } from './rows.js';
 import { strategyList } from './strategies.js';
 
+const MOST_SETTINGS = 3; // networks of which more memory is told
 const MOST_TOLD = 4; // machines and limits; beyond, the curves say it better
 
 /** Rows of one machine and memory limit, by network and batch: [{batch, rows, best, tied}], batches of a network ascending. */
@@ -115,19 +116,21 @@ function moreMemory(places, results, answers, oneNetwork) {
   const last = [...places].reverse().find((place) => place.best);
   if (!last) return null;
   const { best } = last, where = placeText(last, oneNetwork);
-  const own = answers.filter(({ row }) => places.some((place) => place.setting === last.setting && place.rows.includes(row)));
-  if (own.length > 0) return [memorySentence(own), ceiling(last, where)];
+  const own = (setting) => answers.filter(({ row }) => places.some((place) => place.setting === setting && place.rows.includes(row)));
+  const sentences = distinct(places, 'setting').slice(-MOST_SETTINGS).map((setting) => memorySentence(own(setting), oneNetwork ? '' : `${literal(setting.split('\n')[1])}, `)).filter(Boolean);
+  if (sentences.length > 0) return [...sentences, ceiling(last, where, own(last.setting).find(({ row }) => row === best)?.gain)];
   const more = withMore(best, results);
   if (!more) return ceiling(last, where);
   const gain = best.step_time_s / more.step_time_s - 1;
   return h('p', {}, gain >= 0.005 ? `With ${bytes(more.memory_limit_bytes)} ${where} would run ${percent(gain)} faster, by ${literal(more.strategy)}.` : `None of the larger limits here makes ${where} faster.`);
 }
 
-/** However much memory: the kernels of the fastest plan have to run. */
-function ceiling({ best, rows }, where) {
+/** However much memory: the kernels of the fastest plan have to run, unless so much memory as was asked about allows faster ones. */
+function ceiling({ best, rows }, where, found = 0) {
   const kernels = best.compute_time_s - best.recompute_time_s;
   if (!(kernels > 0) || rows.some((row) => row.feasible && row.strategy.startsWith('in-core'))) return null;
   const gain = best.step_time_s / kernels - 1;
+  if (found > gain) return null;
   return h('p', {}, `However much memory: at ${where} the kernels of ${literal(best.strategy)} alone take ${time(kernels)} of its ${time(best.step_time_s)}, so it could get ${percent(Math.ceil(100 * gain) / 100)} faster at most, but for faster kernels that more workspace allows.`);
 }
 
