@@ -78,8 +78,9 @@ std::string CsvField(std::string_view text);
 // and strategy, and one for the best strategy of each machine.
 std::string CompareTable(const ResultSet& results, const std::string& machine_a, const std::string& machine_b);
 
-// What would help each place that was asked about, a line each; "" without any. REQUIRES: links were asked about.
-std::string WhatHelpsTable(const ResultSet& results);
+// What would help each place that was asked about, a line each; "" without any. REQUIRES: links were asked about; `rows`
+// are those that the places name.
+std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vector<ResultRow>& rows);
 
 // What takes the slower row longer: the largest difference among compute, recomputation and the stalls, as text
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.

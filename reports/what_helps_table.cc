@@ -28,12 +28,12 @@ std::string FreeFrom(const WhatHelps& place) {
 
 }  // namespace
 
-std::string WhatHelpsTable(const ResultSet& results) {
-  if (results.helps.empty()) return "";
+std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vector<ResultRow>& rows) {
+  if (places.empty()) return "";
   TextTable table({"<network", "batch", "<machine", "<fastest", "step s", "+GB", "faster", "ms/GB", "bound",
                    "link GB/s", "faster", "ms per GB/s", "bound", "copies free from"});
-  for (const WhatHelps& place : results.helps) {
-    const ResultRow& row = results.rows[place.row];
+  for (const WhatHelps& place : places) {
+    const ResultRow& row = rows[place.row];
     const double more = static_cast<double>(place.more) / static_cast<double>(kGB);
     const double rate = place.faster_rate - place.even_rate;  // GB/s
     table.Row({row.network, std::to_string(row.batch), row.machine, row.strategy,

@@ -107,7 +107,7 @@ TEST_CASE("the table of what would help: differences for each gigabyte, and who 
   row.batch = 7;
   row.step_time = 2'000'000'000;
   row.lower_bound = 1'900'000'000;
-  CHECK(WhatHelpsTable(results).empty());
+  CHECK(WhatHelpsTable(results.helps, results.rows).empty());
   WhatHelps& place = results.helps.emplace_back();
   place.links = true;
   place.more = 2 * kGB;
@@ -115,7 +115,7 @@ TEST_CASE("the table of what would help: differences for each gigabyte, and who 
   place.even_rate = 8;
   place.faster_rate = 9;
   place.even = {2'010'000'000, 1'900'000'000};
-  const std::string text = WhatHelpsTable(results);
+  const std::string text = WhatHelpsTable(results.helps, results.rows);
   INFO(text);
   CHECK(Contains(text, "11.1 %  1e+02     10"));
   CHECK(Contains(text, "does not run"));
