@@ -19,20 +19,24 @@ Bytef* ZlibBytes(std::string_view text) { return reinterpret_cast<Bytef*>(const_
 
 }  // namespace
 
-std::string Gzip(std::string_view text) {
+std::string Gzip(std::string_view text) { return *GzipWithin(text, std::string::npos); }
+
+std::optional<std::string> GzipWithin(std::string_view text, std::size_t most) {
   constexpr int kLevel = 6, kMemory = 8;
   z_stream stream{};
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::logic_error("zlib is another version than it was compiled for");
   }
-  std::string out(deflateBound(&stream, text.size()), '\0');
+  std::string out(std::min<std::size_t>(most, deflateBound(&stream, text.size())), '\0');
   stream.next_in = ZlibBytes(text);
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = ZlibBytes(out);
   stream.avail_out = static_cast<uInt>(out.size());
   const int status = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
+  const bool full = stream.avail_out == 0;
   deflateEnd(&stream);
+  if (status != Z_STREAM_END && full) return std::nullopt;
   if (status != Z_STREAM_END) throw std::logic_error("zlib did not finish");
   return out;
 }

@@ -151,14 +151,14 @@ void AddWhileRoom(const fs::path& folder, const std::vector<std::string>& names,
     std::error_code none;
     const std::uintmax_t size = fs::file_size(path, none);
     if (none || size > kLargestTimeline || added.contains(name)) continue;
-    const std::string gzip = Gzip(ReadTextFile(path.string(), "a result", kLargestTimeline));
-    if (gzip.size() > room) {
+    const auto gzip = GzipWithin(ReadTextFile(path.string(), "a result", kLargestTimeline), room);
+    if (!gzip) {
       if (++misses == kMostMisses) break;
       continue;
     }
-    room -= gzip.size();
+    room -= gzip->size();
     added.insert(name);
-    AddFile(name, gzip, page);
+    AddFile(name, *gzip, page);
   }
 }
 

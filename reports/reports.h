@@ -38,10 +38,11 @@ const std::vector<Report>& Reports();
 //                 explained below the last block.
 //   ResultCsv     the contract that scripts rely on: a header and one line per row; nothing where there is no figure. Its
 //                 columns: reports/result_columns.h.
-//   ResultJson    what the CSV holds, and the memory by class, the expectations and how the search ended. The figures of a
-//                 row that is not feasible are null. Times are seconds.
+//   ResultJson    what the CSV holds, and the memory by class, the expectations, how the search ended, what the strategies
+//                 are and what would help. The figures of a row that is not feasible are null. Times are seconds.
 //                 {"format": "spillway-results", "version": 1,
-//                  "results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...]}
+//                  "results": [{...one object per row, keys as the columns of results.csv...}], "expectations": [...],
+//                  "columns": {...}, "strategies": [...], "what_helps": [...]}      reports/README.md
 #define REPORT_OF_RUN(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const ResultSet& results);
 #define REPORT_OF_POINT(NAME, DESCRIPTION, PATH, MAKE) std::string MAKE(const PointDetail& point);
 #define REPORT_IN_PIECES(NAME, DESCRIPTION, PATH, MAKE) void MAKE(const PointDetail& point, const TextSink& sink);
@@ -76,6 +77,10 @@ std::string CsvField(std::string_view text);
 // Two machines side by side: who wins, and what the other one spends its time on instead. One line per network, batch
 // and strategy, and one for the best strategy of each machine.
 std::string CompareTable(const ResultSet& results, const std::string& machine_a, const std::string& machine_b);
+
+// What would help each place that was asked about, a line each; "" without any. REQUIRES: links were asked about; `rows`
+// are those that the places name.
+std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vector<ResultRow>& rows);
 
 // What takes the slower row longer: the largest difference among compute, recomputation and the stalls, as text
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.

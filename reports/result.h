@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reports/expectation.h"
+#include "reports/what_helps.h"
 #include "sim/bounds/scope.h"
 #include "sim/evaluate.h"
 
@@ -88,6 +89,7 @@ struct ResultRow {
 struct ResultSet {
   std::vector<ResultRow> rows;
   std::vector<Expectation> expectations;
+  std::vector<WhatHelps> helps{};  // of some places, or of none
 };
 
 // Everything a feasible row was computed from. Refers to objects of the run; valid during the call it is passed to.

@@ -1,9 +1,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "reports/reports.h"
 #include "reports/result_columns.h"
 #include "reports/text.h"
+#include "sim/strategy.h"
 
 namespace spillway {
 
@@ -12,6 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr auto kReplace = Json::error_handler_t::replace;
 
+double InBytesPerSecond(double bytes_per_nano) { return std::round(bytes_per_nano * static_cast<double>(kSecond)); }
 double InSeconds(Nanos time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
 
 Json JsonCell(const Cell& cell) {
@@ -61,6 +65,64 @@ Json VerdictJson(const Verdict& v) {
   return object;
 }
 
+// The strategy that a row's label begins with (ResultColumns, `strategy`); nullptr: a plan that names none of the table.
+const Strategy* StrategyOfLabel(const std::string& label) {
+  const Strategy* longest = nullptr;
+  std::size_t length = 0;
+  for (const Strategy& strategy : Strategies()) {
+    const std::size_t end = std::string_view(strategy.name).size();
+    const bool named =
+        label.starts_with(strategy.name) && std::string_view(" :@+").find(label[end]) != std::string::npos;
+    if (!named && label != strategy.name) continue;
+    if (end > length) longest = &strategy, length = end;
+  }
+  return longest;
+}
+
+// What the table of strategies says of those in the rows.
+Json StrategiesJson(const std::vector<ResultRow>& rows) {
+  Json strategies = Json::array();
+  std::set<std::string> told;
+  for (const ResultRow& row : rows) {
+    const Strategy* strategy = StrategyOfLabel(row.strategy);
+    if (strategy == nullptr || !told.insert(row.strategy).second) continue;
+    strategies.push_back({{"strategy", row.strategy},
+                          {"name", strategy->name},
+                          {"description", strategy->description},
+                          {"source", strategy->paper}});
+  }
+  return strategies;
+}
+
+Json ColumnsJson() {
+  Json meanings = Json::object();
+  for (const ResultColumn& column : ResultColumns()) meanings[column.name] = column.meaning;
+  return meanings;
+}
+
+Json StepJson(const char* what, const StepAndBound& at) {
+  const auto seconds = [](Nanos time) { return time > 0 ? Json(InSeconds(time)) : Json(nullptr); };
+  const std::string prefix = what;
+  return {{prefix + "_step_time_s", seconds(at.step)}, {prefix + "_lower_bound_s", seconds(at.bound)}};
+}
+
+Json HelpsJson(const ResultSet& results) {
+  Json places = Json::array();
+  for (const WhatHelps& place : results.helps) {
+    Json object = {{"point", results.rows[place.row].point}, {"more_bytes", place.more}};
+    object.update(StepJson("memory", place.memory));
+    if (place.links) {
+      object["link"] = InBytesPerSecond(place.even_rate);
+      object.update(StepJson("link", place.even));
+      object["faster_link"] = InBytesPerSecond(place.faster_rate);
+      object.update(StepJson("faster_link", place.faster));
+      object["copies_free_from"] = place.free_from > 0 ? Json(InBytesPerSecond(place.free_from)) : Json(nullptr);
+    }
+    places.push_back(std::move(object));
+  }
+  return places;
+}
+
 }  // namespace
 
 std::string JsonString(std::string_view text) { return Json(text).dump(-1, ' ', false, kReplace); }
@@ -72,7 +134,9 @@ std::string ResultJson(const ResultSet& results) {
   Json verdicts = Json::array();
   for (const Verdict& v : Judge(results.rows, results.expectations)) verdicts.push_back(VerdictJson(v));
   const Json document = {
-      {"format", kResultsFormat}, {"version", kResultsVersion}, {"results", rows}, {"expectations", verdicts}};
+      {"format", kResultsFormat},        {"version", kResultsVersion}, {"results", rows},
+      {"expectations", verdicts},        {"columns", ColumnsJson()},   {"strategies", StrategiesJson(results.rows)},
+      {"what_helps", HelpsJson(results)}};
   return document.dump(1, ' ', false, kReplace) + "\n";
 }
 

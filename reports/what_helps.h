@@ -2,14 +2,13 @@
 //
 // Two answers side by side. What planning again gains is there to be had, and may be more or less than the best plans
 // would: planners jump. What the lower bound gains is what no plan can (nor can a plan gain more than its step is above the
-// bound with more). Both are differences over an eighth, told per gigabyte and per gigabyte a second.
+// bound with more). `run` asks about memory, for its page; `compare` about all.
 #ifndef SPILLWAY_REPORTS_WHAT_HELPS_H_
 #define SPILLWAY_REPORTS_WHAT_HELPS_H_
 
-#include <string>
-#include <vector>
+#include <cstddef>
 
-#include "reports/result.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 
@@ -19,9 +18,10 @@ struct StepAndBound {
 };
 
 struct WhatHelps {
-  ResultRow row;          // the fastest of its place, feasible
-  Bytes more = 0;         // memory beyond row.memory_limit
+  std::size_t row = 0;    // of the run's rows the fastest of its place, feasible
+  Bytes more = 0;         // memory beyond that row's limit
   StepAndBound memory{};  // with it
+  bool links = false;     // whether the rest was asked
   // The machine's link as one rate in each direction, latencies kept, and a faster one: bytes per nanosecond.
   double even_rate = 0, faster_rate = 0;
   StepAndBound even{}, faster{};
@@ -29,9 +29,6 @@ struct WhatHelps {
   // a hundredth of the step behind the fastest link asked about. 0: it does not run there.
   double free_from = 0;
 };
-
-// One line a place; "" without any.
-std::string WhatHelpsTable(const std::vector<WhatHelps>& places);
 
 }  // namespace spillway
 

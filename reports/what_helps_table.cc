@@ -2,7 +2,6 @@
 
 #include "reports/reports.h"
 #include "reports/text.h"
-#include "reports/what_helps.h"
 
 namespace spillway {
 
@@ -17,9 +16,10 @@ std::string Gain(Nanos now, Nanos then, double more) {
   return gained == 0 ? "0" : fmt::format("{:.2g}", gained);
 }
 
+// By how much more samples a second, as report.html has it.
 std::string Percentage(Nanos now, Nanos then) {
   if (then == 0) return "does not run";
-  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(now - then) / static_cast<double>(now));
+  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(now - then) / static_cast<double>(then));
 }
 
 std::string FreeFrom(const WhatHelps& place) {
@@ -28,12 +28,12 @@ std::string FreeFrom(const WhatHelps& place) {
 
 }  // namespace
 
-std::string WhatHelpsTable(const std::vector<WhatHelps>& places) {
+std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vector<ResultRow>& rows) {
   if (places.empty()) return "";
   TextTable table({"<network", "batch", "<machine", "<fastest", "step s", "+GB", "faster", "ms/GB", "bound",
                    "link GB/s", "faster", "ms per GB/s", "bound", "copies free from"});
   for (const WhatHelps& place : places) {
-    const ResultRow& row = place.row;
+    const ResultRow& row = rows[place.row];
     const double more = static_cast<double>(place.more) / static_cast<double>(kGB);
     const double rate = place.faster_rate - place.even_rate;  // GB/s
     table.Row({row.network, std::to_string(row.batch), row.machine, row.strategy,
@@ -43,8 +43,7 @@ std::string WhatHelpsTable(const std::vector<WhatHelps>& places) {
                Percentage(place.even.step, place.faster.step), Gain(place.even.step, place.faster.step, rate),
                Gain(place.even.bound, place.faster.bound, rate), FreeFrom(place)});
   }
-  return "\nwhat would help: the fastest strategy planned again with an eighth more memory, and behind a link an "
-         "eighth\n"
+  return "\nwhat would help: the fastest strategy planned again with so much more memory, and behind a link an eighth\n"
          "faster than one of that even rate; bound: what its lower bound gains by the same; copies free from: GB/s "
          "from\n"
          "which on swapping every feature map costs less than 1 %\n" +

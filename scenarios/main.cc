@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <iostream>
 
 #include "scenarios/verbs/command.h"
@@ -19,7 +20,7 @@ int main(int argc, char** argv) {
   OccupyStandardStreams();
   spillway::Console console{.out = std::cout,
                             .err = std::cerr,
-                            .terminal = isatty(STDERR_FILENO) == 1,
+                            .terminal = isatty(STDERR_FILENO) == 1 && spillway::MovesCursor(std::getenv("TERM")),
                             .out_terminal = isatty(STDOUT_FILENO) == 1,
                             .screen = &std::cerr};
   return spillway::RunCommandLine({argv + 1, argv + argc}, console);

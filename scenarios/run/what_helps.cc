@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "model/recorded/recorded_costs.h"
 #include "scenarios/run/prepare_parts.h"
-#include "scenarios/run/step_cache.h"
 
 namespace spillway {
 
 namespace {
 
-constexpr Bytes kShareMore = 8;
+constexpr Bytes kCard = 8 * kGB, kMoreOfCard = 4 * kGB, kShareOfLess = 4;
+constexpr double kLinkShare = 8;                  // a link is an eighth faster
 constexpr int kRungsAnOctave = 4, kOctaves = 10;  // of link rates, from 1 GB/s
 constexpr Nanos kFree = 100;                      // of a step: what copies may cost and are called free
 constexpr const char* kSwapping = "swap-all";
@@ -34,51 +35,82 @@ std::vector<std::size_t> FastestOfPlaces(const std::vector<ResultRow>& rows) {
 
 bool PlannedHere(const Point& point) { return point.strategy != nullptr && point.planned_on == point.machine; }
 
-// A run of one step, what is asked about a place in it.
+// So many of the places, in the order of the rows: of each setting the largest batches.
+void TakeLargest(const std::vector<ResultRow>& rows, std::size_t most, std::vector<std::size_t>& places) {
+  if (places.size() <= most) return;
+  const auto setting = [&](std::size_t i) {
+    return std::tie(rows[i].scenario, rows[i].network, rows[i].machine, rows[i].memory_limit);
+  };
+  const auto larger_batches = [&](std::size_t i) {
+    return std::count_if(places.begin(), places.end(), [&](std::size_t other) {
+      return setting(other) == setting(i) && rows[other].batch > rows[i].batch;
+    });
+  };
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> wanted;
+  for (const std::size_t i : places) wanted.emplace_back(larger_batches(i), i);
+  std::sort(wanted.begin(), wanted.end());
+  places.clear();
+  for (const auto& [rank, i] : wanted) {
+    if (places.size() < most) places.push_back(i);
+  }
+  std::sort(places.begin(), places.end());
+}
+
+// Points of a run as they would be with another link or more memory.
 class Questions {
  public:
-  Questions(const PreparedRun& run, const Point& point) : from_(*run.machines[point.machine]), point_(point) {
-    asked_.steps.push_back(std::make_unique<PreparedStep>(*StepOf(run, point.step)));
-    point_.step = 0;
-  }
+  explicit Questions(const PreparedRun& run) : run_(run) { asked_.keep_steps = run.keep_steps; }
 
-  // Behind a link of that rate in both directions; 0: as it is.
-  std::size_t Machine(double rate) {
-    auto machine = std::make_unique<PreparedMachine>();
-    machine->label = from_.label;
-    machine->machine = rate > 0 ? WithLinkRate(from_.machine, rate) : from_.machine;
-    const CostOptions& options = from_.costs->options();
-    const auto& recorded = asked_.steps[0]->source->recorded;
-    machine->costs = recorded ? std::make_unique<RecordedCosts>(machine->machine, options, recorded)
-                              : std::make_unique<CostModel>(machine->machine, options);
-    asked_.machines.push_back(std::move(machine));
-    return asked_.machines.size() - 1;
-  }
-  void Add(const Strategy& strategy, std::size_t machine, Bytes capacity) {
-    Point point = point_;
+  // Of the point, behind a link of that rate in both directions; 0: as it is.
+  void Add(const Point& of, const Strategy& strategy, double rate, Bytes capacity) {
+    Point point = of;
     point.strategy = &strategy;
-    if (&strategy != point_.strategy) point.parameters = {};
-    point.machine = point.planned_on = machine;
+    if (&strategy != of.strategy) point.parameters = {};
+    point.step = Step(of.step);
+    point.machine = point.planned_on = Machine(of, rate);
     point.planned_capacity = point.row.memory_limit = capacity;
     asked_.points.push_back(std::move(point));
   }
-  // To all that was added since the last ones, with bounds or without. Nothing: it was time to stop.
-  std::vector<StepAndBound> Answers(bool bounds, int jobs, const std::function<bool()>& stop) {
+  // To all that was added since the last ones, with bounds or without; fewer where it was time to stop.
+  std::vector<StepAndBound> Answers(
+      bool bounds, int jobs, const std::function<bool()>& stop, const std::function<void()>& told = [] {}) {
     std::vector<StepAndBound> answers;
     asked_.bounds = bounds;
     const auto add = [&](const Point&, PointResult& result) {
       const ResultRow& row = result.row;
       answers.push_back(row.feasible ? StepAndBound{row.step_time, row.lower_bound} : StepAndBound{});
+      told();
     };
-    if (!RunPoints(asked_, jobs, add, 0, stop)) answers.clear();
+    RunPoints(asked_, jobs, add, 0, stop);
     asked_.points.clear();
     return answers;
   }
 
  private:
-  const PreparedMachine& from_;
-  Point point_;
+  std::size_t Step(std::size_t of) {
+    const auto [at, added] = steps_.try_emplace(of, asked_.steps.size());
+    if (added) asked_.steps.push_back(std::make_unique<PreparedStep>(*run_.steps[of]));
+    return at->second;
+  }
+  std::size_t Machine(const Point& of, double rate) {
+    const PreparedMachine& from = *run_.machines[of.machine];
+    const auto& recorded = run_.steps[of.step]->source->recorded;
+    const auto [at, added] = machines_.try_emplace({of.machine, rate, recorded.get()}, asked_.machines.size());
+    if (!added) return at->second;
+    auto machine = std::make_unique<PreparedMachine>();
+    machine->label = from.label;
+    machine->machine = rate > 0 ? WithLinkRate(from.machine, rate) : from.machine;
+    const CostOptions& options = from.costs->options();
+    machine->costs = recorded ? std::make_unique<RecordedCosts>(machine->machine, options, recorded)
+                              : std::make_unique<CostModel>(machine->machine, options);
+    asked_.machines.push_back(std::move(machine));
+    return at->second;
+  }
+
+  const PreparedRun& run_;
   PreparedRun asked_;
+  std::map<std::size_t, std::size_t> steps_;
+  std::map<std::tuple<std::size_t, double, const RecordedStep*>, std::size_t> machines_;
 };
 
 double RateOfRung(int rung) { return std::exp2(static_cast<double>(rung) / kRungsAnOctave); }
@@ -92,41 +124,54 @@ double FreeFrom(const std::vector<StepAndBound>& steps) {
   return RateOfRung(static_cast<int>(steps.rend() - dearest));
 }
 
-std::optional<WhatHelps> Find(const PreparedRun& run, const Point& point, const ResultRow& row, int jobs,
-                              const std::function<bool()>& stop) {
-  WhatHelps place{.row = row, .more = row.memory_limit / kShareMore, .even_rate = row.link_rate};
-  place.faster_rate = place.even_rate + place.even_rate / kShareMore;
-  Questions questions(run, point);
-  questions.Add(*point.strategy, questions.Machine(0), row.memory_limit + place.more);
+// All that is asked about links. Whether there was time for it.
+bool AskAboutLinks(const PreparedRun& run, const ResultRow& row, int jobs, const std::function<bool()>& stop,
+                   WhatHelps& place) {
+  const Point& point = run.points[place.row];
+  place.even_rate = row.link_rate;
+  place.faster_rate = place.even_rate + place.even_rate / kLinkShare;
+  Questions questions(run);
   for (const double rate : {place.even_rate, place.faster_rate}) {
-    questions.Add(*point.strategy, questions.Machine(rate), row.memory_limit);
+    questions.Add(point, *point.strategy, rate, row.memory_limit);
   }
   const std::vector<StepAndBound> answers = questions.Answers(true, jobs, stop);
   for (int rung = 0; rung <= kRungsAnOctave * kOctaves; ++rung) {
-    questions.Add(StrategyByName(kSwapping), questions.Machine(RateOfRung(rung)), row.memory_limit);
+    questions.Add(point, StrategyByName(kSwapping), RateOfRung(rung), row.memory_limit);
   }
   const std::vector<StepAndBound> swapping = questions.Answers(false, jobs, stop);
-  if (answers.empty() || swapping.empty()) return std::nullopt;
-  place.memory = answers[0];
-  place.even = answers[1];
-  place.faster = answers[2];
+  if (answers.size() < 2 || swapping.size() <= kRungsAnOctave * kOctaves) return false;
+  place.even = answers[0];
+  place.faster = answers[1];
   place.free_from = FreeFrom(swapping);
-  return place;
+  return place.links = true;
 }
 
 }  // namespace
 
-std::vector<WhatHelps> FindWhatHelps(const PreparedRun& run, const std::vector<ResultRow>& rows, int jobs,
-                                     Console& console, const std::function<bool()>& stop) {
+Bytes MoreMemory(Bytes limit) { return limit >= kCard ? kMoreOfCard : limit / kShareOfLess; }
+
+std::vector<WhatHelps> FindWhatHelps(const PreparedRun& run, const std::vector<ResultRow>& rows,
+                                     const HelpsAsked& asked, int jobs, Console& console,
+                                     const std::function<bool()>& stop) {
   std::vector<std::size_t> fastest = FastestOfPlaces(rows);
   std::erase_if(fastest, [&](std::size_t i) { return !PlannedHere(run.points[i]); });
-  std::vector<WhatHelps> places;
-  Progress progress(console, "what would help", fastest.size());
+  TakeLargest(rows, asked.places, fastest);
+  Progress progress(console, "what would help", fastest.size() * (asked.links ? 2 : 1));
+  Questions questions(run);
   for (const std::size_t i : fastest) {
-    std::optional<WhatHelps> place = Find(run, run.points[i], rows[i], jobs, stop);
-    if (!place) break;
-    places.push_back(*std::move(place));
-    progress.Step();
+    const Bytes limit = rows[i].memory_limit;
+    questions.Add(run.points[i], *run.points[i].strategy, 0, limit + MoreMemory(limit));
+  }
+  const std::vector<StepAndBound> memory = questions.Answers(true, jobs, stop, [&] { progress.Step(); });
+  std::vector<WhatHelps> places;
+  for (std::size_t k = 0; k < memory.size(); ++k) {
+    const ResultRow& row = rows[fastest[k]];
+    WhatHelps place{.row = fastest[k], .more = MoreMemory(row.memory_limit), .memory = memory[k]};
+    if (asked.links) {
+      if (!AskAboutLinks(run, row, jobs, stop, place)) break;
+      progress.Step();
+    }
+    places.push_back(place);
   }
   return places;
 }

@@ -2,7 +2,9 @@
 #ifndef SPILLWAY_SCENARIOS_RUN_WHAT_HELPS_H_
 #define SPILLWAY_SCENARIOS_RUN_WHAT_HELPS_H_
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "reports/what_helps.h"
@@ -10,12 +12,21 @@
 
 namespace spillway {
 
-// Of every place where something runs, in the order of the rows. Left out: plans from files and those made for another
-// machine, which are not planned again. Plans three times more than the fastest strategy of each place did, with `jobs`
-// threads. `stop` ends it early, as in RunPoints: with the places that are done. REQUIRES: `rows` are of the run's first
-// points, in their order.
-std::vector<WhatHelps> FindWhatHelps(const PreparedRun& run, const std::vector<ResultRow>& rows, int jobs,
-                                     Console& console, const std::function<bool()>& stop = nullptr);
+// 4 GB of a card, a quarter of a limit below 8 GB.
+Bytes MoreMemory(Bytes limit);
+
+struct HelpsAsked {
+  bool links = true;  // about links too, which takes over forty plans a place
+  // Places at most: of each network, machine and limit the largest batch comes first, then the next one.
+  std::size_t places = std::numeric_limits<std::size_t>::max();
+};
+
+// Of every place asked about where something runs, in the order of the rows. Left out: plans from files and those made for
+// another machine, which are not planned again. Uses `jobs` threads. `stop` ends it early, as in RunPoints: with the places
+// that are done. REQUIRES: `rows` are of the run's first points, in their order.
+std::vector<WhatHelps> FindWhatHelps(const PreparedRun& run, const std::vector<ResultRow>& rows,
+                                     const HelpsAsked& asked, int jobs, Console& console,
+                                     const std::function<bool()>& stop = nullptr);
 
 }  // namespace spillway
 

@@ -12,6 +12,8 @@
 
 namespace spillway {
 
+struct HelpsAsked;  // scenarios/run/what_helps.h
+
 // What the process leaves with. `spillway help VERB` says which of these a verb may give, and what it means there.
 enum ExitCode {
   kExitDone = 0,
@@ -82,9 +84,10 @@ ExitCode RunVerb(const Command& command, Console& console);
 // Likewise, with `stop` in place of the signals.
 ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop);
 ExitCode CompareUntil(const Command& command, Console& console, const std::function<bool()>& stop);
-// What run and compare share: carries the points out, with a folder if the command has one, and shows what came out.
+// What run and compare share: carries the points out, asks what would help, writes the folder if the command has one, and
+// shows what came out.
 using ShowResults = std::function<void(const ResultSet& results, const std::vector<Verdict>& verdicts)>;
-ExitCode RunPrepared(const Command& command, const PreparedRun& run, Console& console,
+ExitCode RunPrepared(const Command& command, const PreparedRun& run, const HelpsAsked& asked, Console& console,
                      const std::function<bool()>& stop, const ShowResults& show);
 ExitCode CompareVerb(const Command& command, Console& console);
 ExitCode CertifyVerb(const Command& command, Console& console);

@@ -17,6 +17,10 @@ double SteadySeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+bool MovesCursor(const char* term) {
+  return term != nullptr && *term != '\0' && std::string_view(term) != "dumb" && std::string_view(term) != "unknown";
+}
+
 void MinuteLines::Say(const std::string& text) {
   const double now = console_.seconds();
   if (console_.terminal || now - last_ < kMinute) return;

@@ -13,11 +13,14 @@ namespace spillway {
 
 double SteadySeconds();  // of a clock that only goes forward
 
+// Whether a terminal that TERM calls so goes back to the beginning of a line and clears it; nullptr: it is not said which.
+bool MovesCursor(const char* term);
+
 // Owns none of the streams. `seconds`: what time it is, for progress alone; no result depends on it.
 struct Console {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;           // err is one: progress may be shown as it goes
+  bool terminal = false;           // err is one that moves its cursor: progress may be shown as it goes
   bool out_terminal = false;       // out is one
   std::ostream* screen = nullptr;  // err with nothing between: what moves the cursor goes here; nullptr: err itself
   double (*seconds)() = SteadySeconds;

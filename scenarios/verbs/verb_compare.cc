@@ -53,10 +53,10 @@ ExitCode CompareUntil(const Command& command, Console& console, const std::funct
     throw UserError("compare: expected two machines, found " + std::to_string(machines.size()) +
                     "; name them by --machines A,B");
   }
-  return RunPrepared(command, run, console, stop, [&](const ResultSet& results, const std::vector<Verdict>&) {
-    console.out << CompareTable(results, machines[0], machines[1]);
-    console.out << WhatHelpsTable(FindWhatHelps(run, results.rows, JobsOf(command), console, stop));
-  });
+  return RunPrepared(
+      command, run, HelpsAsked{}, console, stop, [&](const ResultSet& results, const std::vector<Verdict>&) {
+        console.out << CompareTable(results, machines[0], machines[1]) << WhatHelpsTable(results.helps, results.rows);
+      });
 }
 
 ExitCode CompareVerb(const Command& command, Console& console) {

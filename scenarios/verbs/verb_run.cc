@@ -17,6 +17,7 @@
 #include "scenarios/run/run.h"
 #include "scenarios/run/run_files.h"
 #include "scenarios/run/run_identity.h"
+#include "scenarios/run/what_helps.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/files_as_it_goes.h"
 #include "scenarios/verbs/interrupts.h"
@@ -24,6 +25,9 @@
 namespace spillway {
 
 namespace {
+
+// Places that a run's page tells more memory's worth of; each takes as long as one of the run's points.
+constexpr std::size_t kMostHelps = 12;
 
 constexpr const char* kSketchLegend =
     "# kernels, r computed again; stands still for: i a swap-in, o a swap-out, h the host; . else idle; > to the "
@@ -187,7 +191,7 @@ bool AnyGateFailed(const std::vector<Verdict>& verdicts, Console& console) {
 
 }  // namespace
 
-ExitCode RunPrepared(const Command& command, const PreparedRun& run, Console& console,
+ExitCode RunPrepared(const Command& command, const PreparedRun& run, const HelpsAsked& asked, Console& console,
                      const std::function<bool()>& stop, const ShowResults& show) {
   Clocked clocked;
   Folder folder(command, run, console);
@@ -199,7 +203,12 @@ ExitCode RunPrepared(const Command& command, const PreparedRun& run, Console& co
   }
   clocked.resumed = results.rows.size();
   std::string sketches;
-  if (!RunRest(run, command, folder, clocked, results, sketches, console, stop)) {
+  bool done = RunRest(run, command, folder, clocked, results, sketches, console, stop);
+  if (done && asked.places > 0) {
+    results.helps = FindWhatHelps(run, results.rows, asked, JobsOf(command), console, stop);
+    done = !stop || !stop();
+  }
+  if (!done) {
     return Interrupted(folder, command.out, results.rows.size(), run.points.size(), console);
   }
   folder.End(results, RunJson(command, clocked));
@@ -223,9 +232,11 @@ ExitCode RunPrepared(const Command& command, const PreparedRun& run, Console& co
 ExitCode RunUntil(const Command& command, Console& console, const std::function<bool()>& stop) {
   if (command.resume && command.out.empty()) throw UserError("--resume: of which run? --out is missing");
   const PreparedRun run = PrepareCommand(command, false);
-  return RunPrepared(command, run, console, stop, [&](const ResultSet& results, const std::vector<Verdict>& verdicts) {
-    Print(command, results, verdicts, console);
-  });
+  const HelpsAsked asked{.links = false, .places = command.out.empty() ? 0 : kMostHelps};
+  return RunPrepared(command, run, asked, console, stop,
+                     [&](const ResultSet& results, const std::vector<Verdict>& verdicts) {
+                       Print(command, results, verdicts, console);
+                     });
 }
 
 ExitCode RunVerb(const Command& command, Console& console) {

@@ -48,6 +48,9 @@ TEST_CASE("what is compressed comes out as it was, with the same bytes each time
   CHECK(Inflated(Gzip(text)) == text);
   CHECK(Gzip(text) == Gzip(text));
   CHECK(Inflated(Gzip("")).empty());
+  CHECK(GzipWithin(text, Gzip(text).size()) == Gzip(text));
+  CHECK_FALSE(GzipWithin(text, Gzip(text).size() - 1).has_value());
+  CHECK_FALSE(GzipWithin(text, 0).has_value());
   CHECK(Inflated("plain") == "plain");
 }
 

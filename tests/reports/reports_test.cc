@@ -6,9 +6,14 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "reports/result_columns.h"
 #include "reports/text.h"
+#include "sim/strategy.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"
 
@@ -70,7 +75,67 @@ TEST_CASE("JSON holds what CSV holds, null where there is no figure") {
   CHECK(Contains(json, "\"feature_map\": 7"));
   CHECK(Contains(json, "\"step_time_s\": null"));
   CHECK(Contains(json, "\\\"too much\\\""));
-  for (const ResultColumn& column : ResultColumns()) CHECK(Contains(json, fmt::format("\"{}\": ", column.name)));
+  const auto document = nlohmann::json::parse(json);
+  for (const ResultColumn& column : ResultColumns()) {
+    CHECK(document.at("results").at(0).contains(column.name));
+    CHECK(document.at("columns").at(column.name) == column.meaning);
+  }
+}
+
+TEST_CASE("JSON says what each strategy of the rows is, as the table of strategies has it") {
+  std::vector<ResultRow> rows;
+  const std::vector<std::pair<std::string, std::string>> named = {{"pooch", "pooch"},
+                                                                  {"pooch:rungs=4@box", "pooch"},
+                                                                  {"pooch-keep-passed+arena", "pooch-keep-passed"},
+                                                                  {"vdnn++", "vdnn++"},
+                                                                  {"vdnn+++arena", "vdnn++"},
+                                                                  {"swap-all (mine.yaml)", "swap-all"},
+                                                                  {"plan (mine.yaml)", ""},
+                                                                  {"poochy", ""}};
+  for (const auto& [label, name] : named) {
+    rows.push_back(FeasibleRow());
+    rows.back().strategy = label;
+  }
+  rows.push_back(rows.front());
+  std::vector<std::pair<std::string, std::string>> told, wanted;
+  const auto document = nlohmann::json::parse(ResultJson({rows, {}}));
+  for (const auto& one : document.at("strategies")) {
+    told.emplace_back(one.at("strategy"), one.at("name"));
+    CHECK(one.at("description") == StrategyByName(one.at("name")).description);
+    CHECK(one.at("source") == StrategyByName(one.at("name")).paper);
+  }
+  for (const auto& one : named) {
+    if (!one.second.empty()) wanted.push_back(one);
+  }
+  CHECK(told == wanted);
+}
+
+TEST_CASE("what a strategy is said to be stands by itself") {
+  for (const Strategy& strategy : Strategies()) {
+    INFO(strategy.name);
+    CHECK_FALSE(std::string_view(strategy.description).starts_with("the same"));
+    CHECK_FALSE(std::string_view(strategy.description).ends_with("."));
+  }
+}
+
+TEST_CASE("JSON has what would help by point, null for what does not run, links only where they were asked about") {
+  ResultSet results{{InfeasibleRow(), FeasibleRow()}, {}};
+  results.rows[1].point = "here";
+  results.helps.push_back({.row = 1, .more = 4 * kGB, .memory = {kSecond, 0}});
+  results.helps.push_back(results.helps[0]);
+  WhatHelps& links = results.helps[1];
+  links.links = true;
+  links.even_rate = 8;
+  links.faster_rate = 9;
+  links.faster = {kSecond / 2, kSecond / 4};
+  const auto helps = nlohmann::json::parse(ResultJson(results)).at("what_helps");
+  CHECK(helps.at(0) == nlohmann::json::parse(
+                           R"({"point": "here", "more_bytes": 4000000000, "memory_step_time_s": 1.0,
+                               "memory_lower_bound_s": null})"));
+  CHECK(helps.at(1).at("link") == 8e9);
+  CHECK(helps.at(1).at("link_step_time_s").is_null());
+  CHECK(helps.at(1).at("faster_link_lower_bound_s") == 0.25);
+  CHECK(helps.at(1).at("copies_free_from").is_null());
 }
 
 TEST_CASE("the page on columns is the table of columns") {

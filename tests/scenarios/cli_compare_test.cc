@@ -1,6 +1,7 @@
 // spillway compare: two machines with a folder, two plans of one place.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
@@ -13,7 +14,17 @@ const std::string kPlace =
     "name: place\nnetwork: {zoo: cifar-resnet20, batch: 64}\nmachines: v100-x86-pcie3\nmemory: 60 MB\n"
     "strategies: [swap-all, recompute-all]\n";
 
-TEST_CASE("compare leaves the same files as run") {
+// What would help by another link is asked by compare alone.
+nlohmann::json WithoutLinks(const std::string& results) {
+  nlohmann::json document = nlohmann::json::parse(results);
+  for (nlohmann::json& place : document.at("what_helps")) {
+    place = {place.at("point"), place.at("more_bytes"), place.at("memory_step_time_s"),
+             place.at("memory_lower_bound_s")};
+  }
+  return document;
+}
+
+TEST_CASE("compare leaves the same files as run, and what would help by other links") {
   const TemporaryFolder folder("compare");
   const std::string file = folder.Write("s.yaml", kPlace);
   const std::string machines = "v100-x86-pcie3,v100-power9-nvlink2";
@@ -21,9 +32,12 @@ TEST_CASE("compare leaves the same files as run") {
   INFO(outcome.err);
   CHECK(outcome.status == kExitDone);
   REQUIRE(Spillway({"run", file, "--machines", machines, "--out", folder.Path("r")}).status == kExitDone);
-  for (const char* name : {"results.csv", "results.json", "report.html"}) {
-    CHECK(folder.Read(std::string("o/") + name) == folder.Read(std::string("r/") + name));
-  }
+  CHECK(folder.Read("o/results.csv") == folder.Read("r/results.csv"));
+  CHECK(WithoutLinks(folder.Read("o/results.json")) == WithoutLinks(folder.Read("r/results.json")));
+  CHECK(std::filesystem::exists(folder.Path("o/report.html")));
+  const auto helps = nlohmann::json::parse(folder.Read("o/results.json")).at("what_helps");
+  CHECK(helps.size() == 2);
+  CHECK(helps.at(0).at("faster_link").get<double>() == Approx(1.125 * helps.at(0).at("link").get<double>()));
 }
 
 TEST_CASE("two plans are compared in one table, with the maps that differ") {

@@ -11,6 +11,7 @@
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
+#include "tests/trace_schema.h"
 
 namespace spillway {
 namespace {
@@ -98,6 +99,7 @@ TEST_CASE("the stalls of a trace add up to those of the row, and name what they 
   const Written run;
   const Events results = Events::parse(run.folder.Read("o/results.json"))["results"];
   for (const Events& trace : run.Traces()) {
+    CHECK(CheckedThreads(trace["traceEvents"]) >= 4);  // issue, compute, its stalls, copies
     std::map<std::string, std::int64_t> stalled;
     std::set<int> work;
     for (const Events& e : trace["traceEvents"]) {

@@ -35,6 +35,11 @@ TEST_CASE("what a terminal would obey is shown instead") {
   CHECK(Seen({"\x1b[31m"}, false) == "\x1b[31m");
 }
 
+TEST_CASE("progress is drawn over itself only where the terminal says that it can do that") {
+  CHECK(MovesCursor("xterm-256color"));
+  for (const char* term : {static_cast<const char*>(nullptr), "", "dumb", "unknown"}) CHECK_FALSE(MovesCursor(term));
+}
+
 TEST_CASE("a character may come in pieces, or never whole") {
   CHECK(Seen({"\xe2", "\x82", "\xac"}) == "\xe2\x82\xac");
   CHECK(Seen({"\xc2", "\x9b"}) == "\\u009b");

@@ -5,20 +5,22 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "reports/reports.h"
 #include "tests/text.h"
 
 namespace spillway {
 namespace {
 
-std::string Place(const std::string& more) {
-  return "name: place\nnetwork: {zoo: cifar-resnet20, batch: 64}\nmachines: v100-x86-pcie3\n" + more;
+std::string Place(const std::string& more, const std::string& batch) {
+  return "name: place\nnetwork: {zoo: cifar-resnet20, batch: " + batch + "}\nmachines: v100-x86-pcie3\n" + more;
 }
 
-PreparedRun Prepared(const std::string& more) {
+PreparedRun Prepared(const std::string& more, const std::string& batch = "64") {
   PreparedRun run;
-  Prepare(ReadScenario(ParseDocument(Place(more), "s.yaml")), {}, run);
+  Prepare(ReadScenario(ParseDocument(Place(more, batch), "s.yaml")), {}, run);
   return run;
 }
 
@@ -31,7 +33,7 @@ std::vector<ResultRow> RowsOf(const PreparedRun& run) {
 std::vector<WhatHelps> HelpsOf(const PreparedRun& run, const std::function<bool()>& stop = nullptr) {
   std::ostringstream out, err;
   Console console{out, err};
-  return FindWhatHelps(run, RowsOf(run), 2, console, stop);
+  return FindWhatHelps(run, RowsOf(run), {}, 2, console, stop);
 }
 
 const std::string kStrategies = "strategies: [swap-all, swap-opt, recompute-all]\n";
@@ -41,11 +43,12 @@ TEST_CASE("what would help is what the scenario with more memory or another link
   const std::vector<WhatHelps> places = HelpsOf(run);
   REQUIRE(places.size() == 1);
   const WhatHelps& place = places[0];
-  CHECK(place.more == 8'000'000);
+  const ResultRow row = RowsOf(run).at(place.row);
+  CHECK(place.more == 16'000'000);
   CHECK(place.even_rate == Approx(4).epsilon(1e-3));
-  CHECK(place.even.step == place.row.step_time);  // the link is even already
-  const std::string only = "strategies: " + place.row.strategy + "\n";
-  const ResultRow more = RowsOf(Prepared("usable_memory: 72 MB\nlink: 4 GB/s\n" + only)).at(0);
+  CHECK(place.even.step == row.step_time);  // the link is even already
+  const std::string only = "strategies: " + row.strategy + "\n";
+  const ResultRow more = RowsOf(Prepared("usable_memory: 80 MB\nlink: 4 GB/s\n" + only)).at(0);
   CHECK(place.memory.step == more.step_time);
   CHECK(place.memory.bound == more.lower_bound);
   const ResultRow faster = RowsOf(Prepared("usable_memory: 64 MB\nlink: 4.5 GB/s\n" + only)).at(0);
@@ -67,6 +70,28 @@ TEST_CASE("the rate from which on copies are free is one at which swap-all takes
   CHECK(step(rate / 1.2) > 1.0099 * step(1024));
 }
 
+TEST_CASE("of many places the largest batches of each limit are asked about, and links only where that is wanted") {
+  const PreparedRun run = Prepared("memory: [40 MB, 60 MB]\nstrategies: [swap-all, recompute-all]\n", "[16, 32, 64]");
+  const std::vector<ResultRow> rows = RowsOf(run);
+  std::ostringstream out, err;
+  Console console{out, err};
+  std::vector<std::pair<Bytes, std::int64_t>> asked;
+  for (const WhatHelps& place : FindWhatHelps(run, rows, {.links = false, .places = 3}, 2, console)) {
+    const ResultRow& row = rows[place.row];
+    asked.emplace_back(row.memory_limit, row.batch);
+    CHECK_FALSE(place.links);
+    CHECK(place.more == row.memory_limit / 4);
+    CHECK(place.memory.step > 0);
+    CHECK(place.memory.step <= row.step_time);
+  }
+  CHECK(asked == std::vector<std::pair<Bytes, std::int64_t>>{{40'000'000, 32}, {40'000'000, 64}, {60'000'000, 64}});
+}
+
+TEST_CASE("cards are asked about 4 GB more") {
+  CHECK(MoreMemory(8 * kGB) == 4 * kGB);
+  CHECK(MoreMemory(4 * kGB) == kGB);
+}
+
 TEST_CASE("of places where nothing runs, and of plans for another machine, nothing would help") {
   CHECK(HelpsOf(Prepared("usable_memory: 1 MB\n" + kStrategies)).empty());
   CHECK(HelpsOf(Prepared("strategies: [{strategy: swap-all, planned_on: v100-power9-nvlink2}]\n")).empty());
@@ -74,23 +99,26 @@ TEST_CASE("of places where nothing runs, and of plans for another machine, nothi
 }
 
 TEST_CASE("the table of what would help: differences for each gigabyte, and who no longer runs") {
-  WhatHelps place;
-  place.row.network = "net";
-  place.row.machine = "box";
-  place.row.strategy = "best";
-  place.row.batch = 7;
-  place.row.step_time = 2'000'000'000;
-  place.row.lower_bound = 1'900'000'000;
+  ResultSet results;
+  ResultRow& row = results.rows.emplace_back();
+  row.network = "net";
+  row.machine = "box";
+  row.strategy = "best";
+  row.batch = 7;
+  row.step_time = 2'000'000'000;
+  row.lower_bound = 1'900'000'000;
+  CHECK(WhatHelpsTable(results.helps, results.rows).empty());
+  WhatHelps& place = results.helps.emplace_back();
+  place.links = true;
   place.more = 2 * kGB;
   place.memory = {1'800'000'000, 1'880'000'000};
   place.even_rate = 8;
   place.faster_rate = 9;
   place.even = {2'010'000'000, 1'900'000'000};
-  const std::string text = WhatHelpsTable({place});
+  const std::string text = WhatHelpsTable(results.helps, results.rows);
   INFO(text);
-  CHECK(Contains(text, "10.0 %  1e+02     10"));
+  CHECK(Contains(text, "11.1 %  1e+02     10"));
   CHECK(Contains(text, "does not run"));
-  CHECK(WhatHelpsTable({}).empty());
 }
 
 }  // namespace

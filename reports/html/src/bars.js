@@ -4,17 +4,19 @@ import { fill, h, literal, segmented } from './dom.js';
 import { percent, short, time } from './format.js';
 import { colours } from './palette.js';
 import { matching, picker } from './picker.js';
-import { distinct, images, PARTS, partsOf, reasonShort, reasonText } from './rows.js';
+import { distinct, images, PARTS, partsOf, reasonShort, reasonText, shown } from './rows.js';
+import { explained } from './strategies.js';
 import { hasTrace } from './timeline.js';
 import { whySlow } from './verdict.js';
 
 const KEYS = ['scenario', 'network', 'batch', 'memory_limit_bytes'];
 const MOST_MACHINES = 4;
 const ROW = 40;
+const SLOWER = 1.05, MOST_REASONS = 3; // than the fastest's step; sentences under a chart
 
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-function option(rows, longest, width, perSample) {
+function option(results, rows, longest, width, perSample) {
   const c = colours();
   const narrow = width < 460;
   const scale = (row) => (perSample ? 1000 / row.batch : 1);
@@ -27,7 +29,7 @@ function option(rows, longest, width, perSample) {
     xAxis: axis({ type: 'value', max: longest, name: perSample ? 'ms per sample' : 'seconds per step', nameLocation: 'middle', nameGap: 26, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false } }),
     yAxis: axis({ type: 'category', inverse: true, data: rows.map((row) => literal(row.strategy)), splitLine: { show: false },
       axisLabel: { color: c.ink, fontSize: 12.5, interval: 0, formatter: (name) => clip(name, narrow ? 14 : 22) } }),
-    tooltip: { trigger: 'axis', axisPointer: { type: 'shadow', shadowStyle: { color: c.faint, opacity: 0.5 } }, formatter: (items) => tooltip(rows[items[0].dataIndex]) },
+    tooltip: { trigger: 'axis', axisPointer: { type: 'shadow', shadowStyle: { color: c.faint, opacity: 0.5 } }, formatter: (items) => tooltip(rows[items[0].dataIndex], explained(results, rows[items[0].dataIndex].strategy)) },
     series: [
       ...PARTS.map(([key, name]) => bar(key, name)),
       { type: 'custom', name: 'marks', silent: true, z: 10, data: rows.map((row, i) => [0, i]), renderItem: (_, api) => marks(rows[api.value(1)], api, scale, longest, c, width) },
@@ -60,9 +62,9 @@ function marks(row, api, scale, longest, c, width) {
   ].filter(Boolean) };
 }
 
-function tooltip(row) {
+function tooltip(row, does) {
   const c = colours();
-  if (!row.feasible) return tip(`${literal(row.strategy)}: does not run`, [['because', literal(reasonText(row))]]);
+  if (!row.feasible) return tip(`${literal(row.strategy)}: does not run`, [['because', literal(reasonText(row))], does ? ['what it does', does] : null]);
   const parts = partsOf(row);
   return tip(literal(row.strategy), [
     ['step', `${time(row.step_time_s)} (80 %: ${time(row.step_time_low_s)} to ${time(row.step_time_high_s)})`],
@@ -70,7 +72,16 @@ function tooltip(row) {
     ['lower bound', `${time(row.lower_bound_s)}, gap ${percent(row.gap)}`, c.bad],
     ['kept / swapped / recomputed', `${row.keep} / ${row.swap} / ${row.recompute}`],
     row.loss !== null && !row.strategy.startsWith('in-core') ? ['below in-core', percent(row.loss)] : null,
+    does ? ['what it does', does] : null,
   ]);
+}
+
+/** Of one place the slowest that run, and why each is slower than the fastest. */
+function reasons(rows) {
+  const running = rows.filter((row) => row.feasible);
+  const least = Math.min(...running.map((row) => row.step_time_s));
+  const slow = running.filter((row) => row.step_time_s > SLOWER * least).sort((a, b) => b.step_time_s - a.step_time_s).slice(0, MOST_REASONS);
+  return slow.length === 0 ? null : h('ul', { class: 'reasons' }, slow.map((row) => h('li', {}, 'Why ', h('b', {}, literal(row.strategy)), ` is slow: ${whySlow(row)}.`)));
 }
 
 function legend() {
@@ -80,13 +91,29 @@ function legend() {
     h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '◦ its timeline is a file beside the page'));
 }
 
+/** Where there is most to compare: of the places where training in core does not run that with most rows that do; of these the last. */
+function fullestPlace(rows, keys) {
+  const places = new Map();
+  for (const row of rows) {
+    const place = keys.map((key) => row[key]).join('\n');
+    const seen = places.get(place) ?? places.set(place, { row, running: 0, inCore: 0 }).get(place);
+    seen.running += row.feasible;
+    seen.inCore += row.feasible && row.strategy.startsWith('in-core') ? 1 : 0;
+  }
+  const last = ({ running, inCore }) => (running === 0 ? 2 : inCore > 0 ? 1 : 0);
+  const better = (a, b) => last(a) - last(b) || b.running - a.running || b.row.batch - a.row.batch;
+  const [{ row }] = [...places.values()].sort(better);
+  return Object.fromEntries(keys.map((key) => [key, row[key]]));
+}
+
 export function bars(results, onPick) {
-  const chosen = {};
   const machines = results.machines;
   const keys = machines.length > MOST_MACHINES ? [...KEYS, 'machine'] : KEYS;
+  const chosen = fullestPlace(results.rows, keys);
   const panels = h('div', { class: 'panels' });
-  const why = h('p', { class: 'note' });
   let perSample = false, charts = [];
+  const several = ['batch', 'memory_limit_bytes'].filter((key) => distinct(results.rows, key).length > 1);
+  const shownPlace = (row) => several.map((key) => (key === 'batch' ? `, batch ${row.batch}` : `, ${shown(key, row[key])}`));
   const show = () => {
     for (const one of charts) one.dispose();
     const rows = matching(results.rows, chosen, keys);
@@ -96,20 +123,18 @@ export function bars(results, onPick) {
     const boxes = distinct(rows, 'machine').map((machine) => {
       const own = rows.filter((row) => row.machine === machine);
       const canvas = h('div', { class: 'chart', style: `height:${own.length * ROW + 56}px` });
-      return { own, canvas, box: h('figure', {}, h('figcaption', {}, literal(machine)), canvas) };
+      return { own, canvas, box: h('figure', {}, h('figcaption', {}, literal(machine), ...shownPlace(own[0])), canvas, reasons(own)) };
     });
     fill(panels, boxes.map((b) => b.box));
     charts = boxes.map(({ own, canvas }) => {
-      const one = chart(canvas, (width) => option(own, nice, width, perSample), `time of a step by strategy on ${own[0].machine}`);
+      const one = chart(canvas, (width) => option(results, own, nice, width, perSample), `time of a step by strategy on ${own[0].machine}`);
       one.instance.on('click', (event) => own[event.dataIndex]?.feasible && onPick(own[event.dataIndex]));
       alongByKeys(canvas, one, own.map((_, i) => ({ seriesIndex: 0, dataIndex: i })), ({ dataIndex }) => own[dataIndex].feasible && onPick(own[dataIndex]));
       return one;
     });
-    const slow = rows.filter((r) => r.feasible && r.strategy === 'swap-all').slice(0, 2);
-    fill(why, slow.map((row) => [h('b', {}, `swap-all on ${literal(row.machine)}`), `: ${whySlow(row)}. `]).flat());
   };
   const controls = h('div', { class: 'controls' }, picker(results.rows, keys, chosen, show),
     segmented('time', [['step', 'per step'], ['sample', 'per sample']], 'step', (value) => { perSample = value === 'sample'; show(); }));
   queueMicrotask(show);
-  return [controls, legend(), panels, why];
+  return [controls, legend(), panels];
 }

@@ -5,12 +5,13 @@ import { redrawAll, resizeAll } from './chart.js';
 import { curves } from './curves.js';
 import { fill, h, literal, select } from './dom.js';
 import * as files from './files.js';
-import { bytes, short } from './format.js';
+import { helps } from './helps.js';
+import { bytes } from './format.js';
 import { initTheme, isDark } from './palette.js';
 import { matching, picker } from './picker.js';
 import { showPlans } from './plan.js';
 import { distinct, images, Results } from './rows.js';
-import { expectationsTable, resultsTable } from './table.js';
+import { columnMeanings, expectationsTable, resultsTable } from './table.js';
 import { hasTrace, Timeline } from './timeline.js';
 import { opsSection, rowNames } from './ops.js';
 import { measuredOf, readValidation, validation } from './validation.js';
@@ -30,8 +31,6 @@ function header(title, facts) {
   fill(document.querySelector('header h1'), literal(title));
   fill(document.querySelector('header .facts'), facts.map((fact) => h('li', {}, fact)));
 }
-
-const pointName = (row) => `${literal(row.strategy)} · batch ${row.batch} · ${literal(row.machine)}${row.memory_limit_bytes ? ` · ${bytes(row.memory_limit_bytes)}` : ''}`;
 
 /** A point, by lists; what the page has no timeline of is marked. */
 function pointPicker(results, start, onChange) {
@@ -89,11 +88,13 @@ async function showRun() {
   const go = (row) => inside.go(row);
   section('verdict', 'Verdict', null, verdict(results));
   section('time', 'Where the time goes', 'Each bar is one step; choose it to see its timeline. ★ is the fastest, = cannot be told apart from it, and the number behind the bar is its throughput.', bars(results, go));
+  const help = helps(results);
+  if (help) section('helps', 'What would help', 'The fastest plan of each place, planned again.', help);
   const over = curves(results, go);
   if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from the errors of the ops’ costs alone. The machines share their axes.`, over);
   inside = lookInside(results);
-  const tables = [resultsTable(results, go)];
-  if (results.expectations.length > 0) tables.push(expectationsTable(results));
+  const tables = [resultsTable(results, go), columnMeanings(results)];
+  if (results.expectations.length > 0) tables.push(h('h3', {}, 'Published beside ours'), expectationsTable(results));
   section('tables', 'Tables', 'The numbers of results.csv and expectations.csv; a column’s head sorts by it.', tables);
 }
 
@@ -128,11 +129,9 @@ async function showCalibration() {
 }
 
 async function start() {
-  const toggle = initTheme(redrawAll);
   const button = document.querySelector('#theme');
-  const name = () => { button.textContent = isDark() ? 'light' : 'dark'; };
-  button.addEventListener('click', () => { toggle(); name(); });
-  name();
+  const toggle = initTheme(() => { button.textContent = isDark() ? 'light' : 'dark'; redrawAll(); });
+  button.addEventListener('click', toggle);
   // Paper is light, and narrower.
   const onPaper = (theme) => { document.documentElement.dataset.theme = theme; resizeAll(); };
   let onScreen = null;

@@ -2,10 +2,13 @@
 import { bytes, rate } from './format.js';
 
 export class Results {
-  /** @param {{results: Object[], expectations: Object[]}} document */
+  /** @param {{results: Object[], expectations: Object[], what_helps: Object[]=, strategies: Object[]=}} document */
   constructor(document) {
     this.rows = document.results;
     this.expectations = document.expectations ?? [];
+    this.helps = document.what_helps ?? [];
+    this.meanings = document.columns ?? {};
+    this.explained = new Map((document.strategies ?? []).map((one) => [one.strategy, one]));
     if (!this.rows.some((row) => 'standing' in row)) standBySpeed(this.rows);
     for (const row of this.rows) row.base = row.machine.replace(/\+link=[^+]*/, '');
     this.strategies = distinct(this.rows, 'strategy');

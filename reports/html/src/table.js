@@ -25,10 +25,10 @@ const head = (key) => key.replace(/_bytes$/, '').replace(/_s$/, '').replaceAll('
 const csvCell = (value) => { const text = value === null || value === undefined ? '' : String(value); return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text; };
 
 /**
- * @param {Object[]} rows @param {{main?: string[], all?: string[], label: string, onRow?: (row: Object) => void}} settings
+ * @param {Object[]} rows @param {{main?: string[], all?: string[], label: string, onRow?: (row: Object) => void, meanings?: Object<string, string>}} settings
  * main: the columns shown at first; all: every column
  */
-export function table(rows, { main = null, all, label, onRow = null }) {
+export function table(rows, { main = null, all, label, onRow = null, meanings = {} }) {
   let sorted = rows, order = null, full = main === null, shownRows = AT_ONCE, word = '';
   const body = h('tbody'), row1 = h('tr'), count = h('span', { class: 'note', role: 'status' });
   const more = h('button', { type: 'button', class: 'button', click: () => { shownRows = Infinity; draw(); } }, 'show all rows');
@@ -56,7 +56,7 @@ export function table(rows, { main = null, all, label, onRow = null }) {
     const keys = columns();
     const dead = (row) => !full && row.feasible === 0 && keys.includes('strategy'); // its figures are empty: the reason takes their place
     fill(row1, keys.map((key) => h('th', { scope: 'col', class: numeric.has(key) ? 'n' : null, 'aria-sort': order?.key === key ? (order.down ? 'descending' : 'ascending') : 'none' },
-      h('button', { type: 'button', click: () => sort(key) }, head(key), h('span', { 'aria-hidden': 'true' }, order?.key === key ? (order.down ? ' ↓' : ' ↑') : '')))));
+      h('button', { type: 'button', title: meanings[key] ?? null, click: () => sort(key) }, head(key), h('span', { 'aria-hidden': 'true' }, order?.key === key ? (order.down ? ' ↓' : ' ↑') : '')))));
     fill(body, sorted.slice(0, shownRows).map((row) => h('tr', { class: [row.feasible === 0 || row.feasible === '0' ? 'dead' : '', row.standing === 'best' ? 'best' : ''].join(' ').trim() || null },
       (dead(row) ? keys.slice(0, keys.indexOf('strategy') + 1) : keys).map((key) => {
         const text = cell(key, row[key]);
@@ -83,14 +83,21 @@ export function table(rows, { main = null, all, label, onRow = null }) {
 export function resultsTable(results, onRow) {
   const all = Object.keys(results.rows[0]).filter((key) => key !== 'base' && typeof results.rows[0][key] !== 'object' || results.rows.some((r) => r[key] !== null && typeof r[key] !== 'object' && key !== 'base'));
   const differs = (key) => results.rows.some((row) => row[key] !== results.rows[0][key]);
-  return table(results.rows, { main: MAIN.filter((key) => differs(key)), all, label: 'results', onRow });
+  return table(results.rows, { main: MAIN.filter((key) => differs(key)), all, label: 'results', onRow, meanings: results.meanings });
+}
+
+/** What the columns mean, as the program says it; null where the results are older than that. */
+export function columnMeanings({ meanings }) {
+  const told = Object.entries(meanings);
+  return told.length === 0 ? null : h('details', {}, h('summary', {}, 'What the columns mean'), h('dl', { class: 'meanings' }, told.map(([name, meaning]) => [h('dt', {}, head(name)), h('dd', {}, meaning)]).flat()));
 }
 
 export function expectationsTable(results) {
   const rows = results.expectations.map((e) => {
     const row = results.byPoint.get(e.point) ?? {};
-    return { machine: row.machine, batch: row.batch, strategy: row.strategy, measure: e.measure.replaceAll('_', ' '), published: range(e), ours: e.ours, difference: e.difference === null ? '' : `${(100 * e.difference).toFixed(0)} %`, 'must hold': e.gate ? (e.passed ? 'yes, and does' : 'yes, and does NOT') : '', source: e.source, why: e.why ?? '' };
+    return { machine: row.machine, batch: row.batch, strategy: row.strategy, measure: e.measure === 'feasible' ? 'memory' : e.measure.replaceAll('_', ' '), published: range(e), ours: fits(e, e.ours), difference: e.difference === null || e.measure === 'feasible' ? '' : `${(100 * e.difference).toFixed(0)} %`, 'must hold': e.gate ? (e.passed ? 'yes, and does' : 'yes, and does NOT') : '', source: e.source, why: e.why ?? '' };
   });
   return table(rows, { all: Object.keys(rows[0]), label: 'published beside ours' });
 }
-const range = (e) => (e.paper_low === e.paper_high ? short(e.paper_low) : `${e.paper_low === null ? 'at most ' : short(e.paper_low)}${e.paper_low !== null && e.paper_high !== null ? ' to ' : ''}${e.paper_high === null ? ' or more' : short(e.paper_high)}`);
+const fits = (e, value) => (e.measure !== 'feasible' || value === null ? value : value > 0 ? 'fits' : 'does not fit');
+const range = (e) => (e.measure === 'feasible' ? fits(e, e.paper_low ?? e.paper_high) : e.paper_low === e.paper_high ? short(e.paper_low) : `${e.paper_low === null ? 'at most ' : short(e.paper_low)}${e.paper_low !== null && e.paper_high !== null ? ' to ' : ''}${e.paper_high === null ? ' or more' : short(e.paper_high)}`);

@@ -61,7 +61,8 @@ export class Timeline {
     this.detail = h('div', { class: 'detail', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a bar for all that is known of it. Drag to move, Ctrl and the wheel to zoom, or the slider; with the keyboard ← → + − and 0.'));
     this.search = h('input', { type: 'search', placeholder: 'op or map', 'aria-label': 'find an op or map', keydown: (e) => { if (e.key === 'Enter') { e.preventDefault(); this.#find(); } } });
     this.classes = h('ul', { class: 'legend' });
-    this.element = h('div', {}, this.canvas, this.classes, h('div', { class: 'under' }, h('span', { class: 'field' }, h('label', {}, 'find', this.search)), this.status), this.detail);
+    this.caption = h('p', { class: 'on-paper' });
+    this.element = h('div', {}, this.caption, this.canvas, this.classes, h('div', { class: 'under' }, h('span', { class: 'field' }, h('label', {}, 'find', this.search)), this.status), this.detail);
     this.canvas.addEventListener('keydown', (event) => this.#key(event));
     this.window = [0, 1];
     this.hits = null;
@@ -69,6 +70,7 @@ export class Timeline {
 
   async show(row) {
     this.row = row;
+    fill(this.caption, `${literal(row.strategy)} on ${literal(row.machine)}, batch ${row.batch}${row.memory_limit_bytes ? `, ${bytes(row.memory_limit_bytes)}` : ''}`);
     const { trace, why } = await tracedOrWhy(row.point, `The page does not hold this timeline. It is in timelines/${row.point}.trace.json, beside the page: `);
     if (this.row !== row) return;
     this.chart?.dispose();
@@ -127,7 +129,7 @@ export class Timeline {
       xAxis: [x({ gridIndex: 0, axisLabel: { show: false } }), x({ gridIndex: 1 })],
       yAxis: [
         axis({ type: 'category', inverse: true, gridIndex: 0, data: names, axisLabel: { color: c.ink, fontSize: narrow ? 11 : 12, lineHeight: 12, interval: 0 }, splitLine: { show: false } }),
-        axis({ type: 'value', gridIndex: 1, min: 0, max: (v) => Math.max(v.max, trace.limit ?? 0) * 1.05, name: narrow ? '' : 'device memory', nameLocation: 'middle', nameGap: 64, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : bytes(v).replace(/\.0+ /, ' ')) } }),
+        axis({ type: 'value', gridIndex: 1, min: 0, max: (v) => Math.max(v.max, trace.limit ?? 0) * 1.05, name: narrow ? '' : 'device memory', nameLocation: 'middle', nameGap: 64, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : bytes(v).replace(/\.0+(?=\D)/, '')) } }),
       ],
       dataZoom: [
         { type: 'inside', xAxisIndex: [0, 1], startValue: from, endValue: to, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false },

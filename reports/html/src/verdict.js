@@ -1,9 +1,11 @@
 // What came out, in sentences: who wins where, what could not be told apart, why the others lose, and how sure it is.
-import { fill, h, literal } from './dom.js';
+import { h, literal } from './dom.js';
+import { answersOf, memorySentence } from './helps.js';
 import { bytes, listed, percent, rate, short, span, time } from './format.js';
 import { distinct, images, reasonText, throughputInterval } from './rows.js';
-import { tracedOrWhy } from './timeline.js';
+import { strategyList } from './strategies.js';
 
+const MOST_SETTINGS = 3; // networks of which more memory is told
 const MOST_TOLD = 4; // machines and limits; beyond, the curves say it better
 
 /** Rows of one machine and memory limit, by network and batch: [{batch, rows, best, tied}], batches of a network ascending. */
@@ -109,69 +111,27 @@ function withMore(best, results) {
   return more.length === 0 ? null : more.reduce((a, b) => (b.step_time_s < a.step_time_s || (b.step_time_s === a.step_time_s && b.memory_limit_bytes < a.memory_limit_bytes) ? b : a));
 }
 
-/** So many bytes more are asked about: 4 GB of a card, a quarter of less. */
-const moreOf = (limit) => (limit >= 8e9 ? 4e9 : limit / 4);
-
-/**
- * What so many bytes more could spare of recomputing: room for the maps that take longest to compute again for their size, the
- * last one in part. An estimate: what a map is made of may have to be computed again, too, and other plans may use the room
- * better. Of ResNet-50 at batches 512 and 640 with 11.6 GB it says, with the waits for copies, 0.097 and 0.153 s; planned with
- * 15.6 GB it is 0.069 and 0.204 s.
- * @param {{class: string, bytes: number, again_ns: number}[]} maps of its timeline @returns {number} seconds; Infinity: all
- */
-export function sparedBy(maps, more) {
-  const again = maps.filter((map) => map.class === 'recompute' && map.bytes > 0).sort((a, b) => b.again_ns / b.bytes - a.again_ns / a.bytes);
-  let room = more, spared = 0;
-  for (const map of again) {
-    if (map.bytes > room) return spared + (room / map.bytes) * (map.again_ns / 1e9);
-    spared += map.again_ns / 1e9;
-    room -= map.bytes;
-  }
-  return Infinity;
-}
-
-/** What they would bring a place's fastest plan, the rest of a sentence; "" where its timeline is not in the page or it has no kernels. */
-async function somewhatMore(best, where) {
-  const { trace } = await tracedOrWhy(best.point, '');
-  if (!trace || !(best.compute_time_s > best.recompute_time_s)) return '';
-  const spared = Math.min(best.recompute_time_s, sparedBy(trace.maps, moreOf(best.memory_limit_bytes)));
-  const waits = best.stall_out_s + best.stall_in_s;
-  if (spared + waits < WORTH_SAYING * best.step_time_s) return ` would bring ${literal(best.strategy)} next to nothing at ${where}. `;
-  const gain = best.step_time_s / (best.step_time_s - spared - waits) - 1;
-  const causes = [spared > 0 ? `keeping maps spares ${time(spared)} of its ${time(best.recompute_time_s)} of recomputing` : null, waits > 0 ? `${time(waits)} of waiting for copies may go` : null].filter(Boolean);
-  return ` would make ${literal(best.strategy)} about ${percent(gain)} faster at ${where}, by estimate: ${listed(causes)}. `;
-}
-
-/** What more memory brings: as another limit of the results has it, else what there is to gain beside the plan's kernels. */
-function moreMemory(places, results, oneNetwork) {
+/** What more memory brings: planned again, or as another limit of the results has it; and what no memory can bring. */
+function moreMemory(places, results, answers, oneNetwork) {
   const last = [...places].reverse().find((place) => place.best);
   if (!last) return null;
   const { best } = last, where = placeText(last, oneNetwork);
+  const own = (setting) => answers.filter(({ row }) => places.some((place) => place.setting === setting && place.rows.includes(row)));
+  const sentences = distinct(places, 'setting').slice(-MOST_SETTINGS).map((setting) => memorySentence(own(setting), oneNetwork ? '' : `${literal(setting.split('\n')[1])}, `)).filter(Boolean);
+  if (sentences.length > 0) return [...sentences, ceiling(last, where, own(last.setting).find(({ row }) => row === best)?.gain)];
   const more = withMore(best, results);
-  if (more) {
-    const gain = best.step_time_s / more.step_time_s - 1;
-    return h('p', {}, gain >= 0.005 ? `With ${bytes(more.memory_limit_bytes)} ${where} would run ${percent(gain)} faster, by ${literal(more.strategy)}.` : `None of the larger limits here makes ${where} faster.`);
-  }
-  if (last.rows.some((row) => row.feasible && row.strategy.startsWith('in-core'))) return null;
-  const kernels = best.compute_time_s - best.recompute_time_s;
-  if (!(kernels > 0)) return null;
-  const gain = best.step_time_s / kernels - 1;
-  const estimate = h('span', {});
-  const asked = moreOf(best.memory_limit_bytes);
-  somewhatMore(best, where).then((text) => fill(estimate, text === '' ? null : h('b', {}, `${asked === 4e9 ? '4 GB' : bytes(asked)} more of memory`), text));
-  return h('p', {}, estimate, `However much memory: with the kernels that ${literal(best.strategy)} runs at ${where}, no plan could be more than ${Math.ceil(100 * gain)} % faster, as they take ${time(kernels)} of ${time(best.step_time_s)}; with more workspace other kernels may be faster.`);
+  if (!more) return ceiling(last, where);
+  const gain = best.step_time_s / more.step_time_s - 1;
+  return h('p', {}, gain >= 0.005 ? `With ${bytes(more.memory_limit_bytes)} ${where} would run ${percent(gain)} faster, by ${literal(more.strategy)}.` : `None of the larger limits here makes ${where} faster.`);
 }
 
-/** Limits below the one of these results: whatever machine it is, it has those. */
-function limitsHint(results) {
-  const limits = distinct(results.rows, 'memory_limit_bytes');
-  if (limits.length !== 1 || !(limits[0] > 4e6) || !results.rows.some((row) => row.feasible)) return null;
-  const below = (part) => {
-    const [unit, name] = limits[0] * part >= 1e10 ? [1e9, 'GB'] : limits[0] * part >= 1e7 ? [1e6, 'MB'] : [1e3, 'kB'];
-    return `${Math.floor(Number((limits[0] * part / unit).toPrecision(2)))} ${name}`;
-  };
-  return h('p', { class: 'note' }, 'What memory is worth here is asked by a list of limits in the scenario, ', h('code', {}, `memory: [${below(0.5)}, ${below(0.75)}]`),
-    ` beside the ${bytes(limits[0])} of these results. A limit above what a machine has is cut to that: for more, name a machine with more.`);
+/** However much memory: the kernels of the fastest plan have to run, unless so much memory as was asked about allows faster ones. */
+function ceiling({ best, rows }, where, found = 0) {
+  const kernels = best.compute_time_s - best.recompute_time_s;
+  if (!(kernels > 0) || rows.some((row) => row.feasible && row.strategy.startsWith('in-core'))) return null;
+  const gain = best.step_time_s / kernels - 1;
+  if (found > gain) return null;
+  return h('p', {}, `However much memory: at ${where} the kernels of ${literal(best.strategy)} alone take ${time(kernels)} of its ${time(best.step_time_s)}, so it could get ${percent(Math.ceil(100 * gain) / 100)} faster at most, but for faster kernels that more workspace allows.`);
 }
 
 // Of the fastest plans: those that nobody would take say little.
@@ -183,7 +143,7 @@ function sources(rows) {
   const parts = [['measured', share('measured_share')], ['published', share('published_share')], ['assumed', share('assumed_share')]];
   return h('div', { class: 'sources', title: 'of the time of the fastest plans’ steps, by where the costs come from' },
     h('span', { class: 'share-bar', 'aria-hidden': 'true' }, parts.map(([name, part]) => h('i', { class: name, style: `width:${100 * part}%` }))),
-    h('span', {}, 'their times: ', parts.map(([name, part]) => `${name} ${percent(part)}`).join(', ')));
+    h('span', {}, 'their times are ', parts.map(([name, part]) => `${name} ${percent(part)}`).join(', ')));
 }
 
 /** Of each machine the least and the most memory and link. */
@@ -202,6 +162,7 @@ export function verdict(results) {
     keys.push({ machine: row.machine, base: row.base, link: row.link, limit: row.memory_limit_bytes });
   }
   const oneNetwork = distinct(results.rows, 'network').length === 1;
+  const answers = answersOf(results);
   const told = keys.length <= MOST_TOLD ? keys : ends(keys).slice(0, MOST_TOLD);
   const cards = told.map(({ machine, limit }) => {
     const rows = results.rows.filter((row) => row.machine === machine && row.memory_limit_bytes === limit);
@@ -210,8 +171,9 @@ export function verdict(results) {
     return h('article', { class: 'verdict' },
       h('h3', {}, literal(machine), h('small', {}, `${bytes(limit)} of device memory, link ${rate(rows[0].link)}`)),
       h('ul', {}, runs.slice(0, 5).map((run) => winnerSentence(run, oneNetwork)), runs.length > 5 ? h('li', {}, `and ${runs.length - 5} more, in the table.`) : null),
-      slowest(places, oneNetwork), moreMemory(places, results, oneNetwork), sources(rows));
+      slowest(places, oneNetwork), moreMemory(places, results, answers, oneNetwork), sources(rows));
   });
   const more = keys.length > told.length ? h('p', { class: 'note' }, `Told are ${told.length} of ${keys.length} machines, links and memory limits, of each machine the ends; the others are in the charts and the table below.`) : null;
-  return [h('div', { class: `verdicts ${keys.length === 1 ? 'single' : ''}` }, cards), more, limitsHint(results)];
+  return [h('div', { class: `verdicts ${keys.length === 1 ? 'single' : ''}` }, cards), more,
+    h('p', { class: 'note' }, 'In brackets the interval that holds the true figure in 80 % of cases, as far as the errors of the ops’ costs go. Strategies that these do not separate cannot be told apart.'), strategyList(results)];
 }

@@ -1,5 +1,7 @@
-// Writes what a validation and a calibration leave, without measuring: validation/ as spillway validate would, of a run's
-// timelines with what was measured behind them, and calibration.csv. Argument: the folder that has the run, as names/.
+// Of a run, names/ in the folder that is the argument: old/, the same from before results said how rows stand, what the
+// strategies are and what would help; linked/, the same with a faster link asked about, as spillway compare does. And what a
+// validation and a calibration leave, without measuring: validation/ as spillway validate would, of the run's timelines
+// with what was measured behind them, and calibration.csv.
 const fs = require('node:fs');
 const path = require('node:path');
 
@@ -33,9 +35,14 @@ const opOf = (e) => ({
   shape: e.args.shape ?? '', algorithm: e.args.algorithm ?? '', bytes: e.cat === 'copy' ? e.args.bytes : '', how: e.args.how ?? 'published',
   predicted_s: e.args.predicted_ns / 1e9, measured_s: e.dur / 1e6, low_s: (0.95 * e.dur) / 1e6, high_s: (1.1 * e.dur) / 1e6, steps: 3, error: (e.args.predicted_ns / 1000 / e.dur - 1).toFixed(6) });
 
+const written = JSON.parse(fs.readFileSync(path.join(folder, 'names/results.json'), 'utf8'));
+const write = (name, document) => { fs.mkdirSync(path.join(folder, name)); fs.writeFileSync(path.join(folder, name, 'results.json'), JSON.stringify(document)); };
+write('old', { results: written.results.map(({ standing, ...row }) => row), expectations: written.expectations });
+write('linked', { ...written, what_helps: written.what_helps.map((place) => ({ ...place, link: 8e9, link_step_time_s: 0.5, faster_link: 9e9, faster_link_step_time_s: 0.4, copies_free_from: 16e9 })) });
+
 const out = path.join(folder, 'validation');
 for (const name of ['', 'ops', 'timelines']) fs.mkdirSync(path.join(out, name), { recursive: true });
-const results = JSON.parse(fs.readFileSync(path.join(folder, 'names/results.json'), 'utf8')).results;
+const { results } = written;
 const plans = results.filter((row) => row.feasible && row.batch === 64 && row.machine === results[0].machine);
 const rows = plans.map((row) => {
   const trace = JSON.parse(fs.readFileSync(path.join(folder, `names/timelines/${row.point}.trace.json`), 'utf8'));

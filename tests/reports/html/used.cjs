@@ -1,0 +1,143 @@
+// The page of a run used: pointer, keyboard, tables, paper; and what it says of strategies and memory against results.json.
+const fs = require('node:fs');
+const path = require('node:path');
+const { blankCharts, check, csvCells, csvRows, drawn, opened, plain, says, shows, textOf } = require('./browser.cjs');
+
+/** With all columns shown: every number of the rows on the page is the one of results.csv. */
+async function cellsAgree(table, file) {
+  const [head, ...rows] = csvCells(file);
+  const names = (await table.locator('thead th').allTextContents()).map((text) => text.replace(/ [↓↑]$/, ''));
+  const shown = await table.locator('tbody tr').evaluateAll((lines) => lines.map((line) => [...line.children].map((c) => c.title)));
+  const column = (key) => names.indexOf(key.replace(/_bytes$/, '').replace(/_s$/, '').replaceAll('_', ' '));
+  let compared = 0;
+  head.forEach((key, k) => {
+    if (column(key) < 0) return;
+    rows.forEach((row, i) => {
+      const title = shown[i][column(key)];
+      if (row[k] === '' || title === '') return;
+      ++compared;
+      const [ours, wanted] = [Number(title), Number(row[k])];
+      const lastDigit = 10 ** -(row[k].split('.')[1] ?? '').length;
+      check(Math.abs(ours - wanted) <= 0.51 * lastDigit, `${key} of row ${i + 1}: ${title} on the page, ${row[k]} in results.csv`);
+    });
+  });
+  check(compared > 15 * rows.length, `${compared} cells compared`);
+}
+
+async function namesAppear(page) {
+  const title = 'a "quoted" name </script><script>document.title=\'broken\'</script> <!-- über \\x07 \'it\'';
+  check(await page.locator('h1').textContent() === title, `names appear as they are: ${await page.locator('h1').textContent()}`);
+  check((await page.title()).startsWith('a "quoted"'), 'no name is run');
+}
+
+/** Each strategy of the rows by name, with the sentence and the source that results.json has of it. */
+async function strategiesExplained(page, document) {
+  const shown = await page.locator('.strategies > div').allInnerTexts();
+  const named = new Set(document.results.map((row) => row.strategy));
+  check(document.strategies.length === named.size && shown.length === named.size, `${shown.length} of ${named.size} strategies are explained`);
+  for (const { strategy, description, source } of document.strategies) {
+    const own = shown.find((text) => text.startsWith(strategy)) ?? '';
+    check(own.toLowerCase().includes(description.toLowerCase()) && own.includes(source), `${strategy}: ${own}`);
+  }
+}
+
+/** What more memory brings: a line for each answer of results.json, the same numbers, and a sentence for each machine. */
+async function memoryTold(page, document) {
+  const rows = new Map(document.results.map((row) => [row.point, row]));
+  const lines = await page.locator('#helps tbody tr').allInnerTexts();
+  const places = lines.filter((text) => !text.includes('\t')), answers = lines.filter((text) => text.includes('\t'));
+  check(answers.length === document.what_helps.length && answers.length === 6, `${answers.length} lines of ${document.what_helps.length} answers`);
+  check(places.length === 2 && places.every((text) => /v100-.*, 60\.0 MB \+ 15 MB$/.test(plain(text))), `whose they are: ${places}`);
+  document.what_helps.forEach(({ point, memory_step_time_s: then }, i) => {
+    const row = rows.get(point), gain = Math.max(0, row.step_time_s / then - 1), cells = plain(answers[i]).split('\t');
+    check(cells[0] === String(row.batch) && cells[1] === row.strategy, `whose line it is: ${answers[i]}`);
+    check(Math.abs(Number(cells[3]) - row.samples_per_second * (1 + gain)) <= 0.006 * Number(cells[3]), `throughput with more memory: ${cells[3]} for ${row.samples_per_second} and ${gain}`);
+    check(cells[4] === (gain < 0.005 ? 'nothing' : `${Math.round(100 * gain)} %`), `gain: ${cells[4]} for ${gain}`);
+    const card = gain < 0.005 ? new RegExp(`nothing (gets faster )?at (batch )?[\\d, and]*\\b${row.batch}\\b`) : new RegExp(`\\b${Math.round(100 * gain)} % (faster )?at (batch )?${row.batch}\\b`);
+    cards.push([row.machine, card]);
+  });
+  for (const [machine, card] of cards.splice(0)) {
+    const text = plain(await page.locator('.verdict', { hasText: machine }).innerText());
+    check(card.test(text), `15 MB more on ${machine}, expected ${card}: ${text}`);
+  }
+}
+const cards = [];
+
+async function timelineUsed(page) {
+  const status = page.locator('#timeline [role=status]');
+  const canvas = page.locator('#timeline [data-chart]');
+  await canvas.scrollIntoViewIfNeeded();
+  const picture = () => canvas.evaluate((element) => element.querySelector('canvas').toDataURL());
+  const before = await picture();
+  await canvas.focus();
+  for (let i = 0; i < 4; ++i) await page.keyboard.press('+');
+  await drawn(page);
+  check(before !== await picture(), 'the timeline zooms');
+  await page.keyboard.press('0');
+  await says(status, /bars drawn/, 'it says how much it draws');
+  await page.locator('#timeline input[type=search]').fill('waits for swap-');
+  await page.keyboard.press('Enter');
+  const cause = page.locator('#timeline .detail .button');
+  await shows(cause, 'a stall names its cause');
+  await cause.click();
+  await says(page.locator('#timeline .detail h4'), /^swap-/, 'from a stall to its cause');
+}
+
+async function tablesUsed(page) {
+  const csv = path.join(path.dirname(new URL(page.url()).pathname), 'results.csv');
+  const results = page.locator('[data-table="results"]');
+  await results.locator('.button', { hasText: 'columns' }).click();
+  check(await results.locator('thead th').count() > 40, 'all columns of results.csv are there');
+  check(/^step_time_s \/ lower_bound_s/.test(await results.locator('th button', { hasText: /^gap/ }).getAttribute('title')), 'columns say what they mean');
+  await cellsAgree(results, csv);
+  await results.locator('input').fill('nvlink');
+  check(await results.locator('tbody tr').count() * 2 === csvRows(csv), 'rows are filtered');
+  await results.locator('input').fill('');
+  await results.locator('.button', { hasText: 'columns' }).click();
+  await results.locator('th button', { hasText: 'step time' }).first().click();
+  const column = await results.locator('thead th').evaluateAll((heads) => heads.findIndex((e) => e.getAttribute('aria-sort') !== 'none'));
+  const values = await results.locator(`tbody tr td:nth-child(${column + 1})`).evaluateAll((cells) => cells.map((c) => Number(c.title)).filter((v) => v > 0));
+  check(values.length > 3 && values.every((v, i) => i === 0 || v <= values[i - 1]), 'a column sorts');
+}
+
+async function used(browser, file) {
+  const { page, context, seen } = await opened(browser, file);
+  const document = JSON.parse(fs.readFileSync(path.join(path.dirname(file), 'results.json'), 'utf8'));
+  await namesAppear(page);
+  await strategiesExplained(page, document);
+  await memoryTold(page, document);
+  // Along the bars by keyboard and by pointer.
+  check(await page.locator('#time select').first().inputValue() === '64', 'the bars begin where training in core does not run and most others do');
+  const bars = page.locator('#time [data-chart]').first(), tip = page.locator('.tip');
+  await bars.focus();
+  for (let i = 0; i < 2; ++i) await page.keyboard.press('ArrowDown');
+  await shows(tip, 'the arrow keys go along the bars');
+  await page.keyboard.press('Escape');
+  await bars.scrollIntoViewIfNeeded();
+  await tip.first().waitFor({ state: 'hidden' });
+  const box = await bars.boundingBox();
+  await page.mouse.move(box.x + 200, box.y + 70);
+  await shows(tip, 'hovering a bar tells what it is');
+  check(/what it does\s+Every feature map is swapped/.test(await textOf(tip, /what it does/)), 'and what its strategy does');
+  await timelineUsed(page);
+  // Plans: along the maps by keyboard.
+  await page.locator('#plan svg').nth(1).waitFor();
+  await page.locator('#plan svg').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await says(page.locator('#plan .says'), /Copying it out and in takes/, 'a map tells what it costs');
+  check(await page.locator('#plan svg').count() === 2, 'two plans are above each other');
+  await tablesUsed(page);
+  // The switch, and paper.
+  await page.locator('#theme').click();
+  check(await page.evaluate(() => document.documentElement.dataset.theme) === 'dark', 'the theme switches');
+  await drawn(page);
+  check((await blankCharts(page)).length === 0, 'charts are drawn again in it');
+  await page.emulateMedia({ media: 'print' });
+  check(!(await page.locator('nav').isVisible()), 'paper has no navigation');
+  check(await page.locator('.strategies').isVisible(), 'paper has the strategies');
+  await says(page.locator('#timeline .on-paper'), /pooch on v100-.*, batch \d+, 60\.0 MB/, 'paper says whose timeline it is');
+  check(seen.errors.length === 0, `errors while used: ${seen.errors.join('; ')}`);
+  await context.close();
+}
+
+module.exports = { used };
