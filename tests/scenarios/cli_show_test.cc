@@ -85,6 +85,14 @@ TEST_CASE("show floor: the least memory with whole ops, and less in parts") {
   CHECK(Contains(wrong.err, "vgg16"));
 }
 
+TEST_CASE("show floor: where nothing will do there is no figure, and the reason") {
+  const Outcome outcome =
+      Spillway({"show", "floor", "cifar-resnet20", "--batch", "400000", "--machine", "p100-x86-pcie3"});
+  INFO(outcome.out);
+  REQUIRE(outcome.status == 0);
+  CHECK(Contains(outcome.out, "ops streamed in parts                 -  out_of_memory: host_memory: "));
+}
+
 TEST_CASE("floors of several networks, a row each, as one by one") {
   Command command;
   command.batch = 8;
