@@ -2,11 +2,22 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include "model/hash.h"
 
 namespace spillway {
+
+namespace {
+
+// So many units of its last place up, or down below 0.
+float Moved(float value, int places) {
+  for (int i = 0; i < std::abs(places); ++i) value = std::nextafter(value, places > 0 ? HUGE_VALF : -HUGE_VALF);
+  return value;
+}
+
+}  // namespace
 
 void RoundedValues::Fill(int iteration, TensorId tensor, std::span<std::byte> bytes) {
   values_.Fill(iteration, tensor, bytes);
@@ -17,8 +28,8 @@ void RoundedValues::Fill(int iteration, TensorId tensor, std::span<std::byte> by
     float value = 0;
     std::memcpy(&value, &bytes[i * sizeof(float)], sizeof(float));
     const std::uint64_t drawn = Hasher(of_tensor).Add(static_cast<std::uint64_t>(i)).Value();
-    if (value == 0 || drawn % 3 == 0) continue;
-    value = std::nextafter(value, drawn % 3 == 1 ? HUGE_VALF : -HUGE_VALF);
+    if (value == 0) continue;
+    value = Moved(value, static_cast<int>(drawn % (2 * kMostPlaces + 1)) - kMostPlaces);
     std::memcpy(&bytes[i * sizeof(float)], &value, sizeof(float));
   }
 }

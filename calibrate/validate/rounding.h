@@ -3,7 +3,8 @@
 // Ops in parts, and other algorithms, add up in another order, which moves a result by some millionths of the largest. What
 // a step makes of that depends on the network: where a value is near zero, or two of a window are alike, ReLU and pooling
 // send gradients another way. So a plan's numbers are held against how far in-core training itself comes off when each
-// parameter and each element of the images is off by at most its last bit, which is less than what the plan does.
+// parameter and each element of the images is off by at most eight units of its last place, half a millionth to one, which is
+// less than what the plan does. One unit would be far less: convolutions by Winograd's transforms round worse than sums do.
 //
 // Tested by validate_rounding_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_ROUNDING_H_
@@ -17,8 +18,10 @@
 
 namespace spillway {
 
-// Training values of which the elements of parameters and images are the next larger, the next smaller or the same number,
-// drawn from `draw`. Zeros stay.
+constexpr int kMostPlaces = 8;
+
+// Training values of which the elements of parameters and images are off by up to kMostPlaces units of their last place either
+// way, drawn from `draw`. Zeros stay.
 class RoundedValues : public StepValues {
  public:
   // Both must outlive this.

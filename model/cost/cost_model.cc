@@ -7,9 +7,11 @@
 #include <mutex>
 #include <numeric>
 #include <shared_mutex>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "hw/machine/machine_keys.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_costs.h"
@@ -137,6 +139,17 @@ class CostModel::Answers {
     return *cost;
   }
 
+  // Whether operations take time by every law of products.
+  bool LawsCountWork(int device) const {
+    const std::vector<ResolvedLaw>& laws = laws_[static_cast<std::size_t>(device)];
+    return std::none_of(laws.begin(), laws.end(), [](const ResolvedLaw& resolved) {
+      return IsProduct(resolved.kind) && resolved.law->flop_fraction == 0;
+    });
+  }
+  double LeastMeasured(double flops, int device) const {
+    return flops * devices_[static_cast<std::size_t>(device)].measured.LeastTimePerFlop();
+  }
+
   const LaunchCosts& launches(int device) const { return launches_[static_cast<std::size_t>(device)]; }
 
  private:
@@ -189,7 +202,31 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
 Cost CostModel::Ask(const Launch& launch, int device) const {
   Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], launch, device);
   cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
-  return options_.compute_slowdown > 1 ? Slowed(cost, options_.compute_slowdown) : cost;
+  if (options_.compute_slowdown > 1) cost = Slowed(cost, options_.compute_slowdown);
+  if (cost.how != std::string_view("measured")) {
+    cost.time = std::max(cost.time, static_cast<Nanos>(std::ceil(TimeAtMostPeak(launch, device))));
+  }
+  return cost;
+}
+
+double CostModel::LeastTime(const Launch& launch, int device) const {
+  const double by_peak = TimeAtMostPeak(launch, device);
+  if (by_peak == 0) return 0;
+  return std::min(by_peak, answers_->LeastMeasured(CountWork(launch).flops, device) * FactorOf(launch));
+}
+
+double CostModel::TimeAtMostPeak(const Launch& launch, int device) const {
+  if (!IsProduct(launch.kind) || launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) return 0;
+  if (!answers_->LawsCountWork(device)) return 0;
+  const double peak = machine_->devices[static_cast<std::size_t>(device)].peak_flops;
+  const auto& window = launch.shape.window;
+  const auto places = static_cast<double>(window[0] * window[1] * window[2]);
+  return CountWork(launch).flops / (std::max(kMostFraction, places) * peak) * FactorOf(launch);
+}
+
+double CostModel::FactorOf(const Launch& launch) const {
+  const double pace = IsProduct(launch.kind) ? options_.pace.products : options_.pace.others;
+  return pace * std::max(1.0, options_.compute_slowdown);
 }
 
 std::vector<MenuEntry> CostModel::Menu(const Launch& launch, int device) const {

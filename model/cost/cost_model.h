@@ -81,6 +81,11 @@ class CostModel {
   const LaunchCosts& launch_costs(int device = 0) const;
   const Machine& machine() const { return *machine_; }
   const CostOptions& options() const { return options_; }
+  // What convolutions or matrix products in fp32 whose operations add up to those of the launch take together at least, in
+  // nanoseconds, whatever their sizes: parts and tiles of it. By the best rate of those that were measured, and by what no
+  // model and no law answers beyond: one multiplication for each output and pair of channels at the device's peak, as if the
+  // window were a single place, or five times the peak for small windows. Of anything else 0. Far below what any takes.
+  virtual double LeastTime(const Launch& launch, int device = 0) const;
   // Drops the answers remembered: they are found again when asked for. For who is done with it for a while.
   void Forget() const;
 
@@ -88,6 +93,8 @@ class CostModel {
   class Memo;
   class Answers;
   Cost Ask(const Launch& launch, int device) const;
+  double TimeAtMostPeak(const Launch& launch, int device) const;  // 0: anything may answer
+  double FactorOf(const Launch& launch) const;                    // on times, of pace and slowdown
   const Machine* machine_;
   CostOptions options_;
   std::unique_ptr<const Answers> answers_;

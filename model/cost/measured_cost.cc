@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +42,15 @@ const Node* FindMeasured(const Node& root, std::size_t device, std::size_t op) {
   return Item(Entry(measured, "ops"), op);
 }
 
+constexpr Nanos kRounding = 4;
+
+double TimePerFlop(const Launch& launch, Nanos time) {
+  const double flops = CountWork(launch).flops;
+  const bool counts = IsProduct(launch.kind) && launch.type == DataType::kFp32 && launch.math == MathMode::kFp32;
+  if (!counts || flops <= 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(std::max<Nanos>(0, time - kRounding)) / flops;
+}
+
 Cost CostOf(const MeasuredOp& op, std::int32_t algorithm, std::uint64_t group, Source::Kind source) {
   Cost cost;
   cost.time = op.time;
@@ -68,6 +78,7 @@ MeasuredLaunches::MeasuredLaunches(const Device& device, const std::string& mach
       const Launch launch = LaunchOf(op);
       const std::uint64_t group = Hasher(HashOfWork(launch)).Add(op.algorithm).Value();
       rows_[Unchosen(launch)].push_back({launch.algorithm, &op, group});
+      least_per_flop_ = std::min(least_per_flop_, TimePerFlop(launch, op.time));
     } catch (const UserError& error) {
       mistakes.push_back(fmt::format("machine '{}', device '{}': measured '{}': {}", machine, device.name,
                                      MeasuredKey(op), error.what()));

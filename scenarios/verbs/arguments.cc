@@ -106,10 +106,11 @@ void AddList(CLI::App& app, Command& command) {
 }
 
 void AddShow(CLI::App& app, Command& command) {
-  app.add_option("WHAT", command.topic, "network, machine, strategy, menu or floor")->required();
-  app.add_option("NAME", command.name, "its name, or a file")->required();
+  app.add_option("WHAT", command.topic, "network, machine, strategy, menu, floor or shares")->required();
+  app.add_option("NAME", command.name, "its name, or a file; of floors, all: every network of the zoo")->required();
   Whole(app.add_option("--batch", command.batch, "batch size of the network"), 1, kMostBatchTyped);
-  app.add_option("--machine", command.machine, "of a menu or floor: profile, by name or file");
+  app.add_option("--machine", command.machine,
+                 "of a menu or floor: profile, by name or file; of shares several, separated by commas");
 }
 
 void AddDump(CLI::App& app, Command& command) {

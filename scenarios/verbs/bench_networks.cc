@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/file/scenario.h"
 #include "scenarios/verbs/devices.h"
+#include "sim/strategy.h"
 
 namespace spillway {
 namespace {
@@ -18,10 +21,33 @@ void AddChoice(const NetworkChoice& choice, const std::string& options, BenchNet
   }
 }
 
+bool RunsParts(const StrategyChoice& choice) {
+  const Strategy* strategy = FindStrategy(choice.name);
+  return strategy != nullptr && strategy->scope.parts != PartScope::kNone;
+}
+
+// What a part of an op launches the whole op of a smaller batch does, but for sums to which later parts add: powers of two
+// below the batch.
+NetworkChoice InParts(NetworkChoice choice) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t batch : choice.batch) {
+    for (std::int64_t size = 1; size < batch; size *= 2) sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  for (const std::int64_t batch : choice.batch) std::erase(sizes, batch);
+  choice.batch = {sizes.rbegin(), sizes.rend()};
+  return choice;
+}
+
 void AddScenario(const std::string& file, BenchNetworks* networks) {
   const Scenario scenario = LoadScenario(file);
+  const bool parts = std::any_of(scenario.strategies.begin(), scenario.strategies.end(), RunsParts);
   for (const NetworkChoice& choice : scenario.networks) {
-    for (const std::string& options : scenario.options) AddChoice(choice, options, networks);
+    for (const std::string& options : scenario.options) {
+      AddChoice(choice, options, networks);
+      if (parts) AddChoice(InParts(choice), options, networks);
+    }
   }
 }
 

@@ -17,13 +17,17 @@ namespace {
 constexpr Bytes kExact = 1000;
 
 struct Floor {
-  Bytes memory = 0;   // a plan was found
+  Bytes memory = 0;   // a plan was found; 0: none, in whatever memory
   std::string below;  // why none was in a little less
 };
 
-// By bisection between what cannot do and `enough`, which does.
+// By bisection between what cannot do and `enough`, where it does.
 Floor FloorOf(Problem problem, const std::shared_ptr<const StepFacts>& facts, Bytes enough, MayDivide divide) {
   Floor floor{.memory = enough, .below = ""};
+  problem.capacity = enough;
+  if (const Planned planned = FitByStreaming(problem, facts, "floor", divide); !planned.feasible) {
+    return {.memory = 0, .below = planned.reason};
+  }
   Bytes too_little = 0;
   while (floor.memory - too_little > std::max(kAllocationUnit, floor.memory / kExact)) {
     problem.capacity = too_little + (floor.memory - too_little) / 2;
@@ -47,30 +51,58 @@ Bytes InCore(const Problem& problem, const StepTables& tables) {
   return PlaceBuffers(lowered.skeleton, lowered.program, 0);
 }
 
-}  // namespace
+struct Floors {
+  Bytes in_core = 0;
+  Floor whole, parts;
+};
 
-std::string ShowFloor(const Command& command, const Network& network) {
-  const Machine machine = LoadMachine(command.machine.empty() ? "unit" : command.machine);
-  CheckMeasured(machine, machine.name);
-  const CostModel costs(machine);
+Floors FloorsOf(const Network& network, const CostModel& costs) {
   const TrainingStep step = BuildTrainingStep(network);
   const auto facts = std::make_shared<const StepFacts>(step, costs);
   Problem problem;
   problem.step = &step;
   problem.costs = &costs;
-  const Bytes in_core = InCore(problem, facts->tables());
+  Floors floors{.in_core = InCore(problem, facts->tables()), .whole = {}, .parts = {}};
+  const Bytes ample = floors.in_core + floors.in_core / 10;
+  floors.whole = FloorOf(problem, facts, ample, MayDivide::kNothing);
+  floors.parts =
+      FloorOf(problem, facts, floors.whole.memory > 0 ? floors.whole.memory : ample, MayDivide::kWhatDoesNotFit);
+  return floors;
+}
+
+std::string MemoryText(const Floor& floor) { return floor.memory > 0 ? FormatBytes(floor.memory) : "-"; }
+
+Machine MachineOf(const Command& command) {
+  Machine machine = LoadMachine(command.machine.empty() ? "unit" : command.machine);
+  CheckMeasured(machine, machine.name);
+  return machine;
+}
+
+}  // namespace
+
+std::string ShowFloor(const Command& command, const Network& network) {
+  const Machine machine = MachineOf(command);
+  const CostModel costs(machine);
+  const Floors floors = FloorsOf(network, costs);
   TextTable table({"<plan", "memory", "<in a little less"});
-  table.Row({"all on the device", FormatBytes(in_core), ""});
-  Bytes enough = in_core + in_core / 10;
-  for (const MayDivide divide : {MayDivide::kNothing, MayDivide::kWhatDoesNotFit}) {
-    const Floor floor = FloorOf(problem, facts, enough, divide);
-    const bool whole = divide == MayDivide::kNothing;
-    table.Row(
-        {whole ? "ops whole, all else on the host" : "ops streamed in parts", FormatBytes(floor.memory), floor.below});
-    enough = floor.memory;
-  }
+  table.Row({"all on the device", FormatBytes(floors.in_core), ""});
+  table.Row({"ops whole, all else on the host", MemoryText(floors.whole), floors.whole.below});
+  table.Row({"ops streamed in parts", MemoryText(floors.parts), floors.parts.below});
   return fmt::format("{} at batch {} on {}: the least memory in which a plan was found\n\n", network.name,
                      command.batch, machine.name) +
+         table.Text();
+}
+
+std::string ShowFloors(const Command& command, const std::vector<std::string>& networks) {
+  const Machine machine = MachineOf(command);
+  const CostModel costs(machine);
+  TextTable table({"<network", "on the device", "ops whole", "in parts", "<in a little less"});
+  for (const std::string& name : networks) {
+    const Floors floors = FloorsOf(BuildZooNetwork(name, {.batch = command.batch}), costs);
+    table.Row(
+        {name, FormatBytes(floors.in_core), MemoryText(floors.whole), MemoryText(floors.parts), floors.parts.below});
+  }
+  return fmt::format("at batch {} on {}: the least memory in which a plan was found\n\n", command.batch, machine.name) +
          table.Text();
 }
 

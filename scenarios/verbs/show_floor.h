@@ -3,6 +3,7 @@
 #define SPILLWAY_SCENARIOS_VERBS_SHOW_FLOOR_H_
 
 #include <string>
+#include <vector>
 
 #include "scenarios/verbs/command.h"
 
@@ -12,6 +13,9 @@ namespace spillway {
 // stream in parts, and what stands in the way of less. `network`: the one that the command names. Without a machine it is
 // the unit machine, whose kernels want no workspace. Throws UserError for an unknown machine.
 std::string ShowFloor(const Command& command, const Network& network);
+
+// The same of networks of the zoo, a row each; with the op that stands in the way of less in parts.
+std::string ShowFloors(const Command& command, const std::vector<std::string>& networks);
 
 }  // namespace spillway
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
@@ -10,6 +11,7 @@
 #include "reports/text.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/show_floor.h"
+#include "scenarios/verbs/show_shares.h"
 #include "scenarios/verbs/topics.h"
 
 namespace spillway {
@@ -267,14 +269,19 @@ std::string ShowStrategy(const Command& command) {
 // ---- floor
 
 std::string ShowFloorOf(const Command& command) {
+  if (command.name == "all") return ShowFloors(command, NamesOf(Zoo()));
   return ShowFloor(command, NetworkByName(command.name, command.batch));
 }
 
-constexpr Topic<std::string(const Command&)> kTopics[] = {{"network", ShowNetwork},
-                                                          {"machine", ShowMachine},
-                                                          {"strategy", ShowStrategy},
-                                                          {"menu", ShowMenu},
-                                                          {"floor", ShowFloorOf}};
+// ---- shares
+
+std::string ShowSharesOf(const Command& command) {
+  return ShowShares(command, [&command](std::int64_t batch) { return NetworkByName(command.name, batch); });
+}
+
+constexpr Topic<std::string(const Command&)> kTopics[] = {{"network", ShowNetwork},   {"machine", ShowMachine},
+                                                          {"strategy", ShowStrategy}, {"menu", ShowMenu},
+                                                          {"floor", ShowFloorOf},     {"shares", ShowSharesOf}};
 
 }  // namespace
 

@@ -17,6 +17,11 @@ void AddRates(const Launch& part, const CostModel& costs, int device, std::vecto
   }
 }
 
+// Where not every size is asked for.
+std::vector<PartRate> LeastRate(const Launch& launch, const CostModel& costs, int device) {
+  return {{costs.LeastTime(launch, device) / static_cast<double>(launch.shape.in.n), 0}};
+}
+
 std::vector<PartRate> NotBeaten(std::vector<PartRate> rates) {
   std::stable_sort(rates.begin(), rates.end(), [](const PartRate& a, const PartRate& b) {
     return a.nanos_per_sample != b.nanos_per_sample ? a.nanos_per_sample < b.nanos_per_sample
@@ -35,7 +40,7 @@ std::vector<PartRate> NotBeaten(std::vector<PartRate> rates) {
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device) {
   std::vector<PartRate> rates;
   if (!HasSampleParts(launch.kind)) return rates;
-  if (launch.shape.in.n > kMostRatedSamples) return {{0, 0}};
+  if (launch.shape.in.n > kMostRatedSamples) return LeastRate(launch, costs, device);
   for (std::int64_t samples = launch.shape.in.n; samples > 0; --samples) {
     const Launch first = PartOf(launch, samples, true), later = PartOf(launch, samples, false);
     AddRates(first, costs, device, rates);
@@ -84,14 +89,13 @@ std::vector<OpTile> RowTilesOf(const Launch& launch, std::int64_t most) {
 std::vector<PartRate> TileRatesOf(const Launch& launch, const CostModel& costs, const TileCounts& most, int device) {
   const TileCounts counts = Least(most, MostRanges(launch));
   if (!counts.Any() || !HasSampleParts(launch.kind)) return PartRatesOf(launch, costs, device);
-  const std::vector<PartRate> nothing{{0, 0}};
   const auto limit = static_cast<std::int64_t>(kMostRatedTiles);
-  if (std::max(launch.shape.in.n, counts.rows) * counts.rows > 4 * limit) return nothing;
+  if (std::max(launch.shape.in.n, counts.rows) * counts.rows > 4 * limit) return LeastRate(launch, costs, device);
   const std::vector<OpTile> rows = RowTilesOf(launch, counts.rows);
   const std::vector<AxisRange> in = AxisRangesOf(launch.shape.in.c, counts.in_channels);
   const std::vector<AxisRange> out = AxisRangesOf(launch.shape.out.c, counts.out_channels);
   if (rows.size() * in.size() * out.size() * static_cast<std::size_t>(launch.shape.in.n) > kMostRatedTiles) {
-    return nothing;
+    return LeastRate(launch, costs, device);
   }
   std::vector<PartRate> rates;
   const auto add = [&](const OpTile& tile, bool padded) {

@@ -21,8 +21,8 @@ struct PartRate {
 
 constexpr std::int64_t kMostRatedSamples = 2048;
 // Those that no other one beats in both, the fastest first; empty: the launch has no parts. Asks for the menu of every
-// size of a part, some 30 us each. Of more samples than kMostRatedSamples none is asked for, and parts may be had for
-// nothing: no bound, but a true one.
+// size of a part, some 30 us each. Of more samples than kMostRatedSamples none is asked for, and parts take what no kernels
+// are below (CostModel::LeastTime): a low bound, but a true one.
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device = 0);
 // The same of tiles: up to as many ranges of each axis. Asks for every size of a tile, with and without its padding; where
 // those are more than kMostRatedTiles none is asked for, as above.

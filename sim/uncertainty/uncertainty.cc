@@ -1,7 +1,6 @@
 #include "sim/uncertainty/uncertainty.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
 #include <map>
@@ -10,6 +9,7 @@
 
 #include "model/hash.h"
 #include "sim/uncertainty/drawn_error.h"
+#include "sim/uncertainty/kernel_errors.h"
 #include "sim/uncertainty/quantile.h"
 
 namespace spillway {
@@ -20,23 +20,6 @@ constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer
 
 auto DeviatesOf(std::uint32_t draw) {
   return [draw](std::uint64_t key) { return StratifiedDeviate(key, draw); };
-}
-
-std::uint64_t BitsOf(double value) { return std::bit_cast<std::uint64_t>(value); }
-
-// What the errors of a device's stack belong to: its models and laws, or its bare figures; never its name.
-std::uint64_t StackOf(const Device& device) {
-  Hasher hash;
-  for (const KernelModel& model : device.models) {
-    hash.Add(model.form).Add(model.op).Add(model.pass);
-    for (const KernelModel::Parameter& parameter : model.parameters) hash.Add(BitsOf(parameter.value));
-  }
-  if (!device.models.empty()) return hash.Value();
-  for (const CostLaw& law : device.laws) {
-    hash.Add(law.op).Add(law.pass).Add(law.window);
-    hash.Add(BitsOf(law.flop_fraction)).Add(BitsOf(law.bandwidth_fraction));
-  }
-  return hash.Add(BitsOf(device.peak_flops)).Add(BitsOf(device.memory_bandwidth)).Value();
 }
 
 std::uint64_t HostOf(const Link& link) {
@@ -52,22 +35,15 @@ struct ProgramErrors {
   std::vector<Errors> kernels, copies;  // by launch, by copy
 
   ProgramErrors(const Program& program, const CostModel& costs, std::uint64_t seed) {
-    const Device& device = costs.machine().devices[0];
-    const ErrorPart stack{device.stack_error, KeyOfStack(seed, StackOf(device))};
+    const ErrorPart stack = StackErrorOf(costs.machine().devices[0], seed);
     const Link& link = costs.machine().LinkOf(0);
     const ErrorPart host{link.host_error, KeyOfHost(seed, HostOf(link))};
-    const auto of = [seed](const Cost& cost, const ErrorPart& all, std::uint64_t work) {
-      const double own = std::sqrt(std::max(0.0, cost.error * cost.error - cost.shared_error * cost.shared_error));
-      return Errors{.stack = all,
-                    .shared = {cost.shared_error, KeyOfModel(seed, cost.group)},
-                    .own = {own, KeyOfWork(seed, work)}};
-    };
     for (const Launch& launch : program.launches) {
-      kernels.push_back(of(costs.Kernel(launch), stack, HashOfWork(launch)));
+      kernels.push_back(ErrorsOf(costs.Kernel(launch), stack, HashOfWork(launch), seed));
     }
     for (const Copy& copy : program.copies) {
       const Cost cost = costs.Copy(copy.bytes, copy.direction, 0, copy.rows);
-      copies.push_back(of(cost, host, static_cast<std::uint64_t>(copy.bytes)));
+      copies.push_back(ErrorsOf(cost, host, static_cast<std::uint64_t>(copy.bytes), seed));
     }
   }
 
@@ -199,6 +175,8 @@ double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) faster += a[i] < b[i] ? 1 : a[i] == b[i] ? 0.5 : 0;
   return faster / static_cast<double>(a.size());
 }
+
+bool SurelyFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b) { return ShareFaster(a, b) >= kSureOrder; }
 
 bool CannotBeToldApart(const std::vector<Nanos>& a, const std::vector<Nanos>& b) {
   const double share = ShareFaster(a, b);

@@ -73,6 +73,8 @@ Interval RoundedToItsWidth(Interval interval);
 
 // Share of the draws in which a is faster, equal times counting half. REQUIRES: the same draws, at least one.
 double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b);
+// Whether a is faster in at least 90 % of them.
+bool SurelyFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b);
 // Whether neither of the two is faster in at least 90 % of the draws.
 bool CannotBeToldApart(const std::vector<Nanos>& a, const std::vector<Nanos>& b);
 

@@ -8,6 +8,7 @@
 #include "calibrate/validate/measure.h"
 #include "tests/cuda/cuda_training.h"
 #include "tests/in_parts.h"
+#include "tests/random_groups.h"
 #include "tests/random_programs.h"
 #include "tests/random_streams.h"
 #include "tests/small_networks.h"
@@ -97,6 +98,29 @@ TEST_CASE("ops in parts, streamed or not, train as on the CPU device in the same
       CheckSame(c, reference, program, 1 + random.Below(1000));
     }
   }
+}
+
+TEST_CASE("fused ops run part by part together, and train as on the CPU device in the same parts") {
+  Random random(29);
+  int fused = 0;
+  for (const SmallNetwork& entry : kNetworks) {
+    const CpuCase c(entry.build(), StepOptionsByName(entry.options));
+    const StepTables tables(c.step, c.costs);
+    for (const std::uint32_t percent : {40U, 90U}) {
+      Plan plan = RandomPlan(c.step, {}, 30, random);
+      AddRandomGroups(c.step, percent, random, plan);
+      LibraryParts(plan);
+      INFO(entry.name << " " << PlanToYaml(plan, c.step));
+      REQUIRE(CheckPlan(plan, c.step).empty());
+      Program program = Lower(plan, tables, 0).program;
+      PlaceBuffers(program);
+      fused += FusedOps(plan);
+      const Trained reference = Train(c, program, {.iterations = kIterations});
+      REQUIRE(Says(reference) == "");
+      CheckSame(c, reference, program, 1 + random.Below(1000));
+    }
+  }
+  CHECK(fused > 80);
 }
 
 TEST_CASE("batches in parts train as on the CPU device, their losses and labels part by part") {

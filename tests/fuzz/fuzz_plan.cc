@@ -13,6 +13,7 @@
 #include "sim/evaluate.h"
 #include "sim/plan/streams.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/random_groups.h"
 
 namespace {
 
@@ -75,6 +76,15 @@ std::string Streamed(const TrainingStep& step) {
   return PlanToYaml(plan, step);
 }
 
+// Groups of up to five ops that run sample by sample together, all over the step, with swaps and recomputations beside.
+std::string Fused(const TrainingStep& step, std::uint64_t seed) {
+  Random random(seed);
+  Plan plan = RandomPlan(step, {}, 30, random);
+  AddRandomGroups(step, 80, random, plan);
+  if (FusedOps(plan) < 10) std::abort();
+  return PlanToYaml(plan, step);
+}
+
 }  // namespace
 
 // What every strategy decides, with room for everything and with less than that.
@@ -89,10 +99,25 @@ std::vector<std::string> spillway::fuzz::Seeds() {
   }
   seeds.push_back(InParts(setting.step));
   seeds.push_back(Streamed(setting.step));
+  for (const std::uint64_t seed : {1, 2}) seeds.push_back(Fused(setting.step, seed));
   return seeds;
 }
 
 namespace {
+
+// Ops that run by themselves instead of with the one before, or the other way round; other tiles; other parts of all.
+void PerturbOps(Plan& plan, std::mt19937_64& random) {
+  const auto depth = static_cast<OpId>(1 + random() % 4);
+  const bool deeper = random() % 4 == 0, merge = random() % 4 == 0;
+  for (OpDecision& decision : plan.ops) {
+    if (decision.streamed.empty()) continue;
+    if (random() % 8 == 0) decision.fused = !decision.fused;
+    if (deeper) decision.depth = depth;
+    if (!merge || decision.parts.size() < 2) continue;
+    decision.parts[0].samples += decision.parts[1].samples;
+    decision.parts.erase(decision.parts.begin() + 1);
+  }
+}
 
 // Other decisions of the same shape: copies at other times, actions exchanged, gaps left out, another runtime.
 void Perturb(Plan& plan, std::mt19937_64& random) {
@@ -100,6 +125,7 @@ void Perturb(Plan& plan, std::mt19937_64& random) {
     return static_cast<OpId>(random() % static_cast<std::uint64_t>(std::max(limit, 1)));
   };
   plan.runtime = RuntimeTable()[random() % RuntimeTable().size()].runtime;
+  PerturbOps(plan, random);
   std::vector<GapDecision> gaps;
   for (GapDecision gap : plan.gaps) {
     const OpId length = gap.before - gap.after;

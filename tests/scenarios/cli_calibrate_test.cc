@@ -230,6 +230,26 @@ TEST_CASE("the profile is written after a group only where that measured somethi
   CHECK(Contains(BeforeKernels(folder), "cut off after 'copies'"));
 }
 
+TEST_CASE(
+    "of a scenario whose strategies run ops in parts, networks at powers of two below the batch are measured too") {
+  const TemporaryFolder folder("bench-networks");
+  folder.Write("tiny.yaml", kTiny);
+  const auto batches = [&](const std::string& strategies) {
+    const std::string scenario =
+        folder.Write("scenario.yaml",
+                     "name: x\nnetwork: {file: tiny.yaml, batch: [12, 4]}\nmachines: unit\nstrategies: " + strategies);
+    std::vector<std::int64_t> found;
+    for (const auto& network : BenchNetworksOf({scenario})) {
+      CHECK(network->name == "tiny");
+      found.push_back(network->step.batch);
+    }
+    return found;
+  };
+  CHECK(batches("[in-core, pooch]") == std::vector<std::int64_t>{12, 4});
+  CHECK(batches("[in-core, ucudnn-wr]") == std::vector<std::int64_t>{12, 4, 8, 2, 1});
+  CHECK(batches("swap-all-parts") == std::vector<std::int64_t>{12, 4, 8, 2, 1});
+}
+
 TEST_CASE("mistakes on the command line of calibrate") {
   const Tiny tiny;
   const auto says = [&](std::vector<std::string> words, const std::string& expected) {

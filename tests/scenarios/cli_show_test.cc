@@ -7,6 +7,7 @@
 #include "model/cost/cost_model.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
+#include "scenarios/verbs/show_floor.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
@@ -82,6 +83,50 @@ TEST_CASE("show floor: the least memory with whole ops, and less in parts") {
   const Outcome wrong = Spillway({"show", "floor", "vgg16x"});
   CHECK(wrong.status == kExitWrongInput);
   CHECK(Contains(wrong.err, "vgg16"));
+}
+
+TEST_CASE("show floor: where nothing will do there is no figure, and the reason") {
+  const Outcome outcome =
+      Spillway({"show", "floor", "cifar-resnet20", "--batch", "400000", "--machine", "p100-x86-pcie3"});
+  INFO(outcome.out);
+  REQUIRE(outcome.status == 0);
+  CHECK(Contains(outcome.out, "ops streamed in parts                 -  out_of_memory: host_memory: "));
+}
+
+TEST_CASE("floors of several networks, a row each, as one by one") {
+  Command command;
+  command.batch = 8;
+  const std::string text = ShowFloors(command, {"cifar-resnet20", "alexnet"});
+  INFO(text);
+  for (const std::string name : {"cifar-resnet20", "alexnet"}) {
+    const std::size_t begin = text.find("\n" + name + " ") + 1;
+    REQUIRE(begin > 0);
+    const std::string row = text.substr(begin, text.find('\n', begin) - begin);
+    const std::string one = Spillway({"show", "floor", name, "--batch", "8"}).out;
+    std::istringstream words(row.substr(name.size()));
+    std::string number, unit;
+    for (int k = 0; k < 3; ++k) {
+      REQUIRE(words >> number >> unit);
+      CHECK(Contains(one, " " + number + " " + unit));
+    }
+  }
+}
+
+TEST_CASE("show shares: a batch among unlike devices, done sooner than by the fastest alone") {
+  const auto shown = [](const char* machines) {
+    return Spillway({"show", "shares", "cifar-resnet20", "--batch", "96", "--machine", machines});
+  };
+  const Outcome outcome = shown("v100-x86-pcie3,p100-x86-pcie3");
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.status == 0);
+  CHECK(Contains(outcome.out, ": analytic\n"));
+  CHECK(Contains(outcome.out, "\nv100-x86-pcie3 96 "));
+  CHECK(Contains(outcome.out, " 1.00x "));
+  // Two of a kind: half each, and no more than twice as fast.
+  const Outcome twins = shown("v100-x86-pcie3,v100-x86-pcie3");
+  CHECK(Contains(twins.out, "\nv100-x86-pcie3 48, v100-x86-pcie3 48 "));
+  CHECK(Contains(shown("v100-x86-pcie3,p101").err, "p101"));
+  CHECK(Contains(Spillway({"show", "shares", "resnet18"}).err, "--machine says whose"));
 }
 
 TEST_CASE("show menu marks what a run takes, once for each op and grant") {

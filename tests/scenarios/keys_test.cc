@@ -272,8 +272,8 @@ strategies:
   - {strategy: pooch, parameters: {rungs: [2, 4], step1_simulations: 10, step2_simulations: 20, keep_passed: true}}
   - {strategy: best, parameters: {swap: [true, false], recompute: true, algorithms: true, parts: true, robust: false, simulations: 9,
                                   plans: 9}}
-  - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true}}
-  - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true]}}
+  - {strategy: ucudnn-wr, parameters: {policy: [0, 2], workspace: 8, aware: true, sure: true}}
+  - {strategy: ucudnn-wd, parameters: {policy: 1, workspace: [8, 512], aware: [false, true], sure: false}}
   - {strategy: tflms, parameters: {threshold: [1, 20], ahead: 3, groupby: 0}}
   - {strategy: tvdnn-heuristic, parameters: {section: [16, 64]}}
   - {strategy: tvdnn-ilp, parameters: {section: 64, nodes: 9}}

@@ -1,11 +1,8 @@
 // ooc_cuDNN's model by hand, and what its placement makes of a step.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 
-#include "model/cost/op_parts.h"
 #include "sim/evaluate.h"
-#include "sim/plan/streams.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 #include "tests/random_groups.h"
@@ -31,70 +28,6 @@ Call Convolution(Pass pass = Pass::kForward) {
   call.whole.shape.in = call.whole.shape.out = {.n = 12, .c = 1, .h = 8, .w = 5};
   return call;
 }
-
-// One convolution whose input and output are on the host, in equal tiles, on the unit machine.
-class OneConvolution {
- public:
-  OneConvolution(std::int64_t channels, std::int64_t window, std::int64_t samples, std::int64_t rows)
-      : place_(Net(channels, window)), steps_{samples, {.rows = rows}} {}
-
-  double Law() const {
-    Call call{.whole = Of(), .input_on_host = true, .output_on_host = true};
-    const double work = ooc_cudnn::WorkOf(call.whole);
-    const LinearLaw kernel{static_cast<double>(place_.costs.Kernel(call.whole).time) / work, 0};
-    return TimeOf(call, {1, 0}, kernel, steps_);
-  }
-
-  // From the first copy in of a tile to the last one out.
-  Nanos Simulated() const {
-    const OpId op = place_.Op("conv:forward");
-    OpDecision decision{.op = op, .tiles = steps_.tiles};
-    for (std::int64_t k = 0; k < steps_.samples; ++k) decision.parts.push_back({.samples = 8 / steps_.samples});
-    for (const StepTables::Touch& touch : place_.tables.Touches(op)) {
-      if (MayStream(place_.step.tensors[Index(touch.tensor)])) decision.streamed.push_back(touch.tensor);
-    }
-    Plan plan = place_.Whole();
-    plan.ops.push_back(std::move(decision));
-    SwapWhereStreamed(place_.step, place_.tables.uses, "streamed", plan);
-    plan.runtime.barrier = Barrier::kCall;
-    const Evaluation e =
-        Evaluate(plan, {.step = &place_.step, .costs = &place_.costs, .capacity = 10 * kGB, .runtime = {}});
-    REQUIRE(e.feasible);
-    Nanos begin = e.step_time, end = 0;
-    for (const Span& span : e.timeline.spans) {
-      const Instruction& in = e.program.code[span.instruction];
-      if (in.opcode != Opcode::kCopy) continue;
-      const Copy& copy = e.program.copies[in.arg];
-      if (e.program.buffers[copy.from].box == kWhole && e.program.buffers[copy.to].box == kWhole &&
-          copy.box == kWhole && steps_.All() > 1) {
-        continue;
-      }
-      if (copy.direction == Direction::kHostToDevice && IsOperand(e.program.buffers[copy.to].tensor))
-        begin = std::min(begin, span.start);
-      if (copy.direction == Direction::kDeviceToHost && IsOperand(e.program.buffers[copy.from].tensor))
-        end = std::max(end, span.end);
-    }
-    return end - begin;
-  }
-
- private:
-  // The input of the network is on the host; the result goes there for the next layer's sake.
-  static Network Net(std::int64_t channels, std::int64_t window) {
-    NetworkBuilder b("one", {.n = 8, .c = channels, .h = 32, .w = 32});
-    LayerAttributes attributes = Square(channels, window, 1, window / 2);
-    attributes.bias = false;
-    return b.Loss(
-        b.Linear("fc", b.AveragePool("pool", b.Convolution("conv", kNetworkInput, attributes), Square(0, 2, 2)), 2));
-  }
-  Launch Of() const { return LaunchOf(place_.step.ops[Index(place_.Op("conv:forward"))]); }
-  bool IsOperand(TensorId t) const {
-    const Op& op = place_.step.ops[Index(place_.Op("conv:forward"))];
-    return t == op.reads[0] || t == op.writes[0];
-  }
-
-  PartsPlace place_;
-  Steps steps_;
-};
 
 // Elementwise over the same.
 Call Elementwise() {
@@ -202,34 +135,6 @@ TEST_CASE("ooc_cuDNN: the greedy search against all tiles of small convolutions"
   CHECK(fits > 1000);
   CHECK(best > fits / 4);
   CHECK(best < fits);
-}
-
-// The law against our engine on the unit machine, one byte and one flop a nanosecond: one convolution's tiles, all else out
-// of the way. `wide`, 32 channels in windows of 3x3, is bound by its kernels, `thin`, one channel in 1x1, by its copies.
-TEST_CASE("ooc_cuDNN: the three-bottleneck law against simulated tiles") {
-  struct Range {
-    double least = 10, most = 0;
-    void Add(double ratio) { least = std::min(least, ratio), most = std::max(most, ratio); }
-  };
-  Range of_samples[2], of_rows[2];
-  for (const bool wide : {false, true}) {
-    for (const std::int64_t samples : {1, 2, 4, 8}) {
-      for (const std::int64_t rows : {1, 2, 4, 8}) {
-        const OneConvolution one(wide ? 32 : 1, wide ? 3 : 1, samples, rows);
-        const double ratio = one.Law() / static_cast<double>(one.Simulated());
-        INFO((wide ? "wide " : "thin ") << samples << " by " << rows << ": law over simulated " << ratio);
-        CHECK(std::abs(ratio - 1) < 0.005);
-        (rows == 1 ? of_samples : of_rows)[wide].Add(ratio);
-      }
-    }
-  }
-  for (const Range& r : {of_samples[0], of_samples[1], of_rows[0], of_rows[1]}) {
-    UNSCOPED_INFO("ratios " << r.least << " to " << r.most);
-  }
-  // Parts along the batch are the law's own case; a kernel of some rows is a little less or more than its share of the whole.
-  CHECK(of_samples[0].least > 0.999);
-  CHECK(of_samples[1].least > 0.999);
-  CHECK(of_rows[0].least < of_samples[0].least);
 }
 
 TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and verify agrees", "[plain]") {

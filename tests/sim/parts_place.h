@@ -62,6 +62,7 @@ class DiceCosts : public CostModel {
   std::vector<MenuEntry> Menu(const Launch& launch, int /*device*/ = 0) const override {
     return MenuOf(launch, std::vector<std::int32_t>{1, 2, 3}, [this](const Launch& asked) { return Kernel(asked); });
   }
+  double LeastTime(const Launch& /*launch*/, int /*device*/ = 0) const override { return 0; }
 
  private:
   static constexpr std::int32_t kAlgorithms = 3;

@@ -3,7 +3,8 @@
 // convolutions of the network, each of which then owns its piece for good.
 //
 // As published, the optimiser counts the times of kernels alone, and the host waits behind each of them when it comes to
-// run them (PartWaits::kHost), whole convolutions included. `aware` counts that wait and the launch behind it.
+// run them (PartWaits::kHost), whole convolutions included. `aware` counts that wait and the launch behind it; `sure` divides
+// only where that pays in 90 % of the common draws of the cost model's errors (sure_configurations.h).
 //
 // WD's pieces stay allocated (Workspaces::kHeld), and are all in the peak.
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/ucudnn/configurations.h"
+#include "sim/strategies/ucudnn/sure_configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"
 
 namespace spillway {
@@ -32,12 +34,14 @@ struct Settings {
   BatchPolicy policy = BatchPolicy::kPowersOfTwo;
   Bytes workspace = 0;
   bool aware = false;
+  bool sure = false;
 };
 
 Settings SettingsOf(const Problem& problem) {
   return {.policy = static_cast<BatchPolicy>(problem.parameters.Number("policy", 1)),
           .workspace = problem.parameters.Number("workspace", kDefaultWorkspace) * kMiB,
-          .aware = problem.parameters.Flag("aware", false)};
+          .aware = problem.parameters.Flag("aware", false),
+          .sure = problem.parameters.Flag("sure", false)};
 }
 
 // The convolutions of a network; what several of them launch alike is optimised once.
@@ -87,16 +91,29 @@ Planned Unplanned(const Problem& problem, const Settings& settings) {
   return planned;
 }
 
-// The kernels of a launch and what each costs beside, as an optimiser sees them.
+// A convolution to be divided, as an optimiser sees it.
+struct Divisible {
+  const Problem& problem;
+  const Launch& launch;
+  const Settings& settings;
+  Nanos per_kernel;  // what each kernel costs beside its time
+
+  ucudnn::MicroKernels Kernels(BatchPolicy policy) const {
+    return ucudnn::MicroKernelsOf(*problem.costs, launch, policy, settings.workspace, problem.device);
+  }
+  std::vector<Configuration> Front(BatchPolicy policy) const {
+    return ucudnn::ConfigurationFront(Kernels(policy), settings.workspace, per_kernel);
+  }
+  ucudnn::DrawnConfigurations Draws() const { return {*problem.costs, launch, per_kernel, problem.device}; }
+};
+
 template <typename Optimise>
 auto ForEachLaunch(const Problem& problem, const Convolutions& convolutions, const Settings& settings,
                    const Optimise& optimise) {
-  std::vector<decltype(optimise(ucudnn::MicroKernels{}, Nanos{0}))> results;
+  std::vector<decltype(optimise(std::declval<const Divisible&>()))> results;
   for (const Launch& launch : convolutions.launches) {
     const Nanos per_kernel = settings.aware ? WaitOf(problem, launch) : 0;
-    results.push_back(
-        optimise(ucudnn::MicroKernelsOf(*problem.costs, launch, settings.policy, settings.workspace, problem.device),
-                 per_kernel));
+    results.push_back(optimise(Divisible{problem, launch, settings, per_kernel}));
   }
   return results;
 }
@@ -117,8 +134,11 @@ struct Chosen {
 };
 
 Chosen Reuse(const Problem& problem, const Convolutions& convolutions, const Settings& settings) {
-  const auto by_launch = ForEachLaunch(problem, convolutions, settings, [&](const auto& kernels, Nanos per_kernel) {
-    return ucudnn::FastestConfiguration(kernels, settings.workspace, per_kernel).value_or(Configuration{});
+  const auto by_launch = ForEachLaunch(problem, convolutions, settings, [&settings](const Divisible& one) {
+    const auto fastest =
+        settings.sure ? ucudnn::FastestSure(one.Front(settings.policy), one.Front(BatchPolicy::kUndivided), one.Draws())
+                      : ucudnn::FastestConfiguration(one.Kernels(settings.policy), settings.workspace, one.per_kernel);
+    return fastest.value_or(Configuration{});
   });
   Chosen chosen;
   for (const Convolutions::One& one : convolutions.all) chosen.configurations.push_back(by_launch[one.launch]);
@@ -128,8 +148,9 @@ Chosen Reuse(const Problem& problem, const Convolutions& convolutions, const Set
 
 // Where the least workspaces are too much together, the configurations that need them; then the bound is 0.
 Chosen Divide(const Problem& problem, const Convolutions& convolutions, const Settings& settings) {
-  const auto fronts = ForEachLaunch(problem, convolutions, settings, [&](const auto& kernels, Nanos per_kernel) {
-    auto front = ucudnn::ConfigurationFront(kernels, settings.workspace, per_kernel);
+  const auto fronts = ForEachLaunch(problem, convolutions, settings, [&settings](const Divisible& one) {
+    std::vector<Configuration> front = one.Front(settings.policy);
+    if (settings.sure) front = ucudnn::SureFront(front, one.Front(BatchPolicy::kUndivided), one.Draws());
     if (front.empty()) front.push_back({});
     return front;
   });
