@@ -75,19 +75,22 @@ bool IntervalReaches(const Verdict& v) {
   return interval && interval->low <= published.high && interval->high >= published.low;
 }
 
-enum class ClaimStanding : std::uint8_t { kHolds, kIntervalReaches, kOff, kFailedGate };
+enum class ClaimStanding : std::uint8_t { kHolds, kIntervalReaches, kOff, kFailedGate, kNothingToCompare };
 
-// A gate fails where any of its rows does, as the exit status of --check has it.
+// A gate fails where any of its rows does, as the exit status of --check has it. One of a figure that no row has, as the
+// others do not run there, says nothing.
 ClaimStanding StandingOf(ClaimRows rows) {
   const Verdict& v = rows[0];
   if (std::any_of(rows.begin(), rows.end(), FailsGate)) return ClaimStanding::kFailedGate;
+  const bool none = std::none_of(rows.begin(), rows.end(), [](const Verdict& row) { return row.ours.has_value(); });
+  if (v.gate && none && v.expectation->measure != Measure::kFeasible) return ClaimStanding::kNothingToCompare;
   if (v.gate || AgreesAsPublished(v)) return ClaimStanding::kHolds;
   return IntervalReaches(v) ? ClaimStanding::kIntervalReaches : ClaimStanding::kOff;
 }
 
 std::string StandingText(const Expectation& e, ClaimStanding standing) {
   if (standing == ClaimStanding::kFailedGate) return "NO";
-  if (!e.counted) return "-";
+  if (!e.counted || standing == ClaimStanding::kNothingToCompare) return "-";
   if (standing == ClaimStanding::kHolds) return "holds";
   return standing == ClaimStanding::kOff ? "off" : "in 80 %";
 }
@@ -96,7 +99,7 @@ struct ClaimCounts {
   int gates = 0, gates_hold = 0, figures = 0, figures_hold = 0, figures_reached = 0, shown = 0;
   void Add(const Expectation& e, ClaimStanding standing) {
     const int holds = standing == ClaimStanding::kHolds ? 1 : 0;
-    if (!e.counted) {
+    if (!e.counted || standing == ClaimStanding::kNothingToCompare) {
       ++shown;
     } else if (e.measure == Measure::kFeasible) {
       ++gates;

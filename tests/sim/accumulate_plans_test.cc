@@ -111,10 +111,15 @@ TEST_CASE("every strategy's plan of a part is a plan of all parts, whatever the 
     const Bytes whole = Evaluate(StrategyByName("in-core").plan(s.At(in.part)).plan, s.At(in.part)).peak_bytes;
     int feasible = 0, streamed = 0, moved = 0;
     for (const Strategy& strategy : Strategies()) {
-      for (const int percent : {20, 25, 30, 40, 50, 70, 100}) {
+      for (const int percent : {20, 25, 30, 45, 60, 80, 100}) {
         if (std::string(strategy.name) == "accumulate") continue;
         INFO(strategy.name << " in " << percent << " % by " << options);
         s.problem.capacity = whole * percent / 100;
+        s.problem.parameters = {};
+        if (std::string(strategy.name) == "best") {
+          s.problem.parameters.Set("simulations", std::int64_t{2000});
+          s.problem.parameters.Set("plans", std::int64_t{20});
+        }
         const Planned planned = strategy.plan(s.At(in.part));
         if (!planned.feasible) continue;
         s.problem.capacity = 2 * whole;

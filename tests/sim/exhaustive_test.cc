@@ -6,35 +6,14 @@
 #include <set>
 #include <stdexcept>
 
-#include "hw/text/lists.h"
 #include "sim/evaluate.h"
 #include "sim/program/lower.h"
-#include "tests/sim/small_dags.h"
+#include "tests/sim/every_plan.h"
 
 namespace spillway {
 namespace {
 
 constexpr std::size_t kRuntimes = 3, kCapacities = 3;
-
-// Backward ops want a workspace of one unit.
-Machine MachineWithWorkspace() {
-  Machine machine = HandMachine();
-  CostLaw law;
-  law.op = "linear";
-  law.pass = "backward";
-  law.flop_fraction = 1;
-  law.workspace = kAllocationUnit;
-  machine.devices[0].laws.push_back(law);
-  return machine;
-}
-
-Plan EmptyPlan(const TrainingStep& step) {
-  Plan plan;
-  plan.strategy = "exhaustive";
-  plan.network = step.network;
-  plan.batch = step.batch;
-  return plan;
-}
 
 struct Small {
   explicit Small(const Dag& d) : dag(d), step(DagStep(d).Take()), tables(step, costs) {
@@ -66,88 +45,6 @@ struct Small {
   std::vector<Nanos> bound;  // by capacity, by copy streams
 };
 
-enum class Choices {
-  kFew,   // keep, swap, recompute: as early as may be and kept, or as late and freed, in turn
-  kEnds,  // both of these
-  kAll,   // swap-ins before every op
-  kStay,  // and what is swapped leaves behind every op before its swap-in, copied out as soon as it is made or left
-};
-
-GapDecision Gap(TensorId map, const MapGap& ends, GapAction action) {
-  GapDecision gap;
-  gap.tensor = map;
-  gap.after = ends.after;
-  gap.before = ends.before;
-  gap.action = action;
-  return gap;
-}
-
-OpId MadeBy(const TrainingStep& step, TensorId map) {
-  OpId made = kNoOp;
-  for (std::size_t op = 0; op < step.ops.size(); ++op) {
-    if (Contains(step.ops[op].writes, map)) made = static_cast<OpId>(op);
-  }
-  return made;
-}
-
-// The last one of `all`, with every way to be copied out and to leave.
-void AddStaying(OpId made, std::vector<GapDecision>& all) {
-  const GapDecision plain = all.back();
-  all.pop_back();
-  for (const OpId out_after :
-       made == kNoOp || made == plain.after ? std::vector{plain.after} : std::vector{made, plain.after}) {
-    for (OpId leaves = plain.after; leaves < plain.in_at; ++leaves) {
-      all.push_back(plain);
-      all.back().out_after = out_after;
-      if (leaves > plain.after) all.back().leaves_after = leaves;
-    }
-  }
-}
-
-// What may be done with one map. The first choice, nothing, is left out.
-std::vector<GapDecision> ChoicesFor(const TrainingStep& step, const Uses& uses, TensorId map, Choices choices) {
-  std::vector<GapDecision> all;
-  const MapGap ends = ForwardBackwardGap(step, uses, map);
-  if (ends.before == kNoOp) return all;
-  const bool odd = map % 2 != 0;
-  for (OpId in_at = ends.after + 1; in_at <= ends.before; ++in_at) {
-    const bool first = in_at == ends.after + 1, last = in_at == ends.before;
-    const bool wanted = choices >= Choices::kAll || (choices == Choices::kEnds ? first || last : odd ? first : last);
-    if (!wanted) continue;
-    all.push_back(Gap(map, ends, GapAction::kSwap));
-    all.back().out_after = ends.after;
-    all.back().in_at = in_at;
-    if (choices == Choices::kStay) AddStaying(MadeBy(step, map), all);
-  }
-  if (step.tensors[Index(map)].use == TensorClass::kInput) return all;
-  for (const bool keep : {true, false}) {
-    if (choices == Choices::kFew && keep != odd) continue;
-    all.push_back(Gap(map, ends, GapAction::kRecompute));
-    all.back().keep_result = keep;
-  }
-  return all;
-}
-
-// Calls visit(plan) for every combination, the in-core plan first.
-template <typename Visit>
-void ForEachPlan(const TrainingStep& step, Choices choices, Visit visit) {
-  const Uses uses(step);
-  std::vector<std::vector<GapDecision>> options;
-  for (const TensorId map : step.maps) options.push_back(ChoicesFor(step, uses, map, choices));
-  std::vector<std::size_t> chosen(options.size(), 0);  // 0 = nothing
-  for (;;) {
-    Plan plan = EmptyPlan(step);
-    for (std::size_t m = 0; m < options.size(); ++m) {
-      if (chosen[m] > 0) plan.gaps.push_back(options[m][chosen[m] - 1]);
-    }
-    visit(plan);
-    std::size_t m = 0;
-    while (m < options.size() && chosen[m] == options[m].size()) chosen[m++] = 0;
-    if (m == options.size()) return;
-    ++chosen[m];
-  }
-}
-
 std::vector<Runtime> Runtimes() { return {RuntimeByName("arena"), {.copy_streams = 1}, RuntimeByName("pooch")}; }
 
 // Bytes that the plan itself moves, a map out once however often it leaves; recomputation may need the input once more.
@@ -176,22 +73,6 @@ std::string WrongFigures(const Evaluation& e, const Plan& plan, const Small& n) 
   const int maps = static_cast<int>(n.step.maps.size());
   if (e.classes.keep + e.classes.swap + e.classes.recompute != maps) return "classes";
   return "";
-}
-
-// Its operands need not be on the device, so that it may do with less memory than what is compared with here.
-bool Streams(const Plan& plan) {
-  return std::any_of(plan.ops.begin(), plan.ops.end(), [](const OpDecision& op) { return !op.streamed.empty(); });
-}
-
-// Whether it is among all plans that the optimum is taken over: those that decide on maps between forward and backward,
-// without a schedule of recomputations.
-bool IsTried(const Plan& plan, const TrainingStep& step, Choices choices) {
-  const Uses uses(step);
-  return !Streams(plan) && plan.recompute.empty() &&
-         std::all_of(plan.gaps.begin(), plan.gaps.end(), [&](const GapDecision& gap) {
-           return gap.before == ForwardBackwardGap(step, uses, gap.tensor).before &&
-                  ((gap.leaves_after == kNoOp && gap.out_after == gap.after) || choices == Choices::kStay);
-         });
 }
 
 // What is wrong with the evaluation of a plan; empty = nothing.
@@ -297,6 +178,7 @@ int JudgeStrategies(const Small& n, const Tally* optimum) {
       Problem problem = n.At(k % kCapacities);
       problem.use_runtime = true;
       problem.runtime = runtimes[k / kCapacities];
+      SearchLittle(strategy, problem);
       const Planned planned = strategy.plan(problem);
       if (!planned.feasible) continue;
       if (!CheckPlan(planned.plan, n.step).empty()) FAIL(strategy.name << ": " << CheckPlan(planned.plan, n.step)[0]);

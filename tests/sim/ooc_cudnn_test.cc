@@ -29,6 +29,13 @@ Call Convolution(Pass pass = Pass::kForward) {
   return call;
 }
 
+// The unit machine, but a copy takes a microsecond to begin: where that is free, a tile is a row and a step 100,000 copies.
+Machine MachineWithLatency() {
+  Machine machine = LoadMachine("unit");
+  for (TransferCurve& curve : machine.links[0].curves) curve.points = {{1, 1000}, {1'000'000, 1'001'000}};
+  return machine;
+}
+
 // Elementwise over the same.
 Call Elementwise() {
   Call call{.sample_in = 160, .sample_out = 160, .copies_in = 1, .copies_out = 1};
@@ -138,6 +145,8 @@ TEST_CASE("ooc_cuDNN: the greedy search against all tiles of small convolutions"
 }
 
 TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and verify agrees", "[plain]") {
+  const Machine machine = MachineWithLatency();
+  const CostModel costs(machine);
   for (const SmallNetwork& network : kNetworks) {
     const PartsPlace p(network.build(), network.options);
     INFO(network.name);
@@ -145,7 +154,7 @@ TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and
     for (const Bytes bytes : p.tables.bytes) all += bytes;
     int streaming = 0;
     for (const int percent : {200, 100, 70, 50}) {
-      const Problem problem{.step = &p.step, .costs = &p.costs, .capacity = all * percent / 100, .runtime = {}};
+      const Problem problem{.step = &p.step, .costs = &costs, .capacity = all * percent / 100, .runtime = {}};
       const Planned planned = StrategyByName("ooc-cudnn").plan(problem);
       REQUIRE(planned.feasible);
       REQUIRE(CheckPlan(planned.plan, p.step).empty());
@@ -186,12 +195,14 @@ TEST_CASE("ooc_cuDNN: a fused function's three bottlenecks") {
 }
 
 TEST_CASE("ooc-cudnn-fused: the same placement, layers in groups, less on the link, never below its bound", "[plain]") {
+  const Machine machine = MachineWithLatency();
+  const CostModel costs(machine);
   const PartsPlace p(Vgg());
   Bytes all = 0;
   for (const Bytes bytes : p.tables.bytes) all += bytes;
   int fused = 0;
   for (const int percent : {200, 70, 50, 40}) {
-    const Problem problem{.step = &p.step, .costs = &p.costs, .capacity = all * percent / 100, .runtime = {}};
+    const Problem problem{.step = &p.step, .costs = &costs, .capacity = all * percent / 100, .runtime = {}};
     const Plan plan = StrategyByName("ooc-cudnn-fused").plan(problem).plan;
     const Plan apart = StrategyByName("ooc-cudnn").plan(problem).plan;
     REQUIRE(CheckPlan(plan, p.step).empty());

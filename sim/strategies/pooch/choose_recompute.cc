@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "hw/text/units.h"
+#include "sim/strategies/pooch/pooch_alternatives.h"
 #include "sim/strategies/pooch/search.h"
 
 namespace spillway {
@@ -20,10 +22,16 @@ struct Ratio {
   double value = 0;  // kRatio: r(X)
 };
 
+Ratio RatioOf(const Simulation& recomputed, Nanos recompute_overhead, Nanos swap_overhead) {
+  if (recomputed.endless) return {Ratio::Verdict::kEndless, 0};
+  if (!recomputed.feasible) return {Ratio::Verdict::kDoesNotFit, 0};
+  return {Ratio::Verdict::kRatio, static_cast<double>(recompute_overhead) / static_cast<double>(swap_overhead)};
+}
+
+// RecomputeOverhead::kTimeline.
 class Chooser {
  public:
-  Chooser(Search& search, RecomputeOverhead overhead, Classes& classes)
-      : search_(search), overhead_(overhead), classes_(classes) {}
+  Chooser(Search& search, Classes& classes) : search_(search), classes_(classes) {}
 
   // REQUIRES: `x` is swapped in `classes`, whose time is `swapped`.
   Ratio RatioOf(std::int32_t x, Nanos swapped) {
@@ -33,19 +41,22 @@ class Chooser {
     classes_[Index(x)] = MapClass::kRecompute;
     const Simulation recomputed = search_.Simulate(classes_);
     classes_[Index(x)] = MapClass::kSwap;
-    if (recomputed.endless) return {Ratio::Verdict::kEndless, 0};
-    if (!recomputed.feasible) return {Ratio::Verdict::kDoesNotFit, 0};
-    const Nanos recompute_overhead = overhead_ == RecomputeOverhead::kTimeline
-                                         ? recomputed.total - instant.total
-                                         : recomputed.backward_compute - instant.backward_compute;
-    return {Ratio::Verdict::kRatio, static_cast<double>(recompute_overhead) / static_cast<double>(swap_overhead)};
+    return spillway::RatioOf(recomputed, recomputed.total - instant.total, swap_overhead);
   }
 
  private:
   Search& search_;
-  const RecomputeOverhead overhead_;
   Classes& classes_;
 };
+
+// RecomputeOverhead::kCompute. REQUIRES: `x` is swapped in what `alternatives` set out from.
+Ratio ComputeRatioOf(std::int32_t x, SwapAlternatives& alternatives) {
+  const Simulation instant = alternatives.Instant(x);
+  const Nanos swap_overhead = alternatives.base().total - instant.total;
+  if (swap_overhead <= 0) return {};
+  const Simulation recomputed = alternatives.Recomputed(x);
+  return RatioOf(recomputed, recomputed.backward_compute - instant.backward_compute, swap_overhead);
+}
 
 // r(X) where recomputing X gains time, 1 where it does not: mostly seen without swapping it by instant copies.
 class Gains {
@@ -119,15 +130,18 @@ std::int32_t TakeLeastRatio(const Search& search, std::int64_t stop, Gains& gain
 Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& classes,
                            std::vector<std::string>& notes) {
   notes.assign(classes.size(), "");
-  Chooser chooser(search, overhead, classes);
+  Chooser chooser(search, classes);
+  std::optional<SwapAlternatives> alternatives;
+  if (overhead == RecomputeOverhead::kCompute) alternatives.emplace(search);
+  const auto simulate = [&] { return alternatives ? alternatives->SetOut(classes) : search.Simulate(classes); };
   std::vector<std::int32_t> open = Swapped(search.model->profile(), classes);
-  Simulation now = search.Simulate(classes);
+  Simulation now = simulate();
   while (!open.empty()) {
     std::vector<std::int32_t> still_open;
     std::int32_t best = -1;
     double best_ratio = 1;
     for (std::int32_t x : open) {
-      const Ratio ratio = chooser.RatioOf(x, now.total);
+      const Ratio ratio = alternatives ? ComputeRatioOf(x, *alternatives) : chooser.RatioOf(x, now.total);
       notes[Index(x)] = NoteOf(ratio);
       if (ratio.verdict != Ratio::Verdict::kRatio || ratio.value >= 1) continue;
       still_open.push_back(x);
@@ -138,7 +152,7 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
     }
     if (best < 0) break;
     classes[Index(best)] = MapClass::kRecompute;
-    now = search.Simulate(classes);
+    now = simulate();
     std::erase(still_open, best);
     open = std::move(still_open);
   }
@@ -167,7 +181,7 @@ Simulation ChooseRecomputeWithin(Search& search, std::int64_t most, Classes& cla
 std::vector<std::string> NotesAt(Search& search, const Classes& classes, Bytes found_for) {
   std::vector<std::string> notes(classes.size());
   Classes changed = classes;
-  Chooser chooser(search, RecomputeOverhead::kTimeline, changed);
+  Chooser chooser(search, changed);
   const Nanos total = search.Simulate(classes).total;
   const std::string made = fmt::format(" here, decided for {}", FormatBytes(found_for));
   const auto note = [&](std::size_t m, const Ratio& ratio) {

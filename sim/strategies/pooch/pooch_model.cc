@@ -3,103 +3,35 @@
 #include <algorithm>
 #include <cassert>
 
-#include "sim/program/lower.h"
+#include "sim/strategies/pooch/pooch_run.h"
 
 namespace spillway {
-
-// One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, backward's times.
-class PoochModel::Run {
- public:
-  Run(const PoochProfile& profile, std::span<const MapClass> classes, const SimulationOptions& options,
-      SimulationScratch& scratch)
-      : p_(profile), classes_(classes), options_(options), s_(scratch) {}
-
-  Simulation Go() {
-    Reset();
-    if (!Forward()) return result_;
-    if (!WalkTimings()) return result_;
-    result_.feasible = result_.needed == 0;
-    if (!options_.times) return result_;
-    IssueSwapIns(p_, options_.rule, s_);
-    Backward();
-    return result_;
-  }
-
- private:
-  bool IsDecidable(std::int32_t value) const {
-    return value < Count(p_.maps.size()) && p_.maps[Index(value)].Decidable();
-  }
-  bool IsCopiedIn(std::int32_t value) const {
-    if (value >= Count(p_.maps.size())) return false;
-    return p_.maps[Index(value)].on_host ||
-           (p_.maps[Index(value)].Decidable() && classes_[Index(value)] == MapClass::kSwap);
-  }
-  bool IsEndless() const { return visits_ > kRecomputeLimit * static_cast<std::int64_t>(p_.writers.size()); }
-  Nanos OutTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[Index(map)].out_time; }
-  Nanos InTime(std::int32_t map) const { return map == options_.instant ? 0 : p_.maps[Index(map)].in_time; }
-
-  void Reset() {
-    result_.total = kNever;
-    s_.swap_ins.clear();
-    s_.pending.clear();
-    std::fill(s_.out_wait.begin(), s_.out_wait.end(), 0);
-    std::fill(s_.in_wait.begin(), s_.in_wait.end(), 0);
-  }
-
-  bool Fits(Bytes bytes, OpId op) {
-    result_.peak = std::max(result_.peak, bytes);
-    if (bytes <= p_.capacity) return true;
-    if (result_.needed == 0) {
-      result_.worst_op = op;
-      result_.needed = bytes;
-    }
-    return !options_.enforce_capacity;
-  }
-
-  bool Forward();
-  bool HasPending() const { return oldest_ < s_.pending.size(); }
-  Nanos EndOldest();
-  void Leave(std::int32_t map);
-  void StartWalk();
-  bool WalkTimings();
-  bool WalkTiming(std::int32_t timing);
-  void End(std::int32_t map);
-  bool Stays(std::int32_t value, std::int32_t timing) const;
-  void Fetch(std::int32_t value, std::int32_t timing);
-  void BringSources(std::int32_t value, std::int32_t timing);
-  void BringBack(std::int32_t value, std::int32_t timing);
-  void SwapIn(std::int32_t map, std::int32_t timing);
-  void Recompute(std::int32_t value, std::int32_t timing);
-  void RunAgain(const PoochProfile::Writer& writer, std::int32_t value, bool first, std::int32_t timing);
-  void Backward();
-
-  const PoochProfile& p_;
-  std::span<const MapClass> classes_;
-  const SimulationOptions& options_;
-  SimulationScratch& s_;
-  Simulation result_;
-  Nanos compute_ = 0, lane_ = 0;
-  Bytes live_ = 0;           // backward: of maps, and of transients being recomputed
-  Bytes spike_ = 0;          // most of `live_` plus workspace in the recomputation of the timing being walked
-  std::size_t oldest_ = 0;   // of s_.pending
-  std::int64_t visits_ = 0;  // of forward ops to be run again
-};
 
 bool PoochModel::Run::Forward() {
   compute_ = p_.upload;
   live_ = p_.initial;
   for (const PoochProfile::ForwardOp& op : p_.forward) {
-    while (HasPending() && s_.pending[oldest_].end <= compute_) EndOldest();
-    live_ += op.allocates;
-    while (live_ + op.workspace > p_.capacity && HasPending()) compute_ += EndOldest();
-    if (!Fits(live_ + op.workspace, op.op)) return false;
-    compute_ += op.time;
-    live_ -= op.releases;
-    for (std::int32_t i = op.maps_begin; i < op.maps_end; ++i) Leave(p_.leaving[Index(i)]);
+    if (trace_ != nullptr) trace_->forward.push_back(ForwardState());
+    if (!StepForward(op)) return false;
   }
+  EndForward();
+  return true;
+}
+
+bool PoochModel::Run::StepForward(const PoochProfile::ForwardOp& op) {
+  while (HasPending() && s_.pending[oldest_].end <= compute_) EndOldest();
+  live_ += op.allocates;
+  while (live_ + op.workspace > p_.capacity && HasPending()) compute_ += EndOldest();
+  if (!Fits(live_ + op.workspace, op.op)) return false;
+  compute_ += op.time;
+  live_ -= op.releases;
+  for (std::int32_t i = op.maps_begin; i < op.maps_end; ++i) Leave(p_.leaving[Index(i)]);
+  return true;
+}
+
+void PoochModel::Run::EndForward() {
   while (HasPending()) EndOldest();
   result_.forward = std::max(compute_, lane_);
-  return true;
 }
 
 // The oldest swap-out has ended: its map's memory is free. Returns how long compute has waited for it.
@@ -145,6 +77,7 @@ void PoochModel::Run::StartWalk() {
 
 bool PoochModel::Run::WalkTiming(std::int32_t timing) {
   const PoochProfile::Timing& row = p_.timings[Index(timing)];
+  if (trace_ != nullptr) trace_->walk.push_back({live_, visits_});
   s_.recompute[Index(timing)] = 0;
   spike_ = live_;
   std::size_t known = s_.swap_ins.size();
@@ -183,6 +116,8 @@ bool PoochModel::Run::Stays(std::int32_t value, std::int32_t timing) const {
 // Puts `value` on the device if it is not there.
 void PoochModel::Run::Fetch(std::int32_t value, std::int32_t timing) {
   if (s_.available[Index(value)] != 0) return;
+  Touch(value, timing);
+  if (trace_ != nullptr) trace_->maps[Index(value)].came = timing;
   if (!IsCopiedIn(value)) BringSources(value, timing);
   BringBack(value, timing);
 }
@@ -197,6 +132,7 @@ void PoochModel::Run::BringSources(std::int32_t value, std::int32_t timing) {
     for (std::int32_t i = writer.inputs_begin; i < writer.inputs_end; ++i) {
       const std::int32_t input = p_.inputs[Index(i)];
       if (s_.available[Index(input)] != 0) continue;
+      Touch(input, timing);
       if (Stays(input, timing)) {
         Fetch(input, timing);
       } else if (!IsCopiedIn(input)) {
@@ -219,6 +155,7 @@ void PoochModel::Run::SwapIn(std::int32_t map, std::int32_t timing) {
   live_ += p_.maps[Index(map)].bytes;
   spike_ = std::max(spike_, live_);
   s_.recompute[Index(timing)] += InTime(map);
+  if (trace_ != nullptr) trace_->passing.push_back({map, timing});
 }
 
 void PoochModel::Run::Recompute(std::int32_t value, std::int32_t timing) {
@@ -238,6 +175,7 @@ void PoochModel::Run::RunAgain(const PoochProfile::Writer& writer, std::int32_t 
     for (std::int32_t i = writer.inputs_begin; i < writer.inputs_end; ++i) {
       const std::int32_t input = p_.inputs[Index(i)];
       if (s_.available[Index(input)] != 0 || (input >= Count(p_.maps.size())) != transients) continue;
+      Touch(input, timing);
       BringBack(input, timing);
       if (!Stays(input, timing)) s_.passing.push_back(input);
     }
@@ -254,25 +192,29 @@ void PoochModel::Run::RunAgain(const PoochProfile::Writer& writer, std::int32_t 
 
 void PoochModel::Run::Backward() {
   compute_ = lane_ = 0;
-  std::size_t issued = 0, arrived = 0;
   for (std::int32_t k = 0; k < Count(p_.timings.size()); ++k) {
-    s_.timing_clock[Index(k)] = compute_;
-    for (; issued < s_.swap_ins.size() && s_.swap_ins[issued].issue == k; ++issued) {
-      SimulationScratch::SwapIn& swap_in = s_.swap_ins[issued];
-      swap_in.start = std::max(lane_, compute_);
-      swap_in.end = lane_ = swap_in.start + InTime(swap_in.map);
-    }
-    const Nanos ready = compute_;
-    for (; arrived < s_.swap_ins.size() && s_.swap_ins[arrived].need == k; ++arrived) {
-      const SimulationScratch::SwapIn& swap_in = s_.swap_ins[arrived];
-      s_.in_wait[Index(swap_in.map)] = std::max<Nanos>(swap_in.end - ready, 0);
-      compute_ = std::max(compute_, swap_in.end);
-    }
-    const Nanos time = p_.timings[Index(k)].time + s_.recompute[Index(k)];
-    compute_ += time;
-    result_.backward_compute += time;
+    if (trace_ != nullptr) trace_->backward.push_back({compute_, lane_, issued_, arrived_});
+    StepBackward(k);
   }
   result_.total = result_.forward + compute_;
+}
+
+void PoochModel::Run::StepBackward(std::int32_t k) {
+  s_.timing_clock[Index(k)] = compute_;
+  for (; issued_ < s_.swap_ins.size() && s_.swap_ins[issued_].issue == k; ++issued_) {
+    SimulationScratch::SwapIn& swap_in = s_.swap_ins[issued_];
+    swap_in.start = std::max(lane_, compute_);
+    swap_in.end = lane_ = swap_in.start + InTime(swap_in.map);
+  }
+  const Nanos ready = compute_;
+  for (; arrived_ < s_.swap_ins.size() && s_.swap_ins[arrived_].need == k; ++arrived_) {
+    const SimulationScratch::SwapIn& swap_in = s_.swap_ins[arrived_];
+    s_.in_wait[Index(swap_in.map)] = std::max<Nanos>(swap_in.end - ready, 0);
+    compute_ = std::max(compute_, swap_in.end);
+  }
+  const Nanos time = p_.timings[Index(k)].time + s_.recompute[Index(k)];
+  compute_ += time;
+  result_.backward_compute += time;
 }
 
 Simulation PoochModel::Simulate(std::span<const MapClass> classes, const SimulationOptions& options,

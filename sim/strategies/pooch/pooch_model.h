@@ -138,8 +138,9 @@ class PoochModel {
   Simulation Simulate(std::span<const MapClass> classes, const SimulationOptions& options,
                       SimulationScratch& scratch) const;
 
+  class Run;  // internal: pooch_run.h
+
  private:
-  class Run;
   PoochProfile profile_;
 };
 

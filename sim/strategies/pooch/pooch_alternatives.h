@@ -1,0 +1,50 @@
+// What one change of a classification comes to: a swapped map whose copies take no time, or that is recomputed.
+//
+// The published code asks this of every swapped map, again after each decision: a million simulations for a network of a
+// thousand layers, each of which differs from the one before in little. So the classification is simulated once, leaving
+// where it stood at each op and timing; an alternative begins where its map is first concerned, and ends where it stands as
+// the traced run did, all its clocks earlier by one and the same time. What follows from there is the traced run's, shifted.
+//
+// Answers are those of PoochModel::Simulate to the nanosecond. Tested by pooch_alternatives_test (tests/sim/).
+#ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_ALTERNATIVES_H_
+#define SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_ALTERNATIVES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/pooch/pooch_run.h"
+#include "sim/strategies/pooch/search.h"
+
+namespace spillway {
+
+class SwapAlternatives {
+ public:
+  // `search` counts what is asked, and must outlive this. Its rule must issue swap-ins by their bytes alone (kBursts).
+  explicit SwapAlternatives(Search& search);
+
+  // Sets out from these. REQUIRES: no map in class kFree.
+  const Simulation& SetOut(const Classes& classes);
+  const Simulation& base() const { return base_; }
+
+  // REQUIRES, both: the base is feasible, `map` is swapped in it, needed by backward and may run again.
+  // Its copies take no time: `total` and `backward_compute`.
+  Simulation Instant(std::int32_t map);
+  // It is recomputed: `feasible`, `endless` and, where feasible, `backward_compute`; no other times.
+  Simulation Recomputed(std::int32_t map);
+
+ private:
+  Search& search_;
+  const PoochProfile& profile_;
+  SimulationOptions options_;
+  std::vector<std::int32_t> leaves_;   // by map: the forward op, by row, after which it leaves
+  std::vector<std::int32_t> swap_in_;  // by map: of the base's swap-ins; -1: none
+  Classes classes_;
+  RunTrace trace_;
+  Simulation base_;
+  SimulationScratch of_base_, clocks_, walk_;  // what the base left; a copy for other clocks; for other walks
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_ALTERNATIVES_H_

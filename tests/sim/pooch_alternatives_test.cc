@@ -1,0 +1,91 @@
+// Alternatives from the middle of a traced run, against whole simulations of them.
+#include "sim/strategies/pooch/pooch_alternatives.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "sim/program/lower.h"
+#include "sim/random.h"
+#include "sim/strategies/classify.h"
+
+namespace spillway {
+namespace {
+
+struct Tally {
+  int asked = 0, shorter = 0, fits = 0, does_not_fit = 0, endless = 0;
+};
+
+// Some maps kept and about `again` per cent of the others recomputed, as far as that fits and comes to an end.
+Classes RandomClasses(Search& search, std::uint32_t again, Random& random) {
+  Classes classes = search.AllSwap();
+  const std::uint32_t kept = random.Below(60);
+  for (std::size_t m = 0; m < classes.size(); ++m) {
+    const std::uint32_t drawn = random.Below(kept + 100);
+    if (drawn >= kept + again) continue;
+    const bool recompute = drawn >= kept && search.model->profile().maps[m].Recomputable();
+    classes[m] = recompute ? MapClass::kRecompute : MapClass::kKeep;
+    if (!search.Simulate(classes).feasible) classes[m] = MapClass::kSwap;
+  }
+  return classes;
+}
+
+void CheckAlternatives(Search& search, Classes classes, Tally& tally) {
+  SwapAlternatives alternatives(search);
+  const Simulation base = alternatives.SetOut(classes);
+  CHECK(base.total == search.Simulate(classes).total);
+  for (std::size_t m = 0; m < classes.size(); ++m) {
+    if (classes[m] != MapClass::kSwap || !search.model->profile().maps[m].Recomputable()) continue;
+    const auto map = static_cast<std::int32_t>(m);
+    INFO("map " << map);
+    const Simulation instant = search.Simulate(classes, map), same = alternatives.Instant(map);
+    REQUIRE(same.forward == instant.forward);
+    REQUIRE(same.total == instant.total);
+    REQUIRE(same.backward_compute == instant.backward_compute);
+    classes[m] = MapClass::kRecompute;
+    const Simulation recomputed = search.Simulate(classes), again = alternatives.Recomputed(map);
+    classes[m] = MapClass::kSwap;
+    REQUIRE(again.feasible == recomputed.feasible);
+    REQUIRE(again.endless == recomputed.endless);
+    if (again.feasible) REQUIRE(again.backward_compute == recomputed.backward_compute);
+    ++tally.asked;
+    tally.shorter += instant.total < base.total ? 1 : 0;
+    tally.fits += again.feasible ? 1 : 0;
+    tally.endless += again.endless ? 1 : 0;
+    tally.does_not_fit += !again.feasible && !again.endless ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("alternatives are what whole simulations of them are") {
+  Tally tally;
+  Random random(11);
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  for (const char* network : {"resnet50", "vgg16", "googlenet", "densenet121", "resnet152"}) {
+    const TrainingStep step = BuildTrainingStep(BuildZooNetwork(network, {.batch = 64}), StepOptionsByName("chainer"));
+    const Bytes least = StepTables(step, costs).WorkingSet(StepTables(step, costs).LargestWorkingSet());
+    for (const int percent : {110, 150, 250, 400}) {
+      const Problem problem{.step = &step, .costs = &costs, .capacity = least * percent / 100, .runtime = {}};
+      const PoochModel model = MakeModel(problem);
+      for (const bool keep_passed : {false, true}) {
+        Search search(model, SwapInRule::kBursts);
+        search.keep_passed = keep_passed;
+        if (!search.Simulate(search.AllSwap()).feasible) continue;
+        INFO(network << " in " << percent << " %, " << (keep_passed ? "keeps" : "frees") << " what it passes");
+        CheckAlternatives(search, search.AllSwap(), tally);
+        for (const std::uint32_t again : {30, 95})
+          CheckAlternatives(search, RandomClasses(search, again, random), tally);
+      }
+    }
+  }
+  INFO(tally.asked << " asked, " << tally.shorter << " shorter, " << tally.fits << " fit, " << tally.does_not_fit
+                   << " do not, " << tally.endless << " without end");
+  CHECK(tally.asked > 2000);
+  CHECK(tally.shorter > 300);
+  CHECK(tally.fits > 1000);
+  CHECK(tally.does_not_fit > 10);
+  CHECK(tally.endless > 10);
+}
+
+}  // namespace spillway
