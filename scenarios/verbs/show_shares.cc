@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <sstream>
+#include <vector>
 
 #include "model/cost/measured_cost.h"
 #include "reports/text.h"

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "model/hash.h"
+
 namespace spillway {
 namespace {
 

@@ -7,6 +7,7 @@
 #ifndef SPILLWAY_SIM_STRATEGIES_UCUDNN_SURE_CONFIGURATIONS_H_
 #define SPILLWAY_SIM_STRATEGIES_UCUDNN_SURE_CONFIGURATIONS_H_
 
+#include <optional>
 #include <vector>
 
 #include "sim/strategies/ucudnn/configurations.h"
