@@ -153,7 +153,7 @@ TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and
     Bytes all = 0;
     for (const Bytes bytes : p.tables.bytes) all += bytes;
     int streaming = 0;
-    for (const int percent : {200, 100, 70, 50}) {
+    for (const int percent : {200, 120, 90, 70}) {
       const Problem problem{.step = &p.step, .costs = &costs, .capacity = all * percent / 100, .runtime = {}};
       const Planned planned = StrategyByName("ooc-cudnn").plan(problem);
       REQUIRE(planned.feasible);
