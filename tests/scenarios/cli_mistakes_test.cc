@@ -54,7 +54,7 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"list machines more", "list: expected WHAT and options, found 'more' behind it (spillway help list)\n"},
       {"show",
        "show: WHAT is missing: network, machine, strategy, menu, floor or shares (spillway help show)\n"
-       "show: NAME is missing: its name, or a file (spillway help show)\n"},
+       "show: NAME is missing: its name, or a file; of floors, all: every network of the zoo (spillway help show)\n"},
       {"dump step a.yaml b.yaml", "dump: FILE: expected one, found 2: 'a.yaml', 'b.yaml' (spillway help dump)\n"},
       {"dump step a.yaml --format yaml", "dump: --format: expected json, found 'yaml' (spillway help dump)\n"},
       {"calibrate --device cpu",

@@ -19,6 +19,7 @@ constexpr int kCoolings = 100;          // temperatures in all
 // Prices of a byte beyond the capacity, in shares of what a byte of the largest excess costs that makes a step half as long
 // again: in the beginning, and in the end.
 constexpr double kFirstPrice = 1, kLastPrice = 24;
+constexpr int kRaises = 20;
 constexpr std::size_t kMostChanges = 6;
 
 // Minus the logarithm of a random number, for acceptance: 1024 quantiles of the exponential distribution, by sums and
@@ -66,14 +67,11 @@ class Annealer {
       Note(model_.Judge(now_));
       return std::move(best_);
     }
-    const double cooler = Root(kColdest, kCoolings), dearer = 1 / Root(kFirstPrice / kLastPrice, kCoolings);
-    temperature_ = options_.hottest * static_cast<double>(model_.tables().kernels);
-    price_ = kFirstPrice * unit_price_;
-    for (int k = 0; k < kCoolings; ++k, temperature_ *= cooler, price_ *= dearer) {
-      const std::int64_t stop = model_.judgements() + options_.judgements / kCoolings;
-      cost_ = Judge(std::numeric_limits<double>::infinity());
-      while (model_.judgements() < stop) Try();
-    }
+    Cool(kFirstPrice, kLastPrice);
+    if (best_.found || !options_.insist) return std::move(best_);
+    RaisePrice();  // moving costs more than that here
+    if (best_.found) now_ = best_.choices;
+    Cool(price_ / unit_price_, price_ / unit_price_ * kLastPrice);
     return std::move(best_);
   }
 
@@ -81,6 +79,22 @@ class Annealer {
   void Note(const GapJudgement& judged) {
     if (!judged.Fits() || judged.time >= best_.time) return;
     best_ = {true, now_, judged.time};
+  }
+  // From one price to the other.
+  void Cool(double first, double last) {
+    const double cooler = Root(kColdest, kCoolings), dearer = 1 / Root(first / last, kCoolings);
+    temperature_ = options_.hottest * static_cast<double>(model_.tables().kernels);
+    price_ = first * unit_price_;
+    for (int k = 0; k < kCoolings; ++k, temperature_ *= cooler, price_ *= dearer)
+      TryFor(options_.judgements / kCoolings);
+  }
+  void RaisePrice() {
+    for (int k = 0; k < kRaises && !best_.found; ++k, price_ *= 2) TryFor(options_.judgements / kCoolings);
+  }
+  void TryFor(std::int64_t judgements) {
+    const std::int64_t stop = model_.judgements() + judgements;
+    cost_ = Judge(std::numeric_limits<double>::infinity());
+    while (model_.judgements() < stop) Try();
   }
   // Beyond `most` it may be less than it is.
   double Judge(double most) {

@@ -62,6 +62,9 @@ struct AnnealingOptions {
   std::int64_t judgements = 100'000;
   double hottest = 0.0012;  // of the time of all kernels: slower by so much is taken with 1 / e
   std::uint64_t seed = 1;
+  // Where nothing fits in the end, the price of what does not is raised until something does, and all is done once more
+  // from there.
+  bool insist = false;
 };
 
 struct Annealed {

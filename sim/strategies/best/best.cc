@@ -34,7 +34,7 @@ constexpr std::int64_t kUsualOps = 500;                // in larger steps all ar
 
 // One search of Anneal's. What the bound's cut copies and recomputes is near the optimum already: from there it is a cold
 // one, which hot would be lost at once. Where addresses cost memory, the rungs below are those that fit in the end; the last
-// ones are for where nothing that was found has.
+// ones are for where nothing that was found does, or nothing is close to the bound.
 struct Search {
   int rung = 0;  // below the highest one
   bool from_cut = false;
@@ -44,6 +44,7 @@ constexpr double kHot = 0.0012, kCold = 0.00015;
 constexpr Search kSearches[] = {{0, false, kHot}, {1, true, kCold}, {1, false, kHot}, {2, false, kHot},
                                 {4, false, kHot}, {8, false, kHot}, {16, false, kHot}};
 constexpr int kUsualSearches = 4;
+constexpr double kClose = 1.03;  // times the bound
 constexpr int kLowestRung = 16;
 
 Allowed AllowedBy(const StrategyParameters& told) {
@@ -72,15 +73,15 @@ class Planner {
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
         tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kLowestRung), Rung(0) / kSmallShare),
         open_(tables_, contest_.allowed()),
-        judgements_(std::min(FewerWhereLarge(Capped(problem.parameters.Number("simulations", kJudgements))),
-                             kJudgementsOfChoice * static_cast<std::int64_t>(open_.gaps.size() + open_.ops.size()))) {}
+        judgements_(FewerWhereLarge(Capped(problem.parameters.Number("simulations", UsualJudgements())))) {}
 
   Planned Run() {
     if (robust()) contest_.RememberShortlist();
     AskEveryStrategy();
-    if (!Done()) SearchRungs();
+    if (!Done()) SearchRungs(false);
+    if (candidates_.empty() && !Done()) SearchRungs(true);
     if (!Done()) ImproveFound();
-    if (!contest_.decided()) EnterLeanest();
+    if (!contest_.decided()) contest_.Enter(Leanest(), kBySearch);  // says why nothing runs
     return Result();
   }
 
@@ -88,10 +89,18 @@ class Planner {
   bool robust() const { return problem_.parameters.Flag("robust", false); }
   // Nothing is faster, and nothing else wanted.
   bool Done() { return !robust() && contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
+  std::int64_t UsualJudgements() const {
+    return std::min(kJudgements, kJudgementsOfChoice * static_cast<std::int64_t>(open_.gaps.size() + open_.ops.size()));
+  }
   // A smaller cap than the usual one is one for everything.
   std::int64_t Capped(std::int64_t count) const {
     const std::int64_t usual = Problem().simulation_cap;
     return std::max<std::int64_t>(1, count * std::min(problem_.simulation_cap, usual) / usual);
+  }
+  // What was found is about as fast as can be.
+  bool IsClose() const {
+    return found_.decided() &&
+           static_cast<double>(found_.time()) <= kClose * static_cast<double>(oracle_.BoundsIn(scope_).Best());
   }
   // Each takes time in proportion to the step.
   std::int64_t FewerWhereLarge(std::int64_t count) const {
@@ -101,11 +110,11 @@ class Planner {
   void AskEveryStrategy();
   CutBound CutFor(Bytes capacity, int instants) const;
   GapChoices StartOf(const Search& search) const;
-  void SearchRungs();
+  void SearchRungs(bool insist);
   bool AddressesMatter() const;
   Bytes Rung(int k) const;
   void ImproveFound();
-  void EnterLeanest();
+  Plan Leanest() const;
   void Claim(Planned& planned) const;
   Plan Robust(std::string& which) const;
   Planned Result();
@@ -118,8 +127,12 @@ class Planner {
   const GapTables tables_;
   const OpenChoices open_;
   const std::int64_t judgements_;
-  GapChoices best_found_;
-  Bytes best_rung_ = 0;
+  struct Candidate {
+    GapChoices choices;
+    Bytes rung = 0;
+  };
+  // By search: the fastest on the full path; where none runs there, all of them, of the highest rung first.
+  std::vector<Candidate> candidates_;
 };
 
 void Planner::AskEveryStrategy() {
@@ -158,36 +171,43 @@ GapChoices Planner::StartOf(const Search& search) const {
   return cut.op == kNoOp ? kept : ChoicesOf(tables_, cut, kept);
 }
 
-void Planner::SearchRungs() {
+void Planner::SearchRungs(bool insist) {
+  const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest().ops);
+  const Bytes need = *std::max_element(needs.begin(), needs.end());
   std::uint64_t seed = 0;
   for (const Search& search : kSearches) {
-    if (Done() || (seed >= kUsualSearches && (found_.decided() || !AddressesMatter()))) return;
+    if (Rung(search.rung) < need) continue;
+    if (Done() || (seed >= kUsualSearches && (IsClose() || !AddressesMatter()))) return;
     GapModel model(tables_, problem_.runtime, Rung(search.rung));
-    Annealed found = Anneal(model, open_, StartOf(search),
-                            {.judgements = judgements_ / kUsualSearches, .hottest = search.hottest, .seed = seed++});
+    Annealed found = Anneal(
+        model, open_, StartOf(search),
+        {.judgements = judgements_ / kUsualSearches, .hottest = search.hottest, .seed = seed++, .insist = insist});
     if (!found.found) continue;
     Settle(model, open_, kSettling, found);
     const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
     contest_.Enter(plan, kBySearch);
-    if (found_.Enter(plan, kBySearch)) {
-      best_found_ = std::move(found.choices);
-      best_rung_ = Rung(search.rung);
-    }
+    const bool won = found_.Enter(plan, kBySearch);
+    if (won) candidates_.clear();
+    if (won || !found_.decided()) candidates_.push_back({std::move(found.choices), Rung(search.rung)});
   }
 }
 
-// Single decisions of the best that was found, on the full path.
+// Single decisions of the best that was found, on the full path. Where nothing that was found has addresses something close
+// to it may.
 void Planner::ImproveFound() {
-  if (!found_.decided()) return;
   const std::int64_t most = FewerWhereLarge(Capped(problem_.parameters.Number("plans", kJudged)));
-  GapModel model(tables_, problem_.runtime, best_rung_);
-  ImproveChoices(problem_, model, kBySearch, most, best_found_, found_);
+  for (const Candidate& candidate : candidates_) {
+    GapModel model(tables_, problem_.runtime, candidate.rung);
+    ImproveChoices(problem_, model, kBySearch, most, candidate.choices, found_);
+    if (found_.decided()) break;
+  }
+  if (!found_.decided()) return;
   ImproveMoments(most, found_);
   contest_.Enter(found_.plan(), kBySearch);
 }
 
-// Every op with the least workspace, so that what is said of why nothing runs holds for all ways.
-void Planner::EnterLeanest() {
+// Every op with the least workspace.
+Plan Planner::Leanest() const {
   GapChoices leanest = AllKept(tables_);
   for (const OpenChoices::Op& op : open_.ops) {
     const auto first = tables_.ways.begin() + tables_.ops[op.row].ways.begin;
@@ -197,7 +217,7 @@ void Planner::EnterLeanest() {
     leanest.ops[op.row] = static_cast<std::uint8_t>(least - first);
   }
   GapModel model(tables_, problem_.runtime, problem_.capacity);
-  contest_.Enter(PlanOf(problem_, model, leanest, kBySearch), kBySearch);
+  return PlanOf(problem_, model, leanest, kBySearch);
 }
 
 // Of all plans in the scope, by more instants than the general bounds look at.
