@@ -3,8 +3,8 @@
 // with all their plans; goes on with a search of its own over all gaps of all tensors and over how ops run; and judges
 // everything by the full path.
 //
-// The search is made for capacities that are the same whatever the capacity (pooch/ladder.h), each from the same start, and
-// so is what is improved afterwards: of two capacities the larger one has nearly all that the smaller one has.
+// The search is made for capacities that are the same whatever the capacity (pooch/ladder.h): what lies between two rungs
+// has the same plans. More memory is not proved to be never slower; README tells how often it was.
 #include <fmt/format.h>
 
 #include <algorithm>
