@@ -8,7 +8,11 @@ Memory by their rule is what is live: operands and results of the running op, re
 --dtr also writes a scenario in which our DTR stands beside what the first file gives of DTR's own simulator (`peer_results`,
 with classes of equivalence), in each of its memories: `spillway run scenario.yaml`. --best writes one in which our `best`,
 without copies and with copies of 12 GB/s each way, stands beside the best plans of Checkmate, or with --ways of MONeT.
-A result of no bytes that nobody reads is left out; workspaces below zero, which are of in-place forms, count as none.
+A result of no bytes that nobody reads is left out.
+
+With --ways, what nodes read is the second file's (a ReLU's gradient needs what it made, not what it read), and what MONeT's
+mode inplace_conv_normal allows is made in place: ReLUs, and what takes less than no workspace, which is what it saves, where
+nobody reads any more what stood there. Forms that need a result of another shape (masks, indices) are left out.
 """
 import argparse
 import json
@@ -23,38 +27,65 @@ def name_of(node):
     return "n%d:%s" % (node["id"], node["op"].replace("::", "."))
 
 
-def ways_of(node):
-    times, spaces = node["time_ms"], node["workspace_mb"]
-    return [{"algorithm": "implementation %d" % k, "ns": round(time * 1e6), "workspace": max(0, round(space * MIB))}
+def kind_of(node):
+    """The form of an op that is none of the library's algorithms: of those of a gradient the one that needs what its op made."""
+    of_result = [k for k, deps in enumerate(node["deps"]) if node.get("fwd_id") in deps]
+    return of_result[0] if of_result else 0
+
+
+def ways_of(node, form=""):
+    times, spaces = node[form + "time_ms"], node[form + "workspace_mb"]
+    ways = [{"algorithm": "implementation %d" % k, "ns": round(time * 1e6), "workspace": max(0, round(space * MIB))}
             for k, (time, space) in enumerate(zip(times, spaces)) if time >= NO_SUCH_WAY]
+    return ways if "_convolution" in node["op"] else [ways[kind_of(node)]]
 
 
-def whole_nodes(options):
-    """Without those that stand for a step inside another one's implementation."""
-    return [node for node in (options or {"nodes": []})["nodes"] if node.get("kind") != "int"]
+def nodes_by(case, options):
+    """Those of the first file, with the ways and deps of the second, which has more: steps inside implementations."""
+    whole = [node for node in options["nodes"] if node.get("kind") != "int"]
+    if len(whole) != len(case["nodes"]):
+        sys.exit("not the same nodes in both files")
+    id_of = {same["id"]: node["id"] for node, same in zip(case["nodes"], whole)}
+    for node, same in zip(case["nodes"], whole):
+        if node["op"] != same["op"]:
+            sys.exit("node %d: %s in one file, %s in the other" % (node["id"], node["op"], same["op"]))
+        yield dict(node, deps=[id_of[dep] for dep in same["deps"][kind_of(same)]], ways=ways_of(same),
+                   in_place_ways=ways_of(same, "inplace_"),
+                   in_place=same["id"] in options["inplace_nodes"] or same["workspace_mb"][kind_of(same)] < 0)
+
+
+def overwritten_by(node, nodes, last_read):
+    """The dep that this node writes over: the last one that fits into its result and is not read later."""
+    if not node.get("in_place"):
+        return None
+    free = [dep for dep in node["deps"] if last_read[dep] == node["id"] and 0 < nodes[dep]["out_bytes"] <= node["out_bytes"]]
+    return free[-1] if free else None
+
+
+def results_of(node, over, read):
+    """Where it is larger than what it writes over, the rest stands by itself."""
+    rest = node["out_bytes"] - (over["out_bytes"] if over else 0)
+    results = [{"id": name_of(node), "in_place": name_of(over)}] if over else []
+    if rest > 0 or (not over and node["id"] in read):
+        results.append({"id": name_of(node) + ("+" if over else ""), "bytes": rest})
+    return results
 
 
 def converted(case, options):
-    read = {dep for node in case["nodes"] for dep in node["deps"]}
-    result_of = {node["id"]: name_of(node) for node in case["nodes"]}
-    ways = {}
-    for node, same in zip(case["nodes"], whole_nodes(options)):  # numbered anew there
-        if node["op"] != same["op"]:
-            sys.exit("node %d: %s in one file, %s in the other" % (node["id"], node["op"], same["op"]))
-        ways[node["id"]] = ways_of(same)
-    nodes = []
-    for node in case["nodes"]:
-        out = {"id": name_of(node), "op": node["op"], "pass": "backward" if node["kind"] == "bwd" else "forward"}
-        if ways.get(node["id"]):
-            out["ways"] = ways[node["id"]]
-        else:
-            out["ns"] = round(node["time_ms"] * 1e6)
-        out["deps"] = [result_of[dep] for dep in node["deps"]]
-        if node["out_bytes"] > 0 or node["id"] in read:
-            out["results"] = [{"id": name_of(node), "bytes": node["out_bytes"]}]
-        nodes.append(out)
+    nodes = {node["id"]: node for node in (nodes_by(case, options) if options else case["nodes"])}
+    last_read = {dep: node["id"] for node in nodes.values() for dep in node["deps"]}
+    made, out = {}, []
+    for node in nodes.values():
+        over = overwritten_by(node, nodes, last_read)
+        ways = node.get("in_place_ways" if over is not None else "ways")
+        row = {"id": name_of(node), "op": node["op"], "pass": "backward" if node["kind"] == "bwd" else "forward"}
+        row.update({"ways": ways} if ways else {"ns": round(node["time_ms"] * 1e6)})
+        row["deps"] = [name for dep in node["deps"] for name in made[dep]]
+        row["results"] = results_of(node, nodes.get(over), last_read)
+        made[node["id"]] = [result["id"] for result in row["results"]]
+        out.append(row)
     return {"graph": case["name"] + ("+ways" if options else ""), "samples": int(case.get("batch", 1)),
-            "source": {"published": case["source"]}, "error": 0.05, "fixed_bytes": case["fixed_bytes"], "nodes": nodes}
+            "source": {"published": case["source"]}, "error": 0.05, "fixed_bytes": case["fixed_bytes"], "nodes": out}
 
 
 def dtr_scenario(case, step):
@@ -106,8 +137,6 @@ def main():
     if arguments.ways:
         with open(arguments.ways) as file:
             options = json.load(file)
-        if len(whole_nodes(options)) != len(case["nodes"]):
-            sys.exit("%s: not the nodes of %s" % (arguments.ways, arguments.case))
     out = open(arguments.output, "w") if arguments.output else sys.stdout
     json.dump(converted(case, options), out, indent=1)
     out.write("\n")

@@ -17,6 +17,7 @@ class ForwardingDevice : public ExecutionDevice {
   // `device` must outlive this.
   explicit ForwardingDevice(ExecutionDevice& device) : device_(device) {}
 
+  bool GathersOperands() const override { return device_.GathersOperands(); }
   void Begin(const Session& session) override { device_.Begin(session); }
   void End() noexcept override { device_.End(); }
   void Write(const Location& at, std::span<const std::byte> bytes) override { device_.Write(at, bytes); }

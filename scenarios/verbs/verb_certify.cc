@@ -35,7 +35,8 @@ std::string FaultOf(const BoundCertificate& c, const PointResult& result, Nanos 
   }
   if (!Holds(c.scope, ScopeOf(result.plan, c.scope))) return "the plan is not in its scope, " + c.scope.Text();
   if (c.bound > proven)
-    return fmt::format("its instant proves {}, not {}", FormatDurationExact(proven), FormatDurationExact(c.bound));
+    return fmt::format("{} proves {}, not {}", c.op == kNoOp ? "the work" : "its instant", FormatDurationExact(proven),
+                       FormatDurationExact(c.bound));
   if (c.bound > result.row.step_time) return "the plan takes less";
   return "";
 }
@@ -62,9 +63,10 @@ ExitCode CertifyVerb(const Command& command, Console& console) {
   const CostModel& costs = *run.machines[run.points.front().machine]->costs;
   const Nanos proven = ProvenBound(result->step->step, costs, certificate);
   const std::string fault = FaultOf(certificate, *result, proven);
-  console.out << fmt::format("bound: {} by the instant before {}, {}; {}\n", FormatDurationExact(certificate.bound),
-                             result->step->step.ops[Index(certificate.op)].name, certificate.scope.Text(),
-                             fault.empty() ? "holds" : "does not hold: " + fault);
+  const std::string by =
+      certificate.op == kNoOp ? "the work" : "the instant before " + result->step->step.ops[Index(certificate.op)].name;
+  console.out << fmt::format("bound: {} by {}, {}; {}\n", FormatDurationExact(certificate.bound), by,
+                             certificate.scope.Text(), fault.empty() ? "holds" : "does not hold: " + fault);
   if (!fault.empty()) return kExitExpectationFailed;
   console.out << fmt::format("gap: {:.2f} %\n",
                              100.0 * (static_cast<double>(row.step_time) / static_cast<double>(certificate.bound) - 1));

@@ -1,5 +1,5 @@
 // A bound that can be checked without believing who found it: one instant and the multipliers under which it proves the
-// bound. What checks it shares no code with sim/bounds, where such multipliers are sought, nor with any strategy: it has
+// bound, or no instant where the work alone proves as much. What checks it shares no code with sim/bounds, where such multipliers are sought, nor with any strategy: it has
 // its own reading of the step, its own graph and its own maximum flow. The argument is that of sim/bounds/cut_bound.h.
 //
 // Tested by certify_test (tests/).
@@ -18,7 +18,7 @@ namespace spillway {
 struct BoundCertificate {
   Scope scope{};
   Bytes capacity = 0;
-  OpId op = kNoOp;    // before which the instant is
+  OpId op = kNoOp;    // before which the instant is; kNoOp: none, the least time of every op and the first upload
   double before = 1;  // in [0, 1]: weight of the ops before the instant against the copies out
   double after = 1;   // in [0, 1]: weight of the ops behind it against the copies back
   double price = 0;   // nanoseconds for a byte that is kept, at least 0
@@ -26,7 +26,8 @@ struct BoundCertificate {
   bool operator==(const BoundCertificate&) const = default;
 };
 
-// What the instant and the multipliers prove, whatever the certificate claims. 0: nothing, or not of this kind (parts).
+// What the instant and the multipliers prove, whatever the certificate claims. 0: nothing, as an instant where operands may
+// be streamed, and anything of unified memory. `step`: the one in batch parts where the scope accumulates.
 Nanos ProvenBound(const TrainingStep& step, const CostModel& costs, const BoundCertificate& certificate,
                   int device = 0);
 

@@ -18,22 +18,28 @@ double AsWritten(double value) { return ParseNumber(fmt::format("{:.15f}", value
 }  // namespace
 
 std::optional<BoundCertificate> FindCertificate(const StepFacts& facts, Bytes capacity, const Scope& scope) {
-  if (scope.parts != PartScope::kNone || scope.accumulate > 1 || scope.managed) return std::nullopt;
-  static const LaunchMenus kNone;
-  const BoundProblem problem = BoundProblemOf(facts.tables(), facts.costs(),
-                                              scope.LeavesNoChoice() ? kNone : facts.menus(), {}, capacity, scope);
+  if (scope.managed) return std::nullopt;
+  const auto proven = [&](const BoundCertificate& c) {
+    return ProvenBound(*facts.tables().step, facts.costs(), c, facts.tables().device);
+  };
+  BoundCertificate work{.scope = scope, .capacity = capacity};
+  work.bound = proven(work);
+  if (scope.parts == PartScope::kStreamed) return work;
+  static const LaunchMenus kNoMenus;
+  static const LaunchPartRates kNoParts;
+  const BoundProblem problem = BoundProblemOf(
+      facts.tables(), facts.costs(), scope.LeavesNoChoice() ? kNoMenus : facts.menus(),
+      scope.parts == PartScope::kNone ? kNoParts : facts.part_rates(scope.parts, scope.tiles), capacity, scope);
   const CutBound cut = BestCut(problem, kInstants);
-  if (cut.op == kNoOp) return std::nullopt;
-  BoundCertificate certificate{.scope = scope,
-                               .capacity = capacity,
-                               .op = cut.op,
-                               .before = AsWritten(cut.before),
-                               .after = AsWritten(cut.after),
-                               .price = AsWritten(cut.price)};
-  certificate.bound =
-      std::min(cut.time, ProvenBound(*facts.tables().step, facts.costs(), certificate, facts.tables().device));
-  if (certificate.bound <= 0) return std::nullopt;
-  return certificate;
+  if (cut.op == kNoOp) return work;
+  BoundCertificate instant{.scope = scope,
+                           .capacity = capacity,
+                           .op = cut.op,
+                           .before = AsWritten(cut.before),
+                           .after = AsWritten(cut.after),
+                           .price = AsWritten(cut.price)};
+  instant.bound = std::min(cut.time, proven(instant));
+  return instant.bound > work.bound ? instant : work;
 }
 
 }  // namespace spillway

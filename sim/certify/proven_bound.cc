@@ -39,14 +39,27 @@ struct History {
 class Proof {
  public:
   Proof(const TrainingStep& step, const CostModel& costs, const BoundCertificate& c, int device)
-      : step_(step), costs_(costs), c_(c), device_(device), histories_(step.tensors.size()) {
-    const std::vector<Bytes> taken = TakenBytes(step);
+      : step_(step),
+        costs_(costs),
+        c_(c),
+        device_(device),
+        ways_(costs, c_.scope, device),
+        histories_(step.tensors.size()) {
+    const bool streamed = c.scope.parts == PartScope::kStreamed;  // operands need not be there
+    const std::vector<Bytes> taken = streamed ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step);
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
-      least_.push_back(LeastTime(WaysInScope(step.ops[op], costs, c.scope, c.capacity - taken[op], device)));
+      least_.push_back(LeastTime(ways_.Of(step.ops[op], c.capacity - taken[op])));
       AddUses(static_cast<OpId>(op));
     }
   }
 
+  // Every op once, behind the upload that the first one waits for, where it does not stream it.
+  Nanos Work() const {
+    const double head = c_.scope.parts == PartScope::kStreamed ? 0 : Head();
+    return static_cast<Nanos>(head + Compute(0, static_cast<OpId>(step_.ops.size())));
+  }
+
+  // What the instant says.
   Nanos Bound() {
     for (std::size_t t = 0; t < step_.tensors.size(); ++t) Look(static_cast<TensorId>(t));
     for (const TensorId t : needed_) {
@@ -187,23 +200,27 @@ class Proof {
     return node;
   }
 
-  // The parts of the bound that depend on no choice.
-  double Times() const {
+  double Head() const {
     double head = 0;
     for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
       if (!step_.tensors[t].Traits().on_host || histories_[t].uses.empty() || histories_[t].uses.front() > 0) continue;
       head += LeastCopy(costs_, Direction::kHostToDevice, step_.tensors[t].bytes, c_.scope.copy_chunk, device_);
     }
-    head = std::floor(head);
+    return std::floor(head);
+  }
+
+  // The parts of the bound that depend on no choice. Copies of some samples begin, and are awaited, inside an op in parts.
+  double Times() const {
+    const OpId inside = c_.scope.parts == PartScope::kNone ? 0 : 1;
     const auto ops = static_cast<OpId>(step_.ops.size());
-    return c_.before * (head + Compute(0, c_.op)) + (1 - c_.before) * (head + Compute(0, made_ + 1)) +
-           c_.after * Compute(c_.op, ops) + (1 - c_.after) * Compute(awaited_, ops);
+    return c_.before * (Head() + Compute(0, c_.op)) + (1 - c_.before) * (Head() + Compute(0, made_ + 1 - inside)) +
+           c_.after * Compute(c_.op, ops) + (1 - c_.after) * Compute(std::min(awaited_ + inside, ops), ops);
   }
 
   // Of the op's ways the one that helps most: slower, but in less workspace.
-  double BestWay() const {
+  double BestWay() {
     double best = std::numeric_limits<double>::max();
-    for (const Way& way : WaysInScope(step_.ops[Index(c_.op)], costs_, c_.scope, kAnyRoom, device_)) {
+    for (const Way& way : ways_.Of(step_.ops[Index(c_.op)], kAnyRoom)) {
       const double room = static_cast<double>(c_.capacity - fixed_ - way.workspace);
       if (room < 0) continue;  // it does not run at all
       const double longer = static_cast<double>(way.time - least_[Index(c_.op)]);
@@ -216,6 +233,7 @@ class Proof {
   const CostModel& costs_;
   const BoundCertificate& c_;
   const int device_;
+  Ways ways_;
   std::vector<History> histories_;  // by tensor
   std::vector<Nanos> least_;        // by op
   std::vector<TensorId> needed_;
@@ -234,9 +252,12 @@ class Proof {
 Nanos ProvenBound(const TrainingStep& step, const CostModel& costs, const BoundCertificate& certificate, int device) {
   const bool weights = certificate.before >= 0 && certificate.before <= 1 && certificate.after >= 0 &&
                        certificate.after <= 1 && certificate.price >= 0 && std::isfinite(certificate.price);
+  if (!weights || certificate.scope.managed) return 0;
+  certifying::Proof proof(step, costs, certificate, device);
+  if (certificate.op == kNoOp) return proof.Work();
   const bool op = certificate.op >= 0 && Index(certificate.op) < step.ops.size();
-  if (!weights || !op || certificate.scope.parts != PartScope::kNone || certificate.scope.managed) return 0;
-  return std::max<Nanos>(0, certifying::Proof(step, costs, certificate, device).Bound());
+  if (!op || certificate.scope.parts == PartScope::kStreamed) return 0;  // operands need not be there at any instant
+  return std::max<Nanos>(0, proof.Bound());
 }
 
 }  // namespace spillway

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "hw/text/lists.h"
+#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "sim/certify/certificate.h"
 
 namespace spillway {
@@ -13,22 +15,53 @@ namespace certifying {
 namespace {
 
 constexpr double kRoundedOff = 0.5;  // nanoseconds that rounding may take off a copy
+constexpr std::int64_t kMostSamples = 2048;
 
 }  // namespace
 
-std::vector<Way> WaysInScope(const Op& op, const CostModel& costs, const Scope& scope, Bytes room, int device) {
-  const Cost usual = costs.Kernel(LaunchOf(op), device);
+std::vector<Way> Ways::Of(const Op& op, Bytes room) {
+  const Launch launch = LaunchOf(op);
+  const Cost usual = costs_.Kernel(launch, device_);
   std::vector<Way> ways;
-  if (scope.algorithms == AlgorithmScope::kUsual || usual.workspace <= room) {
-    ways.push_back({usual.time, usual.workspace});
+  if (scope_.LeavesNoChoice() || usual.workspace <= room) ways.push_back({usual.time, usual.workspace});
+  if (scope_.LeavesNoChoice()) return ways;
+  for (const MenuEntry& entry : costs_.Menu(launch, device_)) {
+    const bool may = entry.algorithm == 0 || scope_.algorithms == AlgorithmScope::kAny;
+    if (may && entry.workspace <= std::min(scope_.workspace, room)) ways.push_back({entry.cost.time, entry.workspace});
   }
-  if (scope.algorithms == AlgorithmScope::kUsual) return ways;
-  for (const MenuEntry& entry : costs.Menu(LaunchOf(op), device)) {
-    const bool may = entry.algorithm == 0 || scope.algorithms == AlgorithmScope::kAny;
-    if (may && entry.workspace <= std::min(scope.workspace, room)) ways.push_back({entry.cost.time, entry.workspace});
+  const bool divided =
+      scope_.parts == PartScope::kStreamed || (scope_.parts == PartScope::kBatch && HasAlgorithms(launch.kind));
+  if (divided && HasSampleParts(launch.kind)) {
+    for (const Way& way : InParts(launch)) {
+      if (way.workspace <= std::min(scope_.workspace, room)) ways.push_back(way);
+    }
   }
   if (ways.empty()) ways.push_back({usual.time, usual.workspace});
   return ways;
+}
+
+// Parts of one size, the first of which may be launched as another kind than those that add to it. Of tiles, and of more
+// samples than are worth asking for, what nothing beats.
+const std::vector<Way>& Ways::InParts(const Launch& launch) {
+  for (const auto& [known, ways] : in_parts_) {
+    if (known == launch) return ways;
+  }
+  std::vector<Way> ways;
+  const std::int64_t all = launch.shape.in.n;
+  const bool tiled = Least(scope_.tiles, MostRanges(launch)).Any();
+  if (tiled || all > kMostSamples) ways.push_back({static_cast<Nanos>(costs_.LeastTime(launch, device_)), 0});
+  for (std::int64_t samples = 1; samples <= all && !tiled && all <= kMostSamples; ++samples) {
+    for (const bool first : {true, false}) {
+      const Launch part = PartOf(launch, samples, first);
+      if (!first && part == PartOf(launch, samples, true)) continue;
+      for (const MenuEntry& entry : costs_.Menu(part, device_)) {
+        const double time =
+            static_cast<double>(entry.cost.time) * static_cast<double>(all) / static_cast<double>(samples);
+        ways.push_back({static_cast<Nanos>(std::floor(time)), entry.workspace});
+      }
+    }
+  }
+  return in_parts_.emplace_back(launch, std::move(ways)).second;
 }
 
 std::vector<Bytes> TakenBytes(const TrainingStep& step) {
@@ -69,7 +102,8 @@ double LeastCopy(const CostModel& costs, Direction direction, Bytes bytes, Bytes
 Bytes LeastBytes(const TrainingStep& step, const CostModel& costs, OpId op, int device) {
   const Op& o = step.ops[Index(op)];
   Bytes sum = std::numeric_limits<Bytes>::max();
-  for (const certifying::Way& way : certifying::WaysInScope(o, costs, WidestScope(), certifying::kAnyRoom, device))
+  const Scope widest = WidestScope();
+  for (const certifying::Way& way : certifying::Ways(costs, widest, device).Of(o, certifying::kAnyRoom))
     sum = std::min(sum, way.workspace);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
     const auto id = static_cast<TensorId>(t);

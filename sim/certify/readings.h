@@ -3,6 +3,7 @@
 #define SPILLWAY_SIM_CERTIFY_READINGS_H_
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "model/cost/cost_model.h"
@@ -17,8 +18,23 @@ struct Way {
 
 constexpr Bytes kAnyRoom = std::numeric_limits<Bytes>::max();
 
-// Every way to run the op that the scope has and that finds room for its workspace; where none does, the usual one.
-std::vector<Way> WaysInScope(const Op& op, const CostModel& costs, const Scope& scope, Bytes room, int device);
+// The ways to run ops that a scope has, in parts too. One for a scope, costs and a device, all of which outlive it.
+class Ways {
+ public:
+  Ways(const CostModel& costs, const Scope& scope, int device) : costs_(costs), scope_(scope), device_(device) {}
+
+  // Every one that finds room for its workspace; where none does, the usual one. What no parts of the op beat is listed as
+  // a way, all its samples at the best rate of parts of one size: rounded down.
+  std::vector<Way> Of(const Op& op, Bytes room);
+
+ private:
+  const std::vector<Way>& InParts(const Launch& launch);
+
+  const CostModel& costs_;
+  const Scope& scope_;
+  const int device_;
+  std::vector<std::pair<Launch, std::vector<Way>>> in_parts_;  // known so far
+};
 
 // By op: the bytes of its operands, and of what stays on the device or never moves while it is wanted.
 std::vector<Bytes> TakenBytes(const TrainingStep& step);

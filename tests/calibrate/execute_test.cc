@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "calibrate/run/forwarding_device.h"
 #include "model/step/steps_in_parts.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
@@ -162,6 +163,18 @@ TEST_CASE("random plans take the time that the relaxing engine says, and keep th
 }
 
 // cifar-vgg at batch 64 needs 103 MB in-core; in 95 MB every strategy has to move something, or to cut the batch.
+TEST_CASE("who looks on says of a device what it says itself") {
+  class Gathering : public FakeDevice {
+   public:
+    using FakeDevice::FakeDevice;
+    bool GathersOperands() const override { return true; }
+  };
+  Gathering gathering{FakeOptions{}};
+  FakeDevice refusing{FakeOptions{}};
+  CHECK(ForwardingDevice(gathering).GathersOperands());
+  CHECK_FALSE(ForwardingDevice(refusing).GathersOperands());
+}
+
 TEST_CASE("every strategy's Program runs as evaluated") {
   const Machine machine = LoadMachine("unit");
   const CostModel costs(machine);

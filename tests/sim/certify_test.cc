@@ -2,10 +2,12 @@
 #include <catch2/catch.hpp>
 
 #include "model/recorded/recorded_costs.h"
+#include "model/step/steps_in_parts.h"
 #include "sim/bounds/cut_bound.h"
 #include "sim/certify/certificate.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/certify/flow.h"
+#include "sim/margin.h"
 #include "sim/random.h"
 #include "sim/random_plans.h"
 #include "tests/random_plan.h"
@@ -56,6 +58,73 @@ TEST_CASE("bounds by an instant are proved by other code, to a nanosecond, in ev
       }
     }
   }
+}
+
+// What FindCertificate finds for plans in parts, against what the bounds say.
+TEST_CASE("bounds of plans in parts are proved by other code: instants, and the work where operands may be streamed") {
+  Case c("googlenet-bn", 8);
+  const Bytes capacity = c.step.MapBytes() / 2 + c.step.BytesOf(TensorClass::kParameter) * 3;
+  for (const PartScope parts : {PartScope::kBatch, PartScope::kStreamed}) {
+    for (const TileCounts& tiles : {TileCounts{}, TileCounts{2, 3, 4}}) {
+      const Scope scope{.algorithms = AlgorithmScope::kAny,
+                        .workspace = 64 * kMiB,
+                        .copy_chunk = kMiB,
+                        .parts = parts,
+                        .tiles = tiles};
+      if (parts == PartScope::kBatch && tiles.Any()) continue;
+      INFO(scope.Text());
+      const auto found = FindCertificate(c.facts, capacity, scope);
+      REQUIRE(found);
+      CHECK((found->op == kNoOp) == (parts == PartScope::kStreamed));
+      CHECK(ProvenBound(c.step, c.costs, *found) >= found->bound);
+      BoundCertificate more = *found;
+      more.bound += more.bound / 1000;  // the proof counts small tensors too
+      CHECK(ProvenBound(c.step, c.costs, more) < more.bound);
+      const Nanos sought =
+          LowerBounds(c.facts.tables(), c.costs, c.facts.menus(), c.facts.part_rates(parts, tiles), capacity, scope)
+              .Best();
+      CHECK(found->bound > 0);
+      CHECK(found->bound <= sought + sought / 100);  // of an instant more are looked at
+      if (!tiles.Any()) CHECK(found->bound >= sought - 2);
+      const Document text = ParseDocument(CertificateToYaml(*found, c.step), "c");
+      CHECK(ParseCertificate(text, c.step) == *found);
+    }
+  }
+}
+
+TEST_CASE("plans in parts hold to their certificates, whoever made them") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  StepsInParts steps(16, [](std::int64_t batch) {
+    return BuildTrainingStep(BuildZooNetwork("cifar-vgg", {.batch = batch}), StepOptionsByName("chainer"));
+  });
+  int instants = 0, work = 0;
+  const std::pair<const char*, Bytes> runs[] = {
+      {"accumulate", 40 * kMB}, {"ucudnn-wr", 60 * kMB}, {"swap-all-parts", 40 * kMB}, {"ooc-cudnn", 60 * kMB}};
+  for (const auto& [name, capacity] : runs) {
+    INFO(name);
+    Problem problem;
+    problem.step = &steps.In(1).part;
+    problem.in_parts = &steps;
+    problem.costs = &costs;
+    problem.capacity = capacity;
+    const Planned planned = PlanWithMargin(*FindStrategy(name), problem);
+    REQUIRE(planned.feasible);
+    problem.step = &steps.In(planned.plan.accumulate).all.step;
+    const Evaluation e = Evaluate(planned.plan, problem);
+    REQUIRE(e.feasible);
+    const StepFacts facts(*problem.step, costs);
+    const auto found = FindCertificate(facts, problem.capacity, ScopeOf(planned.plan));
+    REQUIRE(found);
+    CHECK(found->bound > e.step_time / 20);
+    CHECK(ProvenBound(*problem.step, costs, *found) >= found->bound);
+    CHECK(found->bound <= e.step_time);
+    ++(found->op == kNoOp ? work : instants);
+    const Document text = ParseDocument(CertificateToYaml(*found, *problem.step), "c");
+    CHECK(ParseCertificate(text, *problem.step) == *found);
+  }
+  CHECK(work > 0);
+  CHECK(instants > 0);
 }
 
 // What is claimed is false: more than the instant proves.

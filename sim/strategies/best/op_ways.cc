@@ -1,0 +1,48 @@
+#include "sim/strategies/best/op_ways.h"
+
+#include <algorithm>
+
+namespace spillway {
+
+OpWays::OpWays(const GapTables& tables) : tables_(tables) {
+  const std::size_t ops = tables.ops.size();
+  way_of_.resize(ops);
+  need_.resize(ops);
+  workspace_.resize(ops);
+  time_.resize(ops);
+  slowdown_.resize(ops);
+  time_before_.resize(ops + 1);
+  slowed_before_.resize(ops + 1);
+  for (std::size_t op = 0; op < ops; ++op) SetOne(op, 0);
+  SumFrom(0);
+}
+
+void OpWays::SetOne(std::size_t op, std::uint8_t way) {
+  const GapTables::Op& row = tables_.ops[op];
+  const GapTables::Way& chosen = tables_.ways[Index(row.ways.begin) + way];
+  way_of_[op] = way;
+  workspace_[op] = chosen.workspace;
+  need_[op] = row.during + chosen.workspace;
+  time_[op] = chosen.time;
+  slowdown_[op] = chosen.slowdown;
+}
+
+void OpWays::SumFrom(std::size_t op) {
+  for (; op < time_.size(); ++op) {
+    time_before_[op + 1] = time_before_[op] + time_[op];
+    const double slowed = static_cast<double>(time_[op]) * std::max(1.0, slowdown_[op]);
+    slowed_before_[op + 1] = slowed_before_[op] + static_cast<Nanos>(slowed);
+  }
+}
+
+void OpWays::Set(const std::vector<std::uint8_t>& ways) {
+  const auto changed = std::mismatch(way_of_.begin(), way_of_.end(), ways.begin()).first;
+  if (changed == way_of_.end()) return;
+  const auto first = static_cast<std::size_t>(changed - way_of_.begin());
+  for (std::size_t op = first; op < way_of_.size(); ++op) {
+    if (ways[op] != way_of_[op]) SetOne(op, ways[op]);
+  }
+  SumFrom(first);
+}
+
+}  // namespace spillway
