@@ -71,7 +71,8 @@ class Planner {
         contest_(oracle_, AllowedBy(problem.parameters)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
-        tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kLowestRung), Rung(0) / kSmallShare),
+        tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kLowestRung), Rung(0) / kSmallShare,
+                contest_.allowed().algorithms),
         open_(tables_, contest_.allowed()),
         judgements_(FewerWhereLarge(Capped(problem.parameters.Number("simulations", UsualJudgements())))) {}
 
@@ -109,6 +110,8 @@ class Planner {
   }
   void AskEveryStrategy();
   CutBound CutFor(Bytes capacity, int instants) const;
+  template <typename Key>
+  GapChoices AllKeptWith(Key key) const;
   GapChoices StartOf(const Search& search) const;
   void SearchRungs(bool insist);
   bool AddressesMatter() const;
@@ -164,8 +167,22 @@ CutBound Planner::CutFor(Bytes capacity, int instants) const {
   return BestCut(BoundProblemOf(facts.tables(), facts.costs(), menus, {}, capacity, scope_), instants);
 }
 
+// Every op in the way of which `key` is least.
+template <typename Key>
+GapChoices Planner::AllKeptWith(Key key) const {
+  GapChoices kept = AllKept(tables_);
+  for (const OpenChoices::Op& op : open_.ops) {
+    const auto first = tables_.ways.begin() + tables_.ops[op.row].ways.begin;
+    const auto least =
+        std::min_element(first, first + op.ways, [key](const auto& a, const auto& b) { return key(a) < key(b); });
+    kept.ops[op.row] = static_cast<std::uint8_t>(least - first);
+  }
+  return kept;
+}
+
 GapChoices Planner::StartOf(const Search& search) const {
-  const GapChoices kept = AllKept(tables_);
+  // The model takes slower ones where there is no room for their workspaces.
+  const GapChoices kept = AllKeptWith([](const GapTables::Way& way) { return way.time; });
   if (!search.from_cut) return kept;
   const CutBound cut = CutFor(Rung(search.rung), kCutsForStart);
   return cut.op == kNoOp ? kept : ChoicesOf(tables_, cut, kept);
@@ -208,14 +225,7 @@ void Planner::ImproveFound() {
 
 // Every op with the least workspace.
 Plan Planner::Leanest() const {
-  GapChoices leanest = AllKept(tables_);
-  for (const OpenChoices::Op& op : open_.ops) {
-    const auto first = tables_.ways.begin() + tables_.ops[op.row].ways.begin;
-    const auto least = std::min_element(first, first + op.ways, [](const GapTables::Way& a, const GapTables::Way& b) {
-      return a.workspace < b.workspace;
-    });
-    leanest.ops[op.row] = static_cast<std::uint8_t>(least - first);
-  }
+  const GapChoices leanest = AllKeptWith([](const GapTables::Way& way) { return way.workspace; });
   GapModel model(tables_, problem_.runtime, problem_.capacity);
   return PlanOf(problem_, model, leanest, kBySearch);
 }

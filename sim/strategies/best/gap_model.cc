@@ -5,7 +5,11 @@
 namespace spillway {
 
 GapModel::GapModel(const GapTables& tables, const Runtime& runtime, Bytes capacity)
-    : tables_(tables), capacity_(capacity), ops_(tables), walk_(tables, runtime), clock_(tables, runtime, capacity) {}
+    : tables_(tables),
+      capacity_(capacity),
+      ops_(tables),
+      walk_(tables, runtime, capacity),
+      clock_(tables, runtime, capacity) {}
 
 GapJudgement GapModel::Judge(const GapChoices& choices, const WorthTiming& worth) {
   ++judgements_;
@@ -22,6 +26,13 @@ GapJudgement GapModel::Judge(const GapChoices& choices, const WorthTiming& worth
   const bool done = clock_.Run(choices.gaps.data(), ops_, walk_.walked(), enough);
   judged.time = done ? clock_.time() : static_cast<Nanos>(enough) + 1;
   return judged;
+}
+
+GapChoices GapModel::Settled(GapChoices choices) {
+  Judge(choices);
+  for (const auto& [op, way] : walk_.walked().leaner) choices.ops[Index(op)] = way;
+  Judge(choices);
+  return choices;
 }
 
 OpId GapModel::LeavesBefore(std::int32_t gap) const {

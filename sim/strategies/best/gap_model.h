@@ -9,7 +9,7 @@
 // It walks the step once for what is where (gap_walk.h), and once more by the clock (gap_clock.h), but for what cannot be
 // worth it.
 //
-// Memory that does not suffice is no end: the excess is told, so that a search may pass through what does not fit.
+// An op whose workspace finds no room runs in the fastest way that does. Memory that does not suffice even so is no end: the excess is told, so that a search may pass through what does not fit.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_MODEL_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_MODEL_H_
 
@@ -55,6 +55,9 @@ class GapModel {
 
   // REQUIRES: choices of the tables, no way that a gap does not have. No allocation but the first time.
   GapJudgement Judge(const GapChoices& choices, const WorthTiming& worth = {});
+
+  // The same choices, with the ways in which ops run that find no room for theirs; judged.
+  GapChoices Settled(GapChoices choices);
 
   // Of what was judged last.
   using CopyIn = GapWalked::CopyIn;

@@ -27,8 +27,10 @@ GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Ru
     return decision;
   }
   decision.out_after = gap.made;
-  const OpId leaves = std::min(model.LeavesBefore(copy.gap), decision.in_at) - 1;
-  if (runtime.memory == MemoryModel::kArena && leaves > gap.after) decision.leaves_after = leaves;
+  const OpId leaves =
+      model.LeavesBefore(copy.gap) - 1;  // not before it is copied back: kernels would wait for it there
+  const bool stays = leaves > gap.after && leaves < decision.in_at;
+  if (runtime.memory == MemoryModel::kArena && stays) decision.leaves_after = leaves;
   return decision;
 }
 
@@ -54,8 +56,9 @@ GapChoices AllKept(const GapTables& tables) {
   return {std::vector<GapWay>(tables.gaps.size(), GapWay::kKeep), std::vector<std::uint8_t>(tables.ops.size(), 0)};
 }
 
-Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& choices, const std::string& reason) {
+Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled, const std::string& reason) {
   const GapTables& tables = model.tables();
+  const GapChoices choices = model.Settled(unsettled);
   Plan plan = StartPlan(problem, "best", "arena");
   plan.capacity = model.capacity();
   for (std::size_t op = 0; op < tables.ops.size(); ++op) {
@@ -63,8 +66,12 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& choices, 
     const GapTables::Way& way = tables.ways[Index(tables.ops[op].ways.begin) + choices.ops[op]];
     plan.ops.push_back({.op = static_cast<OpId>(op), .algorithm = way.algorithm, .workspace = way.workspace});
   }
-  model.Judge(choices);
-  for (const GapModel::CopyIn& copy : model.copies_in()) {
+  // Copies in are issued in order of need; what an arena's plan lists first starts on its way out first.
+  std::vector<GapModel::CopyIn> copies = model.copies_in();
+  if (plan.runtime.memory == MemoryModel::kArena) {
+    std::sort(copies.begin(), copies.end(), [](const auto& a, const auto& b) { return a.gap < b.gap; });
+  }
+  for (const GapModel::CopyIn& copy : copies) {
     plan.gaps.push_back(SwapOf(model, copy, plan.runtime, reason));
   }
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {

@@ -1,6 +1,7 @@
 #include "sim/strategies/best/gap_tables.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "hw/text/lists.h"
@@ -24,13 +25,13 @@ OpId LastWriter(const TrainingStep& step, const std::vector<OpId>& uses, TensorI
 
 }  // namespace
 
-GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small)
+GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small, bool algorithms)
     : ops(facts.tables().step->ops.size()),
       first_backward(facts.tables().step->first_backward),
       duplex(facts.costs().machine().links[facts.tables().link].duplex_factor),
       value_of_(facts.tables().bytes.size(), -1) {
   AddOps(facts, units);
-  AddWays(facts);
+  AddWays(facts, algorithms);
   AddMemory(facts);
   AddGaps(facts, capacity, small);
   AddRooms(capacity);
@@ -47,7 +48,7 @@ void GapTables::AddOps(const StepFacts& facts, BackwardUnits units) {
   }
 }
 
-void GapTables::AddWays(const StepFacts& facts) {
+void GapTables::AddWays(const StepFacts& facts, bool algorithms) {
   const StepTables& step = facts.tables();
   const auto bytes = [](Bytes workspace) { return workspace > 0 ? RoundToUnit(workspace) : 0; };
   std::vector<Rows> of_launch;
@@ -56,7 +57,7 @@ void GapTables::AddWays(const StepFacts& facts) {
     const std::int32_t begin = Size(ways);
     const Cost usually = facts.costs().Kernel(launch, step.device);
     ways.push_back({usually.time, bytes(launch.workspace), 0, usually.copy_slowdown});
-    for (const MenuEntry& entry : ParetoSet(facts.menus()[row])) {
+    for (const MenuEntry& entry : algorithms ? ParetoSet(facts.menus()[row]) : std::vector<MenuEntry>{}) {
       const Way way{entry.cost.time, bytes(entry.workspace), entry.algorithm, entry.cost.copy_slowdown};
       const bool usual = way.time >= ways[Index(begin)].time && way.workspace >= ways[Index(begin)].workspace;
       if (!usual && ways.size() - Index(begin) < kMostWays) ways.push_back(way);
@@ -185,8 +186,13 @@ void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
     if (gap.made != kNoOp) events.push_back({gap.made, Event::Kind::kMade, g});
     events.push_back({gap.after, Event::Kind::kOpen, g});
   }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return std::pair(a.op, a.kind) < std::pair(b.op, b.kind); });
+  // As copies out that start behind the same op do: those of gaps that begin there last.
+  const auto at_its_gap = [this](const Event& event) {
+    return event.kind == Event::Kind::kMade && gaps[Index(event.gap)].made == gaps[Index(event.gap)].after;
+  };
+  std::stable_sort(events.begin(), events.end(), [&](const Event& a, const Event& b) {
+    return std::tuple(a.op, a.kind, at_its_gap(a)) < std::tuple(b.op, b.kind, at_its_gap(b));
+  });
 }
 
 // Of every value what makes it, of that what it reads, and so on.

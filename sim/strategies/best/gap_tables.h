@@ -31,8 +31,8 @@ constexpr Bytes kRoomShare = 256;
 // Sizes are bytes as allocated, times nanoseconds. A row names what belongs to it as [begin, end) of another table.
 struct GapTables {
   // `capacity`: gaps count that are over an op which, in one of its ways, does not fit into it with all kept.
-  // `small`: tensors up to so many bytes stay.
-  GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small);
+  // `small`: tensors up to so many bytes stay. Without `algorithms` every op has its usual way alone.
+  GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small, bool algorithms = true);
 
   struct Rows {
     std::int32_t begin = 0, end = 0;
@@ -101,7 +101,7 @@ struct GapTables {
 
  private:
   void AddOps(const StepFacts& facts, BackwardUnits units);
-  void AddWays(const StepFacts& facts);
+  void AddWays(const StepFacts& facts, bool algorithms);
   void AddMemory(const StepFacts& facts);
   void AddGaps(const StepFacts& facts, Bytes capacity, Bytes small);
   void AddGapsOf(const StepFacts& facts, TensorId tensor, const std::vector<std::int32_t>& over_before);

@@ -13,8 +13,8 @@ bool Recomputes(GapWay way) { return way == GapWay::kRecompute || way == GapWay:
 
 }  // namespace
 
-GapWalk::GapWalk(const GapTables& tables, const Runtime& runtime)
-    : tables_(tables), layers_wait_(runtime.swap_in_waits == SwapInWaits::kBackwardLayer) {
+GapWalk::GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity)
+    : tables_(tables), capacity_(capacity), layers_wait_(runtime.swap_in_waits == SwapInWaits::kBackwardLayer) {
   const std::size_t values = tables.values.size(), gaps = tables.gaps.size();
   open_.resize(values);
   passing_there_.resize(values);
@@ -23,6 +23,7 @@ GapWalk::GapWalk(const GapTables& tables, const Runtime& runtime)
   passing_.reserve(values);
   walked_.points.reserve(tables.events.size() + 2);
   walked_.acts.reserve(tables.events.size());
+  walked_.leaner.reserve(tables.ops.size());
   walked_.copies_in.reserve(gaps);
   walked_.copied.resize(gaps);
   walked_.opened.resize(gaps);
@@ -34,6 +35,7 @@ void GapWalk::Begin() {
   walked_.copies_in.clear();
   walked_.points.clear();
   walked_.acts.clear();
+  walked_.leaner.clear();
   walked_.runs = 0;
   away_ = 0;
 }
@@ -67,11 +69,22 @@ void GapWalk::BeginPoint(OpId op) {
   again_slowdown_ = 1;
 }
 
+// While it runs, with all kept. Where that is too much it runs in another way.
+Bytes GapWalk::NeedOf(OpId op) {
+  const Bytes need = ops_->need(op), room = capacity_ + away_ - (need - ops_->workspace(op));
+  if (need - away_ <= capacity_) return need;
+  const OpWays::Way* way = ops_->Within(op, room);
+  if (way == nullptr) return need;
+  walked_.leaner.emplace_back(op, way->row);
+  again_ += std::max<Nanos>(0, way->time - ops_->time(op));
+  return need - ops_->workspace(op) + way->workspace;
+}
+
 // The ops from op_ on; none, if it has ended already.
 void GapWalk::EndPoint(OpId end) {
   if (end <= op_) return;
   Bytes most = 0;
-  for (OpId op = op_; op < end; ++op) most = std::max(most, ops_->need(op));
+  for (OpId op = op_; op < end; ++op) most = std::max(most, NeedOf(op));
   GapWalked::Point& point = walked_.points.emplace_back();
   point.begin = op_;
   point.end = end;

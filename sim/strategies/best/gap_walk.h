@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/strategies/best/gap_tables.h"
@@ -36,12 +37,14 @@ struct GapWalked {
   std::vector<std::uint8_t> copied;  // by gap: it copies its tensor out
   std::vector<std::int32_t> opened;  // by gap: the first point in it
   std::int64_t runs = 0;             // of ops once more
+  // Ops that find no room for their workspace and run in the fastest way that does: counted in `again` of their points.
+  std::vector<std::pair<OpId, std::uint8_t>> leaner;
 };
 
 // Tables must outlive it.
 class GapWalk {
  public:
-  GapWalk(const GapTables& tables, const Runtime& runtime);
+  GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity);
 
   // By gap and by op. False: more runs again than kRecomputeLimit times all forward ops. No allocation but the first time.
   bool Run(const GapWay* gaps, const OpWays& ops);
@@ -53,6 +56,7 @@ class GapWalk {
   void Begin();
   void BeginPoint(OpId op);
   void EndPoint(OpId end);
+  Bytes NeedOf(OpId op);
   void Meet(const GapTables::Event& event);
   void AddAct(const GapTables::Event& event);
   void Open(std::int32_t gap);
@@ -71,6 +75,7 @@ class GapWalk {
   bool TooMany() const { return walked_.runs > kRecomputeLimit * tables_.first_backward; }
 
   const GapTables& tables_;
+  const Bytes capacity_;
   const bool layers_wait_;        // a layer of backward waits for all copies in at its begin
   const GapWay* gaps_ = nullptr;  // in the ways that are walked
   const OpWays* ops_ = nullptr;

@@ -13,8 +13,35 @@ OpWays::OpWays(const GapTables& tables) : tables_(tables) {
   slowdown_.resize(ops);
   time_before_.resize(ops + 1);
   slowed_before_.resize(ops + 1);
-  for (std::size_t op = 0; op < ops; ++op) SetOne(op, 0);
+  for (std::size_t op = 0; op < ops; ++op) {
+    SetOne(op, 0);
+    AddByTime(tables.ops[op]);
+  }
+  first_by_time_.push_back(by_time_.size());
   SumFrom(0);
+}
+
+void OpWays::AddByTime(const GapTables::Op& op) {
+  std::vector<Way> ways;
+  for (std::int32_t w = op.ways.begin; w < op.ways.end; ++w) {
+    const GapTables::Way& way = tables_.ways[Index(w)];
+    ways.push_back({static_cast<std::uint8_t>(w - op.ways.begin), way.time, way.workspace});
+  }
+  std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
+    return a.time != b.time ? a.time < b.time : a.workspace < b.workspace;
+  });
+  first_by_time_.push_back(by_time_.size());
+  for (const Way& way : ways) {
+    const bool beaten = by_time_.size() > first_by_time_.back() && way.workspace >= by_time_.back().workspace;
+    if (!beaten) by_time_.push_back(way);
+  }
+}
+
+const OpWays::Way* OpWays::Within(OpId op, Bytes workspace) const {
+  for (std::size_t k = first_by_time_[Index(op)]; k < first_by_time_[Index(op) + 1]; ++k) {
+    if (by_time_[k].workspace <= workspace) return &by_time_[k];
+  }
+  return nullptr;
 }
 
 void OpWays::SetOne(std::size_t op, std::uint8_t way) {

@@ -15,6 +15,12 @@ class OpWays {
   // All as usual: the first of their ways.
   explicit OpWays(const GapTables& tables);
 
+  struct Way {
+    std::uint8_t row = 0;  // of the op's ways, counted from its first
+    Nanos time = 0;
+    Bytes workspace = 0;
+  };
+
   // By op: a row of its ways, counted from its first. Costs as much as changed, and the ops behind the first change.
   void Set(const std::vector<std::uint8_t>& ways);
 
@@ -24,6 +30,8 @@ class OpWays {
   double slowdown(OpId op) const { return slowdown_[Index(op)]; }  // factor on it while a copy runs
   Nanos all() const { return time_before_.back(); }                // ops, alone
   Nanos from(OpId op) const { return all() - time_before_[Index(op)]; }
+  // The fastest way in so much workspace; nullptr: there is none.
+  const Way* Within(OpId op, Bytes workspace) const;
   // Of the ops from `begin` up to `end`: alone; beside copies throughout.
   Nanos Between(OpId begin, OpId end) const { return time_before_[Index(end)] - time_before_[Index(begin)]; }
   Nanos SlowedBetween(OpId begin, OpId end) const { return slowed_before_[Index(end)] - slowed_before_[Index(begin)]; }
@@ -31,8 +39,11 @@ class OpWays {
  private:
   void SetOne(std::size_t op, std::uint8_t way);
   void SumFrom(std::size_t op);
+  void AddByTime(const GapTables::Op& op);
 
   const GapTables& tables_;
+  std::vector<Way> by_time_;  // of op after op, those that no other one beats in both
+  std::vector<std::size_t> first_by_time_;
   std::vector<std::uint8_t> way_of_;
   std::vector<Bytes> need_, workspace_;
   std::vector<Nanos> time_;
