@@ -1,13 +1,14 @@
 // Throughput over batch, memory or link rate, the machines side by side on the same axes.
-import { alongByKeys, axis, chart, tip } from './chart.js';
+import { alongByKeys, axis, chart, onChosen, tip } from './chart.js';
 import { fill, h, literal, segmented } from './dom.js';
 import { bytes, short } from './format.js';
-import { colours, DASHES, strategyColour, SYMBOLS } from './palette.js';
+import { colours, DASHES, marked, marking, strategyColour } from './palette.js';
 import { matching, picker, varying } from './picker.js';
 import { distinct, images, shown, throughputInterval } from './rows.js';
 import { tied } from './verdict.js';
 
-const XS = { batch: ['batch', 'samples a step'], memory_limit_bytes: ['memory', 'device memory, GB'], link: ['link rate', 'link, GB/s'] };
+const XS = { batch: ['batch', 'batch'], memory_limit_bytes: ['memory', 'device memory, GB'], link: ['link rate', 'link, GB/s'] };
+const MOST_TICKS = 12;
 const scaled = (key, value) => (key === 'batch' ? value : value / 1e9);
 
 function option(results, rows, key, top, range, hidden) {
@@ -17,8 +18,8 @@ function option(results, rows, key, top, range, hidden) {
     if (!own.some((row) => row.feasible)) return [];
     const i = results.strategyIndex(name), colour = strategyColour(i);
     return [{
-      name: literal(name), type: 'line', symbol: SYMBOLS[i % 10], symbolSize: SYMBOLS[i % 10] === 'circle' || SYMBOLS[i % 10] === 'rect' ? 8 : 10, connectNulls: false,
-      lineStyle: { width: 2, type: DASHES[i % 10], color: colour }, itemStyle: { color: colour },
+      name: literal(name), type: 'line', ...marked(i), symbolSize: ['circle', 'rect'].includes(marked(i).symbol) ? 8 : 10, connectNulls: false,
+      lineStyle: { width: 2, type: DASHES[i % 10], color: colour },
       data: own.map((row) => ({ value: [scaled(key, row[key]), row.feasible ? row.samples_per_second : null], row })),
     }, {
       name: literal(name), type: 'custom', silent: true, z: 1, data: own.filter((r) => r.feasible).map((row) => [scaled(key, row[key]), ...throughputInterval(row)]),
@@ -33,10 +34,12 @@ function option(results, rows, key, top, range, hidden) {
     name: 'published', type: 'scatter', symbol: 'diamond', symbolSize: 13, z: 5, itemStyle: { color: 'transparent', borderColor: c.bad, borderWidth: 2 },
     data: published(results, rows).map(({ row, low, high, source }) => ({ value: [scaled(key, row[key]), (low + high) / 2], row, source })),
   });
+  const xs = distinct(rows, key).map((x) => scaled(key, x)).sort((a, b) => a - b);
+  const ticks = xs.length <= MOST_TICKS ? { customValues: xs } : {}; // the points themselves
   return {
     grid: { left: 54, right: 16, top: 14, bottom: 44 },
-    xAxis: axis({ type: key === 'link' ? 'log' : 'value', logBase: 2, min: range[0], max: range[1], name: XS[key][1], nameLocation: 'middle', nameGap: 27,
-      axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (v) => short(v).replace(/\.0+$/, '') } }),
+    xAxis: axis({ type: key === 'link' ? 'log' : 'value', logBase: 2, min: range[0], max: range[1], name: XS[key][1], nameLocation: 'middle', nameGap: 27, axisTick: { show: false, ...ticks },
+      axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, ...(xs.length <= MOST_TICKS ? {} : { showMinLabel: false, showMaxLabel: false }), ...ticks, formatter: (v) => short(v).replace(/\.0+$/, '') } }),
     yAxis: axis({ type: 'value', min: 0, max: top, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false } }),
     tooltip: { trigger: 'item', formatter: ({ data, seriesName }) => (data.row ? pointTip(data, seriesName, key) : '') },
     series,
@@ -127,7 +130,7 @@ export function curves(results, onPick) {
     fill(panels, boxes.map((b) => b.box));
     charts = boxes.map(({ own, canvas }) => {
       const one = chart(canvas, () => option(results, own, key, top, range, hidden), `throughput over ${XS[key][0]} on ${own[0].machine}`);
-      one.instance.on('click', ({ data }) => data?.row?.feasible && onPick(data.row));
+      onChosen(one, ({ data }) => data?.row?.feasible && onPick(data.row));
       const points = one.instance.getOption().series.flatMap((line, seriesIndex) => line.data.flatMap(({ row }, dataIndex) => (row?.feasible ? [{ seriesIndex, dataIndex, row }] : [])));
       alongByKeys(canvas, one, points, ({ row }) => onPick(results.byPoint.get(row.point)));
       return one;
@@ -141,7 +144,7 @@ export function curves(results, onPick) {
       if (hidden.has(name)) hidden.delete(name); else hidden.add(name);
       button.setAttribute('aria-pressed', String(!hidden.has(name)));
       show();
-    } }, h('i', { class: `mark strategy-${i % 10}` }), literal(name));
+    } }, h('i', marking(i)), literal(name));
     return h('li', {}, button);
   }), published(results, results.rows).length > 0 ? h('li', {}, h('i', { class: 'published' }), 'published') : null);
   queueMicrotask(rebuild);
