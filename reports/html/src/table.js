@@ -110,7 +110,7 @@ export function expectationsTable(results) {
     const row = results.byPoint.get(e.point) ?? {};
     return { machine: row.machine, batch: row.batch, strategy: row.strategy, measure: e.measure === 'feasible' ? 'memory' : e.measure.replaceAll('_', ' '), published: range(e), ours: fits(e, e.ours), difference: e.difference === null || e.measure === 'feasible' ? '' : `${(100 * e.difference).toFixed(0)} %`, 'must hold': e.gate ? (e.passed ? 'yes, and does' : 'yes, and does NOT') : '', source: e.source, why: e.why ?? '' };
   });
-  return table(rows, { all: Object.keys(rows[0]), label: 'published beside ours' });
+  return table(rows, { all: Object.keys(rows[0]).filter((key) => key !== 'why' || rows.some((row) => row.why !== '')), label: 'published beside ours' });
 }
 const fits = (e, value) => (e.measure !== 'feasible' || value === null ? value : value > 0 ? 'fits' : 'does not fit');
 const range = (e) => (e.measure === 'feasible' ? fits(e, e.paper_low ?? e.paper_high) : e.paper_low === e.paper_high ? short(e.paper_low) : `${e.paper_low === null ? 'at most ' : short(e.paper_low)}${e.paper_low !== null && e.paper_high !== null ? ' to ' : ''}${e.paper_high === null ? ' or more' : short(e.paper_high)}`);
