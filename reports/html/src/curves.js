@@ -1,7 +1,7 @@
 // Throughput over batch, memory or link rate, the machines side by side on the same axes.
 import { alongByKeys, axis, chart, onChosen, tip } from './chart.js';
 import { fill, h, literal, segmented } from './dom.js';
-import { bytes, short } from './format.js';
+import { bytes, listed, short } from './format.js';
 import { colours, DASHES, marked, marking, strategyColour } from './palette.js';
 import { matching, picker, varying } from './picker.js';
 import { distinct, images, shown, throughputInterval } from './rows.js';
@@ -100,7 +100,23 @@ function changesText(rows, key) {
   return `The winner changes: ${changes.slice(0, 6).join('; ')}${changes.length > 6 ? `; and ${changes.length - 6} more times` : ''}.`;
 }
 
-const MOST_PANELS = 6;
+/** Where lines have no points: who does not run where, on which machines where not on all. */
+function gapsText(rows, key) {
+  const byMachine = key === 'link' ? 'base' : 'machine', machines = distinct(rows, byMachine);
+  const xs = (some) => distinct(some, key).sort((a, b) => a - b);
+  const parts = distinct(rows, 'strategy').flatMap((strategy) => {
+    const places = new Map();
+    for (const machine of machines) {
+      const at = xs(rows.filter((row) => row.strategy === strategy && row[byMachine] === machine && !row.feasible)).map((x) => shown(key, x)).join(', ');
+      if (at !== '') places.set(at, [...(places.get(at) ?? []), machine]);
+    }
+    return [...places].map(([at, where]) => `${literal(strategy)} at ${at}${where.length < machines.length ? ` on ${listed(where.map(literal))}` : ''}`);
+  });
+  if (parts.length === 0) return '';
+  return ` Does not run: ${parts.slice(0, MOST_GAPS).join('; ')}${parts.length > MOST_GAPS ? `; and ${parts.length - MOST_GAPS} more, in the table` : ''}.`;
+}
+
+const MOST_PANELS = 6, MOST_GAPS = 6;
 
 export function curves(results, onPick) {
   const machineRows = (base) => results.rows.filter((row) => row.base === base);
@@ -136,7 +152,7 @@ export function curves(results, onPick) {
       return one;
     });
     const left = names.length - Math.min(names.length, MOST_PANELS);
-    fill(note, changesText(rows, key), left > 0 ? ` Drawn are ${MOST_PANELS} of ${names.length} machines; the table has all.` : null);
+    fill(note, changesText(rows, key), rows.some((row) => row.feasible) ? gapsText(rows, key) : null, left > 0 ? ` Drawn are ${MOST_PANELS} of ${names.length} machines; the table has all.` : null);
   };
   const rebuild = () => { fill(pick, picker(results.rows, others(), chosen, show)); show(); };
   const legend = h('ul', { class: 'legend toggles' }, results.strategies.map((name, i) => {

@@ -161,6 +161,9 @@ async function used(browser, file) {
   await namesAppear(page);
   await strategiesExplained(page, document);
   await memoryTold(page, document);
+  const idle = [...new Set(document.results.filter((row) => !row.feasible).map((row) => row.strategy))];
+  const gaps = await textOf(page.locator('#throughput > .note'), /Does not run:/);
+  check(idle.length > 0 && idle.every((strategy) => new RegExp(`Does not run:.*${strategy} at \\d+`).test(gaps)), `who does not run where: ${idle} in ${gaps}`);
   // Along the bars by keyboard and by pointer.
   check(await page.locator('#time select').first().inputValue() === '64', 'the bars begin where training in core does not run and most others do');
   const bars = page.locator('#time [data-chart]').first(), tip = page.locator('.tip');
