@@ -1,5 +1,5 @@
 // Strategies side by side: what a step's time is made up of.
-import { alongByKeys, axis, chart, hatch, tip } from './chart.js';
+import { alongByKeys, axis, chart, hatch, onChosen, tip } from './chart.js';
 import { fill, h, literal, segmented } from './dom.js';
 import { percent, short, time } from './format.js';
 import { colours } from './palette.js';
@@ -14,6 +14,8 @@ const MOST_MACHINES = 4;
 const ROW = 40;
 const SLOWER = 1.05, MOST_REASONS = 3; // than the fastest's step; sentences under a chart
 
+/** Why it does not run, in so many characters: what it needs sooner than the words before that. */
+const fitting = (text, most) => (text.length <= most ? text : clip(text.replace(/^.*?: (the plan )?/, ''), most));
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function option(results, rows, longest, width, perSample) {
@@ -29,7 +31,7 @@ function option(results, rows, longest, width, perSample) {
     xAxis: axis({ type: 'value', max: longest, name: perSample ? 'ms per sample' : 'seconds per step', nameLocation: 'middle', nameGap: 26, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false } }),
     yAxis: axis({ type: 'category', inverse: true, data: rows.map((row) => literal(row.strategy)), splitLine: { show: false },
       axisLabel: { color: c.ink, fontSize: 12.5, interval: 0, formatter: (name) => clip(name, narrow ? 14 : 22) } }),
-    tooltip: { trigger: 'axis', axisPointer: { type: 'shadow', shadowStyle: { color: c.faint, opacity: 0.5 } }, formatter: (items) => tooltip(rows[items[0].dataIndex], explained(results, rows[items[0].dataIndex].strategy)) },
+    tooltip: { trigger: 'axis', axisPointer: { type: 'shadow', z: -1, shadowStyle: { color: c.faint } }, formatter: (items) => tooltip(rows[items[0].dataIndex], explained(results, rows[items[0].dataIndex].strategy)) },
     series: [
       ...PARTS.map(([key, name]) => bar(key, name)),
       { type: 'custom', name: 'marks', silent: true, z: 10, data: rows.map((row, i) => [0, i]), renderItem: (_, api) => marks(rows[api.value(1)], api, scale, longest, c, width) },
@@ -45,7 +47,7 @@ function marks(row, api, scale, longest, c, width) {
     const left = at(0), right = at(longest);
     return { type: 'group', children: [
       { type: 'rect', shape: { x: left, y: y - 9, width: right - left, height: 18 }, style: { fill: hatch(c.line) } },
-      { type: 'text', style: { text: clip(literal(reasonShort(row)), Math.floor((right - left) / 7.2)), x: left + 14, y, verticalAlign: 'middle', fill: c.bad, font: '12px sans-serif', backgroundColor: c.paper, padding: [2, 5] } },
+      { type: 'text', style: { text: fitting(literal(reasonShort(row)), Math.floor((right - left - 24) / 6.4)), x: left + 14, y, verticalAlign: 'middle', fill: c.bad, font: '12px sans-serif', backgroundColor: c.paper, padding: [2, 5] } },
     ] };
   }
   const k = scale(row);
@@ -55,9 +57,9 @@ function marks(row, api, scale, longest, c, width) {
   const word = `${row.standing === 'best' ? '★ ' : row.standing === 'equal' ? '= ' : ''}${short(row.samples_per_second)}${width < 460 ? '' : ` ${images(row)}`}${hasTrace(row.point) ? '' : ' ◦'}`;
   return { type: 'group', children: [
     line(low, y + 13, high, y + 13, stroke), line(low, y + 10.5, low, y + 15.5, stroke), line(high, y + 10.5, high, y + 15.5, stroke),
-    // On bars of any colour: paper on both sides of it.
-    row.lower_bound_s > 0 ? line(bound, y - 13, bound, y + 10, { stroke: c.paper, lineWidth: 6 }) : null,
-    row.lower_bound_s > 0 ? line(bound, y - 13, bound, y + 10, { stroke: c.bad, lineWidth: 2 }) : null,
+    // On bars of any colour: paper on both sides of it, no wider than it takes, for it hides what lies there.
+    row.lower_bound_s > 0 ? line(bound, y - 13, bound, y + 10, { stroke: c.paper, lineWidth: 3.5 }) : null,
+    row.lower_bound_s > 0 ? line(bound, y - 13, bound, y + 10, { stroke: c.bad, lineWidth: 1.5 }) : null,
     { type: 'text', style: { text: word, x: Math.max(at(row.step_time_s * k), bound) + 7, y: y - 1, verticalAlign: 'middle', fill: c.ink, font: `${row.standing === 'best' ? 'bold ' : ''}12px sans-serif` } },
   ].filter(Boolean) };
 }
@@ -128,7 +130,7 @@ export function bars(results, onPick) {
     fill(panels, boxes.map((b) => b.box));
     charts = boxes.map(({ own, canvas }) => {
       const one = chart(canvas, (width) => option(results, own, nice, width, perSample), `time of a step by strategy on ${own[0].machine}`);
-      one.instance.on('click', (event) => own[event.dataIndex]?.feasible && onPick(own[event.dataIndex]));
+      onChosen(one, ({ dataIndex }) => own[dataIndex]?.feasible && onPick(own[dataIndex]));
       alongByKeys(canvas, one, own.map((_, i) => ({ seriesIndex: 0, dataIndex: i })), ({ dataIndex }) => own[dataIndex].feasible && onPick(own[dataIndex]));
       return one;
     });
@@ -136,5 +138,7 @@ export function bars(results, onPick) {
   const controls = h('div', { class: 'controls' }, picker(results.rows, keys, chosen, show),
     segmented('time', [['step', 'per step'], ['sample', 'per sample']], 'step', (value) => { perSample = value === 'sample'; show(); }));
   queueMicrotask(show);
-  return [controls, legend(), panels];
+  const waits = results.rows.some((row) => row.stall_out_s > 0)
+    ? h('p', { class: 'note' }, 'Compute waits for a swap-out where what comes next finds no room before its end, or where the runtime waits for all copies, as some do after forward.') : null;
+  return [controls, legend(), panels, waits];
 }

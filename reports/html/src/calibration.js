@@ -3,7 +3,7 @@ import { axis, chart, tip } from './chart.js';
 import { h, literal } from './dom.js';
 import { csv } from './files.js';
 import { bytes, percent, rate, signedPercent, time } from './format.js';
-import { colours, strategyColour, SYMBOLS } from './palette.js';
+import { colours, marked, marking } from './palette.js';
 import { distinct } from './rows.js';
 import { table } from './table.js';
 import { typed } from './typed.js';
@@ -24,10 +24,10 @@ function kernels(rows) {
       grid: { left: 74, right: 18, top: 16, bottom: 46 }, xAxis: timeAxis(c, 'measured', 28, least, most), yAxis: timeAxis(c, 'by model', 58, least, most),
       tooltip: { trigger: 'item', formatter: ({ data }) => (data.row ? tip(`${kindOf(data.row)} ${literal(data.row.algorithm)}`, [['shape', literal(data.row.shape)], ['measured', `${time(data.row.measured_s)} (${time(data.row.low_s)} to ${time(data.row.high_s)})`], ['by model', `${time(data.row.predicted_s)} (${data.row.how})`], ['error', signedPercent(data.row.error)], ['', literal(data.row.flags)]]) : '') },
       series: [line(1, c, 'solid'), line(1.2, c, 'dashed'), line(1 / 1.2, c, 'dashed'),
-        ...ops.map((op, i) => ({ name: op, type: 'scatter', symbol: SYMBOLS[i % 10], symbolSize: 7, itemStyle: { color: strategyColour(i), opacity: 0.65 }, data: rows.filter((row) => row.op === op).map((row) => ({ value: [row.measured_s, row.predicted_s], row })) }))],
+        ...ops.map((op, i) => ({ name: op, type: 'scatter', ...marked(i, 0.65), symbolSize: 7, data: rows.filter((row) => row.op === op).map((row) => ({ value: [row.measured_s, row.predicted_s], row })) }))],
     };
   }, 'kernels measured against the models'));
-  return h('figure', {}, h('figcaption', {}, 'kernels; the band is 20 %'), canvas, h('ul', { class: 'legend' }, ops.map((op, i) => h('li', {}, h('i', { class: `mark strategy-${i % 10}` }), literal(op)))));
+  return h('figure', {}, h('figcaption', {}, 'kernels; the band is 20 %'), canvas, h('ul', { class: 'legend' }, ops.map((op, i) => h('li', {}, h('i', marking(i)), literal(op)))));
 }
 
 function residuals(rows) {
@@ -80,6 +80,6 @@ export function calibration(content) {
   const noisy = rows.filter((row) => String(row.flags).includes('noisy')).length;
   return [sizes.length === 0 ? null : h('p', {}, h('b', {}, `The models miss the kernels they were fitted to by ${percent(quantile(sizes, 0.5))} in the median, ${percent(quantile(sizes, 0.9))} at the 90th percentile`), `, ${ofKernels.length} samples${noisy > 0 ? `, ${noisy} of all samples noisy` : ''}. A launch that was timed itself is not predicted by them: plans go by its own time.`),
     h('div', { class: 'panels' }, ofKernels.length > 0 ? [kernels(ofKernels), residuals(ofKernels)] : null, ofCopies.length > 0 ? copies(ofCopies) : null),
-    h('h3', {}, 'The ten farthest off'), table(worst, { all: main, label: 'worst' }),
+    h('h3', {}, 'The ten farthest off'), table(worst, { all: main.filter((key) => worst.some((row) => row[key] !== '')), label: 'worst' }),
     h('h3', {}, 'All samples'), table(rows, { main, all: Object.keys(rows[0] ?? { op: '' }), label: 'samples' })];
 }

@@ -21,7 +21,10 @@ export function chart(element, option, label) {
   element.dataset.chart = label;
   const instance = echarts.init(element, null, { renderer: 'canvas' });
   let width = element.clientWidth;
-  const draw = () => instance.setOption({ ...base(), ...option(element.clientWidth) }, { notMerge: true });
+  const draw = () => {
+    const common = base(element), own = option(element.clientWidth);
+    instance.setOption({ ...common, ...own, tooltip: { ...common.tooltip, ...own.tooltip } }, { notMerge: true });
+  };
   const observer = new ResizeObserver(() => {
     if (element.clientWidth === 0 || element.clientWidth === width) return;
     width = element.clientWidth;
@@ -36,6 +39,20 @@ export function chart(element, option, label) {
   all.add(self);
   draw();
   return self;
+}
+
+/**
+ * What is clicked is chosen. A finger cannot hover: its first tap on something shows the tooltip, its second chooses.
+ * @param {(event: Object) => boolean|void} choose of ECharts' event
+ */
+export function onChosen(one, choose) {
+  let shown = null;
+  one.instance.on('click', (event) => {
+    const place = `${event.seriesIndex}/${event.dataIndex}`, finger = event.event?.event?.zrByTouch;
+    if (finger && place !== shown) { shown = place; return; }
+    shown = null;
+    choose(event);
+  });
 }
 
 /**
@@ -59,20 +76,33 @@ export function alongByKeys(element, one, items, onChoose) {
 }
 
 export const redrawAll = () => { for (const one of all) one.draw(); };
-/** Printers get a page of paper's width. */
+/** To the width that their places have now. */
 export const resizeAll = () => { for (const one of all) { one.instance.resize(); one.draw(); } };
 
-function base() {
+function base(element) {
   const c = colours();
   return {
     animation: false,
     textStyle: { fontFamily: FONT, color: c.ink, fontSize: 12 },
     aria: { enabled: false },
     tooltip: {
-      confine: true, appendTo: 'body', backgroundColor: c.paper, borderColor: c.line, padding: [8, 10],
-      textStyle: { color: c.ink, fontFamily: FONT, fontSize: 12.5 }, extraCssText: 'box-shadow: 0 2px 12px rgba(0,0,0,.18); max-width: 22rem; white-space: normal;',
+      position: (point, params, tip, rect, { contentSize }) => besides(element.getBoundingClientRect(), point, contentSize),
+      backgroundColor: c.paper, borderColor: c.line, padding: [8, 10], transitionDuration: 0,
+      textStyle: { color: c.ink, fontFamily: FONT, fontSize: 12.5 }, extraCssText: 'box-shadow: 0 2px 12px rgba(0,0,0,.18); max-width: min(24rem, calc(100vw - 16px)); white-space: normal;',
     },
   };
+}
+
+const AWAY = 16, EDGE = 8; // pixels: from what is pointed at, from the window's edge
+
+/** Where a tooltip lies, in the chart's coordinates: below the pointer and right of it, else on the other side; never past the window. */
+function besides(chart, [x, y], [width, height]) {
+  const place = (at, start, size, whole) => {
+    const after = at + AWAY, before = at - AWAY - size;
+    const wanted = start + after + size <= whole - EDGE ? after : before;
+    return Math.max(EDGE - start, Math.min(wanted, whole - EDGE - size - start));
+  };
+  return [place(x, chart.left, width, document.documentElement.clientWidth), place(y, chart.top, height, window.innerHeight)];
 }
 
 export function axis(more = {}) {

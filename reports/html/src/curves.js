@@ -1,13 +1,14 @@
 // Throughput over batch, memory or link rate, the machines side by side on the same axes.
-import { alongByKeys, axis, chart, tip } from './chart.js';
+import { alongByKeys, axis, chart, onChosen, tip } from './chart.js';
 import { fill, h, literal, segmented } from './dom.js';
-import { bytes, short } from './format.js';
-import { colours, DASHES, strategyColour, SYMBOLS } from './palette.js';
+import { bytes, listed, short } from './format.js';
+import { colours, DASHES, marked, marking, strategyColour } from './palette.js';
 import { matching, picker, varying } from './picker.js';
 import { distinct, images, shown, throughputInterval } from './rows.js';
 import { tied } from './verdict.js';
 
-const XS = { batch: ['batch', 'samples a step'], memory_limit_bytes: ['memory', 'device memory, GB'], link: ['link rate', 'link, GB/s'] };
+const XS = { batch: ['batch', 'batch'], memory_limit_bytes: ['memory', 'device memory, GB'], link: ['link rate', 'link, GB/s'] };
+const MOST_TICKS = 12;
 const scaled = (key, value) => (key === 'batch' ? value : value / 1e9);
 
 function option(results, rows, key, top, range, hidden) {
@@ -17,8 +18,8 @@ function option(results, rows, key, top, range, hidden) {
     if (!own.some((row) => row.feasible)) return [];
     const i = results.strategyIndex(name), colour = strategyColour(i);
     return [{
-      name: literal(name), type: 'line', symbol: SYMBOLS[i % 10], symbolSize: SYMBOLS[i % 10] === 'circle' || SYMBOLS[i % 10] === 'rect' ? 8 : 10, connectNulls: false,
-      lineStyle: { width: 2, type: DASHES[i % 10], color: colour }, itemStyle: { color: colour },
+      name: literal(name), type: 'line', ...marked(i), symbolSize: ['circle', 'rect'].includes(marked(i).symbol) ? 8 : 10, connectNulls: false,
+      lineStyle: { width: 2, type: DASHES[i % 10], color: colour },
       data: own.map((row) => ({ value: [scaled(key, row[key]), row.feasible ? row.samples_per_second : null], row })),
     }, {
       name: literal(name), type: 'custom', silent: true, z: 1, data: own.filter((r) => r.feasible).map((row) => [scaled(key, row[key]), ...throughputInterval(row)]),
@@ -33,10 +34,12 @@ function option(results, rows, key, top, range, hidden) {
     name: 'published', type: 'scatter', symbol: 'diamond', symbolSize: 13, z: 5, itemStyle: { color: 'transparent', borderColor: c.bad, borderWidth: 2 },
     data: published(results, rows).map(({ row, low, high, source }) => ({ value: [scaled(key, row[key]), (low + high) / 2], row, source })),
   });
+  const xs = distinct(rows, key).map((x) => scaled(key, x)).sort((a, b) => a - b);
+  const ticks = xs.length <= MOST_TICKS ? { customValues: xs } : {}; // the points themselves
   return {
     grid: { left: 54, right: 16, top: 14, bottom: 44 },
-    xAxis: axis({ type: key === 'link' ? 'log' : 'value', logBase: 2, min: range[0], max: range[1], name: XS[key][1], nameLocation: 'middle', nameGap: 27,
-      axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (v) => short(v).replace(/\.0+$/, '') } }),
+    xAxis: axis({ type: key === 'link' ? 'log' : 'value', logBase: 2, min: range[0], max: range[1], name: XS[key][1], nameLocation: 'middle', nameGap: 27, axisTick: { show: false, ...ticks },
+      axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, ...(xs.length <= MOST_TICKS ? {} : { showMinLabel: false, showMaxLabel: false }), ...ticks, formatter: (v) => short(v).replace(/\.0+$/, '') } }),
     yAxis: axis({ type: 'value', min: 0, max: top, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false } }),
     tooltip: { trigger: 'item', formatter: ({ data, seriesName }) => (data.row ? pointTip(data, seriesName, key) : '') },
     series,
@@ -97,7 +100,23 @@ function changesText(rows, key) {
   return `The winner changes: ${changes.slice(0, 6).join('; ')}${changes.length > 6 ? `; and ${changes.length - 6} more times` : ''}.`;
 }
 
-const MOST_PANELS = 6;
+/** Where lines have no points: who does not run where, on which machines where not on all. */
+function gapsText(rows, key) {
+  const byMachine = key === 'link' ? 'base' : 'machine', machines = distinct(rows, byMachine);
+  const xs = (some) => distinct(some, key).sort((a, b) => a - b);
+  const parts = distinct(rows, 'strategy').flatMap((strategy) => {
+    const places = new Map();
+    for (const machine of machines) {
+      const at = xs(rows.filter((row) => row.strategy === strategy && row[byMachine] === machine && !row.feasible)).map((x) => shown(key, x)).join(', ');
+      if (at !== '') places.set(at, [...(places.get(at) ?? []), machine]);
+    }
+    return [...places].map(([at, where]) => `${literal(strategy)} at ${at}${where.length < machines.length ? ` on ${listed(where.map(literal))}` : ''}`);
+  });
+  if (parts.length === 0) return '';
+  return ` Does not run: ${parts.slice(0, MOST_GAPS).join('; ')}${parts.length > MOST_GAPS ? `; and ${parts.length - MOST_GAPS} more, in the table` : ''}.`;
+}
+
+const MOST_PANELS = 6, MOST_GAPS = 6;
 
 export function curves(results, onPick) {
   const machineRows = (base) => results.rows.filter((row) => row.base === base);
@@ -127,13 +146,13 @@ export function curves(results, onPick) {
     fill(panels, boxes.map((b) => b.box));
     charts = boxes.map(({ own, canvas }) => {
       const one = chart(canvas, () => option(results, own, key, top, range, hidden), `throughput over ${XS[key][0]} on ${own[0].machine}`);
-      one.instance.on('click', ({ data }) => data?.row?.feasible && onPick(data.row));
+      onChosen(one, ({ data }) => data?.row?.feasible && onPick(data.row));
       const points = one.instance.getOption().series.flatMap((line, seriesIndex) => line.data.flatMap(({ row }, dataIndex) => (row?.feasible ? [{ seriesIndex, dataIndex, row }] : [])));
       alongByKeys(canvas, one, points, ({ row }) => onPick(results.byPoint.get(row.point)));
       return one;
     });
     const left = names.length - Math.min(names.length, MOST_PANELS);
-    fill(note, changesText(rows, key), left > 0 ? ` Drawn are ${MOST_PANELS} of ${names.length} machines; the table has all.` : null);
+    fill(note, changesText(rows, key), rows.some((row) => row.feasible) ? gapsText(rows, key) : null, left > 0 ? ` Drawn are ${MOST_PANELS} of ${names.length} machines; the table has all.` : null);
   };
   const rebuild = () => { fill(pick, picker(results.rows, others(), chosen, show)); show(); };
   const legend = h('ul', { class: 'legend toggles' }, results.strategies.map((name, i) => {
@@ -141,7 +160,7 @@ export function curves(results, onPick) {
       if (hidden.has(name)) hidden.delete(name); else hidden.add(name);
       button.setAttribute('aria-pressed', String(!hidden.has(name)));
       show();
-    } }, h('i', { class: `mark strategy-${i % 10}` }), literal(name));
+    } }, h('i', marking(i)), literal(name));
     return h('li', {}, button);
   }), published(results, results.rows).length > 0 ? h('li', {}, h('i', { class: 'published' }), 'published') : null);
   queueMicrotask(rebuild);

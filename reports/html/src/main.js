@@ -132,11 +132,11 @@ async function start() {
   const button = document.querySelector('#theme');
   const toggle = initTheme(() => { button.textContent = isDark() ? 'light' : 'dark'; redrawAll(); });
   button.addEventListener('click', toggle);
-  // Paper is light, and narrower.
-  const onPaper = (theme) => { document.documentElement.dataset.theme = theme; resizeAll(); };
+  // Paper is light, and narrower: charts have its width before the browser lays it out.
+  const { dataset } = document.documentElement;
   let onScreen = null;
-  addEventListener('beforeprint', () => { onScreen = document.documentElement.dataset.theme; onPaper('light'); });
-  addEventListener('afterprint', () => onPaper(onScreen));
+  addEventListener('beforeprint', () => { onScreen = dataset.theme; dataset.theme = 'light'; dataset.paper = 'yes'; resizeAll(); });
+  addEventListener('afterprint', () => { dataset.theme = onScreen; delete dataset.paper; resizeAll(); });
   try {
     if (files.has('results.json')) await showRun();
     if (files.has('validation.csv')) await showValidation();

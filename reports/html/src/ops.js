@@ -9,7 +9,7 @@ import { median, typed } from './typed.js';
 
 const KINDS = [['kernel', 'compute', 'kernels'], ['recompute', 'recompute', 'kernels that recompute'], ['swap-out', 'out', 'swap-outs'], ['swap-in', 'in', 'swap-ins']];
 const MOST_POINTS = 20000;
-const COLUMNS = ['strategy', 'what', 'name', 'shape', 'algorithm', 'bytes', 'how', 'predicted_s', 'measured_s', 'low_s', 'high_s', 'difference_s', 'error'];
+const COLUMNS = ['what', 'name', 'predicted_s', 'measured_s', 'error', 'difference_s', 'strategy', 'shape', 'algorithm', 'bytes', 'how', 'low_s', 'high_s'];
 
 /** What tells measured rows apart: "swap-all", with batch and limit where they differ. */
 export function rowNames(rows) {

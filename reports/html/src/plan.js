@@ -6,6 +6,8 @@ import { tracedOrWhy } from './timeline.js';
 const CLASSES = [['keep', 'kept'], ['swap', 'swapped'], ['recompute', 'recomputed']];
 const WIDTH = 1000, HEIGHT = 34, COST = 26;
 
+const MEANING_OF_R = ' (r: what recomputing it costs, over what the step would gain if its copies took no time)';
+
 function totals(maps) {
   return CLASSES.map(([key, name]) => {
     const own = maps.filter((map) => map.class === key);
@@ -18,7 +20,7 @@ function says(map) {
   const parts = map.parts > 1 ? `, written in ${map.parts} parts` : '';
   return [h('b', {}, literal(map.name)), ` ${map.shape}, ${bytes(map.bytes)}: ${map.class === 'keep' ? 'kept' : `${map.class === 'swap' ? 'swapped' : 'recomputed'}`}${parts}`,
     `. Copying it out and in takes ${time(swap / 1e9)}, computing it again ${map.again_ns > 0 ? time(map.again_ns / 1e9) : 'is not possible'}${map.again_ns > 0 ? ' from what it is made of' : ''}.`,
-    map.reason ? ` Why: ${literal(map.reason)}.` : ''];
+    map.reason ? ` Why: ${literal(map.reason)}${map.reason.startsWith('r = ') ? MEANING_OF_R : ''}.` : ''];
 }
 
 function strip(row, trace, other, line) {
@@ -91,9 +93,9 @@ function differenceTable(maps, second) {
   if (maps.length === 0) return null;
   const rows = [...maps].sort((a, b) => b.bytes - a.bytes).slice(0, 12);
   return h('details', {}, h('summary', {}, `the ${rows.length === maps.length ? '' : 'largest '}${rows.length} maps that differ`), h('div', { class: 'scroll' }, h('table', {},
-    h('thead', {}, h('tr', {}, ['map', 'size', 'above', 'below', 'copies', 'again'].map((t) => h('th', {}, t)))),
+    h('thead', {}, h('tr', {}, [['map'], ['size', 'n'], ['above'], ['below'], ['copying it', 'n'], ['computing it again', 'n']].map(([text, kind]) => h('th', { class: kind ?? null }, text)))),
     h('tbody', {}, rows.map((map) => h('tr', {}, h('td', {}, literal(map.name)), h('td', { class: 'n' }, bytes(map.bytes)), h('td', {}, map.class), h('td', {}, second.maps.find((m) => m.name === map.name).class), h('td', { class: 'n' }, time((map.copy_out_ns + map.copy_in_ns) / 1e9)), h('td', { class: 'n' }, time(map.again_ns / 1e9))))))));
 }
 
 const legend = () => h('ul', { class: 'legend' }, CLASSES.map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)),
-  h('li', {}, 'below each map: time of its two copies, and of computing it again'), h('li', {}, h('i', { class: 'bound flat' }), 'decided otherwise in the other plan'));
+  h('li', {}, 'below each map, to one scale: how long copying it out and in takes (left), and computing it again (right)'), h('li', {}, h('i', { class: 'bound flat' }), 'decided otherwise in the other plan'));

@@ -1,5 +1,6 @@
 // What the strategies of these results do, and whose they are: as the program's own table has it.
 import { h, literal } from './dom.js';
+import { marking } from './palette.js';
 
 const MOST_OPEN = 8; // more of them are behind a line that opens them
 const LONG = 14; // characters of a name that has a line of its own
@@ -18,8 +19,8 @@ export function strategyList(results) {
   if (told.length === 0) return null;
   const list = h('dl', { class: `strategies ${told.some((strategy) => strategy.length > LONG) ? 'stacked' : ''}` }, told.map((strategy) => {
     const { source } = results.explained.get(strategy);
-    const i = results.strategyIndex(strategy) % 10;
-    return h('div', {}, h('dt', {}, h('i', { class: `mark strategy-${i}`, 'aria-hidden': 'true' }), literal(strategy)),
+    const i = results.strategyIndex(strategy);
+    return h('div', {}, h('dt', {}, h('i', { ...marking(i), 'aria-hidden': 'true' }), literal(strategy)),
       h('dd', {}, explained(results, strategy), source ? [' ', h('cite', {}, literal(source))] : null));
   }));
   return h('details', { class: 'explained', open: told.length <= MOST_OPEN }, h('summary', {}, told.length > 1 ? `What the ${told.length} strategies do` : 'What the strategy does'),

@@ -1,5 +1,5 @@
 // A step's streams over time, the memory under them, zoomed together.
-import { axis, chart, tip } from './chart.js';
+import { axis, chart, onChosen, tip } from './chart.js';
 import { fill, h, literal } from './dom.js';
 import * as files from './files.js';
 import { bytes, percent, rate, short, signedPercent, time } from './format.js';
@@ -38,7 +38,7 @@ function facts(slice, trace) {
   const a = slice.args;
   const map = a.map && trace.maps.find((m) => m.name === a.map);
   return [
-    ['from, for', `${time(slice.start)}, ${time(slice.end - slice.start)}`],
+    ['begins', time(slice.start)], ['takes', time(slice.end - slice.start)],
     a.algorithm ? ['algorithm', `${a.algorithm}, ${bytes(a.workspace)} of workspace`] : null,
     a.shape ? ['shape', a.shape] : null,
     slice.cat === 'copy' ? ['bytes', `${bytes(a.bytes)}, ${rate(a.bytes / (slice.end - slice.start))}`] : null,
@@ -48,6 +48,7 @@ function facts(slice, trace) {
     a.cause ? ['cause', word(a.cause)] : null,
     a.by !== undefined && trace.byInstruction.has(a.by) ? ['until the end of', literal(trace.byInstruction.get(a.by).name)] : null,
     map ? ['map', `${map.shape}, ${map.class}`] : null,
+    slice.cat === 'stall' && trace.heldUp(slice) ? ['holds up', literal(trace.heldUp(slice).name)] : null,
     a.reason ? ['why', literal(a.reason)] : null,
   ].filter(Boolean);
 }
@@ -58,7 +59,7 @@ export class Timeline {
     this.onOpen = onOpen;
     this.status = h('p', { class: 'note', role: 'status' });
     this.canvas = h('div', { class: 'chart', tabindex: 0 });
-    this.detail = h('div', { class: 'detail', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a bar for all that is known of it. Drag to move, Ctrl and the wheel to zoom, or the slider; with the keyboard ← → + − and 0.'));
+    this.detail = h('div', { class: 'detail', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a bar for all that is known of it; point at the memory for what lies in it. Drag to move, Ctrl and the wheel to zoom, or the slider; with the keyboard ← → + − and 0.'));
     this.search = h('input', { type: 'search', placeholder: 'op or map', 'aria-label': 'find an op or map', keydown: (e) => { if (e.key === 'Enter') { e.preventDefault(); this.#find(); } } });
     this.classes = h('ul', { class: 'legend' });
     this.caption = h('p', { class: 'on-paper' });
@@ -89,7 +90,7 @@ export class Timeline {
     this.window = [0, trace.end];
     this.canvas.style.height = `${trace.lanes.length * LANE + MEMORY + 96}px`;
     this.chart = chart(this.canvas, (width) => this.#option(width), `timeline of ${row.strategy}: streams and memory`);
-    this.chart.instance.on('click', (event) => { if (event.seriesId === 'bars') this.mark(event.data.bar.slice); });
+    onChosen(this.chart, (event) => { if (event.seriesId === 'bars') this.mark(event.data.bar.slice); });
     this.chart.instance.on('datazoom', () => this.#zoomed());
   }
 
@@ -118,14 +119,14 @@ export class Timeline {
     const narrow = width < 460;
     const left = narrow ? 70 : trace.lanes.some((lane) => lane.measured) ? 148 : 128, plot = width - left - 18;
     const { bars, merged } = barsOf(trace, from, to, plot);
-    fill(this.status, `${bars.length} bars drawn${merged > 0 ? `, ${merged} slices narrower than a pixel merged into their neighbours` : ''}; all of them are in timelines/${this.row.point}.trace.json, for Perfetto.`);
+    fill(this.status, `${bars.length} bars drawn${merged > 0 ? `, ${merged} slice${merged === 1 ? '' : 's'} narrower than a pixel merged into their neighbours` : ''}; all of them are in timelines/${this.row.point}.trace.json, for Perfetto.`);
     const points = curveOf(trace, from, to, Math.floor(plot / 2));
     const bottom = trace.lanes.length * LANE + 12;
     const x = (more) => axis({ type: 'value', min: 0, max: trace.end, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false, formatter: (v) => time(v) }, ...more });
     const names = trace.lanes.map((lane) => `${lane.measured ? (narrow ? 'measured\n' : 'measured ') : ''}${laneName(lane.name, narrow)}`);
     return {
       // Of one width, whatever their labels: what lies above each other is of one moment.
-      grid: [{ left, right: 18, top: 10, height: trace.lanes.length * LANE, outerBoundsMode: 'none' }, { left, right: 18, top: bottom + 12, height: MEMORY, outerBoundsMode: 'none' }],
+      grid: [{ left, right: 18, top: 10, height: trace.lanes.length * LANE, outerBoundsMode: 'none' }, { left, right: 18, top: bottom + 12, height: MEMORY, outerBoundsMode: 'none', tooltip: { trigger: 'axis' } }],
       xAxis: [x({ gridIndex: 0, axisLabel: { show: false } }), x({ gridIndex: 1 })],
       yAxis: [
         axis({ type: 'category', inverse: true, gridIndex: 0, data: names, axisLabel: { color: c.ink, fontSize: narrow ? 11 : 12, lineHeight: 12, interval: 0 }, splitLine: { show: false } }),
@@ -135,16 +136,17 @@ export class Timeline {
         { type: 'inside', xAxisIndex: [0, 1], startValue: from, endValue: to, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseWheel: false },
         { type: 'slider', xAxisIndex: [0, 1], startValue: from, endValue: to, filterMode: 'none', bottom: 8, height: 20, showDetail: false, brushSelect: false, borderColor: c.line, fillerColor: c.faint, handleStyle: { color: c.paper, borderColor: c.soft }, moveHandleStyle: { color: c.line }, dataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } }, selectedDataBackground: { lineStyle: { opacity: 0 }, areaStyle: { opacity: 0 } } },
       ],
-      tooltip: { trigger: 'item', formatter: (item) => this.#tip(item) },
+      tooltip: { trigger: 'item', formatter: (item) => (Array.isArray(item) ? this.#memoryTip(item[0].axisValue) : this.#tip(item)) },
+      axisPointer: { link: [{ xAxisIndex: 'all' }], label: { show: false }, lineStyle: { color: c.soft, type: 'solid' } },
       series: [
         { id: 'bars', type: 'custom', xAxisIndex: 0, yAxisIndex: 0, clip: true, data: bars.map((bar) => ({ value: [bar.start, bar.end, bar.lane], bar })), encode: { x: [0, 1], y: 2 },
           renderItem: (params, api) => this.#bar(params, api, bars[params.dataIndex], c) },
         // Each from zero to the sum of its own and those below it, the highest first: the chart's own stacking looks up what
         // lies below by its x, of which a staircase has two.
         ...trace.classes.map((name, i) => ({
-          id: `memory ${name}`, name: word(name), type: 'line', xAxisIndex: 1, yAxisIndex: 1, symbol: 'circle', symbolSize: 3, showSymbol: false,
+          id: `memory ${name}`, name: word(name), type: 'line', xAxisIndex: 1, yAxisIndex: 1, symbol: 'none', emphasis: { disabled: true },
           lineStyle: { width: 0 }, areaStyle: { color: c[name] ?? c.other, opacity: 1, origin: 'start' }, itemStyle: { color: c[name] ?? c.other },
-          data: steps(points, trace.classes.slice(0, i + 1)), triggerLineEvent: true,
+          data: steps(points, trace.classes.slice(0, i + 1)),
           markLine: name === trace.classes[0] && trace.limit ? { symbol: 'none', silent: true, label: { formatter: `limit ${bytes(trace.limit)}`, position: 'insideEndTop', color: c.bad, fontSize: 11.5 }, lineStyle: { color: c.bad, type: 'solid', width: 1.5 }, data: [{ yAxis: trace.limit }] } : undefined,
         })).reverse(),
       ],
@@ -161,18 +163,21 @@ export class Timeline {
     if (right - left < 46 || !bar.slice) return rect;
     return { type: 'group', children: [rect, { type: 'text', silent: true, style: { text: literal(bar.slice.name), x: left + 4, y, verticalAlign: 'middle', fill: this.#onColour(bar.category), font: '10.5px sans-serif', width: right - left - 8, overflow: 'truncate', ellipsis: '' } }] };
   }
-  #onColour(category) { const dark = document.documentElement.dataset.theme === 'dark'; return dark ? (category === 'host' ? '#ffffff' : '#0c1115') : ['in', 'other', 'recompute'].includes(category) ? '#15202b' : '#ffffff'; }
+  #onColour(category) { const dark = document.documentElement.dataset.theme === 'dark'; return dark ? (['host', 'other'].includes(category) ? '#ffffff' : '#0c1115') : ['in', 'other', 'recompute'].includes(category) ? '#15202b' : '#ffffff'; }
 
-  #tip({ seriesId, data, seriesName }) {
-    if (seriesId === 'bars') {
-      const { bar } = data;
-      if (!bar.slice) return tip(`${bar.count} slices`, [['from, for', `${time(bar.start)}, ${time(bar.end - bar.start)}`], ['', 'zoom in to see them']]);
-      return tip(literal(bar.slice.name), facts(bar.slice, this.trace));
-    }
-    if (!data) return '';
-    const live = this.trace.at(data[0]), c = colours();
+  #tip({ seriesId, data }) {
+    if (seriesId !== 'bars') return '';
+    const { bar } = data;
+    if (!bar.slice) return tip(`${bar.count} slices`, [['begin', time(bar.start)], ['take', time(bar.end - bar.start)], ['', 'zoom in to see them']]);
+    return tip(literal(bar.slice.name), facts(bar.slice, this.trace));
+  }
+
+  /** What lies in memory at a moment, the largest first. */
+  #memoryTip(seconds) {
+    const live = this.trace.at(seconds), c = colours();
     const sum = Object.values(live).reduce((a, b) => a + b, 0);
-    return tip(`${bytes(sum)} at ${time(data[0])}`, [...this.trace.classes.filter((n) => live[n]).map((n) => [word(n), bytes(live[n]), c[n]]), this.trace.limit ? ['of the limit', percent(sum / this.trace.limit)] : null, ['', seriesName]].slice(0, -1));
+    const held = this.trace.classes.filter((name) => live[name]).sort((a, b) => live[b] - live[a]);
+    return tip(`${bytes(sum)} at ${time(seconds)}`, [...held.map((name) => [word(name), bytes(live[name]), c[name]]), this.trace.limit ? ['of the limit', percent(sum / this.trace.limit)] : null]);
   }
 
   /** Shows all about a slice below the chart, with what it waited for to go on to. */

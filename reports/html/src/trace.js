@@ -48,13 +48,19 @@ export class Trace {
     }
     return low === 0 ? {} : this.memory[low - 1][1];
   }
+  /** Slices whose names have this in them: what is called so before what only begins so, work before waits for it. */
   find(word) {
     const wanted = word.toLowerCase();
-    const hits = [];
-    for (const lane of this.lanes) {
-      for (const slice of lane.slices) if (slice.cat !== 'issue' && slice.name.toLowerCase().includes(wanted)) hits.push(slice);
-    }
-    return hits.sort((a, b) => a.start - b.start);
+    const hits = this.lanes.flatMap((lane) => lane.slices.filter((slice) => slice.cat !== 'issue' && slice.name.toLowerCase().includes(wanted)));
+    const called = (slice) => slice.name.toLowerCase().replace(/^(waits for )?((recompute|swap-in|swap-out) )?/, '').split(':')[0] === wanted;
+    const rank = (slice) => (called(slice) ? 0 : 3) + ({ stall: 1, host: 2 }[slice.cat] ?? 0);
+    return hits.sort((a, b) => rank(a) - rank(b) || a.start - b.start);
+  }
+  /** What a compute stream did when a stall of it had ended. */
+  heldUp(stall) {
+    const own = this.lanes.find((lane) => lane.slices[0].key === stall.key), stream = own?.name.match(/^stalls of (stream \d+)$/)?.[1];
+    const compute = this.lanes.find((lane) => lane.name === `compute (${stream})` && lane.key.split('/')[0] === own.key.split('/')[0]);
+    return compute?.slices[firstAfter(compute.slices, stall.end)] ?? null;
   }
 }
 

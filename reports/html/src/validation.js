@@ -3,7 +3,7 @@ import { axis, chart, tip } from './chart.js';
 import { h, literal } from './dom.js';
 import { csv } from './files.js';
 import { bytes, percent, short, signedPercent, time } from './format.js';
-import { colours, strategyColour, SYMBOLS } from './palette.js';
+import { colours, marked, marking } from './palette.js';
 import { distinct } from './rows.js';
 import { table } from './table.js';
 import { median, typed } from './typed.js';
@@ -19,7 +19,7 @@ function scatter(rows) {
   const line = (factor, c, type) => ({ type: 'line', silent: true, symbol: 'none', lineStyle: { color: c.soft, width: 1, type }, data: [[least / 4, (least / 4) * factor], [most * 2, most * 2 * factor]], tooltip: { show: false } });
   queueMicrotask(() => chart(canvas, () => {
     const c = colours();
-    const one = (name, own, i) => ({ name: literal(name), type: 'scatter', symbol: SYMBOLS[i % 10], symbolSize: 10, itemStyle: { color: strategyColour(i) }, data: own.map((row) => ({ value: [row.measured_s, row.predicted_s], row })) });
+    const one = (name, own, i) => ({ name: literal(name), type: 'scatter', ...marked(i), symbolSize: 10, data: own.map((row) => ({ value: [row.measured_s, row.predicted_s], row })) });
     // A logarithmic axis labels decades: of less than one it would say nothing.
     const linear = most / least < 15;
     const tick = axis({ type: linear ? 'value' : 'log', min: linear ? 0 : least, max: most, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false, formatter: (v) => time(v) } });
@@ -33,7 +33,7 @@ function scatter(rows) {
     };
   }, 'predicted against measured step times'));
   return h('figure', {}, h('figcaption', {}, 'each step; bands at 10 and 20 %'), canvas,
-    h('ul', { class: 'legend' }, names.map((name, i) => h('li', {}, h('i', { class: `mark strategy-${i % 10}` }), literal(name)))));
+    h('ul', { class: 'legend' }, names.map((name, i) => h('li', {}, h('i', marking(i)), literal(name)))));
 }
 
 const PARTS = [['error', 'step'], ['kernel_error', 'kernels'], ['forward_error', 'forward'], ['recomputed_error', 'recomputed'], ['backward_error', 'backward'], ['isolated_error', 'kernels by themselves'], ['context_error', 'the step around them'], ['copy_error', 'copies'], ['replay_error', 'scheduling (replay)']];
@@ -57,14 +57,32 @@ function errorParts(rows) {
   return h('figure', {}, h('figcaption', {}, 'where the error comes from; the bar is the median'), canvas);
 }
 
+const SETTING = ['scenario', 'network', 'batch', 'machine', 'memory_limit_bytes', 'link_rate'];
+
+/** Who went by the predictions: at how many settings he took the fastest, and how far behind it he was at the others. */
+function chosenBy(plans) {
+  const settings = new Map();
+  for (const row of plans) {
+    const key = SETTING.map((name) => row[name]).join('\n');
+    settings.set(key, [...(settings.get(key) ?? []), row]);
+  }
+  const contested = [...settings.values()].filter((rows) => rows.length > 1);
+  if (contested.length === 0) return '';
+  const least = (rows, key) => rows.reduce((a, b) => (b[key] < a[key] ? b : a));
+  const behind = contested.map((rows) => least(rows, 'predicted_s').measured_s / least(rows, 'measured_s').measured_s - 1);
+  const right = behind.filter((loss) => loss === 0).length;
+  return ` What was predicted to be the fastest was measured to be it at ${right} of ${contested.length} settings${right < contested.length ? `, at the others at most ${(100 * Math.max(...behind)).toFixed(1)}\u00a0% slower than it` : ''}.`;
+}
+
 function summary(rows) {
   const plans = rows.filter((row) => !String(row.strategy).startsWith('random'));
   const sizes = plans.map((row) => Math.abs(row.error));
   const bitwise = rows.filter((row) => row.numerics === 'bitwise').length;
+  const rounded = rows.map((row) => row.numerics).filter((value) => typeof value === 'number');
   const trusted = rows.every((row) => row.trusted !== 0);
   const fits = rows.every((row) => row.measured_peak_bytes <= row.predicted_peak_bytes);
   return [trusted ? null : h('p', { class: 'warning' }, 'Do not trust these numbers: the machine was busy, or rounds of the same plan differed too much.'),
-    h('p', {}, h('b', {}, `Median error ${percent(median(sizes))}, worst ${percent(Math.max(...sizes))}`), ` over ${plans.length} measured strategies${rows.length > plans.length ? ` and ${rows.length - plans.length} random plans` : ''}. The measured peak of memory is ${fits ? 'nowhere above' : 'somewhere ABOVE'} the predicted one; ${bitwise} of ${rows.length} trained bit for bit what in-core training does.`)];
+    h('p', {}, h('b', {}, `Median error ${percent(median(sizes))}, worst ${percent(Math.max(...sizes))}`), ` over ${plans.length} measured strategies${rows.length > plans.length ? ` and ${rows.length - plans.length} random plans` : ''}. The measured peak of memory is ${fits ? 'nowhere above' : 'somewhere ABOVE'} the predicted one; ${bitwise} of ${rows.length} trained bit for bit what in-core training does${rounded.length > 0 ? `, ${rounded.length} to within ${Math.max(...rounded).toPrecision(2)} of it (relative)` : ''}.${chosenBy(plans)}`)];
 }
 
 /** @param {string} content validation.csv @param {string|null} falsification falsification.csv */

@@ -92,7 +92,7 @@ export function whySlow(row) {
   if (told.length === 0) return 'nothing but kernels';
   const copied = row.bytes_out + row.bytes_in;
   const moves = told.some(([key]) => key === 'stall_out_s' || key === 'stall_in_s')
-    ? `: it moves ${bytes(row.bytes_out)} out and ${bytes(row.bytes_in)} in over a link of ${rate(row.link)}, ${time(copied / row.link)} of copying against ${time(row.compute_time_s)} of computing` : '';
+    ? `: it moves ${bytes(row.bytes_out)} out and ${bytes(row.bytes_in)} in over a link of ${rate(row.link)}${/\b1 copy stream\b/.test(row.bound_scope) ? ', one copy at a time' : ''}, ${time(copied / row.link)} of copying against ${time(row.compute_time_s)} of computing` : '';
   return `of ${time(row.step_time_s)} it ${listed(told.map(([key, words]) => `${words} for ${time(row[key])}`))}${moves}`;
 }
 
@@ -131,7 +131,7 @@ function ceiling({ best, rows }, where, found = 0) {
   if (!(kernels > 0) || rows.some((row) => row.feasible && row.strategy.startsWith('in-core'))) return null;
   const gain = best.step_time_s / kernels - 1;
   if (found > gain) return null;
-  return h('p', {}, `However much memory: at ${where} the kernels of ${literal(best.strategy)} alone take ${time(kernels)} of its ${time(best.step_time_s)}, so it could get ${percent(Math.ceil(100 * gain) / 100)} faster at most, but for faster kernels that more workspace allows.`);
+  return h('p', {}, `However much memory: at ${where} the kernels of ${literal(best.strategy)} alone take ${time(kernels)} of its ${time(best.step_time_s)}, so more makes it at most ${percent(Math.ceil(100 * gain) / 100)} faster, unless more workspace allows faster kernels.`);
 }
 
 // Of the fastest plans: those that nobody would take say little.
@@ -169,7 +169,7 @@ export function verdict(results) {
     const places = placesOf(rows);
     const runs = runsOf(places);
     return h('article', { class: 'verdict' },
-      h('h3', {}, literal(machine), h('small', {}, `${bytes(limit)} of device memory, link ${rate(rows[0].link)}`)),
+      h('h3', {}, literal(machine), h('small', {}, `${bytes(limit)} of device memory, link ${rate(rows[0].link)} (mean of out and in)`)),
       h('ul', {}, runs.slice(0, 5).map((run) => winnerSentence(run, oneNetwork)), runs.length > 5 ? h('li', {}, `and ${runs.length - 5} more, in the table.`) : null),
       slowest(places, oneNetwork), moreMemory(places, results, answers, oneNetwork), sources(rows));
   });

@@ -24,8 +24,8 @@ const csvRows = (file) => csvCells(file).length - 1;
 
 const launched = (executablePath) => chromium.launch({ executablePath, args: ['--disable-dev-shm-usage'] });
 
-async function opened(browser, file, { width = 1280, theme = 'light' } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
+async function opened(browser, file, { width = 1280, theme = 'light', finger = false } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, hasTouch: finger, isMobile: finger });
   const page = await context.newPage();
   const seen = { errors: [], requests: [] };
   page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warning') seen.errors.push(message.text()); });
@@ -62,6 +62,19 @@ async function says(locator, wanted, what) {
 
 const shows = (locator, what) => locator.first().waitFor({ state: 'visible', timeout: 5000 }).then(() => check(true, what), () => check(false, what));
 
+/** What a tooltip says has to be seen: the whole of it is in the window, on the theme's paper. */
+async function tipSeen(chart, what) {
+  const tip = chart.locator('.tip');
+  await shows(tip, what);
+  const [{ left, top, right, bottom }, window, paper, ink] = await tip.evaluate((element) => {
+    const box = element.parentElement, style = getComputedStyle(box), root = getComputedStyle(document.documentElement);
+    const colour = (name) => { box.style.outlineColor = root.getPropertyValue(name); return getComputedStyle(box).outlineColor; };
+    return [box.getBoundingClientRect().toJSON(), [innerWidth, innerHeight], [style.backgroundColor, colour('--paper')], [style.color, colour('--ink')]];
+  });
+  check(left >= 0 && top >= 0 && right <= window[0] && bottom <= window[1], `${what}, in the window: ${[left, top, right, bottom]} of ${window}`);
+  check(paper[0] === paper[1] && ink[0] === ink[1], `${what}, on the theme's paper: ${paper}, ${ink}`);
+}
+
 /** Charts that show no data: fewer coloured pixels than a few marks have. Axes, their labels and paper are greys. */
 const LEAST_COLOURED = 80, GREY = 30;
 const blankCharts = (page) => page.evaluate(([least, grey]) => [...document.querySelectorAll('[data-chart]')].filter((element) => {
@@ -77,4 +90,4 @@ const blankCharts = (page) => page.evaluate(([least, grey]) => [...document.quer
   return coloured < least;
 }).map((element) => element.dataset.chart), [LEAST_COLOURED, GREY]);
 
-module.exports = { blankCharts, check, counts, csvCells, csvRows, drawn, launched, opened, plain, says, shows, textOf };
+module.exports = { blankCharts, check, counts, csvCells, csvRows, drawn, launched, opened, plain, says, shows, textOf, tipSeen };

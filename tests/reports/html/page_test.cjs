@@ -5,7 +5,8 @@ const zlib = require('node:zlib');
 const { blankCharts, check, counts, csvRows, launched, opened, says, textOf } = require('./browser.cjs');
 const { looks, NARROW, WIDE } = require('./looks.cjs');
 const { merged } = require('./merged.cjs');
-const { used } = require('./used.cjs');
+const { figuresInView, touched, used } = require('./used.cjs');
+const { toldApart } = require('./told_apart.cjs');
 
 const [browserPath, folder, screenshots] = process.argv.slice(2);
 const AT_ONCE = 4; // pages, in processes of their own
@@ -50,6 +51,8 @@ async function measuredUsed(browser, file) {
   check(!(await page.title()).includes('broken'), 'no name is run');
   await says(page.locator('#validation'), /Median error \d+ %, worst \d+ %/, 'validation: #validation says');
   await says(page.locator('#ops'), /\d+ kernels: [+-]?[\d.]+ % in sum, half of them within \d+ %/, 'validation: #ops says');
+  await says(page.locator('#validation'), /was measured to be it at [01] of 1 settings?/, 'whether the predictions choose well');
+  for (const name of ['predicted', 'measured', 'error']) await figuresInView(page, '[data-table="worst ops"]', name);
   const ops = page.locator('#ops'), worst = ops.locator('[data-table="worst ops"]');
   const column = async (table, name) => {
     const at = (await table.locator('thead th').allTextContents()).findIndex((text) => text.startsWith(name));
@@ -86,6 +89,7 @@ async function main() {
   const calibration = path.join(folder, 'calibration.html');
   pageWith(calibration, { 'calibration.csv': fs.readFileSync(path.join(folder, 'calibration.csv')) });
   const page = (name) => path.join(folder, name, 'report.html');
+  const sources = path.join(__dirname, '../../../reports/html/src');
   const results = (name) => csvRows(path.join(folder, name, 'results.csv'));
   const pages = [
     ['names', page('names'), { results: results('names') }], ['validation', page('validation'), validationRows()],
@@ -97,11 +101,11 @@ async function main() {
     check(rows === 500, `a sweep of ${rows} points, expected 500`);  // how long it took is told, and decides nothing
   };
   await all([
-    sweep, () => used(browser, page('names')), () => measuredUsed(browser, page('validation')),
+    sweep, () => used(browser, page('names')), () => touched(browser, page('names')), () => measuredUsed(browser, page('validation')),
     ...pages.flatMap(([name, file, rows]) => [WIDE, NARROW].map((modes) => () => looks(browser, file, rows, name, modes, screenshots))),
     () => told(browser, 'links', { '#throughput .controls': /link/, '#verdict': /Told are 2 of 6 machines, links and memory limits/ }),
     () => told(browser, 'linked', { '#helps': /8.00 to 9.00 GB\/s\s+25 %\s+16.0 GB\/s/ }),
-    () => told(browser, 'old', { '#verdict': /is fastest at batch/ }, { absent: '#helps, .strategies' }), () => brokenTold(browser), () => merged(path.join(__dirname, '../../../reports/html/src'))], AT_ONCE);
+    () => told(browser, 'old', { '#verdict': /is fastest at batch/ }, { absent: '#helps, .strategies' }), () => brokenTold(browser), () => merged(sources), () => toldApart(sources)], AT_ONCE);
   await browser.close();
   const { passed, failed } = counts();
   console.log(`${passed} checks passed, ${failed} failed`);

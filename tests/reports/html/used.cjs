@@ -1,7 +1,7 @@
 // The page of a run used: pointer, keyboard, tables, paper; and what it says of strategies and memory against results.json.
 const fs = require('node:fs');
 const path = require('node:path');
-const { blankCharts, check, csvCells, csvRows, drawn, opened, plain, says, shows, textOf } = require('./browser.cjs');
+const { blankCharts, check, csvCells, csvRows, drawn, opened, plain, says, shows, textOf, tipSeen } = require('./browser.cjs');
 
 /** With all columns shown: every number of the rows on the page is the one of results.csv. */
 async function cellsAgree(table, file) {
@@ -79,8 +79,16 @@ async function timelineUsed(page) {
   await page.keyboard.press('Enter');
   const cause = page.locator('#timeline .detail .button');
   await shows(cause, 'a stall names its cause');
+  await says(page.locator('#timeline .detail'), /holds up\s+\S+/, 'a stall says what it holds up');
   await cause.click();
   await says(page.locator('#timeline .detail h4'), /^swap-/, 'from a stall to its cause');
+  await page.locator('#timeline input[type=search]').fill('conv1');
+  await page.keyboard.press('Enter');
+  await says(page.locator('#timeline .detail h4'), /^conv1:/, 'what is called so is found before what waits for it');
+  const { x, y, width, height } = await canvas.boundingBox();
+  await page.mouse.move(x + width / 2, y + height - 110);
+  await says(canvas.locator('.tip'), /B at [\s\S]*parameter[\s\S]*of the limit\s+\d+ %/, 'pointing at the memory says what lies in it');
+  await tipSeen(canvas, 'what lies in memory');
 }
 
 async function tablesUsed(page) {
@@ -92,12 +100,59 @@ async function tablesUsed(page) {
   await cellsAgree(results, csv);
   await results.locator('input').fill('nvlink');
   check(await results.locator('tbody tr').count() * 2 === csvRows(csv), 'rows are filtered');
-  await results.locator('input').fill('');
+  const strategies = csvCells(csv), column = (name) => strategies[0].indexOf(name);
+  const wanted = strategies.filter((row) => row[column('strategy')] === 'pooch' && row[column('batch')] === '64').length;
   await results.locator('.button', { hasText: 'columns' }).click();
+  await results.locator('input').fill('pooch 64');
+  check(wanted === 2 && await results.locator('tbody tr').count() === wanted, `by two words, of which a figure is a whole one: ${await results.locator('tbody tr').count()} of ${wanted}`);
+  await results.locator('input').fill('');
   await results.locator('th button', { hasText: 'step time' }).first().click();
-  const column = await results.locator('thead th').evaluateAll((heads) => heads.findIndex((e) => e.getAttribute('aria-sort') !== 'none'));
-  const values = await results.locator(`tbody tr td:nth-child(${column + 1})`).evaluateAll((cells) => cells.map((c) => Number(c.title)).filter((v) => v > 0));
+  const sorted = await results.locator('thead th').evaluateAll((heads) => heads.findIndex((e) => e.getAttribute('aria-sort') !== 'none'));
+  const values = await results.locator(`tbody tr td:nth-child(${sorted + 1})`).evaluateAll((cells) => cells.map((c) => Number(c.title)).filter((v) => v > 0));
   check(values.length > 3 && values.every((v, i) => i === 0 || v <= values[i - 1]), 'a column sorts');
+}
+
+/** On A4: no chart is wider than its place, all is as wide as the paper, and what colours mean is printed. */
+async function paperFits(page) {
+  await page.setViewportSize({ width: 718, height: 1000 });  // 19 cm
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  await drawn(page);
+  const charts = await page.locator('[data-chart]').evaluateAll((all) => all.map((e) => [e.dataset.chart, e.querySelector('canvas').clientWidth, e.parentElement.clientWidth]));
+  check(charts.every(([, own, place]) => own <= place && own > 0.8 * place), `charts are as wide as paper: ${charts.map((one) => one.join(' ')).join('; ')}`);
+  const keys = await page.locator('.legend i').evaluateAll((all) => all.map((e) => getComputedStyle(e).printColorAdjust));
+  check(keys.length > 10 && keys.every((value) => value === 'exact'), `legends have their colours on paper: ${[...new Set(keys)]}`);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(wide <= 0, `${wide} px wider than the paper`);
+  check(await page.evaluate(() => document.documentElement.dataset.theme) === 'light', 'paper is light');
+  await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+  check(await page.evaluate(() => document.documentElement.dataset.theme) === 'dark', 'the screen is as it was');
+}
+
+/** By finger on a narrow screen: a first tap tells, a second goes on; figures are beside the strategies. */
+async function touched(browser, file) {
+  const { page, context, seen } = await opened(browser, file, { width: 390, finger: true });
+  const bars = page.locator('#time [data-chart]').first();
+  await bars.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+  await drawn(page);
+  const chosen = page.locator('#timeline select').last(), before = await chosen.inputValue();
+  const tap = async () => { const box = await bars.boundingBox(); await page.touchscreen.tap(box.x + 110, box.y + 70); await drawn(page); };
+  const place = () => page.evaluate(() => scrollY);
+  const start = await place();
+  await tap();
+  await tipSeen(bars, 'a tap tells what a bar is');
+  check(await place() === start && await chosen.inputValue() === before, 'a first tap stays where it is');
+  await tap();
+  await page.waitForFunction((from) => scrollY > from + 100, start);
+  check(await chosen.inputValue() === 'swap-all' && before !== 'swap-all', `a second tap goes to its timeline: ${await chosen.inputValue()}`);
+  await figuresInView(page, '[data-table="results"]', 'samples per second');
+  check(seen.errors.length === 0, `errors while touched: ${seen.errors.join('; ')}`);
+  await context.close();
+}
+
+/** The column is seen without scrolling the table to its side. */
+async function figuresInView(page, table, name) {
+  const right = await page.locator(`${table} th`, { hasText: name }).first().evaluate((e) => [e.getBoundingClientRect().right, e.closest('.scroll').getBoundingClientRect().right]);
+  check(right[0] <= right[1], `${table}: ${name} ends at ${right[0]} of ${right[1]}`);
 }
 
 async function used(browser, file) {
@@ -106,6 +161,9 @@ async function used(browser, file) {
   await namesAppear(page);
   await strategiesExplained(page, document);
   await memoryTold(page, document);
+  const idle = [...new Set(document.results.filter((row) => !row.feasible).map((row) => row.strategy))];
+  const gaps = await textOf(page.locator('#throughput > .note'), /Does not run:/);
+  check(idle.length > 0 && idle.every((strategy) => new RegExp(`Does not run:.*${strategy} at \\d+`).test(gaps)), `who does not run where: ${idle} in ${gaps}`);
   // Along the bars by keyboard and by pointer.
   check(await page.locator('#time select').first().inputValue() === '64', 'the bars begin where training in core does not run and most others do');
   const bars = page.locator('#time [data-chart]').first(), tip = page.locator('.tip');
@@ -116,8 +174,10 @@ async function used(browser, file) {
   await bars.scrollIntoViewIfNeeded();
   await tip.first().waitFor({ state: 'hidden' });
   const box = await bars.boundingBox();
-  await page.mouse.move(box.x + 200, box.y + 70);
-  await shows(tip, 'hovering a bar tells what it is');
+  for (const at of [160, 200, 300, box.width - 30]) {
+    await page.mouse.move(box.x + at, box.y + 70);
+    await tipSeen(bars, `hovering a bar at ${at} tells what it is`);
+  }
   check(/what it does\s+Every feature map is swapped/.test(await textOf(tip, /what it does/)), 'and what its strategy does');
   await timelineUsed(page);
   // Plans: along the maps by keyboard.
@@ -125,6 +185,9 @@ async function used(browser, file) {
   await page.locator('#plan svg').first().focus();
   await page.keyboard.press('ArrowRight');
   await says(page.locator('#plan .says'), /Copying it out and in takes/, 'a map tells what it costs');
+  const why = () => page.locator('#plan .says').innerText();
+  for (let i = 0; i < 60 && !/Why: r =/.test(await why()); ++i) await page.keyboard.press('ArrowRight');
+  check(/Why: r = [\d.]+ (<|>=) 1 \(r: what recomputing it costs/.test(await why()), `a ratio says of what: ${await why()}`);
   check(await page.locator('#plan svg').count() === 2, 'two plans are above each other');
   await tablesUsed(page);
   // The switch, and paper.
@@ -136,8 +199,9 @@ async function used(browser, file) {
   check(!(await page.locator('nav').isVisible()), 'paper has no navigation');
   check(await page.locator('.strategies').isVisible(), 'paper has the strategies');
   await says(page.locator('#timeline .on-paper'), /pooch on v100-.*, batch \d+, 60\.0 MB/, 'paper says whose timeline it is');
+  await paperFits(page);
   check(seen.errors.length === 0, `errors while used: ${seen.errors.join('; ')}`);
   await context.close();
 }
 
-module.exports = { used };
+module.exports = { figuresInView, touched, used };
