@@ -210,6 +210,8 @@ Annealed Anneal(GapModel& model, const OpenChoices& open, const GapChoices& star
 
 void Settle(GapModel& model, const OpenChoices& open, std::int64_t judgements, Annealed& best) {
   if (!best.found) return;
+  best.choices = model.Settled(best.choices);
+  best.time = model.Judge(best.choices).time;
   const std::int64_t stop = model.judgements() + judgements;
   for (bool gained = true; gained && model.judgements() < stop;) {
     gained = false;

@@ -40,7 +40,7 @@ void GapWalk::Begin() {
   away_ = 0;
 }
 
-bool GapWalk::Run(const GapWay* gaps, const OpWays& ops) {
+bool GapWalk::Run(const GapWay* gaps, OpWays& ops) {
   gaps_ = gaps;
   ops_ = &ops;
   Begin();
@@ -59,6 +59,7 @@ bool GapWalk::Run(const GapWay* gaps, const OpWays& ops) {
     }
   }
   EndPoint(static_cast<OpId>(tables_.ops.size()));
+  if (!walked_.leaner.empty()) ops.Sum(walked_.leaner.front().first);
   return !TooMany();
 }
 
@@ -76,8 +77,8 @@ Bytes GapWalk::NeedOf(OpId op) {
   const OpWays::Way* way = ops_->Within(op, room);
   if (way == nullptr) return need;
   walked_.leaner.emplace_back(op, way->row);
-  again_ += std::max<Nanos>(0, way->time - ops_->time(op));
-  return need - ops_->workspace(op) + way->workspace;
+  ops_->Lean(op, way->row);
+  return ops_->need(op);
 }
 
 // The ops from op_ on; none, if it has ended already.

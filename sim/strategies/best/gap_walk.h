@@ -37,7 +37,7 @@ struct GapWalked {
   std::vector<std::uint8_t> copied;  // by gap: it copies its tensor out
   std::vector<std::int32_t> opened;  // by gap: the first point in it
   std::int64_t runs = 0;             // of ops once more
-  // Ops that find no room for their workspace and run in the fastest way that does: counted in `again` of their points.
+  // Ops that find no room for their workspace and run in the fastest way that does, in order.
   std::vector<std::pair<OpId, std::uint8_t>> leaner;
 };
 
@@ -46,8 +46,8 @@ class GapWalk {
  public:
   GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity);
 
-  // By gap and by op. False: more runs again than kRecomputeLimit times all forward ops. No allocation but the first time.
-  bool Run(const GapWay* gaps, const OpWays& ops);
+  // By gap and by op; `ops` get the ways of those that run in leaner ones. False: more runs again than kRecomputeLimit times all forward ops. No allocation but the first time.
+  bool Run(const GapWay* gaps, OpWays& ops);
 
   GapWalked& walked() { return walked_; }
   const GapWalked& walked() const { return walked_; }
@@ -78,7 +78,7 @@ class GapWalk {
   const Bytes capacity_;
   const bool layers_wait_;        // a layer of backward waits for all copies in at its begin
   const GapWay* gaps_ = nullptr;  // in the ways that are walked
-  const OpWays* ops_ = nullptr;
+  OpWays* ops_ = nullptr;
   GapWalked walked_;
 
   std::vector<std::int32_t> open_;                     // by value: its gap that is open, -1: none

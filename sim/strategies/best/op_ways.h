@@ -30,6 +30,10 @@ class OpWays {
   double slowdown(OpId op) const { return slowdown_[Index(op)]; }  // factor on it while a copy runs
   Nanos all() const { return time_before_.back(); }                // ops, alone
   Nanos from(OpId op) const { return all() - time_before_[Index(op)]; }
+  // Another way of one op, until Set; sums are as before until Sum, which takes the ops behind the first such one.
+  void Lean(OpId op, std::uint8_t row) { SetOne(Index(op), row); }
+  void Sum(OpId first) { SumFrom(Index(first)); }
+
   // The fastest way in so much workspace; nullptr: there is none.
   const Way* Within(OpId op, Bytes workspace) const;
   // Of the ops from `begin` up to `end`: alone; beside copies throughout.
