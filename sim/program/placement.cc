@@ -120,15 +120,62 @@ Placement::Order Placement::LargestFirst(Key key) const {
   return order;
 }
 
+// Buffers of one order put down one after the other.
+struct Placement::Round {
+  Order order;
+  Arena arena;
+  Offsets offsets;
+  std::size_t next = 0;
+};
+
+Placement::Round Placement::Begin(Order order) const {
+  return {std::move(order), Arena(lifetimes_.size(), bottom_.base()), bottom_offsets_};
+}
+
+// Goes on until a buffer ends above `beyond`; whether none does.
+bool Placement::GoOn(Round& round, Bytes beyond) const {
+  while (round.next < round.order.size()) {
+    const std::uint32_t k = round.order[round.next++];
+    PlaceNext(k, round.arena, round.offsets);
+    if (EndOf(k, round.offsets) > beyond) return false;
+  }
+  return true;
+}
+
 Bytes Placement::PlaceCompactly() {
-  TryRounds(LargestFirst(Size));
-  if (peak_ > capacity_) TryRounds(LargestFirst(Area));
+  Order by_size = LargestFirst(Size);
+  if (AreTooManyForRounds(by_size.size())) {
+    PlaceInOneRound(std::move(by_size));
+  } else {
+    TryRounds(std::move(by_size));
+    if (peak_ > capacity_) TryRounds(LargestFirst(Area));
+  }
   return peak_;
+}
+
+std::int64_t Placement::MostSteps() const { return capacity_ > 0 ? kMostSteps : 1; }
+
+// A single round alone takes all the steps that there are.
+bool Placement::AreTooManyForRounds(std::size_t buffers) const {
+  return static_cast<std::int64_t>(buffers * (buffers - 1) / 2) >= MostSteps();
+}
+
+// The same as TryRounds of both orders, without what no longer matters: the largest-first round stops where it goes beyond the
+// capacity, and again where it goes beyond the peak of the other one.
+void Placement::PlaceInOneRound(Order by_size) {
+  Round sizes = Begin(std::move(by_size));
+  if (GoOn(sizes, capacity_)) return Keep(std::move(sizes.arena), std::move(sizes.offsets));
+  Round areas = Begin(LargestFirst(Area));
+  GoOn(areas, std::numeric_limits<Bytes>::max());
+  const Bytes peak = areas.arena.peak();
+  const bool smaller = peak > capacity_ && sizes.arena.peak() <= peak && GoOn(sizes, peak);
+  Round& best = smaller ? sizes : areas;
+  Keep(std::move(best.arena), std::move(best.offsets));
 }
 
 // The first round is carried to its end, for its peak; others end with the first buffer that goes beyond the capacity.
 void Placement::TryRounds(Order order) {
-  const std::int64_t most = capacity_ > 0 ? kMostSteps : 1;
+  const std::int64_t most = MostSteps();
   const std::size_t rounds = kMostRounds * order.size();
   std::int64_t steps = 0;
   for (std::size_t round = 0; round == 0 || (peak_ > capacity_ && steps < most && round < rounds); ++round) {

@@ -53,6 +53,12 @@ class Placement {
   Offsets AtTheBottom() const;
   template <typename Key>
   Order LargestFirst(Key key) const;
+  struct Round;
+  Round Begin(Order order) const;
+  bool GoOn(Round& round, Bytes beyond) const;
+  std::int64_t MostSteps() const;
+  bool AreTooManyForRounds(std::size_t buffers) const;
+  void PlaceInOneRound(Order by_size);
   void TryRounds(Order order);
   int PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const;
   Bytes EndOf(std::uint32_t k, const Offsets& offsets) const;

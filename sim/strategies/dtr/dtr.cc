@@ -1,8 +1,9 @@
 // dtr: what dynamic tensor rematerialisation does of its own accord (dtr_play.h), played once over the step, written down as
 // a Plan: a gap for each value that left in it, and an entry of the schedule for each one that ran again.
 //
-// Only results of forward ops leave: what backward computes a Plan cannot compute again. What the ops of one backward unit
-// read is brought back before the first of them, as every Plan has it.
+// Only results of forward ops leave: what backward computes a Plan cannot compute again. (The published simulator lets it
+// leave too, and counts what nobody reads any more of it among what is missing.) What the ops of one backward unit read is
+// brought back before the first of them, as every Plan has it.
 //
 // A value leaves as soon as nothing that runs again reads it, which may be well before DTR wants its bytes. Where the plan
 // takes more memory than DTR did all the same (an op that gives several values gives them together), it is played in less.

@@ -135,6 +135,8 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
   if (overhead == RecomputeOverhead::kCompute) alternatives.emplace(search);
   const auto simulate = [&] { return alternatives ? alternatives->SetOut(classes) : search.Simulate(classes); };
   std::vector<std::int32_t> open = Swapped(search.model->profile(), classes);
+  const std::vector<std::int32_t> all = open;
+  std::vector<Ratio> ratios(classes.size());  // by map: the last one
   Simulation now = simulate();
   while (!open.empty()) {
     std::vector<std::int32_t> still_open;
@@ -142,7 +144,7 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
     double best_ratio = 1;
     for (std::int32_t x : open) {
       const Ratio ratio = alternatives ? ComputeRatioOf(x, *alternatives) : chooser.RatioOf(x, now.total);
-      notes[Index(x)] = NoteOf(ratio);
+      ratios[Index(x)] = ratio;
       if (ratio.verdict != Ratio::Verdict::kRatio || ratio.value >= 1) continue;
       still_open.push_back(x);
       if (ratio.value < best_ratio) {
@@ -156,6 +158,7 @@ Simulation ChooseRecompute(Search& search, RecomputeOverhead overhead, Classes& 
     std::erase(still_open, best);
     open = std::move(still_open);
   }
+  for (const std::int32_t x : all) notes[Index(x)] = NoteOf(ratios[Index(x)]);
   return now;
 }
 

@@ -4,6 +4,7 @@
 // thousand layers, each of which differs from the one before in little. So the classification is simulated once, leaving
 // where it stood at each op and timing; an alternative begins where its map is first concerned, and ends where it stands as
 // the traced run did, all its clocks earlier by one and the same time. What follows from there is the traced run's, shifted.
+// In between, as long as only the lane is ahead and nobody waits for it, ops need not be gone through one by one.
 //
 // Answers are those of PoochModel::Simulate to the nanosecond. Tested by pooch_alternatives_test (tests/sim/).
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_ALTERNATIVES_H_
@@ -34,11 +35,14 @@ class SwapAlternatives {
   Simulation Recomputed(std::int32_t map);
 
  private:
+  void FindSlack();
+
   Search& search_;
   const PoochProfile& profile_;
   SimulationOptions options_;
-  std::vector<std::int32_t> leaves_;   // by map: the forward op, by row, after which it leaves
-  std::vector<std::int32_t> swap_in_;  // by map: of the base's swap-ins; -1: none
+  std::vector<std::int32_t> leaves_;       // by map: the forward op, by row, after which it leaves
+  std::vector<std::int32_t> last_timing_;  // by map, as in the profile
+  std::vector<std::int32_t> swap_in_;      // by map: of the base's swap-ins; -1: none
   Classes classes_;
   RunTrace trace_;
   Simulation base_;

@@ -117,7 +117,7 @@ bool PoochModel::Run::Stays(std::int32_t value, std::int32_t timing) const {
 void PoochModel::Run::Fetch(std::int32_t value, std::int32_t timing) {
   if (s_.available[Index(value)] != 0) return;
   Touch(value, timing);
-  if (trace_ != nullptr) trace_->maps[Index(value)].came = timing;
+  if (trace_ != nullptr) trace_->came[Index(value)] = timing;
   if (!IsCopiedIn(value)) BringSources(value, timing);
   BringBack(value, timing);
 }

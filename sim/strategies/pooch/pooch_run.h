@@ -29,9 +29,8 @@ struct RunTrace {
     Nanos compute = 0, lane = 0;
     std::size_t issued = 0, arrived = 0;  // swap-ins
   };
-  struct MapTrace {
-    std::int32_t came = -1;              // the timing since which it is there until its last use; -1: always
-    std::int32_t first = -1, last = -1;  // the timings that asked for it while it was not there; -1: none
+  struct MapTrace {  // the timings that asked for it while it was not there; -1: none
+    std::int32_t first = -1, last = -1;
   };
   struct Passing {  // a swapped map that was copied in for one recomputation
     std::int32_t map = 0, timing = 0;
@@ -40,8 +39,13 @@ struct RunTrace {
   std::vector<Walk> walk;
   std::vector<Backward> backward;
   std::vector<MapTrace> maps;
+  std::vector<std::int32_t> came;  // by map: the timing since which it is there until its last use; -1: always
   std::vector<Passing> passing;
   std::int64_t visits = 0;  // in the end
+  // By forward op, and by timing: how long compute waited, and how far the lane was behind compute when it was given
+  // something (kNever: nothing; -1: the last one, of which no trace is left).
+  std::vector<Nanos> forward_wait, forward_slack, backward_wait, backward_slack;
+  std::vector<Nanos> forward_room, backward_room;  // the slack where compute did not wait, else -1
 };
 
 // One simulation: the forward walk, what each timing brings back and holds, when swap-ins are issued, backward's times.
@@ -65,13 +69,16 @@ class PoochModel::Run {
 
   // ---- From a place of a run that was traced, with the class of one swapped map changed (pooch_alternatives.h).
 
-  // With copies of `options.instant` that take no time: the forward pass, from the op after which it leaves.
+  // With copies of `options.instant` that take no time: the forward pass, from the op after which it leaves. Leaves
+  // s_.pending as it comes.
   Nanos ForwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from, Nanos whole);
-  // Backward, from the timing at which its copy back is issued.
+  // Backward, from the timing at which its copy back, `instant` of the swap-ins, is issued, or it is copied in passing.
   Nanos BackwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from, std::int32_t calm,
-                      Nanos whole);
+                      std::size_t instant, Nanos whole);
   // With classes in which `map`, swapped in the trace, is recomputed: the walk, from the timing that asks for it first.
-  Simulation WalkAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t map);
+  // `last_timing`: of the profile's maps.
+  Simulation WalkAgain(const RunTrace& base, const SimulationScratch& of, std::span<const std::int32_t> last_timing,
+                       std::int32_t map);
 
  private:
   bool IsDecidable(std::int32_t value) const {
@@ -111,7 +118,10 @@ class PoochModel::Run {
     map.last = timing;
   }
   RunTrace::Forward ForwardState() const { return {compute_, lane_, live_, oldest_, s_.pending.size()}; }
-  bool SameAvailable(const RunTrace& base, std::int32_t timing) const;
+  std::size_t SkipForward(const RunTrace& base, const SimulationScratch& of, std::size_t op, std::size_t& gone);
+  std::int32_t SkipBackward(const RunTrace& base, const SimulationScratch& of, std::int32_t k, std::size_t& changed);
+  void IssueWithout(const SimulationScratch& of, std::size_t instant);
+  void RestoreSwapIns(const SimulationScratch& of, std::size_t begin, std::size_t end);
 
   bool Forward();
   bool StepForward(const PoochProfile::ForwardOp& op);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
@@ -112,24 +113,35 @@ void AddSwaps(const SectionModel& model, const Counts& counts, const TrainingSte
 }
 
 Counts FarthestUse(const SectionModel& model, Bytes capacity) {
-  Counts counts(model.gaps.size(), 0);
-  for (OpId op = 0; op < model.ops(); ++op) {
-    Bytes live = model.live[Index(op)];
-    std::vector<std::size_t> over;  // gaps, the one that ends last first
-    for (std::size_t g = 0; g < model.gaps.size(); ++g) {
-      const SectionGap& gap = model.gaps[g];
-      if (gap.after >= op || op >= gap.before) continue;
-      live -= counts[g] * gap.bytes;
-      over.push_back(g);
+  struct EndsLast {
+    const std::vector<SectionGap>& gaps;
+    bool operator()(std::size_t a, std::size_t b) const {
+      return gaps[a].before != gaps[b].before ? gaps[a].before > gaps[b].before : a < b;
     }
-    std::stable_sort(over.begin(), over.end(),
-                     [&](std::size_t a, std::size_t b) { return model.gaps[a].before > model.gaps[b].before; });
-    for (const std::size_t g : over) {
+  };
+  const auto ops = static_cast<std::size_t>(model.ops());
+  std::vector<std::vector<std::size_t>> begun(ops), ended(ops);  // by op: gaps that it is the first in, or behind
+  for (std::size_t g = 0; g < model.gaps.size(); ++g) {
+    begun[Index(model.gaps[g].after + 1)].push_back(g);
+    ended[Index(model.gaps[g].before)].push_back(g);
+  }
+  Counts counts(model.gaps.size(), 0);
+  std::set<std::size_t, EndsLast> open(EndsLast{model.gaps});  // gaps that something of is there in
+  Bytes away = 0;
+  for (std::size_t op = 0; op < ops; ++op) {
+    for (const std::size_t g : ended[op]) {
+      away -= counts[g] * model.gaps[g].bytes;
+      open.erase(g);
+    }
+    open.insert(begun[op].begin(), begun[op].end());
+    while (model.live[op] - away > capacity && !open.empty()) {
+      const std::size_t g = *open.begin();
       const SectionGap& gap = model.gaps[g];
-      if (live <= capacity) break;
-      const std::int64_t more = std::min(gap.sections - counts[g], (live - capacity + gap.bytes - 1) / gap.bytes);
+      const Bytes over = model.live[op] - away - capacity;
+      const std::int64_t more = std::min(gap.sections - counts[g], (over + gap.bytes - 1) / gap.bytes);
       counts[g] += more;
-      live -= more * gap.bytes;
+      away += more * gap.bytes;
+      if (counts[g] == gap.sections) open.erase(open.begin());
     }
   }
   return counts;
