@@ -78,7 +78,7 @@ TEST_CASE("ooc-tiled: the division of an op is the fastest of all") {
     for (const char* pass : {"forward", "backward_data", "backward_filter"}) {
       const OpDecision decision = Streaming(p, p.Op(std::string("conv:") + pass));
       const TileSearch search(problem, p.tables, decision);
-      const Bytes room = 512 * random.Between(4, 200);
+      const Bytes room = 512 * random.Between(2, 40);
       double least = TileSearch::kTooLong;
       ForEachDivision(search.whole(), [&](const Steps& steps) { least = std::min(least, search.TimeOf(steps, room)); });
       const std::optional<Steps> best = search.Fastest(room, ooc_cudnn::kMostTilesPlanned);
