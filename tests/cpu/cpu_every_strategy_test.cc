@@ -60,7 +60,7 @@ class Bench {
     Evaluation last;
     for (const int percent : {70, 90, 100, 220, 300}) {
       // Its tiles fit into a thirtieth of the memory: with less of it tens of thousands of a few rows.
-      if (std::string(strategy.name).starts_with("ooc-cudnn") && percent < kLeastForTiles) continue;
+      if (std::string(strategy.name).starts_with("ooc-") && percent < kLeastForTiles) continue;
       last = Planned(strategy, in_core_peak_ * percent / 100);
       if (last.feasible) return last;
     }

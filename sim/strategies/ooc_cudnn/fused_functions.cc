@@ -67,8 +67,8 @@ bool GoesOn(const Op& before, const Op& op) {
 
 class Fuser {
  public:
-  Fuser(const Problem& problem, const StepTables& tables, const LinearLaw& copy, Bytes free)
-      : problem_(problem), tables_(tables), step_(*problem.step), copy_(copy), free_(free) {}
+  Fuser(const Problem& problem, const StepTables& tables, const PartsOfGroup& parts)
+      : problem_(problem), tables_(tables), step_(*problem.step), parts_(parts) {}
 
   void Run(Plan& plan) const {
     std::vector<OpDecision>& decisions = plan.ops;
@@ -97,7 +97,7 @@ class Fuser {
 
   void Fuse(std::span<OpDecision> group) const {
     const FusedCall call = CallOf(group);
-    const std::int64_t parts = FusedParts(call, copy_, free_);
+    const std::int64_t parts = parts_(group, call);
     if (parts == 0) return;
     for (OpDecision& decision : group) {
       decision.parts.clear();
@@ -140,8 +140,7 @@ class Fuser {
   const Problem& problem_;
   const StepTables& tables_;
   const TrainingStep& step_;
-  const LinearLaw copy_;
-  const Bytes free_;
+  const PartsOfGroup& parts_;
 };
 
 }  // namespace
@@ -171,8 +170,8 @@ std::int64_t FusedParts(const FusedCall& call, const LinearLaw& copy, Bytes free
   return best;
 }
 
-void FuseFunctions(const Problem& problem, const StepTables& tables, const LinearLaw& copy, Bytes free, Plan& plan) {
-  Fuser(problem, tables, copy, free).Run(plan);
+void FuseFunctions(const Problem& problem, const StepTables& tables, const PartsOfGroup& parts, Plan& plan) {
+  Fuser(problem, tables, parts).Run(plan);
 }
 
 }  // namespace spillway::ooc_cudnn

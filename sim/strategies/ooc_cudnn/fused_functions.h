@@ -8,6 +8,8 @@
 #define SPILLWAY_SIM_STRATEGIES_OOC_CUDNN_FUSED_FUNCTIONS_H_
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "sim/program/lower.h"
@@ -40,9 +42,12 @@ double TimeOf(const FusedCall& call, const LinearLaw& copy, std::int64_t parts);
 // The fastest number of parts whose tiles take less than a third of `free`, up to kMostTilesPlanned; 0: none does.
 std::int64_t FusedParts(const FusedCall& call, const LinearLaw& copy, Bytes free);
 
+// Into how many parts a group of ops is cut that may be fused, as one call; 0: it is not fused.
+using PartsOfGroup = std::function<std::int64_t(std::span<const OpDecision> group, const FusedCall& call)>;
+
 // Fuses what can be of the ops of a plan that stream something. Those keep what they stream, and change their parts.
 // REQUIRES: the plan is one of the problem's step, as `tables`.
-void FuseFunctions(const Problem& problem, const StepTables& tables, const LinearLaw& copy, Bytes free, Plan& plan);
+void FuseFunctions(const Problem& problem, const StepTables& tables, const PartsOfGroup& parts, Plan& plan);
 
 }  // namespace spillway::ooc_cudnn
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
@@ -47,7 +48,7 @@ class OocCudnn {
     for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) AddOp(op, planned.plan);
     AddSwaps(planned.plan);
     SwapWhereStreamed(step_, tables_.uses, "on the host, used whole on one side", planned.plan);
-    if (fused) ooc_cudnn::FuseFunctions(problem_, tables_, copy_, Free(), planned.plan);
+    if (fused) Fuse(planned.plan);
     planned.feasible = true;
     planned.plan.search = fmt::format("{} of {} on the device, {} tensors on the host", FormatBytes(placed_),
                                       FormatBytes(problem_.capacity), on_host_.size());
@@ -120,6 +121,13 @@ class OocCudnn {
       (input ? call.input_on_host : call.output_on_host) = true;
     }
     return call;
+  }
+
+  void Fuse(Plan& plan) const {
+    const auto parts = [this](std::span<const OpDecision>, const ooc_cudnn::FusedCall& call) {
+      return ooc_cudnn::FusedParts(call, copy_, Free());
+    };
+    ooc_cudnn::FuseFunctions(problem_, tables_, parts, plan);
   }
 
   // What is on the host and used as a whole is brought in for the op, and goes back.

@@ -6,6 +6,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/pooch/fixed_ops.h"
 
 namespace spillway {
 namespace {
@@ -20,17 +21,20 @@ struct Life {  // of one tensor, in ops
 
 class Profiler {
  public:
-  Profiler(const TrainingStep& step, const CostModel& costs, int device, BackwardUnits units)
+  Profiler(const TrainingStep& step, const CostModel& costs, int device, BackwardUnits units, const FixedOps* fixed)
       : step_(step),
         costs_(costs),
         device_(device),
+        fixed_(fixed),
         unit_(UnitOfOps(step, units)),
         lives_(step.tensors.size()),
         kernel_(step.ops.size()) {}
 
-  PoochProfile Run(Bytes capacity, std::span<const OpDecision> ops) {
-    for (std::size_t i = 0; i < step_.ops.size(); ++i) kernel_[i] = costs_.Kernel(LaunchOf(step_.ops[i]), device_);
-    for (const OpDecision& decision : ops) Decide(decision);
+  PoochProfile Run(Bytes capacity) {
+    for (OpId op = 0; op < Count(step_.ops.size()); ++op) {
+      const Cost* const in_parts = fixed_ == nullptr ? nullptr : fixed_->CostOf(op);
+      kernel_[Index(op)] = in_parts != nullptr ? *in_parts : costs_.Kernel(LaunchOf(OpOf(op)), device_);
+    }
     FindLives();
     AddMaps();
     AddInitialState(capacity);
@@ -55,14 +59,7 @@ class Profiler {
     return profile_.maps[static_cast<std::size_t>(value)].Decidable();
   }
 
-  void Decide(const OpDecision& decision) {
-    Launch launch = LaunchOf(OpOf(decision.op));
-    launch.algorithm = decision.algorithm;
-    launch.workspace = decision.workspace;
-    Cost& cost = kernel_[static_cast<std::size_t>(decision.op)];
-    cost = costs_.Kernel(launch, device_);
-    cost.workspace = decision.workspace;  // what is granted is held
-  }
+  bool Held(TensorId t) const { return fixed_ != nullptr && fixed_->Holds(t); }
 
   void Use(TensorId tensor, OpId op, bool write) {
     Life& life = lives_[static_cast<std::size_t>(tensor)];
@@ -93,8 +90,9 @@ class Profiler {
       map.in_time = costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
       map.last_forward_op = LifeOf(t).last_forward;
       map.first_backward_op = LifeOf(t).first_backward;
-      map.may_run_again = step_.MayRecompute(t, map.first_backward_op);
-      map.last_timing = LifeOf(t).first_backward == kNoOp ? -1 : 0;  // the timing itself follows in AddTimings
+      map.may_run_again = step_.MayRecompute(t, map.first_backward_op) && (fixed_ == nullptr || fixed_->MayRunAgain(t));
+      map.last_timing =
+          LifeOf(t).first_backward == kNoOp || Held(t) ? -1 : 0;  // the timing itself follows in AddTimings
       value_of_[static_cast<std::size_t>(t)] = Count(profile_.maps.size());
       profile_.maps.push_back(map);
     }
@@ -104,14 +102,19 @@ class Profiler {
     for (TensorId t = 0; t < Count(step_.tensors.size()); ++t) {
       if (TensorOf(t).Traits().resident) {
         profile_.persistent += BufferBytes(t);
-      } else if (LifeOf(t).first != kNoOp && !LifeOf(t).written_first) {
+      } else if (StartsOnDevice(t)) {
         profile_.initial += BufferBytes(t);
       }
-      if (TensorOf(t).Traits().on_host) {
+      if (TensorOf(t).Traits().on_host && (!Held(t) || StartsOnDevice(t))) {
         profile_.upload += costs_.Copy(TensorOf(t).bytes, Direction::kHostToDevice, device_).time;
       }
     }
     profile_.capacity = capacity - profile_.persistent;
+  }
+
+  bool StartsOnDevice(TensorId t) const {
+    if (Held(t)) return fixed_->StartsOnDevice(t);
+    return LifeOf(t).first != kNoOp && !LifeOf(t).written_first;
   }
 
   // Each tensor of an op once, although in-place results are listed as read and written.
@@ -128,6 +131,11 @@ class Profiler {
   void Footprint(OpId op, Bytes* allocates, Bytes* releases) const {
     ForEachTensor(op, [&](TensorId t) {
       if (TensorOf(t).Traits().resident) return;
+      if (Held(t)) {
+        *allocates += fixed_->Arrives(op, t) ? BufferBytes(t) : 0;
+        *releases += fixed_->Leaves(op, t) ? BufferBytes(t) : 0;
+        return;
+      }
       if (LifeOf(t).first == op && LifeOf(t).written_first) *allocates += BufferBytes(t);
       if (LifeOf(t).last == op && !IsDecidable(t)) *releases += BufferBytes(t);
     });
@@ -252,6 +260,7 @@ class Profiler {
   const TrainingStep& step_;
   const CostModel& costs_;
   int device_;
+  const FixedOps* fixed_;               // nullptr: nothing is decided
   std::vector<std::int32_t> unit_;      // by op
   std::vector<Life> lives_;             // by tensor
   std::vector<Cost> kernel_;            // by op
@@ -263,9 +272,9 @@ class Profiler {
 }  // namespace
 
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
-                         BackwardUnits units, std::span<const OpDecision> ops) {
+                         BackwardUnits units, const FixedOps* fixed) {
   assert(step.parts == 1 && "forward comes before all of backward");
-  return Profiler(step, costs, device, units).Run(capacity, ops);
+  return Profiler(step, costs, device, units, fixed).Run(capacity);
 }
 
 }  // namespace spillway

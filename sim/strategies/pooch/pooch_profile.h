@@ -19,7 +19,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "model/cost/cost_model.h"
@@ -92,10 +91,13 @@ struct PoochProfile {
 // So many rows of a table, as rows are named.
 inline std::int32_t Count(std::size_t rows) { return static_cast<std::int32_t>(rows); }
 
-// `capacity`: bytes of device memory to plan with, persistent tensors included. `ops`: those that run otherwise than usual,
-// none of them in parts. REQUIRES: a step of one batch part.
+class FixedOps;  // sim/strategies/pooch/fixed_ops.h
+
+// `capacity`: bytes of device memory to plan with, persistent tensors included. `fixed`: what is decided already, of the same
+// step; maps that it holds are not to be decided, and their copies, which overlap with all else, have no row. REQUIRES: a step
+// of one batch part.
 PoochProfile ProfileStep(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0,
-                         BackwardUnits units = BackwardUnits::kLayers, std::span<const OpDecision> ops = {});
+                         BackwardUnits units = BackwardUnits::kLayers, const FixedOps* fixed = nullptr);
 
 }  // namespace spillway
 
