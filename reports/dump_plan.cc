@@ -24,7 +24,8 @@ DumpObject RuntimeObject(const Runtime& r) {
           {"collection_time_ns", r.collection_time},
           {"backward_units", RuntimeWord(r, "backward_units")},
           {"part_waits", RuntimeWord(r, "part_waits")},
-          {"workspaces", RuntimeWord(r, "workspaces")}};
+          {"workspaces", RuntimeWord(r, "workspaces")},
+          {"host_percent", r.host_percent}};
 }
 
 // Of what stays for a while.

@@ -247,11 +247,21 @@ class Evaluator {
     const HostNode& host = costs_.machine().hosts[Index(tables_.host)];
     const bool pinned = !IsManaged(plan_.runtime.memory) && host.pinned_limit > 0;
     const Bytes limit = pinned ? host.pinned_limit : host.memory;
-    result_.host_peak_bytes = result_.program.HostBytes() + std::max<Bytes>(0, managed_bytes_ - capacity_);
+    result_.host_peak_bytes = HostBytes() + std::max<Bytes>(0, managed_bytes_ - capacity_);
     if (result_.host_peak_bytes <= limit) return true;
     const auto [wanted, there] = FormatBytesApart(result_.host_peak_bytes, limit);
     result_.reason = fmt::format("host_memory: {} of pinned memory on {}, which has {}", wanted, host.name, there);
     return false;
+  }
+
+  // The batch lies there as it is, what was copied out by the runtime's share.
+  Bytes HostBytes() const {
+    Bytes out = 0;
+    for (const Buffer& buffer : result_.program.buffers) {
+      const bool copied_out = buffer.kind == BufferKind::kHost && !step_.tensors[Index(buffer.tensor)].Traits().on_host;
+      out += copied_out ? buffer.bytes : 0;
+    }
+    return result_.program.HostBytes() - out + (out * plan_.runtime.host_percent + 99) / 100;
   }
 
   void MustBeSafe() const {

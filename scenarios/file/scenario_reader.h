@@ -43,7 +43,7 @@ std::vector<MachineChoice> ReadMachines(MapReader& reader, const std::string& fi
 std::vector<StrategyChoice> ReadStrategies(MapReader& reader, const std::string& file, ScenarioErrors& errors);
 
 // Reads `runtime:`: names of the table, or maps {name, from, framework, copy_streams, memory, barrier, host_syncs,
-// framework_time, copy_chunk, pool, blocking_copies, swap_in_waits, collection_time, backward_units, part_waits, workspaces} that change
+// framework_time, copy_chunk, pool, blocking_copies, swap_in_waits, collection_time, backward_units, part_waits, workspaces, host_percent} that change
 // some fields of the one named by `from`. The strategies' own when there is no such key.
 std::vector<RuntimeChoice> ReadRuntimes(MapReader& reader, Diagnostics& diagnostics);
 

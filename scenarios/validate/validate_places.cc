@@ -13,6 +13,7 @@ const char* SimulatedAlone(const Runtime& runtime) {
   if (IsManaged(runtime.memory)) return "unified memory";
   if (runtime.collection_time > 0) return "the pauses of its runtime's collection_time";
   if (runtime.framework_time > 0) return "the pauses of its runtime's framework_time";
+  if (runtime.host_percent < 100) return "the compression of its runtime's host_percent";
   return runtime.blocking_copies != BlockingCopies::kNone ? "the waits of its runtime's blocking_copies" : nullptr;
 }
 

@@ -204,6 +204,10 @@ struct Runtime {
   BackwardUnits backward_units = BackwardUnits::kLayers;
   PartWaits part_waits = PartWaits::kNone;
   Workspaces workspaces = Workspaces::kPerOp;
+  // Of the bytes that copies out leave on the host, how many it holds, from 1 to 100: a CPU that compresses them there
+  // (vDNN++), by a ratio that is stated, not measured. Copies cross the link whole, and compressing keeps up with them.
+  // Predicted only.
+  int host_percent = 100;
   bool operator==(const Runtime&) const = default;
 };
 

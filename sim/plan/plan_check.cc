@@ -77,6 +77,7 @@ void Checker::CheckHead() {
   if (runtime.framework_time > kMostFrameworkTime) Say("framework_time must be at most 1 s");
   if (runtime.collection_time < 0) Say("collection_time must not be negative");
   if (runtime.collection_time > kMostCollectionTime) Say("collection_time must be at most 1 s");
+  if (runtime.host_percent < 1 || runtime.host_percent > 100) Say("host_percent must be from 1 to 100");
   if (runtime.copy_chunk != 0 && runtime.copy_chunk < kLeastCopyChunk) Say("copy_chunk must be 0 or at least 64 KiB");
 }
 

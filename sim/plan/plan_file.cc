@@ -323,6 +323,7 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
       static_cast<PartWaits>(reader.ChoiceOr("part_waits", RuntimeWords("part_waits"), static_cast<int>(r.part_waits)));
   r.workspaces = static_cast<Workspaces>(
       reader.ChoiceOr("workspaces", RuntimeWords("workspaces"), static_cast<int>(r.workspaces)));
+  r.host_percent = static_cast<int>(reader.IntegerOr("host_percent", r.host_percent, 1, 100));
 }
 
 Plan LoadPlan(const std::string& path, const TrainingStep& step) {

@@ -105,7 +105,10 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
              "(micro-cuDNN's published code)"),
       choice("workspaces",
              "how long they are there. per_op: while their op runs; held: throughout, each op owns its own "
-             "(micro-cuDNN's workspace division)")};
+             "(micro-cuDNN's workspace division)"),
+      {"host_percent", WholeNumberFrom(1, 100), without(std::to_string(usual.host_percent)),
+       "of the bytes that copies out leave on the host, what it holds: a CPU that compresses them there (vDNN++), by a "
+       "ratio that is stated here; copies cross the link whole, and compressing keeps up with them; predicted only"}};
 }
 
 const KeyTable& RuntimeKeys() {

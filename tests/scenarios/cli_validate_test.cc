@@ -277,6 +277,7 @@ TEST_CASE("pools cannot be validated, nor profiles of other devices") {
   refused("collection_time: 8 ms", "the pauses of its runtime's collection_time");
   refused("framework_time: 5 us", "the pauses of its runtime's framework_time");
   refused("framework: of-options", "the pauses of its runtime's framework_time");
+  refused("host_percent: 40", "the compression of its runtime's host_percent");
   refused("blocking_copies: swap_outs", "the waits of its runtime's blocking_copies");
   CHECK_THROWS_WITH(f.Run(kLimit, {"--machine", "unit"}),
                     Catch::StartsWith("unit+link=1GB/s: not a profile of this machine") &&

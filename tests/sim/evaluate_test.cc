@@ -251,6 +251,24 @@ TEST_CASE("host_memory: the input's and m1's copies against the pinned limit") {
   CHECK(e.host_peak_bytes == 2 * kUnit);
 }
 
+TEST_CASE("what is copied out is held compressed, the input is not, and times are the same") {
+  Machine machine = HandMachine();
+  machine.hosts[0].pinned_limit = kUnit + kUnit / 2;
+  Case c(MakeChain(), machine);
+  c.Swap("m1");
+  CHECK_FALSE(c.Run().feasible);
+  c.plan.runtime.host_percent = 50;
+  const Evaluation half = c.Run();
+  REQUIRE(half.feasible);
+  CHECK(half.host_peak_bytes == kUnit + kUnit / 2);
+  Case whole(MakeChain());
+  whole.Swap("m1");
+  CHECK(half.step_time == whole.Run().step_time);
+  CHECK(half.bytes_out == whole.Run().bytes_out);
+  c.plan.runtime.host_percent = 51;  // 262 bytes
+  CHECK(c.Run().reason == "host_memory: 774 B of pinned memory on host0, which has 768 B");
+}
+
 TEST_CASE("what is not asked for is not done") {
   Case c(MakeChain());
   const Evaluation e = Evaluate(c.plan, c.problem, {.verify = false, .bounds = false, .timeline = false});

@@ -26,7 +26,8 @@ Plan FullPlan() {
                   .blocking_copies = BlockingCopies::kSwapOuts,
                   .swap_in_waits = SwapInWaits::kBackwardLayer,
                   .collection_time = 7 * kMillisecond,
-                  .backward_units = BackwardUnits::kBreakPoints};
+                  .backward_units = BackwardUnits::kBreakPoints,
+                  .host_percent = 40};
   plan.gaps = {
       {.tensor = 0, .after = kNoOp, .before = 0, .out_after = kNoOp, .in_at = 0, .reason = ""},
       {.tensor = 0, .after = 0, .before = 5, .out_after = kNoOp, .in_at = 4, .reason = "the host has it"},
@@ -209,6 +210,7 @@ TEST_CASE("figures out of bounds are said with what is expected") {
         "plan.yaml:3:17: error: pool: only for a runtime with memory: pool");
   CHECK_THAT(Complaint("runtime: {memory: pool, pool: adresses}\n"), Catch::Contains("did you mean 'addresses'?"));
   CHECK_THAT(Complaint("runtime: {copy_streams: 3}\n"), Catch::Contains("a whole number from 1 to 2"));
+  CHECK_THAT(Complaint("runtime: {host_percent: 0}\n"), Catch::Contains("a whole number from 1 to 100"));
   CHECK(Complaints("runtime: {copy_chunk: 64 KiB, framework_time: 1 s}\n").empty());
   CHECK(Complaint("ops:\n- {op: 'f1:forward', workspace: 2 TB}\n") ==
         "plan.yaml:4:3: error: op 'f1:forward': workspace must be at most 1 TB");

@@ -303,7 +303,8 @@ TEST_CASE("indices out of range and negative figures are mistakes, not crashes")
   plan.runtime.framework_time = -1;
   plan.runtime.copy_chunk = -1;
   plan.runtime.collection_time = -1;
-  CHECK(CheckPlan(plan, step).size() == 4);
+  plan.runtime.host_percent = 0;
+  CHECK(CheckPlan(plan, step).size() == 5);
 }
 
 // The first ops of the units of backward, by layer, as far as the first `count` of them.
