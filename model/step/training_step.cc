@@ -54,6 +54,10 @@ const std::vector<StepOptions>& StepOptionTable() {
        .data_first = true,
        .momentum = false,
        .workspace_limit = kGiB},
+      {.name = "inference",
+       .description =
+           "forward only, results of their own: nothing is saved, batch norm by given statistics, no dropout",
+       .inference = true},
   };
   return table;
 }

@@ -147,7 +147,7 @@ struct StepOptions {
   // apart.
   Nanos framework_time = 0;
 };
-const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", "vdnn"
+const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", "vdnn", "inference"
 const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name
 
 // REQUIRES: InferShapes(network) succeeded.

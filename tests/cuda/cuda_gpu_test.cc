@@ -41,6 +41,7 @@ TEST_CASE("the GPU computes every op of training steps as the CPU device does") 
   if (calls == nullptr) return;
   for (Network (*build)() : {Everything, Deep, Uneven, ResNet, AlexNet}) {
     for (const StepOptions& options : StepOptionTable()) {
+      if (options.inference) continue;  // nothing has been trained: by variances of 0 values grow without an end
       const Network network = build();
       INFO(network.name << ' ' << options.name);
       StepCompare compare(*calls, network, options, 2e-4);

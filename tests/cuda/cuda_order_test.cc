@@ -166,8 +166,7 @@ TEST_CASE("every strategy's Programs run as they are simulated") {
   CheckAsPredicted(c, in_core.program);
   int swapping = 0, recomputing = 0, programs = 0;
   for (const Strategy& strategy : Strategies()) {
-    if (std::string_view(strategy.name).starts_with("ooc-"))
-      continue;  // streams, which is left out below, at length
+    if (std::string_view(strategy.name).starts_with("ooc-")) continue;  // streams, which is left out below, at length
     for (const int percent : {60, 70, 80, 90, 100}) {
       const Evaluation evaluation = c.Of(strategy, in_core.peak_bytes * percent / 100);
       // Addresses are compared with those of whole buffers; cuda_numerics_test runs what is in boxes.

