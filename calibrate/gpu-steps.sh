@@ -89,6 +89,7 @@ take_results() {
 check() {
   if [[ -z $program ]]; then
     build=${SPILLWAY_BUILD_DIR:-build-gpu}
+    say "building in $build, which takes minutes the first time; what it says is in $out/log.txt"
     # Ninja, as everywhere: CMake's rules for make know no C++20 in CUDA's files before 3.26 or so.
     cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSPILLWAY_CUDA=ON -DSPILLWAY_TESTS=OFF \
       -DSPILLWAY_BENCHMARKS=OFF -DSPILLWAY_WERROR=OFF >>"$out/log.txt" 2>&1 &&

@@ -83,7 +83,7 @@ Pair BestOf(const std::vector<ResultRow>& rows, const ResultRow& work, const std
 std::string BestName(const Pair& best) {
   const std::string a = best.a == nullptr ? "none" : best.a->strategy;
   const std::string b = best.b == nullptr ? "none" : best.b->strategy;
-  return a == b ? fmt::format("best: {}", a) : fmt::format("best: {} | {}", a, b);
+  return a == b ? fmt::format("fastest: {}", a) : fmt::format("fastest: {} | {}", a, b);
 }
 
 }  // namespace

@@ -314,7 +314,7 @@ TEST_CASE("side by side") {
   CHECK(Contains(text, "does not run"));
   CHECK(Contains(text, "crate runs\n"));
   CHECK(Contains(text, "crate by 2.00x: the other spends 250 ms more waiting for swap-ins"));
-  CHECK(Contains(text, "best: pooch | in-core"));
+  CHECK(Contains(text, "fastest: pooch | in-core"));
 }
 
 TEST_CASE("the memory curve as CSV") {
