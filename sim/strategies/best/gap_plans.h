@@ -12,7 +12,7 @@ namespace spillway {
 GapChoices AllKept(const GapTables& tables);
 
 // `model` judges them once more, for the moments of copies: each back as late as it could begin without being later.
-Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& choices, const std::string& reason);
+Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled, const std::string& reason);
 
 // What `plan` decides of the gaps that there are, and of ops that run whole; what else it decides is left out. Of a way that
 // the tables do not have the fastest one that takes no more workspace.
