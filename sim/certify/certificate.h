@@ -1,6 +1,7 @@
 // A bound that can be checked without believing who found it: one instant and the multipliers under which it proves the
-// bound, or no instant where the work alone proves as much. What checks it shares no code with sim/bounds, where such multipliers are sought, nor with any strategy: it has
-// its own reading of the step, its own graph and its own maximum flow. The argument is that of sim/bounds/cut_bound.h.
+// bound, or no instant where the work alone proves as much. What checks it shares no code with sim/bounds, where such
+// multipliers are sought, nor with any strategy: it has its own reading of the step, its own graph and its own maximum flow.
+// The argument is that of sim/bounds/cut_bound.h.
 //
 // Tested by certify_test (tests/).
 #ifndef SPILLWAY_SIM_CERTIFY_CERTIFICATE_H_

@@ -14,8 +14,8 @@ namespace certifying {
 
 namespace {
 
-constexpr double kRoundedOff = 0.5;  // nanoseconds that rounding may take off a copy
-constexpr std::int64_t kMostSamples = 2048;
+constexpr double kRoundedOff = 0.5;          // nanoseconds that rounding may take off a copy
+constexpr std::int64_t kMostSamples = 2048;  // of an op whose parts are asked for, size by size
 
 }  // namespace
 

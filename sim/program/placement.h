@@ -34,8 +34,8 @@ class Placement {
 
   // Each buffer at the lowest address free throughout its lifetime: largest first, then by size x duration. While that
   // goes beyond `capacity`, the buffer that did is placed first in another round (of the first round the largest one), until
-  // so many steps are spent. Keeps the best placement that was carried to its end and returns its peak. Buffers of one frame (sections of a tensor) are placed at once, at the lowest
-  // address at which all of them find theirs free.
+  // so many steps are spent. Keeps the best placement that was carried to its end and returns its peak. Buffers of one frame
+  // (sections of a tensor) are placed at once, at the lowest address at which all of them find theirs free.
   Bytes PlaceCompactly();
 
   // Takes a placement below `capacity` apart again. Called for each buffer in order of allocation, with the frees

@@ -31,7 +31,6 @@ GapJudgement GapModel::Judge(const GapChoices& choices, const WorthTiming& worth
 GapChoices GapModel::Settled(GapChoices choices) {
   Judge(choices);
   for (const auto& [op, way] : walk_.walked().leaner) choices.ops[Index(op)] = way;
-  Judge(choices);
   return choices;
 }
 

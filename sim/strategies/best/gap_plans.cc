@@ -27,8 +27,8 @@ GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Ru
     return decision;
   }
   decision.out_after = gap.made;
-  const OpId leaves =
-      model.LeavesBefore(copy.gap) - 1;  // not before it is copied back: kernels would wait for it there
+  // One that is still on its way out when it may come back leaves as usual: kernels would wait for it.
+  const OpId leaves = model.LeavesBefore(copy.gap) - 1;
   const bool stays = leaves > gap.after && leaves < decision.in_at;
   if (runtime.memory == MemoryModel::kArena && stays) decision.leaves_after = leaves;
   return decision;
