@@ -48,6 +48,13 @@ struct Planned {
   std::optional<Scope> scope{};  // what it chose from, where its parameters say so: in place of Strategy::scope
 };
 
+// Whether `best` begins with the strategy's plan, too.
+enum class ForBest : std::uint8_t {
+  kNo,
+  kWhereOpsDoNotFit,  // it takes seconds, and is for steps of which no plan was found that runs every op whole
+  kYes,
+};
+
 struct Strategy {
   const char* name;
   const char* description;  // one line
@@ -57,8 +64,8 @@ struct Strategy {
   bool reads_runtime = false;
   // Decides by what layers and convolutions there are, or cuts the batch: nothing for a recorded step, which has neither.
   bool needs_layers = false;
-  bool judges = false;   // all it returns by the full path, addresses included: it needs no margin (sim/margin.h)
-  bool for_best = true;  // `best` begins with its plan too; not with those that take seconds
+  bool judges = false;  // all it returns by the full path, addresses included: it needs no margin (sim/margin.h)
+  ForBest for_best = ForBest::kYes;
   // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
   // each map by rule or search over two of keep, swap and recompute, 2 a search over all three, 3 over ops as well;
   // -1: something else.

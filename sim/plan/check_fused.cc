@@ -88,7 +88,7 @@ class FusedChecker {
       Say(PlanMistake::Where::kGap, index,
           fmt::format("tensor '{}' stays between {} and {}, which are fused: expected no decision", tensor,
                       Name(gap.after), Name(gap.before)));
-    } else if (gap.action == GapAction::kRecompute) {
+    } else if (gap.action == GapAction::kRecompute && step_.IsForward(gap.before)) {
       Say(PlanMistake::Where::kGap, index,
           fmt::format("tensor '{}' cannot be computed again for {}, which is fused with {}: expected a swap", tensor,
                       Name(gap.before), Name(gap.before - 1)));

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/program/layout.h"
+#include "sim/strategies/best/search_space.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/random_groups.h"
@@ -119,6 +120,44 @@ TEST_CASE("networks whose fused ops run part by part together train as in core")
                    << " plans bit for bit");
   CHECK(tally.same > 10);
   CHECK(tally.fused > 800);
+}
+
+// All gaps at random, so that what is made again for a group is made before its first op.
+TEST_CASE("groups as best finds them, with what else it decides, train as in core") {
+  Random random(43);
+  Tally tally;
+  std::size_t brought = 0, again = 0;
+  for (const SmallNetwork& network : kNetworks) {
+    const CpuCase c(network.build(), StepOptionsByName(network.options));
+    INFO(network.name);
+    const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
+    const StepFacts facts(c.step, c.costs);
+    const Bytes largest = facts.tables().WorkingSet(facts.tables().LargestWorkingSet());
+    Problem problem{.step = &c.step, .costs = &c.costs, .capacity = 100 * largest, .runtime = {}};
+    for (int k = 0; k < 12; ++k) {
+      const std::vector<PartGroup> groups = GroupsOver(facts.tables(), largest / 10 * (3 + k % 6), k % 2 == 0);
+      const SearchSpace space(facts, {}, largest, 0, Allowed{}, {.groups = groups});
+      GapChoices choices = AllKept(space.tables);
+      for (const OpenChoices::Gap& gap : space.open.gaps) {
+        choices.gaps[gap.row] = gap.ways[random.Below(static_cast<std::uint32_t>(gap.ways.size()))];
+      }
+      GapModel model(space.tables, problem.runtime, problem.capacity);
+      Plan plan = PlanOf(problem, model, choices, "drawn");
+      std::erase_if(plan.ops, [](const OpDecision& decision) { return decision.parts.empty(); });
+      ChooseAlgorithms(c, plan, tally);
+      INFO("plan " << k << "\n" << PlanToYaml(plan, c.step));
+      CheckClose(expected, Train(c, ProgramOf(c, plan), {.iterations = 1, .debug = k % 4 == 0}), 1e-4);
+      tally.fused += FusedOps(plan);
+      for (const PartGroup& group : groups) brought += group.brought.size();
+      again += static_cast<std::size_t>(std::count_if(plan.gaps.begin(), plan.gaps.end(), [](const GapDecision& gap) {
+        return gap.action == GapAction::kRecompute;
+      }));
+    }
+  }
+  INFO(tally.fused << " fused ops, " << brought << " operands brought, " << again << " gaps computed again");
+  CHECK(tally.fused > 100);
+  CHECK(brought > 5);
+  CHECK(again > 100);
 }
 
 }  // namespace spillway

@@ -53,7 +53,7 @@ TEST_CASE("best is never behind another strategy on the same runtime, and mostly
           const Nanos best = s.TimeOf("best", problem);
           Nanos others = 0;
           for (const Strategy& strategy : Strategies()) {
-            if (std::string(strategy.name) == "best" || !strategy.for_best) continue;
+            if (std::string(strategy.name) == "best" || strategy.for_best != ForBest::kYes) continue;
             const Nanos time = s.TimeOf(strategy.name, problem);
             INFO(network << " on " << machine << ", " << runtime << " within " << capacity << ": " << strategy.name);
             if (time == 0) continue;

@@ -1,5 +1,5 @@
 // best: what no published planner decides together. It is never behind another strategy of the table on the same runtime
-// that runs the whole batch at once (all but accumulate, and those that take seconds: Strategy::for_best), since it begins
+// that runs the whole batch at once (all but accumulate, and some that take seconds: Strategy::for_best), since it begins
 // with all their plans; goes on with a search of its own over all gaps of all tensors and over how ops run; and judges
 // everything by the full path.
 //
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <iterator>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "sim/margin.h"
 #include "sim/memo.h"
 #include "sim/strategies/best/full_path.h"
+#include "sim/strategies/best/search_space.h"
 #include "sim/strategies/pooch/ladder.h"
 
 namespace spillway {
@@ -71,18 +73,18 @@ class Planner {
         contest_(oracle_, AllowedBy(problem.parameters)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
-        tables_(oracle_.facts(), problem.runtime.backward_units, Rung(kLowestRung), Rung(0) / kSmallShare,
-                contest_.allowed().algorithms),
-        open_(tables_, contest_.allowed()),
+        whole_(SpaceOf({.algorithms = contest_.allowed().algorithms, .divided = false, .groups = {}})),
         judgements_(FewerWhereLarge(Capped(problem.parameters.Number("simulations", UsualJudgements())))) {}
 
   Planned Run() {
     if (robust()) contest_.RememberShortlist();
-    AskEveryStrategy();
-    if (!Done()) SearchRungs(false);
-    if (candidates_.empty() && !Done()) SearchRungs(true);
+    Ask(ForBest::kYes);
+    if (!Done()) SearchRungs(whole_, false);
+    if (candidates_.empty() && !Done()) SearchRungs(whole_, true);
+    if (candidates_.empty() && !Done()) Ask(ForBest::kWhereOpsDoNotFit);
+    if (!Done() && !IsClose()) SearchParts();
     if (!Done()) ImproveFound();
-    if (!contest_.decided()) contest_.Enter(Leanest(), kBySearch);  // says why nothing runs
+    if (!contest_.decided()) contest_.Enter(Leanest(whole_), kBySearch);  // says why nothing runs
     return Result();
   }
 
@@ -91,7 +93,8 @@ class Planner {
   // Nothing is faster, and nothing else wanted.
   bool Done() { return !robust() && contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
   std::int64_t UsualJudgements() const {
-    return std::min(kJudgements, kJudgementsOfChoice * static_cast<std::int64_t>(open_.gaps.size() + open_.ops.size()));
+    return std::min(kJudgements,
+                    kJudgementsOfChoice * static_cast<std::int64_t>(whole_.open.gaps.size() + whole_.open.ops.size()));
   }
   // A smaller cap than the usual one is one for everything.
   std::int64_t Capped(std::int64_t count) const {
@@ -108,16 +111,17 @@ class Planner {
     const auto ops = static_cast<std::int64_t>(problem_.step->ops.size());
     return ops <= kUsualOps ? count : std::max<std::int64_t>(1, count * kUsualOps / ops);
   }
-  void AskEveryStrategy();
+  void Ask(ForBest which);
   CutBound CutFor(Bytes capacity, int instants) const;
-  template <typename Key>
-  GapChoices AllKeptWith(Key key) const;
-  GapChoices StartOf(const Search& search) const;
-  void SearchRungs(bool insist);
+  SearchSpace SpaceOf(const WaysLookedAt& looked_at) const;
+  GapChoices StartOf(const SearchSpace& space, const Search& search) const;
+  void SearchRungs(const SearchSpace& space, bool insist);
+  void SearchOne(const SearchSpace& space, const Search& search, const AnnealingOptions& options);
+  void SearchParts();
   bool AddressesMatter() const;
   Bytes Rung(int k) const;
   void ImproveFound();
-  Plan Leanest() const;
+  Plan Leanest(const SearchSpace& space) const;
   void Claim(Planned& planned) const;
   Plan Robust(std::string& which) const;
   Planned Result();
@@ -127,10 +131,11 @@ class Planner {
   Oracle oracle_;
   Contest contest_, found_;  // of all plans; of those that were found by search
   const Scope scope_;
-  const GapTables tables_;
-  const OpenChoices open_;
+  const SearchSpace whole_;
+  std::deque<SearchSpace> in_parts_;
   const std::int64_t judgements_;
   struct Candidate {
+    const SearchSpace* space = nullptr;
     GapChoices choices;
     Bytes rung = 0;
   };
@@ -138,12 +143,12 @@ class Planner {
   std::vector<Candidate> candidates_;
 };
 
-void Planner::AskEveryStrategy() {
+void Planner::Ask(ForBest which) {
   Problem plain = problem_;
   plain.parameters = {};
   plain.in_parts = nullptr;  // the whole batch at once
   for (const Strategy& strategy : Strategies()) {
-    if (std::strcmp(strategy.name, kName) == 0 || !strategy.for_best) continue;
+    if (std::strcmp(strategy.name, kName) == 0 || strategy.for_best != which) continue;
     const Planned planned = PlanWithMargin(strategy, plain, oracle_, memo_);
     if (planned.feasible) contest_.Enter(planned.plan, fmt::format("by {}", strategy.name));
   }
@@ -167,45 +172,50 @@ CutBound Planner::CutFor(Bytes capacity, int instants) const {
   return BestCut(BoundProblemOf(facts.tables(), facts.costs(), menus, {}, capacity, scope_), instants);
 }
 
-// Every op in the way of which `key` is least.
-template <typename Key>
-GapChoices Planner::AllKeptWith(Key key) const {
-  GapChoices kept = AllKept(tables_);
-  for (const OpenChoices::Op& op : open_.ops) {
-    const auto first = tables_.ways.begin() + tables_.ops[op.row].ways.begin;
-    const auto least =
-        std::min_element(first, first + op.ways, [key](const auto& a, const auto& b) { return key(a) < key(b); });
-    kept.ops[op.row] = static_cast<std::uint8_t>(least - first);
-  }
-  return kept;
+SearchSpace Planner::SpaceOf(const WaysLookedAt& looked_at) const {
+  return {oracle_.facts(), problem_.runtime, Rung(kLowestRung), Rung(0) / kSmallShare, contest_.allowed(), looked_at};
 }
 
-GapChoices Planner::StartOf(const Search& search) const {
+GapChoices Planner::StartOf(const SearchSpace& space, const Search& search) const {
   // The model takes slower ones where there is no room for their workspaces.
-  const GapChoices kept = AllKeptWith([](const GapTables::Way& way) { return way.time; });
+  const GapChoices kept = space.AllKeptWith([](const GapTables::Way& way) { return way.time; });
   if (!search.from_cut) return kept;
   const CutBound cut = CutFor(Rung(search.rung), kCutsForStart);
-  return cut.op == kNoOp ? kept : ChoicesOf(tables_, cut, kept);
+  return cut.op == kNoOp ? kept : ChoicesOf(space.tables, cut, kept);
 }
 
-void Planner::SearchRungs(bool insist) {
-  const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest().ops);
+void Planner::SearchRungs(const SearchSpace& space, bool insist) {
+  const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest(space).ops);
   const Bytes need = *std::max_element(needs.begin(), needs.end());
   std::uint64_t seed = 0;
   for (const Search& search : kSearches) {
     if (Rung(search.rung) < need) continue;
     if (Done() || (seed >= kUsualSearches && (IsClose() || !AddressesMatter()))) return;
-    GapModel model(tables_, problem_.runtime, Rung(search.rung));
-    Annealed found = Anneal(
-        model, open_, StartOf(search),
+    SearchOne(
+        space, search,
         {.judgements = judgements_ / kUsualSearches, .hottest = search.hottest, .seed = seed++, .insist = insist});
-    if (!found.found) continue;
-    Settle(model, open_, kSettling, found);
-    const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
-    contest_.Enter(plan, kBySearch);
-    const bool won = found_.Enter(plan, kBySearch);
-    if (won) candidates_.clear();
-    if (won || !found_.decided()) candidates_.push_back({std::move(found.choices), Rung(search.rung)});
+  }
+}
+
+void Planner::SearchOne(const SearchSpace& space, const Search& search, const AnnealingOptions& options) {
+  GapModel model(space.tables, problem_.runtime, Rung(search.rung));
+  Annealed found = Anneal(model, space.open, StartOf(space, search), options);
+  if (!found.found) return;
+  Settle(model, space.open, kSettling, found);
+  const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
+  contest_.Enter(plan, kBySearch);
+  const bool won = found_.Enter(plan, kBySearch);
+  if (won) candidates_.clear();
+  if (won || !found_.decided()) candidates_.push_back({&space, std::move(found.choices), Rung(search.rung)});
+}
+
+// Where whole ops are not close to the bound, or there is no room for them.
+void Planner::SearchParts() {
+  const Allowed& allowed = contest_.allowed();
+  if (!allowed.swap || !allowed.algorithms || !allowed.parts || problem_.step->recorded()) return;
+  for (const WaysLookedAt& looked_at : InPartsTried(oracle_.facts().tables(), problem_.capacity)) {
+    in_parts_.push_back(SpaceOf(looked_at));
+    SearchRungs(in_parts_.back(), candidates_.empty());
   }
 }
 
@@ -214,7 +224,7 @@ void Planner::SearchRungs(bool insist) {
 void Planner::ImproveFound() {
   const std::int64_t most = FewerWhereLarge(Capped(problem_.parameters.Number("plans", kJudged)));
   for (const Candidate& candidate : candidates_) {
-    GapModel model(tables_, problem_.runtime, candidate.rung);
+    GapModel model(candidate.space->tables, problem_.runtime, candidate.rung);
     ImproveChoices(problem_, model, kBySearch, most, candidate.choices, found_);
     if (found_.decided()) break;
   }
@@ -224,9 +234,9 @@ void Planner::ImproveFound() {
 }
 
 // Every op with the least workspace.
-Plan Planner::Leanest() const {
-  const GapChoices leanest = AllKeptWith([](const GapTables::Way& way) { return way.workspace; });
-  GapModel model(tables_, problem_.runtime, problem_.capacity);
+Plan Planner::Leanest(const SearchSpace& space) const {
+  const GapChoices leanest = space.AllKeptWith([](const GapTables::Way& way) { return way.workspace; });
+  GapModel model(space.tables, problem_.runtime, problem_.capacity);
   return PlanOf(problem_, model, leanest, kBySearch);
 }
 

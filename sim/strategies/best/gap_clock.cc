@@ -68,7 +68,10 @@ void GapClock::RunPoint(std::int32_t number) {
   IssueAt(number);
   AwaitMemory(-in_flight_);
   AwaitCopies(number);
+  if (point.brought > 0)
+    in_lane_ = std::max(in_lane_, clock_) + InBoth(point.brought, std::max(in_lane_, clock_), out_lane_);
   RunOps(point);
+  if (point.brought > 0) clock_ = std::max(clock_, in_lane_);
   for (; act_ < point.acts_end; ++act_) Act(tables_.events[Index(walked_->acts[Index(act_)])]);
 }
 

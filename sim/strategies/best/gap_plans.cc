@@ -16,6 +16,17 @@ GapDecision DecisionOf(const GapTables::Gap& gap, GapWay way, const std::string&
   return decision;
 }
 
+OpDecision DecisionOf(const GapTables& tables, OpId op, std::uint8_t row) {
+  const GapTables::Op& o = tables.ops[Index(op)];
+  const GapTables::Way& way = tables.ways[Index(o.ways.begin) + row];
+  OpDecision decision{.op = op, .algorithm = way.algorithm, .workspace = way.workspace};
+  if (o.grouped >= 0) decision = tables.grouped[Index(o.grouped)];
+  if (way.division < 0) return decision;
+  decision.workspace = 0;
+  decision.parts = tables.divisions[Index(way.division)];
+  return decision;
+}
+
 // In an arena, whose addresses are given out by list order, memory is free when the copy out has ended, and no sooner.
 GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Runtime& runtime,
                    const std::string& reason) {
@@ -34,15 +45,29 @@ GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Ru
   return decision;
 }
 
+// What brings it back are the copies of parts.
+GapDecision StreamedDecision(const GapTables::Gap& gap, const std::string& reason) {
+  GapDecision decision = DecisionOf(gap, GapWay::kSwap, reason);
+  decision.out_after = gap.made;
+  decision.in_at = gap.before;
+  return decision;
+}
+
+// The one that is decided, or else the fastest in as much workspace.
 std::uint8_t WayOf(const GapTables& tables, const OpDecision& decision) {
   const GapTables::Rows& rows = tables.ops[Index(decision.op)].ways;
+  Bytes workspace = decision.workspace;
+  for (const OpPart& part : decision.parts) workspace = std::max(workspace, part.workspace);
+  const auto same = [&](const GapTables::Way& way) {
+    if (way.division >= 0) return decision.parts == tables.divisions[Index(way.division)];
+    return decision.parts.empty() && way.algorithm == decision.algorithm;
+  };
   std::int32_t best = rows.begin;
   Nanos least = kEndless;
   for (std::int32_t w = rows.begin; w < rows.end; ++w) {
     const GapTables::Way& way = tables.ways[Index(w)];
-    if (way.workspace > RoundToUnit(decision.workspace)) continue;
-    const bool same = way.algorithm == decision.algorithm && w > rows.begin;
-    const Nanos time = same ? 0 : way.time;
+    if (way.workspace > RoundToUnit(workspace)) continue;
+    const Nanos time = same(way) && w > rows.begin ? 0 : way.time;
     if (time >= least) continue;
     least = time;
     best = w;
@@ -53,7 +78,12 @@ std::uint8_t WayOf(const GapTables& tables, const OpDecision& decision) {
 }  // namespace
 
 GapChoices AllKept(const GapTables& tables) {
-  return {std::vector<GapWay>(tables.gaps.size(), GapWay::kKeep), std::vector<std::uint8_t>(tables.ops.size(), 0)};
+  GapChoices kept{std::vector<GapWay>(tables.gaps.size(), GapWay::kKeep),
+                  std::vector<std::uint8_t>(tables.ops.size(), 0)};
+  for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
+    if (tables.gaps[g].streamed) kept.gaps[g] = GapWay::kSwap;
+  }
+  return kept;
 }
 
 Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled, const std::string& reason) {
@@ -61,10 +91,9 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
   const GapChoices choices = model.Settled(unsettled);
   Plan plan = StartPlan(problem, "best", "arena");
   plan.capacity = model.capacity();
-  for (std::size_t op = 0; op < tables.ops.size(); ++op) {
-    if (choices.ops[op] == 0) continue;
-    const GapTables::Way& way = tables.ways[Index(tables.ops[op].ways.begin) + choices.ops[op]];
-    plan.ops.push_back({.op = static_cast<OpId>(op), .algorithm = way.algorithm, .workspace = way.workspace});
+  for (OpId op = 0; Index(op) < tables.ops.size(); ++op) {
+    if (choices.ops[Index(op)] == 0 && tables.ops[Index(op)].grouped < 0) continue;
+    plan.ops.push_back(DecisionOf(tables, op, choices.ops[Index(op)]));
   }
   // Copies in are issued in order of need; what an arena's plan lists first starts on its way out first.
   std::vector<GapModel::CopyIn> copies = model.copies_in();
@@ -76,6 +105,7 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
   }
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
     const GapWay way = choices.gaps[g];
+    if (tables.gaps[g].streamed) plan.gaps.push_back(StreamedDecision(tables.gaps[g], reason));
     if (way == GapWay::kKeep || way == GapWay::kSwap) continue;
     plan.gaps.push_back(DecisionOf(tables.gaps[g], way, reason));
   }
@@ -87,23 +117,23 @@ GapChoices ChoicesOf(const GapTables& tables, const Plan& plan) {
   for (const GapDecision& decision : plan.gaps) {
     for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
       const GapTables::Gap& gap = tables.gaps[g];
-      if (gap.tensor != decision.tensor || gap.before != decision.before) continue;
+      if (gap.streamed || gap.tensor != decision.tensor || gap.before != decision.before) continue;
       const bool swaps = decision.action == GapAction::kSwap;
       if (!swaps && !gap.may_recompute) continue;
       choices.gaps[g] = swaps ? GapWay::kSwap : decision.keep_passed ? GapWay::kRecompute : GapWay::kRecomputeAnew;
     }
   }
   for (const OpDecision& decision : plan.ops) {
-    if (decision.parts.empty()) choices.ops[Index(decision.op)] = WayOf(tables, decision);
+    if (decision.streamed.empty() && !decision.tiles.Any()) choices.ops[Index(decision.op)] = WayOf(tables, decision);
   }
   return choices;
 }
 
-GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& ops) {
-  GapChoices choices{std::vector<GapWay>(tables.gaps.size(), GapWay::kKeep), ops.ops};
+GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& kept) {
+  GapChoices choices = kept;
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
     const GapTables::Gap& gap = tables.gaps[g];
-    if (gap.after >= cut.op || gap.before <= cut.op) continue;
+    if (gap.streamed || gap.after >= cut.op || gap.before <= cut.op) continue;
     if (gap.may_recompute && Contains(cut.recomputed, gap.tensor)) choices.gaps[g] = GapWay::kRecompute;
     if (gap.may_swap && Contains(cut.copied, gap.tensor)) choices.gaps[g] = GapWay::kSwap;
   }

@@ -8,7 +8,7 @@
 
 namespace spillway {
 
-// All kept, all ops as usual.
+// All kept that may be, all ops as usual.
 GapChoices AllKept(const GapTables& tables);
 
 // `model` judges them once more, for the moments of copies: each back as late as it could begin without being later.
@@ -18,8 +18,8 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
 // the tables do not have the fastest one that takes no more workspace.
 GapChoices ChoicesOf(const GapTables& tables, const Plan& plan);
 
-// What the best choice at one instant copies and recomputes (sim/bounds/cut_bound.h), ops as in `ops`.
-GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& ops);
+// What the best choice at one instant copies and recomputes (sim/bounds/cut_bound.h), ops as in `kept`, which keeps all.
+GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& kept);
 
 }  // namespace spillway
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "hw/text/lists.h"
-#include "model/cost/menu.h"
 
 namespace spillway {
 
@@ -25,13 +24,16 @@ OpId LastWriter(const TrainingStep& step, const std::vector<OpId>& uses, TensorI
 
 }  // namespace
 
-GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small, bool algorithms)
-    : ops(facts.tables().step->ops.size()),
+GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small,
+                     const WaysLookedAt& looked_at)
+    : groups(looked_at.groups),
+      ops(facts.tables().step->ops.size()),
       first_backward(facts.tables().step->first_backward),
       duplex(facts.costs().machine().links[facts.tables().link].duplex_factor),
       value_of_(facts.tables().bytes.size(), -1) {
   AddOps(facts, units);
-  AddWays(facts, algorithms);
+  AddGroups(facts);
+  AddWays(facts, capacity, looked_at);
   AddMemory(facts);
   AddGaps(facts, capacity, small);
   AddRooms(capacity);
@@ -48,26 +50,23 @@ void GapTables::AddOps(const StepFacts& facts, BackwardUnits units) {
   }
 }
 
-void GapTables::AddWays(const StepFacts& facts, bool algorithms) {
-  const StepTables& step = facts.tables();
-  const auto bytes = [](Bytes workspace) { return workspace > 0 ? RoundToUnit(workspace) : 0; };
-  std::vector<Rows> of_launch;
-  for (std::size_t row = 0; row < step.launches.size(); ++row) {
-    const Launch& launch = step.launches[row];
-    const std::int32_t begin = Size(ways);
-    const Cost usually = facts.costs().Kernel(launch, step.device);
-    ways.push_back({usually.time, bytes(launch.workspace), 0, usually.copy_slowdown});
-    for (const MenuEntry& entry : algorithms ? ParetoSet(facts.menus()[row]) : std::vector<MenuEntry>{}) {
-      const Way way{entry.cost.time, bytes(entry.workspace), entry.algorithm, entry.cost.copy_slowdown};
-      const bool usual = way.time >= ways[Index(begin)].time && way.workspace >= ways[Index(begin)].workspace;
-      if (!usual && ways.size() - Index(begin) < kMostWays) ways.push_back(way);
-    }
-    of_launch.push_back({begin, Size(ways)});
+// REQUIRES: it is in a group.
+std::int64_t GapTables::PartsOf(OpId op) const {
+  const auto of = [op](const PartGroup& group) { return group.first <= op && op < group.end; };
+  return std::find_if(groups.begin(), groups.end(), of)->parts;
+}
+
+bool GapTables::HasTiles(TensorId tensor, OpId user) const {
+  const std::int32_t row = ops[Index(user)].grouped;
+  return row >= 0 && Contains(grouped[Index(row)].streamed, tensor);
+}
+
+// The end of the last use, or of its group, that finds the tensor whole; kNoOp: none does.
+OpId GapTables::LastWhole(const std::vector<OpId>& uses, TensorId tensor) const {
+  for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
+    if (!HasTiles(tensor, *use)) return ops[Index(*use)].group_last;
   }
-  for (std::size_t op = 0; op < ops.size(); ++op) {
-    ops[op].ways = of_launch[step.launch[op]];
-    kernels += ways[Index(ops[op].ways.begin)].time;
-  }
+  return kNoOp;
 }
 
 // Each tensor from its first use to its last.
@@ -80,9 +79,14 @@ void GapTables::AddMemory(const StepFacts& facts) {
     if (step.persistent[Index(t)]) {
       change[0] += step.bytes[Index(t)];
     } else if (!uses.empty()) {
-      arrives[Index(uses.front())] += step.bytes[Index(t)];
-      change[Index(uses.back()) + 1] -= step.bytes[Index(t)];
+      if (HasTiles(t, uses.front())) continue;
+      arrives[Index(ops[Index(uses.front())].group_first)] += step.bytes[Index(t)];
+      change[Index(LastWhole(uses, t)) + 1] -= step.bytes[Index(t)];
     }
+  }
+  for (const PartGroup& group : groups) {
+    arrives[Index(group.first)] += TileBytes(step, group);
+    change[Index(group.end)] -= TileBytes(step, group);
   }
   Bytes live = 0;
   for (std::size_t op = 0; op < ops.size(); ++op) {
@@ -119,8 +123,10 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
     const OpId after = uses[k], before = uses[k + 1];
     const bool unfinished = !written.empty() && after < written.back();
     const bool written_only = !Contains(step.ops[Index(before)].reads, tensor);
-    if (unfinished || written_only) continue;
-    if (over_before[Index(before)] == over_before[Index(after) + 1]) continue;
+    if (HasTiles(tensor, before) && !HasTiles(tensor, after)) AddStreamedGap(facts, tensor, after, before);
+    if (unfinished || written_only || HasTiles(tensor, before)) continue;
+    const OpId begin = ops[Index(after)].group_last + 1, end = ops[Index(before)].group_first;
+    if (begin > end || over_before[Index(end)] == over_before[Index(begin)]) continue;
     Gap gap{.tensor = tensor, .after = after, .before = before, .made = LastWriter(step, uses, tensor, after)};
     const bool by_forward = gap.made == kNoOp || step.IsForward(gap.made);
     const bool first = gaps.empty() || gaps.back().tensor != tensor;
@@ -140,13 +146,32 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
   }
 }
 
+void GapTables::AddStreamedGap(const StepFacts& facts, TensorId tensor, OpId after, OpId before) {
+  const TrainingStep& step = *facts.tables().step;
+  Gap gap{.tensor = tensor, .after = after, .before = before};
+  const bool first = gaps.empty() || gaps.back().tensor != tensor;
+  gap.made =
+      first ? LastWriter(step, facts.tables().uses.of[Index(tensor)], tensor, after) : after;  // else it may be away
+  gap.value = ValueOf(facts, tensor);
+  gap.bytes = facts.tables().bytes[Index(tensor)];
+  gap.streamed = true;
+  const Bytes bytes = step.tensors[Index(tensor)].bytes;
+  const std::int64_t parts = PartsOf(before);
+  gap.in = parts * facts.costs().Copy(bytes / parts, Direction::kHostToDevice, facts.tables().device).time;
+  gap.out = facts.costs().Copy(bytes, Direction::kDeviceToHost, facts.tables().device).time;
+  values[Index(gap.value)].in = gap.in;
+  gaps.push_back(gap);
+}
+
 std::int32_t GapTables::ValueOf(const StepFacts& facts, TensorId tensor) {
   std::int32_t& known = value_of_[Index(tensor)];
   const Tensor& t = facts.tables().step->tensors[Index(tensor)];
   if (known >= 0 || !t.Traits().may_move) return known;
   known = Size(values);
-  Value value{.bytes = facts.tables().bytes[Index(tensor)], .last = facts.tables().last_use[Index(tensor)]};
+  Value value{.bytes = facts.tables().bytes[Index(tensor)]};
   value.on_host = t.Traits().on_host;
+  const std::vector<OpId>& uses = facts.tables().uses.of[Index(tensor)];
+  value.last = LastWhole(uses, tensor);
   value.transient = t.use == TensorClass::kTransient;
   value.in = value.on_host ? facts.costs().Copy(t.bytes, Direction::kHostToDevice, facts.tables().device).time : 0;
   values.push_back(value);
@@ -174,17 +199,21 @@ void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
   for (const TensorId t : facts.tables().inputs) {
     const std::vector<OpId>& uses = facts.tables().uses.of[Index(t)];
     if (uses.empty()) continue;
-    events.push_back({uses.front(), Event::Kind::kUpload, Size(uploads)});
+    events.push_back({ops[Index(uses.front())].group_first, Event::Kind::kUpload, Size(uploads)});
     uploads.push_back(
         facts.costs().Copy(step.tensors[Index(t)].bytes, Direction::kHostToDevice, facts.tables().device).time);
   }
   if (first_backward < Size(ops)) events.push_back({first_backward, Event::Kind::kBarrier, -1});
+  for (const PartGroup& group : groups) events.push_back({group.end, Event::Kind::kRoom, -1});
   for (std::int32_t g = 0; g < Size(gaps); ++g) {
     const Gap& gap = gaps[Index(g)];
-    if (step.IsBackward(gap.before)) events.push_back({first_of_unit(gap.before), Event::Kind::kUnit, g});
-    events.push_back({gap.before, Event::Kind::kClose, g});
-    if (gap.made != kNoOp) events.push_back({gap.made, Event::Kind::kMade, g});
-    events.push_back({gap.after, Event::Kind::kOpen, g});
+    const OpId close = ops[Index(gap.before)].group_first, open = ops[Index(gap.after)].group_last;
+    if (step.IsBackward(gap.before)) {
+      events.push_back({ops[Index(first_of_unit(gap.before))].group_first, Event::Kind::kUnit, g});
+    }
+    events.push_back({close, Event::Kind::kClose, g});
+    if (gap.made != kNoOp) events.push_back({ops[Index(gap.made)].group_last, Event::Kind::kMade, g});
+    events.push_back({open, Event::Kind::kOpen, g});
   }
   // As copies out that start behind the same op do: those of gaps that begin there last.
   const auto at_its_gap = [this](const Event& event) {

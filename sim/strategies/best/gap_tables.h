@@ -4,7 +4,7 @@
 //            the tensor may be kept, swapped, or dropped and computed again
 //   value    a tensor that has gaps, or that a recomputation may have to make in passing
 //   writer   a forward op that makes a value, and what it reads and makes beside
-//   way      how an op may run: time and workspace
+//   way      how an op may run: time and workspace, whole or in parts along the batch
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_TABLES_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_TABLES_H_
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/evaluate.h"
+#include "sim/strategies/best/part_groups.h"
 
 namespace spillway {
 
@@ -24,15 +25,23 @@ enum class GapWay : std::uint8_t {
 constexpr int kGapWays = 4;
 
 // Of an op, the fastest ones.
-constexpr std::size_t kMostWays = 16;
+constexpr std::size_t kMostWays = 32;
 // Memory that falls by less than this share of the capacity is not looked at.
 constexpr Bytes kRoomShare = 256;
+
+// Which ways of ops there are beside the usual one.
+struct WaysLookedAt {
+  bool algorithms = true;
+  bool divided = false;  // in parts along the batch; asking for them takes some ms for each distinct convolution
+  std::vector<PartGroup> groups{};  // of ops that run in parts together, whatever the search decides
+};
 
 // Sizes are bytes as allocated, times nanoseconds. A row names what belongs to it as [begin, end) of another table.
 struct GapTables {
   // `capacity`: gaps count that are over an op which, in one of its ways, does not fit into it with all kept.
-  // `small`: tensors up to so many bytes stay. Without `algorithms` every op has its usual way alone.
-  GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small, bool algorithms = true);
+  // `small`: tensors up to so many bytes stay.
+  GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small,
+            const WaysLookedAt& looked_at = {});
 
   struct Rows {
     std::int32_t begin = 0, end = 0;
@@ -47,6 +56,7 @@ struct GapTables {
     Nanos out = 0, in = 0;
     bool stale = false;  // it was written since the gap before it: what that one left on the host is of no use
     bool may_swap = false, may_recompute = false;
+    bool streamed = false;  // it ends in a group that brings the tensor part by part: always swapped
   };
   struct Value {
     Bytes bytes = 0;
@@ -65,11 +75,15 @@ struct GapTables {
     Bytes workspace = 0;
     std::int32_t algorithm = 0;  // the first way of an op is the usual one
     double slowdown = 1;         // factor on the time while a copy runs
+    std::int32_t division = -1;  // row of `divisions`; -1: whole
   };
   struct Op {
     Bytes before = 0, during = 0;  // live with all kept, its own workspace left out: just before it, and while it runs
     Rows ways{};
     OpId unit_end = kNoOp;  // of its backward unit
+    // Of the ops that run in parts with it, itself alone mostly: what they find in place is there throughout.
+    OpId group_first = kNoOp, group_last = kNoOp;
+    std::int32_t grouped = -1;  // row of `grouped`
   };
   // What may come to pass at an op, in the order in which it does.
   struct Event {
@@ -92,6 +106,9 @@ struct GapTables {
   std::vector<Writer> writers;
   std::vector<std::int32_t> sources;  // Writer::inputs, others
   std::vector<Way> ways;
+  std::vector<std::vector<OpPart>> divisions;
+  std::vector<PartGroup> groups;
+  std::vector<OpDecision> grouped;  // what the ops of groups decide, but for their parts
   std::vector<Op> ops;
   std::vector<Event> events;  // by op and kind
   std::vector<Nanos> uploads;
@@ -101,7 +118,15 @@ struct GapTables {
 
  private:
   void AddOps(const StepFacts& facts, BackwardUnits units);
-  void AddWays(const StepFacts& facts, bool algorithms);
+  void AddGroups(const StepFacts& facts);
+  std::int64_t PartsOf(OpId op) const;
+  bool HasTiles(TensorId tensor, OpId user) const;
+  OpId LastWhole(const std::vector<OpId>& uses, TensorId tensor) const;
+  void AddStreamedGap(const StepFacts& facts, TensorId tensor, OpId after, OpId before);
+  void AddWays(const StepFacts& facts, Bytes capacity, const WaysLookedAt& looked_at);
+  Rows AddWaysOf(const StepFacts& facts, std::size_t launch, Bytes capacity, const WaysLookedAt& looked_at);
+  Rows AddWaysInParts(const StepFacts& facts, OpId op, const WaysLookedAt& looked_at);
+  std::int32_t AddDivision(const DividedWay& way);
   void AddMemory(const StepFacts& facts);
   void AddGaps(const StepFacts& facts, Bytes capacity, Bytes small);
   void AddGapsOf(const StepFacts& facts, TensorId tensor, const std::vector<std::int32_t>& over_before);

@@ -66,7 +66,7 @@ bool GapWalk::Run(const GapWay* gaps, OpWays& ops) {
 void GapWalk::BeginPoint(OpId op) {
   op_ = op;
   peak_ = 0;
-  again_ = 0;
+  again_ = brought_ = 0;
   again_slowdown_ = 1;
 }
 
@@ -93,6 +93,7 @@ void GapWalk::EndPoint(OpId end) {
   point.away = away_;
   point.peak = peak_;
   point.again = again_;
+  point.brought = brought_;
   point.again_slowdown = again_slowdown_;
   BeginPoint(end);
 }
@@ -100,6 +101,7 @@ void GapWalk::EndPoint(OpId end) {
 void GapWalk::Meet(const GapTables::Event& event) {
   const GapTables::Gap& gap = tables_.gaps[Index(event.gap)];
   const GapWay way = gaps_[event.gap];
+  if (gap.streamed) return MeetStreamed(event);
   if (event.kind == Kind::kUnit || event.kind == Kind::kClose) {
     const bool waits = Recomputes(way) || layers_wait_;
     if (open_[Index(gap.value)] != event.gap || (event.kind == Kind::kUnit && !waits)) return;
@@ -110,6 +112,18 @@ void GapWalk::Meet(const GapTables::Event& event) {
   EndPoint(event.op + 1);
   AddAct(event);
   if (event.kind == Kind::kOpen) Open(event.gap);
+}
+
+// It is away from its gap on, which the tables count, and comes in while the ops run.
+void GapWalk::MeetStreamed(const GapTables::Event& event) {
+  const GapTables::Gap& gap = tables_.gaps[Index(event.gap)];
+  const bool behind = event.kind == Kind::kMade || event.kind == Kind::kOpen;
+  EndPoint(behind ? event.op + 1 : event.op);
+  if (event.kind == Kind::kClose) brought_ += gap.in;
+  if (!behind) return;
+  AddAct(event);
+  if (event.kind == Kind::kMade) walked_.copied[Index(event.gap)] = on_host_[Index(gap.value)] == 0 ? 1 : 0;
+  on_host_[Index(gap.value)] = 1;
 }
 
 void GapWalk::AddAct(const GapTables::Event& event) {

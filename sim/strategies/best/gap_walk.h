@@ -23,6 +23,7 @@ struct GapWalked {
     Bytes away = 0, peak = 0;   // bytes less than with all kept while they run; most while what they need is made
     Nanos again = 0;            // of what runs again before them
     double again_slowdown = 1;  // beside copies
+    Nanos brought = 0;          // of copies in, part by part, beside its ops
     std::int32_t acts_end = 0;  // behind its last row of `acts`
     Nanos start = 0;            // GapClock's
   };
@@ -58,6 +59,7 @@ class GapWalk {
   void EndPoint(OpId end);
   Bytes NeedOf(OpId op);
   void Meet(const GapTables::Event& event);
+  void MeetStreamed(const GapTables::Event& event);
   void AddAct(const GapTables::Event& event);
   void Open(std::int32_t gap);
   bool IsThere(std::int32_t value) const;
@@ -87,7 +89,7 @@ class GapWalk {
   std::vector<std::int32_t> passing_;
   OpId op_ = 0;                // that is being reached
   Bytes away_ = 0, peak_ = 0;  // bytes less than with all kept; most in the recomputation of the point
-  Nanos again_ = 0;
+  Nanos again_ = 0, brought_ = 0;
   double again_slowdown_ = 1;
   std::uint32_t round_ = 0;
   int walking_ = 0;
