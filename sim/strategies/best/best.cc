@@ -82,6 +82,7 @@ class Planner {
     if (!Done()) SearchRungs(whole_, false);
     if (candidates_.empty() && !Done()) SearchRungs(whole_, true);
     if (candidates_.empty() && !Done()) Ask(ForBest::kWhereOpsDoNotFit);
+    if (!Done()) ImproveFound();
     if (!Done() && !IsClose()) SearchParts();
     if (!Done()) ImproveFound();
     if (!contest_.decided()) contest_.Enter(Leanest(whole_), kBySearch);  // says why nothing runs
@@ -215,7 +216,7 @@ void Planner::SearchParts() {
   if (!allowed.swap || !allowed.algorithms || !allowed.parts || problem_.step->recorded()) return;
   for (const WaysLookedAt& looked_at : InPartsTried(oracle_.facts().tables(), problem_.capacity)) {
     in_parts_.push_back(SpaceOf(looked_at));
-    SearchRungs(in_parts_.back(), candidates_.empty());
+    SearchRungs(in_parts_.back(), !found_.decided());
   }
 }
 
@@ -228,7 +229,8 @@ void Planner::ImproveFound() {
     ImproveChoices(problem_, model, kBySearch, most, candidate.choices, found_);
     if (found_.decided()) break;
   }
-  if (!found_.decided()) return;
+  const bool improved = !std::exchange(candidates_, {}).empty() && found_.decided();
+  if (!improved) return;
   ImproveMoments(most, found_);
   contest_.Enter(found_.plan(), kBySearch);
 }
