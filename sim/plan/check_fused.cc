@@ -78,7 +78,8 @@ class FusedChecker {
     return "";
   }
 
-  // Within a group nothing moves, and what is to be computed again for it is so before its first op.
+  // Within a group nothing moves, and what is to be computed again for it is so before its first op: in backward, where all
+  // that it is made from has been there; in forward that may be made by the group.
   void CheckGap(std::size_t index) {
     const GapDecision& gap = plan_.gaps[index];
     if (!IsFused(gap.before)) return;

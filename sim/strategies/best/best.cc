@@ -1,7 +1,7 @@
 // best: what no published planner decides together. It is never behind another strategy of the table on the same runtime
 // that runs the whole batch at once (all but accumulate, and some that take seconds: Strategy::for_best), since it begins
-// with all their plans; goes on with a search of its own over all gaps of all tensors and over how ops run; and judges
-// everything by the full path.
+// with all their plans; goes on with a search of its own over all gaps of all tensors and over how ops run, whole first, and
+// in parts where that is not close to the bound (search_space.h); and judges everything by the full path.
 //
 // The search is made for capacities that are the same whatever the capacity (pooch/ladder.h): what lies between two rungs
 // has the same plans. More memory is not proved to be never slower; README tells how often it was.
