@@ -229,7 +229,7 @@ class CaseRun {
     for (const Entry& entry : entries_) {
       Scratch scratch;
       const Conditions conditions = ConditionsOf(entry.program, costs, entry.runtime, entry.arena);
-      const Nanos time = Simulate(entry.program, Durations(entry.program, costs), conditions, scratch).makespan;
+      const Nanos time = SimulateTimes(entry.program, Durations(entry.program, costs), conditions, scratch).makespan;
       if (entry.row != nullptr) entry.row->predicted = time;
       if (entry.row == nullptr) result_.in_core_predicted = static_cast<double>(time);
     }

@@ -14,7 +14,7 @@ Conditions Usual(const Evaluation& e, const Plan& plan, const Problem& problem) 
 
 Nanos SimulatedStep(const Evaluation& e, const std::vector<Nanos>& durations, const Conditions& conditions) {
   Scratch scratch;
-  return Simulate(e.program, durations, conditions, scratch).makespan;
+  return SimulateTimes(e.program, durations, conditions, scratch).makespan;
 }
 
 Nanos Full(const Evaluation& e, const Plan& /*plan*/, const Problem& /*problem*/) { return e.step_time; }

@@ -59,7 +59,7 @@ SplitSums SumUp(const Program& program, const CostModel& costs, const Timeline& 
     Add(std::string_view(cost.how) == "measured" ? sums.seen : sums.modelled, predicted, took);
   }
   Scratch scratch;
-  sums.replayed = Simulate(program, ReplayDurations(program, measured), Conditions{}, scratch).makespan;
+  sums.replayed = SimulateTimes(program, ReplayDurations(program, measured), Conditions{}, scratch).makespan;
   sums.gaps = UnexplainedGaps(program, measured);
   sums.step = measured.makespan;
   return sums;

@@ -177,7 +177,7 @@ Nanos StepTimeAt(const Program& program, const CostModel& costs, const KernelPac
     durations[i] = std::llround(static_cast<double>(durations[i]) * (product ? pace.products : pace.others));
   }
   Scratch scratch;
-  return Simulate(program, durations, ConditionsOf(program, costs, runtime, capacity), scratch).makespan;
+  return SimulateTimes(program, durations, ConditionsOf(program, costs, runtime, capacity), scratch).makespan;
 }
 
 void PredictTracked(const Program& program, const CostModel& costs, const Runtime& runtime, Bytes capacity,

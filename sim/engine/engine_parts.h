@@ -35,28 +35,45 @@ std::vector<Bytes> MeanMemoryByClass(const Program& program, const TrainingStep&
 // simulated `program` left it.
 std::vector<MemoryChange> MemoryChanges(const Program& program, const Scratch& scratch);
 
+// The relaxing engine without a timeline, of programs of an arena none of whose copies block; without `peak` live_peak
+// stays 0.
+Simulated SimulateRelaxArena(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                             Scratch& scratch, bool peak);
+inline bool IsForRelaxArena(const Program& program, const Conditions& conditions) {
+  return program.arena && conditions.blocking_copies == BlockingCopies::kNone;
+}
+// The event engine with neither a timeline nor a peak.
+Simulated SimulateEventTimes(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                             Scratch& scratch);
+
 // Streams of a Program at most, and the values of Cause.
 inline constexpr std::size_t kMaxStreams = 16;
 inline constexpr std::size_t kCauses = 7;
 
 // Records when each stream reached its allocations and frees on device 0. The lists are the scratch's, kept from one
 // simulation to the next, so that a search of thousands allocates them once. Change() within a stream comes in order of
-// time; Finish() ends the log and returns the peak in bytes, and the curve where a timeline is given.
+// time; Finish() ends the log and returns the peak in bytes, and the curve where a timeline is given. Without kKept nothing
+// is recorded, and the peak is 0.
+template <bool kKept = true>
 class MemoryLog {
  public:
   MemoryLog(const Program& program, Scratch& scratch) : lists_(scratch.memory), streams_(program.streams.size()) {
     assert(streams_ <= kMaxStreams);
+    if (!kKept) return;
     if (lists_.size() < streams_) lists_.resize(streams_);
+    // A buffer comes once and goes once; one more closes the list.
+    const std::size_t most = std::min(program.code.size(), 2 * program.buffers.size()) + 1;
     for (std::size_t s = 0; s < streams_; ++s) {
-      if (lists_[s].size() < program.code.size() + 1) lists_[s].resize(program.code.size() + 1);
+      if (lists_[s].size() < most) lists_[s].resize(most);
       end_[s] = lists_[s].data();
     }
   }
   void Change(StreamId stream, Nanos time, bool is_alloc, Bytes bytes) {
-    *end_[stream]++ = {MemoryKey(time, is_alloc), is_alloc ? bytes : -bytes};
+    if (kKept) *end_[stream]++ = {MemoryKey(time, is_alloc), is_alloc ? bytes : -bytes};
   }
   // Streams that never touched memory are left out of the merge.
   Bytes Finish(Timeline* timeline) {
+    if (!kKept) return 0;
     std::array<const std::pair<Nanos, Bytes>*, kMaxStreams> begin{};
     std::size_t used = 0;
     for (std::size_t s = 0; s < streams_; ++s) {

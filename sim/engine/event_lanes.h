@@ -1,48 +1,68 @@
-// The event engine's streams: what runs on each, how fast that goes beside what else runs, and when it ends.
+// The event engine's streams: what is issued to each, what runs on it, how fast that goes beside what else runs, and when
+// it ends.
 #ifndef SPILLWAY_SIM_ENGINE_EVENT_LANES_H_
 #define SPILLWAY_SIM_ENGINE_EVENT_LANES_H_
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "sim/engine/simulate.h"
+#include "sim/engine/engine_parts.h"
 
 namespace spillway {
 
-struct Lane {  // one stream
-  static constexpr Nanos kNever = INT64_MAX;
-  static constexpr std::uint32_t kEndOfStream = 0xffffffffu;
-  std::uint32_t head = kEndOfStream;  // next instruction to take up; kEndOfStream while none is issued
-  std::uint32_t tail = kEndOfStream;  // last one issued
-  bool compute = false;
-  bool running = false;
-  std::uint32_t current = 0;  // instruction that runs
-  Nanos start = 0;
-  double remaining = 0;  // work left at `since`, nanoseconds alone
-  double rate = 1;       // work per nanosecond since then
-  Nanos since = 0;
-  Nanos finish = kNever;  // at that rate
-  Nanos wake = kNever;    // when the head's issue time comes
-  Nanos idle_since = 0;
+// Streams as bits.
+using StreamSet = std::uint32_t;
+constexpr StreamSet SetOf(StreamId stream) { return StreamSet{1} << stream; }
 
-  // Without a rate yet: SetRate follows.
-  void Start(std::uint32_t instruction, Nanos duration, Nanos now) {
-    running = true;
-    current = instruction;
-    start = since = now;
-    remaining = static_cast<double>(duration);
-    rate = 0;
+// What is issued and not taken up yet: a list for each stream, through the scratch.
+class IssuedLists {
+ public:
+  static constexpr std::uint32_t kEnd = 0xffffffffu;
+  IssuedLists(std::size_t instructions, Scratch& scratch) {
+    if (scratch.issued.size() < instructions) scratch.issued.resize(instructions);
+    if (scratch.next.size() < instructions) scratch.next.resize(instructions);
+    time_ = scratch.issued.data();
+    next_ = scratch.next.data();
+    head_.fill(kEnd);
   }
-  void SetRate(double new_rate, Nanos now) {
-    if (new_rate == rate) return;
-    remaining = std::max(0.0, remaining - rate * static_cast<double>(now - since));
-    since = now;
-    rate = new_rate;
-    finish = now + static_cast<Nanos>(std::ceil((rate == 1 ? remaining : remaining / rate) - 1e-6));
+
+  // Instructions that follow each other in the code and go to one stream: each is issued, then all are appended.
+  void Issue(std::uint32_t instruction, Nanos time) {
+    time_[instruction] = time;
+    next_[instruction] = instruction + 1;
   }
+  void Append(StreamId stream, std::uint32_t first, std::uint32_t last) {
+    if (head_[stream] == kEnd) {
+      head_[stream] = first;
+      filled_ |= SetOf(stream);
+    } else {
+      next_[tail_[stream]] = first;
+    }
+    tail_[stream] = last;
+    next_[last] = kEnd;
+  }
+
+  // The streams that had nothing to take up when something was appended, since the last call.
+  StreamSet TakeFilled() { return std::exchange(filled_, 0); }
+  bool Empty() const {
+    return std::all_of(head_.begin(), head_.end(), [](std::uint32_t head) { return head == kEnd; });
+  }
+  // The next one on the stream, kEnd while there is none.
+  std::uint32_t Head(StreamId stream) const { return head_[stream]; }
+  void SetHead(StreamId stream, std::uint32_t instruction) { head_[stream] = instruction; }
+  std::uint32_t After(std::uint32_t instruction) const { return next_[instruction]; }
+  Nanos TimeOf(std::uint32_t instruction) const { return time_[instruction]; }
+
+ private:
+  Nanos* time_;
+  std::uint32_t* next_;
+  std::array<std::uint32_t, kMaxStreams> head_;
+  std::array<std::uint32_t, kMaxStreams> tail_{};
+  StreamSet filled_ = 0;
 };
 
 // The copies that run, by device and by link and direction: what kernels and other copies run beside. A kernel proceeds
@@ -58,35 +78,77 @@ class RunningCopies {
     for (const Copy& copy : program.copies) links = std::max<std::size_t>(links, copy.link + 1u);
     on_device_.assign(devices, 0);
     over_link_.assign(2 * links, 0);
+    for (const double slowdown : conditions.copy_slowdown) kernel_rate_.push_back(1 / slowdown);
   }
+  RunningCopies(const RunningCopies&) = delete;
+  RunningCopies& operator=(const RunningCopies&) = delete;
 
-  // A copy begins (+1) or ends (-1); of other instructions nothing is counted.
-  void Count(StreamId stream, Instruction in, int change) {
-    if (in.opcode != Opcode::kCopy) return;
-    const Copy& copy = program_.copies[in.arg];
-    on_device_[DeviceOf(stream)] += change;
-    over_link_[2 * copy.link + Along(copy)] += change;
-  }
-
-  // Work per nanosecond of a kernel or copy that runs on the stream now.
-  double RateOf(StreamId stream, Instruction in) const {
-    if (in.opcode == Opcode::kKernel) {
-      const bool slowed = !conditions_.copy_slowdown.empty() && on_device_[DeviceOf(stream)] > 0;
-      return slowed ? 1 / conditions_.copy_slowdown[program_.kernels[in.arg].launch] : 1;
+  // A kernel or copy that runs: where it counts, and what slows it down. Points into the RunningCopies.
+  struct Entry {
+    int* device = nullptr;
+    int* link = nullptr;
+    const int* beside = nullptr;  // as long as this is not 0
+    double slowed = 1;            // it proceeds so fast: work per nanosecond
+    void Count(int change) const {
+      *device += change;
+      *link += change;
     }
-    const Copy& copy = program_.copies[in.arg];
-    const bool shared = !conditions_.duplex_factor.empty() && over_link_[2 * copy.link + 1 - Along(copy)] > 0;
-    return shared ? conditions_.duplex_factor[copy.link] : 1;
+    double Rate() const { return *beside > 0 ? slowed : 1; }
+  };
+  Entry OfKernel(StreamId stream, const Kernel& kernel) {
+    const double slowed = kernel_rate_.empty() ? 1 : kernel_rate_[kernel.launch];
+    return {&kernels_, &kernels_, &on_device_[DeviceOf(stream)], slowed};
+  }
+  Entry OfCopy(StreamId stream, const Copy& copy) {
+    const std::size_t way = 2 * copy.link + static_cast<std::size_t>(copy.direction);
+    const double slowed = conditions_.duplex_factor.empty() ? 1 : conditions_.duplex_factor[copy.link];
+    return {&on_device_[DeviceOf(stream)], &over_link_[way], &over_link_[way ^ 1], slowed};
   }
 
  private:
-  static std::size_t Along(const Copy& copy) { return static_cast<std::size_t>(copy.direction); }
   std::size_t DeviceOf(StreamId stream) const { return static_cast<std::size_t>(program_.streams[stream].device); }
 
   const Program& program_;
   const Conditions& conditions_;
+  std::vector<double> kernel_rate_;  // by launch, beside a copy
   std::vector<int> on_device_;
   std::vector<int> over_link_;  // by 2 x link + direction
+  int kernels_ = 0;             // nobody asks for them
+};
+
+struct Lane {  // what runs on one stream, or did last
+  std::uint32_t instruction = 0;
+  RunningCopies::Entry entry;
+  Nanos start = 0;
+  double remaining = 0;  // work left at `since`, nanoseconds alone
+  double rate = 1;       // work per nanosecond since then
+  Nanos since = 0;
+  Nanos idle_since = 0;
+
+  // Without a rate yet: SetRate follows.
+  void Start(std::uint32_t starts, Nanos duration, Nanos now, const RunningCopies::Entry& beside) {
+    instruction = starts;
+    entry = beside;
+    entry.Count(+1);
+    start = since = now;
+    remaining = static_cast<double>(duration);
+    rate = 0;
+  }
+  // Sets `end` where the rate changes.
+  void SetRate(Nanos now, Nanos& end) {
+    const double new_rate = entry.Rate();
+    if (new_rate == rate) return;
+    remaining = std::max(0.0, remaining - rate * static_cast<double>(now - since));
+    since = now;
+    rate = new_rate;
+    end = now + RoundedUp((rate == 1 ? remaining : remaining / rate) - 1e-6);
+  }
+
+ private:
+  static Nanos RoundedUp(double time) {  // std::ceil would be a call
+    const auto whole = static_cast<Nanos>(time);
+    return whole + (static_cast<double>(whole) < time ? 1 : 0);
+  }
 };
 
 }  // namespace spillway

@@ -10,29 +10,46 @@ namespace {
 using Entry = std::pair<Nanos, Bytes>;
 constexpr std::size_t kMaxLists = 16;
 
-// kCount = 0: any number of lists. Fixed counts let the compiler keep the heads in registers.
-template <std::size_t kCount, bool kCurve>
-Bytes Merge(std::span<const Entry* const> lists, std::vector<Timeline::MemoryPoint>* curve) {
-  const std::size_t count = kCount != 0 ? kCount : lists.size();
-  const Entry* head[kMaxLists];
-  Nanos key[kMaxLists];
-  for (std::size_t s = 0; s < count; ++s) {
-    head[s] = lists[s];
-    key[s] = head[s]->first;
-  }
+// Any number of lists.
+template <bool kCurve>
+Bytes MergeAny(std::span<const Entry* const> lists, std::vector<Timeline::MemoryPoint>* curve) {
+  const Entry* next[kMaxLists];
+  std::copy(lists.begin(), lists.end(), next);
   Bytes live = 0, peak = 0;
   for (;;) {
-    std::size_t best = 0;
-    Nanos smallest = key[0];
-    for (std::size_t s = 1; s < count; ++s) {
-      best = key[s] < smallest ? s : best;
-      smallest = std::min(smallest, key[s]);
+    const Entry** first = next;
+    for (const Entry** list = next + 1; list != next + lists.size(); ++list) {
+      if ((*list)->first < (*first)->first) first = list;
     }
-    if (smallest == kEndOfMemoryList) return peak;
-    live += head[best]->second;
+    const auto [key, bytes] = *(*first)++;
+    if (key == kEndOfMemoryList) return peak;
+    live += bytes;
     peak = std::max(peak, live);
-    if constexpr (kCurve) curve->push_back({smallest / 2, live});
-    key[best] = (++head[best])->first;
+    if constexpr (kCurve) curve->push_back({key / 2, live});
+  }
+}
+
+// Three, the most common number. By branches: the lists mostly take turns in a way that a processor foresees, so that this
+// is three to four times as fast as choosing without.
+template <bool kCurve>
+Bytes MergeThree(const Entry* a, const Entry* b, const Entry* c, std::vector<Timeline::MemoryPoint>* curve) {
+  Bytes live = 0, peak = 0;
+  const auto take = [&](const Entry*& list) {
+    live += list->second;
+    if constexpr (kCurve) curve->push_back({list->first / 2, live});
+    ++list;
+  };
+  for (;;) {
+    if (b->first < a->first) {
+      c->first < b->first ? take(c) : take(b);
+    } else if (c->first < a->first) {
+      take(c);
+    } else if (a->first != kEndOfMemoryList) {
+      take(a);
+    } else {
+      return peak;
+    }
+    peak = std::max(peak, live);
   }
 }
 
@@ -40,15 +57,12 @@ Bytes Merge(std::span<const Entry* const> lists, std::vector<Timeline::MemoryPoi
 
 Bytes MergeMemory(std::span<const Entry* const> lists, std::vector<Timeline::MemoryPoint>* curve) {
   assert(!lists.empty() && lists.size() <= kMaxLists);
-  if (curve != nullptr) return Merge<0, true>(lists, curve);
-  switch (lists.size()) {
-    case 2:
-      return Merge<2, false>(lists, nullptr);
-    case 3:
-      return Merge<3, false>(lists, nullptr);
-    default:
-      return Merge<0, false>(lists, nullptr);
-  }
+  if (lists.size() > 3) return curve != nullptr ? MergeAny<true>(lists, curve) : MergeAny<false>(lists, nullptr);
+  static constexpr Entry kNothing = {kEndOfMemoryList, 0};
+  const Entry* const second = lists.size() > 1 ? lists[1] : &kNothing;
+  const Entry* const third = lists.size() > 2 ? lists[2] : &kNothing;
+  return curve != nullptr ? MergeThree<true>(lists[0], second, third, curve)
+                          : MergeThree<false>(lists[0], second, third, nullptr);
 }
 
 }  // namespace spillway

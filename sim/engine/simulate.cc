@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "model/cost/launch_costs.h"
+#include "sim/engine/engine_parts.h"
 
 namespace spillway {
 
@@ -64,11 +65,29 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
   return conditions;
 }
 
+namespace {
+
+bool Relaxes(const Program& program, const Conditions& conditions) {
+  return !conditions.Contention() && (program.arena || conditions.pool == PoolKind::kBytes);
+}
+
+}  // namespace
+
 Simulated Simulate(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                    Scratch& scratch, Timeline* timeline) {
-  const bool relax = !conditions.Contention() && (program.arena || conditions.pool == PoolKind::kBytes);
-  return relax ? SimulateRelax(program, durations, conditions, scratch, timeline)
-               : SimulateEvents(program, durations, conditions, scratch, timeline);
+  return Relaxes(program, conditions) ? SimulateRelax(program, durations, conditions, scratch, timeline)
+                                      : SimulateEvents(program, durations, conditions, scratch, timeline);
+}
+
+Simulated SimulateTimes(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                        Scratch& scratch) {
+  if (!Relaxes(program, conditions)) return SimulateEventTimes(program, durations, conditions, scratch);
+  if (IsForRelaxArena(program, conditions)) {
+    return SimulateRelaxArena(program, durations, conditions, scratch, false);
+  }
+  Simulated simulated = SimulateRelax(program, durations, conditions, scratch);
+  simulated.live_peak = 0;
+  return simulated;
 }
 
 std::vector<Nanos> ReplayDurations(const Program& program, const Timeline& timeline) {

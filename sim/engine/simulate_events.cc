@@ -5,257 +5,197 @@
 // The host runs ahead: it issues until it has to wait for the device (a sync, a pool without room), and a stream takes
 // up an instruction when it gets there and the instruction's issue time has come.
 #include "sim/engine/engine_parts.h"
+#include "sim/engine/event_host.h"
 #include "sim/engine/event_lanes.h"
-#include "sim/engine/event_pool.h"
 
 namespace spillway {
 
 namespace {
 
-constexpr Nanos kNever = Lane::kNever;
-constexpr std::uint32_t kEndOfStream = Lane::kEndOfStream;
+// An event that is not recorded yet has for a time, which is never negative, what makes it so: all bits but those of the
+// streams that wait for it.
+constexpr Nanos kNotRecorded = ~Nanos{0};
 
-template <bool kTimeline>
+template <bool kTimeline, bool kPeak>
 class Events {
  public:
   Events(const Program& program, std::span<const Nanos> durations, const Conditions& conditions, Scratch& scratch,
          Timeline* timeline)
       : program_(program),
         durations_(durations),
-        conditions_(conditions),
         scratch_(scratch),
         timeline_(timeline),
         memory_(program, scratch),
-        pool_(program, conditions, scratch),
         stalls_(timeline),
         streams_(program.streams.size()),
+        lists_(program.code.size(), scratch),
+        host_(program, conditions, scratch, lists_, stalls_),
         copies_(program, conditions) {
-    const std::size_t count = program.code.size();
-    scratch.event_time.assign(program.events, kNever);
-    if (scratch.issued.size() < count) scratch.issued.resize(count);
-    if (scratch.next.size() < count) scratch.next.resize(count);
-    if (!program.arena) scratch.reached.assign(count, kNever);
-    for (std::size_t s = 0; s < streams_; ++s) lanes_[s].compute = program.streams[s].kind == StreamKind::kCompute;
-    if constexpr (kTimeline) {
-      *timeline_ = Timeline{.spans = {}, .stall = std::vector<Nanos>(kCauses, 0), .memory = {}};
-      blocks_.resize(count);
-    }
+    scratch.event_time.assign(program.events, kNotRecorded);
+    next_.fill(kNever);
+    if constexpr (kTimeline) *timeline_ = Timeline{.spans = {}, .stall = std::vector<Nanos>(kCauses, 0), .memory = {}};
   }
 
   Simulated Run() {
     for (;;) {
       TakeUpAll();
-      if (failed_) return Failed();
+      if (host_.failed()) return Failed();
       const Nanos next = NextTime();
       if (next == kNever) break;
       Advance(next);
     }
-    assert(issued_ == program_.code.size() && "a program must not wait for what never comes");
+    assert(host_.done() && "a program must not wait for what never comes");
     return Finish();
   }
 
  private:
-  // Everything that can happen at this very moment, then the rates until the next one.
+  static constexpr Nanos kNever = INT64_MAX;
+
+  // Everything that can happen at this very moment, then the rates until the next one. Here and below a loop that asks
+  // every stream is faster than one over those that matter: a processor foresees most of the answers.
   void TakeUpAll() {
-    for (bool progress = true; progress && !failed_;) {
-      progress = Issue();
-      for (std::size_t s = 0; s < streams_; ++s) progress |= TakeUp(lanes_[s]);
+    for (;;) {
+      const bool issued = !host_.done() && host_.Issue(now_, running_);
+      if (issued) ready_ |= lists_.TakeFilled() & ~running_;
+      if ((!issued && ready_ == 0) || host_.failed()) break;
+      for (StreamId s = 0; s < streams_; ++s) {
+        if ((ready_ & SetOf(s)) != 0) TakeUp(s);
+      }
     }
-    if (changed_) SetRates();
+    SetRates();
   }
 
-  bool Issue() {
-    bool any = false;
-    for (; issued_ < program_.code.size() && awaited_ == kNoInstruction; ++issued_, any = true) {
-      const Instruction in = program_.code[issued_];
-      if (!paid_ && in.opcode != Opcode::kHostSync) host_ += IssueCost(in);
-      paid_ = true;  // even if it has to be tried again
-      if (!HostGoesOn(in)) break;
-      paid_ = false;
-      if (in.opcode != Opcode::kHostSync) Append(in);
-      if (in.opcode == Opcode::kCopy && conditions_.Blocks(program_.copies[in.arg])) awaited_ = issued_;
-      if (in.opcode == Opcode::kKernel && Collects(program_.kernels[in.arg])) host_ += conditions_.collection_time;
-    }
-    return any;
-  }
-
-  Nanos IssueCost(Instruction in) const {
-    if (in.opcode != Opcode::kKernel) return CostOf(in.opcode);
-    const Kernel& kernel = program_.kernels[in.arg];
-    const Nanos cost = conditions_.launch_cost.empty() ? CostOf(in.opcode) : conditions_.launch_cost[kernel.launch];
-    return kernel.first_part ? cost : cost - conditions_.framework_time;
-  }
-  static bool Collects(const Kernel& kernel) { return kernel.recomputation && kernel.last_part; }
-  Nanos CostOf(Opcode opcode) const { return conditions_.host_cost[static_cast<std::size_t>(opcode)]; }
-
-  bool HostGoesOn(Instruction in) {
-    if (in.opcode == Opcode::kHostSync) {
-      if (scratch_.event_time[in.arg] == kNever) return false;
-      BlockHost(issued_, in.cause, scratch_.event_time[in.arg]);
-      host_ += CostOf(Opcode::kHostSync);  // to wake up
-    } else if (!program_.arena && in.opcode == Opcode::kAlloc) {
-      return PoolGives(in.arg);
-    } else if (!program_.arena && in.opcode == Opcode::kFree) {
-      lanes_[in.stream].compute ? pool_.FreeNow(in.arg) : pool_.FreeLater(issued_);
-    }
-    return true;
-  }
-
-  bool PoolGives(BufferId buffer) {
-    while (!pool_.FitsInOneBlock(buffer)) {
-      if (!pool_.HasPending()) {
-        failed_ = !pool_.Fits(buffer);
-        if (failed_ || !Drained()) return false;
-        Compact();
+  // REQUIRES: nothing runs on the stream.
+  void TakeUp(StreamId stream) {
+    ready_ &= ~SetOf(stream);
+    next_[stream] = kNever;
+    std::uint32_t i = lists_.Head(stream);
+    while (i != IssuedLists::kEnd && (running_ & SetOf(stream)) == 0) {
+      if (lists_.TimeOf(i) > now_) {
+        next_[stream] = lists_.TimeOf(i);
         break;
       }
-      const std::uint32_t oldest = pool_.OldestPending();
-      if (scratch_.reached[oldest] == kNever) return false;
-      BlockHost(oldest, Cause::kSwapOut, scratch_.reached[oldest]);
-      host_ += conditions_.collection_time;
-      pool_.TakeOldest();
+      if (!Execute(stream, i)) break;
+      i = lists_.After(i);
     }
-    pool_.Allocate(buffer);
-    return true;
+    lists_.SetHead(stream, i);
   }
 
-  // Whether the device has done all that was issued.
-  bool Drained() const {
-    return std::all_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(streams_),
-                       [](const Lane& lane) { return !lane.running && lane.head == kEndOfStream; });
-  }
-
-  // The host waits for the device, has the live blocks moved and waits for that, since nothing else can go on.
-  void Compact() {
-    BlockHost(kNoInstruction, Cause::kBarrier, now_);
-    host_ += CostOf(Opcode::kHostSync);
-    BlockHost(kNoInstruction, Cause::kBarrier, host_ + pool_.Compact());
-  }
-
-  void BlockHost(std::uint32_t i, Cause cause, Nanos until) {
-    if (until <= host_) return;
-    if constexpr (kTimeline) stalls_.HostBlocked(i, cause, host_, until);
-    host_ = until;
-  }
-
-  void Append(Instruction in) {
-    Lane& lane = lanes_[in.stream];
-    if (lane.head == kEndOfStream) {
-      lane.head = issued_;
-    } else {
-      scratch_.next[lane.tail] = issued_;
-    }
-    lane.tail = issued_;
-    scratch_.next[issued_] = kEndOfStream;
-    scratch_.issued[issued_] = host_;
-    if constexpr (kTimeline) blocks_[issued_] = stalls_.blocks();
-  }
-
-  bool TakeUp(Lane& lane) {
-    bool any = false;
-    lane.wake = kNever;
-    while (!lane.running && lane.head != kEndOfStream) {
-      const std::uint32_t i = lane.head;
-      if (scratch_.issued[i] > now_) {
-        lane.wake = scratch_.issued[i];
-        break;
-      }
-      const Instruction in = program_.code[i];
-      if (in.opcode == Opcode::kWait && scratch_.event_time[in.arg] == kNever) break;
-      Execute(lane, i, in);
-      lane.head = scratch_.next[i];
-      any = true;
-    }
-    return any;
-  }
-
-  void Execute(Lane& lane, std::uint32_t i, Instruction in) {
+  // False: the stream has to wait.
+  bool Execute(StreamId stream, std::uint32_t i) {
+    const Instruction in = program_.code[i];
     switch (in.opcode) {
       case Opcode::kKernel:
+        Start(stream, i, copies_.OfKernel(stream, program_.kernels[in.arg]));
+        break;
       case Opcode::kCopy:
-        if constexpr (kTimeline) ChargeLateIssue(lane, i);
-        lane.Start(i, durations_[i], now_);
-        copies_.Count(in.stream, in, +1);
-        changed_ = true;
+        Start(stream, i, copies_.OfCopy(stream, program_.copies[in.arg]));
+        copies_changed_ = true;
         break;
       case Opcode::kRecord:
+        ready_ |= ~static_cast<StreamSet>(scratch_.event_time[in.arg]);
         scratch_.event_time[in.arg] = now_;
         break;
       case Opcode::kWait:
-        if constexpr (kTimeline) ChargeWait(lane, i, in.cause);
+        if (scratch_.event_time[in.arg] < 0) {
+          scratch_.event_time[in.arg] &= ~Nanos{SetOf(stream)};
+          return false;
+        }
+        if constexpr (kTimeline) ChargeWait(stream, i, in.cause);
         break;
       case Opcode::kAlloc:
-        if (program_.buffers[in.arg].place == 0) memory_.Change(in.stream, now_, true, program_.buffers[in.arg].bytes);
+        Change(in, true);
         break;
       case Opcode::kFree:
         if (!program_.arena) scratch_.reached[i] = now_;
-        if (program_.buffers[in.arg].place == 0) memory_.Change(in.stream, now_, false, program_.buffers[in.arg].bytes);
+        Change(in, false);
         break;
       case Opcode::kHostSync:
         break;
     }
+    return true;
   }
 
-  void ChargeLateIssue(Lane& lane, std::uint32_t i) {
-    if (!lane.compute) return;
-    stalls_.LateIssue(i, lane.idle_since, scratch_.issued[i], blocks_[i]);
-    lane.idle_since = std::max(lane.idle_since, scratch_.issued[i]);
+  void Start(StreamId stream, std::uint32_t i, const RunningCopies::Entry& entry) {
+    if constexpr (kTimeline) ChargeLateIssue(stream, i);
+    lanes_[stream].Start(i, durations_[i], now_, entry);
+    running_ |= SetOf(stream);
+    started_ |= SetOf(stream);
   }
 
-  void ChargeWait(Lane& lane, std::uint32_t i, Cause cause) {
-    if (!lane.compute) return;
-    ChargeLateIssue(lane, i);
-    stalls_.Wait(i, cause, lane.idle_since, now_);
-    lane.idle_since = std::max(lane.idle_since, now_);
-  }
-
-  void SetRates() {
-    changed_ = false;
-    for (std::size_t s = 0; s < streams_; ++s) {
-      Lane& lane = lanes_[s];
-      if (lane.running) lane.SetRate(copies_.RateOf(static_cast<StreamId>(s), program_.code[lane.current]), now_);
+  void Change(Instruction in, bool is_alloc) {
+    if constexpr (kPeak) {
+      const Buffer& buffer = program_.buffers[in.arg];
+      if (buffer.place == 0) memory_.Change(in.stream, now_, is_alloc, buffer.bytes);
     }
+  }
+
+  void ChargeLateIssue(StreamId stream, std::uint32_t i) {
+    if (!IsCompute(stream)) return;
+    Nanos& idle_since = lanes_[stream].idle_since;
+    stalls_.LateIssue(i, idle_since, lists_.TimeOf(i), host_.BlocksBefore(i));
+    idle_since = std::max(idle_since, lists_.TimeOf(i));
+  }
+
+  void ChargeWait(StreamId stream, std::uint32_t i, Cause cause) {
+    if (!IsCompute(stream)) return;
+    ChargeLateIssue(stream, i);
+    Nanos& idle_since = lanes_[stream].idle_since;
+    stalls_.Wait(i, cause, idle_since, now_);
+    idle_since = std::max(idle_since, now_);
+  }
+
+  // Kernels slow nobody down.
+  void SetRates() {
+    const StreamSet changed = copies_changed_ ? running_ : started_;
+    for (StreamId s = 0; s < streams_; ++s) {
+      if ((changed & SetOf(s)) != 0) lanes_[s].SetRate(now_, next_[s]);
+    }
+    copies_changed_ = false;
+    started_ = 0;
   }
 
   Nanos NextTime() const {
     Nanos next = kNever;
-    for (std::size_t s = 0; s < streams_; ++s) {
-      next = std::min(next, lanes_[s].running ? lanes_[s].finish : lanes_[s].wake);
-    }
+    for (std::size_t s = 0; s < streams_; ++s) next = std::min(next, next_[s]);
     return next;
   }
 
   void Advance(Nanos next) {
     now_ = next;
-    for (std::size_t s = 0; s < streams_; ++s) {
-      Lane& lane = lanes_[s];
-      if (!lane.running || lane.finish != next) continue;
-      lane.running = false;
-      lane.idle_since = next;
-      changed_ = true;
-      copies_.Count(static_cast<StreamId>(s), program_.code[lane.current], -1);
-      if (lane.current == awaited_) {
-        awaited_ = kNoInstruction;
-        BlockHost(lane.current, Cause::kBarrier, next);
-      }
-      if constexpr (kTimeline) spans_.push_back({lane.current, lane.start, next});
+    for (StreamId s = 0; s < streams_; ++s) {
+      if (next_[s] != next) continue;
+      ready_ |= SetOf(s);
+      if ((running_ & SetOf(s)) != 0) End(s);
     }
   }
 
-  Simulated Failed() { return {.completed = false, .failed_at = issued_, .failed_live = pool_.in_use()}; }
+  void End(StreamId stream) {
+    Lane& lane = lanes_[stream];
+    running_ &= ~SetOf(stream);
+    lane.idle_since = now_;
+    lane.entry.Count(-1);
+    copies_changed_ |= program_.code[lane.instruction].opcode == Opcode::kCopy;
+    host_.Ended(lane.instruction, now_);
+    if constexpr (kTimeline) spans_.push_back({lane.instruction, lane.start, now_});
+  }
+
+  bool IsCompute(StreamId stream) const { return program_.streams[stream].kind == StreamKind::kCompute; }
+
+  Simulated Failed() { return {.completed = false, .failed_at = host_.issued(), .failed_live = host_.pool().in_use()}; }
 
   Simulated Finish() {
     Simulated result;
-    result.makespan = std::max(now_, host_);
+    result.makespan = std::max(now_, host_.time());
     result.live_peak = memory_.Finish(timeline_);
-    result.pool_peak = pool_.peak();
-    result.compactions = pool_.compactions();
-    result.compacted_bytes = pool_.compacted_bytes();
+    result.pool_peak = host_.pool().peak();
+    result.compactions = host_.pool().compactions();
+    result.compacted_bytes = host_.pool().compacted_bytes();
     if constexpr (kTimeline) {
       std::sort(spans_.begin(), spans_.end(),
                 [](const Span& a, const Span& b) { return a.instruction < b.instruction; });
       timeline_->issued.reserve(spans_.size());
-      for (const Span& span : spans_) timeline_->issued.push_back(scratch_.issued[span.instruction]);
+      for (const Span& span : spans_) timeline_->issued.push_back(lists_.TimeOf(span.instruction));
       timeline_->spans = std::move(spans_);
       timeline_->makespan = result.makespan;
     }
@@ -264,24 +204,23 @@ class Events {
 
   const Program& program_;
   std::span<const Nanos> durations_;
-  const Conditions& conditions_;
   Scratch& scratch_;
   Timeline* timeline_;
-  MemoryLog memory_;
-  EventPool pool_;
+  MemoryLog<kPeak> memory_;
   StallAccount stalls_;
   std::size_t streams_;
-  std::array<Lane, kMaxStreams> lanes_{};
+  IssuedLists lists_;
+  EventHost<kTimeline> host_;
   RunningCopies copies_;
-  std::vector<std::size_t> blocks_;  // by instruction: how often the host had been blocked when it was issued
+  std::array<Lane, kMaxStreams> lanes_{};
+  // By stream: when what runs ends; else when the issue time comes of what is next.
+  std::array<Nanos, kMaxStreams> next_;
+  StreamSet running_ = 0;
+  StreamSet started_ = 0;        // they have no rate yet
+  StreamSet ready_ = 0;          // to be asked what they take up; nothing runs on them
+  bool copies_changed_ = false;  // since the rates were set
   std::vector<Span> spans_;
   Nanos now_ = 0;
-  Nanos host_ = 0;
-  std::uint32_t issued_ = 0;
-  std::uint32_t awaited_ = kNoInstruction;  // a copy that the host waits for
-  bool paid_ = false;
-  bool changed_ = false;
-  bool failed_ = false;
 };
 
 }  // namespace
@@ -289,8 +228,14 @@ class Events {
 Simulated SimulateEvents(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                          Scratch& scratch, Timeline* timeline) {
   assert(durations.size() == program.code.size());
-  if (timeline != nullptr) return Events<true>(program, durations, conditions, scratch, timeline).Run();
-  return Events<false>(program, durations, conditions, scratch, nullptr).Run();
+  if (timeline != nullptr) return Events<true, true>(program, durations, conditions, scratch, timeline).Run();
+  return Events<false, true>(program, durations, conditions, scratch, nullptr).Run();
+}
+
+Simulated SimulateEventTimes(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
+                             Scratch& scratch) {
+  assert(durations.size() == program.code.size());
+  return Events<false, false>(program, durations, conditions, scratch, nullptr).Run();
 }
 
 }  // namespace spillway

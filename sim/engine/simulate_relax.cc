@@ -1,5 +1,6 @@
 // The relaxing engine: since list order is the host's issue order, streams are FIFO and an event is recorded before
-// it is waited for, one pass over the list knows every time when it needs it. No queue, no clock.
+// it is waited for, one pass over the list knows every time when it needs it. No queue, no clock. Where there is less to
+// do, relax_arena.cc does it.
 #include "sim/engine/engine_parts.h"
 
 namespace spillway {
@@ -154,7 +155,7 @@ class Relax {
   const Conditions& conditions_;
   Scratch& scratch_;
   Timeline* timeline_;
-  MemoryLog memory_;
+  MemoryLog<> memory_;
   Pool pool_;
   StallAccount stalls_;
   Nanos host_ = 0;
@@ -169,6 +170,7 @@ Simulated SimulateRelax(const Program& program, std::span<const Nanos> durations
   assert((program.arena || conditions.pool == PoolKind::kBytes) &&
          "compaction waits for all streams: a matter of events");
   if (timeline != nullptr) return Relax<true>(program, durations, conditions, scratch, timeline).Run();
+  if (IsForRelaxArena(program, conditions)) return SimulateRelaxArena(program, durations, conditions, scratch, true);
   return Relax<false>(program, durations, conditions, scratch, nullptr).Run();
 }
 

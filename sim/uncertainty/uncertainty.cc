@@ -154,7 +154,7 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem
   for (std::uint32_t draw = 0; draw < static_cast<std::uint32_t>(options.draws); ++draw) {
     DrawDurations(program, durations, errors, draw, drawn);
     if (!evaluation.faults.waits.empty()) evaluation.faults.AddTo(drawn, DrawnEviction(options.seed, draw));
-    const Simulated simulated = Simulate(program, drawn, conditions, scratch);
+    const Simulated simulated = SimulateTimes(program, drawn, conditions, scratch);
     assert(simulated.completed && "whether a pool runs out depends on the order of the list, not on times");
     draws.times.push_back(simulated.makespan);
   }

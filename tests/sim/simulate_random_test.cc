@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "tests/sim/flat_lines.h"
 #include "tests/sim/sketch.h"
 
 namespace spillway {
@@ -59,6 +60,72 @@ bool SameTimelines(const Timeline& a, const Timeline& b) {
          a.host_stall == b.host_stall && a.makespan == b.makespan;
 }
 
+bool Same(const Simulated& a, const Simulated& b) {
+  return a.completed == b.completed && a.failed_at == b.failed_at && a.failed_live == b.failed_live &&
+         a.makespan == b.makespan && a.live_peak == b.live_peak && a.pool_peak == b.pool_peak;
+}
+
+Conditions RandomConditions(std::mt19937& random, bool pool) {
+  Conditions conditions;
+  if (random() % 4 != 0) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
+  if (random() % 4 == 0) conditions.launch_cost = {1, 9};
+  if (random() % 4 == 0) conditions.collection_time = 5;
+  if (random() % 4 == 0) conditions.framework_time = 1;
+  if (random() % 4 == 0) conditions.blocking_copies = BlockingCopies::kSwapOuts;
+  if (random() % 2 == 0) conditions.copy_slowdown = {1.03, 1.4};
+  if (random() % 2 == 0) conditions.duplex_factor = {0.85};
+  if (pool) conditions.pool_capacity = 12 + static_cast<Bytes>(random() % 20);
+  return conditions;
+}
+
+TEST_CASE("a simulation tells the same whether or not a timeline and a peak are asked for") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 4000; ++round) {
+    const bool pool = round % 4 == 0;
+    const TimedSketch sketch = RandomSketch(random, pool);
+    const Conditions conditions = RandomConditions(random, pool);
+    Scratch scratch;
+    Timeline timeline;
+    Simulated with = Simulate(sketch.program, sketch.durations, conditions, scratch, &timeline);
+    REQUIRE(Same(with, Simulate(sketch.program, sketch.durations, conditions, scratch)));
+    with.live_peak = 0;
+    REQUIRE(Same(with, SimulateTimes(sketch.program, sketch.durations, conditions, scratch)));
+  }
+}
+
+// An op for each instruction, of no time but for kernels and copies; of events the lines know the ops that record them.
+FlatLines<3> FlatLinesOf(const TimedSketch& sketch) {
+  FlatLines<3> lines;
+  std::vector<std::uint32_t> recorded(sketch.program.events);
+  for (std::size_t i = 0; i < sketch.program.code.size(); ++i) {
+    const Instruction in = sketch.program.code[i];
+    FlatLines<3>::Op op{.duration = sketch.durations[i], .stream = in.stream};
+    if (in.opcode == Opcode::kWait) op.after = {recorded[in.arg]};
+    if (in.opcode == Opcode::kAlloc) op.allocated = sketch.program.buffers[in.arg].bytes;
+    if (in.opcode == Opcode::kFree) op.freed = sketch.program.buffers[in.arg].bytes;
+    const std::uint32_t end = lines.Add(op);
+    if (in.opcode == Opcode::kRecord) recorded[in.arg] = end;
+  }
+  return lines;
+}
+
+TEST_CASE("the least lines that relax any list of ops agree on random programs") {
+  std::mt19937 random(13);
+  for (int round = 0; round < 1000; ++round) {
+    TimedSketch sketch = RandomSketch(random, false);
+    std::erase_if(sketch.program.code, [](Instruction in) { return in.opcode == Opcode::kHostSync; });
+    sketch.durations.clear();
+    for (const Instruction in : sketch.program.code) {
+      sketch.durations.push_back(in.opcode <= Opcode::kCopy ? static_cast<Nanos>(random() % 20) : 0);
+    }
+    FlatLines<3> lines = FlatLinesOf(sketch);
+    const Simulated simulated = RunSketch(SimulateRelax, sketch, {});
+    REQUIRE(lines.Run<true>() == simulated.makespan);
+    REQUIRE(lines.Peak() == simulated.live_peak);
+    REQUIRE(lines.Run<false>() == simulated.makespan);
+  }
+}
+
 TEST_CASE("both engines agree on random programs without contention") {
   std::mt19937 random(20260101);
   int failed = 0;
@@ -81,6 +148,8 @@ TEST_CASE("both engines agree on random programs without contention") {
     REQUIRE(a.live_peak == b.live_peak);
     REQUIRE(a.pool_peak == b.pool_peak);
     if (a.completed) REQUIRE(SameTimelines(relaxed, evented));
+    REQUIRE(Same(RunSketch(SimulateRelax, sketch, conditions), a));
+    REQUIRE(Same(RunSketch(SimulateEvents, sketch, conditions), a));
   }
   CHECK(failed > 100);  // both outcomes were seen
   CHECK(failed < 3900);

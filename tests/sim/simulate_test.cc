@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/sim/flat_lines.h"
 #include "tests/sim/reference_engine.h"
 #include "tests/sim/relaxation_lines.h"
 #include "tests/sim/sketch.h"
@@ -38,6 +39,10 @@ TEST_CASE("the least lines that relax it do") {
     CHECK(lines.Run<true>() == check.makespan);
     CHECK(lines.Peak() == check.peak);
     CHECK(lines.Run<false>() == check.makespan);
+    FlatLines<3> flat = FlatTrainChain(check.layers);
+    CHECK(flat.Run<true>() == check.makespan);
+    CHECK(flat.Peak() == check.peak);
+    CHECK(flat.Run<false>() == check.makespan);
   }
 }
 
