@@ -29,16 +29,10 @@ class Arena {
   }
 
   // Calls visit(begin, end) for each gap of `bytes` that is free throughout [first, last), in order of address, the
-  // last one open-ended, until it returns true.
+  // last one open-ended, until it returns true. Of a buffer that lies at `own` already: as if it did not.
   template <typename Visit>
-  void ForEachGap(const Lifetime& life, Visit visit) const {
-    Bytes at = base_;
-    const bool found = NeighboursOf(life).ForEachMeeting(life, [&](Bytes begin, Bytes end) {
-      if (begin - at >= life.bytes && visit(at, begin)) return true;
-      at = std::max(at, end);
-      return false;
-    });
-    if (!found) visit(at, std::numeric_limits<Bytes>::max());
+  void ForEachGap(const Lifetime& life, Visit visit, Bytes own = -1) const {
+    NeighboursOf(life).ForEachGap(life, own, base_, visit);
   }
 
   // The lowest address from `from` on at which the buffer may lie; there always is one, above all others. Does not put it
@@ -60,18 +54,20 @@ class Arena {
     peak_ = std::max(peak_, at + life.bytes);
   }
 
-  // Searches no longer see the buffer. REQUIRES: it lies at `at`.
-  void Lift(const Lifetime& life, Bytes at) {
-    all_.Remove(life, at);
-    ForEachWindow(life, [&](Columns& window) { window.Remove(life, at); });
+  // REQUIRES: the buffer lies at `from`, and `to` is free, as for Put but for its own bytes.
+  void Move(const Lifetime& life, Bytes from, Bytes to) {
+    if (from == to) return;
+    all_.Move(life, from, to);
+    ForEachWindow(life, [&](Columns& window) { window.Move(life, from, to); });
+    peak_ = std::max(peak_, to + life.bytes);
   }
 
   Bytes base() const { return base_; }
-  // One past the highest address that was ever put on, `base` at least: bytes that the arena needs.
+  // One past the highest address that was ever taken, `base` at least: bytes that the arena needs.
   Bytes peak() const { return peak_; }
 
  private:
-  static constexpr std::size_t kFew = 1024;     // buffers without windows
+  static constexpr std::size_t kFew = 4096;     // buffers without windows
   static constexpr std::int32_t kWindow = 128;  // items
 
   const Columns& NeighboursOf(const Lifetime& life) const {

@@ -265,10 +265,10 @@ bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
   if (life.frame != kNoFrame) return true;
   Oldest oldest(frees, life, capacity_);
   if (oldest.Try(offsets_[k], offsets_[k] + life.bytes)) return false;
-  arena_.Lift(life, offsets_[k]);
-  arena_.ForEachGap(life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); });
+  arena_.ForEachGap(
+      life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); }, offsets_[k]);
+  arena_.Move(life, offsets_[k], oldest.at());
   offsets_[k] = oldest.at();
-  arena_.Put(life, offsets_[k]);
   return oldest.waits();
 }
 
