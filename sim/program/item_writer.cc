@@ -2,8 +2,21 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace spillway {
+
+namespace {
+
+// Whether some place is in both.
+bool Meet(const Box& a, const Box& b) {
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    if (std::max(a.begin[axis], b.begin[axis]) >= std::min(a.end[axis], b.end[axis])) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void ItemWriter::Reserve(std::size_t items) {
   program_.buffers.reserve(items / 2);
@@ -59,28 +72,26 @@ Box ItemWriter::AllOf(BufferId buffer) const {
   return WholeOf(step_.tensors[Index(program_.buffers[buffer].tensor)].shape);
 }
 
-// Sections that the box cuts are divided; what is written at once is one section again.
+// Sections that the box cuts are divided; what is written at once is one section again. From the last one on, as what is
+// cut off lies behind what it is cut from: tiles are cut from the last section, and what is behind one that is cut moves.
 void ItemWriter::TouchBox(BufferId buffer, const Box& box, Access access, StreamId stream) {
   std::vector<Section>& sections = sections_[buffer];
   if (sections.empty()) sections.push_back({AllOf(buffer), touched_[buffer]});
-  std::vector<Section> cut;
+  std::int64_t left = box.Elements();  // in sections before
   bool written = false;
-  for (Section& section : sections) {
-    const Box both = Intersection(section.box, box);
-    if (both.Elements() == 0) {
-      cut.push_back(std::move(section));
-      continue;
-    }
-    for (const Box& rest : Without(section.box, box)) cut.push_back({rest, section.touched});
-    Note(section.touched, access, stream);
-    if (access == Access::kRead) {
-      cut.push_back({both, section.touched});
-    } else if (!written) {
-      written = true;
-      cut.push_back({box, section.touched});
-    }
+  for (std::size_t k = sections.size(); left > 0 && k-- > 0;) {
+    if (!Meet(sections[k].box, box)) continue;
+    const Section before = sections[k];
+    const Box both = Intersection(before.box, box);
+    left -= both.Elements();
+    Note(sections[k].touched, access, stream);
+    const bool goes = access != Access::kRead && std::exchange(written, true);
+    sections[k].box = access == Access::kRead ? both : box;
+    if (both == before.box && !goes) continue;
+    auto place = sections.begin() + static_cast<std::ptrdiff_t>(k);
+    place = goes ? sections.erase(place) : place + 1;
+    for (const Box& rest : Without(before.box, box)) place = sections.insert(place, {rest, before.touched});
   }
-  sections = std::move(cut);
 }
 
 void ItemWriter::HostSync(StreamId stream) {

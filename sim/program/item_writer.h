@@ -78,7 +78,8 @@ class ItemWriter {
   std::size_t buffers_before_trial_ = 0;
   Skeleton skeleton_;
   std::vector<Touched> touched_;
-  // Of buffers that are copied to or from by boxes: instead of touched_. They do not overlap and are all of the tensor.
+  // Of buffers that are copied to or from by boxes, instead of touched_: they do not overlap and are all of the tensor, what
+  // was cut off last behind what it was cut from.
   struct Section {
     Box box;
     Touched touched;

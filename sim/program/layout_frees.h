@@ -26,6 +26,7 @@ class LastFrees {
     // Whether a buffer that `on` allocates here would have to wait.
     bool Delays(StreamId on) const { return freed_by != kNobody && stream != on; }
   };
+  using Iterator = std::vector<Stretch>::const_iterator;
   // All of [0, size) is nobody's. REQUIRES of all below: 0 <= begin < end <= size.
   explicit LastFrees(Bytes size) { stretches_.push_back({size, kNobody, 0}); }
 
@@ -42,6 +43,9 @@ class LastFrees {
     Resize(first, last + 1 - first, count);
     std::copy_n(now.begin(), count, stretches_.begin() + static_cast<std::ptrdiff_t>(first));
   }
+
+  // The stretch that `address` lies in; those above follow.
+  Iterator At(Bytes address) const { return stretches_.begin() + static_cast<std::ptrdiff_t>(Find(address)); }
 
   // Calls visit(stretch) for each that meets [begin, end), in order of address, until it returns false.
   template <typename Visit>

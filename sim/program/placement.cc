@@ -15,6 +15,12 @@ constexpr std::uint32_t kNobody = 0xffffffffu;
 double Size(const Lifetime& life) { return static_cast<double>(life.bytes); }  // exact up to 2^53
 double Area(const Lifetime& life) { return Size(life) * (life.last - life.first); }
 
+std::int32_t LastOf(const std::vector<Lifetime>& lifetimes) {
+  std::int32_t end = 0;
+  for (const Lifetime& life : lifetimes) end = std::max(end, life.last);
+  return end;
+}
+
 // Finds, in the gaps of an arena, the place whose most recent user left earliest.
 class Oldest {
  public:
@@ -23,31 +29,37 @@ class Oldest {
 
   // Every place in the gap that can be better than those seen: at its start and behind each earlier user. Returns
   // whether the best possible one has been found.
+  //
+  // A place over one who left as late as the last user of the best place is no better; the next that can be is behind it.
   bool Try(Bytes begin, Bytes end) {
     end = std::min(end, capacity_);
     if (end - begin < life_.bytes) return false;
-    TryAt(begin);
-    frees_.ForEach(begin, end - life_.bytes, [&](const LastFrees::Stretch& stretch) {
-      if (age_ == 0 || stretch.end + life_.bytes > end) return false;
-      TryAt(stretch.end);
-      return true;
-    });
-    return age_ == 0;
-  }
-  bool TryAt(Bytes begin) {
-    std::uint32_t age = 0;
-    frees_.ForEach(begin, begin + life_.bytes, [&](const LastFrees::Stretch& stretch) {
-      if (stretch.Delays(life_.stream)) age = std::max(age, stretch.freed_by + 1);
-      return age < age_;
-    });
-    if (age < age_) at_ = begin;
-    age_ = std::min(age_, age);
+    auto user = frees_.At(begin);
+    while (age_ > 0 && end - begin >= life_.bytes) {
+      const auto latest = TryAt(begin, user);
+      begin = latest->end;
+      user = latest + 1;
+    }
     return age_ == 0;
   }
   Bytes at() const { return at_; }
   bool waits() const { return age_ > 0; }
 
  private:
+  // Looks at a place that begins within the stretch of `user`. Returns one over which no better one lies.
+  LastFrees::Iterator TryAt(Bytes begin, LastFrees::Iterator user) {
+    const Bytes end = begin + life_.bytes;
+    std::uint32_t age = 0;
+    auto latest = user;
+    for (bool more = true; more; ++user) {
+      const std::uint32_t left = user->Delays(life_.stream) ? user->freed_by + 1 : 0;
+      if (left >= age) age = left, latest = user;
+      more = age < age_ && user->end < end;
+    }
+    if (age < age_) age_ = age, at_ = begin;
+    return latest;
+  }
+
   const LastFrees& frees_;
   const Lifetime& life_;
   Bytes capacity_;
@@ -58,17 +70,15 @@ class Oldest {
 
 }  // namespace
 
-Bottom::Bottom(const std::vector<Lifetime>& lifetimes) {
-  std::int32_t end = 0;
-  for (const Lifetime& life : lifetimes) end = std::max(end, life.last);
-  longest_ = end - end / 10 * 3;
+Bottom::Bottom(const std::vector<Lifetime>& lifetimes, std::int32_t end) : longest_(end - end / 10 * 3) {
   for (const Lifetime& life : lifetimes) base_ += Holds(life) ? life.bytes : 0;
 }
 
 Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
     : lifetimes_(lifetimes),
       capacity_(capacity),
-      bottom_(lifetimes),
+      end_(LastOf(lifetimes)),
+      bottom_(lifetimes, end_),
       bottom_offsets_(AtTheBottom()),
       peak_(std::numeric_limits<Bytes>::max()) {
   for (std::uint32_t k = 0; k < lifetimes.size(); ++k) {
@@ -129,7 +139,7 @@ struct Placement::Round {
 };
 
 Placement::Round Placement::Begin(Order order) const {
-  return {std::move(order), Arena(lifetimes_.size(), bottom_.base()), bottom_offsets_};
+  return {std::move(order), Arena(lifetimes_.size(), end_, bottom_.base()), bottom_offsets_};
 }
 
 // Goes on until a buffer ends above `beyond`; whether none does.
@@ -180,7 +190,7 @@ void Placement::TryRounds(Order order) {
   std::int64_t steps = 0;
   for (std::size_t round = 0; round == 0 || (peak_ > capacity_ && steps < most && round < rounds); ++round) {
     const bool first = round == 0;
-    Arena arena(lifetimes_.size(), bottom_.base());
+    Arena arena(lifetimes_.size(), end_, bottom_.base());
     Offsets offsets = bottom_offsets_;
     std::uint32_t beyond = kNobody;
     for (std::size_t i = 0; i < order.size() && (first || beyond == kNobody); ++i) {
@@ -254,11 +264,11 @@ bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
   if (bottom_.Holds(life)) return false;
   if (life.frame != kNoFrame) return true;
   Oldest oldest(frees, life, capacity_);
-  if (oldest.TryAt(offsets_[k])) return false;
-  const std::size_t lifted = arena_.Lift(life, offsets_[k]);
-  arena_.ForEachGap(life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); });
+  if (oldest.Try(offsets_[k], offsets_[k] + life.bytes)) return false;
+  arena_.ForEachGap(
+      life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); }, offsets_[k]);
+  arena_.Move(life, offsets_[k], oldest.at());
   offsets_[k] = oldest.at();
-  arena_.Drop(lifted, life, offsets_[k]);
   return oldest.waits();
 }
 

@@ -18,7 +18,8 @@ namespace spillway {
 // again: a third of the buffers of a training step.
 class Bottom {
  public:
-  explicit Bottom(const std::vector<Lifetime>& lifetimes);
+  // `end`: the last item that one of them ends at.
+  Bottom(const std::vector<Lifetime>& lifetimes, std::int32_t end);
   bool Holds(const Lifetime& life) const { return life.frame == kNoFrame && life.last - life.first > longest_; }
   Bytes base() const { return base_; }
 
@@ -69,6 +70,7 @@ class Placement {
 
   const std::vector<Lifetime>& lifetimes_;
   Bytes capacity_;
+  std::int32_t end_;  // items
   Bottom bottom_;
   Offsets bottom_offsets_;
   std::vector<Order> frames_;  // by frame: its lifetimes
