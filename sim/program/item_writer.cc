@@ -5,6 +5,18 @@
 
 namespace spillway {
 
+namespace {
+
+// Whether they have places in common.
+bool Meet(const Box& a, const Box& b) {
+  for (std::size_t axis = 0; axis < a.begin.size(); ++axis) {
+    if (std::max(a.begin[axis], b.begin[axis]) >= std::min(a.end[axis], b.end[axis])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void ItemWriter::Reserve(std::size_t items) {
   program_.buffers.reserve(items / 2);
   skeleton_.items.reserve(items);
@@ -59,28 +71,43 @@ Box ItemWriter::AllOf(BufferId buffer) const {
   return WholeOf(step_.tensors[Index(program_.buffers[buffer].tensor)].shape);
 }
 
+// From the last one on in both directions, until all of the box is found.
+std::vector<std::list<ItemWriter::Section>::iterator> ItemWriter::Sections::Meeting(const Box& box) {
+  std::vector<std::list<Section>::iterator> before, met;
+  std::int64_t missing = box.Elements();
+  const auto look = [&](std::list<Section>::iterator at, auto& found) {
+    if (!Meet(at->box, box)) return;
+    missing -= Intersection(at->box, box).Elements();
+    found.push_back(at);
+  };
+  for (auto back = last, on = last; missing > 0;) {
+    assert((on != list.end() || back != list.begin()) && "sections are all of the tensor");
+    if (on != list.end()) look(on++, met);
+    if (missing > 0 && back != list.begin()) look(--back, before);
+  }
+  met.insert(met.begin(), before.rbegin(), before.rend());
+  return met;
+}
+
 // Sections that the box cuts are divided; what is written at once is one section again.
 void ItemWriter::TouchBox(BufferId buffer, const Box& box, Access access, StreamId stream) {
-  std::vector<Section>& sections = sections_[buffer];
-  if (sections.empty()) sections.push_back({AllOf(buffer), touched_[buffer]});
-  std::vector<Section> cut;
+  Sections& sections = sections_[buffer];
+  if (sections.list.empty()) {
+    sections.list.push_back({AllOf(buffer), touched_[buffer]});
+    sections.last = sections.list.begin();
+  }
   bool written = false;
-  for (Section& section : sections) {
-    const Box both = Intersection(section.box, box);
-    if (both.Elements() == 0) {
-      cut.push_back(std::move(section));
+  for (const auto met : sections.Meeting(box)) {
+    for (const Box& rest : Without(met->box, box)) sections.list.insert(met, {rest, met->touched});
+    Note(met->touched, access, stream);
+    if (written) {
+      sections.list.erase(met);
       continue;
     }
-    for (const Box& rest : Without(section.box, box)) cut.push_back({rest, section.touched});
-    Note(section.touched, access, stream);
-    if (access == Access::kRead) {
-      cut.push_back({both, section.touched});
-    } else if (!written) {
-      written = true;
-      cut.push_back({box, section.touched});
-    }
+    sections.last = met;
+    written = access != Access::kRead;
+    met->box = written ? box : Intersection(met->box, box);
   }
-  sections = std::move(cut);
 }
 
 void ItemWriter::HostSync(StreamId stream) {

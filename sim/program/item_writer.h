@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -83,7 +84,13 @@ class ItemWriter {
     Box box;
     Touched touched;
   };
-  std::map<BufferId, std::vector<Section>> sections_;
+  struct Sections {
+    std::list<Section> list;
+    std::list<Section>::iterator last;  // touched; the next ones are mostly near it, of thousands
+    // Those that have places in common with `box`, in the order of the list.
+    std::vector<std::list<Section>::iterator> Meeting(const Box& box);
+  };
+  std::map<BufferId, Sections> sections_;
   std::uint32_t first_operand_ = 0;
   std::array<std::uint32_t, kStreams> last_{kNone, kNone, kNone, kNone};
   std::array<Cause, kStreams> sync_cause_{Cause::kBarrier, Cause::kBarrier, Cause::kBarrier, Cause::kBarrier};

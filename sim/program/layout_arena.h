@@ -50,16 +50,27 @@ class Arena {
   template <typename Visit>
   void ForEachGap(const Lifetime& life, Visit visit) const {
     Bytes at = base_;
+    const bool done = ForEachMeeting(life, [&](Bytes begin, Bytes end) {
+      if (begin - at >= life.bytes && visit(at, begin)) return true;
+      at = std::max(at, end);
+      return false;
+    });
+    if (!done) visit(at, std::numeric_limits<Bytes>::max());
+  }
+
+  // Calls visit(begin, end) for each buffer whose lifetime meets `life`, in order of address, until it returns true; whether
+  // it did.
+  template <typename Visit>
+  bool ForEachMeeting(const Lifetime& life, Visit visit) const {
     for (std::size_t from = 0; from < count_; from += kChunk) {
       const Bytes* const begin = &begin_[from];
       const Bytes* const end = &end_[from];
       for (std::uint64_t meets = Meeting(from, life); meets != 0; meets &= meets - 1) {
         const int k = std::countr_zero(meets);
-        if (begin[k] - at >= life.bytes && visit(at, begin[k])) return;
-        at = std::max(at, end[k]);
+        if (visit(begin[k], end[k])) return true;
       }
     }
-    visit(at, std::numeric_limits<Bytes>::max());
+    return false;
   }
 
   // The lowest address from `from` on at which the buffer may lie; there always is one, above all others. Does not put it

@@ -123,13 +123,13 @@ Placement::Order Placement::LargestFirst(Key key) const {
 // Buffers of one order put down one after the other.
 struct Placement::Round {
   Order order;
-  Arena arena;
+  BlockedArena arena;
   Offsets offsets;
   std::size_t next = 0;
 };
 
 Placement::Round Placement::Begin(Order order) const {
-  return {std::move(order), Arena(lifetimes_.size(), bottom_.base()), bottom_offsets_};
+  return {std::move(order), BlockedArena(lifetimes_, bottom_.base()), bottom_offsets_};
 }
 
 // Goes on until a buffer ends above `beyond`; whether none does.
@@ -180,7 +180,7 @@ void Placement::TryRounds(Order order) {
   std::int64_t steps = 0;
   for (std::size_t round = 0; round == 0 || (peak_ > capacity_ && steps < most && round < rounds); ++round) {
     const bool first = round == 0;
-    Arena arena(lifetimes_.size(), bottom_.base());
+    BlockedArena arena(lifetimes_, bottom_.base());
     Offsets offsets = bottom_offsets_;
     std::uint32_t beyond = kNobody;
     for (std::size_t i = 0; i < order.size() && (first || beyond == kNobody); ++i) {
@@ -195,7 +195,7 @@ void Placement::TryRounds(Order order) {
 }
 
 // Returns how often the arena was asked.
-int Placement::PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const {
+int Placement::PlaceNext(std::uint32_t k, BlockedArena& arena, Offsets& offsets) const {
   if (lifetimes_[k].frame != kNoFrame) return PlaceFrame(frames_[lifetimes_[k].frame], arena, offsets);
   offsets[k] = arena.Lowest(lifetimes_[k]);
   arena.Put(lifetimes_[k], offsets[k]);
@@ -212,7 +212,7 @@ Bytes Placement::EndOf(std::uint32_t k, const Offsets& offsets) const {
 }
 
 // From the lowest address on, the frame moves up to where the member that is furthest off finds its place, until all do.
-int Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const {
+int Placement::PlaceFrame(const Order& members, BlockedArena& arena, Offsets& offsets) const {
   Bytes at = arena.base();
   int asked = 0;
   for (bool moved = true; moved;) {
@@ -232,7 +232,7 @@ int Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) 
   return asked;
 }
 
-void Placement::Keep(Arena arena, Offsets offsets) {
+void Placement::Keep(BlockedArena arena, Offsets offsets) {
   peak_ = arena.peak();
   arena_ = std::move(arena);
   offsets_ = std::move(offsets);
@@ -255,10 +255,10 @@ bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
   if (life.frame != kNoFrame) return true;
   Oldest oldest(frees, life, capacity_);
   if (oldest.TryAt(offsets_[k])) return false;
-  const std::size_t lifted = arena_.Lift(life, offsets_[k]);
+  arena_.Lift(life, offsets_[k]);
   arena_.ForEachGap(life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); });
   offsets_[k] = oldest.at();
-  arena_.Drop(lifted, life, offsets_[k]);
+  arena_.Drop(life, offsets_[k]);
   return oldest.waits();
 }
 

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "sim/program/layout_arena.h"
+#include "sim/program/layout_blocks.h"
 #include "sim/program/layout_frees.h"
 
 namespace spillway {
@@ -60,11 +60,11 @@ class Placement {
   bool AreTooManyForRounds(std::size_t buffers) const;
   void PlaceInOneRound(Order by_size);
   void TryRounds(Order order);
-  int PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const;
+  int PlaceNext(std::uint32_t k, BlockedArena& arena, Offsets& offsets) const;
   Bytes EndOf(std::uint32_t k, const Offsets& offsets) const;
-  int PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const;
+  int PlaceFrame(const Order& members, BlockedArena& arena, Offsets& offsets) const;
   std::uint32_t LeaderOf(std::uint32_t k) const;
-  void Keep(Arena arena, Offsets offsets);
+  void Keep(BlockedArena arena, Offsets offsets);
   std::uint32_t LargestAboveCapacity(const Offsets& offsets) const;
 
   const std::vector<Lifetime>& lifetimes_;
@@ -73,7 +73,7 @@ class Placement {
   Offsets bottom_offsets_;
   std::vector<Order> frames_;  // by frame: its lifetimes
   Bytes peak_;                 // of the best placement seen, as are the next two
-  Arena arena_;
+  BlockedArena arena_;
   Offsets offsets_;
 };
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
+#include "sim/program/layout_blocks.h"
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/program_builder.h"
@@ -210,6 +211,46 @@ TEST_CASE("random plans: no overlap, at least the live peak, capacity kept where
   }
   CHECK(programs == 3 * 4 * 2 * 4);
   CHECK(within >= programs / 2);
+}
+
+TEST_CASE("an arena cut into blocks of time answers as one that is not") {
+  Random random(41);
+  std::vector<Lifetime> lifetimes;
+  for (BufferId k = 0; k < 6000; ++k) {  // tiles, and some that are there for long
+    const auto first = static_cast<std::int32_t>(random.Below(20'000));
+    const auto lives = static_cast<std::int32_t>(1 + random.Below(k % 20 == 0 ? 9000 : 12));
+    lifetimes.push_back({.buffer = k,
+                         .bytes = kUnit * static_cast<Bytes>(1 + random.Below(40)),
+                         .first = first,
+                         .last = std::min(first + lives, 20'000)});
+  }
+  Arena whole(lifetimes.size(), 4 * kUnit);
+  BlockedArena blocks(lifetimes, 4 * kUnit);
+  std::vector<Bytes> at;
+  const auto put_next = [&](const Lifetime& life) {
+    const Bytes lowest = whole.Lowest(life, 2 * life.bytes);
+    CHECK(blocks.Lowest(life, 2 * life.bytes) == lowest);
+    at.push_back(whole.Lowest(life));
+    REQUIRE(blocks.Lowest(life) == at.back());
+    whole.Put(life, at.back());
+    blocks.Put(life, at.back());
+  };
+  for (const Lifetime& life : lifetimes) put_next(life);
+  for (std::size_t k = 0; k < lifetimes.size(); k += 3) {
+    const std::size_t lifted = whole.Lift(lifetimes[k], at[k]);
+    blocks.Lift(lifetimes[k], at[k]);
+    std::vector<std::pair<Bytes, Bytes>> gaps, gaps_of_blocks;
+    const auto into = [](auto& found) {
+      return [&found](Bytes begin, Bytes end) { return found.emplace_back(begin, end), false; };
+    };
+    whole.ForEachGap(lifetimes[k], into(gaps));
+    blocks.ForEachGap(lifetimes[k], into(gaps_of_blocks));
+    REQUIRE(gaps == gaps_of_blocks);
+    at[k] = gaps[gaps.size() / 2].first;
+    whole.Drop(lifted, lifetimes[k], at[k]);
+    blocks.Drop(lifetimes[k], at[k]);
+    REQUIRE(whole.peak() == blocks.peak());
+  }
 }
 
 TEST_CASE("the same Program gets the same layout") {
