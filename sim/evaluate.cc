@@ -222,6 +222,7 @@ class Evaluator {
         return true;
       }
       fragmented_peak_ = fragmented_peak_ == 0 ? peak : std::min(peak, fragmented_peak_);
+      if (limit == 1) break;  // without any prefetching, there is nothing left to try
       limit = std::max<Bytes>(1, limit - std::max<Bytes>(peak - capacity_, capacity_ / 200));
     }
     return Fragmented();
@@ -239,6 +240,7 @@ class Evaluator {
   }
 
   bool Fragmented() {
+    result_.smallest_limit = fragmented_peak_;
     result_.reason = fmt::format("fragmentation: no layout below {} found", FormatBytes(fragmented_peak_));
     return false;
   }

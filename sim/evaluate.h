@@ -22,9 +22,11 @@ namespace spillway {
 // fields mean anything. The caller owns it; nothing in it points elsewhere.
 struct Evaluation {
   bool feasible = false;
-  std::string reason;        // token plus details when not feasible
-  OpId worst_op = kNoOp;     // "working_set": the op that does not fit
-  Bytes smallest_limit = 0;  // "working_set": the limit that would do, with every map swapped in an arena
+  std::string reason;     // token plus details when not feasible
+  OpId worst_op = kNoOp;  // "working_set": the op that does not fit
+  // "working_set": the limit that would do, with every map swapped in an arena; "fragmentation": what the plan's smallest
+  // layout took.
+  Bytes smallest_limit = 0;
   Nanos step_time = 0;
   Bytes peak_bytes = 0;  // arena: highest address; pool: live peak
   Bytes live_peak_bytes = 0;

@@ -21,26 +21,69 @@ struct Floor {
   std::string below;  // why none was in a little less
 };
 
-// By bisection between what cannot do and `enough`, where it does.
-Floor FloorOf(Problem problem, const std::shared_ptr<const StepFacts>& facts, Bytes enough, MayDivide divide) {
-  Floor floor{.memory = enough, .below = ""};
-  problem.capacity = enough;
-  if (const Planned planned = FitByStreaming(problem, facts, "floor", divide); !planned.feasible) {
-    return {.memory = 0, .below = planned.reason};
-  }
-  Bytes too_little = 0;
-  while (floor.memory - too_little > std::max(kAllocationUnit, floor.memory / kExact)) {
-    problem.capacity = too_little + (floor.memory - too_little) / 2;
-    const Planned planned = FitByStreaming(problem, facts, "floor", divide);
-    if (planned.feasible) {
-      floor.memory = problem.capacity;
-    } else {
-      too_little = problem.capacity;
-      floor.below = planned.reason;
+// The least memory in which FitByStreaming finds a plan. Up from where single ops fit, in steps that grow, or to where a
+// layout that was too large would fit; then by bisection between what cannot do and what does.
+class FloorSearch {
+ public:
+  FloorSearch(Problem problem, const std::shared_ptr<const StepFacts>& facts, MayDivide divide)
+      : problem_(std::move(problem)), facts_(facts), divide_(divide) {}
+
+  // `enough`: more is of no use; a plan is known to be found there, if that `is_known`.
+  Floor Find(Bytes enough, bool is_known) {
+    floor_.memory = enough;
+    if (!is_known && !Try(enough)) return {.memory = 0, .below = floor_.below};
+    const Bytes alone = LeastAlone(problem_, facts_, divide_);
+    Bytes step = 0;
+    for (Bytes next = alone; next < floor_.memory && !TryTightly(next); next = alone + step) {
+      if (HostIsFull()) break;
+      step = std::max({kStepsGrow * step, alone / (kExact * kStepsGrow), kAllocationUnit});
     }
+    const bool far = HostIsFull();  // from what single ops take
+    if (far) too_little_ = 0;
+    while (!IsExact()) {
+      const Bytes middle = too_little_ + (floor_.memory - too_little_) / 2;
+      far ? Try(middle) : TryTightly(middle);
+    }
+    return floor_;
   }
-  return floor;
-}
+
+ private:
+  static constexpr Bytes kStepsGrow = 4;
+
+  Bytes Exact() const { return std::max(kAllocationUnit, floor_.memory / kExact); }
+  bool HostIsFull() const { return floor_.below.find("host_memory: ") != std::string::npos; }
+  bool IsExact() const { return floor_.memory - too_little_ <= Exact(); }
+
+  // In so much; where layouts are too large for it, in what the smallest of them took. Where something stands in the way of
+  // less, a little less is tried as well. Whether a plan was found.
+  bool TryTightly(Bytes capacity) {
+    const Bytes before = floor_.memory;
+    bool found = Try(capacity);
+    const bool laid_out = !found && smallest_layout_ > capacity && smallest_layout_ < before;
+    if (laid_out) found = Try(RoundToUnit(smallest_layout_));
+    if (found && (laid_out || too_little_ == 0) && !IsExact()) Try(floor_.memory - Exact());
+    return found;
+  }
+
+  // Whether a plan is found in so much; notes it.
+  bool Try(Bytes capacity) {
+    problem_.capacity = capacity;
+    Planned planned = FitByStreaming(problem_, facts_, "floor", divide_, &smallest_layout_);
+    if (planned.feasible) {
+      floor_.memory = capacity;
+    } else if (capacity > too_little_) {
+      too_little_ = capacity;
+      floor_.below = std::move(planned.reason);
+    }
+    return planned.feasible;
+  }
+
+  Problem problem_;
+  const std::shared_ptr<const StepFacts>& facts_;
+  MayDivide divide_;
+  Floor floor_;
+  Bytes too_little_ = 0, smallest_layout_ = 0;
+};
 
 // What everything on the device takes, laid out.
 Bytes InCore(const Problem& problem, const StepTables& tables) {
@@ -64,9 +107,10 @@ Floors FloorsOf(const Network& network, const CostModel& costs) {
   problem.costs = &costs;
   Floors floors{.in_core = InCore(problem, facts->tables()), .whole = {}, .parts = {}};
   const Bytes ample = floors.in_core + floors.in_core / 10;
-  floors.whole = FloorOf(problem, facts, ample, MayDivide::kNothing);
+  floors.whole = FloorSearch(problem, facts, MayDivide::kNothing).Find(ample, false);
+  const bool known = floors.whole.memory > 0;
   floors.parts =
-      FloorOf(problem, facts, floors.whole.memory > 0 ? floors.whole.memory : ample, MayDivide::kWhatDoesNotFit);
+      FloorSearch(problem, facts, MayDivide::kWhatDoesNotFit).Find(known ? floors.whole.memory : ample, known);
   return floors;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/program/lower.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "sim/plan/sections.h"
 #include "sim/program/lower_walk.h"
@@ -84,6 +85,15 @@ Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit)
     endless.live_at.assign(tables.step->ops.size(), kEndlessBytes);
     return endless;
   }
+}
+
+std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables) {
+  assert(plan.recompute.empty());
+  const auto end = static_cast<OpId>(tables.step->ops.size());
+  LowerWalk walk(plan, tables);
+  if (plan.runtime.memory == MemoryModel::kPool) walk.IssueSwapInsAt(PlannedIssueTimes(plan, end));
+  walk.LookAhead(end);
+  return walk.live_at();
 }
 
 Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {

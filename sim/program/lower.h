@@ -101,6 +101,9 @@ struct Lowered {
 Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit);
 // The same before it is synchronised, for who will place its buffers (PlaceBuffers) and may have to lower it again.
 Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit);
+// Lowered::live_at of LowerItems(plan, tables, 1) alone, in a fraction of the time: nothing is written down.
+// REQUIRES: a plan that recomputes nothing, and as Lower.
+std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables);
 
 }  // namespace spillway
 

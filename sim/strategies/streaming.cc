@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <set>
-#include <tuple>
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
@@ -13,15 +12,11 @@
 #include "sim/plan/tiles.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
+#include "sim/strategies/stream_divisions.h"
 
 namespace spillway {
 
 namespace {
-
-// An op is cut into no more parts than these where it could stream more of its operands instead.
-constexpr std::int64_t kMostParts = 64;
-// Nor into more tiles than these: where so many do not help, its parameters are in the way.
-constexpr std::int64_t kMostTilesByNeed = 4096;
 
 // Moves out what is in the way and divides what does not fit, one thing at a time, where the plan so far needs most.
 class Fitter {
@@ -32,16 +27,14 @@ class Fitter {
         tables_(facts->tables()),
         step_(*problem.step),
         divide_(divide),
+        divisions_(problem, tables_),
         target_(problem.capacity) {
     planned_.plan = StartPlan(problem, strategy, "arena");
     for (const TensorId map : step_.maps) SwapMap(map);
   }
 
   Planned Fit() {
-    const std::vector<Bytes> sets = tables_.WorkingSets({});
-    for (OpId op = 0; op < static_cast<OpId>(sets.size()); ++op) {
-      if (sets[Index(op)] > target_ && !tilings_.contains(op)) Divide(op);
-    }
+    if (const OpId stuck = DivideWhatExceeds(); stuck != kNoOp) return NotDone(Reason(stuck, PlanNow()));
     while (true) {
       const Plan plan = PlanNow();
       const OpId op = WhereTooLarge(plan);
@@ -50,20 +43,17 @@ class Fitter {
         ++planned_.plan.evaluations;
         if (e.feasible) return Done(plan);
         fragmented_ = e.reason;
-        if (!LowerTarget()) return NotDone("out_of_memory: " + fragmented_);
-      } else if (!MoveSomething(op) && !Divide(op)) {
+        if (smallest_layout_ == 0 || e.smallest_limit < smallest_layout_) smallest_layout_ = e.smallest_limit;
+        if (e.reason.starts_with("host_memory") || !LowerTarget()) return NotDone("out_of_memory: " + fragmented_);
+      } else if (!MoveAllAbove(op) && !Divide(op)) {
         return NotDone(Reason(op, plan));
       }
     }
   }
 
- private:
-  struct Tiling {
-    std::int64_t samples = 0;  // of each part
-    std::set<TensorId> streamed;
-    TileCounts tiles{};  // of parts of one sample
-  };
+  Bytes smallest_layout() const { return smallest_layout_; }
 
+ private:
   void SwapMap(TensorId map) {
     const MapGap gap = ForwardBackwardGap(step_, tables_.uses, map);
     if (gap.before != kNoOp) Swap(map, gap.after, gap.before, "every map is swapped");
@@ -84,7 +74,7 @@ class Fitter {
 
   Plan PlanNow() const {
     Plan plan = planned_.plan;
-    for (const auto& [op, tiling] : tilings_) plan.ops.push_back(Decision(op, tiling));
+    for (const auto& [op, decision] : divisions_.decisions()) plan.ops.push_back(decision);
     SwapWhereStreamed(step_, tables_.uses, "streamed on one side", plan);
     // Copies that may start at the same moment come in the order in which they are needed.
     std::stable_sort(plan.gaps.begin(), plan.gaps.end(),
@@ -92,19 +82,43 @@ class Fitter {
     return plan;
   }
 
-  // The op at which the plan needs more than there is, if there is one.
-  OpId WhereTooLarge(const Plan& plan) const {
-    const std::vector<Bytes> sets = tables_.WorkingSets(plan.ops);
-    const auto largest = std::max_element(sets.begin(), sets.end());
-    if (*largest > target_) return static_cast<OpId>(largest - sets.begin());
-    const Lowered lowered = LowerItems(plan, tables_, 1);
-    return lowered.list_peak > target_ ? lowered.op : kNoOp;
+  // Ops that do not fit even beside nothing else. The largest of those that cannot be divided until they do.
+  OpId DivideWhatExceeds() {
+    std::vector<OpId> stuck;
+    for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) {
+      if (divisions_.Alone(op) > target_ && !divisions_.Has(op) && !Divide(op)) stuck.push_back(op);
+    }
+    const auto largest = std::max_element(stuck.begin(), stuck.end(),
+                                          [this](OpId a, OpId b) { return divisions_.Alone(a) < divisions_.Alone(b); });
+    return largest != stuck.end() && divisions_.Alone(*largest) > target_ ? *largest : kNoOp;
+  }
+
+  // The op at which the plan needs more than there is, if there is one. `live_` is then what it needs at each op.
+  OpId WhereTooLarge(const Plan& plan) {
+    live_ = divisions_.alone();
+    if (LargestAboveTarget(live_) == kNoOp) live_ = LiveAt(plan, tables_);
+    return LargestAboveTarget(live_);
+  }
+  OpId LargestAboveTarget(const std::vector<Bytes>& by_op) const {
+    const auto largest = std::max_element(by_op.begin(), by_op.end());
+    return *largest > target_ ? static_cast<OpId>(largest - by_op.begin()) : kNoOp;
   }
 
   // A layout needs more than is live: then there is less to fill.
   bool LowerTarget() {
     target_ -= problem_.capacity / 50;
     return target_ > problem_.capacity / 2;
+  }
+
+  // Swaps tensors in gaps over `op`, where most is needed, then over the op where most is needed now, until all ops fit or
+  // at one of them nothing is left to swap. Whether anything was swapped.
+  bool MoveAllAbove(OpId op) {
+    bool moved = false;
+    while (op != kNoOp && MoveSomething(op)) {
+      moved = true;
+      op = LargestAboveTarget(live_);
+    }
+    return moved;
   }
 
   // Swaps the largest tensor in a gap over the op that is still on the device.
@@ -115,8 +129,10 @@ class Fitter {
       if (larger && IsIdle(t, op)) largest = t;
     }
     if (largest == kNoTensor) return false;
-    Swap(largest, tables_.uses.Previous(largest, op), tables_.uses.Next(largest, op),
-         fmt::format("out of the way of {}", step_.ops[Index(op)].name));
+    const OpId after = tables_.uses.Previous(largest, op), before = tables_.uses.Next(largest, op);
+    Swap(largest, after, before, fmt::format("out of the way of {}", step_.ops[Index(op)].name));
+    if (divisions_.Alone(op) > target_) return true;  // whatever is moved
+    for (OpId at = after + 1; at < before; ++at) live_[Index(at)] -= tables_.bytes[Index(largest)];
     return true;
   }
 
@@ -127,151 +143,10 @@ class Fitter {
     if (after == kNoOp || before == kNoOp || std::binary_search(uses.begin(), uses.end(), op)) return false;
     const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
     if (!writers.empty() && after < writers.back()) return false;
-    return !swapped_.contains({t, before}) && !Streams(after, t) && !Streams(before, t);
+    return !swapped_.contains({t, before}) && !divisions_.Streams(after, t) && !divisions_.Streams(before, t);
   }
 
-  // Whether the op, and all forward writers of what it writes, can stream the tensor.
-  bool MayStreamAt(OpId op, TensorId t) const {
-    const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
-    if (!MayStream(step_.tensors[Index(t)]) || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
-    return !Contains(writers, op) || std::all_of(writers.begin(), writers.end(), [this](OpId writer) {
-      return HasSampleParts(step_.ops[Index(writer)].kind);
-    });
-  }
-  bool Streams(OpId op, TensorId t) const {
-    const auto found = op == kNoOp ? tilings_.end() : tilings_.find(op);
-    return found != tilings_.end() && found->second.streamed.contains(t);
-  }
-
-  // What the op may stream: first what a use before or behind it streams, as that is on the host anyhow, then results, then
-  // the largest.
-  std::vector<TensorId> InOrderOfStreaming(OpId op) const {
-    std::vector<std::tuple<int, Bytes, TensorId>> ranked;
-    for (const auto& [t, access, last] : tables_.Touches(op)) {
-      if (!MayStreamAt(op, t)) continue;
-      const bool there = Streams(tables_.uses.Previous(t, op), t) || Streams(tables_.uses.Next(t, op), t);
-      ranked.emplace_back(there ? 0 : access == Access::kWrite ? 1 : 2, -tables_.bytes[Index(t)], t);
-    }
-    std::sort(ranked.begin(), ranked.end());
-    std::vector<TensorId> order;
-    for (const auto& [rank, bytes, t] : ranked) order.push_back(t);
-    return order;
-  }
-
-  // Lets the op stream what it must to fit, in the largest parts that do; one that streams already, all that it may, and then
-  // in smaller parts.
-  bool Divide(OpId op) {
-    const std::vector<TensorId> order = InOrderOfStreaming(op);
-    if (divide_ == MayDivide::kNothing || order.empty()) return false;
-    const auto known = tilings_.find(op);
-    Tiling tiling;
-    if (known == tilings_.end()) {
-      tiling = WhatMust(op, order);
-    } else {
-      tiling = known->second;
-      const bool more = tiling.streamed.size() < order.size();
-      if (!more && tiling.samples == 1 && !Refine(op, tiling)) return false;
-      tiling.streamed.insert(order.begin(), order.end());
-      tiling.samples = LargestPart(op, tiling, more ? 2 * tiling.samples : tiling.samples);
-    }
-    while (WorkingSet(op, tiling) > target_) {
-      if (!Refine(op, tiling)) return false;
-    }
-    tilings_[op] = tiling;
-    for (const TensorId t : tiling.streamed) StreamWhereWritten(op, t);
-    return true;
-  }
-
-  // Cuts a sample into twice as many tiles: first of rows, then of output and of input channels, which are read for each
-  // other.
-  bool Refine(OpId op, Tiling& tiling) const {
-    const TileCounts most = MostRanges(LaunchOf(step_.ops[Index(op)]));
-    TileCounts& tiles = tiling.tiles;
-    const std::int64_t all = step_.ops[Index(op)].shape.in.n * tiles.in_channels * tiles.out_channels * tiles.rows;
-    if (2 * all > kMostTilesByNeed || WithoutTiles(op, tiling) > target_) return false;
-    for (const auto& [count, limit] :
-         {std::pair{&tiles.rows, most.rows}, std::pair{&tiles.out_channels, most.out_channels},
-          std::pair{&tiles.in_channels, most.in_channels}}) {
-      if (*count * 2 > limit) continue;
-      *count *= 2;
-      return true;
-    }
-    return false;
-  }
-
-  // What the op takes on the device however small its tiles are.
-  Bytes WithoutTiles(OpId op, const Tiling& tiling) const {
-    Bytes bytes = tables_.WorkingSet(op) - tables_.launches[tables_.launch[Index(op)]].workspace;
-    for (const TensorId t : tiling.streamed) bytes -= tables_.bytes[Index(t)];
-    return bytes;
-  }
-
-  Tiling Finest(OpId op) const {
-    Tiling tiling{1, AllOf(op)};
-    while (Refine(op, tiling)) {
-    }
-    return tiling;
-  }
-
-  // The first few of `order` that do, or all of them.
-  Tiling WhatMust(OpId op, const std::vector<TensorId>& order) const {
-    const std::int64_t batch = step_.ops[Index(op)].shape.in.n;
-    Tiling tiling;
-    for (const TensorId t : order) {
-      tiling.streamed.insert(t);
-      tiling.samples = LargestPart(op, tiling, batch);
-      if (WorkingSet(op, tiling) <= target_ && tiling.samples * kMostParts >= batch) break;
-    }
-    return tiling;
-  }
-
-  // The other forward ops that write a tensor stream it, too.
-  void StreamWhereWritten(OpId op, TensorId t) {
-    const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
-    if (!Contains(writers, op)) return;
-    for (const OpId writer : writers) {
-      Tiling& other = tilings_[writer];
-      if (other.samples == 0) other.samples = tilings_[op].samples;
-      other.streamed.insert(t);
-    }
-  }
-
-  std::set<TensorId> AllOf(OpId op) const {
-    const std::vector<TensorId> all = InOrderOfStreaming(op);
-    return {all.begin(), all.end()};
-  }
-
-  // The largest power of two below `most`, at least 1, with which the op fits; 1 if none does.
-  std::int64_t LargestPart(OpId op, Tiling tiling, std::int64_t most) const {
-    tiling.samples = 1;
-    while (tiling.samples * 2 < most) tiling.samples *= 2;
-    while (tiling.samples > 1 && WorkingSet(op, tiling) > target_) tiling.samples /= 2;
-    return tiling.samples;
-  }
-
-  Bytes WorkingSet(OpId op, const Tiling& tiling) const {
-    const std::vector<OpDecision> one{Decision(op, tiling)};
-    return tables_.WorkingSets(one)[Index(op)];
-  }
-
-  OpDecision Decision(OpId op, const Tiling& tiling) const {
-    const Launch whole = LaunchOf(step_.ops[Index(op)]);
-    const std::int64_t batch = whole.shape.in.n;
-    OpDecision decision{.op = op};
-    decision.streamed.assign(tiling.streamed.begin(), tiling.streamed.end());
-    std::vector<std::int64_t> samples;
-    for (std::int64_t done = 0; done < batch; done += tiling.samples) {
-      samples.push_back(std::min(tiling.samples, batch - done));
-    }
-    if (!tiling.tiles.Any()) {
-      decision.parts = PartsAsGranted(problem_, whole, samples);
-      return decision;
-    }
-    for (const std::int64_t size : samples) decision.parts.push_back({.samples = size});
-    decision.tiles = tiling.tiles;
-    GrantTiles(problem_, step_.ops[Index(op)], decision);
-    return decision;
-  }
+  bool Divide(OpId op) { return divide_ != MayDivide::kNothing && divisions_.Divide(op, target_); }
 
   Planned Done(const Plan& plan) {
     const std::int64_t evaluations = planned_.plan.evaluations;
@@ -288,8 +163,11 @@ class Fitter {
 
   std::string Reason(OpId op, const Plan& plan) const {
     const bool divided = divide_ != MayDivide::kNothing && HasSampleParts(step_.ops[Index(op)].kind);
-    Bytes needs = divided ? WorkingSet(op, Finest(op)) : tables_.WorkingSets(plan.ops)[Index(op)];
-    if (needs <= target_) needs = LowerItems(plan, tables_, 1).list_peak;
+    Bytes needs = divided ? divisions_.InSmallestParts(op, target_) : divisions_.Alone(op);
+    if (needs <= target_) {
+      const std::vector<Bytes> live = LiveAt(plan, tables_);
+      needs = *std::max_element(live.begin(), live.end());
+    }
     if (needs <= problem_.capacity) return "out_of_memory: " + fragmented_;
     const auto [wanted, usable] = FormatBytesApart(needs, problem_.capacity);
     return fmt::format("out_of_memory: {} needs {} with all else on the host{}, {} are usable",
@@ -301,11 +179,13 @@ class Fitter {
   const StepTables& tables_;
   const TrainingStep& step_;
   const MayDivide divide_;
+  Divisions divisions_;
   Bytes target_;
   std::string fragmented_;  // what a layout said last
+  Bytes smallest_layout_ = 0;
   Planned planned_;
+  std::vector<Bytes> live_;  // by op: what the plan so far needs; where ops do not fit by themselves, only that
   std::set<std::pair<TensorId, OpId>> swapped_;  // gaps, by the use that ends them
-  std::map<OpId, Tiling> tilings_;               // of the ops that stream
 };
 
 }  // namespace
@@ -315,6 +195,10 @@ std::vector<OpPart> PartsAsGranted(const Problem& problem, const Launch& whole,
   const Bytes usual = problem.costs->Kernel(whole, problem.device).workspace;
   std::vector<OpPart> parts;
   for (const std::int64_t size : samples) {
+    if (parts.size() > 1 && parts.back().samples == size) {
+      parts.push_back(parts.back());
+      continue;
+    }
     const Launch part = PartOf(whole, size, parts.empty());
     parts.push_back({size, 0, std::max(usual, problem.costs->Kernel(part, problem.device).workspace)});
   }
@@ -334,8 +218,29 @@ void GrantTiles(const Problem& problem, const Op& op, OpDecision& decision) {
 }
 
 Planned FitByStreaming(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy,
-                       MayDivide divide) {
-  return Fitter(problem, facts, strategy, divide).Fit();
+                       MayDivide divide, Bytes* smallest_layout) {
+  Fitter fitter(problem, facts, strategy, divide);
+  Planned planned = fitter.Fit();
+  if (smallest_layout != nullptr) *smallest_layout = fitter.smallest_layout();
+  return planned;
+}
+
+// Ops in the order of what they take whole: behind one that takes less than was found, all do. Of a kind, one is looked at.
+Bytes LeastAlone(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, MayDivide divide) {
+  const Divisions whole(problem, facts->tables());
+  std::vector<OpId> order(whole.alone().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](OpId a, OpId b) { return whole.Alone(a) > whole.Alone(b); });
+  Bytes least = 0;
+  std::set<std::pair<std::uint32_t, Bytes>> seen;
+  for (const OpId op : order) {
+    if (whole.Alone(op) <= least) break;
+    if (!seen.insert({facts->tables().launch[Index(op)], whole.Alone(op)}).second) continue;
+    const bool divided = divide != MayDivide::kNothing && whole.CanStream(op);
+    const Bytes alone = divided ? std::min(whole.Alone(op), whole.InSmallestParts(op, kEndlessBytes)) : whole.Alone(op);
+    least = std::max(least, alone);
+  }
+  return least;
 }
 
 }  // namespace spillway

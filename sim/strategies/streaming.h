@@ -26,9 +26,14 @@ enum class MayDivide : std::uint8_t { kNothing, kWhatDoesNotFit };
 // is not enough, first gaps of other tensors are swapped over the op that needs most, then, with kWhatDoesNotFit, the op
 // streams what it must, or, where that does not fit, all that it may, in parts of the largest power of two of samples that fits. Deterministic. Not feasible: `reason`
 // begins with "out_of_memory: " and names the op that nothing helps.
-// `facts`: of the problem's step, costs and device.
+// `facts`: of the problem's step, costs and device. `smallest_layout`: if there is one, the least that a layout took which
+// was too large, or 0.
 Planned FitByStreaming(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy,
-                       MayDivide divide);
+                       MayDivide divide, Bytes* smallest_layout = nullptr);
+
+// Where to look for the least capacity in which FitByStreaming finds a plan, which is hardly ever less: what the largest op
+// takes beside nothing else, whole or, where it may be divided, in its smallest parts.
+Bytes LeastAlone(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, MayDivide divide);
 
 }  // namespace spillway
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "sim/program/lower.h"
 #include "sim/strategies/streaming.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
@@ -23,10 +24,15 @@ struct Case {
   int LeastPercent(MayDivide divide) const {
     const Bytes whole = facts->tables().WorkingSet(facts->tables().LargestWorkingSet());
     int least = 0;
+    bool too_little = false;
     for (int percent = 200; percent >= 10; percent -= 5) {
       const Bytes capacity = whole * percent / 100;
       const Planned planned = Fit(capacity, divide);
+      CHECK_FALSE((planned.feasible && too_little));  // what can do with less can do with more
+      too_little = !planned.feasible;
       if (!planned.feasible) continue;
+      CHECK(capacity >= LeastAlone(Within(capacity), facts, divide));
+      CHECK(LiveAt(planned.plan, facts->tables()) == LowerItems(planned.plan, facts->tables(), 1).live_at);
       REQUIRE(CheckPlan(planned.plan, step).empty());
       const Evaluation e = Evaluate(planned.plan, Within(capacity));  // proved by verify
       REQUIRE(e.feasible);
@@ -97,6 +103,32 @@ TEST_CASE("streaming takes small networks into less memory than any whole op nee
         std::any_of(c.step.ops.begin(), c.step.ops.end(), [](const Op& op) { return op.kind == OpKind::kBatchNorm; });
     if (!normed) CHECK(parts <= 75);
   }
+}
+
+TEST_CASE("what is live at each op, without a Program: the same, in a pool, too") {
+  const Case c(ResNet(), "unit", "chainer");
+  const StepTables& tables = c.facts->tables();
+  Problem problem = c.Within(2 * tables.WorkingSet(tables.LargestWorkingSet()));
+  problem.runtime = RuntimeByName("chainer-ooc");
+  problem.use_runtime = true;
+  REQUIRE(problem.runtime.memory == MemoryModel::kPool);
+  const Planned planned = FitByStreaming(problem, c.facts, "fit", MayDivide::kWhatDoesNotFit);
+  REQUIRE(planned.feasible);
+  CHECK(LiveAt(planned.plan, tables) == LowerItems(planned.plan, tables, 1).live_at);
+}
+
+TEST_CASE("where no layout was found, the least that one took is told") {
+  const Case c(BuildZooNetwork("overfeat", {.batch = 256}), "p100-x86-pcie3");
+  Bytes layout = 0;
+  const Bytes enough = 2 * c.facts->tables().WorkingSet(c.facts->tables().LargestWorkingSet());
+  REQUIRE(FitByStreaming(c.Within(enough), c.facts, "fit", MayDivide::kWhatDoesNotFit, &layout).feasible);
+  CHECK(layout == 0);
+  const Bytes alone = LeastAlone(c.Within(enough), c.facts, MayDivide::kWhatDoesNotFit);
+  const Planned planned = FitByStreaming(c.Within(alone), c.facts, "fit", MayDivide::kWhatDoesNotFit, &layout);
+  INFO(planned.reason);
+  REQUIRE_FALSE(planned.feasible);
+  CHECK(planned.reason.find("fragmentation: ") != std::string::npos);
+  CHECK(layout > alone);
 }
 
 TEST_CASE("what nothing helps is named") {
