@@ -51,7 +51,7 @@ struct Planned {
 // Whether `best` begins with the strategy's plan, too.
 enum class ForBest : std::uint8_t {
   kNo,
-  kWhereOpsDoNotFit,  // it takes seconds, and is for steps of which no plan was found that runs every op whole
+  kWhereOpsDoNotFit,  // it takes seconds, and is for steps of which the search over whole ops finds no plan
   kYes,
 };
 

@@ -34,11 +34,13 @@ class FloorSearch {
     if (!is_known && !Try(enough)) return {.memory = 0, .below = floor_.below};
     const Bytes alone = LeastAlone(problem_, facts_, divide_);
     Bytes step = 0;
-    for (Bytes next = alone; next < floor_.memory && !TryTightly(next); next = alone + step) {
-      if (HostIsFull()) break;
+    bool far = false;
+    for (Bytes next = alone; next < floor_.memory && !TryTightly(next);
+         next = std::max(alone + step, too_little_ + kAllocationUnit)) {
+      far = HostIsFull();  // from what single ops take
+      if (far) break;
       step = std::max({kStepsGrow * step, alone / (kExact * kStepsGrow), kAllocationUnit});
     }
-    const bool far = HostIsFull();  // from what single ops take
     if (far) too_little_ = 0;
     while (!IsExact()) {
       const Bytes middle = too_little_ + (floor_.memory - too_little_) / 2;

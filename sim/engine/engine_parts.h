@@ -69,7 +69,9 @@ class MemoryLog {
     }
   }
   void Change(StreamId stream, Nanos time, bool is_alloc, Bytes bytes) {
-    if (kKept) *end_[stream]++ = {MemoryKey(time, is_alloc), is_alloc ? bytes : -bytes};
+    if (!kKept) return;
+    assert(end_[stream] + 1 < lists_[stream].data() + lists_[stream].size() && "a buffer comes once and goes once");
+    *end_[stream]++ = {MemoryKey(time, is_alloc), is_alloc ? bytes : -bytes};
   }
   // Streams that never touched memory are left out of the merge.
   Bytes Finish(Timeline* timeline) {

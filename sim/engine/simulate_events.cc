@@ -93,6 +93,7 @@ class Events {
         copies_changed_ = true;
         break;
       case Opcode::kRecord:
+        assert(scratch_.event_time[in.arg] < 0 && "an event is recorded once");
         ready_ |= ~static_cast<StreamSet>(scratch_.event_time[in.arg]);
         scratch_.event_time[in.arg] = now_;
         break;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -198,7 +199,10 @@ class Columns {
   void Move(const Lifetime& life, Bytes from, Bytes to) {
     const std::size_t target = LeafBelow(std::upper_bound(lows_.begin(), lows_.end(), to));
     std::size_t row = LeafBelow(std::lower_bound(lows_.begin(), lows_.end(), from));
-    while (!(row == target ? leaves_[row].Move(life, from, to) : leaves_[row].Erase(life, from))) ++row;
+    while (!(row == target ? leaves_[row].Move(life, from, to) : leaves_[row].Erase(life, from))) {
+      ++row;
+      assert(row < leaves_.size() && "it is there");
+    }
     if (row != target) Put(life, to);
   }
 

@@ -18,7 +18,7 @@ namespace spillway {
 
 namespace {
 
-// Moves out what is in the way and divides what does not fit, one thing at a time, where the plan so far needs most.
+// Moves out what is in the way and divides what does not fit, where the plan so far needs most.
 class Fitter {
  public:
   Fitter(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy, MayDivide divide)
@@ -43,7 +43,8 @@ class Fitter {
         ++planned_.plan.evaluations;
         if (e.feasible) return Done(plan);
         fragmented_ = e.reason;
-        if (smallest_layout_ == 0 || e.smallest_limit < smallest_layout_) smallest_layout_ = e.smallest_limit;
+        const Bytes took = e.smallest_limit;
+        if (took > 0 && (smallest_layout_ == 0 || took < smallest_layout_)) smallest_layout_ = took;
         if (e.reason.starts_with("host_memory") || !LowerTarget()) return NotDone("out_of_memory: " + fragmented_);
       } else if (!MoveAllAbove(op) && !Divide(op)) {
         return NotDone(Reason(op, plan));

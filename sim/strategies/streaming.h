@@ -22,10 +22,10 @@ void GrantTiles(const Problem& problem, const Op& op, OpDecision& decision);
 
 enum class MayDivide : std::uint8_t { kNothing, kWhatDoesNotFit };
 
-// A plan of `problem` called `strategy`, every map swapped, that needs at most problem.capacity in an arena; where that
-// is not enough, first gaps of other tensors are swapped over the op that needs most, then, with kWhatDoesNotFit, the op
-// streams what it must, or, where that does not fit, all that it may, in parts of the largest power of two of samples that fits. Deterministic. Not feasible: `reason`
-// begins with "out_of_memory: " and names the op that nothing helps.
+// A plan of `problem` called `strategy`, every map swapped, that needs at most problem.capacity in an arena. With
+// kWhatDoesNotFit an op that takes more by itself streams what it must, or, where that does not fit, all that it may, in
+// parts of the largest power of two of samples that fits; then gaps of other tensors are swapped over the ops that need most.
+// Deterministic. Not feasible: `reason` begins with "out_of_memory: ", and names the op that nothing helps where it is one.
 // `facts`: of the problem's step, costs and device. `smallest_layout`: if there is one, the least that a layout took which
 // was too large, or 0.
 Planned FitByStreaming(const Problem& problem, const std::shared_ptr<const StepFacts>& facts, const char* strategy,

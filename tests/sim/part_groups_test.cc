@@ -51,6 +51,18 @@ Network VggLike() {
   return b.Loss(b.Linear("fc", top, 10));
 }
 
+// A block whose sum is one of its forward groups, with a value that all else of it is made from.
+Network Bottlenecks() {
+  NetworkBuilder b("bottlenecks", {.n = 16, .c = 16, .h = 32, .w = 32});
+  LayerId top = b.ConvolutionRelu("stem", kNetworkInput, Square(16, 3, 1, 1));
+  for (const std::string block : {"a", "b", "c"}) {
+    const LayerId reduced = b.ConvolutionRelu(block + "_reduce", top, Square(8, 1));
+    const LayerId expanded = b.Convolution(block + "_expand", reduced, Square(16, 1));
+    top = b.Relu(block + "_relu", b.AddUp(block + "_sum", {expanded, top}));
+  }
+  return b.Loss(b.Linear("fc", b.AveragePool("pool", top, Square(0, 4, 4)), 10));
+}
+
 GapChoices RandomChoices(const SearchSpace& space, Random& random) {
   GapChoices choices = AllKept(space.tables);
   for (const OpenChoices::Gap& gap : space.open.gaps) {
@@ -121,6 +133,12 @@ TEST_CASE("random plans with groups are proved, and never below their bounds") {
       for (const int percent : {40, 60, 80}) {
         for (const bool bring : {false, true}) check(s, s.LargestSet() / 100 * percent, bring);
       }
+    }
+  }
+  for (const char* options : {"chainer", "torch", "plain", "inference"}) {
+    for (const Network& network : {Bottlenecks(), VggLike()}) {
+      const Setting s(network, options, "unit");
+      for (const int percent : {30, 50, 80}) check(s, s.LargestSet() / 100 * percent, percent != 50);
     }
   }
   for (const SmallNetwork& network : kNetworks) {

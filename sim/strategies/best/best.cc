@@ -28,11 +28,11 @@ constexpr const char* kBySearch = "found by local search";
 constexpr int kRungBits = 7;
 constexpr int kCutsForClaim = 24, kCutsForStart = 12;  // instants looked at: for the bound that is claimed, for a start
 constexpr Bytes kSmallShare = 4096;                    // of the memory: smaller tensors stay
-constexpr std::int64_t kJudgements = 200'000;          // of the model, by all searches
-constexpr std::int64_t kJudgementsOfChoice = 1200;     // for each gap and op that it has a choice of, at most
-constexpr std::int64_t kSettling = 3000;               // around what each has found, at most
-constexpr std::int64_t kJudged = 60;                   // plans, by the full path, around the best of them
-constexpr std::int64_t kUsualOps = 500;                // in larger steps all are fewer
+constexpr std::int64_t kJudgements = 200'000;       // of the model, over whole ops, and as many over each other space
+constexpr std::int64_t kJudgementsOfChoice = 1200;  // for each gap and op that it has a choice of, at most
+constexpr std::int64_t kSettling = 3000;            // around what each has found, at most
+constexpr std::int64_t kJudged = 60;                // plans, by the full path, around the best of them
+constexpr std::int64_t kUsualOps = 500;             // in larger steps all are fewer
 
 // One search of Anneal's. What the bound's cut copies and recomputes is near the optimum already: from there it is a cold
 // one, which hot would be lost at once. Where addresses cost memory, the rungs below are those that fit in the end; the last
@@ -81,15 +81,18 @@ class Planner {
     Ask(ForBest::kYes);
     if (!Done()) SearchRungs(whole_, false);
     if (candidates_.empty() && !Done()) SearchRungs(whole_, true);
-    if (candidates_.empty() && !Done()) Ask(ForBest::kWhereOpsDoNotFit);
     if (!Done()) ImproveFound();
-    if (!Done() && !IsClose()) SearchParts();
+    if (!Done() && !IsClose() && MayUseParts()) SearchParts();
     if (!Done()) ImproveFound();
     if (!contest_.decided()) contest_.Enter(Leanest(whole_), kBySearch);  // says why nothing runs
     return Result();
   }
 
  private:
+  bool MayUseParts() const {
+    const Allowed& allowed = contest_.allowed();
+    return allowed.swap && allowed.algorithms && allowed.parts && !problem_.step->recorded();
+  }
   bool robust() const { return problem_.parameters.Flag("robust", false); }
   // Nothing is faster, and nothing else wanted.
   bool Done() { return !robust() && contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
@@ -212,10 +215,10 @@ void Planner::SearchOne(const SearchSpace& space, const Search& search, const An
 
 // Where whole ops are not close to the bound, or there is no room for them.
 void Planner::SearchParts() {
-  const Allowed& allowed = contest_.allowed();
-  if (!allowed.swap || !allowed.algorithms || !allowed.parts || problem_.step->recorded()) return;
+  if (!found_.decided()) Ask(ForBest::kWhereOpsDoNotFit);
   for (const WaysLookedAt& looked_at : InPartsTried(oracle_.facts().tables(), problem_.capacity)) {
     in_parts_.push_back(SpaceOf(looked_at));
+    if (!in_parts_.back().tables.InParts()) continue;
     SearchRungs(in_parts_.back(), !found_.decided());
   }
 }

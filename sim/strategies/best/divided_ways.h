@@ -2,7 +2,7 @@
 // algorithms in less workspace (micro-cuDNN, arXiv 1804.04806; sim/strategies/ucudnn/).
 //
 // Only those that pay for sure: in at least 90 % of the common draws of the cost model's errors such a way is faster than
-// the fastest whole one in no more workspace.
+// the fastest whole one in no more workspace; and those for which there is no whole one.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_DIVIDED_WAYS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_DIVIDED_WAYS_H_
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 
 namespace {
@@ -28,6 +30,13 @@ std::vector<Move> SingleMoves(GapModel& model, const OpenChoices& open, GapChoic
   });
   std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.expected < b.expected; });
   return moves;
+}
+
+// What comes in part by part has no moment of its own.
+bool IsStreamed(const Plan& plan, const GapDecision& gap) {
+  return std::any_of(plan.ops.begin(), plan.ops.end(), [&gap](const OpDecision& decision) {
+    return decision.op == gap.before && Contains(decision.streamed, gap.tensor);
+  });
 }
 
 }  // namespace
@@ -57,7 +66,7 @@ void ImproveMoments(std::int64_t most, Contest& contest) {
     won = false;
     for (std::size_t k = 0; k < contest.plan().gaps.size() && contest.judged() < stop; ++k) {
       const GapDecision gap = contest.plan().gaps[k];
-      if (gap.action != GapAction::kSwap) continue;
+      if (gap.action != GapAction::kSwap || IsStreamed(contest.plan(), gap)) continue;
       for (const OpId shift : kShifts) {
         const OpId moment = std::clamp<OpId>(gap.in_at + shift, gap.Leaves() + 1, gap.before);
         if (moment == contest.plan().gaps[k].in_at || contest.judged() >= stop) continue;

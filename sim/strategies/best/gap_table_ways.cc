@@ -1,5 +1,6 @@
 // GapTables' ways to run ops, and what is fixed of those that run in groups.
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <utility>
 
@@ -90,6 +91,7 @@ GapTables::Rows GapTables::AddWaysInParts(const StepFacts& facts, OpId op, const
     if (ways.size() - Index(begin) == most) break;
     ways.push_back({way.time, Taken(way.workspace), 0, way.slowdown, AddDivision(way)});
   }
+  assert(Size(ways) > begin && "an op that has parts runs in them");
   return {begin, Size(ways)};
 }
 

@@ -107,7 +107,9 @@ void GapTables::AddGaps(const StepFacts& facts, Bytes capacity, Bytes small) {
     over_before.push_back(over_before.back() + (over ? 1 : 0));
   }
   for (TensorId t = 0; t < Size(step.bytes); ++t) {
-    if (step.step->tensors[Index(t)].Traits().may_move && step.bytes[Index(t)] > small) {
+    const bool brought =
+        std::any_of(groups.begin(), groups.end(), [t](const PartGroup& group) { return Contains(group.brought, t); });
+    if (step.step->tensors[Index(t)].Traits().may_move && (brought || step.bytes[Index(t)] > small)) {
       AddGapsOf(facts, t, over_before);
     }
   }
@@ -128,6 +130,8 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
     const OpId begin = ops[Index(after)].group_last + 1, end = ops[Index(before)].group_first;
     if (begin > end || over_before[Index(end)] == over_before[Index(begin)]) continue;
     Gap gap{.tensor = tensor, .after = after, .before = before, .made = LastWriter(step, uses, tensor, after)};
+    // In a group of forward ops what it would be made from may be made by them.
+    const bool fused_forward = step.IsForward(before) && before != ops[Index(before)].group_first;
     const bool by_forward = gap.made == kNoOp || step.IsForward(gap.made);
     const bool first = gaps.empty() || gaps.back().tensor != tensor;
     gap.stale = !first && gap.made != made_before;
@@ -136,7 +140,8 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
     gap.value = ValueOf(facts, tensor);
     gap.bytes = facts.tables().bytes[Index(tensor)];
     gap.may_swap = true;
-    gap.may_recompute = !written.empty() && written.front() <= after && by_forward && step.MayRecompute(tensor, before);
+    gap.may_recompute = !fused_forward && !written.empty() && written.front() <= after && by_forward &&
+                        step.MayRecompute(tensor, before);
     const Bytes bytes = step.tensors[Index(tensor)].bytes;
     gap.in = facts.costs().Copy(bytes, Direction::kHostToDevice, facts.tables().device).time;
     gap.out = values[Index(gap.value)].on_host

@@ -8,6 +8,7 @@
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_TABLES_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_TABLES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -73,7 +74,7 @@ struct GapTables {
   struct Way {
     Nanos time = 0;
     Bytes workspace = 0;
-    std::int32_t algorithm = 0;  // the first way of an op is the usual one
+    std::int32_t algorithm = 0;  // the first way of an op is the usual one; in a group, the fastest
     double slowdown = 1;         // factor on the time while a copy runs
     std::int32_t division = -1;  // row of `divisions`; -1: whole
   };
@@ -100,6 +101,11 @@ struct GapTables {
     Kind kind = Kind::kOpen;
     std::int32_t gap = -1;  // kUpload: row of `uploads`; kBarrier, kRoom: none
   };
+
+  // Whether any way is one in parts.
+  bool InParts() const {
+    return std::any_of(ways.begin(), ways.end(), [](const Way& way) { return way.division >= 0; });
+  }
 
   std::vector<Gap> gaps;  // by `after`
   std::vector<Value> values;

@@ -28,7 +28,8 @@ class Grouper {
 
   std::vector<PartGroup> Run() {
     for (OpId op = 0; Index(op) < step_.ops.size(); ++op) {
-      if (tables_.WorkingSet(op) <= most_ || !HasParts(op)) continue;
+      const bool in_last = !groups_.empty() && op < groups_.back().end;
+      if (in_last || tables_.WorkingSet(op) <= most_ || !HasParts(op)) continue;
       PartGroup group{.first = op, .end = op + 1, .inner = {}, .brought = {}};
       Grow(group);
       const bool fits = Need(group) <= most_ || !bring_;
@@ -55,8 +56,8 @@ class Grouper {
   // It is made, and used up, by ops in a row that run in parts.
   bool MayBeInner(TensorId t) const {
     const std::vector<OpId>& uses = tables_.uses.of[Index(t)];
-    return HasSamples(t) && uses.size() > 1 && !Contains(step_.ops[Index(uses.front())].reads, t) &&
-           HaveParts(uses.front(), uses.back());
+    return HasSamples(t) && uses.size() > 1 && SamePhase(step_, uses.front(), uses.back()) &&
+           !Contains(step_.ops[Index(uses.front())].reads, t) && HaveParts(uses.front(), uses.back());
   }
   // It is made before, and the group is the last to use it.
   bool MayBeBrought(TensorId t, const PartGroup& group) const {
@@ -64,6 +65,10 @@ class Grouper {
     const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
     return HasSamples(t) && !step_.tensors[Index(t)].Traits().on_host && !writers.empty() &&
            writers.back() < group.first && uses.back() < group.end;
+  }
+
+  bool MayBringAll(const PartGroup& group) const {
+    return std::all_of(group.brought.begin(), group.brought.end(), [&](TensorId t) { return MayBeBrought(t, group); });
   }
 
   // Each step by what makes the group take least.
@@ -76,7 +81,7 @@ class Grouper {
         PartGroup wider = group;
         wider.first = std::min(group.first, uses.front());
         wider.end = std::max(group.end, uses.back() + 1);
-        if (!HaveParts(wider.first, wider.end - 1)) continue;
+        if (!HaveParts(wider.first, wider.end - 1) || !MayBringAll(wider)) continue;
         FindTiles(wider);
         if (Need(wider) < Need(best)) best = std::move(wider);
       }

@@ -5,8 +5,8 @@
 //   conv:backward  reads dx, writes dw    |  dx, used in here     in parts  y, dy, a part of dx   at once
 //                                            alone: inner
 //
-// Layers fused along the batch, as ooc_cuDNN's fused functions (sim/strategies/ooc_cudnn/fused_functions.h), but of any ops that
-// compute each sample by itself, and with everything else in place where it fits.
+// Layers fused along the batch, as ooc_cuDNN's fused functions (sim/strategies/ooc_cudnn/fused_functions.h), but of any
+// ops that compute each sample by itself, and with everything else in place where it fits.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_PART_GROUPS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_PART_GROUPS_H_
 

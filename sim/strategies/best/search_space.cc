@@ -8,18 +8,14 @@ namespace {
 
 // Groups around ops that take more than so many per cent of the memory by themselves: less than all of it leaves room for
 // what addresses cost and for copies ahead.
-struct Grouping {
-  int percent = 0;
-  bool bring = false;
-};
-constexpr Grouping kGroupings[] = {{95, true}, {80, true}, {60, true}};
+constexpr int kGroupPercents[] = {95, 80, 60};
 
 }  // namespace
 
 std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity) {
   std::vector<WaysLookedAt> tried{{.algorithms = true, .divided = true, .groups = {}}};
-  for (const Grouping& grouping : kGroupings) {
-    std::vector<PartGroup> groups = GroupsOver(tables, capacity / 100 * grouping.percent, grouping.bring);
+  for (const int percent : kGroupPercents) {
+    std::vector<PartGroup> groups = GroupsOver(tables, capacity / 100 * percent, true);
     if (groups.empty() || groups == tried.back().groups) continue;
     tried.push_back({.algorithms = true, .divided = false, .groups = std::move(groups)});
   }
