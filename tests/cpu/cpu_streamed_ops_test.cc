@@ -134,8 +134,8 @@ TEST_CASE("groups as best finds them, with what else it decides, train as in cor
     const StepFacts facts(c.step, c.costs);
     const Bytes largest = facts.tables().WorkingSet(facts.tables().LargestWorkingSet());
     Problem problem{.step = &c.step, .costs = &c.costs, .capacity = 100 * largest, .runtime = {}};
-    for (int k = 0; k < 12; ++k) {
-      const std::vector<PartGroup> groups = GroupsOver(facts.tables(), largest / 10 * (3 + k % 6), k % 2 == 0);
+    for (int k = 0; k < 20; ++k) {
+      const std::vector<PartGroup> groups = GroupsOver(facts.tables(), largest / 10 * (3 + k % 6));
       const SearchSpace space(facts, {}, largest, 0, Allowed{}, {.groups = groups});
       GapChoices choices = AllKept(space.tables);
       for (const OpenChoices::Gap& gap : space.open.gaps) {
@@ -155,7 +155,7 @@ TEST_CASE("groups as best finds them, with what else it decides, train as in cor
     }
   }
   INFO(tally.fused << " fused ops, " << brought << " operands brought, " << again << " gaps computed again");
-  CHECK(tally.fused > 100);
+  CHECK(tally.fused > 60);
   CHECK(brought > 5);
   CHECK(again > 100);
 }

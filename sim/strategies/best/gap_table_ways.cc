@@ -38,8 +38,7 @@ void GapTables::AddWays(const StepFacts& facts, Bytes capacity, const WaysLooked
     of_launch.push_back(AddWaysOf(facts, launch, capacity, looked_at));
   }
   for (OpId op = 0; op < Size(ops); ++op) {
-    ops[Index(op)].ways =
-        ops[Index(op)].grouped >= 0 ? AddWaysInParts(facts, op, looked_at) : of_launch[step.launch[Index(op)]];
+    ops[Index(op)].ways = ops[Index(op)].grouped >= 0 ? AddWaysInParts(facts, op) : of_launch[step.launch[Index(op)]];
     kernels += ways[Index(ops[Index(op)].ways.begin)].time;
   }
 }
@@ -81,14 +80,12 @@ GapTables::Rows GapTables::AddWaysOf(const StepFacts& facts, std::size_t launch,
   return {rows.begin, Size(ways)};
 }
 
-// Without `algorithms` the fastest alone.
-GapTables::Rows GapTables::AddWaysInParts(const StepFacts& facts, OpId op, const WaysLookedAt& looked_at) {
+GapTables::Rows GapTables::AddWaysInParts(const StepFacts& facts, OpId op) {
   const StepTables& step = facts.tables();
   const std::int64_t parts = PartsOf(op);
   const std::int32_t begin = Size(ways);
-  const std::size_t most = looked_at.algorithms ? kMostWays : 1;
   for (const DividedWay& way : WaysInParts(facts.costs(), step.launches[step.launch[Index(op)]], parts, step.device)) {
-    if (ways.size() - Index(begin) == most) break;
+    if (ways.size() - Index(begin) == kMostWays) break;
     ways.push_back({way.time, Taken(way.workspace), 0, way.slowdown, AddDivision(way)});
   }
   assert(Size(ways) > begin && "an op that has parts runs in them");

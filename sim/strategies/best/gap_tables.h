@@ -131,7 +131,7 @@ struct GapTables {
   void AddStreamedGap(const StepFacts& facts, TensorId tensor, OpId after, OpId before);
   void AddWays(const StepFacts& facts, Bytes capacity, const WaysLookedAt& looked_at);
   Rows AddWaysOf(const StepFacts& facts, std::size_t launch, Bytes capacity, const WaysLookedAt& looked_at);
-  Rows AddWaysInParts(const StepFacts& facts, OpId op, const WaysLookedAt& looked_at);
+  Rows AddWaysInParts(const StepFacts& facts, OpId op);
   std::int32_t AddDivision(const DividedWay& way);
   void AddMemory(const StepFacts& facts);
   void AddGaps(const StepFacts& facts, Bytes capacity, Bytes small);

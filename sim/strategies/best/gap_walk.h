@@ -47,7 +47,8 @@ class GapWalk {
  public:
   GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity);
 
-  // By gap and by op; `ops` get the ways of those that run in leaner ones. False: more runs again than kRecomputeLimit times all forward ops. No allocation but the first time.
+  // By gap and by op; `ops` get the ways of those that run in leaner ones. False: more runs again than kRecomputeLimit times
+  // all forward ops. No allocation but the first time.
   bool Run(const GapWay* gaps, OpWays& ops);
 
   GapWalked& walked() { return walked_; }

@@ -21,8 +21,7 @@ bool SamePhase(const TrainingStep& step, OpId a, OpId b) {
 
 class Grouper {
  public:
-  Grouper(const StepTables& tables, Bytes most, bool bring)
-      : tables_(tables), step_(*tables.step), most_(most), bring_(bring) {
+  Grouper(const StepTables& tables, Bytes most) : tables_(tables), step_(*tables.step), most_(most) {
     for (std::size_t t = 0; t < tables.bytes.size(); ++t) always_ += tables.persistent[t] ? tables.bytes[t] : 0;
   }
 
@@ -32,8 +31,7 @@ class Grouper {
       if (in_last || tables_.WorkingSet(op) <= most_ || !HasParts(op)) continue;
       PartGroup group{.first = op, .end = op + 1, .inner = {}, .brought = {}};
       Grow(group);
-      const bool fits = Need(group) <= most_ || !bring_;
-      if (fits && group.parts > 1 && AllStream(group)) Add(std::move(group));
+      if (Need(group) <= most_ && group.parts > 1 && AllStream(group)) Add(std::move(group));
     }
     return std::move(groups_);
   }
@@ -96,7 +94,7 @@ class Grouper {
       const bool larger = largest == kNoTensor || tables_.bytes[Index(t)] > tables_.bytes[Index(largest)];
       if (larger && MayBeBrought(t, group)) largest = t;
     }
-    if (largest == kNoTensor || !bring_) return false;
+    if (largest == kNoTensor) return false;
     group.brought.push_back(largest);
     FindTiles(group);
     return true;
@@ -151,15 +149,14 @@ class Grouper {
   const StepTables& tables_;
   const TrainingStep& step_;
   const Bytes most_;
-  const bool bring_;
   Bytes always_ = 0;
   std::vector<PartGroup> groups_;
 };
 
 }  // namespace
 
-std::vector<PartGroup> GroupsOver(const StepTables& tables, Bytes most, bool bring) {
-  return tables.step->recorded() ? std::vector<PartGroup>{} : Grouper(tables, most, bring).Run();
+std::vector<PartGroup> GroupsOver(const StepTables& tables, Bytes most) {
+  return tables.step->recorded() ? std::vector<PartGroup>{} : Grouper(tables, most).Run();
 }
 
 Bytes TileBytes(const StepTables& tables, const PartGroup& group) {

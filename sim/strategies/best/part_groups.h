@@ -27,12 +27,11 @@ struct PartGroup {
   bool operator==(const PartGroup&) const = default;
 };
 
-// Groups around every op that takes more than `most` bytes by itself, each as small as makes it take no more: ops that share
-// what would be inner then join, as long as all of them take less together; with `bring` what does not help so is brought
-// from the host, the largest first. Without, a group may still take more than `most`, but less than its ops. In parts so small
-// that their tiles take a small share of `most`, where the batch has such a divisor. Ascending, disjoint; none in recorded
-// steps. Ops that cannot run in parts are in none.
-std::vector<PartGroup> GroupsOver(const StepTables& tables, Bytes most, bool bring);
+// Groups around ops that take more than `most` bytes by themselves, each as small as makes it take no more: ops that share
+// what would be inner then join, as long as all of them take less together; what does not help so is brought from the host,
+// the largest first. In parts so small that their tiles take a small share of `most`, where the batch has such a divisor.
+// Ascending, disjoint; none in recorded steps. Ops that cannot run in parts, and those that nothing helps, are in none.
+std::vector<PartGroup> GroupsOver(const StepTables& tables, Bytes most);
 
 // The ways in which an op of a group may run: by each of its algorithms, all parts alike; the fastest first.
 std::vector<DividedWay> WaysInParts(const CostModel& costs, const Launch& whole, std::int64_t parts, int device);

@@ -15,7 +15,7 @@ constexpr int kGroupPercents[] = {95, 80, 60};
 std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity) {
   std::vector<WaysLookedAt> tried{{.algorithms = true, .divided = true, .groups = {}}};
   for (const int percent : kGroupPercents) {
-    std::vector<PartGroup> groups = GroupsOver(tables, capacity / 100 * percent, true);
+    std::vector<PartGroup> groups = GroupsOver(tables, capacity / 100 * percent);
     if (groups.empty() || groups == tried.back().groups) continue;
     tried.push_back({.algorithms = true, .divided = false, .groups = std::move(groups)});
   }
