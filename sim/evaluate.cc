@@ -115,6 +115,8 @@ class Evaluator {
       const Launch whole = LaunchOf(step_.ops[Index(decision.op)]);
       if (decision.parts.empty() && !Suffices(decision.op, whole, decision.algorithm, decision.workspace)) return false;
       if (!PartsSuffice(decision)) return false;
+      const auto& again = decision.again;
+      if (again && !Suffices(decision.op, whole, again->algorithm, again->workspace)) return false;
     }
     return true;
   }

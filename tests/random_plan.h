@@ -135,6 +135,17 @@ inline void AddRandomParts(const TrainingStep& step, std::uint32_t percent, Rand
   }
 }
 
+// Lets about half of the forward ops that a plan decides about, and have a choice, run in another way when they run again.
+inline void AddRandomAgain(const TrainingStep& step, Random& random, Plan& plan) {
+  for (OpDecision& decision : plan.ops) {
+    const Op& op = step.ops[static_cast<std::size_t>(decision.op)];
+    if (!HasAlgorithms(op.kind) || op.pass != Pass::kForward || random.Below(2) == 0) continue;
+    const auto algorithms = static_cast<std::uint32_t>(AlgorithmNames(op.kind, op.pass).size());
+    decision.again = OpAgain{.algorithm = static_cast<std::int32_t>(random.Below(algorithms + 1)),
+                             .workspace = random.Below(2) == 0 ? 0 : Bytes{1000} * random.Below(100)};
+  }
+}
+
 // Up to as many ranges of each axis as `most` and the op allow; about half of the ops are not cut.
 inline TileCounts RandomTiles(const Op& op, const TileCounts& most, Random& random) {
   const TileCounts limit = Least(most, MostRanges(LaunchOf(op)));

@@ -12,46 +12,102 @@ A result of no bytes that nobody reads is left out.
 
 With --ways, what nodes read is the second file's (a ReLU's gradient needs what it made, not what it read), and what MONeT's
 mode inplace_conv_normal allows is made in place: ReLUs, and what takes less than no workspace, which is what it saves, where
-nobody reads any more what stood there. Forms that need a result of another shape (masks, indices) are left out.
+nobody reads any more what stood there. --masks: gradients that may read a mask or indices do, which nodes of their own make
+(mode inplace_conv_multiway_newnode); which gradients had better is what case_forms.py finds. By that solver's rules
+(utsaslab/MONeT, monet/gurobi_solver.py and solver_info.py) times are hundredths of a millisecond, rounded up, and the
+gradient of a weight is there from when it is made, so that before backward there are none. One thing it knows is not in the
+file: batch norms that run again have times of their own, without their statistics.
 """
 import argparse
 import json
+import math
 import os
 import sys
 
 NO_SUCH_WAY = 0  # times below this are of implementations that could not be had
 MIB = 1 << 20
+TICK = 10_000  # ns: MONeT's objective counts each op in hundredths of a millisecond, rounded up
+FLOAT = 4
 
 
 def name_of(node):
     return "n%d:%s" % (node["id"], node["op"].replace("::", "."))
 
 
-def kind_of(node):
-    """The form of an op that is none of the library's algorithms: of those of a gradient the one that needs what its op made."""
-    of_result = [k for k, deps in enumerate(node["deps"]) if node.get("fwd_id") in deps]
-    return of_result[0] if of_result else 0
+def convolution(channels, filters, side, bias=0):
+    return FLOAT * filters * (channels * side * side + bias)
 
 
-def ways_of(node, form=""):
-    times, spaces = node[form + "time_ms"], node[form + "workspace_mb"]
-    ways = [{"algorithm": "implementation %d" % k, "ns": round(time * 1e6), "workspace": max(0, round(space * MIB))}
+def vgg16_weights():
+    """Simonyan and Zisserman, table 1, column D: bytes of the weights of each op that has some, in order."""
+    widths = [3, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512]
+    products = [(512 * 7 * 7, 4096), (4096, 4096), (4096, 1000)]
+    return ([convolution(channels, filters, 3, bias=1) for channels, filters in zip(widths, widths[1:])]
+            + [convolution(channels, filters, 1, bias=1) for channels, filters in products])
+
+
+def resnet50_weights():
+    """He et al., table 1: convolutions without bias, each with a batch norm of scale and shift behind it, one product."""
+    layers, channels = [(3, 64, 7)], 64
+    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for block in range(blocks):
+            layers += [(channels, width, 1), (width, width, 3), (width, 4 * width, 1)]
+            layers += [(channels, 4 * width, 1)] if block == 0 else []
+            channels = 4 * width
+    sizes = [size for c, f, side in layers for size in (convolution(c, f, side), 2 * FLOAT * f)]
+    return sizes + [convolution(channels, 1000, 1, bias=1)]
+
+
+WEIGHTS = {"vgg16": vgg16_weights, "resnet50": resnet50_weights}
+
+
+def weights_of(case, nodes):
+    """By id of the forward node: bytes of its weights, hence of their gradients."""
+    weighted = [node for node in nodes if node["kind"] == "fwd" and node["op"] in ("_convolution", "batch_norm", "addmm")]
+    sizes = WEIGHTS.get(case["name"].split("_")[0], list)()
+    if len(sizes) != len(weighted) or 2 * sum(sizes) > case["fixed_bytes"]:
+        sys.exit("%s: the weights of such a network are not known here" % case["name"])
+    return {node["id"]: size for node, size in zip(weighted, sizes)}
+
+
+def masks_of(options):
+    return {node["id"] for node in options["nodes"] if node["kind"] == "int"}
+
+
+def forms_of(options, with_masks=False):
+    """By id, which of its forms each gradient takes: the one that needs what its op made; with masks, where there is one, the
+    one that reads what a node of its own made of that."""
+    masks, forms = masks_of(options) if with_masks else set(), {}
+    for node in options["nodes"]:
+        of_mask = [k for k, deps in enumerate(node["deps"]) if masks.intersection(deps)]
+        of_result = [k for k, deps in enumerate(node["deps"]) if node.get("fwd_id") in deps]
+        forms[node["id"]] = (of_mask or of_result or [0])[0]
+    return forms
+
+
+def ways_of(node, form, place=""):
+    times, spaces = node[place + "time_ms"], node[place + "workspace_mb"]
+    ways = [{"algorithm": "implementation %d" % k, "ns": math.ceil(time * 1e6 / TICK) * TICK,
+             "workspace": max(0, math.ceil(space * MIB))}
             for k, (time, space) in enumerate(zip(times, spaces)) if time >= NO_SUCH_WAY]
-    return ways if "_convolution" in node["op"] else [ways[kind_of(node)]]
+    return ways if "_convolution" in node["op"] else [ways[form]]
 
 
-def nodes_by(case, options):
-    """Those of the first file, with the ways and deps of the second, which has more: steps inside implementations."""
-    whole = [node for node in options["nodes"] if node.get("kind") != "int"]
-    if len(whole) != len(case["nodes"]):
-        sys.exit("not the same nodes in both files")
-    id_of = {same["id"]: node["id"] for node, same in zip(case["nodes"], whole)}
-    for node, same in zip(case["nodes"], whole):
-        if node["op"] != same["op"]:
-            sys.exit("node %d: %s in one file, %s in the other" % (node["id"], node["op"], same["op"]))
-        yield dict(node, deps=[id_of[dep] for dep in same["deps"][kind_of(same)]], ways=ways_of(same),
-                   in_place_ways=ways_of(same, "inplace_"),
-                   in_place=same["id"] in options["inplace_nodes"] or same["workspace_mb"][kind_of(same)] < 0)
+def stores_gradient(node):
+    return node.get("role") == "param_grad" or node["op"] == "batch_norm_ip_grad"
+
+
+def nodes_by(case, options, forms):
+    """Those of the second file that the forms want, with deps and ways, and the bytes of gradients of weights."""
+    read = {dep for node in options["nodes"] for dep in node["deps"][forms[node["id"]]]}
+    weights = weights_of(case, options["nodes"])
+    for node in options["nodes"]:
+        if node["kind"] == "int" and node["id"] not in read:
+            continue
+        form = forms[node["id"]]
+        yield dict(node, deps=node["deps"][form], ways=ways_of(node, form), in_place_ways=ways_of(node, form, "inplace_"),
+                   in_place=node["id"] in options["inplace_nodes"] or node["workspace_mb"][form] < 0,
+                   stored=weights[node["fwd_id"]] if stores_gradient(node) else 0)
 
 
 def overwritten_by(node, nodes, last_read):
@@ -71,10 +127,14 @@ def results_of(node, over, read):
     return results
 
 
-def converted(case, options):
-    nodes = {node["id"]: node for node in (nodes_by(case, options) if options else case["nodes"])}
+def update_of(gradients):
+    return {"id": "update", "op": "update", "pass": "update", "ns": 0, "deps": gradients, "results": []}
+
+
+def converted(case, options=None, forms=None):
+    nodes = {node["id"]: node for node in (nodes_by(case, options, forms) if options else case["nodes"])}
     last_read = {dep: node["id"] for node in nodes.values() for dep in node["deps"]}
-    made, out = {}, []
+    made, out, gradients = {}, [], []
     for node in nodes.values():
         over = overwritten_by(node, nodes, last_read)
         ways = node.get("in_place_ways" if over is not None else "ways")
@@ -83,9 +143,15 @@ def converted(case, options):
         row["deps"] = [name for dep in node["deps"] for name in made[dep]]
         row["results"] = results_of(node, nodes.get(over), last_read)
         made[node["id"]] = [result["id"] for result in row["results"]]
+        if node.get("stored"):
+            gradients.append(name_of(node) + ".weights")
+            row["results"].append({"id": gradients[-1], "bytes": node["stored"]})
         out.append(row)
-    return {"graph": case["name"] + ("+ways" if options else ""), "samples": int(case.get("batch", 1)),
-            "source": {"published": case["source"]}, "error": 0.05, "fixed_bytes": case["fixed_bytes"], "nodes": out}
+    if gradients:
+        out.append(update_of(gradients))
+    return {"graph": case["name"] + ("+ways" if options else ""),
+            "samples": int(case.get("batch", 1)), "source": {"published": case["source"]}, "error": 0.05,
+            "fixed_bytes": case["fixed_bytes"] - sum(node.get("stored", 0) for node in nodes.values()), "nodes": out}
 
 
 def dtr_scenario(case, step):
@@ -100,8 +166,9 @@ def dtr_scenario(case, step):
     return "\n".join(lines) + "\n"
 
 
-def best_scenario(case, step, ways):
+def best_scenario(case, step, ways, masks):
     peer, mode = ("monet", "inplace_conv_normal") if ways else ("checkmate", "normal")
+    mode = "inplace_conv_multiway_newnode" if masks else mode
     rows = [row for row in case["peer_results"] if row["peer"] == peer and row.get("mode") == mode and row["best_ms"]]
     rows.sort(key=lambda row: -row["budget_gb"])
     lines = ["name: best on %s" % case["name"], "network: {graph: %s}" % step,
@@ -125,6 +192,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case")
     parser.add_argument("--ways")
+    parser.add_argument("--masks", action="store_true", help="with --ways: gradients read masks and indices")
     parser.add_argument("-o", "--output")
     parser.add_argument("--dtr")
     parser.add_argument("--best")
@@ -138,10 +206,10 @@ def main():
         with open(arguments.ways) as file:
             options = json.load(file)
     out = open(arguments.output, "w") if arguments.output else sys.stdout
-    json.dump(converted(case, options), out, indent=1)
+    json.dump(converted(case, options, options and forms_of(options, arguments.masks)), out, indent=1)
     out.write("\n")
     write_scenario(arguments.dtr, lambda step: dtr_scenario(case, step), arguments.output)
-    write_scenario(arguments.best, lambda step: best_scenario(case, step, arguments.ways), arguments.output)
+    write_scenario(arguments.best, lambda step: best_scenario(case, step, arguments.ways, arguments.masks), arguments.output)
 
 
 if __name__ == "__main__":

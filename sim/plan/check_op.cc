@@ -27,6 +27,12 @@ void CheckLaunch(const Op& op, const std::string& where, std::int32_t algorithm,
   if (workspace > kMostWorkspace) mistakes.push_back(fmt::format("{}: workspace must be at most 1 TB", where));
 }
 
+void CheckAgain(const Op& op, const OpAgain& again, std::vector<std::string>& mistakes) {
+  CheckLaunch(op, fmt::format("op '{}', again", op.name), again.algorithm, again.workspace, mistakes);
+  if (op.pass == Pass::kForward) return;
+  mistakes.push_back(fmt::format("op '{}' does not run again: only forward ops are recomputed", op.name));
+}
+
 void CheckParts(const Op& op, const OpDecision& decision, std::vector<std::string>& mistakes) {
   if (!HasSampleParts(op.kind)) {
     mistakes.push_back(fmt::format("op '{}': an op of kind {} runs whole only", op.name, OpKindName(op.kind)));
@@ -130,6 +136,7 @@ std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingSt
   const Op& op = step.ops[Index(decision.op)];
   CheckLaunch(op, fmt::format("op '{}'", op.name), decision.algorithm, decision.workspace, mistakes);
   if (!decision.parts.empty()) CheckParts(op, decision, mistakes);
+  if (decision.again) CheckAgain(op, *decision.again, mistakes);
   if (decision.tiles != TileCounts{}) CheckTiles(op, decision, mistakes);
   if (!decision.streamed.empty()) CheckStreamed(op, decision, step, mistakes);
   CheckDepth(op, decision, mistakes);

@@ -45,6 +45,7 @@ class Reader {
   void ReadGap(const Node& node);
   void ReadOp(const Node& node);
   void ReadPart(const Node& node, OpDecision& decision);
+  void ReadAgain(MapReader& reader, OpDecision& decision);
   void ReadTiles(MapReader& reader, OpDecision& decision);
   void ReadStreamed(MapReader& reader, OpDecision& decision);
   SampleRange ReadSamples(MapReader& reader);
@@ -172,12 +173,21 @@ void Reader::ReadOp(const Node& node) {
   decision.algorithm = Algorithm(reader, decision.op);
   decision.workspace = reader.BytesOr("workspace", 0);
   for (const Node& part : Items(reader, "parts")) ReadPart(part, decision);
+  ReadAgain(reader, decision);
   ReadTiles(reader, decision);
   ReadStreamed(reader, decision);
   reader.Finish();
   if (bad_) return;
   plan_.ops.push_back(std::move(decision));
   op_marks_.push_back(node.mark);
+}
+
+void Reader::ReadAgain(MapReader& reader, OpDecision& decision) {
+  const Node* const node = reader.Optional("again");
+  if (node == nullptr) return;
+  MapReader again(*node, diagnostics_, "again of an op", OpAgainKeys());
+  decision.again = OpAgain{.algorithm = Algorithm(again, decision.op), .workspace = again.BytesOr("workspace", 0)};
+  again.Finish();
 }
 
 void Reader::ReadTiles(MapReader& reader, OpDecision& decision) {

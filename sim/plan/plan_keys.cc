@@ -156,6 +156,11 @@ const KeyTable& OpDecisionKeys() {
             "none",
             "a convolution in parts along the batch, one kernel behind the other; with `streamed` most other ops too",
             {&OpPartKeys()}},
+           {"again",
+            "a map",
+            "none",
+            "how a forward op runs when it is recomputed, whole; none: as the first time",
+            {&OpAgainKeys()}},
            {"tiles",
             "a map",
             "none",
@@ -170,6 +175,14 @@ const KeyTable& OpDecisionKeys() {
             "with streamed: it runs with the op just before it in the step, both on one part after another; what both "
             "stream stays in its tile, comes in once and goes out once, if anybody uses it later"}},
       .note = "An op without one gets the library's choice and the workspace that it asks for."};
+  return kTable;
+}
+
+const KeyTable& OpAgainKeys() {
+  static const KeyTable kTable{.title = "again of an op",
+                               .keys = {{"algorithm", "the name of an algorithm of the op, or 0", "0", "as of an op"},
+                                        {"workspace", kASize, "0 B", "scratch that it is granted then"}},
+                               .note = "How the op runs when it is recomputed."};
   return kTable;
 }
 

@@ -20,6 +20,7 @@ const KeyTable& PlanKeys();
 const KeyTable& GapKeys();
 const KeyTable& OpDecisionKeys();
 const KeyTable& OpPartKeys();
+const KeyTable& OpAgainKeys();
 const KeyTable& OpTilesKeys();
 const KeyTable& RecomputationKeys();
 const KeyTable& RuntimeKeys();  // of a plan

@@ -117,6 +117,10 @@ std::string Way(const Op& op, std::int32_t algorithm, Bytes workspace) {
                      FormatBytesExact(workspace));
 }
 
+std::string Again(const Op& op, const std::optional<OpAgain>& again) {
+  return again ? fmt::format(", again: {{{}}}", Way(op, again->algorithm, again->workspace)) : "";
+}
+
 // Equal parts in a row are written once.
 std::string Parts(const Op& op, const std::vector<OpPart>& parts) {
   std::string out;
@@ -152,8 +156,8 @@ std::string Line(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
   const std::string how = decision.parts.empty() ? Way(op, decision.algorithm, decision.workspace)
                                                  : fmt::format("parts: [{}]", Parts(op, decision.parts));
-  return fmt::format("  - {{op: {}, {}{}{}}}\n", OpName(step, decision.op), how, Tiles(decision.tiles),
-                     Streamed(decision, step));
+  return fmt::format("  - {{op: {}, {}{}{}{}}}\n", OpName(step, decision.op), how, Again(op, decision.again),
+                     Tiles(decision.tiles), Streamed(decision, step));
 }
 
 std::string Line(const Recomputation& entry, const TrainingStep& step) {

@@ -28,7 +28,10 @@ LaunchChoice::LaunchChoice(const Plan& plan, const StepTables& tables, Program& 
     AddRow(tables.launches[row].workspace);
   }
   for (const OpDecision& decision : plan.ops) {
-    if (decision.parts.empty()) Add(decision, tables, program);
+    if (decision.parts.empty()) {
+      row_[Index(decision.op)] = Add(decision.op, {decision.algorithm, decision.workspace}, tables, program);
+    }
+    if (decision.again) again_[decision.op] = Add(decision.op, *decision.again, tables, program);
   }
   first_divided_ = static_cast<std::uint32_t>(workspace_.size());
   for (const OpDecision& decision : plan.ops) {
@@ -51,12 +54,13 @@ void LaunchChoice::AddRow(Bytes workspace) {
   workspace_.push_back(workspace);
 }
 
-void LaunchChoice::Add(const OpDecision& decision, const StepTables& tables, Program& program) {
-  const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
-  row_[Index(decision.op)] = static_cast<std::uint32_t>(workspace_.size());
+// Whole; returns its row.
+std::uint32_t LaunchChoice::Add(OpId op, const OpAgain& way, const StepTables& tables, Program& program) {
+  const Launch& usual = tables.launches[tables.launch[Index(op)]];
   parts_.push_back({.launch = static_cast<std::uint32_t>(program.launches.size())});
-  program.launches.push_back(Chosen(usual, decision.algorithm, decision.workspace));
-  AddRow(decision.workspace);
+  program.launches.push_back(Chosen(usual, way.algorithm, way.workspace));
+  AddRow(way.workspace);
+  return static_cast<std::uint32_t>(workspace_.size()) - 1;
 }
 
 void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables, Program& program) {
@@ -65,8 +69,8 @@ void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables
   row_[Index(decision.op)] = static_cast<std::uint32_t>(workspace_.size());
   const bool padded = HoldsPadding(decision, op);
   AddTiles(decision, padded, tables, program);
-  if (!padded) return;
-  in_place_[decision.op] = static_cast<std::uint32_t>(workspace_.size());
+  if (!padded || decision.again) return;
+  again_[decision.op] = static_cast<std::uint32_t>(workspace_.size());
   AddTiles(decision, false, tables, program);
 }
 

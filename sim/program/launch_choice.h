@@ -28,14 +28,13 @@ class LaunchChoice {
 
   // The kernels of an op, in order. At least one.
   std::span<const PartLaunch> Of(OpId op) const { return InRow(row_[static_cast<std::size_t>(op)]); }
-  // The same where nothing of it is streamed, as when it runs again: there no box reaches beyond its tensor.
-  std::span<const PartLaunch> InPlace(OpId op) const {
-    const auto found = in_place_.find(op);
-    return found == in_place_.end() ? Of(op) : InRow(found->second);
-  }
+  // The same where the op runs again, and nothing of it is streamed: there no box reaches beyond its tensor.
+  std::span<const PartLaunch> Again(OpId op) const { return InRow(RowAgain(op)); }
   // Bytes that the op's kernels share, one after the other.
   Bytes WorkspaceOf(OpId op) const { return workspace_[row_[static_cast<std::size_t>(op)]]; }
+  Bytes WorkspaceAgain(OpId op) const { return workspace_[RowAgain(op)]; }
   bool IsDivided(OpId op) const { return row_[static_cast<std::size_t>(op)] >= first_divided_; }
+  bool IsDividedAgain(OpId op) const { return RowAgain(op) >= first_divided_; }
   // Whether the op, run for the first time, streams some of its operands, and which.
   bool Streams(OpId op) const { return !depth_.empty() && depth_[static_cast<std::size_t>(op)] > 0; }
   bool Streams(OpId op, TensorId tensor) const {
@@ -55,19 +54,23 @@ class LaunchChoice {
   std::span<const PartLaunch> InRow(std::uint32_t row) const {
     return {parts_.data() + first_[row], parts_.data() + first_[row + 1]};
   }
-  void Add(const OpDecision& decision, const StepTables& tables, Program& program);
+  std::uint32_t RowAgain(OpId op) const {
+    const auto found = again_.find(op);
+    return found == again_.end() ? row_[static_cast<std::size_t>(op)] : found->second;
+  }
+  std::uint32_t Add(OpId op, const OpAgain& way, const StepTables& tables, Program& program);
   void AddParts(const OpDecision& decision, const StepTables& tables, Program& program);
   void AddTiles(const OpDecision& decision, bool padded, const StepTables& tables, Program& program);
   void AddRow(Bytes workspace);
   void AddStreamed(const OpDecision& decision, const StepTables& tables);
 
-  // By row: first those of StepTables::launches, then one for each decision, those with parts last.
+  // By row: first those of StepTables::launches, then those that decisions say, those with parts last.
   std::vector<std::uint32_t> first_;  // into parts_, and the end
   std::vector<Bytes> workspace_;
   std::vector<PartLaunch> parts_;
   std::uint32_t first_divided_ = 0;
   std::vector<std::uint32_t> row_;                   // by op
-  std::map<OpId, std::uint32_t> in_place_;           // rows, where they are others
+  std::map<OpId, std::uint32_t> again_;              // rows, where they are others
   std::vector<bool> has_boxes_;                      // by tensor; empty: none
   std::vector<int> depth_;                           // by op, 0: streams nothing; empty: none does
   std::vector<std::pair<OpId, TensorId>> streamed_;  // sorted

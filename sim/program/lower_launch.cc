@@ -6,7 +6,8 @@ namespace spillway {
 // Allocates results and workspace, writes the kernel or those of the op's parts, gives the workspace back.
 void LowerWalk::Launch(OpId op, bool recomputation) {
   PlaceResults(op, recomputation);
-  const BufferId workspace = held_.empty() ? NewWorkspace(op) : held_[Index(op)];
+  const Bytes wanted = recomputation ? choice_.WorkspaceAgain(op) : choice_.WorkspaceOf(op);
+  const BufferId workspace = held_.empty() ? NewWorkspace(wanted) : wanted > 0 ? held_[Index(op)] : kNoBuffer;
   if (!recomputation && choice_.Streams(op)) {
     LaunchStreamed(op, workspace);
   } else {
@@ -17,7 +18,8 @@ void LowerWalk::Launch(OpId op, bool recomputation) {
 
 void LowerWalk::LaunchInPlace(OpId op, bool recomputation, BufferId workspace) {
   FindPlaces(op);
-  const std::span<const PartLaunch> parts = choice_.InPlace(op);
+  const std::span<const PartLaunch> parts = recomputation ? choice_.Again(op) : choice_.Of(op);
+  const bool divided = recomputation ? choice_.IsDividedAgain(op) : choice_.IsDivided(op);
   for (const PartLaunch& part : parts) {
     LaunchPart({.op = op,
                 .launch = part.launch,
@@ -25,7 +27,7 @@ void LowerWalk::LaunchInPlace(OpId op, bool recomputation, BufferId workspace) {
                 .first_part = &part == &parts.front(),
                 .last_part = &part == &parts.back()},
                part, workspace);
-    if (plan_.runtime.part_waits == PartWaits::kHost && choice_.IsDivided(op)) out_.HostSync(kComputeStream);
+    if (plan_.runtime.part_waits == PartWaits::kHost && divided) out_.HostSync(kComputeStream);
   }
 }
 

@@ -125,12 +125,14 @@ void LowerWalk::AllocatePersistent() {
 
 void LowerWalk::HoldWorkspaces() {
   held_.assign(step_.ops.size(), kNoBuffer);
-  for (std::size_t op = 0; op < held_.size(); ++op) held_[op] = NewWorkspace(static_cast<OpId>(op));
+  for (OpId op = 0; Index(op) < held_.size(); ++op) {
+    const bool runs_again = step_.IsForward(op);
+    held_[Index(op)] = NewWorkspace(std::max(choice_.WorkspaceOf(op), runs_again ? choice_.WorkspaceAgain(op) : 0));
+  }
 }
 
-// kNoBuffer: the op wants none.
-BufferId LowerWalk::NewWorkspace(OpId op) {
-  const Bytes wanted = choice_.WorkspaceOf(op);
+// kNoBuffer: none is wanted.
+BufferId LowerWalk::NewWorkspace(Bytes wanted) {
   return wanted > 0 ? NewOnDevice(RoundToUnit(wanted), kNoTensor, BufferKind::kWorkspace, kComputeStream) : kNoBuffer;
 }
 

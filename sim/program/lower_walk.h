@@ -189,7 +189,7 @@ class LowerWalk {
   bool StaysFor(TensorId tensor, OpId op) const;
 
   void CopyOut(TensorId tensor);
-  BufferId NewWorkspace(OpId op);
+  BufferId NewWorkspace(Bytes wanted);
   BufferId NewOnDevice(Bytes bytes, TensorId tensor, BufferKind kind, StreamId stream);
   void FreeOnDevice(TensorId tensor);
   void FreeBuffer(BufferId buffer, StreamId stream);

@@ -66,8 +66,15 @@ class Divider {
       if (o.pass != Pass::kBackwardFilter) alike = alike && chosen.implementation == OfWhole(o);
       left -= samples;
     }
+    if (o.pass == Pass::kForward) decision.again = Again(op);
     ++divided;
     return decision;
+  }
+  // Whole, by any algorithm.
+  OpAgain Again(OpId op) {
+    const std::vector<CpuAlgorithm> all = kernels_.Algorithms(CallOf(c_.step.ops[Index(op)]));
+    const CpuAlgorithm& one = all[Index(op) % all.size()];
+    return {.algorithm = one.algorithm, .workspace = one.workspace};
   }
   // Mostly what runs the whole, where it has that for the part too.
   static CpuAlgorithm Choose(const std::vector<CpuAlgorithm>& all, const std::string& of_whole, Random& random) {
@@ -132,7 +139,7 @@ TEST_CASE("random convolutions in random parts of the batch compute what whole o
   }
 }
 
-TEST_CASE("networks in parts train as whole ones do, swapped and recomputed beside") {
+TEST_CASE("networks in parts train as whole ones do, swapped and recomputed whole beside") {
   Random random(9);
   for (const SmallNetwork& network : kNetworks) {
     const CpuCase c(network.build(), StepOptionsByName(network.options));

@@ -192,7 +192,7 @@ gaps:
      leaves_after: "d:forward"}
   - {tensor: input, action: swap, after: "a:forward", before: "a:backward_filter"}
 ops:
-  - {op: "a:forward", algorithm: 0, workspace: 1 MiB}
+  - {op: "a:forward", algorithm: 0, workspace: 1 MiB, again: {algorithm: 0, workspace: 1 MiB}}
   - {op: "a:backward_filter", parts: [{samples: 1, algorithm: 0, workspace: 1 MiB, times: 2}], tiles: {in_channels: 1, out_channels: 1, rows: 2}, streamed: [input], depth: 2, fused: false}
 recompute:
   - {before: "d:backward", run: "c:forward", keep: true}

@@ -115,6 +115,7 @@ TEST_CASE("random plans in parts are lowered to Programs that verify proves, on 
         AddRandomEntries(p.step, random, plan);
         AddRandomParts(p.step, 50, random, plan);
         AddRandomTiles(p.step, {3, 3, 4}, random, plan);
+        AddRandomAgain(p.step, random, plan);
         const auto mistakes = FindMistakes(plan, p.step);
         if (!mistakes.empty()) plan.recompute.clear();
         INFO(network.name << " " << PlanToYaml(plan, p.step));

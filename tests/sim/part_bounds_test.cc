@@ -34,6 +34,10 @@ void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random&
   };
   for (OpDecision& decision : plan.ops) {
     const Launch launch = LaunchOf(step.ops[Index(decision.op)]);
+    if (step.IsForward(decision.op) && random.Below(3) == 0) {
+      decision.again = OpAgain{};
+      grant(launch, decision.again->algorithm, decision.again->workspace);
+    }
     if (random.Below(8) == 0) {
       decision.parts.clear();
       grant(launch, decision.algorithm, decision.workspace);

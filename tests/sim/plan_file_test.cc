@@ -228,6 +228,11 @@ TEST_CASE("algorithms are named") {
   REQUIRE(plan.ops.size() == 2);
   CHECK(plan.ops[0].algorithm == AlgorithmByName(OpKind::kConvolution, Pass::kForward, "winograd"));
   CHECK(plan.ops[1].algorithm == 0);
+  const Plan again =
+      ParsePlan(head + "- {op: 'f1:forward', workspace: 1 MB, again: {algorithm: winograd}}\n", "plan.yaml", step);
+  REQUIRE(again.ops.at(0).again.has_value());
+  CHECK(again.ops[0].again->algorithm == plan.ops[0].algorithm);
+  CHECK(ParsePlan(PlanToYaml(again, step), "plan.yaml", step) == again);
   CHECK(ParsePlan(PlanToYaml(plan, step), "plan.yaml", step) == plan);
   try {
     ParsePlan(head + "- {op: 'f1:forward', algorithm: winograt}\n", "plan.yaml", step);

@@ -9,12 +9,14 @@
 // It walks the step once for what is where (gap_walk.h), and once more by the clock (gap_clock.h), but for what cannot be
 // worth it.
 //
-// An op whose workspace finds no room runs in the fastest way that does. Memory that does not suffice even so is no end: the excess is told, so that a search may pass through what does not fit.
+// An op whose workspace finds no room, the first time or again, runs in the fastest way that does. Memory that does not
+// suffice even so is no end: the excess is told, so that a search may pass through what does not fit.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_MODEL_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_MODEL_H_
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "sim/strategies/best/gap_clock.h"
@@ -62,6 +64,8 @@ class GapModel {
   // Of what was judged last.
   using CopyIn = GapWalked::CopyIn;
   const std::vector<CopyIn>& copies_in() const { return walk_.walked().copies_in; }
+  // Ops that run again in a way of their own, and which; of an op the last one counts.
+  const std::vector<std::pair<OpId, std::uint8_t>>& leaner_again() const { return walk_.walked().leaner_again; }
   // The last op before which the copy could be issued without starting later.
   OpId LatestIssue(const CopyIn& copy) const;
   // Of a gap that is swapped: the op before which the copy out has ended, or is waited for.

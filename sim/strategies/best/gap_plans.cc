@@ -1,6 +1,8 @@
 #include "sim/strategies/best/gap_plans.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "hw/text/lists.h"
 #include "sim/strategies/classify.h"
@@ -75,6 +77,24 @@ std::uint8_t WayOf(const GapTables& tables, const OpDecision& decision) {
   return static_cast<std::uint8_t>(best - rows.begin);
 }
 
+// Of those that do not run as usual, for the first time or again.
+std::vector<OpDecision> OpDecisions(const GapModel& model, const GapChoices& choices) {
+  const GapTables& tables = model.tables();
+  std::map<OpId, std::uint8_t> again;
+  for (const auto& [op, row] : model.leaner_again()) again[op] = row;
+  std::vector<OpDecision> decisions;
+  for (OpId op = 0; Index(op) < tables.ops.size(); ++op) {
+    const auto other = again.find(op);
+    const std::uint8_t row = choices.ops[Index(op)];
+    if (row == 0 && tables.ops[Index(op)].grouped < 0 && other == again.end()) continue;
+    decisions.push_back(DecisionOf(tables, op, row));
+    if (other == again.end() || other->second == row) continue;
+    const GapTables::Way& way = tables.ways[Index(tables.ops[Index(op)].ways.begin) + other->second];
+    decisions.back().again = OpAgain{.algorithm = way.algorithm, .workspace = way.workspace};
+  }
+  return decisions;
+}
+
 }  // namespace
 
 GapChoices AllKept(const GapTables& tables) {
@@ -91,10 +111,7 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
   const GapChoices choices = model.Settled(unsettled);
   Plan plan = StartPlan(problem, "best", "arena");
   plan.capacity = model.capacity();
-  for (OpId op = 0; Index(op) < tables.ops.size(); ++op) {
-    if (choices.ops[Index(op)] == 0 && tables.ops[Index(op)].grouped < 0) continue;
-    plan.ops.push_back(DecisionOf(tables, op, choices.ops[Index(op)]));
-  }
+  plan.ops = OpDecisions(model, choices);
   // Copies in are issued in order of need; what an arena's plan lists first starts on its way out first.
   std::vector<GapModel::CopyIn> copies = model.copies_in();
   if (plan.runtime.memory == MemoryModel::kArena) {

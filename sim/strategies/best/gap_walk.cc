@@ -24,6 +24,8 @@ GapWalk::GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity
   walked_.points.reserve(tables.events.size() + 2);
   walked_.acts.reserve(tables.events.size());
   walked_.leaner.reserve(tables.ops.size());
+  walked_.leaner_again.reserve(tables.ops.size());
+  again_way_.resize(tables.ops.size());
   walked_.copies_in.reserve(gaps);
   walked_.copied.resize(gaps);
   walked_.opened.resize(gaps);
@@ -36,6 +38,8 @@ void GapWalk::Begin() {
   walked_.points.clear();
   walked_.acts.clear();
   walked_.leaner.clear();
+  for (const auto& [op, row] : walked_.leaner_again) again_way_[Index(op)] = nullptr;
+  walked_.leaner_again.clear();
   walked_.runs = 0;
   away_ = 0;
 }
@@ -236,6 +240,21 @@ void GapWalk::DropPassing(std::size_t kept) {
   }
 }
 
+// As the first time; where there is no room for that, whole, in the fastest way that there is room for.
+OpWays::Way GapWalk::WayAgain(OpId op) {
+  const Bytes room = capacity_ - (tables_.ops[Index(op_)].before - away_);
+  const OpWays::Way first{
+      .row = 0, .time = ops_->time(op), .workspace = ops_->workspace(op), .slowdown = ops_->slowdown(op)};
+  const OpWays::Way* const known = again_way_[Index(op)];
+  const OpWays::Way& usual = known == nullptr ? first : *known;
+  if (usual.workspace <= room) return usual;
+  const OpWays::Way* const leaner = ops_->Within(op, room, true);
+  if (leaner == nullptr) return usual;
+  again_way_[Index(op)] = leaner;
+  walked_.leaner_again.emplace_back(op, leaner->row);
+  return *leaner;
+}
+
 // For `value`, then drops what nothing but it needed.
 void GapWalk::RunAgain(const GapTables::Writer& writer, std::int32_t value, bool first) {
   ++walked_.runs;
@@ -252,9 +271,10 @@ void GapWalk::RunAgain(const GapTables::Writer& writer, std::int32_t value, bool
   }
   const bool passes = first && !StaysFor(value);
   if (first) Place(value);
-  peak_ = std::max(peak_, tables_.ops[Index(op_)].before - away_ + ops_->workspace(writer.op));
-  again_ += ops_->time(writer.op);
-  again_slowdown_ = std::max(again_slowdown_, ops_->slowdown(writer.op));
+  const OpWays::Way way = WayAgain(writer.op);
+  peak_ = std::max(peak_, tables_.ops[Index(op_)].before - away_ + way.workspace);
+  again_ += way.time;
+  again_slowdown_ = std::max(again_slowdown_, way.slowdown);
   if (passes) passing_.pop_back();  // it is who asked that drops it
   DropPassing(kept);
   if (passes) passing_.push_back(value);

@@ -40,6 +40,8 @@ struct GapWalked {
   std::int64_t runs = 0;             // of ops once more
   // Ops that find no room for their workspace and run in the fastest way that does, in order.
   std::vector<std::pair<OpId, std::uint8_t>> leaner;
+  // The same of ops that run again, in the order in which they do; of an op the last one holds for all its runs.
+  std::vector<std::pair<OpId, std::uint8_t>> leaner_again;
 };
 
 // Tables must outlive it.
@@ -74,6 +76,7 @@ class GapWalk {
   void Place(std::int32_t value);
   void CopyBack(std::int32_t value);
   void RunAgain(const GapTables::Writer& writer, std::int32_t value, bool first);
+  OpWays::Way WayAgain(OpId op);
   void DropPassing(std::size_t kept);
   bool TooMany() const { return walked_.runs > kRecomputeLimit * tables_.first_backward; }
 
@@ -84,6 +87,7 @@ class GapWalk {
   OpWays* ops_ = nullptr;
   GapWalked walked_;
 
+  std::vector<const OpWays::Way*> again_way_;          // by op: that of `leaner_again`
   std::vector<std::int32_t> open_;                     // by value: its gap that is open, -1: none
   std::vector<std::uint8_t> passing_there_, on_host_;  // by value
   std::vector<std::uint32_t> seen_;                    // by value: the round of BringSources that looked at it last

@@ -1,6 +1,7 @@
 #include "sim/strategies/best/op_ways.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace spillway {
 
@@ -25,21 +26,25 @@ void OpWays::AddByTime(const GapTables::Op& op) {
   std::vector<Way> ways;
   for (std::int32_t w = op.ways.begin; w < op.ways.end; ++w) {
     const GapTables::Way& way = tables_.ways[Index(w)];
-    ways.push_back({static_cast<std::uint8_t>(w - op.ways.begin), way.time, way.workspace});
+    ways.push_back(
+        {static_cast<std::uint8_t>(w - op.ways.begin), way.time, way.workspace, way.slowdown, way.division >= 0});
   }
   std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
     return a.time != b.time ? a.time < b.time : a.workspace < b.workspace;
   });
   first_by_time_.push_back(by_time_.size());
+  Bytes least = std::numeric_limits<Bytes>::max(), least_whole = least;
   for (const Way& way : ways) {
-    const bool beaten = by_time_.size() > first_by_time_.back() && way.workspace >= by_time_.back().workspace;
-    if (!beaten) by_time_.push_back(way);
+    if (way.workspace >= (way.divided ? least : least_whole)) continue;
+    by_time_.push_back(way);
+    least = std::min(least, way.workspace);
+    if (!way.divided) least_whole = way.workspace;
   }
 }
 
-const OpWays::Way* OpWays::Within(OpId op, Bytes workspace) const {
+const OpWays::Way* OpWays::Within(OpId op, Bytes workspace, bool whole) const {
   for (std::size_t k = first_by_time_[Index(op)]; k < first_by_time_[Index(op) + 1]; ++k) {
-    if (by_time_[k].workspace <= workspace) return &by_time_[k];
+    if (by_time_[k].workspace <= workspace && !(whole && by_time_[k].divided)) return &by_time_[k];
   }
   return nullptr;
 }

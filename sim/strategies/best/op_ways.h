@@ -19,6 +19,8 @@ class OpWays {
     std::uint8_t row = 0;  // of the op's ways, counted from its first
     Nanos time = 0;
     Bytes workspace = 0;
+    double slowdown = 1;
+    bool divided = false;
   };
 
   // By op: a row of its ways, counted from its first. Costs as much as changed, and the ops behind the first change.
@@ -34,8 +36,8 @@ class OpWays {
   void Lean(OpId op, std::uint8_t row) { SetOne(Index(op), row); }
   void Sum(OpId first) { SumFrom(Index(first)); }
 
-  // The fastest way in so much workspace; nullptr: there is none.
-  const Way* Within(OpId op, Bytes workspace) const;
+  // The fastest way in so much workspace; nullptr: there is none. `whole`: of those that run the op whole.
+  const Way* Within(OpId op, Bytes workspace, bool whole = false) const;
   // Of the ops from `begin` up to `end`: alone; beside copies throughout.
   Nanos Between(OpId begin, OpId end) const { return time_before_[Index(end)] - time_before_[Index(begin)]; }
   Nanos SlowedBetween(OpId begin, OpId end) const { return slowed_before_[Index(end)] - slowed_before_[Index(begin)]; }
@@ -46,7 +48,7 @@ class OpWays {
   void AddByTime(const GapTables::Op& op);
 
   const GapTables& tables_;
-  std::vector<Way> by_time_;  // of op after op, those that no other one beats in both
+  std::vector<Way> by_time_;  // of op after op, those that no other one beats in both, whole ones no other whole one
   std::vector<std::size_t> first_by_time_;
   std::vector<std::uint8_t> way_of_;
   std::vector<Bytes> need_, workspace_;
