@@ -7,12 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "hw/text/lists.h"
 #include "sim/evaluate.h"
 #include "tests/sim/turn_plans.h"
 #include "tests/step_builder.h"
 
 namespace spillway {
 namespace {
+
+// So many samples, each of which takes an op as long as the hand says.
+TrainingStep OnSamples(std::int64_t samples, TrainingStep step) {
+  step.batch = samples;
+  for (Tensor& tensor : step.tensors) tensor.shape = {.n = samples, .c = tensor.bytes / (4 * samples)};
+  for (Op& op : step.ops) op.shape.in.n = op.shape.out.n = samples;
+  return step;
+}
 
 // A chain whose maps are many times what one op works on, on four samples: f1 ... fn, bn ... b1, each of which reads its map
 // and gradient. Now and then a map is read by the next backward op as well.
@@ -37,11 +46,7 @@ TrainingStep LongChain(Random& random) {
     if (i > 0) writes.push_back(gradient[Index(i - 1)]);
     b.Op("b" + std::to_string(i), Pass::kBackward, random.Between(100, 3000), reads, writes);
   }
-  TrainingStep step = b.Take();
-  step.batch = 4;
-  for (Tensor& tensor : step.tensors) tensor.shape = {.n = 4, .c = tensor.bytes / 16};
-  for (Op& op : step.ops) op.shape.in.n = op.shape.out.n = 4;
-  return step;
+  return OnSamples(4, b.Take());
 }
 
 // One decision of the plan is another: a gap's, or that an op streams.
@@ -114,6 +119,65 @@ class Climb {
 };
 
 }  // namespace
+
+// f0 makes t, f1 makes m of it; b1 reads m and makes g, b0 reads that. Forward runs only once.
+TrainingStep TwoAndTwo(Bytes map, Bytes passed) {
+  HandStep b;
+  const TensorId t = b.Tensor("t", TensorClass::kTransient, passed), m = b.Tensor("m", TensorClass::kFeatureMap, map);
+  const TensorId g = b.Tensor("g", TensorClass::kGradient, passed);
+  b.Op("f0", Pass::kForward, 5000, {}, {t});
+  b.Op("f1", Pass::kForward, 500, {t}, {m});
+  b.Op("b1", Pass::kBackward, 500, {m}, {g});
+  b.Op("b0", Pass::kBackward, 5000, {g}, {});
+  TrainingStep step = OnSamples(16, b.Take());
+  step.again_until.assign(step.tensors.size(), kNoOp);
+  return step;
+}
+
+// The two ops of each phase take turns on single samples and stream what is in `streamed`, in no more memory than that takes.
+Evaluation InTurns(const TrainingStep& step, const std::vector<TensorId>& streamed, Bounds& bounds) {
+  const Machine machine = HandMachine(4);
+  const CostModel costs(machine);
+  Random none(1);
+  Plan plan = RandomPlan(step, {}, 0, none);
+  for (OpId op = 0; op < 4; ++op) {
+    OpDecision decision{.op = op, .parts = std::vector<OpPart>(16, OpPart{.samples = 1}), .fused = op % 2 == 1};
+    const Op& o = step.ops[Index(op)];
+    for (const TensorId t : streamed) {
+      if (Contains(o.reads, t) || Contains(o.writes, t)) decision.streamed.push_back(t);
+    }
+    plan.ops.push_back(std::move(decision));
+  }
+  SwapWhereStreamed(step, Uses(step), "streamed", plan);
+  REQUIRE(CheckPlan(plan, step).empty());
+  const auto facts = std::make_shared<const StepFacts>(step, costs);
+  const Bytes peak = LowerItems(plan, facts->tables(), 1).list_peak;
+  const Evaluation e = Oracle(facts, peak).Evaluate(plan, {.bounds = false, .timeline = false});
+  REQUIRE(e.feasible);
+  bounds = Oracle(facts, e.peak_bytes).BoundsIn(ScopeOf(plan));
+  return e;
+}
+
+TEST_CASE("what a group passes on is never there whole, and no instant within it says that it must be") {
+  const Bytes unit = 16 * kAllocationUnit;
+  Bounds bounds;
+  const Evaluation e = InTurns(TwoAndTwo(unit, 8 * unit), {0, 2}, bounds);
+  CHECK(e.peak_bytes < 8 * unit);
+  CHECK(e.step_time == 16 * 11'000);
+  CHECK(bounds.Best() == 16 * 11'000);
+}
+
+// Where the map goes out and comes back in parts both take about as long as its copies.
+TEST_CASE("copies begin behind the first part of a group, and are awaited by its last") {
+  const Bytes map = 16 * 8 * kAllocationUnit;
+  Bounds bounds;
+  const Evaluation e = InTurns(TwoAndTwo(map, 16 * kAllocationUnit), {0, 1, 2}, bounds);
+  CHECK(e.peak_bytes < map / 2);
+  CHECK(e.step_time < 2 * 4 * map + 4 * 5500);
+  CHECK(bounds.instant > bounds.compute);
+  CHECK(bounds.instant <= e.step_time);
+  CHECK(bounds.instant > e.step_time / 10 * 6);
+}
 
 TEST_CASE("of the plans of chains some are hardly above what an instant says, and none is below") {
   Random random(61);
