@@ -21,30 +21,51 @@ constexpr int kCuts = 6;  // instants looked at
 
 // The curve is linear between its points and goes on at its last slope, so its best rate is that of a point or the
 // last slope. CostModel rounds a copy's time to whole nanoseconds; a slope that is a whole number leaves nothing to
-// round below it. Copies that come in pieces of `piece` bytes (0: in one) are rounded once for each, and the last.
+// round below it. Copies that come in pieces of `piece` bytes (0: in one) or more are rounded once for each, and the last:
+// so much off the best rate at most, and off none where all pieces take longer than by it.
 CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
-  const auto slope = [](Nanos time, Bytes bytes) { return static_cast<double>(time) / static_cast<double>(bytes); };
+  constexpr double kRounded = 0.5;
+  const auto slope = [](double time, Bytes bytes) { return time / static_cast<double>(bytes); };
   const TransferCurve::Point& last = curve.points.back();
   const TransferCurve::Point& previous = curve.points[curve.points.size() - 2];
-  double best = slope(last.time - previous.time, last.bytes - previous.bytes);
+  const double at_last = slope(static_cast<double>(last.time - previous.time), last.bytes - previous.bytes);
+  double best = at_last;
   for (const TransferCurve::Point& point : curve.points) {
-    if (point.bytes > 0) best = std::min(best, slope(point.time, point.bytes));
+    if (point.bytes > 0) best = std::min(best, slope(static_cast<double>(point.time), point.bytes));
   }
   if (best == std::floor(best)) return {best, 0};
-  constexpr double kRounded = 0.5;
-  if (piece > 0) best = std::max(0.0, best - kRounded / static_cast<double>(piece));
-  return {best, kRounded};
+  if (piece == 0) return {best, kRounded};
+  // (time - kRounded) / bytes has no minimum between points; what Time() says of a piece is rounded, too.
+  double rounded = std::min(at_last, slope(static_cast<double>(curve.Time(piece)) - 2 * kRounded, piece));
+  for (const TransferCurve::Point& point : curve.points) {
+    if (point.bytes >= piece)
+      rounded = std::min(rounded, slope(static_cast<double>(point.time) - kRounded, point.bytes));
+  }
+  return {std::max({0.0, best - slope(kRounded, piece), rounded}), kRounded};
 }
 
-// The smallest pieces that inputs come in where they may be streamed: one sample, of tiles one row of one channel.
-Bytes LeastTile(const StepTables& tables, const Scope& scope) {
-  Bytes least = scope.copy_chunk > 0 ? scope.copy_chunk : std::numeric_limits<Bytes>::max();
-  for (const TensorId t : tables.inputs) {
-    const Tensor& input = tables.step->tensors[Index(t)];
-    const Shape& s = input.shape;
-    least = std::min(least, scope.tiles.Any() ? input.bytes / (s.n * s.c * s.h) : input.bytes / s.n);
+// The smallest pieces of a tensor that may be streamed: one sample, of tiles one row of one channel.
+Bytes LeastTile(const Tensor& tensor, const Scope& scope) {
+  const Shape& s = tensor.shape;
+  return std::max<Bytes>(1, scope.tiles.Any() ? tensor.bytes / (s.n * s.c * s.h) : tensor.bytes / s.n);
+}
+
+Bytes LeastPiece(const Scope& scope) {
+  return scope.copy_chunk > 0 ? scope.copy_chunk : std::numeric_limits<Bytes>::max();
+}
+
+Bytes LeastTileOfInputs(const StepTables& tables, const Scope& scope) {
+  Bytes least = LeastPiece(scope);
+  for (const TensorId t : tables.inputs) least = std::min(least, LeastTile(tables.step->tensors[Index(t)], scope));
+  return least;
+}
+
+Bytes LeastTileOfAll(const TrainingStep& step, const Scope& scope) {
+  Bytes least = LeastPiece(scope);
+  for (const Tensor& tensor : step.tensors) {
+    if (MayStream(tensor)) least = std::min(least, LeastTile(tensor, scope));
   }
-  return std::max<Bytes>(1, least);
+  return least;
 }
 
 // Least time to bring the inputs whose first use is an op up to `last`: each is copied by itself. `in_rows`: some may come
@@ -162,13 +183,18 @@ BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, co
   BoundProblem problem;
   problem.step = tables.step;
   problem.ways = WaysOf(tables, costs, menus, rates, capacity, scope);
-  problem.out = BestRate(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)], scope.copy_chunk);
   const bool streamed = scope.parts == PartScope::kStreamed;
-  problem.in = BestRate(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)],
-                        streamed ? LeastTile(tables, scope) : scope.copy_chunk);
-  const bool in_rows = streamed && scope.tiles.rows > 1;
+  const auto rate = [&link](Direction direction, Bytes piece) {
+    return BestRate(link.curves[static_cast<std::size_t>(direction)], piece);
+  };
+  const Bytes piece = streamed ? LeastTileOfAll(*tables.step, scope) : scope.copy_chunk;
+  problem.out = rate(Direction::kDeviceToHost, piece);
+  problem.in = rate(Direction::kHostToDevice, piece);
+  const CopyRate of_inputs = streamed ? rate(Direction::kHostToDevice, LeastTileOfInputs(tables, scope)) : problem.in;
+  problem.streamed = streamed;
+  problem.in_rows = streamed && scope.tiles.rows > 1;
   const auto all = static_cast<OpId>(tables.step->ops.size());
-  problem.upload = UploadTime(tables, all, problem.in, in_rows);
+  problem.upload = UploadTime(tables, all, of_inputs, problem.in_rows);
   problem.head = streamed ? 0 : UploadTime(tables, 0, problem.in, false);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
@@ -187,7 +213,7 @@ Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const Launc
   // Without copies the instant says all that the linear program would.
   const bool no_program = streamed || scope.copy_streams == 0;
   bounds.memory = no_program ? bounds.compute : std::max(bounds.compute, MemoryBound(problem));
-  bounds.instant = streamed ? 0 : BestCut(problem, kCuts).time;
+  bounds.instant = BestCut(problem, kCuts).time;
   return bounds;
 }
 

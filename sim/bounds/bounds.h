@@ -25,8 +25,8 @@ struct Bounds {
   // Linear program (sim/bounds/memory_bound.h): at every op boundary the bytes beyond capacity are on the host, to be
   // recomputed, or saved by a smaller workspace; the step takes at least compute + recomputation, and at least the
   // copies of each direction. (PoocH's problem, relaxed.) Equal to `compute` where everything fits, and where nothing
-  // does: whether a plan exists at all is not for a bound to say. Where operands may be streamed none of it holds, as they
-  // need not be on the device, nor in unified memory: `compute` again.
+  // does: whether a plan exists at all is not for a bound to say. Where operands may be streamed it says nothing, as they need
+  // not be on the device, nor in unified memory: `compute` again.
   Nanos memory = 0;
   // What one instant imposes (sim/bounds/cut_bound.h), the best of a few: each value needed later is kept, was copied out or
   // is recomputed with all it takes. 0 where everything fits, and where nothing does.

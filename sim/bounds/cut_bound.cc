@@ -28,6 +28,17 @@ struct Tried {
   Plane plane{};
 };
 
+// The first of the ops that may run in turns with `op`, and the first behind them.
+OpId BeginOfTurns(const BoundProblem& problem, OpId op) {
+  while (MayFollowInTurns(problem, op)) --op;
+  return op;
+}
+OpId EndOfTurns(const BoundProblem& problem, OpId op) {
+  const auto ops = static_cast<OpId>(problem.step->ops.size());
+  for (++op; op < ops && MayFollowInTurns(problem, op);) ++op;
+  return std::min(op, ops);
+}
+
 // The instant before one op, as a function of the weights.
 class Instant {
  public:
@@ -35,10 +46,12 @@ class Instant {
       : problem_(problem), need_(need), op_(op), graph_(problem, need, uses, op) {
     const auto head = static_cast<double>(problem.head);
     const OpId made = graph_.first_made();
-    const OpId awaited = std::min<OpId>(graph_.last_awaited() + (problem.in_parts ? 1 : 0), need.ops());
+    const OpId awaited = problem.in_parts ? EndOfTurns(problem, graph_.last_awaited()) : graph_.last_awaited();
     compute_before_ = head + need.Compute(0, op);
     compute_after_ = need.Compute(op, need.ops());
-    if (made != kNoOp) first_result_ = head + need.Compute(0, problem.in_parts ? made : made + 1);
+    if (made != kNoOp) {
+      first_result_ = head + need.Compute(0, problem.in_parts ? BeginOfTurns(problem, made) : made + 1);
+    }
     rest_ = need.Compute(awaited, need.ops());
     highest_price_ = graph_.HighestPrice(need.excess[Index(op)]);
   }

@@ -19,6 +19,18 @@
 // The order of first executions is the step's own, which is so for every Plan. Small tensors, the rounding of allocations,
 // latencies and copies that slow each other down are left out. Ops in parts have no cut inside; a copy may then start and
 // be awaited inside an op.
+//
+// Where operands may be streamed, and ops take turns on the parts of a batch (OpDecision::fused), all this holds at the start
+// of an op that cannot take turns with the one before it: behind forward, and around what has no parts. What differs:
+//
+//   - A value may be there in part, in tiles, and the rest copied: the choices are shares, which the least of a sum does not
+//     mind. Bytes that are not there were copied out from buffers that are gone, so before S, and come by copies that begin
+//     behind it, for buffers that are not there yet; tiles under way at S are there, and count as kept.
+//   - What c may stream counts as any value needed behind S; in (M) only what it cannot.
+//   - Copies out begin behind the first tile of the first op of a group, copies in are awaited by the last one's: (P2) has
+//     what is before the ops that may take turns with the first to make a value, (Q2) what is behind those that may with the
+//     last to await one.
+//   - Forward still makes a value: it may lie on either side, and counts for nothing.
 #ifndef SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_
 #define SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_
 

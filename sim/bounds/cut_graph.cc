@@ -39,20 +39,21 @@ bool CutGraph::IsThere(TensorId tensor) const {
   const Tensor& t = problem_.step->tensors[Index(tensor)];
   if (!t.Traits().may_move || IsSmall(problem_, t)) return true;
   for (const OpId use : uses_.of[Index(tensor)]) {
-    if (use == op_ || (use > op_ && !Contains(problem_.step->ops[Index(use)].reads, tensor))) return true;
+    if (use == op_ && !MayStreamAt(problem_, op_, tensor)) return true;
+    if (use >= op_ && !Contains(problem_.step->ops[Index(use)].reads, tensor)) return true;
   }
   const std::vector<OpId>& writers = uses_.writers[Index(tensor)];
   return !writers.empty() && writers.back() >= op_;  // inputs and gradients have none: nothing in forward writes them
 }
 
-int CutGraph::ValueOf(TensorId tensor) {
+int CutGraph::ValueOf(TensorId tensor, Bytes bytes) {
   int& known = value_of_[Index(tensor)];
   if (known >= 0 || IsThere(tensor)) return known;
   known = static_cast<int>(values_.size());
   const Tensor& t = problem_.step->tensors[Index(tensor)];
-  Value value{.tensor = tensor, .bytes = t.bytes};
-  value.in = problem_.in.Least(t.bytes);
-  value.out = t.Traits().on_host ? 0 : problem_.out.Least(t.bytes);
+  Value value{.tensor = tensor, .bytes = bytes};
+  value.in = problem_.in.Least(bytes);
+  value.out = t.Traits().on_host ? 0 : problem_.out.Least(bytes);
   const std::vector<OpId>& writers = uses_.writers[Index(tensor)];
   const auto once = [this](OpId writer) { return problem_.step->ops[Index(writer)].once; };
   value.may_be_copied = problem_.copy_streams > 0 || t.Traits().on_host;
@@ -82,7 +83,7 @@ int CutGraph::RerunOf(OpId op) {
 void CutGraph::AddNeeded(const MemoryNeed& need) {
   for (const MemoryGap& gap : need.gaps) {
     if (!gap.Over(op_)) continue;
-    const int index = ValueOf(gap.tensor);
+    const int index = ValueOf(gap.tensor, gap.bytes);
     if (index < 0) continue;  // still being made: it stays, as one of those that never move
     Value& value = values_[Index(index)];
     value.always = true;
@@ -120,7 +121,7 @@ void CutGraph::AddSources() {
       if (known) continue;
       const Op& op = problem_.step->ops[Index(writer)];
       for (const TensorId t : op.reads) {
-        const int source = Contains(op.writes, t) ? -1 : ValueOf(t);
+        const int source = Contains(op.writes, t) ? -1 : ValueOf(t, problem_.step->tensors[Index(t)].bytes);
         if (source >= 0) cut_.AddEdge(node, values_[Index(source)].needed, MinCut::kNeverCut);
       }
     }

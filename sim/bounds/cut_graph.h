@@ -55,7 +55,8 @@ class CutGraph {
     double time = 0;
     int node = 0, edge = 0;
   };
-  int ValueOf(TensorId tensor);  // index, -1: there for nothing
+  // Index, -1: there for nothing. `bytes`: that are needed of it, where it is new.
+  int ValueOf(TensorId tensor, Bytes bytes);
   int RerunOf(OpId op);
   bool IsThere(TensorId tensor) const;
   double rerun_time() const;  // of all ops that recomputation could take, once

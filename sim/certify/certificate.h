@@ -27,8 +27,8 @@ struct BoundCertificate {
   bool operator==(const BoundCertificate&) const = default;
 };
 
-// What the instant and the multipliers prove, whatever the certificate claims. 0: nothing, as an instant where operands may
-// be streamed, and anything of unified memory. `step`: the one in batch parts where the scope accumulates.
+// What the instant and the multipliers prove, whatever the certificate claims. 0: nothing, as an instant that a group of ops
+// may go across where operands are streamed, and anything of unified memory. `step`: the one in batch parts where the scope accumulates.
 Nanos ProvenBound(const TrainingStep& step, const CostModel& costs, const BoundCertificate& certificate,
                   int device = 0);
 

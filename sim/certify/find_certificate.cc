@@ -24,7 +24,6 @@ std::optional<BoundCertificate> FindCertificate(const StepFacts& facts, Bytes ca
   };
   BoundCertificate work{.scope = scope, .capacity = capacity};
   work.bound = proven(work);
-  if (scope.parts == PartScope::kStreamed) return work;
   static const LaunchMenus kNoMenus;
   static const LaunchPartRates kNoParts;
   const BoundProblem problem = BoundProblemOf(

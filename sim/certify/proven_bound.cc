@@ -3,9 +3,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "hw/text/lists.h"
+#include "model/cost/op_parts.h"
 #include "sim/certify/certificate.h"
 #include "sim/certify/flow.h"
 #include "sim/certify/readings.h"
@@ -31,8 +33,9 @@ struct History {
     const auto next = std::lower_bound(uses.begin(), uses.end(), op);
     return next == uses.begin() ? kNoOp : *(next - 1);
   }
-  std::size_t After(OpId op) const {
-    return static_cast<std::size_t>(std::upper_bound(uses.begin(), uses.end(), op) - uses.begin());
+  bool At(OpId op) const { return std::binary_search(uses.begin(), uses.end(), op); }
+  std::size_t From(OpId op) const {  // the first use that is not before the op
+    return static_cast<std::size_t>(std::lower_bound(uses.begin(), uses.end(), op) - uses.begin());
   }
 };
 
@@ -43,10 +46,12 @@ class Proof {
         costs_(costs),
         c_(c),
         device_(device),
+        streamed_(c.scope.parts == PartScope::kStreamed),
         ways_(costs, c_.scope, device),
-        histories_(step.tensors.size()) {
-    const bool streamed = c.scope.parts == PartScope::kStreamed;  // operands need not be there
-    const std::vector<Bytes> taken = streamed ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step);
+        histories_(step.tensors.size()),
+        piece_(streamed_ ? LeastTile(step, c_.scope) : c_.scope.copy_chunk) {
+    // What is streamed need not be there.
+    const std::vector<Bytes> taken = streamed_ ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step);
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
       least_.push_back(LeastTime(ways_.Of(step.ops[op], c.capacity - taken[op])));
       AddUses(static_cast<OpId>(op));
@@ -54,17 +59,13 @@ class Proof {
   }
 
   // Every op once, behind the upload that the first one waits for, where it does not stream it.
-  Nanos Work() const {
-    const double head = c_.scope.parts == PartScope::kStreamed ? 0 : Head();
-    return static_cast<Nanos>(head + Compute(0, static_cast<OpId>(step_.ops.size())));
-  }
+  Nanos Work() const { return static_cast<Nanos>(Head() + Compute(0, static_cast<OpId>(step_.ops.size()))); }
 
-  // What the instant says.
+  // What the instant says: nothing where ops on both sides of it may take turns.
   Nanos Bound() {
+    if (InTurns(c_.op)) return 0;
     for (std::size_t t = 0; t < step_.tensors.size(); ++t) Look(static_cast<TensorId>(t));
-    for (const TensorId t : needed_) {
-      flow_.AddArc(Flow::kSource, NodeOf(t), kEndless);
-    }
+    for (const auto& [t, bytes] : needed_) flow_.AddArc(Flow::kSource, NodeOf(t, bytes), kEndless);
     for (std::size_t k = 0; k < open_.size(); ++k) AddRecomputation(open_[k]);
     if (needed_.empty() || made_ == kNoOp) return 0;
     const double cut = flow_.Maximum(kNothing);
@@ -97,8 +98,18 @@ class Proof {
     for (const TensorId t : o.writes) use(t, false);
   }
 
-  // Whether the tensor is needed behind the instant, or lies there whatever the plan: an operand, what never moves, what
-  // forward is still making.
+  // Whether the op finds the tensor in tiles, perhaps.
+  bool MayBeInTiles(TensorId t, OpId op) const {
+    return streamed_ && HasSampleParts(step_.ops[Index(op)].kind) && MayStream(TensorOf(t));
+  }
+  // Whether the op and the one before it may run on one part of the batch after another, together.
+  bool InTurns(OpId op) const {
+    if (!streamed_ || op <= 0 || step_.IsForward(op) != step_.IsForward(op - 1)) return false;
+    return HasSampleParts(step_.ops[Index(op - 1)].kind) && HasSampleParts(step_.ops[Index(op)].kind);
+  }
+
+  // Whether the tensor is needed from the instant on, or lies there whatever the plan: an operand, what never moves, what
+  // forward is still making on the device.
   void Look(TensorId t) {
     const History& history = histories_[Index(t)];
     const Tensor& tensor = TensorOf(t);
@@ -107,16 +118,17 @@ class Proof {
       return;
     }
     if (history.uses.empty()) return;
-    const bool operand = std::binary_search(history.uses.begin(), history.uses.end(), c_.op);
+    const bool operand = history.At(c_.op) && !MayBeInTiles(t, c_.op);
     const bool alive = history.uses.front() <= c_.op && history.uses.back() >= c_.op;
     const bool making = !history.forward_writers.empty() && history.forward_writers.back() >= c_.op;
-    if (operand || (alive && (!tensor.Traits().may_move || making))) {
+    if (operand || (alive && (!tensor.Traits().may_move || (making && !streamed_)))) {
       fixed_ += tensor.bytes;
       return;
     }
-    if (!alive || !history.reads[history.After(c_.op)]) return;
-    needed_.push_back(t);
-    awaited_ = std::max(awaited_, history.uses[history.After(c_.op)]);
+    const std::size_t next = history.From(c_.op);
+    if (!alive || making || history.uses.front() == c_.op || !history.reads[next]) return;
+    needed_.push_back({t, BytesRead(step_.ops[Index(history.uses[next])], t, tensor.bytes, c_.scope)});
+    awaited_ = std::max(awaited_, history.uses[next]);
   }
 
   // Whether a value that something is computed from costs nothing: see Look; and what comes back by an op that writes it
@@ -124,8 +136,8 @@ class Proof {
   bool CostsNothing(TensorId t) const {
     const History& history = histories_[Index(t)];
     if (!TensorOf(t).Traits().may_move) return true;
-    if (std::binary_search(history.uses.begin(), history.uses.end(), c_.op)) return true;
-    for (std::size_t k = history.After(c_.op); k < history.uses.size(); ++k) {
+    if (history.At(c_.op) && !MayBeInTiles(t, c_.op)) return true;
+    for (std::size_t k = history.From(c_.op); k < history.uses.size(); ++k) {
       if (!history.reads[k]) return true;
     }
     return !history.forward_writers.empty() && history.forward_writers.back() >= c_.op;
@@ -139,7 +151,7 @@ class Proof {
   }
 
   // The node of a value: cut off from what computes it again where it is kept or copied.
-  std::size_t NodeOf(TensorId t) {
+  std::size_t NodeOf(TensorId t, Bytes bytes) {
     const auto known = values_.find(t);
     if (known != values_.end()) return known->second;
     const std::size_t node = flow_.AddNode();
@@ -147,10 +159,9 @@ class Proof {
     const Tensor& tensor = TensorOf(t);
     const History& history = histories_[Index(t)];
     const bool on_host = tensor.Traits().on_host;
-    const double in = LeastCopy(costs_, Direction::kHostToDevice, tensor.bytes, c_.scope.copy_chunk, device_);
-    const double out =
-        on_host ? 0 : LeastCopy(costs_, Direction::kDeviceToHost, tensor.bytes, c_.scope.copy_chunk, device_);
-    double held = c_.price * static_cast<double>(tensor.bytes);
+    const double in = LeastCopy(costs_, Direction::kHostToDevice, bytes, piece_, device_);
+    const double out = on_host ? 0 : LeastCopy(costs_, Direction::kDeviceToHost, bytes, piece_, device_);
+    double held = c_.price * static_cast<double>(bytes);
     if (c_.scope.copy_streams > 0 || on_host) held = std::min(held, (1 - c_.before) * out + (1 - c_.after) * in);
     const std::size_t again = flow_.AddNode();
     flow_.AddArc(node, again, held);
@@ -195,13 +206,15 @@ class Proof {
     flow_.AddArc(node, Flow::kSink, c_.after * static_cast<double>(least_[Index(op)]));
     const Op& o = step_.ops[Index(op)];
     for (const TensorId t : o.reads) {
-      if (!Contains(o.writes, t) && !CostsNothing(t)) flow_.AddArc(node, NodeOf(t), kEndless);
+      if (!Contains(o.writes, t) && !CostsNothing(t)) flow_.AddArc(node, NodeOf(t, TensorOf(t).bytes), kEndless);
     }
     return node;
   }
 
+  // The upload that the first op waits for, unless it may stream that.
   double Head() const {
     double head = 0;
+    if (streamed_) return head;
     for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
       if (!step_.tensors[t].Traits().on_host || histories_[t].uses.empty() || histories_[t].uses.front() > 0) continue;
       head += LeastCopy(costs_, Direction::kHostToDevice, step_.tensors[t].bytes, c_.scope.copy_chunk, device_);
@@ -209,12 +222,16 @@ class Proof {
     return std::floor(head);
   }
 
-  // The parts of the bound that depend on no choice. Copies of some samples begin, and are awaited, inside an op in parts.
+  // The parts of the bound that depend on no choice. Copies of some samples begin, and are awaited, inside an op in parts,
+  // and anywhere in a group of ops that take turns.
   double Times() const {
     const OpId inside = c_.scope.parts == PartScope::kNone ? 0 : 1;
     const auto ops = static_cast<OpId>(step_.ops.size());
-    return c_.before * (Head() + Compute(0, c_.op)) + (1 - c_.before) * (Head() + Compute(0, made_ + 1 - inside)) +
-           c_.after * Compute(c_.op, ops) + (1 - c_.after) * Compute(std::min(awaited_ + inside, ops), ops);
+    OpId first = made_, last = awaited_;
+    while (InTurns(first)) --first;
+    while (last + 1 < ops && InTurns(last + 1)) ++last;
+    return c_.before * (Head() + Compute(0, c_.op)) + (1 - c_.before) * (Head() + Compute(0, first + 1 - inside)) +
+           c_.after * Compute(c_.op, ops) + (1 - c_.after) * Compute(std::min(last + inside, ops), ops);
   }
 
   // Of the op's ways the one that helps most: slower, but in less workspace.
@@ -233,10 +250,12 @@ class Proof {
   const CostModel& costs_;
   const BoundCertificate& c_;
   const int device_;
+  const bool streamed_;
   Ways ways_;
   std::vector<History> histories_;  // by tensor
+  const Bytes piece_;               // no copy has less of a tensor, but the last one
   std::vector<Nanos> least_;        // by op
-  std::vector<TensorId> needed_;
+  std::vector<std::pair<TensorId, Bytes>> needed_;
   Bytes fixed_ = 0;
   OpId made_ = kNoOp, awaited_ = 0;
   Flow flow_;
@@ -256,8 +275,7 @@ Nanos ProvenBound(const TrainingStep& step, const CostModel& costs, const BoundC
   certifying::Proof proof(step, costs, certificate, device);
   if (certificate.op == kNoOp) return proof.Work();
   const bool op = certificate.op >= 0 && Index(certificate.op) < step.ops.size();
-  if (!op || certificate.scope.parts == PartScope::kStreamed) return 0;  // operands need not be there at any instant
-  return std::max<Nanos>(0, proof.Bound());
+  return op ? std::max<Nanos>(0, proof.Bound()) : 0;
 }
 
 }  // namespace spillway

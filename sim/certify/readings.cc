@@ -17,6 +17,19 @@ namespace {
 constexpr double kRoundedOff = 0.5;          // nanoseconds that rounding may take off a copy
 constexpr std::int64_t kMostSamples = 2048;  // of an op whose parts are asked for, size by size
 
+// What a byte takes in pieces of `piece` bytes or more: by the best rate of all, each piece rounded down; or by the lowest
+// of what they take, rounded down, which is where the curve begins, bends or has no end.
+double LeastOfPieces(const TransferCurve& curve, double rate, Bytes piece) {
+  const TransferCurve::Point& last = curve.points.back();
+  const TransferCurve::Point& before = curve.points[curve.points.size() - 2];
+  double lowest = static_cast<double>(last.time - before.time) / static_cast<double>(last.bytes - before.bytes);
+  lowest = std::min(lowest, (static_cast<double>(curve.Time(piece)) - 2 * kRoundedOff) / static_cast<double>(piece));
+  for (const auto& [size, time] : curve.points) {
+    if (size >= piece) lowest = std::min(lowest, (static_cast<double>(time) - kRoundedOff) / static_cast<double>(size));
+  }
+  return std::max(lowest, rate - kRoundedOff / static_cast<double>(piece));
+}
+
 }  // namespace
 
 std::vector<Way> Ways::Of(const Op& op, Bytes room) {
@@ -82,8 +95,36 @@ std::vector<Bytes> TakenBytes(const TrainingStep& step) {
   return taken;
 }
 
+Bytes LeastTile(const TrainingStep& step, const Scope& scope) {
+  Bytes least = scope.copy_chunk > 0 ? scope.copy_chunk : std::numeric_limits<Bytes>::max();
+  for (const Tensor& t : step.tensors) {
+    if (!t.Traits().may_move || t.Traits().of_parameters) continue;
+    const std::int64_t tiles = scope.tiles.Any() ? t.shape.n * t.shape.c * t.shape.h : t.shape.n;
+    least = std::min(least, t.bytes / tiles);
+  }
+  return std::max<Bytes>(least, 1);
+}
+
+Bytes BytesRead(const Op& op, TensorId tensor, Bytes bytes, const Scope& scope) {
+  const bool tiled = scope.parts == PartScope::kStreamed && scope.tiles.rows > 1 && op.kind == OpKind::kConvolution;
+  if (!tiled || op.pass == Pass::kBackwardData || op.reads[0] != tensor) return bytes;
+  const std::int64_t rows = op.shape.in.h, window = op.shape.window[1], stride = op.shape.stride[1];
+  std::int64_t met = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t out = 0; out < op.shape.out.h; ++out) {
+      const std::int64_t begin = out * stride - op.shape.pad[1].begin;
+      if (row < begin || row >= begin + window) continue;
+      ++met;
+      break;
+    }
+  }
+  return bytes / rows * met;
+}
+
+// So much a byte: at the sizes where the curve bends, on its last slope, and of one piece. Each copy may be rounded down.
 double LeastCopy(const CostModel& costs, Direction direction, Bytes bytes, Bytes piece, int device) {
   const TransferCurve& curve = costs.machine().LinkOf(device).curves[static_cast<std::size_t>(direction)];
+  const double all = static_cast<double>(bytes);
   double rate = std::numeric_limits<double>::max();
   for (std::size_t k = 0; k < curve.points.size(); ++k) {
     const auto& [size, time] = curve.points[k];
@@ -92,9 +133,9 @@ double LeastCopy(const CostModel& costs, Direction direction, Bytes bytes, Bytes
     const auto& before = curve.points[k - 1];
     rate = std::min(rate, static_cast<double>(time - before.time) / static_cast<double>(size - before.bytes));
   }
-  if (rate == std::floor(rate)) return rate * static_cast<double>(bytes);
-  if (piece > 0) rate = std::max(0.0, rate - kRoundedOff / static_cast<double>(piece));
-  return std::max(0.0, rate * static_cast<double>(bytes) - kRoundedOff);
+  if (rate == std::floor(rate)) return rate * all;
+  if (piece > 0) rate = std::max(0.0, LeastOfPieces(curve, rate, piece));
+  return std::max(0.0, rate * all - kRoundedOff);
 }
 
 }  // namespace certifying

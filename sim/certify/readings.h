@@ -39,6 +39,12 @@ class Ways {
 // By op: the bytes of its operands, and of what stays on the device or never moves while it is wanted.
 std::vector<Bytes> TakenBytes(const TrainingStep& step);
 
+// The smallest pieces that a plan of the scope may copy: of what is streamed one sample, in tiles one row of one channel.
+Bytes LeastTile(const TrainingStep& step, const Scope& scope);
+
+// Bytes of the tensor, which has so many, that the op must have read: tiles of rows need not hold what no window meets.
+Bytes BytesRead(const Op& op, TensorId tensor, Bytes bytes, const Scope& scope);
+
 // Nanoseconds: no copy of so many bytes takes less, cut into pieces of `piece` bytes or more (0: in one).
 double LeastCopy(const CostModel& costs, Direction direction, Bytes bytes, Bytes piece, int device);
 

@@ -61,7 +61,7 @@ TEST_CASE("bounds by an instant are proved by other code, to a nanosecond, in ev
 }
 
 // What FindCertificate finds for plans in parts, against what the bounds say.
-TEST_CASE("bounds of plans in parts are proved by other code: instants, and the work where operands may be streamed") {
+TEST_CASE("bounds of plans in parts are proved by other code, operands streamed or not") {
   Case c("googlenet-bn", 8);
   const Bytes capacity = c.step.MapBytes() / 2 + c.step.BytesOf(TensorClass::kParameter) * 3;
   for (const PartScope parts : {PartScope::kBatch, PartScope::kStreamed}) {
@@ -75,7 +75,7 @@ TEST_CASE("bounds of plans in parts are proved by other code: instants, and the 
       INFO(scope.Text());
       const auto found = FindCertificate(c.facts, capacity, scope);
       REQUIRE(found);
-      CHECK((found->op == kNoOp) == (parts == PartScope::kStreamed));
+      if (!tiles.Any()) CHECK(found->op != kNoOp);
       CHECK(ProvenBound(c.step, c.costs, *found) >= found->bound);
       BoundCertificate more = *found;
       more.bound += more.bound / 1000;  // the proof counts small tensors too
