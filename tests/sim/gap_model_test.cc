@@ -8,6 +8,7 @@
 #include "sim/random.h"
 #include "sim/strategies/best/annealing.h"
 #include "sim/strategies/best/gap_plans.h"
+#include "sim/strategies/best/rung_searches.h"
 #include "tests/sim/small_dags.h"
 
 namespace spillway {
@@ -231,6 +232,25 @@ TEST_CASE("the search is the same every time, and another one with another seed"
   CHECK(found.found);
   CHECK((Anneal(other, open, AllKept(s.tables), options).choices == found.choices));
   CHECK_FALSE((Anneal(other, open, AllKept(s.tables), {.judgements = 3000, .seed = 2}).choices == found.choices));
+}
+
+TEST_CASE("around what a search has found for less memory nothing slower is found, and something for less than that") {
+  const Setting s(Zoo("cifar-resnet20"), "v100-x86-pcie3", 70 * kMB, RuntimeByName("arena"));
+  const OpenChoices open = s.Open();
+  GapModel model(s.tables, s.problem.runtime, 80 * kMB);
+  const Annealed found = SearchRung(model, open, AllKept(s.tables), RungSearches()[0], 20'000, 1, false);
+  REQUIRE(found.found);
+  for (const Bytes capacity : {80 * kMB, 82 * kMB, 86 * kMB}) {
+    GapModel more(s.tables, s.problem.runtime, capacity);
+    const Annealed around = SearchAround(more, open, found.choices, 20'000, 1);
+    INFO("within " << capacity);
+    CHECK(around.found);
+    CHECK(around.time <= more.Judge(found.choices).time);
+    CHECK(around.time <= found.time);
+  }
+  GapModel less(s.tables, s.problem.runtime, 73 * kMB);
+  REQUIRE_FALSE(less.Judge(found.choices).Fits());
+  CHECK(SearchAround(less, open, found.choices, 20'000, 1).found);
 }
 
 }  // namespace

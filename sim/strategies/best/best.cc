@@ -17,6 +17,7 @@
 #include "sim/margin.h"
 #include "sim/memo.h"
 #include "sim/strategies/best/full_path.h"
+#include "sim/strategies/best/rung_searches.h"
 #include "sim/strategies/best/search_space.h"
 #include "sim/strategies/pooch/ladder.h"
 
@@ -30,31 +31,9 @@ constexpr int kCutsForClaim = 24, kCutsForStart = 12;  // instants looked at: fo
 constexpr Bytes kSmallShare = 4096;                    // of the memory: smaller tensors stay
 constexpr std::int64_t kJudgements = 200'000;       // of the model, over whole ops, and as many over each other space
 constexpr std::int64_t kJudgementsOfChoice = 1200;  // for each gap and op that it has a choice of, at most
-constexpr std::int64_t kSettling = 3000;            // around what each has found, at most
 constexpr std::int64_t kJudged = 60;                // plans, by the full path, around the best of them
 constexpr std::int64_t kUsualOps = 500;             // in larger steps all are fewer
-
-// One search of Anneal's. What the bound's cut copies and recomputes is near the optimum already: from there it is a cold
-// one, which hot would be lost at once. Where addresses cost memory, the rungs below are those that fit in the end; the last
-// ones are for where nothing that was found does, or nothing is close to the bound.
-struct Search {
-  int rung = 0;  // below the highest one
-  bool from_cut = false;
-  double hottest = 0;
-};
-constexpr double kHot = 0.0012, kCold = 0.00015;
-constexpr Search kSearches[] = {{0, false, kHot}, {1, true, kCold}, {1, false, kHot}, {2, false, kHot},
-                                {4, false, kHot}, {8, false, kHot}, {16, false, kHot}};
-constexpr int kUsualSearches = 4;
-constexpr double kClose = 1.03;  // times the bound
-constexpr int kLowestRung = 16;
-
-Allowed AllowedBy(const StrategyParameters& told) {
-  return {.swap = told.Flag("swap", true),
-          .recompute = told.Flag("recompute", true),
-          .algorithms = told.Flag("algorithms", true),
-          .parts = told.Flag("parts", true)};
-}
+constexpr double kClose = 1.03;                     // times the bound
 
 Scope ScopeFor(const Allowed& allowed, const Runtime& runtime) {
   Scope scope{.copy_streams = allowed.swap ? runtime.copy_streams : 0, .copy_chunk = runtime.copy_chunk};
@@ -118,9 +97,10 @@ class Planner {
   void Ask(ForBest which);
   CutBound CutFor(Bytes capacity, int instants) const;
   SearchSpace SpaceOf(const WaysLookedAt& looked_at) const;
-  GapChoices StartOf(const SearchSpace& space, const Search& search) const;
+  GapChoices StartOf(const SearchSpace& space, const RungSearch& search) const;
   void SearchRungs(const SearchSpace& space, bool insist);
-  void SearchOne(const SearchSpace& space, const Search& search, const AnnealingOptions& options);
+  void GoOnAround(const SearchSpace& space, int searched, int rungs, const GapChoices& choices, std::uint64_t seed);
+  bool EnterFound(const SearchSpace& space, GapModel& model, const Annealed& found);
   void SearchParts();
   bool AddressesMatter() const;
   Bytes Rung(int k) const;
@@ -180,10 +160,14 @@ SearchSpace Planner::SpaceOf(const WaysLookedAt& looked_at) const {
   return {oracle_.facts(), problem_.runtime, Rung(kLowestRung), Rung(0) / kSmallShare, contest_.allowed(), looked_at};
 }
 
-GapChoices Planner::StartOf(const SearchSpace& space, const Search& search) const {
+GapChoices Planner::StartOf(const SearchSpace& space, const RungSearch& search) const {
   // The model takes slower ones where there is no room for their workspaces.
   const GapChoices kept = space.AllKeptWith([](const GapTables::Way& way) { return way.time; });
-  if (!search.from_cut) return kept;
+  if (search.from == RungSearch::From::kAllKept) return kept;
+  if (search.from == RungSearch::From::kFastest) {
+    const bool any = !candidates_.empty() && candidates_.front().space == &space;
+    return any ? candidates_.front().choices : kept;
+  }
   const CutBound cut = CutFor(Rung(search.rung), kCutsForStart);
   return cut.op == kNoOp ? kept : ChoicesOf(space.tables, cut, kept);
 }
@@ -191,26 +175,42 @@ GapChoices Planner::StartOf(const SearchSpace& space, const Search& search) cons
 void Planner::SearchRungs(const SearchSpace& space, bool insist) {
   const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest(space).ops);
   const Bytes need = *std::max_element(needs.begin(), needs.end());
+  int rungs = 0;  // that hold every op
+  while (rungs <= kLowestRung && Rung(rungs) >= need) ++rungs;
+  if (rungs == 0) return;
   std::uint64_t seed = 0;
-  for (const Search& search : kSearches) {
-    if (Rung(search.rung) < need) continue;
+  for (RungSearch search : RungSearches()) {
+    if (seed < kUsualSearches) search.rung = std::min(search.rung, rungs - 1);
+    if (search.rung >= rungs) return;
     if (Done() || (seed >= kUsualSearches && (IsClose() || !AddressesMatter()))) return;
-    SearchOne(
-        space, search,
-        {.judgements = judgements_ / kUsualSearches, .hottest = search.hottest, .seed = seed++, .insist = insist});
+    GapModel model(space.tables, problem_.runtime, Rung(search.rung));
+    const Annealed found = SearchRung(model, space.open, StartOf(space, search), search, judgements_, seed, insist);
+    if (found.found && !EnterFound(space, model, found)) {
+      contest_.Enter(PlanOf(problem_, model, found.choices, kBySearch), kBySearch);
+    }
+    if (found.found && AddressesMatter()) GoOnAround(space, search.rung, rungs, found.choices, seed);
+    ++seed;
   }
 }
 
-void Planner::SearchOne(const SearchSpace& space, const Search& search, const AnnealingOptions& options) {
-  GapModel model(space.tables, problem_.runtime, Rung(search.rung));
-  Annealed found = Anneal(model, space.open, StartOf(space, search), options);
-  if (!found.found) return;
-  Settle(model, space.open, kSettling, found);
+void Planner::GoOnAround(const SearchSpace& space, int searched, int rungs, const GapChoices& choices,
+                         std::uint64_t seed) {
+  for (int rung = 0; rung < std::min(kRungsAround, rungs); ++rung) {
+    if (rung == searched) continue;
+    GapModel model(space.tables, problem_.runtime, Rung(rung));
+    const Annealed found = SearchAround(model, space.open, choices, judgements_, seed);
+    if (found.found) EnterFound(space, model, found);
+  }
+}
+
+// True: it is the fastest that was found so far.
+bool Planner::EnterFound(const SearchSpace& space, GapModel& model, const Annealed& found) {
   const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
-  contest_.Enter(plan, kBySearch);
   const bool won = found_.Enter(plan, kBySearch);
+  if (won) contest_.Enter(plan, kBySearch);
   if (won) candidates_.clear();
-  if (won || !found_.decided()) candidates_.push_back({&space, std::move(found.choices), Rung(search.rung)});
+  if (won || !found_.decided()) candidates_.push_back({&space, found.choices, model.capacity()});
+  return won;
 }
 
 // Where whole ops are not close to the bound, or there is no room for them.

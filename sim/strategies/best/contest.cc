@@ -15,6 +15,13 @@ bool Allowed::Holds(const Plan& plan) const {
   return parts || used == PartScope::kNone;
 }
 
+Allowed AllowedBy(const StrategyParameters& told) {
+  return {.swap = told.Flag("swap", true),
+          .recompute = told.Flag("recompute", true),
+          .algorithms = told.Flag("algorithms", true),
+          .parts = told.Flag("parts", true)};
+}
+
 void Contest::RememberShortlist() {
   Bytes all = 1;
   for (const Bytes bytes : oracle_->facts().tables().bytes) all += bytes;

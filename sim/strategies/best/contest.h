@@ -10,6 +10,7 @@
 #include "sim/evaluate.h"
 #include "sim/plan/plan.h"
 #include "sim/strategies/best/robust.h"
+#include "sim/strategy_parameters.h"
 
 namespace spillway {
 
@@ -22,6 +23,8 @@ struct Allowed {
   bool operator==(const Allowed&) const = default;
   bool Holds(const Plan& plan) const;
 };
+// By the parameters of those names.
+Allowed AllowedBy(const StrategyParameters& told);
 
 class Contest {
  public:
