@@ -13,7 +13,7 @@ namespace {
 
 class FusedChecker {
  public:
-  FusedChecker(const Plan& plan, const TrainingStep& step) : plan_(plan), step_(step) {
+  FusedChecker(const Plan& plan, const TrainingStep& step) : plan_(plan), step_(step), uses_(step) {
     for (std::size_t k = 0; k < plan.ops.size(); ++k) decision_[plan.ops[k].op] = k;
   }
 
@@ -82,9 +82,16 @@ class FusedChecker {
   // that it is made from has been there; in forward that may be made by the group.
   void CheckGap(std::size_t index) {
     const GapDecision& gap = plan_.gaps[index];
-    if (!IsFused(gap.before)) return;
     const OpId first = FirstOf(gap.before);
     const std::string& tensor = step_.tensors[Index(gap.tensor)].name;
+    const bool anew = !gap.keep_result && step_.IsForward(gap.before);
+    const OpId next = anew ? uses_.Next(gap.tensor, gap.before) : kNoOp;
+    if (next != kNoOp && FirstOf(next) == first) {
+      Say(PlanMistake::Where::kGap, index,
+          fmt::format("tensor '{}' stays between {} and {}, which are fused: expected no keep_result: false", tensor,
+                      Name(gap.before), Name(next)));
+    }
+    if (!IsFused(gap.before)) return;
     if (gap.after >= first) {
       Say(PlanMistake::Where::kGap, index,
           fmt::format("tensor '{}' stays between {} and {}, which are fused: expected no decision", tensor,
@@ -98,6 +105,7 @@ class FusedChecker {
 
   const Plan& plan_;
   const TrainingStep& step_;
+  const Uses uses_;
   std::map<OpId, std::size_t> decision_;  // index into Plan::ops
   std::vector<PlanMistake> mistakes_;
 };

@@ -10,7 +10,9 @@ namespace spillway {
 void LowerWalk::FindLeaving() {
   for (std::uint32_t g = 0; g < plan_.gaps.size(); ++g) {
     const GapDecision& gap = plan_.gaps[g];
-    if (gap.leaves_after != kNoOp) leaves_behind_[gap.leaves_after].push_back({gap.tensor, g});
+    if (gap.leaves_after == kNoOp) continue;
+    const bool within_group = choice_.EndOfGroup(gap.leaves_after) > gap.before;  // throughout which it is there
+    if (!within_group) leaves_behind_[gap.leaves_after].push_back({gap.tensor, g});
   }
   for (const Recomputation& entry : plan_.recompute) {
     if (entry.leaves_after == kNoOp) continue;
