@@ -105,6 +105,12 @@ TEST_CASE("best says why there is no plan") {
   const Planned planned = StrategyByName("best").plan(s.At(20 * kMB, "arena"));
   CHECK_FALSE(planned.feasible);
   CHECK_THAT(planned.reason, Catch::StartsWith("working_set: "));
+  // What takes most in the smallest parts, where ops may run in parts: much less than what takes most whole.
+  Problem whole = s.At(kMB, "arena"), parts = whole;
+  whole.parameters.Set("parts", false);
+  CHECK_THAT(StrategyByName("best").plan(whole).reason, Catch::Contains("relu_conv1_2:backward needs"));
+  CHECK_THAT(StrategyByName("best").plan(parts).reason,
+             Catch::StartsWith("working_set: ") && !Catch::Contains("relu_conv1_2:backward needs"));
 }
 
 TEST_CASE("best plans the same with plans of others at hand and without, and twice") {

@@ -35,14 +35,6 @@ constexpr std::int64_t kJudged = 60;                // plans, by the full path, 
 constexpr std::int64_t kUsualOps = 500;             // in larger steps all are fewer
 constexpr double kClose = 1.03;                     // times the bound
 
-Scope ScopeFor(const Allowed& allowed, const Runtime& runtime) {
-  Scope scope{.copy_streams = allowed.swap ? runtime.copy_streams : 0, .copy_chunk = runtime.copy_chunk};
-  if (!allowed.algorithms) return scope;
-  scope.algorithms = AlgorithmScope::kAny;
-  scope.workspace = kMostWorkspace;
-  return scope;
-}
-
 class Planner {
  public:
   Planner(const Problem& problem, PlanMemo& memo)
@@ -118,6 +110,7 @@ class Planner {
   const SearchSpace whole_;
   std::deque<SearchSpace> in_parts_;
   const std::int64_t judgements_;
+  std::string reason_in_parts_;  // why what streams does not run either
   struct Candidate {
     const SearchSpace* space = nullptr;
     GapChoices choices;
@@ -135,6 +128,8 @@ void Planner::Ask(ForBest which) {
     if (std::strcmp(strategy.name, kName) == 0 || strategy.for_best != which) continue;
     const Planned planned = PlanWithMargin(strategy, plain, oracle_, memo_);
     if (planned.feasible) contest_.Enter(planned.plan, fmt::format("by {}", strategy.name));
+    if (which == ForBest::kYes || contest_.decided()) continue;
+    reason_in_parts_ = planned.feasible ? contest_.last_reason() : planned.reason;
   }
 }
 
@@ -274,7 +269,8 @@ Planned Planner::Result() {
   planned.scope->parts = contest_.parts();
   planned.feasible = contest_.decided();
   if (!planned.feasible) {
-    planned.reason = contest_.last_reason().empty() ? "out_of_memory: no plan is allowed" : contest_.last_reason();
+    planned.reason = reason_in_parts_.empty() ? contest_.last_reason() : reason_in_parts_;
+    if (planned.reason.empty()) planned.reason = "out_of_memory: no plan is allowed";
     return planned;
   }
   planned.plan = contest_.plan();

@@ -22,6 +22,14 @@ Allowed AllowedBy(const StrategyParameters& told) {
           .parts = told.Flag("parts", true)};
 }
 
+Scope ScopeFor(const Allowed& allowed, const Runtime& runtime) {
+  Scope scope{.copy_streams = allowed.swap ? runtime.copy_streams : 0, .copy_chunk = runtime.copy_chunk};
+  if (!allowed.algorithms) return scope;
+  scope.algorithms = AlgorithmScope::kAny;
+  scope.workspace = kMostWorkspace;
+  return scope;
+}
+
 void Contest::RememberShortlist() {
   Bytes all = 1;
   for (const Bytes bytes : oracle_->facts().tables().bytes) all += bytes;

@@ -25,6 +25,8 @@ struct Allowed {
 };
 // By the parameters of those names.
 Allowed AllowedBy(const StrategyParameters& told);
+// Of plans that use nothing else, every op whole.
+Scope ScopeFor(const Allowed& allowed, const Runtime& runtime);
 
 class Contest {
  public:
