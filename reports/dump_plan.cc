@@ -59,13 +59,17 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
   return object;
 }
 
-// `parts`, `tiles`, and `streamed` with its `depth`, only where there are any.
+// `again`, `parts`, `tiles`, and `streamed` with its `depth`, only where there are any.
 DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) {
   const Op& op = step.ops[Index(decision.op)];
   DumpObject object = {{"op", op.name},
                        {"op_id", decision.op},
                        {"algorithm", AlgorithmObject(op.kind, op.pass, decision.algorithm)},
                        {"workspace_bytes", decision.workspace}};
+  if (decision.again) {
+    object["again"] = {{"algorithm", AlgorithmObject(op.kind, op.pass, decision.again->algorithm)},
+                       {"workspace_bytes", decision.again->workspace}};
+  }
   for (const OpPart& part : decision.parts) {
     object["parts"].push_back({{"samples", part.samples},
                                {"algorithm", AlgorithmObject(op.kind, op.pass, part.algorithm)},

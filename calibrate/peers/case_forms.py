@@ -56,7 +56,7 @@ class Planner:
 def changes(options):
     """Other forms of one gradient, and of two behind each other, as of a pooling and the ReLU before it."""
     several = [node for node in options["nodes"] if node["kind"] == "bwd" and len(node["deps"]) > 1]
-    single = [[{node["id"]: k} for k in range(len(node["deps"]))] for node in several]
+    single = [[{node["id"]: k} for k, time in enumerate(node["time_ms"]) if time >= case_graph.NO_SUCH_WAY] for node in several]
     pairs = [{**one, **other} for first, second in zip(single, single[1:]) for one in first for other in second]
     return [change for gradient in single for change in gradient] + pairs
 

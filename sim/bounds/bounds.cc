@@ -22,7 +22,8 @@ constexpr int kCuts = 6;  // instants looked at
 // The curve is linear between its points and goes on at its last slope, so its best rate is that of a point or the
 // last slope. CostModel rounds a copy's time to whole nanoseconds; a slope that is a whole number leaves nothing to
 // round below it. Copies that come in pieces of `piece` bytes (0: in one) or more are rounded once for each, and the last:
-// so much off the best rate at most, and off none where all pieces take longer than by it.
+// so much off the best rate at most, and off none where all pieces take longer than by it. The last, and tensors that are
+// smaller than a piece, may have the best rate.
 CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
   constexpr double kRounded = 0.5;
   const auto slope = [](double time, Bytes bytes) { return time / static_cast<double>(bytes); };
@@ -41,7 +42,7 @@ CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
     if (point.bytes >= piece)
       rounded = std::min(rounded, slope(static_cast<double>(point.time) - kRounded, point.bytes));
   }
-  return {std::max({0.0, best - slope(kRounded, piece), rounded}), kRounded};
+  return {std::min(best, std::max({0.0, best - slope(kRounded, piece), rounded})), kRounded};
 }
 
 // The smallest pieces of a tensor that may be streamed: one sample, of tiles one row of one channel.
@@ -83,7 +84,7 @@ Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate, bool
 }
 
 // By op: the bytes that no plan can take away from it, its operands and what never moves; without those that it may
-// stream, where it may. Sizes as they are: rounding them would make a bound that a finer allocator beats.
+// stream, where it may, and of a forward op, which may run again by another algorithm, without what is gone by then. Sizes as they are: rounding them would make a bound that a finer allocator beats.
 std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
   const TrainingStep& step = *tables.step;
   std::vector<Bytes> change(step.ops.size() + 1, 0);
@@ -93,8 +94,11 @@ std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
     if (tables.persistent[t]) {
       change.front() += bytes;
     } else if (!step.tensors[t].Traits().may_move && !uses.empty()) {
-      change[Index(uses.front())] += bytes;
-      change[Index(uses.back()) + 1] -= bytes;
+      for (OpId op = uses.front(); op <= uses.back(); ++op) {
+        if (step.IsForward(op) && !std::binary_search(uses.begin(), uses.end(), op)) continue;
+        change[Index(op)] += bytes;
+        change[Index(op) + 1] -= bytes;
+      }
     } else {
       const bool may = parts == PartScope::kStreamed && MayStream(step.tensors[t]);
       for (const OpId op : uses) {

@@ -28,7 +28,8 @@ struct BoundCertificate {
 };
 
 // What the instant and the multipliers prove, whatever the certificate claims. 0: nothing, as an instant that a group of ops
-// may go across where operands are streamed, and anything of unified memory. `step`: the one in batch parts where the scope accumulates.
+// may go across where operands are streamed, and anything of unified memory. `step`: the one in batch parts where the scope
+// accumulates.
 Nanos ProvenBound(const TrainingStep& step, const CostModel& costs, const BoundCertificate& certificate,
                   int device = 0);
 

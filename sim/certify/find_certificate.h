@@ -11,8 +11,7 @@
 namespace spillway {
 
 // The best instant for all plans in `scope`, or their work where that says more; its bound is no more than what the check
-// proves. nullopt: unified memory. `facts`: of the step in batch parts where the scope
-// accumulates.
+// proves. nullopt: unified memory. `facts`: of the step in batch parts where the scope accumulates.
 std::optional<BoundCertificate> FindCertificate(const StepFacts& facts, Bytes capacity, const Scope& scope);
 
 }  // namespace spillway

@@ -27,7 +27,7 @@ double LeastOfPieces(const TransferCurve& curve, double rate, Bytes piece) {
   for (const auto& [size, time] : curve.points) {
     if (size >= piece) lowest = std::min(lowest, (static_cast<double>(time) - kRoundedOff) / static_cast<double>(size));
   }
-  return std::max(lowest, rate - kRoundedOff / static_cast<double>(piece));
+  return std::min(rate, std::max(lowest, rate - kRoundedOff / static_cast<double>(piece)));  // the last may be smaller
 }
 
 }  // namespace
@@ -90,7 +90,11 @@ std::vector<Bytes> TakenBytes(const TrainingStep& step) {
     }
     if (tensor.Traits().resident) first = 0, last = step.ops.size() - 1;
     if (tensor.Traits().may_move && !tensor.Traits().resident) continue;
-    for (std::size_t op = first; op <= last && op < step.ops.size(); ++op) taken[op] += tensor.bytes;
+    for (std::size_t op = first; op <= last && op < step.ops.size(); ++op) {
+      const bool operand = Contains(step.ops[op].reads, t) || Contains(step.ops[op].writes, t);
+      const bool gone_later = step.IsForward(static_cast<OpId>(op)) && !operand && !tensor.Traits().resident;
+      if (!gone_later) taken[op] += tensor.bytes;  // an op that runs again may find more room than the first time
+    }
   }
   return taken;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "hw/text/lists.h"
 #include "sim/plan/check_op.h"
 
 namespace spillway {
@@ -22,7 +23,10 @@ class FusedChecker {
       if (plan_.ops[k].fused) CheckPair(k);
     }
     if (!mistakes_.empty()) return std::move(mistakes_);
-    for (std::size_t g = 0; g < plan_.gaps.size(); ++g) CheckGap(g);
+    for (std::size_t g = 0; g < plan_.gaps.size(); ++g) {
+      CheckGap(g);
+      CheckResult(g);
+    }
     for (std::size_t k = 0; k < plan_.recompute.size(); ++k) {
       const OpId before = plan_.recompute[k].before;
       if (!IsFused(before)) continue;
@@ -78,24 +82,38 @@ class FusedChecker {
     return "";
   }
 
-  // Within a group nothing moves, and what is to be computed again for it is so before its first op: in backward, where all
-  // that it is made from has been there; in forward that may be made by the group.
+  bool Streams(OpId op, TensorId tensor) const {
+    const auto found = decision_.find(op);
+    return found != decision_.end() && Contains(plan_.ops[found->second].streamed, tensor);
+  }
+
+  // What was computed again for a group in forward stays for all of it: there is no again within.
+  void CheckResult(std::size_t index) {
+    const GapDecision& gap = plan_.gaps[index];
+    if (gap.keep_result || !step_.IsForward(gap.before)) return;
+    const OpId next = uses_.Next(gap.tensor, gap.before);
+    if (next == kNoOp || FirstOf(next) != FirstOf(gap.before)) return;
+    Say(PlanMistake::Where::kGap, index,
+        fmt::format("tensor '{}' stays between {} and {}, which are fused: expected no keep_result: false",
+                    step_.tensors[Index(gap.tensor)].name, Name(gap.before), Name(next)));
+  }
+
+  // Within a group nothing moves, what it streams is on the host before its first op, and what is to be computed again for
+  // it is so by then: in backward, where all that it is made from has been there; in forward that may be made by the group.
   void CheckGap(std::size_t index) {
     const GapDecision& gap = plan_.gaps[index];
+    if (!IsFused(gap.before)) return;
     const OpId first = FirstOf(gap.before);
     const std::string& tensor = step_.tensors[Index(gap.tensor)].name;
-    const bool anew = !gap.keep_result && step_.IsForward(gap.before);
-    const OpId next = anew ? uses_.Next(gap.tensor, gap.before) : kNoOp;
-    if (next != kNoOp && FirstOf(next) == first) {
-      Say(PlanMistake::Where::kGap, index,
-          fmt::format("tensor '{}' stays between {} and {}, which are fused: expected no keep_result: false", tensor,
-                      Name(gap.before), Name(next)));
-    }
-    if (!IsFused(gap.before)) return;
     if (gap.after >= first) {
       Say(PlanMistake::Where::kGap, index,
           fmt::format("tensor '{}' stays between {} and {}, which are fused: expected no decision", tensor,
                       Name(gap.after), Name(gap.before)));
+    } else if (Streams(gap.before, gap.tensor) && std::max(gap.leaves_after, gap.out_after) >= first) {
+      Say(PlanMistake::Where::kGap, index,
+          fmt::format(
+              "tensor '{}' is streamed by {}, which is fused with {}: expected it to go out and to leave before {}",
+              tensor, Name(gap.before), Name(gap.before - 1), Name(first)));
     } else if (gap.action == GapAction::kRecompute && step_.IsForward(gap.before)) {
       Say(PlanMistake::Where::kGap, index,
           fmt::format("tensor '{}' cannot be computed again for {}, which is fused with {}: expected a swap", tensor,

@@ -96,8 +96,7 @@ struct OpPart {
 constexpr int kTilesDeep = 3, kMostTilesDeep = 16;
 constexpr std::int64_t kMostTiles = 100'000;  // of one op
 
-// How an op runs when it is recomputed: whole, by another algorithm than the first time, as where less room is left.
-struct OpAgain {
+struct OpAgain {               // how an op runs when it is recomputed: whole, as where less room is left
   std::int32_t algorithm = 0;  // as in OpDecision
   Bytes workspace = 0;
   bool operator==(const OpAgain&) const = default;
@@ -111,8 +110,7 @@ struct OpDecision {  // ops without one get the library's choice of algorithm an
   // the whole, too, but for PartWaits. Recomputed, an op runs in the same parts, if `again` does not say otherwise. Ops
   // without a choice of algorithm have parts only where they stream something.
   std::vector<OpPart> parts{};
-  // Of forward ops. None: as the first time.
-  std::optional<OpAgain> again{};
+  std::optional<OpAgain> again{};  // of forward ops; none: as the first time
   // Each part is cut further, along channels and rows (model/cost/op_tiles.h): a kernel for each tile, all by their part's
   // algorithm in its workspace. In one part it is the whole batch that is cut.
   TileCounts tiles{};

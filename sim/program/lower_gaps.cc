@@ -11,13 +11,21 @@ void LowerWalk::FindLeaving() {
   for (std::uint32_t g = 0; g < plan_.gaps.size(); ++g) {
     const GapDecision& gap = plan_.gaps[g];
     if (gap.leaves_after == kNoOp) continue;
-    const bool within_group = choice_.EndOfGroup(gap.leaves_after) > gap.before;  // throughout which it is there
-    if (!within_group) leaves_behind_[gap.leaves_after].push_back({gap.tensor, g});
+    const bool stays = StaysForGroup(gap.leaves_after, gap.before);
+    if (!stays) leaves_behind_[gap.leaves_after].push_back({gap.tensor, g});
   }
   for (const Recomputation& entry : plan_.recompute) {
     if (entry.leaves_after == kNoOp) continue;
-    for (const TensorId t : step_.ops[Index(entry.run)].writes) leaves_behind_[entry.leaves_after].push_back({t});
+    for (const TensorId t : step_.ops[Index(entry.run)].writes) {
+      const bool stays = StaysForGroup(entry.leaves_after, tables_.uses.Next(t, entry.leaves_after));
+      if (!stays) leaves_behind_[entry.leaves_after].push_back({t});
+    }
   }
+}
+
+// Whether the next use belongs to the group of the op behind which a tensor may leave: groups find it there throughout.
+bool LowerWalk::StaysForGroup(OpId leaves_after, OpId next) const {
+  return next != kNoOp && next < choice_.EndOfGroup(leaves_after);
 }
 
 void LowerWalk::StartCopiesOut(OpId op) {

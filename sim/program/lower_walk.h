@@ -158,6 +158,7 @@ class LowerWalk {
   spillway::Copy TileCopy(TensorId tensor, BoxId box) const;
   BufferId HostOf(TensorId tensor);
   void FindLeaving();
+  bool StaysForGroup(OpId leaves_after, OpId next) const;
   void StartCopiesOut(OpId op);
   void AfterOp(OpId op);
   void LeaveOp(const Touch& touch);

@@ -168,21 +168,24 @@ TEST_CASE("nothing is decided between fused ops") {
                           "keep_result: false");
 }
 
-// Swaps that end within a group stay until just before.
-void StayIntoGroups(Plan& plan) {
+// Swaps that end within a group, where it streams the tensor or where it does not, stay until just before. Returns how many.
+int StayIntoGroups(Plan& plan, bool streamed) {
+  int changed = 0;
   for (GapDecision& gap : plan.gaps) {
-    const bool ends_within = std::any_of(plan.ops.begin(), plan.ops.end(), [&gap](const OpDecision& decision) {
-      return decision.fused && decision.op == gap.before && !Contains(decision.streamed, gap.tensor);
+    const bool ends_within = std::any_of(plan.ops.begin(), plan.ops.end(), [&](const OpDecision& decision) {
+      return decision.fused && decision.op == gap.before && Contains(decision.streamed, gap.tensor) == streamed;
     });
     if (!ends_within || gap.action != GapAction::kSwap || gap.after == kNoOp) continue;
     gap.leaves_after = gap.before - 1;
     gap.in_at = gap.before;
+    ++changed;
   }
+  return changed;
 }
 
 TEST_CASE("random groups of fused ops: verified, waiting for nothing in vain, never below their bounds") {
   Random random(41);
-  int fused = 0, plans = 0, feasible = 0;
+  int fused = 0, plans = 0, feasible = 0, refused = 0;
   std::size_t waits = 0;
   for (const SmallNetwork& network : kNetworks) {
     const PartsPlace p(network.build(), network.options);
@@ -194,7 +197,13 @@ TEST_CASE("random groups of fused ops: verified, waiting for nothing in vain, ne
       if (k % 11 == 0) runtime.workspaces = Workspaces::kHeld;
       Plan plan = RandomPlan(p.step, runtime, k % 3 == 0 ? 90 : 10 * random.Below(4), random);
       AddRandomGroups(p.step, 20 + 40 * random.Below(2), random, plan);
-      if (k % 3 == 0) StayIntoGroups(plan);
+      if (k % 3 == 0) StayIntoGroups(plan, false);
+      Plan late = plan;
+      const bool stays = StayIntoGroups(late, true) > 0;
+      if (stays) CHECK(Says(p, late).find("expected it to go out and to leave before") != std::string::npos);
+      refused += stays ? 1 : 0;
+      if (k % 3 == 1) AddRandomEntries(p.step, random, plan);
+      EraseMistaken(PlanMistake::Where::kRecomputation, p.step, plan, plan.recompute);  // of groups, told last
       INFO(network.name << " plan " << k << "\n" << PlanToYaml(plan, p.step));
       REQUIRE(Says(p, plan) == "");
       REQUIRE(ParsePlan(PlanToYaml(plan, p.step), "plan", p.step) == plan);
@@ -213,6 +222,7 @@ TEST_CASE("random groups of fused ops: verified, waiting for nothing in vain, ne
   INFO(plans << " plans, " << fused << " fused ops, " << waits << " waits, " << feasible << " feasible");
   CHECK(fused > 1000);
   CHECK(feasible > plans / 2);
+  CHECK(refused > 10);
 }
 
 TEST_CASE("mutations of Programs with fused ops") {

@@ -116,7 +116,7 @@ class Planner {
     GapChoices choices;
     Bytes rung = 0;
   };
-  // By search: the fastest on the full path; where none runs there, all of them, of the highest rung first.
+  // By search: the fastest on the full path; where none runs there, all of them, in the order in which they were found.
   std::vector<Candidate> candidates_;
 };
 
@@ -128,7 +128,8 @@ void Planner::Ask(ForBest which) {
     if (std::strcmp(strategy.name, kName) == 0 || strategy.for_best != which) continue;
     const Planned planned = PlanWithMargin(strategy, plain, oracle_, memo_);
     if (planned.feasible) contest_.Enter(planned.plan, fmt::format("by {}", strategy.name));
-    if (which == ForBest::kYes || contest_.decided()) continue;
+    const bool said = reason_in_parts_.starts_with("working_set");
+    if (which == ForBest::kYes || contest_.decided() || said) continue;
     reason_in_parts_ = planned.feasible ? contest_.last_reason() : planned.reason;
   }
 }

@@ -40,7 +40,8 @@ struct GapWalked {
   std::int64_t runs = 0;             // of ops once more
   // Ops that find no room for their workspace and run in the fastest way that does, in order.
   std::vector<std::pair<OpId, std::uint8_t>> leaner;
-  // The same of ops that run again, in the order in which they do; of an op the last one holds for all its runs.
+  // The same of ops that run again, in the order in which they do. A plan has one way for all runs of an op, the last one
+  // here: those before it are counted faster than they are.
   std::vector<std::pair<OpId, std::uint8_t>> leaner_again;
 };
 

@@ -3,7 +3,7 @@
 // Whether an arena finds addresses for a plan, and how late copies are for them, is chance to a search that knows of none: of
 // 62 plans found for ResNet-50 8 found no addresses, and the others took 0.03 % more than the model says in the median, but
 // 0.8 % in the mean. A plan for a little less memory may do better. So around what each search has found it goes on, hardly
-// warm, on the first few rungs, which takes a sixth of the judgements.
+// warm, on the first few rungs, which takes a sixth of the judgements that annealing has, and settling around each, 3000 at most.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_RUNG_SEARCHES_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_RUNG_SEARCHES_H_
 
@@ -30,7 +30,7 @@ constexpr int kLowestRung = 16;
 // Rungs, from the highest one down, on which a search goes on around what it has found.
 constexpr int kRungsAround = 5;
 
-// Anneals from `start` and settles. `judgements`: of all searches; `seed`: another one for each.
+// Anneals from `start` and settles. `judgements`: of all searches; `seed`: equal ones search alike.
 Annealed SearchRung(GapModel& model, const OpenChoices& open, const GapChoices& start, const RungSearch& search,
                     std::int64_t judgements, std::uint64_t seed, bool insist);
 
