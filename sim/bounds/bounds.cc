@@ -84,7 +84,8 @@ Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate, bool
 }
 
 // By op: the bytes that no plan can take away from it, its operands and what never moves; without those that it may
-// stream, where it may, and of a forward op, which may run again by another algorithm, without what is gone by then. Sizes as they are: rounding them would make a bound that a finer allocator beats.
+// stream, where it may, and of a forward op, which may run again by another algorithm, without what is gone by then. Sizes
+// as they are: rounding them would make a bound that a finer allocator beats.
 std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
   const TrainingStep& step = *tables.step;
   std::vector<Bytes> change(step.ops.size() + 1, 0);

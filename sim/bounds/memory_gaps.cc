@@ -36,6 +36,16 @@ Bytes LeastExcess(const BoundProblem& problem, const MemoryNeed& need, OpId op) 
   return need.excess[Index(op)] - ways.front().workspace + ways.back().workspace;
 }
 
+// What does not leave, by op, against the one before it: throughout, or from its first use to its last.
+void AddKept(const Tensor& tensor, const std::vector<OpId>& uses, std::vector<Bytes>& change) {
+  if (tensor.Traits().resident) {
+    change.front() += tensor.bytes;
+  } else if (!uses.empty()) {
+    change[Index(uses.front())] += tensor.bytes;
+    change[Index(uses.back()) + 1] -= tensor.bytes;
+  }
+}
+
 // By op, against the one before it: bytes of tensors that are there and do not leave for nothing.
 std::vector<Bytes> ChangesOf(const BoundProblem& problem, const Uses& all_uses) {
   const TrainingStep& step = *problem.step;
@@ -43,12 +53,7 @@ std::vector<Bytes> ChangesOf(const BoundProblem& problem, const Uses& all_uses) 
   for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
     const Tensor& tensor = step.tensors[Index(t)];
     const std::vector<OpId>& uses = all_uses.of[Index(t)];
-    if (tensor.Traits().resident) {
-      change.front() += tensor.bytes;
-    } else if (!uses.empty()) {
-      change[Index(uses.front())] += tensor.bytes;
-      change[Index(uses.back()) + 1] -= tensor.bytes;
-    }
+    AddKept(tensor, uses, change);
     for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
       if (!LeavesForNothing(problem, t, uses[k + 1])) continue;
       change[Index(uses[k]) + 1] -= tensor.bytes;
@@ -85,14 +90,10 @@ std::vector<Bytes> StreamedChangesOf(const BoundProblem& problem, const Uses& al
   std::vector<Bytes> change(step.ops.size() + 1, 0);
   for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
     const Tensor& tensor = step.tensors[Index(t)];
-    const std::vector<OpId>& uses = all_uses.of[Index(t)];
-    if (tensor.Traits().resident) {
-      change.front() += tensor.bytes;
-    } else if (tensor.Traits().may_move) {
+    if (tensor.Traits().may_move && !tensor.Traits().resident) {
       AddStreamedChanges(problem, all_uses, t, change);
-    } else if (!uses.empty()) {
-      change[Index(uses.front())] += tensor.bytes;
-      change[Index(uses.back()) + 1] -= tensor.bytes;
+    } else {
+      AddKept(tensor, all_uses.of[Index(t)], change);
     }
   }
   return change;

@@ -148,14 +148,19 @@ void AddMenus(Dice& dice, TrainingStep& step, MenuCosts& costs) {
   }
 }
 
-// Decides about some of the ops that have a choice, with grants that suffice.
+// Decides about some of the ops that have a choice, for the first time and again, with grants that suffice.
 void DecideOps(const TrainingStep& step, const CostModel& costs, Dice& dice, Plan& plan) {
-  const int decided = dice.From(0, 100);  // percent
+  const int decided = dice.From(0, 100);                // percent
+  Dice apart(static_cast<unsigned>(plan.gaps.size()));  // so that all else is drawn alike
+  const bool other_again = apart.OneIn(3);              // farther from the bounds than others
   for (std::size_t op = 0; op < step.ops.size(); ++op) {
     if (dice.From(1, 100) > decided) continue;
     const MenuEntry entry = dice.Pick(costs.Menu(LaunchOf(step.ops[op])));
     const Bytes more = dice.OneIn(4) ? dice.Size() : 0;
     plan.ops.push_back({static_cast<OpId>(op), entry.algorithm, entry.workspace + more});
+    if (!step.IsForward(static_cast<OpId>(op)) || !other_again) continue;
+    const MenuEntry again = apart.Pick(costs.Menu(LaunchOf(step.ops[op])));
+    plan.ops.back().again = OpAgain{.algorithm = again.algorithm, .workspace = again.workspace};
   }
 }
 
