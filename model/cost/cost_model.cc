@@ -175,6 +175,7 @@ class CostModel::Answers {
   static double SlowdownByModel(const OnDevice& on, const Launch& launch, const Cost& cost) {
     Launch chosen = launch;
     chosen.algorithm = cost.algorithm;
+    chosen.workspace = kMostWorkspace;  // whatever was granted: the menu has one entry for many grants
     const std::optional<Cost> model = CostByModels(on.models, on.chip, chosen);
     return model ? model->copy_slowdown : 1;
   }

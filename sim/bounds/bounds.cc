@@ -114,6 +114,10 @@ std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
   return change;
 }
 
+OpWay WayOf(const MenuEntry& entry) {
+  return {entry.cost.time, entry.workspace, static_cast<double>(entry.cost.time) * entry.cost.copy_slowdown};
+}
+
 // The ways of a menu that are within the scope and `room`, the fastest first, without those that another one beats in
 // both time and workspace. Where none fits, no plan exists: then the usual one.
 std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vector<MenuEntry>& divided,
@@ -129,7 +133,13 @@ std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vec
   std::erase_if(within, [room](const MenuEntry& entry) { return entry.workspace > room; });
   if (within.empty()) within.push_back(usual);
   std::vector<OpWay> ways;
-  for (const MenuEntry& entry : ParetoSet(std::move(within))) ways.push_back({entry.cost.time, entry.workspace});
+  for (const MenuEntry& entry : ParetoSet(within)) ways.push_back(WayOf(entry));
+  for (OpWay& way : ways) {
+    for (const MenuEntry& entry : within) {
+      if (entry.cost.time < way.time || entry.workspace < way.workspace) continue;
+      way.beside_copies = std::min(way.beside_copies, WayOf(entry).beside_copies);
+    }
+  }
   return ways;
 }
 
@@ -139,6 +149,7 @@ std::vector<MenuEntry> DividedWays(const Launch& launch, const std::vector<PartR
   for (const PartRate& rate : rates) {
     MenuEntry way{0, rate.workspace, {}};
     way.cost.time = static_cast<Nanos>(std::floor(rate.nanos_per_sample * static_cast<double>(launch.shape.in.n)));
+    if (rate.nanos_per_sample > 0) way.cost.copy_slowdown = rate.beside_copies / rate.nanos_per_sample;
     ways.push_back(way);
   }
   return ways;
@@ -157,7 +168,7 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
     const Launch& launch = tables.launches[row];
     const MenuEntry usual{0, launch.workspace, costs.Kernel(launch, tables.device)};
     if (usual_only) {
-      ways.push_back({{usual.cost.time, usual.workspace}});
+      ways.push_back({WayOf(usual)});
     } else {
       const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : std::vector<MenuEntry>{};
       ways.push_back(WaysWithin(menus[row], parts, usual, scope, capacity - fixed[op]));

@@ -1,7 +1,7 @@
 // Lower bounds on the time of a step, whatever the plan, under a cost model.
 //
 // "Whatever the plan" means: any Plan that CheckPlan accepts within a Scope, on a machine that is never faster than its
-// cost model (contention and host costs only add).
+// cost model: copies slow kernels down as it says (Cost::copy_slowdown), the host and copies that meet only add.
 #ifndef SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 #define SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 

@@ -11,14 +11,14 @@ namespace spillway {
 
 namespace {
 
-// What rounding in double precision may add, relative to the bound.
-constexpr double kCutRounding = 1e-9;
+// What rounding in double precision may add, relative to the bound; and nanoseconds that an engine's may take off a step.
+constexpr double kCutRounding = 1e-9, kEngineRounding = 1e-3;
 // Kelley's method stops when its model is so near to what was found, or after so many cuts.
 constexpr double kCloseEnough = 1e-4;
 constexpr int kMostTries = 40;
 constexpr std::size_t kMostPlanes = 10;
 
-// Weights of (P1) and (Q1), and the price of a byte in shares of the highest one that makes sense: a point of the cube.
+// The weights of (P) and (Q), and the price of a byte in shares of the highest one that makes sense: a point of the cube.
 enum : std::size_t { kBefore, kAfter, kPrice };
 
 // A bound, and the plane of all bounds with the same choice.
@@ -43,16 +43,12 @@ OpId EndOfTurns(const BoundProblem& problem, OpId op) {
 class Instant {
  public:
   Instant(const BoundProblem& problem, const MemoryNeed& need, const Uses& uses, OpId op)
-      : problem_(problem), need_(need), op_(op), graph_(problem, need, uses, op) {
-    const auto head = static_cast<double>(problem.head);
+      : problem_(problem), need_(need), op_(op), graph_(problem, need, uses, op), first_beside_out_(op) {
     const OpId made = graph_.first_made();
-    const OpId awaited = problem.in_parts ? EndOfTurns(problem, graph_.last_awaited()) : graph_.last_awaited();
-    compute_before_ = head + need.Compute(0, op);
-    compute_after_ = need.Compute(op, need.ops());
-    if (made != kNoOp) {
-      first_result_ = head + need.Compute(0, problem.in_parts ? BeginOfTurns(problem, made) : made + 1);
-    }
-    rest_ = need.Compute(awaited, need.ops());
+    if (made != kNoOp) first_beside_out_ = problem.in_parts ? BeginOfTurns(problem, made) : made + 1;
+    end_beside_in_ = problem.in_parts ? EndOfTurns(problem, graph_.last_awaited()) : graph_.last_awaited();
+    without_copies_ = static_cast<double>(problem.head) + need.Compute(0, first_beside_out_) +
+                      need.Compute(end_beside_in_, need.ops());
     highest_price_ = graph_.HighestPrice(need.excess[Index(op)]);
   }
 
@@ -62,13 +58,13 @@ class Instant {
   Tried At(const CubePoint& w) {
     const double price = w[kPrice] * highest_price_;
     const CutChoice choice = Choose(w, false);
-    const auto [longer, excess] = BestWay(w[kAfter], price);
-    const double room = static_cast<double>(graph_.needed_bytes()) - excess;
+    const Way own = BestWay(w[kAfter], price);
+    const double room = static_cast<double>(graph_.needed_bytes()) - own.excess;
+    const BesideCopies before = Beside(first_beside_out_, op_, w[kBefore]);
+    const BesideCopies after = Beside(op_ + 1, end_beside_in_, w[kAfter]);
     Tried tried{.at = w};
-    tried.bound = w[kBefore] * compute_before_ + (1 - w[kBefore]) * first_result_ +
-                  w[kAfter] * (compute_after_ + longer) + (1 - w[kAfter]) * rest_ + choice.least - price * room;
-    tried.plane.slope = {compute_before_ - first_result_ - choice.out,
-                         compute_after_ + longer - rest_ - choice.in + choice.rerun,
+    tried.bound = without_copies_ + before.least + own.cost.least + after.least + choice.least - price * room;
+    tried.plane.slope = {before.slope - choice.out, own.cost.slope + after.slope - choice.in + choice.rerun,
                          highest_price_ * (choice.kept - room)};
     tried.plane.at_origin = tried.bound - tried.plane.At(w);
     return tried;
@@ -80,18 +76,37 @@ class Instant {
   }
 
  private:
-  struct Run {
-    double longer = 0, excess = 0;
+  // What ops add to the least sum where copies may run beside them, and by how much more at a larger weight.
+  struct BesideCopies {
+    double least = 0, slope = 0;  // nanoseconds
+    void Add(double time, double beside_copies, double weight) {
+      const bool beside = weight * beside_copies < time;
+      least += beside ? weight * beside_copies : time;
+      slope += beside ? beside_copies : 0;
+    }
   };
-  // Of the op's own ways the one that costs least at these weights: how much longer than the fastest one it takes, and what
-  // is too much then.
-  Run BestWay(double after, double price) const {
+  BesideCopies Beside(OpId from, OpId to, double weight) const {
+    BesideCopies sum;
+    for (OpId op = from; op < to; ++op) {
+      sum.Add(need_.Compute(op, op + 1), need_.beside_copies[Index(op)], weight);
+    }
+    return sum;
+  }
+
+  struct Way {
+    BesideCopies cost;
+    double excess = 0;
+  };
+  // Of the op's own ways the one that costs least at these weights, and what is too much then.
+  Way BestWay(double after, double price) const {
     const std::vector<OpWay>& ways = problem_.ways[Index(op_)];
-    Run best;
+    Way best;
     for (std::size_t k = 0; k < ways.size(); ++k) {
-      const Run run{static_cast<double>(ways[k].time - ways.front().time),
-                    static_cast<double>(need_.excess[Index(op_)] - ways.front().workspace + ways[k].workspace)};
-      if (k == 0 || after * run.longer + price * run.excess < after * best.longer + price * best.excess) best = run;
+      Way way;
+      way.excess = static_cast<double>(need_.excess[Index(op_)] - ways.front().workspace + ways[k].workspace);
+      way.cost.Add(static_cast<double>(ways[k].time), ways[k].beside_copies, after);
+      const bool better = way.cost.least + price * way.excess < best.cost.least + price * best.excess;
+      if (k == 0 || better) best = way;
     }
     return best;
   }
@@ -100,8 +115,10 @@ class Instant {
   const MemoryNeed& need_;
   const OpId op_;
   CutGraph graph_;
-  double compute_before_ = 0, compute_after_ = 0, first_result_ = 0, rest_ = 0;  // nanoseconds
-  double highest_price_ = 0;                                                     // per byte
+  OpId first_beside_out_,
+      end_beside_in_ = kNoOp;  // copies out run beside no op before, copies in beside none from here on
+  double without_copies_ = 0;  // nanoseconds of those, and of the upload
+  double highest_price_ = 0;   // per byte
 };
 
 // Keeps the planes that are lowest at the point where they meet highest.
@@ -169,7 +186,7 @@ CutBound BestCut(const BoundProblem& problem, int cuts) {
     best.recomputed = std::move(choice.recomputed);
   }
   // Times are whole nanoseconds, so a step that takes at least 11.2 takes 12.
-  best.time = std::max<Nanos>(0, static_cast<Nanos>(std::ceil(most - kCutRounding * std::abs(most))));
+  best.time = std::max<Nanos>(0, static_cast<Nanos>(std::ceil(most - kCutRounding * std::abs(most) - kEngineRounding)));
   return best;
 }
 

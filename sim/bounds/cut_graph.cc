@@ -20,11 +20,12 @@ constexpr double kDearest = 64;
 
 CutGraph::CutGraph(const BoundProblem& problem, const MemoryNeed& need, const Uses& uses, OpId op)
     : problem_(problem),
+      need_(need),
       uses_(uses),
       op_(op),
       value_of_(problem.step->tensors.size(), -1),
       rerun_of_(problem.step->ops.size(), -1) {
-  AddNeeded(need);
+  AddNeeded();
   AddSources();
   double most = 1;
   for (const Value& value : values_) most += value.out + value.in;
@@ -73,15 +74,18 @@ int CutGraph::RerunOf(OpId op) {
   int& known = rerun_of_[Index(op)];
   if (known >= 0) return known;
   known = static_cast<int>(reruns_.size());
-  Rerun rerun{.op = op, .time = static_cast<double>(problem_.ways[Index(op)].front().time), .node = cut_.AddNode()};
+  Rerun rerun{.op = op,
+              .time = static_cast<double>(problem_.ways[Index(op)].front().time),
+              .beside_copies = need_.beside_copies[Index(op)],
+              .node = cut_.AddNode()};
   rerun.edge = cut_.AddEdge(rerun.node, MinCut::kSink, 0);
   reruns_.push_back(rerun);
   return known;
 }
 
 // What ops behind the instant need of what was there before it.
-void CutGraph::AddNeeded(const MemoryNeed& need) {
-  for (const MemoryGap& gap : need.gaps) {
+void CutGraph::AddNeeded() {
+  for (const MemoryGap& gap : need_.gaps) {
     if (!gap.Over(op_)) continue;
     const int index = ValueOf(gap.tensor, gap.bytes);
     if (index < 0) continue;  // still being made: it stays, as one of those that never move
@@ -148,7 +152,7 @@ CutChoice CutGraph::Cheapest(const CutPrices& prices, bool sets) {
   };
   const auto keeping = [&prices](const Value& v) { return prices.kept * static_cast<double>(v.bytes); };
   for (const Value& v : values_) cut_.SetCapacity(v.edge, whole(std::min(copying(v), keeping(v))));
-  for (const Rerun& rerun : reruns_) cut_.SetCapacity(rerun.edge, whole(prices.rerun * rerun.time));
+  for (const Rerun& rerun : reruns_) cut_.SetCapacity(rerun.edge, whole(rerun.CostAt(prices.rerun)));
   CutChoice choice{.least = static_cast<double>(cut_.Solve()) / scale_};
   for (const Value& v : values_) {
     if (!cut_.OnSourceSide(v.needed)) continue;
@@ -162,7 +166,10 @@ CutChoice CutGraph::Cheapest(const CutPrices& prices, bool sets) {
       if (sets) choice.copied.push_back(v.tensor);
     }
   }
-  for (const Rerun& rerun : reruns_) choice.rerun += cut_.OnSourceSide(rerun.node) ? rerun.time : 0;
+  for (const Rerun& rerun : reruns_) {
+    const bool more = rerun.CostAt(prices.rerun) < rerun.time;
+    choice.rerun += more && cut_.OnSourceSide(rerun.node) ? rerun.beside_copies : 0;
+  }
   return choice;
 }
 

@@ -1,7 +1,8 @@
 // The choices at one instant as a graph whose least cut is the cheapest one: which values are needed after an op's start,
 // what it takes to have them. Internal to the cut bound.
 //
-//   op u runs again         source side of its node, at the price of its time (edge to the sink)
+//   op u runs again         source side of its node, at the price of its time (edge to the sink), or of what it takes beside
+//                           copies, whichever is less
 //   value v is needed       source side of n_v: always where an op after the instant needs it, else where an op that reads
 //                           it runs again (edge u -> n_v, never cut)
 //   v is recomputed         source side of y_v, which takes all its writers along (edges y_v -> u, never cut); needed and
@@ -9,6 +10,7 @@
 #ifndef SPILLWAY_SIM_BOUNDS_CUT_GRAPH_H_
 #define SPILLWAY_SIM_BOUNDS_CUT_GRAPH_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/bounds/memory_gaps.h"
@@ -16,14 +18,15 @@
 
 namespace spillway {
 
-// Prices of a choice, per nanosecond and byte.
+// Prices of a choice: per nanosecond of copies, per byte kept; and of ops that run again per nanosecond beside copies, those
+// that cost less than 1 each without.
 struct CutPrices {
   double out = 0, in = 0, rerun = 0, kept = 0;
 };
 
 struct CutChoice {
   double least = 0;  // of all choices: never above the true least sum of prices
-  // Of the choice found: nanoseconds, and bytes.
+  // Of the choice found: nanoseconds, and bytes. Of ops that run again: by how much more they cost at a higher price.
   double out = 0, in = 0, rerun = 0, kept = 0;
   std::vector<TensorId> copied{}, recomputed{};
 };
@@ -52,8 +55,9 @@ class CutGraph {
   };
   struct Rerun {
     OpId op = kNoOp;
-    double time = 0;
+    double time = 0, beside_copies = 0;  // nanoseconds
     int node = 0, edge = 0;
+    double CostAt(double price) const { return std::min(time, price * beside_copies); }
   };
   // Index, -1: there for nothing. `bytes`: that are needed of it, where it is new.
   int ValueOf(TensorId tensor, Bytes bytes);
@@ -61,10 +65,11 @@ class CutGraph {
   bool IsThere(TensorId tensor) const;
   double rerun_time() const;  // of all ops that recomputation could take, once
   std::vector<OpId> WritersOf(TensorId tensor) const;
-  void AddNeeded(const MemoryNeed& need);
+  void AddNeeded();
   void AddSources();
 
   const BoundProblem& problem_;
+  const MemoryNeed& need_;
   const Uses& uses_;
   const OpId op_;
   MinCut cut_;

@@ -47,6 +47,9 @@ struct CopyRate {
 struct OpWay {
   Nanos time = 0;
   Bytes workspace = 0;
+  // Nanoseconds, at least `time`: what it takes while copies run all along (Cost::copy_slowdown), or another way that this
+  // one beats in both of the above. For BestCut alone.
+  double beside_copies = 0;
 };
 
 struct BoundProblem {

@@ -145,6 +145,12 @@ void AddGapsOf(const BoundProblem& problem, const Uses& all_uses, TensorId tenso
   }
 }
 
+double LeastBesideCopies(const std::vector<OpWay>& ways) {
+  double least = ways.front().beside_copies;
+  for (const OpWay& way : ways) least = std::min(least, way.beside_copies);
+  return std::max(least, static_cast<double>(ways.front().time));
+}
+
 // No room is ever short where nothing is asked.
 constexpr Bytes kNothingAsked = std::numeric_limits<Bytes>::min() / 4;
 
@@ -180,6 +186,7 @@ MemoryNeed NeedOf(const BoundProblem& problem) {
     need.excess.push_back(asked ? live + fastest.workspace : kNothingAsked);
     need.over_before.push_back(need.over_before.back() + (need.excess.back() > 0 ? 1 : 0));
     need.elapsed.push_back(need.elapsed.back() + fastest.time);
+    need.beside_copies.push_back(LeastBesideCopies(problem.ways[op]));
   }
   need.peak = PeakOf(problem, need);
   for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {

@@ -29,7 +29,8 @@ struct MemoryGap {
 };
 
 struct MemoryNeed {
-  std::vector<Nanos> elapsed;  // by op: time of all ops before it, each in its fastest way; one more at the end
+  std::vector<Nanos> elapsed;         // by op: time of all ops before it, each in its fastest way; one more at the end
+  std::vector<double> beside_copies;  // by op: nanoseconds at least, in any of its ways, while copies run all along
   // By op: what it needs beyond the capacity, so run, with all kept; < 0: room is left. With streamed operands: at its start,
   // and never anything where a group may go across that.
   std::vector<Bytes> excess;

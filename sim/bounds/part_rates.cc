@@ -10,16 +10,21 @@ namespace spillway {
 
 namespace {
 
+PartRate RateOf(const MenuEntry& entry, double samples) {
+  const double rate = static_cast<double>(entry.cost.time) / samples;
+  return {rate, entry.workspace, rate * entry.cost.copy_slowdown};
+}
+
 void AddRates(const Launch& part, const CostModel& costs, int device, std::vector<PartRate>& rates) {
-  const auto samples = static_cast<double>(part.shape.in.n);
-  for (const MenuEntry& entry : ParetoSet(costs.Menu(part, device))) {
-    rates.push_back({static_cast<double>(entry.cost.time) / samples, entry.workspace});
+  for (const MenuEntry& entry : costs.Menu(part, device)) {
+    rates.push_back(RateOf(entry, static_cast<double>(part.shape.in.n)));
   }
 }
 
 // Where not every size is asked for.
 std::vector<PartRate> LeastRate(const Launch& launch, const CostModel& costs, int device) {
-  return {{costs.LeastTime(launch, device) / static_cast<double>(launch.shape.in.n), 0}};
+  const double rate = costs.LeastTime(launch, device) / static_cast<double>(launch.shape.in.n);
+  return {{rate, 0, rate}};
 }
 
 std::vector<PartRate> NotBeaten(std::vector<PartRate> rates) {
@@ -30,6 +35,7 @@ std::vector<PartRate> NotBeaten(std::vector<PartRate> rates) {
   std::vector<PartRate> best;
   for (const PartRate& rate : rates) {
     if (best.empty() || rate.workspace < best.back().workspace) best.push_back(rate);
+    best.back().beside_copies = std::min(best.back().beside_copies, rate.beside_copies);
   }
   return best;
 }
@@ -100,8 +106,8 @@ std::vector<PartRate> TileRatesOf(const Launch& launch, const CostModel& costs, 
   std::vector<PartRate> rates;
   const auto add = [&](const OpTile& tile, bool padded) {
     const double share = ShareOf(launch, tile) * static_cast<double>(launch.shape.in.n);
-    for (const MenuEntry& entry : ParetoSet(costs.Menu(LaunchOfTile(launch, tile, padded), device))) {
-      rates.push_back({static_cast<double>(entry.cost.time) / share, entry.workspace});
+    for (const MenuEntry& entry : costs.Menu(LaunchOfTile(launch, tile, padded), device)) {
+      rates.push_back(RateOf(entry, share));
     }
   };
   for (OpTile tile : rows) {

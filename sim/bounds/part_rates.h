@@ -17,6 +17,7 @@ namespace spillway {
 struct PartRate {
   double nanos_per_sample = 0;
   Bytes workspace = 0;
+  double beside_copies = 0;  // nanoseconds per sample while copies run all along, as OpWay has it
 };
 
 constexpr std::int64_t kMostRatedSamples = 2048;

@@ -20,8 +20,8 @@ struct BoundCertificate {
   Scope scope{};
   Bytes capacity = 0;
   OpId op = kNoOp;    // before which the instant is; kNoOp: none, the least time of every op and the first upload
-  double before = 1;  // in [0, 1]: weight of the ops before the instant against the copies out
-  double after = 1;   // in [0, 1]: weight of the ops behind it against the copies back
+  double before = 1;  // in [0, 1]: weight of the ops before the instant, beside copies, against the copies out
+  double after = 1;   // in [0, 1]: weight of the ops behind it, beside copies, against the copies back
   double price = 0;   // nanoseconds for a byte that is kept, at least 0
   Nanos bound = 0;
   bool operator==(const BoundCertificate&) const = default;

@@ -21,9 +21,21 @@ namespace {
 constexpr double kEndless = 1e30;  // capacity of arcs that no least cut takes
 constexpr double kNothing = 1e-3;  // nanoseconds: flows below are left out, which lowers the bound
 
-Nanos LeastTime(const std::vector<Way>& ways) {
-  return std::min_element(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.time < b.time; })->time;
-}
+constexpr double kEngines = 1e-3;  // nanoseconds that an engine's rounding may take off a step beside copies
+
+// What an op takes at least: alone, and with a copy beside it all along.
+struct Least {
+  Nanos alone = std::numeric_limits<Nanos>::max();
+  double slowed = std::numeric_limits<double>::max();
+  explicit Least(const std::vector<Way>& ways) {
+    for (const Way& way : ways) {
+      alone = std::min(alone, way.time);
+      slowed = std::min(slowed, way.slowed);
+    }
+  }
+  // A nanosecond of copying beside it is worth 1 - weight.
+  double At(double weight) const { return std::min(static_cast<double>(alone), weight * slowed); }
+};
 
 // Which ops use a tensor, and how.
 struct History {
@@ -53,7 +65,7 @@ class Proof {
     // What is streamed need not be there.
     const std::vector<Bytes> taken = streamed_ ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step);
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
-      least_.push_back(LeastTime(ways_.Of(step.ops[op], c.capacity - taken[op])));
+      least_.emplace_back(ways_.Of(step.ops[op], c.capacity - taken[op]));
       AddUses(static_cast<OpId>(op));
     }
   }
@@ -69,7 +81,7 @@ class Proof {
     for (std::size_t k = 0; k < open_.size(); ++k) AddRecomputation(open_[k]);
     if (needed_.empty() || made_ == kNoOp) return 0;
     const double cut = flow_.Maximum(kNothing);
-    const double proven = Times() + cut + BestWay();
+    const double proven = Times() + cut + BestWay() - kEngines;
     return static_cast<Nanos>(std::ceil(proven - 1e-9 * std::abs(proven)));
   }
 
@@ -77,7 +89,12 @@ class Proof {
   const Tensor& TensorOf(TensorId t) const { return step_.tensors[Index(t)]; }
   double Compute(OpId from, OpId to) const {
     double sum = 0;
-    for (OpId op = from; op < to; ++op) sum += static_cast<double>(least_[Index(op)]);
+    for (OpId op = from; op < to; ++op) sum += static_cast<double>(least_[Index(op)].alone);
+    return sum;
+  }
+  double BesideCopies(OpId from, OpId to, double weight) const {
+    double sum = 0;
+    for (OpId op = from; op < to; ++op) sum += least_[Index(op)].At(weight);
     return sum;
   }
 
@@ -203,7 +220,7 @@ class Proof {
     if (known != runs_.end()) return known->second;
     const std::size_t node = flow_.AddNode();
     runs_.emplace(op, node);
-    flow_.AddArc(node, Flow::kSink, c_.after * static_cast<double>(least_[Index(op)]));
+    flow_.AddArc(node, Flow::kSink, least_[Index(op)].At(c_.after));
     const Op& o = step_.ops[Index(op)];
     for (const TensorId t : o.reads) {
       if (!Contains(o.writes, t) && !CostsNothing(t)) flow_.AddArc(node, NodeOf(t, TensorOf(t).bytes), kEndless);
@@ -222,7 +239,7 @@ class Proof {
     return std::floor(head);
   }
 
-  // The parts of the bound that depend on no choice. Copies of some samples begin, and are awaited, inside an op in parts,
+  // The parts of the bound that depend on no choice, but for the op's own time. Copies of some samples begin, and are awaited, inside an op in parts,
   // and anywhere in a group of ops that take turns.
   double Times() const {
     const OpId inside = c_.scope.parts == PartScope::kNone ? 0 : 1;
@@ -230,18 +247,19 @@ class Proof {
     OpId first = made_, last = awaited_;
     while (InTurns(first)) --first;
     while (last + 1 < ops && InTurns(last + 1)) ++last;
-    return c_.before * (Head() + Compute(0, c_.op)) + (1 - c_.before) * (Head() + Compute(0, first + 1 - inside)) +
-           c_.after * Compute(c_.op, ops) + (1 - c_.after) * Compute(std::min(last + inside, ops), ops);
+    const OpId out = first + 1 - inside, in = std::min(last + inside, ops);
+    return Head() + Compute(0, out) + BesideCopies(out, c_.op, c_.before) + BesideCopies(c_.op + 1, in, c_.after) +
+           Compute(in, ops);
   }
 
-  // Of the op's ways the one that helps most: slower, but in less workspace.
+  // Of the op's ways the one that costs least, by its time and by the room that it leaves.
   double BestWay() {
     double best = std::numeric_limits<double>::max();
     for (const Way& way : ways_.Of(step_.ops[Index(c_.op)], kAnyRoom)) {
       const double room = static_cast<double>(c_.capacity - fixed_ - way.workspace);
       if (room < 0) continue;  // it does not run at all
-      const double longer = static_cast<double>(way.time - least_[Index(c_.op)]);
-      best = std::min(best, c_.after * longer - c_.price * room);
+      const double time = std::min(static_cast<double>(way.time), c_.after * way.slowed);
+      best = std::min(best, time - c_.price * room);
     }
     return best == std::numeric_limits<double>::max() ? -kEndless : best;
   }
@@ -254,7 +272,7 @@ class Proof {
   Ways ways_;
   std::vector<History> histories_;  // by tensor
   const Bytes piece_;               // no copy has less of a tensor, but the last one
-  std::vector<Nanos> least_;        // by op
+  std::vector<Least> least_;        // by op
   std::vector<std::pair<TensorId, Bytes>> needed_;
   Bytes fixed_ = 0;
   OpId made_ = kNoOp, awaited_ = 0;

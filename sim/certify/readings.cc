@@ -36,11 +36,14 @@ std::vector<Way> Ways::Of(const Op& op, Bytes room) {
   const Launch launch = LaunchOf(op);
   const Cost usual = costs_.Kernel(launch, device_);
   std::vector<Way> ways;
-  if (scope_.LeavesNoChoice() || usual.workspace <= room) ways.push_back({usual.time, usual.workspace});
+  const auto way_of = [](const Cost& cost, Bytes workspace) {
+    return Way{cost.time, workspace, static_cast<double>(cost.time) * cost.copy_slowdown};
+  };
+  if (scope_.LeavesNoChoice() || usual.workspace <= room) ways.push_back(way_of(usual, usual.workspace));
   if (scope_.LeavesNoChoice()) return ways;
   for (const MenuEntry& entry : costs_.Menu(launch, device_)) {
     const bool may = entry.algorithm == 0 || scope_.algorithms == AlgorithmScope::kAny;
-    if (may && entry.workspace <= std::min(scope_.workspace, room)) ways.push_back({entry.cost.time, entry.workspace});
+    if (may && entry.workspace <= std::min(scope_.workspace, room)) ways.push_back(way_of(entry.cost, entry.workspace));
   }
   const bool divided =
       scope_.parts == PartScope::kStreamed || (scope_.parts == PartScope::kBatch && HasAlgorithms(launch.kind));
@@ -49,7 +52,7 @@ std::vector<Way> Ways::Of(const Op& op, Bytes room) {
       if (way.workspace <= std::min(scope_.workspace, room)) ways.push_back(way);
     }
   }
-  if (ways.empty()) ways.push_back({usual.time, usual.workspace});
+  if (ways.empty()) ways.push_back(way_of(usual, usual.workspace));
   return ways;
 }
 
@@ -62,7 +65,10 @@ const std::vector<Way>& Ways::InParts(const Launch& launch) {
   std::vector<Way> ways;
   const std::int64_t all = launch.shape.in.n;
   const bool tiled = Least(scope_.tiles, MostRanges(launch)).Any();
-  if (tiled || all > kMostSamples) ways.push_back({static_cast<Nanos>(costs_.LeastTime(launch, device_)), 0});
+  if (tiled || all > kMostSamples) {
+    const auto least = static_cast<Nanos>(costs_.LeastTime(launch, device_));
+    ways.push_back({least, 0, static_cast<double>(least)});
+  }
   for (std::int64_t samples = 1; samples <= all && !tiled && all <= kMostSamples; ++samples) {
     for (const bool first : {true, false}) {
       const Launch part = PartOf(launch, samples, first);
@@ -70,7 +76,8 @@ const std::vector<Way>& Ways::InParts(const Launch& launch) {
       for (const MenuEntry& entry : costs_.Menu(part, device_)) {
         const double time =
             static_cast<double>(entry.cost.time) * static_cast<double>(all) / static_cast<double>(samples);
-        ways.push_back({static_cast<Nanos>(std::floor(time)), entry.workspace});
+        const auto whole = static_cast<Nanos>(std::floor(time));
+        ways.push_back({whole, entry.workspace, static_cast<double>(whole) * entry.cost.copy_slowdown});
       }
     }
   }

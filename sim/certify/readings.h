@@ -14,6 +14,7 @@ namespace spillway::certifying {
 struct Way {
   Nanos time = 0;
   Bytes workspace = 0;
+  double slowed = 0;  // nanoseconds, where a copy runs from its beginning to its end
 };
 
 constexpr Bytes kAnyRoom = std::numeric_limits<Bytes>::max();

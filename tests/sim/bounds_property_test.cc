@@ -181,6 +181,7 @@ Runtime RandomRuntime(Dice& dice) {
 
 struct Tally {
   int cases = 0, memory_binds = 0, instant_binds = 0, close = 0, decided = 0, wider = 0;
+  int contended = 0;  // what kernels lose beside copies makes the bound higher
 
   void Count(const Bounds& bounds, Nanos time, const Plan& plan) {
     ++cases;
@@ -190,14 +191,19 @@ struct Tally {
     close += binds && bounds.memory * 10 >= time * 9 ? 1 : 0;
     decided += plan.ops.empty() ? 0 : 1;
   }
+  void CountContention(const Bounds& bounds, const Bounds& alone) {
+    REQUIRE(alone.instant - alone.instant / 1000 <= bounds.instant);  // the search for multipliers ends near the best
+    contended += bounds.Best() > alone.Best() ? 1 : 0;
+  }
 };
 
-void CheckStep(unsigned seed, bool menus, Tally& tally) {
+void CheckStep(unsigned seed, bool menus, double slowdown, Tally& tally) {
   Dice dice(seed);
   TrainingStep step = RandomStep(dice);
   const Machine machine = RandomMachine(dice);
   MenuCosts costs(machine);
   if (menus) AddMenus(dice, step, costs);
+  costs.SlowBesideCopies(slowdown);
   const StepTables tables(step, costs);
   Scratch scratch;
   for (int k = 0; k < 30; ++k) {
@@ -206,12 +212,20 @@ void CheckStep(unsigned seed, bool menus, Tally& tally) {
     REQUIRE(CheckPlan(plan, step).empty());
     const Bytes unlimited = Lower(plan, tables, 0).list_peak;
     const Lowered lowered = Lower(plan, tables, unlimited * dice.From(40, 100) / 100);
-    const Simulated run = Simulate(lowered.program, Durations(lowered.program, costs), Conditions{}, scratch);
+    Conditions conditions;
+    for (const Launch& launch : lowered.program.launches) {
+      conditions.copy_slowdown.push_back(costs.Kernel(launch).copy_slowdown);
+    }
+    const Simulated run = Simulate(lowered.program, Durations(lowered.program, costs), conditions, scratch);
     const Bounds bounds = LowerBounds(step, costs, run.live_peak, ScopeOf(plan));
     INFO("seed " << seed << " plan " << k << "\n" << PlanToYaml(plan, step));
     REQUIRE(bounds.Best() <= run.makespan);
     REQUIRE(ParsePlan(PlanToYaml(plan, step), "plan.yaml", step) == plan);
     tally.Count(bounds, run.makespan, plan);
+    if (slowdown == 1) continue;
+    costs.SlowBesideCopies(1);
+    tally.CountContention(bounds, LowerBounds(step, costs, run.live_peak, ScopeOf(plan)));
+    costs.SlowBesideCopies(slowdown);
   }
 }
 
@@ -222,6 +236,7 @@ void CheckCapacities(unsigned seed, int plans, Tally& tally) {
   const Machine machine = RandomMachine(dice);
   MenuCosts costs(machine);
   AddMenus(dice, step, costs);
+  costs.SlowBesideCopies(seed % 2 == 0 ? 2.5 : 1);
   const auto facts = std::make_shared<const StepFacts>(step, costs);
   const Bytes most = facts->tables().WorkingSet(facts->tables().LargestWorkingSet());
   for (const Bytes capacity : {most, most + most / 4, most * 2}) {
@@ -245,7 +260,7 @@ void CheckCapacities(unsigned seed, int plans, Tally& tally) {
 
 TEST_CASE("no plan is faster than the bounds, and some come close") {
   Tally tally;
-  for (unsigned seed = 1; seed <= 200; ++seed) CheckStep(seed, false, tally);
+  for (unsigned seed = 1; seed <= 200; ++seed) CheckStep(seed, false, 1, tally);
   CHECK(tally.cases == 200 * 30);
   // The property would hold for a bound of 0 too: memory must often bind, and come within a tenth at times.
   CHECK(tally.memory_binds > 400);
@@ -255,12 +270,20 @@ TEST_CASE("no plan is faster than the bounds, and some come close") {
 
 TEST_CASE("nor are plans that choose algorithms and grant workspaces") {
   Tally tally;
-  for (unsigned seed = 1; seed <= 300; ++seed) CheckStep(seed, true, tally);
+  for (unsigned seed = 1; seed <= 300; ++seed) CheckStep(seed, true, 1, tally);
   CHECK(tally.cases == 300 * 30);
   CHECK(tally.decided > 7000);
   CHECK(tally.memory_binds > 600);
   CHECK(tally.instant_binds > 100);
   CHECK(tally.close > 0);
+}
+
+TEST_CASE("nor are plans whose copies slow kernels down, though the bounds count that") {
+  Tally tally;
+  for (unsigned seed = 1; seed <= 400; ++seed) CheckStep(seed, seed % 2 == 0, seed % 3 == 0 ? 4 : 1.5, tally);
+  CHECK(tally.cases == 400 * 30);
+  INFO(tally.contended << " bounds are higher for it");
+  CHECK(tally.contended > 300);
 }
 
 TEST_CASE("nor is any plan on any runtime within the capacity") {
@@ -269,7 +292,7 @@ TEST_CASE("nor is any plan on any runtime within the capacity") {
   CHECK(tally.decided > 60'000);
   CHECK(tally.memory_binds > 3'000);
   CHECK(tally.instant_binds > 500);
-  CHECK(tally.close > 20);
+  CHECK(tally.close > 10);
   CHECK(tally.wider > 9'000);
 }
 

@@ -96,7 +96,8 @@ class AllChoices {
     }
     for (std::size_t op = 0; op < runs.size(); ++op) {
       if (!runs[op]) continue;
-      cost += prices.rerun * static_cast<double>(c_.problem.ways[op].front().time);
+      const OpWay& way = c_.problem.ways[op].front();
+      cost += std::min(static_cast<double>(way.time), prices.rerun * way.beside_copies);
       for (const TensorId t : c_.step.ops[op].reads) {
         if (WayOf(t, ways) == kAlone) return std::nullopt;
       }
@@ -137,6 +138,23 @@ TEST_CASE("copies out end before the instant, copies in start behind it") {
   const CutBound cut = BestCut(f.problem, 6);
   CHECK(cut.time == 20);
   CHECK(cut.recomputed.empty());
+}
+
+TEST_CASE("kernels lose beside copies what is least") {
+  // As above, ten times as fast, but beside copies all ops take so many times as long. m's copy out may run beside f2 and
+  // f3, both ways of 1 ns; back beside b3. Nothing is recomputed, which would take 8.
+  const auto slowed = [](double by_f2, double by_others) {
+    Case c(TwoOpsBack(), 22, HandMachine(1));
+    c.problem.out = c.problem.in = {.nanos_per_byte = 0.1};
+    for (std::size_t op = 0; op < c.problem.ways.size(); ++op) {
+      c.problem.ways[op].front().beside_copies = 4 * (op == 1 ? by_f2 : by_others);
+    }
+    return BestCut(c.problem, 6).time;
+  };
+  CHECK(slowed(1, 1) == 20);
+  CHECK(slowed(2, 2) == 21);     // 1 ns of copying beside a kernel at half its pace costs 1/2, both ways: 1
+  CHECK(slowed(1.25, 5) == 21);  // out beside f2: 1/5; in beside b3: 4/5
+  CHECK(slowed(4, 4) == 22);     // 3/4 both ways: 1.5, rounded up
 }
 
 TEST_CASE("no instant says anything where everything fits, or nothing does") {

@@ -32,17 +32,21 @@ class MenuCosts : public CostModel {
     ways_[{op.pass, op.shape.in.c}] = std::move(ways);
   }
 
+  // Copies slow down some ways to run ops, by so much at most.
+  void SlowBesideCopies(double most) { most_slowdown_ = most; }
+
   Cost Kernel(const Launch& launch, int device = 0) const override {
     const auto found = ways_.find({launch.pass, launch.shape.in.c});
-    if (launch.kind != OpKind::kConvolution || found == ways_.end()) return CostModel::Kernel(launch, device);
+    if (launch.kind != OpKind::kConvolution || found == ways_.end())
+      return Slowed(launch, CostModel::Kernel(launch, device));
     const Bytes granted = launch.workspace == kUsualWorkspace ? options().workspace_limit : launch.workspace;
     const Way* least = nullptr;
     for (const Way& way : found->second) {
       if (launch.algorithm != 0 && launch.algorithm != way.algorithm) continue;
-      if (way.workspace <= granted) return CostOf(way);
+      if (way.workspace <= granted) return Slowed(launch, CostOf(way));
       if (least == nullptr || way.workspace < least->workspace) least = &way;
     }
-    return least != nullptr ? CostOf(*least) : CostModel::Kernel(launch, device);
+    return Slowed(launch, least != nullptr ? CostOf(*least) : CostModel::Kernel(launch, device));
   }
 
   std::vector<MenuEntry> Menu(const Launch& launch, int /*device*/ = 0) const override {
@@ -53,6 +57,11 @@ class MenuCosts : public CostModel {
   double LeastTime(const Launch& /*launch*/, int /*device*/ = 0) const override { return 0; }
 
  private:
+  Cost Slowed(const Launch& launch, Cost cost) const {
+    const std::int64_t draw = (3 * launch.shape.in.c + 7 * cost.algorithm) % 5;
+    cost.copy_slowdown = 1 + (most_slowdown_ - 1) * static_cast<double>(draw) / 4;
+    return cost;
+  }
   static Cost CostOf(const Way& way) {
     Cost cost;
     cost.time = way.time;
@@ -62,6 +71,7 @@ class MenuCosts : public CostModel {
     return cost;
   }
   std::map<std::pair<Pass, std::int64_t>, std::vector<Way>> ways_;
+  double most_slowdown_ = 1;
 };
 
 }  // namespace spillway

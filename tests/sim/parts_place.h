@@ -73,6 +73,7 @@ class DiceCosts : public CostModel {
     cost.workspace = algorithm == 1 ? 0 : 512 * random.Below(200);
     cost.algorithm = algorithm;
     cost.how = "model";
+    cost.copy_slowdown = 1 + static_cast<double>(seed_ % 3) * random.Below(100) / 80;
     return cost;
   }
   std::uint64_t seed_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "model/hash.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/evaluate.h"
 #include "sim/plan/tiles.h"
@@ -39,6 +40,27 @@ void SlowDown(Machine& machine, Random& random) {
   }
 }
 
+// Copies slow down kernels, some more and some less.
+class SlowedCosts : public CostModel {
+ public:
+  SlowedCosts(const Machine& machine, double most) : CostModel(machine), most_(most) {}
+  Cost Kernel(const Launch& launch, int device = 0) const override {
+    return Slowed(launch, CostModel::Kernel(launch, device));
+  }
+  std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const override {
+    std::vector<MenuEntry> menu = CostModel::Menu(launch, device);
+    for (MenuEntry& entry : menu) entry.cost = Slowed(launch, entry.cost);
+    return menu;
+  }
+
+ private:
+  Cost Slowed(const Launch& launch, Cost cost) const {
+    cost.copy_slowdown = 1 + (most_ - 1) * static_cast<double>(HashOfWork(launch) % 5) / 4;
+    return cost;
+  }
+  double most_;
+};
+
 // Many maps, few of which an op works on at a time: all that is live at the turn is many times as much.
 Network Deep() {
   NetworkBuilder b("deep", {.n = 8, .c = 4, .h = 8, .w = 8});
@@ -65,12 +87,15 @@ const std::vector<SmallNetwork> kDeep = {{"deep", Deep, "plain"},
 
 struct Place {
   Place(const Network& network, const char* options, std::uint64_t seed)
-      : step(BuildTrainingStep(network, StepOptionsByName(options))), machine(LoadMachine("unit")), random(seed) {
+      : step(BuildTrainingStep(network, StepOptionsByName(options))),
+        machine(LoadMachine("unit")),
+        costs(machine, seed % 2 == 0 ? 2.5 : 1),
+        random(seed) {
     SlowDown(machine, random);
   }
   TrainingStep step;
   Machine machine;
-  CostModel costs{machine};
+  SlowedCosts costs;
   Random random;
 };
 
