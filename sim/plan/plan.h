@@ -6,7 +6,7 @@
 //   |---use X---|                      |---use X---|            resident    nothing to say
 //   .           .<------ gap of X ---->.           .            swapped     out after op `out_after`, in before `in_at`
 //                                                               recomputed  dropped after a, computed again before b:
-//                                                                           before the first backward op of b's layer
+//                                                                           in backward before all of b's unit
 //   ============.========              .                        either may stay for a while: until op `leaves_after`
 #ifndef SPILLWAY_SIM_PLAN_PLAN_H_
 #define SPILLWAY_SIM_PLAN_PLAN_H_
@@ -51,8 +51,8 @@ struct GapDecision {
   // kRecompute: the result stays until its last use; false: it is freed right after `before` and computed again for
   // later uses.
   bool keep_result = true;
-  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the layer
-  // being served uses it, and computed again for `before`.
+  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the unit
+  // being served (BackwardUnits) uses it, and computed again for `before`.
   bool keep_passed = true;
   std::string reason;
   // kSwap: a section, which is swapped by itself (sim/plan/sections.h); what else the tensor has stays, or is another
