@@ -6,43 +6,14 @@
 #include <cassert>
 #include <stdexcept>
 
-#include "model/cost/kernel_form.h"
-#include "model/cost/op_parts.h"
+#include "sim/device_room.h"
 #include "sim/engine/engine_parts.h"
-#include "sim/plan/tiles.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/launch_refusal.h"
 #include "sim/verify/verify.h"
 
 namespace spillway {
 
 namespace {
-
-constexpr int kLayoutTries = 6;
-
-// Every map on the host between its forward and its backward uses.
-Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& ops) {
-  Plan plan;
-  plan.ops = ops;
-  for (OpDecision& decision : plan.ops) {  // where they are swapped, nothing of them is streamed
-    if (!HasAlgorithms(tables.step->ops[Index(decision.op)].kind)) decision.parts.clear();
-    if (decision.parts.empty()) decision.tiles = {};
-    decision.streamed.clear();
-    decision.depth = kTilesDeep;
-    decision.fused = false;
-  }
-  for (const TensorId map : tables.step->maps) {
-    const MapGap ends = ForwardBackwardGap(*tables.step, tables.uses, map);
-    if (ends.before == kNoOp) continue;
-    plan.gaps.push_back({.tensor = map,
-                         .after = ends.after,
-                         .before = ends.before,
-                         .out_after = ends.after,
-                         .in_at = ends.before,
-                         .reason = ""});
-  }
-  return plan;
-}
 
 class Evaluator {
  public:
@@ -60,8 +31,8 @@ class Evaluator {
   Evaluation Run() {
     if (options_.verify) MustBeAPlan();
     result_.classes = CountClasses(plan_, step_);
-    if (!(IsManaged(plan_.runtime.memory) ? FaultsAreKnown() : EveryOpFits()) || !WorkspacesSuffice() ||
-        !MakeProgram() || !HostHolds())
+    if (!(IsManaged(plan_.runtime.memory) ? FaultsAreKnown() : EveryOpFits()) || !EveryLaunchRuns() || !MakeProgram() ||
+        !HostHolds())
       return std::move(result_);
     if (options_.bounds) FindBounds();
     if (options_.verify) MustBeSafe();
@@ -90,88 +61,23 @@ class Evaluator {
     result_.bounds.instant = std::max(result_.bounds.instant, result_.widest.instant);
   }
 
-  bool EveryOpFits() {
-    const std::vector<Bytes> sets = tables_.WorkingSets(plan_.ops);
-    const auto largest = std::max_element(sets.begin(), sets.end());
-    const Bytes needed = *largest;
-    const OpId op = static_cast<OpId>(largest - sets.begin());
-    if (needed <= capacity_) return true;
-    result_.worst_op = op;
-    result_.smallest_limit = std::max(needed, LeastOfSwapAll());
-    result_.reason =
-        fmt::format("working_set: {} needs {} with everything else moved out", Name(op), FormatBytes(needed));
-    return false;
+  bool EveryOpFits() { return Take(RoomForEachOp(plan_, tables_, capacity_)); }
+
+  bool EveryLaunchRuns() {
+    result_.reason = LaunchRefusal(plan_, tables_, costs_);
+    return result_.reason.empty();
   }
 
-  // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
-  Bytes LeastOfSwapAll() const {
-    Lowered lowered = LowerItems(EveryMapSwapped(tables_, plan_.ops), tables_, 1);
-    return PlaceBuffers(lowered.skeleton, lowered.program, 0);
-  }
+  bool MakeProgram() { return Take(RoomForPlan(plan_, tables_, capacity_)); }
 
-  // A library refuses to run an algorithm in less workspace than it asks for; it picks another one where it may.
-  bool WorkspacesSuffice() {
-    for (const OpDecision& decision : plan_.ops) {
-      const Launch whole = LaunchOf(step_.ops[Index(decision.op)]);
-      if (decision.parts.empty() && !Suffices(decision.op, whole, decision.algorithm, decision.workspace)) return false;
-      if (!PartsSuffice(decision)) return false;
-      const auto& again = decision.again;
-      if (again && !Suffices(decision.op, whole, again->algorithm, again->workspace)) return false;
-    }
-    return true;
-  }
-
-  bool PartsSuffice(const OpDecision& decision) {
-    if (decision.parts.empty()) return true;
-    const auto launches = LaunchesOfParts(decision, step_.ops[Index(decision.op)]);
-    for (std::size_t k = 0; k < launches.size(); ++k) {
-      const OpPart& part = decision.parts[k];
-      if (k > 1 && part == decision.parts[k - 1]) continue;  // the first one of a sum is another launch
-      for (const Launch& launch : launches[k]) {
-        if (!Suffices(decision.op, launch, part.algorithm, part.workspace)) return false;
-      }
-    }
-    return true;
-  }
-
-  bool Suffices(OpId id, Launch launch, std::int32_t algorithm, Bytes granted) {
-    launch.algorithm = algorithm;
-    launch.workspace = granted;
-    const Cost cost = costs_.Kernel(launch, tables_.device);
-    if (algorithm != 0 && cost.algorithm != algorithm) return UnknownAlgorithm(id, launch);
-    if (granted >= cost.workspace) return true;
-    const Op& op = step_.ops[Index(id)];
-    const auto [wants, has] = FormatBytesApart(cost.workspace, granted);
-    result_.reason =
-        fmt::format("workspace: {}{} wants {} and is granted {}", Name(id), PartText(op, launch), wants, has);
-    return false;
-  }
-
-  // Of a sum the first part writes and later ones add: they may want different workspaces.
-  static std::string PartText(const Op& op, const Launch& launch) {
-    const bool later = launch.accumulate && !op.accumulate;
-    const bool tile = launch.shape.in.c != op.shape.in.c || launch.shape.out.c != op.shape.out.c ||
-                      launch.shape.out.h != op.shape.out.h;
-    if (tile) {
-      return fmt::format(" in a tile of {} -> {}{}", ShapeText(launch.shape.in), ShapeText(launch.shape.out),
-                         later ? " that adds to those before" : "");
-    }
-    if (launch.shape.in.n == op.shape.in.n) return "";
-    return fmt::format(" in a part of {} samples{}", launch.shape.in.n, later ? " that adds to those before" : "");
-  }
-
-  // The profile has no time for it.
-  bool UnknownAlgorithm(OpId id, const Launch& launch) {
-    const Op& op = step_.ops[Index(id)];
-    const auto name = [&op](std::int32_t a) { return AlgorithmName(op.kind, op.pass, a); };
-    std::string known;
-    for (const MenuEntry& entry : costs_.Menu(launch, tables_.device)) {
-      if (entry.algorithm != 0) known += fmt::format("{}{}", known.empty() ? "" : ", ", name(entry.algorithm));
-    }
-    result_.reason =
-        fmt::format("algorithm: {} knows no time of {} for {}; it knows those of {}", costs_.machine().name,
-                    name(launch.algorithm), op.name + PartText(op, launch), known.empty() ? "none" : known);
-    return false;
+  bool Take(DeviceRoom room) {
+    result_.reason = std::move(room.reason);
+    result_.worst_op = room.worst_op;
+    result_.smallest_limit = room.smallest_limit;
+    result_.program = std::move(room.program);
+    result_.peak_bytes = room.peak_bytes;
+    managed_bytes_ = room.managed_bytes;
+    return result_.reason.empty();
   }
 
   // Unified memory: what the driver moves is all that moves, but for the batch.
@@ -185,66 +91,6 @@ class Evaluator {
       result_.reason = MissingManagedCurves(costs_, plan_.runtime.memory, tables_.device);
     }
     return result_.reason.empty();
-  }
-
-  // Addresses go on behind the device's memory.
-  bool LayOutManaged() {
-    Lowered lowered = LowerItems(plan_, tables_, 0);
-    if (lowered.Endless()) return NoRoom(lowered);
-    managed_bytes_ = PlaceBuffers(lowered.skeleton, lowered.program, 0);
-    result_.peak_bytes = std::min(managed_bytes_, capacity_);
-    result_.program = std::move(lowered.program);
-    return true;
-  }
-
-  bool MakeProgram() {
-    if (IsManaged(plan_.runtime.memory)) return LayOutManaged();
-    if (plan_.runtime.memory == MemoryModel::kArena) return LayOut();
-    Lowered lowered = Lower(plan_, tables_, 0);
-    if (lowered.Endless()) return NoRoom(lowered);
-    result_.program = std::move(lowered.program);
-    return true;
-  }
-
-  // A layout needs some bytes more than are live. Where that goes beyond the capacity, the plan is lowered again with
-  // less room for prefetching, so that swap-ins come later.
-  bool LayOut() {
-    Bytes limit = capacity_;
-    for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
-      Lowered lowered = LowerItems(plan_, tables_, limit);
-      if (lowered.list_peak > capacity_ && !lowered.Endless() && limit > 1) {
-        limit = 1;  // a swap-in moved forward may change what recomputation leaves on the device: without any
-        continue;
-      }
-      if (lowered.list_peak > capacity_) return NoRoom(lowered);
-      const Bytes peak = PlaceBuffers(lowered.skeleton, lowered.program, capacity_);
-      if (peak <= capacity_) {
-        result_.peak_bytes = peak;
-        result_.program = std::move(lowered.program);
-        return true;
-      }
-      fragmented_peak_ = fragmented_peak_ == 0 ? peak : std::min(peak, fragmented_peak_);
-      if (limit == 1) break;  // without any prefetching, there is nothing left to try
-      limit = std::max<Bytes>(1, limit - std::max<Bytes>(peak - capacity_, capacity_ / 200));
-    }
-    return Fragmented();
-  }
-
-  bool NoRoom(const Lowered& lowered) {
-    if (lowered.Endless()) {
-      result_.reason = fmt::format("recomputation: before {} more than {} times all ops have run again",
-                                   Name(lowered.op), kRecomputeLimit);
-      return false;
-    }
-    result_.reason =
-        fmt::format("out_of_memory: the plan needs {} at {}", FormatBytes(lowered.list_peak), Name(lowered.op));
-    return false;
-  }
-
-  bool Fragmented() {
-    result_.smallest_limit = fragmented_peak_;
-    result_.reason = fmt::format("fragmentation: no layout below {} found", FormatBytes(fragmented_peak_));
-    return false;
   }
 
   bool HostHolds() {
@@ -292,7 +138,7 @@ class Evaluator {
     if (!simulated.completed) {
       result_.reason =
           fmt::format("out_of_memory: {} in use and {} more wanted at {}", FormatBytes(simulated.failed_live),
-                      FormatBytes(WantedAt(simulated.failed_at)), Name(OpAt(simulated.failed_at)));
+                      FormatBytes(WantedAt(simulated.failed_at)), NameOfOp(step_, OpAt(simulated.failed_at)));
       return;
     }
     result_.feasible = true;
@@ -318,8 +164,6 @@ class Evaluator {
     }
     return kNoOp;
   }
-
-  std::string Name(OpId op) const { return op == kNoOp ? "the end of the step" : step_.ops[Index(op)].name; }
 
   void CountWork(const std::vector<Nanos>& durations) {
     const Program& program = result_.program;
@@ -350,49 +194,13 @@ class Evaluator {
   const TrainingStep& step_;
   const Bytes capacity_;
   Evaluation result_;
-  Bytes fragmented_peak_ = 0;
   Bytes managed_bytes_ = 0;  // of unified memory: all there is
 };
 
 }  // namespace
 
-StepFacts::StepFacts(const TrainingStep& step, const CostModel& costs, int device)
-    : costs_(&costs), tables_(step, costs, device) {}
-
-const LaunchMenus& StepFacts::menus() const {
-  std::call_once(once_, [this] { menus_ = MenusOf(tables_, *costs_); });
-  return menus_;
-}
-
-const LaunchPartRates& StepFacts::part_rates(PartScope parts, const TileCounts& tiles) const {
-  const std::lock_guard lock(rates_mutex_);  // who asks for the same waits for it
-  for (const Rates& known : rates_) {
-    if (known.parts == parts && known.tiles == tiles) return known.rates;
-  }
-  rates_.push_back({parts, tiles, PartRatesOf(tables_, *costs_, parts, tiles)});
-  return rates_.back().rates;
-}
-
-Oracle::Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity)
-    : facts_(std::move(facts)), capacity_(capacity) {}
-
-Oracle::Oracle(const Problem& problem)
-    : Oracle(std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device), problem.capacity) {}
-
 Evaluation Oracle::Evaluate(const Plan& plan, const EvaluateOptions& options) const {
   return Evaluator(plan, *this, options).Run();
-}
-
-Bounds Oracle::BoundsIn(const Scope& scope) const {
-  const std::lock_guard lock(mutex_);  // who asks for the same waits for it
-  for (const auto& [known, bounds] : bounds_) {
-    if (known == scope) return bounds;
-  }
-  static const LaunchMenus kNoMenus;
-  bounds_.emplace_back(
-      scope, LowerBounds(facts_->tables(), facts_->costs(), scope.LeavesNoChoice() ? kNoMenus : facts_->menus(),
-                         facts_->part_rates(scope.parts, scope.tiles), capacity_, scope));
-  return bounds_.back().second;
 }
 
 Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options) {

@@ -20,6 +20,9 @@
 #include "model/cost/launch_text.h"
 #include "sim/evaluate.h"
 #include "sim/margin.h"
+#include "sim/program/layout.h"
+#include "sim/program/lower.h"
+#include "sim/verify/verify.h"
 
 namespace spillway {
 
@@ -84,6 +87,15 @@ struct CpuCase {
     return evaluation;
   }
 };
+
+// Laid out, and proved right.
+inline Program ProvenProgram(const CpuCase& c, const Plan& plan) {
+  for (const std::string& mistake : CheckPlan(plan, c.step)) FAIL(mistake);
+  Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
+  PlaceBuffers(program);
+  for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
+  return program;
+}
 
 // The strategy within the least share of the in-core peak that it can do with.
 inline Evaluation Tight(const CpuCase& c, const std::string& strategy, Bytes in_core) {

@@ -2,7 +2,10 @@
 #ifndef SPILLWAY_TESTS_PROFILE_TEXT_H_
 #define SPILLWAY_TESTS_PROFILE_TEXT_H_
 
+#include <catch2/catch.hpp>
 #include <string>
+
+#include "hw/machine/machine.h"
 
 namespace spillway {
 
@@ -28,6 +31,16 @@ devices:
     device_to_host: {points: [[1 KiB, 10 us], [1 MB, 110 us]], source: {assumed: d2h}}
     duplex: {factor: 1, source: {assumed: d}}
 )";
+}
+
+// Printed and read again; it must be the same machine, and print the same.
+inline Machine Reread(const Machine& machine) {
+  const std::string text = MachineToYaml(machine);
+  INFO(text);
+  Machine again = ParseMachine(text, "again.yaml");
+  CHECK(again == machine);
+  CHECK(MachineToYaml(again) == text);
+  return again;
 }
 
 }  // namespace spillway

@@ -3,7 +3,9 @@
 #define SPILLWAY_TESTS_TEXT_H_
 
 #include <catch2/catch.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace spillway {
 
@@ -14,6 +16,21 @@ inline std::string Replaced(std::string text, const std::string& from, const std
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   return text.replace(at, from.size(), to);
+}
+
+inline std::vector<std::string> LinesOf(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// What stands between spaces.
+inline std::vector<std::string> WordsOf(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 }  // namespace spillway

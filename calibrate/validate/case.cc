@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 
+#include "calibrate/validate/case_rows.h"
 #include "calibrate/validate/measure.h"
 #include "calibrate/validate/rounding.h"
 #include "calibrate/validate/split.h"
@@ -20,10 +20,9 @@ namespace spillway {
 
 namespace {
 
-constexpr int kTrainingIterations = 2;  // the second one starts from what the first one computed
-constexpr int kRepeats = 5;             // of kernels by themselves
-constexpr Bytes kGuard = kMiB;          // behind the arena of debug sessions: a write there is seen
-constexpr double kRounding = 1e-4;  // of sums in another order, after as many iterations, where nothing amplifies it
+constexpr int kTrainingIterations = 2;     // the second one starts from what the first one computed
+constexpr int kRepeats = 5;                // of kernels by themselves
+constexpr Bytes kGuard = kMiB;             // behind the arena of debug sessions: a write there is seen
 constexpr std::uint64_t kRoundedRuns = 3;  // with other numbers each (rounding.h)
 // Times the largest of so few: one plan in four that only rounds is beyond that one itself. What is wrong is off by far more.
 constexpr double kBeyondDrawn = 4;
@@ -45,27 +44,6 @@ struct Training {
   Bytes device_bytes = -1;  // what the session takes of the process, but for host buffers and the guard
   std::optional<Failure> failure;
 };
-
-// Other kernels, or the same on other operands, add up in another order.
-bool RoundsOtherwise(const Plan& plan) { return plan.accumulate > 1 || !plan.ops.empty(); }
-
-// What is known of it before anything runs.
-ValidationRow RowOf(const Contender& contender, const CaseSetup& setup) {
-  const Evaluation& evaluation = *contender.evaluation;
-  ValidationRow row;
-  row.strategy = contender.name;
-  row.stratum = contender.stratum;
-  row.random = contender.random;
-  row.feasible = evaluation.feasible;
-  row.reason = evaluation.reason;
-  if (!row.feasible) return row;
-  row.predicted = evaluation.step_time;
-  row.predicted_peak = evaluation.peak_bytes;
-  row.predicted_device = setup.capacity + setup.costs->machine().devices[0].reserve;
-  row.predicted_host = evaluation.host_peak_bytes;
-  row.numerics.allowed = RoundsOtherwise(*contender.plan) ? kRounding : 0;
-  return row;
-}
 
 class CaseRun {
  public:
@@ -183,12 +161,6 @@ class CaseRun {
     result_.no_memory = fmt::format("{}: {} ({})", entry.name, failure.message, FaultName(failure.fault));
   }
 
-  static void FailRow(ValidationRow& row, const Failure& failure) {
-    row.failed = true;
-    row.refused = failure.fault == Fault::kRefused;
-    row.reason = fmt::format("{}: {}", FaultName(failure.fault), failure.message);
-  }
-
   // In-core launches, and those of all others but where a plan decides about algorithms or divides ops.
   void Isolate() {
     if (entries_.empty() || entries_.back().row != nullptr) return;
@@ -218,7 +190,7 @@ class CaseRun {
          .beside = options_.beside});
     if (const CostModel* const costs = options_.settled()) UseCosts(*costs);
     for (std::size_t k = 0; k < measured.size(); ++k) Take(*measured[k], measurements[k]);
-    NoteSlowSteps(measurements);
+    if (const std::string note = SlowStepsNote(measurements); !note.empty()) result_.notes.push_back(note);
     for (std::size_t k = 0; k < measured.size(); ++k) Observe(*measured[k], std::move(measurements[k]));
   }
 
@@ -233,20 +205,6 @@ class CaseRun {
       if (entry.row != nullptr) entry.row->predicted = time;
       if (entry.row == nullptr) result_.in_core_predicted = static_cast<double>(time);
     }
-  }
-
-  // A step at a lower clock than the others is the device's doing, not a plan's or the model's.
-  void NoteSlowSteps(const std::vector<Measurement>& measurements) {
-    constexpr double kSlow = 0.97;
-    std::vector<double> clocks;
-    for (const Measurement& m : measurements) clocks.insert(clocks.end(), m.step_clocks.begin(), m.step_clocks.end());
-    if (clocks.empty()) return;
-    const double usual = Median(clocks), least = *std::min_element(clocks.begin(), clocks.end());
-    const auto slow = std::count_if(clocks.begin(), clocks.end(), [&](double mhz) { return mhz < kSlow * usual; });
-    if (slow == 0) return;
-    result_.notes.push_back(
-        fmt::format("the device's clock fell below {:.0f} % of the usual {:.0f} MHz in {} of {} steps, to {:.0f}",
-                    100 * kSlow, usual, slow, clocks.size(), least));
   }
 
   void Observe(const Entry& entry, Measurement measurement) {
@@ -270,18 +228,7 @@ class CaseRun {
     }
     if (measurement.failure) return FailRow(*entry.row, *measurement.failure);
     ValidationRow& row = *entry.row;
-    row.step_times = measurement.step_times;
-    row.moments = measurement.moments;
-    const std::vector<double> times = Flat(row.step_times);
-    row.measured = Median(times);
-    row.measured_spread = row.measured > 0 ? (Quantile(times, 0.75) - Quantile(times, 0.25)) / row.measured : 0;
-    const Spread interval = BootstrapMedian(row.step_times, {.seed = options_.seed});
-    row.measured_low = interval.low;
-    row.measured_high = interval.high;
-    if (const std::vector<double>& clocks = measurement.step_clocks; !clocks.empty()) {
-      row.clock_mhz = Median(clocks);
-      row.lowest_clock_mhz = *std::min_element(clocks.begin(), clocks.end());
-    }
+    TakeTimes(measurement, options_.seed, row);
     row.split = SplitError(entry.program, *costs_, measurement, isolated_);
     result_.steps[static_cast<std::size_t>(entry.row - result_.rows.data())] =
         SamplesOfStep(entry.program, measurement.timelines, *costs_,
@@ -303,27 +250,10 @@ class CaseRun {
 
 }  // namespace
 
-const Timeline& ObservedStep::Usual() const {
-  std::vector<std::size_t> order(measured.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [this](auto a, auto b) { return measured[a].makespan < measured[b].makespan; });
-  return measured[order[(order.size() - 1) / 2]];
-}
-
 int CaseSessions(const CaseSetup& setup, const CaseOptions& options) {
   int plans = 1;  // in-core
   for (const Contender& contender : setup.contenders) plans += contender.evaluation->feasible ? 1 : 0;
   return 1 + plans * (1 + SessionsOf({.steps = options.steps, .rounds = options.rounds}));
-}
-
-CaseResult FailedCase(const CaseSetup& setup, const std::string& why) {
-  CaseResult result;
-  for (const Contender& contender : setup.contenders) {
-    ValidationRow& row = result.rows.emplace_back(RowOf(contender, setup));
-    row.failed = row.feasible;
-    if (row.failed) row.reason = why;
-  }
-  return result;
 }
 
 CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options) {

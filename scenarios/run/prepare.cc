@@ -7,87 +7,13 @@
 #include <map>
 #include <optional>
 
-#include "calibrate/validate/step_costs.h"
 #include "hw/text/lists.h"
-#include "model/cost/measured_cost.h"
-#include "model/recorded/recorded_costs.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {
 
 namespace {
-
-// ---- machines
-
-void AddToLabel(const std::string& text, PreparedMachine* prepared) {
-  prepared->label += text;
-  prepared->beside_link += text;
-}
-
-void Emulate(const Emulation& emulation, const std::string& file, PreparedMachine* prepared) {
-  prepared->emulation = emulation;
-  prepared->emulated_at = fmt::format("{}:{}:{}", file, emulation.mark.line, emulation.mark.column);
-  if (!emulation.Any()) return;
-  AddToLabel("+emulate=" + emulation.Label(), prepared);
-  if (emulation.link_rate == 0) return;
-  for (const TransferCurve& curve : prepared->machine.LinkOf(0).curves) {
-    if (emulation.link_rate <= curve.Rate()) continue;
-    throw UserError(fmt::format("{}: error: emulate: link_rate: {} is more than the {} of {}'s own link",
-                                prepared->emulated_at, RateText(emulation.link_rate), RateText(curve.Rate()),
-                                prepared->base));
-  }
-  prepared->machine = WithPacedLink(std::move(prepared->machine), emulation.link_rate);
-}
-
-// What else is said of a machine.
-struct Terms {
-  double link = 0;
-  Emulation emulation;
-  std::string file;                              // of the scenario
-  Bytes workspace = 0;                           // what a call is granted
-  bool said = false;                             // the scenario says so, and the label repeats it
-  std::string costs;                             // file of a measured step's, "": the profile's
-  std::shared_ptr<const RecordedStep> recorded;  // whose ops have times of their own
-};
-
-// A profile has hundreds of kilobytes, and teachers have to be read with it: once for all link rates of all scenarios.
-const Machine& ProfileOf(const std::string& from, const std::string& costs, PreparedRun& run) {
-  const auto known = run.profiles.find(from);
-  if (known != run.profiles.end()) return known->second;
-  Machine profile = LoadMachine(from);
-  CheckMeasured(profile, from);
-  if (!costs.empty()) profile = WithStepCosts(std::move(profile), ReadSamples({&costs, 1}));
-  return run.profiles.emplace(from, std::move(profile)).first->second;
-}
-
-std::unique_ptr<PreparedMachine> PrepareMachine(const Machine& profile, const MachineChoice& choice,
-                                                const Terms& terms) {
-  auto prepared = std::make_unique<PreparedMachine>();
-  prepared->machine = WithConnection(profile, choice);
-  prepared->base = prepared->machine.name;
-  prepared->from = choice.from;
-  prepared->link_rate = terms.link;
-  const Link& near = prepared->machine.LinkOf(0);
-  prepared->profile_rate = (near.curves[0].Rate() + near.curves[1].Rate()) / 2;
-  prepared->label = prepared->beside_link = choice.name.empty() ? prepared->base : choice.name;
-  if (terms.link > 0) {
-    prepared->machine = WithLinkRate(std::move(prepared->machine), terms.link);
-    prepared->label += "+link=" + RateText(terms.link);
-  }
-  Emulate(terms.emulation, terms.file, prepared.get());
-  if (!terms.costs.empty()) AddToLabel("+costs=" + std::filesystem::path(terms.costs).stem().string(), prepared.get());
-  if (terms.said) AddToLabel("+workspace=" + FormatBytesExact(terms.workspace), prepared.get());
-  const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
-  if (terms.recorded != nullptr) {
-    prepared->costs = std::make_unique<RecordedCosts>(prepared->machine, options, terms.recorded);
-  } else {
-    prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
-  }
-  return prepared;
-}
-
-// ---- points
 
 // Memory to plan with: the machine's own or the one put in its place, below the cap.
 Bytes CapacityOf(const Machine& machine, Bytes usable, Bytes cap) {

@@ -41,6 +41,24 @@ Machine WithConnection(Machine machine, const MachineChoice& choice);
 
 std::string RateText(double bytes_per_nanosecond);  // "8GB/s"
 
+// What else is said of a machine.
+struct MachineTerms {
+  double link = 0;
+  Emulation emulation;
+  std::string file;                              // of the scenario
+  Bytes workspace = 0;                           // what a call is granted
+  bool said = false;                             // the scenario says so, and the label repeats it
+  std::string costs;                             // file of a measured step's, "": the profile's
+  std::shared_ptr<const RecordedStep> recorded;  // whose ops have times of their own
+};
+
+// A profile has hundreds of kilobytes, and teachers have to be read with it: once for all link rates of all scenarios.
+const Machine& ProfileOf(const std::string& from, const std::string& costs, PreparedRun& run);
+
+// UserError: `terms` emulate a link faster than the machine's own.
+std::unique_ptr<PreparedMachine> PrepareMachine(const Machine& profile, const MachineChoice& choice,
+                                                const MachineTerms& terms);
+
 // The plan of --plan, and which points it is for.
 class GivenPlan {
  public:

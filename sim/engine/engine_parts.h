@@ -46,9 +46,7 @@ inline bool IsForRelaxArena(const Program& program, const Conditions& conditions
 Simulated SimulateEventTimes(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                              Scratch& scratch);
 
-// Streams of a Program at most, and the values of Cause.
-inline constexpr std::size_t kMaxStreams = 16;
-inline constexpr std::size_t kCauses = 7;
+inline constexpr std::size_t kCauses = 7;  // the values of Cause
 
 // Records when each stream reached its allocations and frees on device 0. The lists are the scratch's, kept from one
 // simulation to the next, so that a search of thousands allocates them once. Change() within a stream comes in order of

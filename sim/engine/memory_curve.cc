@@ -8,12 +8,11 @@ namespace spillway {
 namespace {
 
 using Entry = std::pair<Nanos, Bytes>;
-constexpr std::size_t kMaxLists = 16;
 
-// Any number of lists.
+// Any number of lists: one a stream at most.
 template <bool kCurve>
 Bytes MergeAny(std::span<const Entry* const> lists, std::vector<Timeline::MemoryPoint>* curve) {
-  const Entry* next[kMaxLists];
+  const Entry* next[kMaxStreams];
   std::copy(lists.begin(), lists.end(), next);
   Bytes live = 0, peak = 0;
   for (;;) {
@@ -56,7 +55,7 @@ Bytes MergeThree(const Entry* a, const Entry* b, const Entry* c, std::vector<Tim
 }  // namespace
 
 Bytes MergeMemory(std::span<const Entry* const> lists, std::vector<Timeline::MemoryPoint>* curve) {
-  assert(!lists.empty() && lists.size() <= kMaxLists);
+  assert(!lists.empty() && lists.size() <= kMaxStreams);
   if (lists.size() > 3) return curve != nullptr ? MergeAny<true>(lists, curve) : MergeAny<false>(lists, nullptr);
   static constexpr Entry kNothing = {kEndOfMemoryList, 0};
   const Entry* const second = lists.size() > 1 ? lists[1] : &kNothing;

@@ -1,6 +1,6 @@
 // Executes a Program in simulated time.
 //
-// Two engines give the same answer where both apply (tests/sim/simulate_random_test.cc):
+// Two engines give the same answer where both apply (tests/sim/simulate_random_test.cc, many_streams_test.cc):
 //   relax   one pass over the instructions; durations are final. About 1 ns an instruction.
 //   events  kernels and copies that slow each other down; the clock advances from one end of an instruction to the
 //           next and the rates are set anew. Used when a factor of Conditions is not 1, and for pools with addresses.

@@ -6,7 +6,7 @@
 //   |---use X---|                      |---use X---|            resident    nothing to say
 //   .           .<------ gap of X ---->.           .            swapped     out after op `out_after`, in before `in_at`
 //                                                               recomputed  dropped after a, computed again before b:
-//                                                                           before the first backward op of b's layer
+//                                                                           in backward before all of b's unit
 //   ============.========              .                        either may stay for a while: until op `leaves_after`
 #ifndef SPILLWAY_SIM_PLAN_PLAN_H_
 #define SPILLWAY_SIM_PLAN_PLAN_H_
@@ -20,6 +20,7 @@
 #include "model/cost/launch.h"
 #include "model/cost/op_tiles.h"
 #include "model/step/training_step.h"
+#include "sim/plan/runtime.h"
 
 namespace spillway {
 
@@ -50,8 +51,8 @@ struct GapDecision {
   // kRecompute: the result stays until its last use; false: it is freed right after `before` and computed again for
   // later uses.
   bool keep_result = true;
-  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the layer
-  // being served uses it, and computed again for `before`.
+  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the unit
+  // being served (BackwardUnits) uses it, and computed again for `before`.
   bool keep_passed = true;
   std::string reason;
   // kSwap: a section, which is swapped by itself (sim/plan/sections.h); what else the tensor has stays, or is another
@@ -132,92 +133,6 @@ struct OpDecision {  // ops without one get the library's choice of algorithm an
   bool operator==(const OpDecision&) const = default;
 };
 
-enum class MemoryModel : std::uint8_t {
-  kArena,
-  kPool,
-  kManaged,          // unified memory: an arena beyond the device's memory, pages come when kernels touch them
-  kManagedPrefetch,  // the same, each kernel's operands fetched ahead of it (sim/engine/managed_memory.h)
-};
-constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
-enum class Barrier : std::uint8_t {
-  kNone,
-  kPhase,  // at the end of the forward phase the host waits for every copy
-  kOp,     // after every layer the host waits for its kernels and for every copy (vDNN)
-  kCall,   // the same after every op (ooc_cuDNN's released code)
-};
-enum class HostSyncs : std::uint8_t {
-  kNone,
-  kBackwardLayer,  // after the backward ops of each unit (BackwardUnits) the host waits for them (PoocH)
-};
-
-// Who waits for what a copy brings in.
-enum class SwapInWaits : std::uint8_t {
-  kKernel,         // the first kernel that uses it, on its stream
-  kBackwardLayer,  // in backward the host: before it issues anything of a unit, for all that its ops use, and before a
-                   // recomputation, for all that this is made from (PoocH)
-};
-
-// What backward is cut into: where swap-ins are issued and awaited, recomputation begins and the host waits.
-enum class BackwardUnits : std::uint8_t {
-  kLayers,
-  kBreakPoints,  // a layer whose result is a feature map begins one, layers whose results are not go on with it: ReLU,
-                 // addition and batch norm together (the sub-graphs between break points of PoocH's published code)
-};
-// By op: the number of its unit, ascending. Ops in a row of one layer are never cut apart; forward and the update are
-// counted by layers, whatever `units` says.
-std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
-
-// Who waits behind each kernel of an op that a plan divides.
-enum class PartWaits : std::uint8_t {
-  kNone,
-  kHost,  // as micro-cuDNN's published code, which changes descriptors and workspace for the next one
-};
-
-// How long the workspaces of ops are there.
-enum class Workspaces : std::uint8_t {
-  kPerOp,  // while their op runs, so that the next one can have the same bytes
-  kHeld,   // throughout: each op owns its own, for all its parts (micro-cuDNN's workspace division)
-};
-
-// How the pool of a runtime with MemoryModel::kPool finds room.
-enum class PoolKind : std::uint8_t {
-  kBytes,      // any free bytes will do
-  kAddresses,  // they must lie together; where they do not, the pool is compacted (sim/engine/pool.h)
-};
-
-// Copies whose call returns only when they are done, as with memory that is not pinned.
-enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
-
-constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
-constexpr Nanos kMostFrameworkTime = kSecond;
-constexpr Nanos kMostCollectionTime = kSecond;
-
-// How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
-struct Runtime {
-  int copy_streams = 2;  // 1: both directions share one stream
-  MemoryModel memory = MemoryModel::kArena;
-  Barrier barrier = Barrier::kNone;
-  HostSyncs host_syncs = HostSyncs::kNone;
-  Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
-  // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk. Tensors of ops in parts are cut between samples, into
-  // pieces that are no smaller.
-  Bytes copy_chunk = 0;
-  PoolKind pool = PoolKind::kBytes;
-  BlockingCopies blocking_copies = BlockingCopies::kNone;
-  SwapInWaits swap_in_waits = SwapInWaits::kKernel;
-  // The host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every wait of
-  // a pool for a swap-out (PoocH's published code); up to a second. Predicted only: no device carries it out.
-  Nanos collection_time = 0;
-  BackwardUnits backward_units = BackwardUnits::kLayers;
-  PartWaits part_waits = PartWaits::kNone;
-  Workspaces workspaces = Workspaces::kPerOp;
-  // Of the bytes that copies out leave on the host, how many it holds, from 1 to 100: a CPU that compresses them there
-  // (vDNN++), by a ratio that is stated, not measured. Copies cross the link whole, and compressing keeps up with them.
-  // Predicted only.
-  int host_percent = 100;
-  bool operator==(const Runtime&) const = default;
-};
-
 struct Plan {
   std::string strategy;
   std::string network;
@@ -291,9 +206,6 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);
-
-// Reads the fields of a Runtime from a map, here as in scenarios; fields that are not there stay as they are.
-void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
 
 }  // namespace spillway
 

@@ -25,7 +25,7 @@ const KeyTable& OpTilesKeys();
 const KeyTable& RecomputationKeys();
 const KeyTable& RuntimeKeys();  // of a plan
 
-// Those that ReadRuntimeFields (sim/plan/plan.h) reads, with what holds without them: a new Runtime's, or `otherwise`.
+// Those that ReadRuntimeFields (sim/plan/runtime.h) reads, with what holds without them: a new Runtime's, or `otherwise`.
 std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise = nullptr);
 
 // The words for the choices that a runtime has under a key (memory, barrier, host_syncs, pool, blocking_copies,

@@ -31,6 +31,7 @@
 #ifndef SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 #define SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -126,6 +127,8 @@ struct Buffer {
 
 enum class StreamKind : std::uint8_t { kCompute, kHostToDevice, kDeviceToHost, kCopy };
 const char* StreamKindName(StreamKind kind);  // "compute", "h2d", "d2h", "copy"
+
+constexpr std::size_t kMaxStreams = 16;  // of a Program
 
 struct Stream {
   std::int16_t device = 0;

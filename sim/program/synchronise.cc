@@ -10,7 +10,6 @@ namespace spillway {
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;
-constexpr std::size_t kMaxStreams = 16;
 constexpr std::size_t kFewStreams = 4;  // as all Programs of one device have: a clock of so many fits a register
 
 template <std::size_t kStreams>

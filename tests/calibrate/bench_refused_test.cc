@@ -6,6 +6,7 @@
 
 #include "calibrate/measure/refused.h"
 #include "calibrate/sample/file.h"
+#include "tests/bench_samples.h"
 #include "tests/calibrate/made_up_bench.h"
 #include "tests/temporary_folder.h"
 
@@ -88,6 +89,40 @@ TEST_CASE("a launch of which one algorithm was refused and one is missing is not
   folder.Write("a.samples.csv", text);
   CHECK(all.Resume(path, -1).left_out == convolutions);  // of all rounds, beside copies too
   CHECK(all.Resume(path).measured == gone);
+}
+
+TEST_CASE("what was refused is read again with its message, and told once; a torn line costs itself alone") {
+  const TemporaryFolder folder("refused");
+  const std::string path = folder.Path("a.refused");
+  CHECK_FALSE(BenchRefused(path).Has(ReluSample(1, 1)));
+  {
+    BenchRefused refused(path);
+    refused.Add(ReluSample(1, 1), "first\nof\ttwo lines");
+    refused.Add(ReluSample(2, 1), "second");
+    refused.Add(ReluSample(1, 1, 3), "not again");
+    std::vector<std::string> messages;
+    CHECK(refused.Tell(ReluSample(1, 1), &messages));
+    CHECK(messages.empty());  // told when it was added
+  }
+  const std::string whole = folder.Read("a.refused");
+  CHECK(std::count(whole.begin(), whole.end(), '\n') == 2);
+  BenchRefused again(path);
+  std::vector<std::string> messages;
+  for (const int round : {1, 2}) {
+    CHECK(again.Tell(ReluSample(1, 9, round), &messages));
+    CHECK(again.Tell(ReluSample(2, 9, round), &messages));
+    CHECK_FALSE(again.Tell(ReluSample(3, 9, round), &messages));
+  }
+  CHECK(messages == std::vector<std::string>{"first of two lines", "second"});
+  for (std::size_t size = whole.find('\n') + 1; size < whole.size(); size += 5) {
+    INFO(size);
+    folder.Write("a.refused", whole.substr(0, size));
+    BenchRefused(path).Add(ReluSample(7, 1), "third");
+    const BenchRefused torn(path);
+    CHECK(torn.Has(ReluSample(1, 1)));
+    CHECK(torn.Has(ReluSample(7, 1)));
+    CHECK(torn.Has(ReluSample(2, 1)) == (size > whole.rfind('\t')));
+  }
 }
 
 }  // namespace spillway

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "calibrate/sample/csv.h"
 #include "hw/text/document.h"
 #include "tests/kernel_models.h"
+#include "tests/text.h"
 
 using namespace spillway;
 
@@ -39,16 +39,9 @@ Machine UnitMachine() {
   return machine;
 }
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 std::vector<std::string> Estimated(const std::string& text, Bytes workspace = 8 * kMiB) {
   const Machine machine = UnitMachine();
-  return Lines(EstimateCsv(text, "ops.csv", CostModel(machine, {.workspace_limit = workspace})));
+  return LinesOf(EstimateCsv(text, "ops.csv", CostModel(machine, {.workspace_limit = workspace})));
 }
 
 // What was added to the one row of this table, but for its menu.
@@ -129,7 +122,7 @@ TEST_CASE("a software stack that the profile knows has its own rates") {
                                {"CUDA 9", "linear", "forward", "fp32", 0.1, 0.1, 0.1},
                                {"events, CUDA 8, cuDNN 6", "convolution", "forward", "fp32", 1, 1, 0.5}};
   const CostModel costs(machine, {.workspace_limit = 8 * kMiB});
-  const auto answers = [&costs](const std::string& text) { return Lines(EstimateCsv(text, "ops.csv", costs)); };
+  const auto answers = [&costs](const std::string& text) { return LinesOf(EstimateCsv(text, "ops.csv", costs)); };
   const std::vector<std::string> relus =
       answers("cuda,op,pass,n,c\n9,relu,forward,1,1000\n8,relu,forward,1,1000\n9,relu,backward,1,1000\n");
   REQUIRE(relus.size() == 4);
@@ -222,7 +215,7 @@ TEST_CASE("each direction has its curve") {
   Machine machine = UnitMachine();
   machine.links[0].curves[1].points = {{1, 3}, {1000, 3000}};
   const CostModel costs(machine);
-  CHECK(Lines(EstimateCsv("op,bytes,direction\ncopy,500,h2d\ncopy,500,d2h\n", "ops.csv", costs)) ==
+  CHECK(LinesOf(EstimateCsv("op,bytes,direction\ncopy,500,h2d\ncopy,500,d2h\n", "ops.csv", costs)) ==
         std::vector<std::string>{std::string("op,bytes,direction,") + kAdded,
                                  "copy,500,h2d,0.500,,0,curve,assumed,0.000,",
                                  "copy,500,d2h,1.500,,0,curve,assumed,0.000,"});
@@ -295,7 +288,7 @@ TEST_CASE("a floor for one kind of arithmetic is not taken for another") {
   const std::string text =
       "op,pass,n,c,math,harness\nrelu,forward,1,1000,fma,events\nrelu,forward,1,1000,tf32,events\n"
       "relu,forward,1,1000,fma,\n";
-  const std::vector<std::string> lines = Lines(EstimateCsv(text, "ops.csv", costs));
+  const std::vector<std::string> lines = LinesOf(EstimateCsv(text, "ops.csv", costs));
   REQUIRE(lines.size() == 4);
   CHECK_THAT(lines[1], Catch::Contains(",events,19.000,"));
   CHECK_THAT(lines[2], Catch::Contains(",events,20.000,"));
@@ -335,6 +328,6 @@ TEST_CASE("the table of operations that is shipped as an example is answered who
   const Machine machine = UnitMachine();
   const std::string folder = SPILLWAY_SOURCE_DIR;
   const Document example = LoadCsvText(folder + "/calibrate/example-ops.csv");
-  const std::vector<std::string> lines = Lines(EstimateCsv(example.text, "example-ops.csv", CostModel(machine)));
-  CHECK(lines.size() == Lines(example.text).size());
+  const std::vector<std::string> lines = LinesOf(EstimateCsv(example.text, "example-ops.csv", CostModel(machine)));
+  CHECK(lines.size() == LinesOf(example.text).size());
 }

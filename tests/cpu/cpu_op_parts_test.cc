@@ -7,9 +7,7 @@
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
 #include "model/network/network_builder.h"
-#include "sim/program/layout.h"
 #include "sim/random.h"
-#include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/random_convolution.h"
 #include "tests/small_networks.h"
@@ -93,14 +91,6 @@ class Divider {
   CpuKernels kernels_;
 };
 
-Program ProgramOf(const CpuCase& c, const Plan& plan) {
-  REQUIRE(CheckPlan(plan, c.step).empty());
-  Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
-  PlaceBuffers(program);
-  for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
-  return program;
-}
-
 struct Tally {
   int ops = 0, networks = 0, alike = 0;
 };
@@ -114,10 +104,10 @@ void CheckNetworks(std::uint64_t first, std::uint64_t last, Tally& tally) {
     const Plan exact = divider.Divide({Pass::kForward, Pass::kBackwardData}, random);
     Plan sums = divider.Divide({Pass::kBackwardFilter}, random);
     const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
-    const Trained forward = Train(c, ProgramOf(c, exact), {.iterations = 1});
+    const Trained forward = Train(c, ProvenProgram(c, exact), {.iterations = 1});
     CheckClose(expected, forward, 1e-5);
     if (divider.alike) CHECK(Difference(expected, forward) == "");
-    CheckClose(expected, Train(c, ProgramOf(c, sums), {.iterations = 1}), 1e-5);
+    CheckClose(expected, Train(c, ProvenProgram(c, sums), {.iterations = 1}), 1e-5);
     ++tally.networks;
     tally.ops += divider.divided;
     tally.alike += divider.alike ? 1 : 0;
@@ -153,7 +143,7 @@ TEST_CASE("networks in parts train as whole ones do, swapped and recomputed whol
       Plan plan = planned.plan;
       plan.ops = divider.Divide({Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}, random).ops;
       CHECK(divider.divided >= 3);
-      CheckClose(expected, Train(c, ProgramOf(c, plan), {.iterations = 1, .debug = true}), 1e-4);
+      CheckClose(expected, Train(c, ProvenProgram(c, plan), {.iterations = 1, .debug = true}), 1e-4);
     }
   }
 }

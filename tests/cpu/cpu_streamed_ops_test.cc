@@ -4,9 +4,7 @@
 // leaves behind is the same bits; sums over parts are rounded in another order.
 #include <catch2/catch.hpp>
 
-#include "sim/program/layout.h"
 #include "sim/strategies/best/search_space.h"
-#include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/random_groups.h"
 #include "tests/random_plan.h"
@@ -20,14 +18,6 @@ struct Tally {
   std::size_t ops = 0, tiles = 0, unlike = 0, same = 0;
   int fused = 0;
 };
-
-Program ProgramOf(const CpuCase& c, const Plan& plan) {
-  REQUIRE(CheckPlan(plan, c.step).empty());
-  Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
-  PlaceBuffers(program);
-  for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
-  return program;
-}
 
 // Each part of a convolution by the implementation of the whole, in the workspace that it wants; by the first one there is
 // where the library has no such one.
@@ -63,7 +53,7 @@ Program Draw(const CpuCase& c, std::uint32_t percent, bool sums, bool fused, Ran
     AddRandomStreams(c.step, percent, random, plan, may);
   }
   ChooseAlgorithms(c, plan, tally);
-  const Program program = ProgramOf(c, plan);
+  const Program program = ProvenProgram(c, plan);
   tally.ops += plan.ops.size();
   tally.fused += FusedOps(plan);
   for (const Buffer& buffer : program.buffers) tally.tiles += buffer.box != kWhole ? 1 : 0;
@@ -146,7 +136,7 @@ TEST_CASE("groups as best finds them, with what else it decides, train as in cor
       std::erase_if(plan.ops, [](const OpDecision& decision) { return decision.parts.empty(); });
       ChooseAlgorithms(c, plan, tally);
       INFO("plan " << k << "\n" << PlanToYaml(plan, c.step));
-      CheckClose(expected, Train(c, ProgramOf(c, plan), {.iterations = 1, .debug = k % 4 == 0}), 1e-4);
+      CheckClose(expected, Train(c, ProvenProgram(c, plan), {.iterations = 1, .debug = k % 4 == 0}), 1e-4);
       tally.fused += FusedOps(plan);
       for (const PartGroup& group : groups) brought += group.brought.size();
       again += static_cast<std::size_t>(std::count_if(plan.gaps.begin(), plan.gaps.end(), [](const GapDecision& gap) {

@@ -5,8 +5,6 @@
 
 #include "model/network/network_builder.h"
 #include "sim/plan/tiles.h"
-#include "sim/program/layout.h"
-#include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/random_convolution.h"
 #include "tests/random_streams.h"
@@ -69,14 +67,6 @@ struct TileTally {
   }
 };
 
-Program TiledProgram(const CpuCase& c, const Plan& plan) {
-  for (const std::string& mistake : CheckPlan(plan, c.step)) FAIL(mistake);
-  Program program = Lower(plan, StepTables(c.step, c.costs), 0).program;
-  PlaceBuffers(program);
-  for (const Violation& violation : Verify(program, &c.step)) FAIL(violation.message);
-  return program;
-}
-
 // Ops in place and ops that stream, about as many.
 Plan RandomTiledPlan(const CpuCase& c, CpuKernels& kernels, Random& random, TileTally& tally) {
   Plan plan;
@@ -103,7 +93,7 @@ TEST_CASE("random ops in random tiles compute what whole ones do") {
         const Plan plan = RandomTiledPlan(c, kernels, random, tally);
         INFO("seed " << seed << ": " << DumpStep(c.step) << PlanToYaml(plan, c.step));
         const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
-        CheckClose(expected, Train(c, TiledProgram(c, plan), {.iterations = 1, .debug = seed % 4 == 0}), 1e-5);
+        CheckClose(expected, Train(c, ProvenProgram(c, plan), {.iterations = 1, .debug = seed % 4 == 0}), 1e-5);
       }
       INFO(tally.ops << " ops, " << tally.rows << " in rows, " << tally.in_channels << " and " << tally.out_channels
                      << " in channels, " << tally.streamed << " stream");
@@ -133,7 +123,7 @@ TEST_CASE("networks in tiles train as in core, swapped and recomputed beside") {
       AddRandomTiledStreams(c.step, 50, kUpTo, random, plan);
       GrantWhatTilesWant(c, kernels, plan);
       INFO(PlanToYaml(plan, c.step));
-      CheckClose(expected, Train(c, TiledProgram(c, plan), {.iterations = 1, .debug = true}), tolerance);
+      CheckClose(expected, Train(c, ProvenProgram(c, plan), {.iterations = 1, .debug = true}), tolerance);
     }
   }
 }

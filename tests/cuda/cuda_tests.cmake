@@ -39,7 +39,9 @@ if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
     cuda/fake_c/cublas.cc
     cuda/fake_c/descriptors.cc
     cuda/fake_c/layers.cc
+    cuda/fake_c/normalisation.cc
     cuda/fake_c/own_kernels.cc
+    cuda/fake_c/pooling.cc
     cuda/fake_c/runtime.cc)
   target_link_libraries(cuda_fake_c PRIVATE spillway_settings)
   target_include_directories(cuda_fake_c SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})

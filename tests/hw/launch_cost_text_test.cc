@@ -54,12 +54,9 @@ TEST_CASE("a printed profile with launch costs loads as the same one") {
   HostCosts& costs = machine.devices[0].host_costs;
   costs.launches.push_back({.op = "batch_norm", .pass = "backward", .time = 12'345});
   costs.launches_source.text = "a \"quoted\": text";
-  const std::string text = MachineToYaml(machine);
-  INFO(text);
-  const Machine again = ParseMachine(text, "again.yaml");
-  CHECK(again == machine);
-  CHECK(MachineToYaml(again) == text);
-  CHECK_THAT(text, Catch::Contains("          - {op: \"convolution\", pass: \"forward\", time: 9200 ns}\n"));
+  const Machine again = Reread(machine);
+  CHECK_THAT(MachineToYaml(machine),
+             Catch::Contains("          - {op: \"convolution\", pass: \"forward\", time: 9200 ns}\n"));
   // Where something stands is no part of what is said; what it costs is.
   CHECK(again.devices[0].host_costs.launches[0].places.op.line != costs.launches[0].places.op.line);
   costs.launches[0].time = 1;

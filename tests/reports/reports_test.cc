@@ -20,18 +20,8 @@
 namespace spillway {
 namespace {
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 TEST_CASE("results.csv has the columns of the contract") {
-  const auto lines = Lines(ResultCsv({}));
+  const auto lines = LinesOf(ResultCsv({}));
   REQUIRE(lines.size() == 1);
   CHECK(lines[0] ==
         "scenario,network,batch,precision,devices,machine,memory_limit_bytes,memory_model,strategy,feasible,reason,"
@@ -42,7 +32,7 @@ TEST_CASE("results.csv has the columns of the contract") {
 }
 
 TEST_CASE("a feasible row has every figure, times as exact seconds") {
-  const auto lines = Lines(ResultCsv({{FeasibleRow()}, {}}));
+  const auto lines = LinesOf(ResultCsv({{FeasibleRow()}, {}}));
   CHECK(lines.at(1) ==
         "demo,net,100,fp32,1,box,16000000000,pool,pooch,1,,2.000000000,1.616000000,2.384000000,50.0000,1.600000000,"
         "15000000000,14000000000,3000000000,66,12,27,1000,2000,0.100000000,0.000000005,0.250000000,42,published,"
@@ -51,7 +41,7 @@ TEST_CASE("a feasible row has every figure, times as exact seconds") {
 }
 
 TEST_CASE("a row that is not feasible has a reason and no figures") {
-  const auto lines = Lines(ResultCsv({{InfeasibleRow()}, {}}));
+  const auto lines = LinesOf(ResultCsv({{InfeasibleRow()}, {}}));
   CHECK(lines.at(1) ==
         "demo,net,100,fp32,1,box,16000000000,arena,in-core,0,\"out_of_memory: needs 20.9 GB, \"\"too much\"\"\""
         ",,,,,,,,,,,,,,,,,,,net_b100_box_in-core,12500000000,pooch,,,,,,,,,,,,,,,24000000000");
@@ -209,7 +199,7 @@ TEST_CASE("numbers have three digits") {
 TEST_CASE("the table shows loss, gap and reasons") {
   // 50 samples/s against 64 in-core: loss 1 - 50/64 = 22 %. 2 s over a bound of 1.6 s: 25 % above it.
   const std::string text = ResultTable({{InCoreRow(), InfeasibleRow(), FeasibleRow()}, {}});
-  const auto lines = Lines(text);
+  const auto lines = LinesOf(text);
   CHECK(lines.at(0) == "demo: net (fp32) on box, 16.0 GB of device memory, times in s");
   CHECK(lines.at(3) == "  100  in-core   does not run: out_of_memory: needs 20.9 GB, \"too much\"");
   CHECK(lines.at(4) ==
@@ -281,7 +271,7 @@ TEST_CASE("rows that the cost model cannot tell from the best are marked") {
   slow.strategy = "swap-all";
   slow.step_time = 2 * best.step_time;
   slow.draws = {200, 210, 190, 205};
-  const auto lines = Lines(ResultTable({{best, close, slow}, {}}));
+  const auto lines = LinesOf(ResultTable({{best, close, slow}, {}}));
   const auto line_of = [&](const std::string& name) {
     return *std::find_if(lines.begin(), lines.end(),
                          [&](const std::string& l) { return Contains(l, " " + name + " "); });

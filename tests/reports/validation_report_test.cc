@@ -1,8 +1,8 @@
 // What a validation writes: columns that scripts rely on, and tables for people.
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "reports/validation.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -102,15 +102,8 @@ ValidationSet Example() {
   return set;
 }
 
-std::vector<std::string> Lines(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 TEST_CASE("validation.csv begins with the columns of the contract") {
-  const std::vector<std::string> lines = Lines(ValidationCsv(Example()));
+  const std::vector<std::string> lines = LinesOf(ValidationCsv(Example()));
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] ==
         "network,batch,device,memory_limit_bytes,link_rate,strategy,predicted_s,measured_s,measured_spread,error,"
@@ -132,7 +125,7 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
 }
 
 TEST_CASE("a row that was not measured has empty numbers and a reason") {
-  CHECK(Lines(ValidationCsv(Example()))[1] ==
+  CHECK(LinesOf(ValidationCsv(Example()))[1] ==
         "net,32,cpu0,24000000,2000000000,in-core,,,,,,,,,,skipped,\"small, with a comma\",mine+link=2GB/s,strategy,,0,"
         "out_of_memory: the plan needs 53 "
         "MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,,1.2000,,,,,,,1,,1.180000,,,,,1.50,0.020000,0.030000,1,,,,");
@@ -141,20 +134,21 @@ TEST_CASE("a row that was not measured has empty numbers and a reason") {
 TEST_CASE("a machine that nobody looked at is neither trusted nor distrusted") {
   ValidationSet set = Example();
   set.cases[0].noise = {};
-  CHECK(Lines(ValidationCsv(set))[2].ends_with(",0.040000,,,,,-0.100000,0.150000,-0.020000,net_b32_swap-all"));
+  CHECK(LinesOf(ValidationCsv(set))[2].ends_with(",0.040000,,,,,-0.100000,0.150000,-0.020000,net_b32_swap-all"));
   set.cases[0].noise.rounds = 0.2;
-  CHECK(Lines(ValidationCsv(set))[2].ends_with(",0.040000,,0.200000,,0,-0.100000,0.150000,-0.020000,net_b32_swap-all"));
+  CHECK(
+      LinesOf(ValidationCsv(set))[2].ends_with(",0.040000,,0.200000,,0,-0.100000,0.150000,-0.020000,net_b32_swap-all"));
 }
 
 TEST_CASE("random plans say so, with what they were drawn for") {
-  const std::string line = Lines(ValidationCsv(Example()))[3];
+  const std::string line = LinesOf(ValidationCsv(Example()))[3];
   CHECK_THAT(line, Catch::Contains(",3.1e-07,"));
   CHECK_THAT(line, Catch::Contains(",random,\"60 % moved, 33 % of it recomputed, near\",1,"));
 }
 
 TEST_CASE("falsification.csv") {
   CHECK(
-      Lines(FalsificationCsv(Example())) ==
+      LinesOf(FalsificationCsv(Example())) ==
       std::vector<std::string>{
           "variant,median_error,worst_error,tau,full_closer,full_farther,sign_test_p,gain_low,gain_high,verdict,scaled",
           "full,0.100000,0.000000,0.0000,0,0,1,0.000000,0.000000,,0",
@@ -196,7 +190,7 @@ TEST_CASE("the reserve of a device with memory of its own, by the profile and as
   set.cases[0].profile_reserve = 500'000'000;
   set.cases[0].measured_reserve = 512'000'000;
   for (std::size_t k = 1; k <= 3; ++k) {
-    CHECK_THAT(Lines(ValidationCsv(set))[k], Catch::Contains(",500000000,512000000,,,1,,"));
+    CHECK_THAT(LinesOf(ValidationCsv(set))[k], Catch::Contains(",500000000,512000000,,,1,,"));
   }
 }
 
@@ -204,8 +198,8 @@ TEST_CASE("at which clock a device ran, where it tells") {
   ValidationSet set = Example();
   set.rows[1].clock_mhz = 1980;
   set.rows[1].lowest_clock_mhz = 1410.4;
-  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::Contains(",1980,1410,1,,"));
-  CHECK_THAT(Lines(ValidationCsv(set))[1], Catch::Contains(",,,,,1,,"));
+  CHECK_THAT(LinesOf(ValidationCsv(set))[2], Catch::Contains(",1980,1410,1,,"));
+  CHECK_THAT(LinesOf(ValidationCsv(set))[1], Catch::Contains(",,,,,1,,"));
 }
 
 TEST_CASE("numbers that nobody should trust: said above all else, by case and for all of them") {
@@ -221,7 +215,7 @@ TEST_CASE("numbers that nobody should trust: said above all else, by case and fo
   set.noise.room = 2;
   CHECK_THAT(ValidationCaseTable(set, 0), Catch::StartsWith("do not trust these numbers: load 4.0\nsmall, with"));
   CHECK_THAT(ValidationSummaryTable(set), Catch::StartsWith("do not trust these numbers: load 4.0\n"));
-  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::Contains(",4.00,0.020000,0.030000,0,"));
+  CHECK_THAT(LinesOf(ValidationCsv(set))[2], Catch::Contains(",4.00,0.020000,0.030000,0,"));
 }
 
 TEST_CASE("a factor that is not applied says why") {
@@ -231,7 +225,7 @@ TEST_CASE("a factor that is not applied says why") {
   CHECK_THAT(ValidationCaseTable(set, 0), Catch::Contains("(1.15 to 1.25), not applied: 1.18 (1.10 to 1.26) between"));
   products.low = 0.99;
   CHECK_THAT(ValidationCaseTable(set, 0), Catch::Contains("(0.99 to 1.25), not applied: that may be 1; others"));
-  CHECK_THAT(Lines(ValidationCsv(set))[2], Catch::Contains(",1.2000,,0.095000000,,,,,0,,"));
+  CHECK_THAT(LinesOf(ValidationCsv(set))[2], Catch::Contains(",1.2000,,0.095000000,,,,,0,,"));
 }
 
 TEST_CASE("the summary") {

@@ -2,20 +2,12 @@
 #include "scenarios/verbs/calibration_page.h"
 
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "model/cost/cost_model.h"
 #include "tests/text.h"
 
 namespace spillway {
 namespace {
-
-std::vector<std::string> CsvLines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 // Of the unit machine a byte takes a nanosecond to copy.
 Sample CopySample(Bytes bytes, const char* kind, double microseconds) {
@@ -29,7 +21,7 @@ Sample CopySample(Bytes bytes, const char* kind, double microseconds) {
 }
 
 TEST_CASE("a copy stands beside the link's curve, and one that no link makes is left out") {
-  const std::vector<std::string> lines = CsvLines(
+  const std::vector<std::string> lines = LinesOf(
       CalibrationCsv(std::vector{CopySample(1'000'000, "pinned", 1250), CopySample(1'000'000, "pageable", 2000)},
                      LoadMachine("unit")));
   REQUIRE(lines.size() == 2);
@@ -54,7 +46,7 @@ TEST_CASE("a kernel that was timed is answered for by the models, not by itself"
   timed.shape = "10x100x1x1";
   timed.time = 7 * by_model;
   machine.devices[0].measured.push_back(timed);
-  const std::vector<std::string> lines = CsvLines(CalibrationCsv(std::vector{sample}, machine));
+  const std::vector<std::string> lines = LinesOf(CalibrationCsv(std::vector{sample}, machine));
   REQUIRE(lines.size() == 2);
   CHECK(lines[1].starts_with("kernel,relu,forward,10x100x1x1,,,,,0.000100000,0.000090000,0.000120000,"));
   CHECK(Contains(lines[1], std::to_string(static_cast<double>(by_model) / 100'000 - 1)));

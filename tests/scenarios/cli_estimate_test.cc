@@ -31,7 +31,7 @@ TEST_CASE("estimate: several tables of the same columns make one, others are ref
   const std::string a = folder.Write("a.csv", "op,pass,n,c\nrelu,forward,1,1000\n");
   const std::string b = folder.Write("b.csv", "op,pass,n,c\nrelu,forward,2,1000\n");
   const std::string c = folder.Write("c.csv", "op,pass,c,n\nrelu,forward,2,1000\n");
-  const std::vector<std::string> lines = Lines(Spillway({"estimate", a, b, "--machine", "unit"}).out);
+  const std::vector<std::string> lines = LinesOf(Spillway({"estimate", a, b, "--machine", "unit"}).out);
   REQUIRE(lines.size() == 3);
   CHECK_THAT(lines[1], Catch::StartsWith("relu,forward,1,1000,8.000,"));
   CHECK_THAT(lines[2], Catch::StartsWith("relu,forward,2,1000,16.000,"));

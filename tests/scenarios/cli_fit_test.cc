@@ -119,7 +119,7 @@ TEST_CASE("fit: rows that repeat an operation and disagree are told") {
 
 TEST_CASE("fit: columns that are not read are told") {
   std::string wide;
-  for (const std::string& line : Lines(ReluSamples())) wide += "x," + line + "\n";
+  for (const std::string& line : LinesOf(ReluSamples())) wide += "x," + line + "\n";
   const FitRun fit(wide.replace(0, 1, "strid"));
   const Outcome outcome = fit.Run();
   CHECK(outcome.status == 0);
@@ -149,8 +149,8 @@ TEST_CASE("fit: a good fit predicts its samples, by the profile that it wrote") 
   const Outcome estimate = Spillway({"estimate", fit.folder().Path("samples.csv"), "--machine", profile});
   INFO(estimate.err);
   REQUIRE(estimate.status == 0);
-  const std::vector<std::string> lines = Lines(estimate.out);
-  REQUIRE(lines.size() == Lines(ReluSamples()).size());
+  const std::vector<std::string> lines = LinesOf(estimate.out);
+  REQUIRE(lines.size() == LinesOf(ReluSamples()).size());
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string> cells = Cells(lines[i]);
     REQUIRE(cells.size() == 13);

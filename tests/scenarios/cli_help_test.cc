@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 #include <set>
-#include <sstream>
 
 #include "model/network/layer_kind.h"
 #include "scenarios/verbs/help.h"
@@ -9,13 +8,6 @@
 
 namespace spillway {
 namespace {
-
-std::vector<std::string> Words(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 TEST_CASE("every verb has examples that the parser takes, and says what its status means") {
   for (const Verb& verb : Verbs()) {
@@ -27,7 +19,7 @@ TEST_CASE("every verb has examples that the parser takes, and says what its stat
     CHECK(!guide->examples.empty());
     for (const char* example : guide->examples) {
       INFO(example);
-      std::vector<std::string> words = Words(example);
+      std::vector<std::string> words = WordsOf(example);
       REQUIRE(words.size() >= 2);
       CHECK(words[0] == "spillway");
       words.erase(words.begin());

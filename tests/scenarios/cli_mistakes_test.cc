@@ -1,6 +1,5 @@
 // Wrong command lines: one line for each mistake, with its place, what was expected and the nearest name.
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "hw/machine/machine.h"
 #include "scenarios/verbs/argument_mistakes.h"
@@ -10,13 +9,6 @@
 
 namespace spillway {
 namespace {
-
-std::vector<std::string> Split(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 struct Wrong {
   const char* line;
@@ -71,7 +63,7 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"runn s.yaml", "unknown verb 'runn'; did you mean 'run'? (spillway --help)\n"}};
   for (const Wrong& wrong : lines) {
     INFO(wrong.line);
-    const Outcome outcome = Spillway(Split(wrong.line));
+    const Outcome outcome = Spillway(WordsOf(wrong.line));
     CHECK(outcome.status == kExitWrongInput);
     CHECK(outcome.out.empty());
     CHECK(outcome.err == wrong.says);

@@ -6,7 +6,6 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "model/cost/kernel_form.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
+#include "tests/text.h"
 
 namespace spillway {
 
@@ -74,13 +74,6 @@ class FitRun {
   TemporaryFolder folder_;
   std::string samples_;
 };
-
-inline std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 }  // namespace spillway
 

@@ -16,6 +16,7 @@
 #include "scenarios/verbs/command.h"
 #include "tests/golden.h"
 #include "tests/scenarios/row_digest.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -92,13 +93,6 @@ TEST_CASE("every table and digest belongs to a shipped scenario") {
     INFO(entry.path().filename() << " is of no scenario; remove it");
     if (kind == "table" || kind == "digest") CHECK(scenarios.count(name.substr(kind.size() + 1)) == 1);
   }
-}
-
-std::vector<std::string> WordsOf(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
 }
 
 // The comment's figures are nobody's input: they are held against what the scenario prints.

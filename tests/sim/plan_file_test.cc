@@ -1,4 +1,4 @@
-// On the chain of tests/step_builder.h with 3 layers; see tests/sim/plan_test.cc for who uses what.
+// On the chain of tests/step_builder.h with 3 layers; see tests/sim/chain_plans.h for who uses what.
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"

@@ -120,6 +120,25 @@ TEST_CASE("an algorithm that would get too little workspace the second time is r
   CHECK(judged(wanted).scope.algorithms == AlgorithmScope::kAny);
 }
 
+TEST_CASE("room for what an op wants the second time is asked for where it runs a second time") {
+  const PartsPlace p(TwoConvolutions());
+  const OpId op = p.Op("first:forward");
+  const Bytes most = p.tables.WorkingSet(p.tables.LargestWorkingSet()), capacity = 4 * most;
+  const Oracle oracle(std::make_shared<const StepFacts>(p.step, p.costs), capacity);
+  const auto judged = [&](Bytes first, Bytes again, bool recomputed) {
+    Plan plan = Recomputed(p, {.op = op, .workspace = first, .again = OpAgain{.workspace = again}});
+    if (!recomputed) plan.gaps.clear();
+    return oracle.Evaluate(plan).reason;
+  };
+  CHECK(judged(0, 2 * capacity, false) == "");
+  CHECK_THAT(judged(0, 2 * capacity, true),
+             Catch::StartsWith("out_of_memory: the plan needs ") && Catch::EndsWith(" at second:backward_filter"));
+  CHECK(judged(most, 0, true) == "");
+  for (const bool recomputed : {false, true}) {
+    CHECK_THAT(judged(2 * capacity, 0, recomputed), Catch::StartsWith("working_set: first:forward needs"));
+  }
+}
+
 TEST_CASE("best runs an op again in less workspace where less is left") {
   const ShortLater s;
   const Planned planned = s.Best(82 * kKiB);

@@ -1,4 +1,4 @@
-// Plans that swap sections of tensors: what they may say, what they are lowered to, where it lies, what it takes.
+// Plans that swap sections of tensors: what they are lowered to, where it lies, what it takes.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -6,44 +6,14 @@
 
 #include "sim/evaluate.h"
 #include "tests/random_sections.h"
+#include "tests/sim/half_swapped.h"
 #include "tests/sim/judge_mutations.h"
 #include "tests/sim/parts_place.h"
 #include "tests/sim/stream_all.h"
 #include "tests/small_networks.h"
-#include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
-
-// Maps of 256 KiB and less: up to four sections.
-Network Large() { return BuildZooNetwork("cifar-resnet20", {.batch = 16, .image = 16}); }
-
-// The map with the longest gap, and that gap.
-GapDecision LongestGap(const PartsPlace& p) {
-  GapDecision longest;
-  OpId most = 0;
-  for (const TensorId map : p.step.maps) {
-    const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
-    if (gap.after == kNoOp || gap.before - gap.after <= most) continue;
-    if (p.step.tensors[Index(map)].Traits().on_host) continue;
-    most = gap.before - gap.after;
-    longest = {.tensor = map,
-               .after = gap.after,
-               .before = gap.before,
-               .out_after = gap.after,
-               .in_at = gap.before,
-               .reason = "by hand"};
-  }
-  return longest;
-}
-
-// The samples [8, 16) of it leave.
-Plan HalfSwapped(const PartsPlace& p) {
-  Plan plan = p.Whole();
-  plan.gaps = {LongestGap(p)};
-  plan.gaps[0].samples = {8, 16};
-  return plan;
-}
 
 std::vector<BufferId> BuffersOf(const Program& program, TensorId tensor) {
   std::vector<BufferId> found;
@@ -56,7 +26,7 @@ std::vector<BufferId> BuffersOf(const Program& program, TensorId tensor) {
 }  // namespace
 
 TEST_CASE("a section leaves and comes back to its place, the rest stays") {
-  const PartsPlace p(Large());
+  const PartsPlace p(LargeMaps());
   const Plan plan = HalfSwapped(p);
   REQUIRE(Says(p, plan) == "");
   const Program program = p.Lowered(plan);
@@ -85,7 +55,7 @@ TEST_CASE("a section leaves and comes back to its place, the rest stays") {
 }
 
 TEST_CASE("sections that are all swapped take what the tensor does") {
-  const PartsPlace p(Large());
+  const PartsPlace p(LargeMaps());
   Plan halves = HalfSwapped(p), whole = halves;
   halves.gaps.push_back(halves.gaps[0]);
   halves.gaps[1].samples = {0, 8};
@@ -102,7 +72,7 @@ TEST_CASE("sections that are all swapped take what the tensor does") {
 }
 
 TEST_CASE("what leaves in part saves that part of the memory") {
-  const PartsPlace p(Large());
+  const PartsPlace p(LargeMaps());
   const auto peak = [&](const Plan& plan) { return LowerItems(plan, p.tables, 1).list_peak; };
   Plan plan = p.Whole();
   const Bytes kept = peak(plan);
@@ -140,7 +110,7 @@ TEST_CASE("random plans with sections are lowered to Programs that verify proves
       {.barrier = Barrier::kPhase, .blocking_copies = BlockingCopies::kAll},
       {.swap_in_waits = SwapInWaits::kBackwardLayer, .backward_units = BackwardUnits::kBreakPoints}};
   for (const char* options : {"plain", "chainer", "torch"}) {
-    for (const Network& network : {Large(), Modules(), Vgg()}) {
+    for (const Network& network : {LargeMaps(), Modules(), Vgg()}) {
       const PartsPlace p(network, options);
       for (const Runtime& runtime : runtimes) {
         for (int k = 0; k < 8; ++k) {
@@ -172,7 +142,7 @@ TEST_CASE("Programs with sections wait for nothing that they could do without") 
   Random random(19);
   std::size_t waits = 0;
   for (int k = 0; k < 6; ++k) {
-    const PartsPlace p(k % 2 == 0 ? Large() : Vgg());
+    const PartsPlace p(k % 2 == 0 ? LargeMaps() : Vgg());
     Plan plan = RandomPlan(p.step, {}, 60, random);
     AddRandomSections(p.step, 100, random, plan);
     const Program program = p.Lowered(plan);
@@ -208,7 +178,7 @@ TEST_CASE("sections that do not lie side by side are refused") {
   Random random(37);
   int moved = 0, left_out = 0, exchanged = 0;
   for (int k = 0; k < 3; ++k) {
-    const PartsPlace p(Large());
+    const PartsPlace p(LargeMaps());
     Plan plan = RandomPlan(p.step, {}, 50, random);
     AddRandomSections(p.step, 100, random, plan);
     const Program program = p.Lowered(plan);
@@ -246,7 +216,7 @@ TEST_CASE("no plan with sections is faster than the bounds") {
   Random random(41);
   int cases = 0, close = 0, sections = 0;
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
-    const PartsPlace p(seed % 2 == 0 ? Large() : Vgg());
+    const PartsPlace p(seed % 2 == 0 ? LargeMaps() : Vgg());
     const DiceCosts costs(p.machine, seed);
     const auto facts = std::make_shared<const StepFacts>(p.step, costs);
     const Bytes most = facts->tables().WorkingSet(facts->tables().LargestWorkingSet());
@@ -274,97 +244,6 @@ TEST_CASE("no plan with sections is faster than the bounds") {
   CHECK(cases > 300);
   CHECK(sections > 3000);
   CHECK(close > cases / 20);
-}
-
-TEST_CASE("what sections may not be") {
-  const PartsPlace p(Large());
-  const Plan good = HalfSwapped(p);
-  const std::string name = p.step.tensors[Index(good.gaps[0].tensor)].name;
-  const auto says = [&](auto change) {
-    Plan plan = good;
-    change(plan);
-    return Says(p, plan);
-  };
-  CHECK(says([](Plan& plan) {
-          plan.gaps[0].samples = {8, 17};
-        }) == "gaps[0]: tensor '" + name + "': expected samples within [0, 16], found [8, 17]\n");
-  CHECK(says([](Plan& plan) {
-          plan.gaps[0].samples = {2, 4};
-        }).find("of at least 64 KiB, found 32 KiB for samples [0, 2]") != std::string::npos);
-  CHECK(says([](Plan& plan) {
-          plan.gaps.push_back(plan.gaps[0]);
-          plan.gaps[1].samples = {4, 16};
-        }).find("gaps[1]: a second decision on samples of tensor '" + name + "'") == 0);
-  CHECK(says([](Plan& plan) {
-          plan.gaps.push_back(plan.gaps[0]);
-          plan.gaps[1].samples = {};
-        }).find("a second decision") != std::string::npos);
-  CHECK(says([](Plan& plan) {
-          plan.runtime.memory = MemoryModel::kPool;
-        }).find("expected a runtime with memory: arena, found pool") != std::string::npos);
-  CHECK(says([](Plan& plan) {
-          plan.gaps[0].action = GapAction::kRecompute;
-          plan.gaps[0].out_after = plan.gaps[0].in_at = kNoOp;
-        }).find("samples belong to swap") != std::string::npos);
-  CHECK(says([&](Plan& plan) {
-          plan.gaps[0].tensor = p.step.ops[Index(p.Op("fc:forward"))].reads[1];
-        }).find("always stays on the device") != std::string::npos);
-  CHECK(says([&](Plan& plan) {
-          const TensorId stem = p.step.ops[Index(p.Op("conv1:forward"))].writes[0];
-          const std::vector<OpId>& uses = p.tables.uses.of[Index(stem)];
-          plan.gaps = {{.tensor = stem,
-                        .after = uses[0],
-                        .before = uses[1],
-                        .out_after = uses[0],
-                        .in_at = uses[1],
-                        .reason = "by hand",
-                        .samples = {8, 16}}};
-          plan.ops = {StreamAll(p, uses[0], {{.samples = 8}, {.samples = 8}})};
-        }).find("'conv1:forward' streams tensor 'conv1', which is swapped in sections") != std::string::npos);
-}
-
-// 11 x 11 x 5 numbers a sample: 2,420 bytes.
-TEST_CASE("sections of odd maps lie at multiples of 512 bytes") {
-  NetworkBuilder b("odd", {.n = 512, .c = 3, .h = 11, .w = 11});
-  const LayerId conv = b.Convolution("conv", kNetworkInput, Square(5, 3, 1, 1));
-  const PartsPlace p(b.Loss(b.Linear("fc", b.Relu("relu", b.Convolution("conv2", conv, Square(4, 3, 1, 1))), 3)));
-  TensorId map = kNoTensor;
-  for (const TensorId t : p.step.maps) {
-    if (p.step.tensors[Index(t)].name == "conv") map = t;
-  }
-  REQUIRE(map != kNoTensor);
-  CHECK(SamplesApart(p.step.tensors[Index(map)]) == 128);
-  const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
-  Plan plan = p.Whole();
-  plan.gaps.push_back({.tensor = map,
-                       .after = gap.after,
-                       .before = gap.before,
-                       .out_after = gap.after,
-                       .in_at = gap.before,
-                       .reason = "by hand",
-                       .samples = {100, 300}});
-  INFO(Says(p, plan));
-  CHECK(
-      Says(p, plan).find("expected a section of multiples of 128 samples, as [0, 384], so that its bytes are multiples "
-                         "of 512, found [100, 300]") != std::string::npos);
-  plan.gaps[0].samples = {128, 256};
-  CHECK(Says(p, plan) == "");
-  CHECK(ViolationsOf(p.Lowered(plan), p.step) == "");
-}
-
-TEST_CASE("samples of a plan file") {
-  const PartsPlace p(Large());
-  const std::string text = PlanToYaml(HalfSwapped(p), p.step);
-  CHECK(text.find(", samples: [8, 16], reason: ") != std::string::npos);
-  for (const char* wrong : {"[8]", "[8, 8]", "[8, x]", "[-1, 8]", "8", "[8, 16, 24]"}) {
-    std::string changed = text;
-    changed.replace(changed.find("[8, 16]"), 7, wrong);
-    INFO(changed);
-    CHECK(ErrorOf([&] {
-            ParsePlan(changed, "plan.yaml", p.step);
-          }).find("samples: expected the first sample and the one behind the last, as in [0, 64]") !=
-          std::string::npos);
-  }
 }
 
 }  // namespace spillway

@@ -3,80 +3,10 @@
 #include <random>
 
 #include "tests/sim/flat_lines.h"
-#include "tests/sim/sketch.h"
+#include "tests/sim/random_sketch.h"
 
 namespace spillway {
 namespace {
-
-// A random Program that obeys sim/program/program.h: three streams, events recorded before they are waited for, buffers
-// freed once; `pool` puts some frees on the copy streams.
-TimedSketch RandomSketch(std::mt19937& random, bool pool) {
-  TimedSketch sketch;
-  sketch.program.arena = !pool;
-  std::vector<std::uint32_t> live;
-  const auto draw = [&random](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-  for (int i = 0; i < 60; ++i) {
-    const auto stream = static_cast<StreamId>(draw(3));
-    switch (draw(7)) {
-      case 0:
-      case 1:
-        if (stream == 0) sketch.Kernel(draw(20), static_cast<std::uint32_t>(sketch.program.kernels.size() % 2));
-        if (stream == 0) sketch.program.kernels.back().recomputation = draw(3) == 0;
-        if (stream != 0) sketch.Copy(stream, draw(20));
-        break;
-      case 2:
-        sketch.Record(stream);
-        break;
-      case 3:
-        if (sketch.program.events > 0) {
-          const auto event = static_cast<std::uint32_t>(draw(static_cast<int>(sketch.program.events)));
-          sketch.Wait(stream, event, static_cast<Cause>(1 + draw(5)));
-        }
-        break;
-      case 4:
-        live.push_back(sketch.Alloc(stream, 1 + draw(9)));
-        break;
-      case 5:
-        if (!live.empty()) {
-          sketch.Free(stream, live.back());
-          live.pop_back();
-        }
-        break;
-      default:
-        if (sketch.program.events > 0 && draw(4) == 0) {
-          const auto event = static_cast<std::uint32_t>(draw(static_cast<int>(sketch.program.events)));
-          sketch.Emit(Opcode::kHostSync, 0, event, 0, Cause::kBarrier);
-        }
-    }
-  }
-  return sketch;
-}
-
-bool SameTimelines(const Timeline& a, const Timeline& b) {
-  const auto same_span = [](const Span& x, const Span& y) {
-    return x.instruction == y.instruction && x.start == y.start && x.end == y.end;
-  };
-  return std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same_span) && a.stall == b.stall &&
-         a.host_stall == b.host_stall && a.makespan == b.makespan;
-}
-
-bool Same(const Simulated& a, const Simulated& b) {
-  return a.completed == b.completed && a.failed_at == b.failed_at && a.failed_live == b.failed_live &&
-         a.makespan == b.makespan && a.live_peak == b.live_peak && a.pool_peak == b.pool_peak;
-}
-
-Conditions RandomConditions(std::mt19937& random, bool pool) {
-  Conditions conditions;
-  if (random() % 4 != 0) conditions.host_cost = {3, 2, 1, 0, 1, 1, 2};
-  if (random() % 4 == 0) conditions.launch_cost = {1, 9};
-  if (random() % 4 == 0) conditions.collection_time = 5;
-  if (random() % 4 == 0) conditions.framework_time = 1;
-  if (random() % 4 == 0) conditions.blocking_copies = BlockingCopies::kSwapOuts;
-  if (random() % 2 == 0) conditions.copy_slowdown = {1.03, 1.4};
-  if (random() % 2 == 0) conditions.duplex_factor = {0.85};
-  if (pool) conditions.pool_capacity = 12 + static_cast<Bytes>(random() % 20);
-  return conditions;
-}
 
 TEST_CASE("a simulation tells the same whether or not a timeline and a peak are asked for") {
   std::mt19937 random(11);

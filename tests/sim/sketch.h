@@ -10,7 +10,7 @@
 
 namespace spillway {
 
-// Streams: 0 compute, 1 device to host, 2 host to device. Durations beside the code.
+// Streams: 0 compute, 1 device to host, 2 host to device; tests may add some. Durations beside the code.
 struct TimedSketch {
   Program program;
   std::vector<Nanos> durations;
@@ -23,12 +23,13 @@ struct TimedSketch {
     program.code.push_back({opcode, stream, cause, 0, arg});
     durations.push_back(duration);
   }
-  void Kernel(Nanos duration, std::uint32_t launch = 0) {
+  void Kernel(Nanos duration, std::uint32_t launch = 0, StreamId stream = 0) {
     program.kernels.push_back({.launch = launch});
-    Emit(Opcode::kKernel, 0, static_cast<std::uint32_t>(program.kernels.size() - 1), duration);
+    Emit(Opcode::kKernel, stream, static_cast<std::uint32_t>(program.kernels.size() - 1), duration);
   }
   void Copy(StreamId stream, Nanos duration) {
-    program.copies.push_back({.direction = stream == 1 ? Direction::kDeviceToHost : Direction::kHostToDevice});
+    const bool out = program.streams[stream].kind == StreamKind::kDeviceToHost;
+    program.copies.push_back({.direction = out ? Direction::kDeviceToHost : Direction::kHostToDevice});
     Emit(Opcode::kCopy, stream, static_cast<std::uint32_t>(program.copies.size() - 1), duration);
   }
   std::uint32_t Record(StreamId stream) {

@@ -160,8 +160,6 @@ cudnnStatus_t Ready(const Shapes& s, const char* pass, int algorithm, cudnnConvo
   return CUDNN_STATUS_SUCCESS;
 }
 
-const float* Floats(const void* memory) { return static_cast<const float*>(memory); }
-
 bool HoldsAll(const Shapes& s, cudnnTensorDescriptor_t x_desc, const void* x, const void* w,
               cudnnTensorDescriptor_t y_desc, const void* y) {
   return HoldsAny(x_desc, x) && OnDevice(w, s.weight_bytes) && HoldsAny(y_desc, y);
@@ -288,16 +286,13 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
   if (status != CUDNN_STATUS_SUCCESS) return status;
   TheState().calls.back() += activation->identity ? " fused" : " fused relu";
   std::vector<double> sums(BytesOf(y_desc) / sizeof(float));
-  EachProduct(s, [&](std::size_t i, std::size_t k, std::size_t o) {
-    sums[o] += static_cast<double>(Floats(x)[i]) * static_cast<double>(Floats(w)[k]);
-  });
+  EachProduct(
+      s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[o] += Double(Floats(x)[i]) * Double(Floats(w)[k]); });
   for (std::size_t o = 0; o < sums.size(); ++o) {
     const auto channel = static_cast<std::int64_t>(o) / s.out.Spatial() % s.out.size[1];
-    const double added =
-        Number(alpha_z) == 0 ? 0 : static_cast<double>(Number(alpha_z)) * static_cast<double>(Floats(z)[o]);
-    const double sum =
-        static_cast<double>(Number(alpha)) * sums[o] + added + static_cast<double>(Floats(bias)[channel]);
-    static_cast<float*>(y)[o] = static_cast<float>(activation->set ? std::max(sum, 0.0) : sum);
+    const double added = Number(alpha_z) == 0 ? 0 : Double(Number(alpha_z)) * Double(Floats(z)[o]);
+    const double sum = Double(Number(alpha)) * sums[o] + added + Double(Floats(bias)[channel]);
+    Floats(y)[o] = static_cast<float>(activation->set ? std::max(sum, 0.0) : sum);
   }
   return CUDNN_STATUS_SUCCESS;
 }

@@ -1,5 +1,7 @@
 #include "tests/cuda/fake_c/descriptors.h"
 
+#include <algorithm>
+
 namespace cuda_fake {
 namespace {
 
@@ -57,11 +59,27 @@ std::size_t BytesOf(cudnnTensorDescriptor_t tensor) {
 }
 
 bool SameSizes(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t b) { return a->dims == b->dims; }
+
+bool Broadcasts(cudnnTensorDescriptor_t b, cudnnTensorDescriptor_t a) {
+  if (a->dims.size() != b->dims.size()) return false;
+  for (std::size_t i = 0; i < a->dims.size(); ++i) {
+    if (b->dims[i] != a->dims[i] && b->dims[i] != 1) return false;
+  }
+  return true;
+}
+
+bool IsVector(cudnnTensorDescriptor_t vector, cudnnTensorDescriptor_t x) {
+  return Broadcasts(vector, x) && vector->dims[1] == x->dims[1] && BytesOf(vector) == 4u * std::size_t(x->dims[1]);
+}
+
 bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory) {
   return tensor->dims.size() >= 4 && OnDevice(memory, BytesOf(tensor));
 }
 bool Holds(cudnnTensorDescriptor_t tensor, const void* memory) {
   return tensor->type == CUDNN_DATA_FLOAT && HoldsAny(tensor, memory);
+}
+bool AllHold(cudnnTensorDescriptor_t tensor, std::initializer_list<const void*> places) {
+  return std::all_of(places.begin(), places.end(), [&](const void* place) { return Holds(tensor, place); });
 }
 
 std::array<std::int64_t, 3> Triple(const std::vector<std::int64_t>& values, std::int64_t missing) {

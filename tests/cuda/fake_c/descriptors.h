@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "tests/cuda/fake_c/fake.h"
@@ -58,19 +59,35 @@ struct Grid {
 Grid GridOf(cudnnTensorDescriptor_t tensor);  // REQUIRES: 4 or 5 dimensions
 std::size_t BytesOf(cudnnTensorDescriptor_t tensor);
 bool SameSizes(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t b);
+// Whether b's sizes are those of a, or 1.
+bool Broadcasts(cudnnTensorDescriptor_t b, cudnnTensorDescriptor_t a);
+bool IsVector(cudnnTensorDescriptor_t vector, cudnnTensorDescriptor_t x);  // one element a channel of x
 // {d, h, w}, with `missing` for d where there are two.
 std::array<std::int64_t, 3> Triple(const std::vector<std::int64_t>& values, std::int64_t missing);
 
 // Whether all of the tensor lies on the device, in fp32: nothing but convolutions computes on anything else here.
 bool Holds(cudnnTensorDescriptor_t tensor, const void* memory);
 bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory);  // of any type
+bool AllHold(cudnnTensorDescriptor_t tensor, std::initializer_list<const void*> places);
 inline std::size_t SizeOf(cudnnDataType_t type) { return type == CUDNN_DATA_HALF ? 2 : 4; }
+
+inline const float* Floats(const void* memory) { return static_cast<const float*>(memory); }
+inline float* Floats(void* memory) { return static_cast<float*>(memory); }
+inline double Double(float value) { return static_cast<double>(value); }
 
 inline float Number(const void* factor) { return *static_cast<const float*>(factor); }
 // result = alpha * value + beta * result, where the old result is not looked at if beta is 0.
 inline void Blend(const void* alpha, double value, const void* beta, float& result) {
   const double old = Number(beta) == 0 ? 0.0 : static_cast<double>(Number(beta)) * static_cast<double>(result);
   result = static_cast<float>(static_cast<double>(Number(alpha)) * value + old);
+}
+
+// Calls body(n, c).
+template <typename Body>
+void EachPlane(const Grid& grid, Body body) {
+  for (std::int64_t n = 0; n < grid.size[0]; ++n) {
+    for (std::int64_t c = 0; c < grid.size[1]; ++c) body(n, c);
+  }
 }
 
 }  // namespace cuda_fake

@@ -1,0 +1,86 @@
+#include "calibrate/validate/case_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/uncertainty/quantile.h"
+
+namespace spillway {
+
+namespace {
+
+// Other kernels, or the same on other operands, add up in another order.
+bool RoundsOtherwise(const Plan& plan) { return plan.accumulate > 1 || !plan.ops.empty(); }
+
+}  // namespace
+
+ValidationRow RowOf(const Contender& contender, const CaseSetup& setup) {
+  const Evaluation& evaluation = *contender.evaluation;
+  ValidationRow row;
+  row.strategy = contender.name;
+  row.stratum = contender.stratum;
+  row.random = contender.random;
+  row.feasible = evaluation.feasible;
+  row.reason = evaluation.reason;
+  if (!row.feasible) return row;
+  row.predicted = evaluation.step_time;
+  row.predicted_peak = evaluation.peak_bytes;
+  row.predicted_device = setup.capacity + setup.costs->machine().devices[0].reserve;
+  row.predicted_host = evaluation.host_peak_bytes;
+  row.numerics.allowed = RoundsOtherwise(*contender.plan) ? kRounding : 0;
+  return row;
+}
+
+void FailRow(ValidationRow& row, const Failure& failure) {
+  row.failed = true;
+  row.refused = failure.fault == Fault::kRefused;
+  row.reason = fmt::format("{}: {}", FaultName(failure.fault), failure.message);
+}
+
+void TakeTimes(const Measurement& measurement, std::uint64_t seed, ValidationRow& row) {
+  row.step_times = measurement.step_times;
+  row.moments = measurement.moments;
+  const std::vector<double> times = Flat(row.step_times);
+  row.measured = Median(times);
+  row.measured_spread = row.measured > 0 ? (Quantile(times, 0.75) - Quantile(times, 0.25)) / row.measured : 0;
+  const Spread interval = BootstrapMedian(row.step_times, {.seed = seed});
+  row.measured_low = interval.low;
+  row.measured_high = interval.high;
+  if (const std::vector<double>& clocks = measurement.step_clocks; !clocks.empty()) {
+    row.clock_mhz = Median(clocks);
+    row.lowest_clock_mhz = *std::min_element(clocks.begin(), clocks.end());
+  }
+}
+
+std::string SlowStepsNote(const std::vector<Measurement>& measurements) {
+  constexpr double kSlow = 0.97;
+  std::vector<double> clocks;
+  for (const Measurement& m : measurements) clocks.insert(clocks.end(), m.step_clocks.begin(), m.step_clocks.end());
+  if (clocks.empty()) return "";
+  const double usual = Median(clocks), least = *std::min_element(clocks.begin(), clocks.end());
+  const auto slow = std::count_if(clocks.begin(), clocks.end(), [&](double mhz) { return mhz < kSlow * usual; });
+  if (slow == 0) return "";
+  return fmt::format("the device's clock fell below {:.0f} % of the usual {:.0f} MHz in {} of {} steps, to {:.0f}",
+                     100 * kSlow, usual, slow, clocks.size(), least);
+}
+
+const Timeline& ObservedStep::Usual() const {
+  std::vector<std::size_t> order(measured.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [this](auto a, auto b) { return measured[a].makespan < measured[b].makespan; });
+  return measured[order[(order.size() - 1) / 2]];
+}
+
+CaseResult FailedCase(const CaseSetup& setup, const std::string& why) {
+  CaseResult result;
+  for (const Contender& contender : setup.contenders) {
+    ValidationRow& row = result.rows.emplace_back(RowOf(contender, setup));
+    row.failed = row.feasible;
+    if (row.failed) row.reason = why;
+  }
+  return result;
+}
+
+}  // namespace spillway

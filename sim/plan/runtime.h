@@ -1,0 +1,104 @@
+// How the system that a plan is for carries it out: its streams, its memory, and who waits for what.
+#ifndef SPILLWAY_SIM_PLAN_RUNTIME_H_
+#define SPILLWAY_SIM_PLAN_RUNTIME_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "hw/text/document.h"
+#include "model/step/training_step.h"
+
+namespace spillway {
+
+enum class MemoryModel : std::uint8_t {
+  kArena,
+  kPool,
+  kManaged,          // unified memory: an arena beyond the device's memory, pages come when kernels touch them
+  kManagedPrefetch,  // the same, each kernel's operands fetched ahead of it (sim/engine/managed_memory.h)
+};
+constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
+enum class Barrier : std::uint8_t {
+  kNone,
+  kPhase,  // at the end of the forward phase the host waits for every copy
+  kOp,     // after every layer the host waits for its kernels and for every copy (vDNN)
+  kCall,   // the same after every op (ooc_cuDNN's released code)
+};
+enum class HostSyncs : std::uint8_t {
+  kNone,
+  kBackwardLayer,  // after the backward ops of each unit (BackwardUnits) the host waits for them (PoocH)
+};
+
+// Who waits for what a copy brings in.
+enum class SwapInWaits : std::uint8_t {
+  kKernel,         // the first kernel that uses it, on its stream
+  kBackwardLayer,  // in backward the host: before it issues anything of a unit, for all that its ops use, and before a
+                   // recomputation, for all that this is made from (PoocH)
+};
+
+// What backward is cut into: where swap-ins are issued and awaited, recomputation begins and the host waits.
+enum class BackwardUnits : std::uint8_t {
+  kLayers,
+  kBreakPoints,  // a layer whose result is a feature map begins one, layers whose results are not go on with it: ReLU,
+                 // addition and batch norm together (the sub-graphs between break points of PoocH's published code)
+};
+// By op: the number of its unit, ascending. Ops in a row of one layer are never cut apart; forward and the update are
+// counted by layers, whatever `units` says.
+std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
+
+// Who waits behind each kernel of an op that a plan divides.
+enum class PartWaits : std::uint8_t {
+  kNone,
+  kHost,  // as micro-cuDNN's published code, which changes descriptors and workspace for the next one
+};
+
+// How long the workspaces of ops are there.
+enum class Workspaces : std::uint8_t {
+  kPerOp,  // while their op runs, so that the next one can have the same bytes
+  kHeld,   // throughout: each op owns its own, for all its parts (micro-cuDNN's workspace division)
+};
+
+// How the pool of a runtime with MemoryModel::kPool finds room.
+enum class PoolKind : std::uint8_t {
+  kBytes,      // any free bytes will do
+  kAddresses,  // they must lie together; where they do not, the pool is compacted (sim/engine/pool.h)
+};
+
+// Copies whose call returns only when they are done, as with memory that is not pinned.
+enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
+
+constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
+constexpr Nanos kMostFrameworkTime = kSecond;
+constexpr Nanos kMostCollectionTime = kSecond;
+
+// How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
+struct Runtime {
+  int copy_streams = 2;  // 1: both directions share one stream
+  MemoryModel memory = MemoryModel::kArena;
+  Barrier barrier = Barrier::kNone;
+  HostSyncs host_syncs = HostSyncs::kNone;
+  Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
+  // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk. Tensors of ops in parts are cut between samples, into
+  // pieces that are no smaller.
+  Bytes copy_chunk = 0;
+  PoolKind pool = PoolKind::kBytes;
+  BlockingCopies blocking_copies = BlockingCopies::kNone;
+  SwapInWaits swap_in_waits = SwapInWaits::kKernel;
+  // The host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every wait of
+  // a pool for a swap-out (PoocH's published code); up to a second. Predicted only: no device carries it out.
+  Nanos collection_time = 0;
+  BackwardUnits backward_units = BackwardUnits::kLayers;
+  PartWaits part_waits = PartWaits::kNone;
+  Workspaces workspaces = Workspaces::kPerOp;
+  // Of the bytes that copies out leave on the host, how many it holds, from 1 to 100: a CPU that compresses them there
+  // (vDNN++), by a ratio that is stated, not measured. Copies cross the link whole, and compressing keeps up with them.
+  // Predicted only.
+  int host_percent = 100;
+  bool operator==(const Runtime&) const = default;
+};
+
+// Reads the fields of a Runtime from a map, here as in scenarios; fields that are not there stay as they are.
+void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PLAN_RUNTIME_H_
