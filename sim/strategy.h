@@ -36,6 +36,7 @@ struct Problem {
   StrategyParameters parameters{};      // of those that Strategy::parameters lists
   // Of the step's network and batch, for plans that accumulate; nullptr: there is only `step`.
   StepsInParts* in_parts = nullptr;
+  int threads = 1;  // that may look for a plan, at most; which one is found never depends on it
 };
 
 struct Planned {

@@ -94,11 +94,16 @@ class Runner {
     return next_ < run_.points.size() ? next_++ : next_;
   }
 
+  // What the points from this one on leave idle otherwise.
+  int ThreadsFor(std::size_t point) const {
+    return static_cast<int>(std::max<std::size_t>(1, jobs_ / (run_.points.size() - point)));
+  }
+
   void Work() {
     for (std::size_t i = Next(); i < run_.points.size(); i = Next()) {
       Slot slot;
       try {
-        slot.result = RunPoint(run_, run_.points[i], steps_);
+        slot.result = RunPoint(run_, run_.points[i], steps_, ThreadsFor(i));
       } catch (...) {
         slot.error = std::current_exception();
       }

@@ -1,4 +1,5 @@
 // Runs prepared points: plan, evaluate, make a row. Points are independent; results come in order whatever `jobs` is.
+// The last ones are planned by several threads each, where there are fewer points left than jobs.
 #ifndef SPILLWAY_SCENARIOS_RUN_RUN_H_
 #define SPILLWAY_SCENARIOS_RUN_RUN_H_
 
@@ -33,8 +34,8 @@ bool RunPoints(const PreparedRun& run, int jobs, const std::function<void(const 
 // ---- What RunPoints is made of (run_point.cc).
 
 class StepCache;  // scenarios/run/step_cache.h
-// Several threads may share a cache.
-PointResult RunPoint(const PreparedRun& run, const Point& point, StepCache& steps);
+// Several threads may share a cache. `threads`: that may plan it, at most; the result does not depend on it.
+PointResult RunPoint(const PreparedRun& run, const Point& point, StepCache& steps, int threads);
 
 // Of the point on that machine of the run, with that much memory. Refers to `run` and `step`.
 Problem ProblemOf(const PreparedRun& run, const Point& point, const TrainingStep& step, std::size_t machine,

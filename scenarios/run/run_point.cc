@@ -41,10 +41,11 @@ const TrainingStep& StepWithin(const Plan& plan, StepCache::Entry& at) {
 }
 
 // A strategy's plan names the machine that it was made for as results do.
-Planned PlanOf(const PreparedRun& run, const Point& point, StepCache::Entry& at) {
+Planned PlanOf(const PreparedRun& run, const Point& point, int threads, StepCache::Entry& at) {
   if (point.strategy != nullptr) {
     Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
     problem.in_parts = at.in_parts.get();
+    problem.threads = threads;
     Planned planned = PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
     const bool elsewhere = point.planned_on != point.machine || point.planned_capacity != point.row.memory_limit;
     if (elsewhere) planned.bound.reset();
@@ -121,11 +122,11 @@ void FillStep(const StepTables& tables, ResultRow& row) {
   }
 }
 
-void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, PointResult& result) {
+void Compute(const PreparedRun& run, const Point& point, int threads, StepCache::Entry& at, PointResult& result) {
   ResultRow& row = result.row;
   const Problem whole = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
   FillStep(at.oracles.For(whole)->facts().tables(), row);
-  Planned planned = PlanOf(run, point, at);
+  Planned planned = PlanOf(run, point, threads, at);
   if (!planned.feasible) {
     row.reason = planned.reason;
     return;
@@ -159,13 +160,13 @@ void Compute(const PreparedRun& run, const Point& point, StepCache::Entry& at, P
 
 }  // namespace
 
-PointResult RunPoint(const PreparedRun& run, const Point& point, StepCache& steps) {
+PointResult RunPoint(const PreparedRun& run, const Point& point, StepCache& steps, int threads) {
   const auto start = std::chrono::steady_clock::now();
   const std::shared_ptr<StepCache::Entry> at = steps.Get(point.step);
   PointResult result;
   result.row = point.row;
   result.step = at->step;
-  Compute(run, point, *at, result);
+  Compute(run, point, threads, *at, result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

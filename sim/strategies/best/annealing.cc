@@ -72,13 +72,14 @@ class Annealer {
     RaisePrice();  // moving costs more than that here
     if (best_.found) now_ = best_.choices;
     Cool(price_ / unit_price_, price_ / unit_price_ * kLastPrice);
+    best_.insisted = true;
     return std::move(best_);
   }
 
  private:
   void Note(const GapJudgement& judged) {
     if (!judged.Fits() || judged.time >= best_.time) return;
-    best_ = {true, now_, judged.time};
+    best_ = {.found = true, .choices = now_, .time = judged.time};
   }
   // From one price to the other.
   void Cool(double first, double last) {
@@ -92,6 +93,7 @@ class Annealer {
     for (int k = 0; k < kRaises && !best_.found; ++k, price_ *= 2) TryFor(options_.judgements / kCoolings);
   }
   void TryFor(std::int64_t judgements) {
+    if (options_.stop.stop_requested()) return;
     const std::int64_t stop = model_.judgements() + judgements;
     cost_ = Judge(std::numeric_limits<double>::infinity());
     while (model_.judgements() < stop) Try();
@@ -220,7 +222,8 @@ void Settle(GapModel& model, const OpenChoices& open, std::int64_t judgements, A
       const Change back = Apply(change, now);
       const GapJudgement judged = model.Judge(now);
       if (judged.Fits() && judged.time < best.time) {
-        best = {true, now, judged.time};
+        best.choices = now;
+        best.time = judged.time;
         gained = true;
       } else {
         Apply(back, now);

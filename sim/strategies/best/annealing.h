@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "sim/strategies/best/contest.h"
@@ -65,12 +66,14 @@ struct AnnealingOptions {
   // Where nothing fits in the end, the price of what does not is raised until something does, and all is done once more
   // from there.
   bool insist = false;
+  std::stop_token stop{};  // what it finds is not wanted any more: it may return anything
 };
 
 struct Annealed {
   bool found = false;  // something fits
   GapChoices choices;  // the fastest of what fits
   Nanos time = kEndless;
+  bool insisted = false;  // it is what `insist` has led to; without it nothing was found
 };
 
 // REQUIRES: `start` has ways that are there and allowed. It need not fit.

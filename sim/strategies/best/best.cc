@@ -5,20 +5,27 @@
 //
 // The search is made for capacities that are the same whatever the capacity (pooch/ladder.h): what lies between two rungs
 // has the same plans. More memory is not proved to be never slower; README tells how often it was.
+//
+// What is entered, and in which order, is decided here, by one thread. Searches and the other strategies' plans are made by
+// helpers, some of them before they are known to be wanted (sim/helpers.h).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "sim/bounds/cut_bound.h"
-#include "sim/margin.h"
+#include "sim/helpers.h"
 #include "sim/memo.h"
+#include "sim/strategies/best/effort.h"
+#include "sim/strategies/best/found_plans.h"
 #include "sim/strategies/best/full_path.h"
+#include "sim/strategies/best/others.h"
 #include "sim/strategies/best/rung_searches.h"
 #include "sim/strategies/best/search_space.h"
+#include "sim/strategies/best/search_turns.h"
 #include "sim/strategies/pooch/ladder.h"
 
 namespace spillway {
@@ -29,11 +36,8 @@ constexpr const char* kBySearch = "found by local search";
 constexpr int kRungBits = 7;
 constexpr int kCutsForClaim = 24, kCutsForStart = 12;  // instants looked at: for the bound that is claimed, for a start
 constexpr Bytes kSmallShare = 4096;                    // of the memory: smaller tensors stay
-constexpr std::int64_t kJudgements = 200'000;       // of the model, over whole ops, and as many over each other space
-constexpr std::int64_t kJudgementsOfChoice = 1200;  // for each gap and op that it has a choice of, at most
-constexpr std::int64_t kJudged = 60;                // plans, by the full path, around the best of them
-constexpr std::int64_t kUsualOps = 500;             // in larger steps all are fewer
-constexpr double kClose = 1.03;                     // times the bound
+constexpr double kClose = 1.03;                        // times the bound
+constexpr int kMostThreads = 8;                        // more would mostly make what is dropped
 
 class Planner {
  public:
@@ -45,13 +49,21 @@ class Planner {
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
         whole_(SpaceOf({.algorithms = contest_.allowed().algorithms, .divided = false, .groups = {}})),
-        judgements_(FewerWhereLarge(Capped(problem.parameters.Number("simulations", UsualJudgements())))) {}
+        effort_(problem, whole_.open.gaps.size() + whole_.open.ops.size()),
+        helpers_(std::min(problem.threads, kMostThreads)) {}
 
   Planned Run() {
     if (robust()) contest_.RememberShortlist();
-    Ask(ForBest::kYes);
-    if (!Done()) SearchRungs(whole_, false);
-    if (candidates_.empty() && !Done()) SearchRungs(whole_, true);
+    std::vector<Asked> others = AskOthers(ForBest::kYes, problem_, contest_, memo_, helpers_);
+    {
+      SearchTurns whole = Begin(whole_, false);
+      EnterOthers(others);
+      if (!Done()) Search(whole, false);
+    }
+    if (candidates_.empty() && !Done()) {
+      SearchTurns whole = Begin(whole_, true);
+      Search(whole, true);
+    }
     if (!Done()) ImproveFound();
     if (!Done() && !IsClose() && MayUseParts()) SearchParts();
     if (!Done()) ImproveFound();
@@ -67,39 +79,27 @@ class Planner {
   bool robust() const { return problem_.parameters.Flag("robust", false); }
   // Nothing is faster, and nothing else wanted.
   bool Done() { return !robust() && contest_.decided() && contest_.time() <= oracle_.BoundsIn(scope_).Best(); }
-  std::int64_t UsualJudgements() const {
-    return std::min(kJudgements,
-                    kJudgementsOfChoice * static_cast<std::int64_t>(whole_.open.gaps.size() + whole_.open.ops.size()));
-  }
-  // A smaller cap than the usual one is one for everything.
-  std::int64_t Capped(std::int64_t count) const {
-    const std::int64_t usual = Problem().simulation_cap;
-    return std::max<std::int64_t>(1, count * std::min(problem_.simulation_cap, usual) / usual);
-  }
   // What was found is about as fast as can be.
   bool IsClose() const {
     return found_.decided() &&
            static_cast<double>(found_.time()) <= kClose * static_cast<double>(oracle_.BoundsIn(scope_).Best());
   }
-  // Each takes time in proportion to the step.
-  std::int64_t FewerWhereLarge(std::int64_t count) const {
-    const auto ops = static_cast<std::int64_t>(problem_.step->ops.size());
-    return ops <= kUsualOps ? count : std::max<std::int64_t>(1, count * kUsualOps / ops);
-  }
-  void Ask(ForBest which);
+  void EnterOthers(std::vector<Asked>& others);
   CutBound CutFor(Bytes capacity, int instants) const;
   SearchSpace SpaceOf(const WaysLookedAt& looked_at) const;
-  GapChoices StartOf(const SearchSpace& space, const RungSearch& search) const;
-  void SearchRungs(const SearchSpace& space, bool insist);
-  void GoOnAround(const SearchSpace& space, int searched, int rungs, const GapChoices& choices, std::uint64_t seed);
-  bool EnterFound(const SearchSpace& space, GapModel& model, const Annealed& found);
+  GapChoices AllKept(const SearchSpace& space) const;
+  GapChoices StartOf(const SearchOrder& order) const;
+  GapChoices Fastest(const SearchSpace& space) const;
+  std::vector<SearchOrder> OrdersOver(const SearchSpace& space, bool insist) const;
+  SearchTurns Begin(const SearchSpace& space, bool insist);
+  void Search(SearchTurns& turns, bool insist);
+  void Enter(const SearchSpace& space, const FoundPlans& found);
   void SearchParts();
   bool AddressesMatter() const;
   Bytes Rung(int k) const;
   void ImproveFound();
   Plan Leanest(const SearchSpace& space) const;
   void Claim(Planned& planned) const;
-  Plan Robust(std::string& which) const;
   Planned Result();
 
   const Problem& problem_;  // on the runtime that is planned for
@@ -109,7 +109,7 @@ class Planner {
   const Scope scope_;
   const SearchSpace whole_;
   std::deque<SearchSpace> in_parts_;
-  const std::int64_t judgements_;
+  const Effort effort_;
   std::string reason_in_parts_;  // why what streams does not run either
   struct Candidate {
     const SearchSpace* space = nullptr;
@@ -118,18 +118,15 @@ class Planner {
   };
   // By search: the fastest on the full path; where none runs there, all of them, in the order in which they were found.
   std::vector<Candidate> candidates_;
+  Helpers helpers_;  // last: they use all of the above
 };
 
-void Planner::Ask(ForBest which) {
-  Problem plain = problem_;
-  plain.parameters = {};
-  plain.in_parts = nullptr;  // the whole batch at once
-  for (const Strategy& strategy : Strategies()) {
-    if (std::strcmp(strategy.name, kName) == 0 || strategy.for_best != which) continue;
-    const Planned planned = PlanWithMargin(strategy, plain, oracle_, memo_);
-    if (planned.feasible) contest_.Enter(planned.plan, fmt::format("by {}", strategy.name));
+void Planner::EnterOthers(std::vector<Asked>& others) {
+  for (auto& [strategy, answer] : others) {
+    const auto [planned, judged] = answer.Get();
+    if (planned.feasible) contest_.Enter(planned.plan, fmt::format("by {}", strategy->name), judged);
     const bool said = reason_in_parts_.starts_with("working_set");
-    if (which == ForBest::kYes || contest_.decided() || said) continue;
+    if (strategy->for_best == ForBest::kYes || contest_.decided() || said) continue;
     reason_in_parts_ = planned.feasible ? contest_.last_reason() : planned.reason;
   }
 }
@@ -156,81 +153,95 @@ SearchSpace Planner::SpaceOf(const WaysLookedAt& looked_at) const {
   return {oracle_.facts(), problem_.runtime, Rung(kLowestRung), Rung(0) / kSmallShare, contest_.allowed(), looked_at};
 }
 
-GapChoices Planner::StartOf(const SearchSpace& space, const RungSearch& search) const {
-  // The model takes slower ones where there is no room for their workspaces.
-  const GapChoices kept = space.AllKeptWith([](const GapTables::Way& way) { return way.time; });
-  if (search.from == RungSearch::From::kAllKept) return kept;
-  if (search.from == RungSearch::From::kFastest) {
-    const bool any = !candidates_.empty() && candidates_.front().space == &space;
-    return any ? candidates_.front().choices : kept;
-  }
-  const CutBound cut = CutFor(Rung(search.rung), kCutsForStart);
-  return cut.op == kNoOp ? kept : ChoicesOf(space.tables, cut, kept);
+// The model takes slower ways where there is no room for their workspaces.
+GapChoices Planner::AllKept(const SearchSpace& space) const {
+  return space.AllKeptWith([](const GapTables::Way& way) { return way.time; });
 }
 
-void Planner::SearchRungs(const SearchSpace& space, bool insist) {
+GapChoices Planner::StartOf(const SearchOrder& order) const {
+  GapChoices kept = AllKept(*order.space);
+  if (order.search.from != RungSearch::From::kCut) return kept;
+  const CutBound cut = CutFor(order.rung, kCutsForStart);
+  return cut.op == kNoOp ? kept : ChoicesOf(order.space->tables, cut, kept);
+}
+
+GapChoices Planner::Fastest(const SearchSpace& space) const {
+  const bool any = !candidates_.empty() && candidates_.front().space == &space;
+  return any ? candidates_.front().choices : AllKept(space);
+}
+
+// On rungs that hold every op.
+std::vector<SearchOrder> Planner::OrdersOver(const SearchSpace& space, bool insist) const {
   const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest(space).ops);
   const Bytes need = *std::max_element(needs.begin(), needs.end());
-  int rungs = 0;  // that hold every op
-  while (rungs <= kLowestRung && Rung(rungs) >= need) ++rungs;
-  if (rungs == 0) return;
-  std::uint64_t seed = 0;
+  std::vector<Bytes> rungs;
+  for (int k = 0; k <= kLowestRung && Rung(k) >= need; ++k) rungs.push_back(Rung(k));
+  std::vector<SearchOrder> orders;
+  const int lowest = static_cast<int>(rungs.size()) - 1;
   for (RungSearch search : RungSearches()) {
-    if (seed < kUsualSearches) search.rung = std::min(search.rung, rungs - 1);
-    if (search.rung >= rungs) return;
-    if (Done() || (seed >= kUsualSearches && (IsClose() || !AddressesMatter()))) return;
-    GapModel model(space.tables, problem_.runtime, Rung(search.rung));
-    const Annealed found = SearchRung(model, space.open, StartOf(space, search), search, judgements_, seed, insist);
-    if (found.found && !EnterFound(space, model, found)) {
-      contest_.Enter(PlanOf(problem_, model, found.choices, kBySearch), kBySearch);
+    if (orders.size() < kUsualSearches) search.rung = std::min(search.rung, lowest);
+    if (lowest < 0 || search.rung > lowest) break;
+    std::vector<Bytes> around;
+    for (int k = 0; AddressesMatter() && k <= std::min(kRungsAround - 1, lowest); ++k) {
+      if (k != search.rung) around.push_back(rungs[Index(k)]);
     }
-    if (found.found && AddressesMatter()) GoOnAround(space, search.rung, rungs, found.choices, seed);
-    ++seed;
+    orders.push_back({&space, search, rungs[Index(search.rung)], around, effort_.judgements, orders.size(), insist});
+  }
+  return orders;
+}
+
+SearchTurns Planner::Begin(const SearchSpace& space, bool insist) {
+  const auto find = [this](const SearchOrder& order, const GapChoices* fastest, const std::stop_token& stop) {
+    return FindPlans(problem_, contest_, order, fastest != nullptr ? *fastest : StartOf(order), kBySearch, stop);
+  };
+  SearchTurns turns(OrdersOver(space, insist), find, helpers_);
+  turns.Begin(0, kUsualSearches);
+  return turns;
+}
+
+void Planner::Search(SearchTurns& turns, bool insist) {
+  const std::size_t all = turns.orders().size();
+  for (std::size_t place = 0; place < all; ++place) {
+    if (Done() || (place >= kUsualSearches && (IsClose() || !AddressesMatter()))) return;
+    if (place == kUsualSearches) turns.Begin(place, all);
+    const SearchSpace& space = *turns.orders()[place].space;
+    Enter(space, turns.Take(place, Fastest(space), insist));
   }
 }
 
-void Planner::GoOnAround(const SearchSpace& space, int searched, int rungs, const GapChoices& choices,
-                         std::uint64_t seed) {
-  for (int rung = 0; rung < std::min(kRungsAround, rungs); ++rung) {
-    if (rung == searched) continue;
-    GapModel model(space.tables, problem_.runtime, Rung(rung));
-    const Annealed found = SearchAround(model, space.open, choices, judgements_, seed);
-    if (found.found) EnterFound(space, model, found);
+void Planner::Enter(const SearchSpace& space, const FoundPlans& found) {
+  for (const FoundPlan& one : found.plans) {
+    const bool won = found_.Enter(one.plan, kBySearch, one.judged);
+    if (won || &one == found.plans.data()) contest_.Enter(one.plan, kBySearch, one.judged);
+    if (won) candidates_.clear();
+    if (won || !found_.decided()) candidates_.push_back({&space, one.choices, one.rung});
   }
-}
-
-// True: it is the fastest that was found so far.
-bool Planner::EnterFound(const SearchSpace& space, GapModel& model, const Annealed& found) {
-  const Plan plan = PlanOf(problem_, model, found.choices, kBySearch);
-  const bool won = found_.Enter(plan, kBySearch);
-  if (won) contest_.Enter(plan, kBySearch);
-  if (won) candidates_.clear();
-  if (won || !found_.decided()) candidates_.push_back({&space, found.choices, model.capacity()});
-  return won;
 }
 
 // Where whole ops are not close to the bound, or there is no room for them.
 void Planner::SearchParts() {
-  if (!found_.decided()) Ask(ForBest::kWhereOpsDoNotFit);
+  std::vector<Asked> others;
+  if (!found_.decided()) others = AskOthers(ForBest::kWhereOpsDoNotFit, problem_, contest_, memo_, helpers_);
+  std::vector<SearchTurns> over_spaces;
   for (const WaysLookedAt& looked_at : InPartsTried(oracle_.facts().tables(), problem_.capacity)) {
-    in_parts_.push_back(SpaceOf(looked_at));
-    if (!in_parts_.back().tables.InParts()) continue;
-    SearchRungs(in_parts_.back(), !found_.decided());
+    const SearchSpace& space = in_parts_.emplace_back(SpaceOf(looked_at));
+    if (space.tables.InParts()) over_spaces.push_back(Begin(space, !found_.decided()));
   }
+  EnterOthers(others);
+  for (SearchTurns& turns : over_spaces) Search(turns, !found_.decided());
 }
 
 // Single decisions of the best that was found, on the full path. Where nothing that was found has addresses something close
 // to it may.
 void Planner::ImproveFound() {
-  const std::int64_t most = FewerWhereLarge(Capped(problem_.parameters.Number("plans", kJudged)));
   for (const Candidate& candidate : candidates_) {
     GapModel model(candidate.space->tables, problem_.runtime, candidate.rung);
-    ImproveChoices(problem_, model, kBySearch, most, candidate.choices, found_);
+    ImproveChoices(problem_, model, kBySearch, effort_.judged, candidate.choices, found_, helpers_);
     if (found_.decided()) break;
   }
   const bool improved = !std::exchange(candidates_, {}).empty() && found_.decided();
   if (!improved) return;
-  ImproveMoments(most, found_);
+  ImproveMoments(effort_.judged, found_, helpers_);
   contest_.Enter(found_.plan(), kBySearch);
 }
 
@@ -249,20 +260,6 @@ void Planner::Claim(Planned& planned) const {
       .time = cut.time, .scope = scope_, .how = "instant before " + problem_.step->ops[Index(cut.op)].name};
 }
 
-// `which` becomes how it compares with the fastest by the model.
-Plan Planner::Robust(std::string& which) const {
-  std::vector<RankedPlan> close = contest_.shortlist()->Close();
-  const RobustChoice choice = ChooseRobust(close, oracle_, problem_);
-  const auto percent = [](Nanos now, Nanos then) {
-    return 100.0 * static_cast<double>(now - then) / static_cast<double>(then);
-  };
-  which = fmt::format(
-      "of {} close ones the least 90th percentile {}: {:+.2f} % beside the fastest, in the median {:+.2f} %",
-      close.size(), close[choice.index].by, percent(choice.p90, choice.fastest_p90),
-      percent(choice.median, choice.fastest_median));
-  return std::move(close[choice.index].plan);
-}
-
 Planned Planner::Result() {
   Planned planned;
   Claim(planned);
@@ -276,7 +273,7 @@ Planned Planner::Result() {
   }
   planned.plan = contest_.plan();
   std::string which = fmt::format("the fastest {}", contest_.by());
-  if (robust()) planned.plan = Robust(which);
+  if (robust()) planned.plan = RobustPlan(*contest_.shortlist(), oracle_, problem_, helpers_, which);
   planned.plan.strategy = kName + problem_.parameters.Label();
   planned.plan.capacity = problem_.capacity;
   planned.plan.evaluations = contest_.judged();

@@ -1,6 +1,7 @@
 #include "sim/strategies/best/contest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace spillway {
 
@@ -36,21 +37,30 @@ void Contest::RememberShortlist() {
   shortlist_.emplace(all);
 }
 
-bool Contest::Enter(const Plan& plan, const std::string& by) {
-  if (!allowed_.Holds(plan)) return false;
+PlanJudgement Contest::Judge(const Plan& plan) const {
+  if (!allowed_.Holds(plan)) return {};
   // Searches do not know of each value of a recording until when it may be computed again.
   const TrainingStep& step = *oracle_->facts().tables().step;
-  if (step.recorded() && !CheckPlan(plan, step).empty()) return false;
-  ++judged_;
+  if (step.recorded() && !CheckPlan(plan, step).empty()) return {};
   Evaluation judged = oracle_->Evaluate(plan, {.verify = false, .bounds = false, .timeline = false});
+  return {.counts = true,
+          .feasible = judged.feasible,
+          .reason = std::move(judged.reason),
+          .time = judged.step_time,
+          .bytes_out = judged.bytes_out};
+}
+
+bool Contest::Enter(const Plan& plan, const std::string& by, const PlanJudgement& judged) {
+  if (!judged.counts) return false;
+  ++judged_;
   if (!judged.feasible) {
-    reason_ = std::move(judged.reason);
+    reason_ = judged.reason;
     return false;
   }
   if (const PartScope parts = ScopeOf(plan).parts; parts != PartScope::kStreamed) parts_ = std::max(parts_, parts);
-  if (shortlist_) shortlist_->Enter(judged.step_time, judged.bytes_out, plan, by);
-  if (decided() && judged.step_time >= time_) return false;
-  time_ = judged.step_time;
+  if (shortlist_) shortlist_->Enter(judged.time, judged.bytes_out, plan, by);
+  if (decided() && judged.time >= time_) return false;
+  time_ = judged.time;
   plan_ = plan;
   by_ = by;
   return true;

@@ -28,12 +28,25 @@ Allowed AllowedBy(const StrategyParameters& told);
 // Of plans that use nothing else, every op whole.
 Scope ScopeFor(const Allowed& allowed, const Runtime& runtime);
 
+// Of a plan by the full path: what a contest goes by.
+struct PlanJudgement {
+  bool counts = false;  // it uses nothing that is not allowed, and is a plan of the step
+  bool feasible = false;
+  std::string reason;
+  Nanos time = 0;
+  Bytes bytes_out = 0;
+};
+
 class Contest {
  public:
   Contest(const Oracle& oracle, const Allowed& allowed) : oracle_(&oracle), allowed_(allowed) {}
 
+  // The same whoever has won so far; by any thread.
+  PlanJudgement Judge(const Plan& plan) const;
   // Judges the plan, unless it uses what is not allowed. True: it runs, and faster than all before it. `by`: who made it.
-  bool Enter(const Plan& plan, const std::string& by);
+  bool Enter(const Plan& plan, const std::string& by) { return Enter(plan, by, Judge(plan)); }
+  // The same with its judgement.
+  bool Enter(const Plan& plan, const std::string& by, const PlanJudgement& judged);
 
   bool decided() const { return time_ > 0; }
   Nanos time() const { return time_; }  // of the fastest; 0: none runs

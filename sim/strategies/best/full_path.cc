@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,42 +43,101 @@ bool IsStreamed(const Plan& plan, const GapDecision& gap) {
   });
 }
 
+// Plans that are entered in turn until so many were judged.
+class Turns {
+ public:
+  Turns(std::int64_t most, Contest& contest, Helpers& helpers)
+      : contest_(contest), helpers_(helpers), stop_(contest.judged() + most) {}
+  bool IsOver() const { return contest_.judged() >= stop_; }
+
+  // make(k): the k-th plan, if there is one, by how things are; won(k): they change by it. True: any has won. What was made
+  // and judged ahead is made again where one before it wins.
+  template <typename Make, typename Won>
+  bool Take(std::size_t count, const std::string& by, Make make, Won won) {
+    std::deque<Turn> ahead;
+    bool any = false;
+    for (std::size_t next = 0; !IsOver();) {
+      for (; ahead.size() < helpers_.AtOnce() && next < count; ++next) {
+        if (std::optional<Plan> plan = make(next)) ahead.push_back(Begin(next, std::move(*plan)));
+      }
+      if (ahead.empty()) break;
+      Turn turn = std::move(ahead.front());
+      ahead.pop_front();
+      if (!contest_.Enter(*turn.plan, by, turn.judged.Get())) continue;
+      any = true;
+      won(turn.number);
+      ahead.clear();
+      next = turn.number + 1;
+    }
+    return any;
+  }
+
+ private:
+  struct Turn {
+    std::size_t number = 0;
+    std::shared_ptr<const Plan> plan;
+    Later<PlanJudgement> judged;
+  };
+  Turn Begin(std::size_t number, Plan plan) {
+    auto shared = std::make_shared<const Plan>(std::move(plan));
+    return {number, shared, helpers_.MakeLater([shared, &contest = contest_] { return contest.Judge(*shared); })};
+  }
+
+  Contest& contest_;
+  Helpers& helpers_;
+  const std::int64_t stop_;
+};
+
+struct Moment {
+  std::size_t gap = 0;  // of the winner's
+  OpId in_at = kNoOp;
+};
+
+// The moments that are looked at for each copy back of `plan`, in order.
+std::vector<Moment> MomentsAround(const Plan& plan) {
+  std::vector<Moment> moments;
+  for (std::size_t k = 0; k < plan.gaps.size(); ++k) {
+    const GapDecision& gap = plan.gaps[k];
+    if (gap.action != GapAction::kSwap || IsStreamed(plan, gap)) continue;
+    for (const OpId shift : kShifts) {
+      moments.push_back({k, std::clamp<OpId>(gap.in_at + shift, gap.Leaves() + 1, gap.before)});
+    }
+  }
+  return moments;
+}
+
 }  // namespace
 
 void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, std::int64_t most,
-                    GapChoices choices, Contest& contest) {
+                    GapChoices choices, Contest& contest, Helpers& helpers) {
   const OpenChoices open(model.tables(), contest.allowed());
-  const std::int64_t stop = contest.judged() + most;
+  Turns turns(most, contest, helpers);
   contest.Enter(PlanOf(problem, model, choices, by), by);
-  for (bool won = true; won && contest.judged() < stop;) {
-    won = false;
-    for (const Move& move : SingleMoves(model, open, choices)) {
-      if (contest.judged() >= stop) break;
-      const Change back = Apply(move.change, choices);
-      if (model.Judge(choices).Fits() && contest.Enter(PlanOf(problem, model, choices, by), by)) {
-        won = true;
-      } else {
-        Apply(back, choices);
-      }
-    }
+  for (bool won = true; won && !turns.IsOver();) {
+    const std::vector<Move> moves = SingleMoves(model, open, choices);
+    const auto make = [&](std::size_t k) -> std::optional<Plan> {
+      const Change back = Apply(moves[k].change, choices);
+      std::optional<Plan> plan;
+      if (model.Judge(choices).Fits()) plan = PlanOf(problem, model, choices, by);
+      Apply(back, choices);
+      return plan;
+    };
+    won = turns.Take(moves.size(), by, make, [&](std::size_t k) { Apply(moves[k].change, choices); });
   }
 }
 
-void ImproveMoments(std::int64_t most, Contest& contest) {
-  const std::int64_t stop = contest.judged() + most;
-  for (bool won = true; won && contest.judged() < stop;) {
-    won = false;
-    for (std::size_t k = 0; k < contest.plan().gaps.size() && contest.judged() < stop; ++k) {
-      const GapDecision gap = contest.plan().gaps[k];
-      if (gap.action != GapAction::kSwap || IsStreamed(contest.plan(), gap)) continue;
-      for (const OpId shift : kShifts) {
-        const OpId moment = std::clamp<OpId>(gap.in_at + shift, gap.Leaves() + 1, gap.before);
-        if (moment == contest.plan().gaps[k].in_at || contest.judged() >= stop) continue;
-        Plan plan = contest.plan();
-        plan.gaps[k].in_at = moment;
-        won = contest.Enter(plan, contest.by()) || won;
-      }
-    }
+void ImproveMoments(std::int64_t most, Contest& contest, Helpers& helpers) {
+  Turns turns(most, contest, helpers);
+  for (bool won = true; won && !turns.IsOver();) {
+    const std::vector<Moment> moments = MomentsAround(contest.plan());
+    const auto make = [&](std::size_t k) -> std::optional<Plan> {
+      const auto [gap, in_at] = moments[k];
+      if (in_at == contest.plan().gaps[gap].in_at) return std::nullopt;
+      Plan plan = contest.plan();
+      plan.gaps[gap].in_at = in_at;
+      return plan;
+    };
+    won = turns.Take(moments.size(), contest.by(), make, [](std::size_t) {});
   }
 }
 

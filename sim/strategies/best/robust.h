@@ -7,12 +7,12 @@
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_ROBUST_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_ROBUST_H_
 
-#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "sim/evaluate.h"
+#include "sim/helpers.h"
 
 namespace spillway {
 
@@ -36,14 +36,9 @@ class Shortlist {
   std::map<Bytes, std::vector<RankedPlan>> by_share_;  // each the fastest first
 };
 
-struct RobustChoice {
-  std::size_t index = 0;  // into the plans
-  Nanos p90 = 0, median = 0;
-  Nanos fastest_p90 = 0, fastest_median = 0;  // of the first plan
-};
-
-// By the draws that intervals of results are made of. REQUIRES: plans, each one that runs.
-RobustChoice ChooseRobust(const std::vector<RankedPlan>& plans, const Oracle& oracle, const Problem& problem);
+// Of the list's close plans, of which there has to be one. `which` becomes how it compares with the fastest by the model.
+Plan RobustPlan(const Shortlist& shortlist, const Oracle& oracle, const Problem& problem, Helpers& helpers,
+                std::string& which);
 
 }  // namespace spillway
 

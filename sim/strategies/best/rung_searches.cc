@@ -25,13 +25,14 @@ constexpr std::int64_t kSettling = 3000;  // judgements around what each has fou
 std::span<const RungSearch> RungSearches() { return kSearches; }
 
 Annealed SearchRung(GapModel& model, const OpenChoices& open, const GapChoices& start, const RungSearch& search,
-                    std::int64_t judgements, std::uint64_t seed, bool insist) {
+                    std::int64_t judgements, std::uint64_t seed, bool insist, const std::stop_token& stop) {
   const AnnealingOptions options{.judgements = std::max<std::int64_t>(1, judgements * search.percent / 100),
                                  .hottest = search.hottest,
                                  .seed = seed,
-                                 .insist = insist};
+                                 .insist = insist,
+                                 .stop = stop};
   Annealed found = Anneal(model, open, start, options);
-  Settle(model, open, kSettling, found);
+  if (!stop.stop_requested()) Settle(model, open, kSettling, found);
   return found;
 }
 

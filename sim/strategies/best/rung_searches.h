@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 
 #include "sim/strategies/best/annealing.h"
 
@@ -30,9 +31,10 @@ constexpr int kLowestRung = 16;
 // Rungs, from the highest one down, on which a search goes on around what it has found.
 constexpr int kRungsAround = 5;
 
-// Anneals from `start` and settles. `judgements`: of all searches; `seed`: equal ones search alike.
+// Anneals from `start` and settles. `judgements`: of all searches; `seed`: equal ones search alike; `stop`: ends it early, with
+// anything.
 Annealed SearchRung(GapModel& model, const OpenChoices& open, const GapChoices& start, const RungSearch& search,
-                    std::int64_t judgements, std::uint64_t seed, bool insist);
+                    std::int64_t judgements, std::uint64_t seed, bool insist, const std::stop_token& stop = {});
 
 // The same around `found`, on the rung that `model` has.
 Annealed SearchAround(GapModel& model, const OpenChoices& open, const GapChoices& found, std::int64_t judgements,

@@ -1,0 +1,28 @@
+#include "sim/strategies/best/others.h"
+
+#include <cstring>
+#include <utility>
+
+#include "sim/margin.h"
+
+namespace spillway {
+
+std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contest& contest, PlanMemo& memo,
+                             Helpers& helpers) {
+  Problem plain = problem;
+  plain.parameters = {};
+  plain.in_parts = nullptr;
+  std::vector<Asked> asked;
+  for (const Strategy& strategy : Strategies()) {
+    if (std::strcmp(strategy.name, "best") == 0 || strategy.for_best != which) continue;
+    const auto ask = [plain, &strategy, &contest, &memo] {
+      JudgedPlan answer{.planned = PlanWithMargin(strategy, plain, contest.oracle(), memo), .judged = {}};
+      if (answer.planned.feasible) answer.judged = contest.Judge(answer.planned.plan);
+      return answer;
+    };
+    asked.push_back({&strategy, helpers.MakeLater(ask)});
+  }
+  return asked;
+}
+
+}  // namespace spillway

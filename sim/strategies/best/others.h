@@ -1,0 +1,30 @@
+// The plans of the other strategies of the table, which `best` begins with.
+#ifndef SPILLWAY_SIM_STRATEGIES_BEST_OTHERS_H_
+#define SPILLWAY_SIM_STRATEGIES_BEST_OTHERS_H_
+
+#include <vector>
+
+#include "sim/helpers.h"
+#include "sim/memo.h"
+#include "sim/strategies/best/contest.h"
+#include "sim/strategy.h"
+
+namespace spillway {
+
+struct JudgedPlan {
+  Planned planned;
+  PlanJudgement judged;  // where it is feasible
+};
+struct Asked {
+  const Strategy* strategy = nullptr;
+  Later<JudgedPlan> answer;
+};
+
+// Of every strategy that says `which`, in the order of the table, for the whole batch at once and without parameters.
+// `contest` judges; none of its winners matters. All but the problem must outlive the answers.
+std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contest& contest, PlanMemo& memo,
+                             Helpers& helpers);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_BEST_OTHERS_H_
