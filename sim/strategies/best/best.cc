@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/bounds/cut_bound.h"
 #include "sim/helpers.h"
 #include "sim/memo.h"
+#include "sim/strategies/best/cuts.h"
 #include "sim/strategies/best/effort.h"
 #include "sim/strategies/best/found_plans.h"
 #include "sim/strategies/best/full_path.h"
@@ -34,10 +34,9 @@ namespace {
 constexpr const char* kName = "best";
 constexpr const char* kBySearch = "found by local search";
 constexpr int kRungBits = 7;
-constexpr int kCutsForClaim = 24, kCutsForStart = 12;  // instants looked at: for the bound that is claimed, for a start
-constexpr Bytes kSmallShare = 4096;                    // of the memory: smaller tensors stay
-constexpr double kClose = 1.03;                        // times the bound
-constexpr int kMostThreads = 8;                        // more would mostly make what is dropped
+constexpr Bytes kSmallShare = 4096;  // of the memory: smaller tensors stay
+constexpr double kClose = 1.03;      // times the bound
+constexpr int kMostThreads = 8;      // more would mostly make what is dropped
 
 class Planner {
  public:
@@ -85,7 +84,6 @@ class Planner {
            static_cast<double>(found_.time()) <= kClose * static_cast<double>(oracle_.BoundsIn(scope_).Best());
   }
   void EnterOthers(std::vector<Asked>& others);
-  CutBound CutFor(Bytes capacity, int instants) const;
   SearchSpace SpaceOf(const WaysLookedAt& looked_at) const;
   GapChoices AllKept(const SearchSpace& space) const;
   GapChoices StartOf(const SearchOrder& order) const;
@@ -142,13 +140,6 @@ Bytes Planner::Rung(int k) const {
   return rung;
 }
 
-CutBound Planner::CutFor(Bytes capacity, int instants) const {
-  static const LaunchMenus kNone;
-  const StepFacts& facts = oracle_.facts();
-  const LaunchMenus& menus = scope_.LeavesNoChoice() ? kNone : facts.menus();
-  return BestCut(BoundProblemOf(facts.tables(), facts.costs(), menus, {}, capacity, scope_), instants);
-}
-
 SearchSpace Planner::SpaceOf(const WaysLookedAt& looked_at) const {
   return {oracle_.facts(), problem_.runtime, Rung(kLowestRung), Rung(0) / kSmallShare, contest_.allowed(), looked_at};
 }
@@ -161,7 +152,7 @@ GapChoices Planner::AllKept(const SearchSpace& space) const {
 GapChoices Planner::StartOf(const SearchOrder& order) const {
   GapChoices kept = AllKept(*order.space);
   if (order.search.from != RungSearch::From::kCut) return kept;
-  const CutBound cut = CutFor(order.rung, kCutsForStart);
+  const CutBound cut = CutToStartFrom(oracle_.facts(), scope_, order.rung);
   return cut.op == kNoOp ? kept : ChoicesOf(order.space->tables, cut, kept);
 }
 
@@ -254,7 +245,7 @@ Plan Planner::Leanest(const SearchSpace& space) const {
 
 // Of all plans in the scope, by more instants than the general bounds look at.
 void Planner::Claim(Planned& planned) const {
-  const CutBound cut = CutFor(problem_.capacity, kCutsForClaim);
+  const CutBound cut = CutToClaim(oracle_.facts(), scope_, problem_.capacity);
   if (cut.op == kNoOp) return;
   planned.bound = ClaimedBound{
       .time = cut.time, .scope = scope_, .how = "instant before " + problem_.step->ops[Index(cut.op)].name};

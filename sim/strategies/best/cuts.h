@@ -1,0 +1,19 @@
+// The bounds of single instants that `best` asks for: what it claims of all plans, and what searches begin with.
+#ifndef SPILLWAY_SIM_STRATEGIES_BEST_CUTS_H_
+#define SPILLWAY_SIM_STRATEGIES_BEST_CUTS_H_
+
+#include "sim/bounds/cut_bound.h"
+#include "sim/evaluate.h"
+
+namespace spillway {
+
+// Of all plans in the scope within `capacity` bytes, by more instants than the general bounds look at.
+CutBound CutToClaim(const StepFacts& facts, const Scope& scope, Bytes capacity);
+
+// What to begin a search with. As if copies slowed no kernel down: from cuts that count it searches came out between 0.04 %
+// faster and 0.29 % slower on eight points of ResNet-50 behind PCIe and NVLink, and the search counts it itself.
+CutBound CutToStartFrom(const StepFacts& facts, const Scope& scope, Bytes capacity);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_STRATEGIES_BEST_CUTS_H_
