@@ -85,16 +85,17 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
 }
 
 // Forward packs filters for up to 64 outputs at a time, which may take one vector of them more. A single tap with
-// strides gathers what it reads first.
+// strides gathers what it reads first, and has scratch of its own, but for filters, on processors with AVX2 alone.
 Bytes Workspace(const Launch& launch) {
-  constexpr double kScratch = 8192, kPerChannel = 128;
+  constexpr double kScratch = 8192, kScratchOfTap = 8704, kPerChannel = 128;
   const ConvLaunch conv = ConvLaunchOf(launch);
   const bool forward = launch.pass == Pass::kForward, gathers = conv.taps == 1 && conv.strides > 1;
   const CpuOperands operands = CpuOperandsOf(launch, forward);
   const double more = forward ? 4 * conv.groups * conv.c * kVector * conv.taps : 0;
+  const bool own_scratch = conv.taps == 1 && launch.pass != Pass::kBackwardFilter;
   const double gathered = gathers ? 4 * WholeVectors(launch.shape.in.c) * conv.out_spatial : 0;
   return CacheLines(operands.in.blocked) + CacheLines(operands.out.blocked) + CacheLines(operands.filter + more) +
-         CacheLines(kScratch + kPerChannel * conv.c + gathered);
+         CacheLines(kScratch + (own_scratch ? kScratchOfTap : 0) + kPerChannel * conv.c + gathered);
 }
 
 }  // namespace

