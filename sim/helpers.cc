@@ -1,12 +1,16 @@
 #include "sim/helpers.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace spillway {
 
 Helpers::Helpers(int threads) {
-  for (int k = 0; threads > 1 && k < threads; ++k) {
-    threads_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
+  try {
+    for (int k = 0; threads > 1 && k < threads; ++k) {
+      threads_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
+    }
+  } catch (const std::system_error&) {  // no more of them: those that there are do it, or the caller
   }
 }
 

@@ -47,6 +47,7 @@ class Instant {
     const OpId made = graph_.first_made();
     if (made != kNoOp) first_beside_out_ = problem.in_parts ? BeginOfTurns(problem, made) : made + 1;
     end_beside_in_ = problem.in_parts ? EndOfTurns(problem, graph_.last_awaited()) : graph_.last_awaited();
+    end_beside_in_ = std::max(end_beside_in_, op + 1);  // where nothing is needed no copy has to come in
     without_copies_ = static_cast<double>(problem.head) + need.Compute(0, first_beside_out_) +
                       need.Compute(end_beside_in_, need.ops());
     highest_price_ = graph_.HighestPrice(need.excess[Index(op)]);
@@ -80,7 +81,7 @@ class Instant {
   struct BesideCopies {
     double least = 0, slope = 0;  // nanoseconds
     void Add(double time, double beside_copies, double weight) {
-      const bool beside = weight * beside_copies < time;
+      const bool beside = weight * beside_copies <= time;
       least += beside ? weight * beside_copies : time;
       slope += beside ? beside_copies : 0;
     }

@@ -34,7 +34,7 @@ CutGraph::CutGraph(const BoundProblem& problem, const MemoryNeed& need, const Us
   scale_ = kMostUnits / most;
 }
 
-// Whether a value costs nothing at the instant: it never moves, is small, an operand, still being made, or comes back by
+// Whether a value that is read by what runs again costs nothing at the instant: it never moves, is small, an operand, still being made, or comes back by
 // an op behind the instant that writes it anew. (What is computed from the latter is wrong; no rule of plans forbids it.)
 bool CutGraph::IsThere(TensorId tensor) const {
   const Tensor& t = problem_.step->tensors[Index(tensor)];
@@ -49,7 +49,7 @@ bool CutGraph::IsThere(TensorId tensor) const {
 
 int CutGraph::ValueOf(TensorId tensor, Bytes bytes) {
   int& known = value_of_[Index(tensor)];
-  if (known >= 0 || IsThere(tensor)) return known;
+  if (known >= 0) return known;
   known = static_cast<int>(values_.size());
   const Tensor& t = problem_.step->tensors[Index(tensor)];
   Value value{.tensor = tensor, .bytes = bytes};
@@ -87,8 +87,12 @@ int CutGraph::RerunOf(OpId op) {
 void CutGraph::AddNeeded() {
   for (const MemoryGap& gap : need_.gaps) {
     if (!gap.Over(op_)) continue;
+    // Still being made it stays, as one of those that never move. What is written anew later on may have left before, and
+    // counts in what is too much; not so where operands are streamed (AddStreamedChanges).
+    const std::vector<OpId>& made_by = uses_.writers[Index(gap.tensor)];
+    const bool making = !made_by.empty() && made_by.back() >= op_;
+    if (problem_.streamed ? IsThere(gap.tensor) : making) continue;
     const int index = ValueOf(gap.tensor, gap.bytes);
-    if (index < 0) continue;  // still being made: it stays, as one of those that never move
     Value& value = values_[Index(index)];
     value.always = true;
     value.recomputable = gap.recompute >= 0;
@@ -125,7 +129,8 @@ void CutGraph::AddSources() {
       if (known) continue;
       const Op& op = problem_.step->ops[Index(writer)];
       for (const TensorId t : op.reads) {
-        const int source = Contains(op.writes, t) ? -1 : ValueOf(t, problem_.step->tensors[Index(t)].bytes);
+        const int source =
+            Contains(op.writes, t) || IsThere(t) ? -1 : ValueOf(t, problem_.step->tensors[Index(t)].bytes);
         if (source >= 0) cut_.AddEdge(node, values_[Index(source)].needed, MinCut::kNeverCut);
       }
     }
@@ -167,7 +172,7 @@ CutChoice CutGraph::Cheapest(const CutPrices& prices, bool sets) {
     }
   }
   for (const Rerun& rerun : reruns_) {
-    const bool more = rerun.CostAt(prices.rerun) < rerun.time;
+    const bool more = prices.rerun * rerun.beside_copies <= rerun.time;
     choice.rerun += more && cut_.OnSourceSide(rerun.node) ? rerun.beside_copies : 0;
   }
   return choice;

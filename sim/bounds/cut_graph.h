@@ -59,7 +59,7 @@ class CutGraph {
     int node = 0, edge = 0;
     double CostAt(double price) const { return std::min(time, price * beside_copies); }
   };
-  // Index, -1: there for nothing. `bytes`: that are needed of it, where it is new.
+  // Index. `bytes`: that are needed of it, where it is new.
   int ValueOf(TensorId tensor, Bytes bytes);
   int RerunOf(OpId op);
   bool IsThere(TensorId tensor) const;

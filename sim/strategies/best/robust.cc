@@ -43,7 +43,8 @@ RobustChoice ChooseRobust(const std::vector<RankedPlan>& plans, const Oracle& or
                           Helpers& helpers) {
   std::vector<Later<LateAndMedian>> times;
   for (const RankedPlan& ranked : plans) {
-    times.push_back(helpers.MakeLater([&] { return TimesOf(ranked.plan, oracle, problem); }));
+    times.push_back(
+        helpers.MakeLater([plan = ranked.plan, &oracle, &problem] { return TimesOf(plan, oracle, problem); }));
   }
   RobustChoice choice;
   for (std::size_t i = 0; i < plans.size(); ++i) {
