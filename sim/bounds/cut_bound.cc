@@ -116,10 +116,10 @@ class Instant {
   const MemoryNeed& need_;
   const OpId op_;
   CutGraph graph_;
-  OpId first_beside_out_,
-      end_beside_in_ = kNoOp;  // copies out run beside no op before, copies in beside none from here on
-  double without_copies_ = 0;  // nanoseconds of those, and of the upload
-  double highest_price_ = 0;   // per byte
+  OpId first_beside_out_;       // copies out run beside no op before
+  OpId end_beside_in_ = kNoOp;  // copies in beside none from here on
+  double without_copies_ = 0;   // nanoseconds of those, and of the upload
+  double highest_price_ = 0;    // per byte
 };
 
 // Keeps the planes that are lowest at the point where they meet highest.

@@ -34,8 +34,9 @@ CutGraph::CutGraph(const BoundProblem& problem, const MemoryNeed& need, const Us
   scale_ = kMostUnits / most;
 }
 
-// Whether a value that is read by what runs again costs nothing at the instant: it never moves, is small, an operand, still being made, or comes back by
-// an op behind the instant that writes it anew. (What is computed from the latter is wrong; no rule of plans forbids it.)
+// Whether a value that is read by what runs again costs nothing at the instant: it never moves, is small, an operand, still
+// being made, or comes back by an op behind the instant that writes it anew. (What is computed from the latter is wrong; no
+// rule of plans forbids it.)
 bool CutGraph::IsThere(TensorId tensor) const {
   const Tensor& t = problem_.step->tensors[Index(tensor)];
   if (!t.Traits().may_move || IsSmall(problem_, t)) return true;

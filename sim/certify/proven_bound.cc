@@ -239,8 +239,8 @@ class Proof {
     return std::floor(head);
   }
 
-  // The parts of the bound that depend on no choice, but for the op's own time. Copies of some samples begin, and are awaited, inside an op in parts,
-  // and anywhere in a group of ops that take turns.
+  // The parts of the bound that depend on no choice, but for the op's own time. Copies of some samples begin, and are
+  // awaited, inside an op in parts, and anywhere in a group of ops that take turns.
   double Times() const {
     const OpId inside = c_.scope.parts == PartScope::kNone ? 0 : 1;
     const auto ops = static_cast<OpId>(step_.ops.size());

@@ -10,31 +10,18 @@
 #include "sim/strategies/best/robust.h"
 #include "sim/uncertainty/quantile.h"
 #include "sim/uncertainty/uncertainty.h"
+#include "tests/sim/zoo_place.h"
 
 namespace spillway {
 namespace {
 
-struct Setting {
-  Machine machine;
-  CostModel costs{machine};
-  TrainingStep step;
+struct Setting : ZooPlace {
   PlanMemo memo;
 
   Setting(const char* network, std::int64_t batch, const char* machine_name)
-      : Setting(network, batch, LoadMachine(machine_name)) {}
-  Setting(const char* network, std::int64_t batch, Machine on)
-      : machine(std::move(on)),
-        step(BuildTrainingStep(BuildZooNetwork(network, {.batch = batch}), StepOptionsByName("chainer"))) {}
+      : ZooPlace(network, batch, LoadMachine(machine_name)) {}
+  Setting(const char* network, std::int64_t batch, Machine on) : ZooPlace(network, batch, std::move(on)) {}
 
-  Problem At(Bytes capacity, const char* runtime) const {
-    Problem problem;
-    problem.step = &step;
-    problem.costs = &costs;
-    problem.capacity = capacity;
-    problem.use_runtime = true;
-    problem.runtime = RuntimeByName(runtime);
-    return problem;
-  }
   // 0: it has no plan that runs.
   Nanos TimeOf(const char* strategy, const Problem& problem) {
     const Planned planned = PlanWithMargin(StrategyByName(strategy), problem, Oracle(problem), memo);

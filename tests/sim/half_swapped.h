@@ -9,6 +9,16 @@ namespace spillway {
 // Maps of 256 KiB and less: up to four sections.
 inline Network LargeMaps() { return BuildZooNetwork("cifar-resnet20", {.batch = 16, .image = 16}); }
 
+// A map leaves at once and is back when it is used again.
+inline GapDecision SwappedByHand(TensorId map, const MapGap& gap) {
+  return {.tensor = map,
+          .after = gap.after,
+          .before = gap.before,
+          .out_after = gap.after,
+          .in_at = gap.before,
+          .reason = "by hand"};
+}
+
 // The map with the longest gap, and that gap.
 inline GapDecision LongestGap(const PartsPlace& p) {
   GapDecision longest;
@@ -18,12 +28,7 @@ inline GapDecision LongestGap(const PartsPlace& p) {
     if (gap.after == kNoOp || gap.before - gap.after <= most) continue;
     if (p.step.tensors[Index(map)].Traits().on_host) continue;
     most = gap.before - gap.after;
-    longest = {.tensor = map,
-               .after = gap.after,
-               .before = gap.before,
-               .out_after = gap.after,
-               .in_at = gap.before,
-               .reason = "by hand"};
+    longest = SwappedByHand(map, gap);
   }
   return longest;
 }

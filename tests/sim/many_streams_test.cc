@@ -84,12 +84,7 @@ TEST_CASE("on up to as many streams as there may be the engines agree with one t
 
 TEST_CASE("on as many streams a simulation tells the same whether or not a timeline and a peak are asked for") {
   ForEachNumberOfStreams(150, [&](const TimedSketch& sketch, const Conditions& conditions) {
-    Scratch scratch;
-    Timeline timeline;
-    Simulated with = Simulate(sketch.program, sketch.durations, conditions, scratch, &timeline);
-    REQUIRE(Same(with, Simulate(sketch.program, sketch.durations, conditions, scratch)));
-    with.live_peak = 0;
-    REQUIRE(Same(with, SimulateTimes(sketch.program, sketch.durations, conditions, scratch)));
+    REQUIRE(TellsTheSameHoweverAsked(sketch, conditions));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "model/recorded/recorded_costs.h"
 #include "sim/margin.h"
 #include "sim/memo.h"
+#include "tests/sim/zoo_place.h"
 
 namespace spillway {
 namespace {
@@ -42,20 +43,11 @@ Planned CheckThreads(const Problem& problem) {
   return alone;
 }
 
-struct Setting {
-  Machine machine = LoadMachine("v100-x86-pcie3");
-  CostModel costs{machine};
-  TrainingStep step;
-
-  explicit Setting(const char* network)
-      : step(BuildTrainingStep(BuildZooNetwork(network, {.batch = 64}), StepOptionsByName("chainer"))) {}
+struct Setting : ZooPlace {
+  explicit Setting(const char* network) : ZooPlace(network, 64, LoadMachine("v100-x86-pcie3")) {}
+  // Of a search that takes a moment.
   Problem At(Bytes capacity, const char* runtime) const {
-    Problem problem;
-    problem.step = &step;
-    problem.costs = &costs;
-    problem.capacity = capacity;
-    problem.use_runtime = true;
-    problem.runtime = RuntimeByName(runtime);
+    Problem problem = ZooPlace::At(capacity, runtime);
     problem.parameters.Set("simulations", std::int64_t{4000});
     problem.parameters.Set("plans", std::int64_t{20});
     return problem;

@@ -69,6 +69,16 @@ inline bool Same(const Simulated& a, const Simulated& b) {
          a.makespan == b.makespan && a.live_peak == b.live_peak && a.pool_peak == b.pool_peak;
 }
 
+// Whether a simulation tells the same with and without a timeline, and but for the peak where it is asked for times alone.
+inline bool TellsTheSameHoweverAsked(const TimedSketch& sketch, const Conditions& conditions) {
+  Scratch scratch;
+  Timeline timeline;
+  Simulated with = Simulate(sketch.program, sketch.durations, conditions, scratch, &timeline);
+  if (!Same(with, Simulate(sketch.program, sketch.durations, conditions, scratch))) return false;
+  with.live_peak = 0;
+  return Same(with, SimulateTimes(sketch.program, sketch.durations, conditions, scratch));
+}
+
 // Half of them with contention.
 inline Conditions RandomConditions(std::mt19937& random, bool pool) {
   Conditions conditions;

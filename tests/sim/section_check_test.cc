@@ -68,13 +68,8 @@ TEST_CASE("sections of odd maps lie at multiples of 512 bytes") {
   CHECK(SamplesApart(p.step.tensors[Index(map)]) == 128);
   const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
   Plan plan = p.Whole();
-  plan.gaps.push_back({.tensor = map,
-                       .after = gap.after,
-                       .before = gap.before,
-                       .out_after = gap.after,
-                       .in_at = gap.before,
-                       .reason = "by hand",
-                       .samples = {100, 300}});
+  plan.gaps.push_back(SwappedByHand(map, gap));
+  plan.gaps.back().samples = {100, 300};
   INFO(Says(p, plan));
   CHECK(
       Says(p, plan).find("expected a section of multiples of 128 samples, as [0, 384], so that its bytes are multiples "

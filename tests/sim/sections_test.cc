@@ -80,13 +80,8 @@ TEST_CASE("what leaves in part saves that part of the memory") {
     const MapGap gap = ForwardBackwardGap(p.step, p.tables.uses, map);
     const Tensor& tensor = p.step.tensors[Index(map)];
     if (gap.after == kNoOp || tensor.bytes < 2 * kLeastCopyChunk || tensor.Traits().on_host) continue;
-    plan.gaps.push_back({.tensor = map,
-                         .after = gap.after,
-                         .before = gap.before,
-                         .out_after = gap.after,
-                         .in_at = gap.before,
-                         .reason = "by hand",
-                         .samples = {8, 16}});
+    plan.gaps.push_back(SwappedByHand(map, gap));
+    plan.gaps.back().samples = {8, 16};
   }
   REQUIRE(Says(p, plan) == "");
   const Bytes halves = peak(plan);

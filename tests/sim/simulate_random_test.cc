@@ -14,12 +14,7 @@ TEST_CASE("a simulation tells the same whether or not a timeline and a peak are 
     const bool pool = round % 4 == 0;
     const TimedSketch sketch = RandomSketch(random, pool);
     const Conditions conditions = RandomConditions(random, pool);
-    Scratch scratch;
-    Timeline timeline;
-    Simulated with = Simulate(sketch.program, sketch.durations, conditions, scratch, &timeline);
-    REQUIRE(Same(with, Simulate(sketch.program, sketch.durations, conditions, scratch)));
-    with.live_peak = 0;
-    REQUIRE(Same(with, SimulateTimes(sketch.program, sketch.durations, conditions, scratch)));
+    REQUIRE(TellsTheSameHoweverAsked(sketch, conditions));
   }
 }
 
