@@ -21,6 +21,7 @@ constexpr int kCoolings = 100;          // temperatures in all
 constexpr double kFirstPrice = 1, kLastPrice = 24;
 constexpr int kRaises = 20;
 constexpr std::size_t kMostChanges = 6;
+constexpr double kEndlessPrice = 1e30;  // a price
 
 // Minus the logarithm of a random number, for acceptance: 1024 quantiles of the exponential distribution, by sums and
 // products alone, which are the same on every machine (the logarithms of C libraries are not).
@@ -220,7 +221,9 @@ void Settle(GapModel& model, const OpenChoices& open, std::int64_t judgements, A
     GapChoices now = best.choices;
     open.ForEach(now, [&](const Change& change) {
       const Change back = Apply(change, now);
-      const GapJudgement judged = model.Judge(now);
+      // What is not faster need not be timed to its end, what does not fit not at all.
+      const WorthTiming worth{.cost = static_cast<double>(best.time), .price = kEndlessPrice, .time = best.time};
+      const GapJudgement judged = model.Judge(now, worth);
       if (judged.Fits() && judged.time < best.time) {
         best.choices = now;
         best.time = judged.time;

@@ -3,7 +3,7 @@
 // with all their plans; goes on with a search of its own over all gaps of all tensors and over how ops run, whole first, and
 // in parts where that is not close to the bound (search_space.h); and judges everything by the full path.
 //
-// The search is made for capacities that are the same whatever the capacity (pooch/ladder.h): what lies between two rungs
+// The search is made for capacities that are the same whatever the capacity (rungs.h): what lies between two rungs
 // has the same plans. More memory is not proved to be never slower; README tells how often it was.
 //
 // What is entered, and in which order, is decided here, by one thread. Searches and the other strategies' plans are made by
@@ -23,20 +23,17 @@
 #include "sim/strategies/best/found_plans.h"
 #include "sim/strategies/best/full_path.h"
 #include "sim/strategies/best/others.h"
-#include "sim/strategies/best/rung_searches.h"
+#include "sim/strategies/best/rungs.h"
 #include "sim/strategies/best/search_space.h"
 #include "sim/strategies/best/search_turns.h"
-#include "sim/strategies/pooch/ladder.h"
 
 namespace spillway {
 namespace {
 
 constexpr const char* kName = "best";
 constexpr const char* kBySearch = "found by local search";
-constexpr int kRungBits = 7;
-constexpr Bytes kSmallShare = 4096;  // of the memory: smaller tensors stay
-constexpr double kClose = 1.03;      // times the bound
-constexpr int kMostThreads = 8;      // more would mostly make what is dropped
+constexpr double kClose = 1.03;  // times the bound
+constexpr int kMostThreads = 8;  // more would mostly make what is dropped
 
 class Planner {
  public:
@@ -47,7 +44,9 @@ class Planner {
         contest_(oracle_, AllowedBy(problem.parameters)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
+        rungs_(problem),
         whole_(SpaceOf({.algorithms = contest_.allowed().algorithms, .divided = false, .groups = {}})),
+        shared_(problem, oracle_.facts(), contest_.allowed()),
         effort_(problem, whole_.open.gaps.size() + whole_.open.ops.size()),
         helpers_(std::min(problem.threads, kMostThreads)) {}
 
@@ -88,13 +87,11 @@ class Planner {
   GapChoices AllKept(const SearchSpace& space) const;
   GapChoices StartOf(const SearchOrder& order) const;
   GapChoices Fastest(const SearchSpace& space) const;
-  std::vector<SearchOrder> OrdersOver(const SearchSpace& space, bool insist) const;
+  std::vector<SearchOrder> Orders(const SearchSpace& space, bool insist);
   SearchTurns Begin(const SearchSpace& space, bool insist);
   void Search(SearchTurns& turns, bool insist);
   void Enter(const SearchSpace& space, const FoundPlans& found);
   void SearchParts();
-  bool AddressesMatter() const;
-  Bytes Rung(int k) const;
   void ImproveFound();
   Plan Leanest(const SearchSpace& space) const;
   void Claim(Planned& planned) const;
@@ -105,7 +102,9 @@ class Planner {
   Oracle oracle_;
   Contest contest_, found_;  // of all plans; of those that were found by search
   const Scope scope_;
+  const Rungs rungs_;
   const SearchSpace whole_;
+  SharedSpaces shared_;
   std::deque<SearchSpace> in_parts_;
   const Effort effort_;
   std::string reason_in_parts_;  // why what streams does not run either
@@ -129,19 +128,9 @@ void Planner::EnterOthers(std::vector<Asked>& others) {
   }
 }
 
-bool Planner::AddressesMatter() const {
-  return problem_.runtime.memory == MemoryModel::kArena || problem_.runtime.pool == PoolKind::kAddresses;
-}
-
-// Addresses take some bytes more than are live, depending on the plan: in arenas it is made for less memory, too.
-Bytes Planner::Rung(int k) const {
-  Bytes rung = RungBelow(problem_.capacity, kRungBits);
-  for (; AddressesMatter() && k > 0; --k) rung = RungBelow(rung - 1, kRungBits);
-  return rung;
-}
-
 SearchSpace Planner::SpaceOf(const WaysLookedAt& looked_at) const {
-  return {oracle_.facts(), problem_.runtime, Rung(kLowestRung), Rung(0) / kSmallShare, contest_.allowed(), looked_at};
+  return {oracle_.facts(),         problem_.runtime,   rungs_.Fine(kLowestRung),
+          SmallOn(rungs_.Fine(0)), contest_.allowed(), looked_at};
 }
 
 // The model takes slower ways where there is no room for their workspaces.
@@ -157,44 +146,34 @@ GapChoices Planner::StartOf(const SearchOrder& order) const {
 }
 
 GapChoices Planner::Fastest(const SearchSpace& space) const {
-  const bool any = !candidates_.empty() && candidates_.front().space == &space;
-  return any ? candidates_.front().choices : AllKept(space);
+  if (candidates_.empty()) return AllKept(space);
+  if (candidates_.front().space == &space) return candidates_.front().choices;
+  const bool shares = found_.decided() && &space == &whole_;
+  return shares ? ChoicesOf(space.tables, found_.plan()) : AllKept(space);
 }
 
 // On rungs that hold every op.
-std::vector<SearchOrder> Planner::OrdersOver(const SearchSpace& space, bool insist) const {
+std::vector<SearchOrder> Planner::Orders(const SearchSpace& space, bool insist) {
   const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest(space).ops);
   const Bytes need = *std::max_element(needs.begin(), needs.end());
-  std::vector<Bytes> rungs;
-  for (int k = 0; k <= kLowestRung && Rung(k) >= need; ++k) rungs.push_back(Rung(k));
-  std::vector<SearchOrder> orders;
-  const int lowest = static_cast<int>(rungs.size()) - 1;
-  for (RungSearch search : RungSearches()) {
-    if (orders.size() < kUsualSearches) search.rung = std::min(search.rung, lowest);
-    if (lowest < 0 || search.rung > lowest) break;
-    std::vector<Bytes> around;
-    for (int k = 0; AddressesMatter() && k <= std::min(kRungsAround - 1, lowest); ++k) {
-      if (k != search.rung) around.push_back(rungs[Index(k)]);
-    }
-    orders.push_back({&space, search, rungs[Index(search.rung)], around, effort_.judgements, orders.size(), insist});
-  }
-  return orders;
+  const bool shares = rungs_.AddressesMatter() && &space == &whole_;
+  return OrdersOver(space, rungs_, need, effort_.judgements, insist, shares ? &shared_ : nullptr);
 }
 
 SearchTurns Planner::Begin(const SearchSpace& space, bool insist) {
   const auto find = [this](const SearchOrder& order, const GapChoices* fastest, const std::stop_token& stop) {
     return FindPlans(problem_, contest_, order, fastest != nullptr ? *fastest : StartOf(order), kBySearch, stop);
   };
-  SearchTurns turns(OrdersOver(space, insist), find, helpers_);
-  turns.Begin(0, kUsualSearches);
+  SearchTurns turns(Orders(space, insist), find, helpers_);
+  turns.Begin(0, turns.Usual());
   return turns;
 }
 
 void Planner::Search(SearchTurns& turns, bool insist) {
-  const std::size_t all = turns.orders().size();
+  const std::size_t all = turns.orders().size(), usual = turns.Usual();
   for (std::size_t place = 0; place < all; ++place) {
-    if (Done() || (place >= kUsualSearches && (IsClose() || !AddressesMatter()))) return;
-    if (place == kUsualSearches) turns.Begin(place, all);
+    if (Done() || (place >= usual && (IsClose() || !rungs_.AddressesMatter()))) return;
+    if (place == usual) turns.Begin(place, all);
     const SearchSpace& space = *turns.orders()[place].space;
     Enter(space, turns.Take(place, Fastest(space), insist));
   }

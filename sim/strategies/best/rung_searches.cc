@@ -13,16 +13,33 @@ constexpr double kHot = 0.0012, kCold = 0.00015;
 // is a cold search, as hot it would be lost at once. Where addresses cost memory, the rungs below are those that fit in the
 // end; the last ones are for where nothing that was found does.
 constexpr RungSearch kSearches[] = {
-    {2, From::kAllKept, kHot, 25},           {1, From::kCut, kCold, 15},    {1, From::kFastest, kCold, 15},
-    {1, From::kAllKept, kHot, 25},           {4, From::kAllKept, kHot, 25}, {8, From::kAllKept, kHot, 25},
-    {kLowestRung, From::kAllKept, kHot, 25},
+    {2, From::kAllKept, kHot, 25},
+    {1, From::kCut, kCold, 15},
+    {1, From::kFastest, kCold, 15},
+    {1, From::kAllKept, kHot, 25},
+    {4, From::kAllKept, kHot, 25, false},
+    {8, From::kAllKept, kHot, 25, false},
+    {kLowestRung, From::kAllKept, kHot, 25, false},
+};
+constexpr RungSearch kSharedSearches[] = {
+    {0, From::kAllKept, kHot, 18, true, true},
+    {1, From::kAllKept, kHot, 18, true, true},
+    {0, From::kCut, kCold, 9, true, true},
+    {1, From::kCut, kCold, 9, true, true},
+    {1, From::kFastest, kCold, 12},
+    {1, From::kFastest, kCold, 10},
+    {4, From::kAllKept, kHot, 25, false},
+    {8, From::kAllKept, kHot, 25, false},
+    {kLowestRung, From::kAllKept, kHot, 25, false},
 };
 constexpr RungSearch kAround{.hottest = kCold / 2, .percent = 1};
 constexpr std::int64_t kSettling = 3000;  // judgements around what each has found, at most
 
 }  // namespace
 
-std::span<const RungSearch> RungSearches() { return kSearches; }
+std::span<const RungSearch> RungSearches(bool shared) {
+  return shared ? std::span<const RungSearch>(kSharedSearches) : kSearches;
+}
 
 Annealed SearchRung(GapModel& model, const OpenChoices& open, const GapChoices& start, const RungSearch& search,
                     std::int64_t judgements, std::uint64_t seed, bool insist, const std::stop_token& stop) {

@@ -4,6 +4,10 @@
 // 62 plans found for ResNet-50 8 found no addresses, and the others took 0.03 % more than the model says in the median, but
 // 0.8 % in the mean. A plan for a little less memory may do better. So around what each search has found it goes on, hardly
 // warm, on the first few rungs, which takes a sixth of the judgements that annealing has, and settling around each, 3000 at most.
+//
+// A little more memory is another chance, too, and may be a worse one. So in arenas the long searches are made on a ladder
+// with fewer rungs, the two highest that there are, with the rung as their seed: what is found with less memory is then
+// mostly found with more as well.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_RUNG_SEARCHES_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_RUNG_SEARCHES_H_
 
@@ -19,13 +23,14 @@ struct RungSearch {
   enum class From : std::uint8_t { kAllKept, kCut, kFastest };
   int rung = 0;  // below the highest one
   From from = From::kAllKept;
-  double hottest = 0;  // as AnnealingOptions has it
-  int percent = 0;     // of all judgements
+  double hottest = 0;   // as AnnealingOptions has it
+  int percent = 0;      // of all judgements
+  bool usual = true;    // the others only where nothing runs yet, or nothing is close to the bound
+  bool coarse = false;  // on the coarse ladder (rungs.h)
 };
 
-// In this order; all but the first few only where nothing runs yet, or nothing is close to the bound.
-std::span<const RungSearch> RungSearches();
-constexpr std::uint64_t kUsualSearches = 4;
+// In this order. `shared`: the long ones on the coarse ladder, alike for all capacities between two of its rungs.
+std::span<const RungSearch> RungSearches(bool shared);
 constexpr int kLowestRung = 16;
 
 // Rungs, from the highest one down, on which a search goes on around what it has found.

@@ -8,6 +8,11 @@ namespace spillway {
 SearchTurns::SearchTurns(std::vector<SearchOrder> orders, Find find, Helpers& helpers)
     : orders_(std::move(orders)), find_(std::move(find)), helpers_(&helpers) {}
 
+std::size_t SearchTurns::Usual() const {
+  return static_cast<std::size_t>(
+      std::count_if(orders_.begin(), orders_.end(), [](const SearchOrder& order) { return order.search.usual; }));
+}
+
 void SearchTurns::Begin(std::size_t first, std::size_t end) {
   for (std::size_t place = first; place < std::min(end, orders_.size()); ++place) {
     const SearchOrder& order = orders_[place];

@@ -21,6 +21,7 @@ class SearchTurns {
   SearchTurns(std::vector<SearchOrder> orders, Find find, Helpers& helpers);
 
   const std::vector<SearchOrder>& orders() const { return orders_; }
+  std::size_t Usual() const;  // so many come first
   // Orders [first, end), as far as there are so many.
   void Begin(std::size_t first, std::size_t end);
   // Once for each. `fastest`: so far. `insist`: no more than its order had; what only insisting has found is left out
