@@ -140,7 +140,8 @@ class Runner {
 };
 
 // Whether one op alone is too large: a plan that decides nothing fails on its working set.
-std::string SingleOpProblem(const PreparedRun& run, const Point& point, const TrainingStep& step) {
+std::string SingleOpProblem(const PreparedRun& run, const Point& point, const PreparedStep& prepared) {
+  const TrainingStep step = StepOfPlan(prepared, point.plan ? point.plan->accumulate : 1);
   const Problem problem = ProblemOf(run, point, step, point.machine, point.row.memory_limit);
   const Evaluation e = Evaluate(Plan{}, problem, {.verify = false, .bounds = false, .timeline = false});
   if (e.worst_op == kNoOp) return "";
@@ -178,7 +179,7 @@ std::vector<std::string> PointsWithoutStrategy(const PreparedRun& run, const std
       const std::string what = point.plan ? "the plan " + r.strategy + " does not fit" : "no strategy fits";
       messages.push_back(fmt::format("{} {} at batch {} on {} with {}{}", what, r.network, r.batch, r.machine,
                                      FormatBytes(r.memory_limit),
-                                     SingleOpProblem(run, point, steps.Get(point.step)->step->step)));
+                                     SingleOpProblem(run, point, *steps.Get(point.step)->step)));
     }
     begin = end;
   }

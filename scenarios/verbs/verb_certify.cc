@@ -13,17 +13,19 @@ namespace spillway {
 
 namespace {
 
-// Where a plan does not run: whether any can.
+// Where a plan does not run: whether any of its kind can. In more batch parts, or in unified memory, another one may.
 ExitCode SayWhy(const PreparedRun& run, const ResultRow& row, Console& console) {
   const Point& point = run.points.front();
-  const std::shared_ptr<const PreparedStep> step = StepOf(run, point.step);
+  const std::int64_t parts = point.plan->accumulate;
+  const TrainingStep step = StepOfPlan(*StepOf(run, point.step), parts);
   const CostModel& costs = *run.machines[point.machine]->costs;
-  const NoRoomCertificate none = MostNeeded(step->step, costs, row.memory_limit);
-  if (!Holds(step->step, costs, none)) return kExitNothingFits;
+  const NoRoomCertificate none = MostNeeded(step, costs, row.memory_limit);
+  if (!Holds(step, costs, none)) return kExitNothingFits;
   console.out << fmt::format(
-      "no plan of whole ops fits: {} alone takes {} with what stays on the device and its least workspace, {} are "
-      "there\n",
-      step->step.ops[Index(none.op)].name, FormatBytesExact(none.needed), FormatBytesExact(none.capacity));
+      "no plan of whole ops, {}, fits in an arena or a pool: {} alone takes {} with what stays on the device and its "
+      "least workspace, {} are there\n",
+      parts == 1 ? "of the whole batch" : fmt::format("in {} batch parts", parts), step.ops[Index(none.op)].name,
+      FormatBytesExact(none.needed), FormatBytesExact(none.capacity));
   return kExitNothingFits;
 }
 

@@ -12,6 +12,7 @@
 #include "model/cost/op_tiles.h"
 #include "sim/bounds/cut_bound.h"
 #include "sim/bounds/memory_bound.h"
+#include "sim/bounds/memory_gaps.h"
 
 namespace spillway {
 
@@ -23,9 +24,21 @@ constexpr int kCuts = 6;  // instants looked at
 // last slope. CostModel rounds a copy's time to whole nanoseconds; a slope that is a whole number leaves nothing to
 // round below it. Copies that come in pieces of `piece` bytes (0: in one) or more are rounded once for each, and the last:
 // so much off the best rate at most, and off none where all pieces take longer than by it. The last, and tensors that are
-// smaller than a piece, may have the best rate.
+// smaller than a piece, may have the best rate. A tensor of which parts come by themselves has a last piece for each, which
+// is rounded, too, unless all that are so short take longer anyway.
+constexpr double kRounded = 0.5;
+
+bool ShortPiecesTakeLonger(const TransferCurve& curve, double rate, Bytes piece) {
+  const auto longer = [rate](Nanos time, Bytes bytes) {
+    return static_cast<double>(time) - rate * static_cast<double>(bytes) >= 2 * kRounded;
+  };
+  bool all = longer(curve.Time(0), 0) && longer(curve.Time(piece), piece);  // linear between these and the points
+  for (const TransferCurve::Point& point : curve.points)
+    all = all && (point.bytes > piece || longer(point.time, point.bytes));
+  return all;
+}
+
 CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
-  constexpr double kRounded = 0.5;
   const auto slope = [](double time, Bytes bytes) { return time / static_cast<double>(bytes); };
   const TransferCurve::Point& last = curve.points.back();
   const TransferCurve::Point& previous = curve.points[curve.points.size() - 2];
@@ -42,7 +55,9 @@ CopyRate BestRate(const TransferCurve& curve, Bytes piece) {
     if (point.bytes >= piece)
       rounded = std::min(rounded, slope(static_cast<double>(point.time) - kRounded, point.bytes));
   }
-  return {std::min(best, std::max({0.0, best - slope(kRounded, piece), rounded})), kRounded};
+  const double of_pieces = std::max({0.0, best - slope(kRounded, piece), rounded});
+  const double of_short = ShortPiecesTakeLonger(curve, best, piece) ? 0 : slope(kRounded, piece);
+  return {std::max(0.0, std::min(best, of_pieces) - of_short), kRounded};
 }
 
 // The smallest pieces of a tensor that may be streamed: one sample, of tiles one row of one channel.
@@ -211,10 +226,11 @@ BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, co
   problem.in_rows = streamed && scope.tiles.rows > 1;
   const auto all = static_cast<OpId>(tables.step->ops.size());
   problem.upload = UploadTime(tables, all, of_inputs, problem.in_rows);
-  problem.head = streamed ? 0 : UploadTime(tables, 0, problem.in, false);
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
   problem.in_parts = scope.parts != PartScope::kNone;
+  problem.in_sections = scope.parts == PartScope::kBatch && scope.copy_chunk > 0;
+  problem.head = streamed || MayStartEarly(problem, 0) ? 0 : UploadTime(tables, 0, problem.in, false);
   return problem;
 }
 

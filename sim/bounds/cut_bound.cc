@@ -6,13 +6,15 @@
 
 #include "sim/bounds/cut_graph.h"
 #include "sim/bounds/planes.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 
 namespace {
 
-// What rounding in double precision may add, relative to the bound; and nanoseconds that an engine's may take off a step.
-constexpr double kCutRounding = 1e-9, kEngineRounding = 1e-3;
+// What rounding in double precision may add, relative to the bound; and nanoseconds that an engine's may take off each kernel
+// beside copies (event_lanes.h).
+constexpr double kCutRounding = 1e-9, kEngineRounding = 1e-6;
 // Kelley's method stops when its model is so near to what was found, or after so many cuts.
 constexpr double kCloseEnough = 1e-4;
 constexpr int kMostTries = 40;
@@ -147,18 +149,25 @@ Tried Maximise(Instant& instant, const CubePoint& start, double unit) {
 // Ops with an excess: behind forward, the largest one, and others evenly between the first and the last.
 std::vector<OpId> Candidates(const BoundProblem& problem, const MemoryNeed& need, int cuts) {
   std::vector<OpId> over, chosen;
+  const auto says = [&](OpId op) { return need.excess[Index(op)] > 0 && !MayStartEarly(problem, op); };
   for (OpId op = 0; op < need.ops(); ++op) {
-    if (need.excess[Index(op)] > 0) over.push_back(op);
+    if (says(op)) over.push_back(op);
   }
   const auto add = [&](OpId op) {
     const bool known = std::find(chosen.begin(), chosen.end(), op) != chosen.end();
-    if (op < need.ops() && need.excess[Index(op)] > 0 && !known) chosen.push_back(op);
+    if (op < need.ops() && says(op) && !known) chosen.push_back(op);
   };
   add(problem.step->first_backward);
   add(need.peak);
   const std::size_t others = static_cast<std::size_t>(std::max(cuts, 3)) - 2;
   for (std::size_t k = 1; k <= others && !over.empty(); ++k) add(over[over.size() * k / (others + 1)]);
   return chosen;
+}
+
+// In so many nanoseconds: where there are parts, those of one nanosecond each.
+double MostKernels(const BoundProblem& problem, double time) {
+  if (problem.in_parts) return std::max(1.0, time);
+  return static_cast<double>((1 + kRecomputeLimit) * static_cast<std::int64_t>(problem.step->ops.size()));
 }
 
 }  // namespace
@@ -187,7 +196,8 @@ CutBound BestCut(const BoundProblem& problem, int cuts) {
     best.recomputed = std::move(choice.recomputed);
   }
   // Times are whole nanoseconds, so a step that takes at least 11.2 takes 12.
-  best.time = std::max<Nanos>(0, static_cast<Nanos>(std::ceil(most - kCutRounding * std::abs(most) - kEngineRounding)));
+  const double rounded = kCutRounding * std::abs(most) + kEngineRounding * MostKernels(problem, most);
+  best.time = std::max<Nanos>(0, static_cast<Nanos>(std::ceil(most - rounded)));
   return best;
 }
 

@@ -28,7 +28,8 @@
 //
 // The order of first executions is the step's own, which is so for every Plan. Small tensors, the rounding of allocations,
 // latencies and copies that slow each other down are left out. Ops in parts have no cut inside; a copy may then start and
-// be awaited inside an op.
+// be awaited inside an op. Where besides parts of tensors come by themselves such an op begins with the first of them: so
+// there is no cut just before one, and the first op of all waits for no upload.
 //
 // Where operands may be streamed, and ops take turns on the parts of a batch (OpDecision::fused), all this holds at the start
 // of an op that cannot take turns with the one before it: behind forward, and around what has no parts. What differs:

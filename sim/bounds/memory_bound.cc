@@ -270,7 +270,7 @@ Nanos MemoryBound(const BoundProblem& problem) {
   AddMemoryRows(need, columns, program);
   AddTimeRow(problem, need, columns, program);
   AddCopyRows(problem, columns, program);
-  AddPeakRows(problem, need, columns, program);
+  if (!MayStartEarly(problem, need.peak)) AddPeakRows(problem, need, columns, program);
   const double least = program.Minimum() * columns.unit;
   // Times are whole nanoseconds, so a step that takes at least 11.2 takes 12.
   return static_cast<Nanos>(std::ceil(least - kRounding * std::abs(least)));

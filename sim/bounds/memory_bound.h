@@ -60,10 +60,11 @@ struct BoundProblem {
   Nanos upload = 0;  // of the inputs
   Nanos head = 0;    // the part of it that op 0 waits for
   Bytes capacity = 0;
-  int copy_streams = 2;   // 0: only inputs are copied
-  bool in_parts = false;  // ops may run in parts: copies of some samples start, and are awaited, inside an op
-  bool streamed = false;  // and stream what has samples, in turns with others: for BestCut alone
-  bool in_rows = false;   // in tiles that may leave out rows which nobody reads
+  int copy_streams = 2;      // 0: only inputs are copied
+  bool in_parts = false;     // ops may run in parts: copies of some samples start, and are awaited, inside an op
+  bool streamed = false;     // and stream what has samples, in turns with others: for BestCut alone
+  bool in_rows = false;      // in tiles that may leave out rows which nobody reads
+  bool in_sections = false;  // what runs in parts may find its operands section by section, and starts with the first
 };
 
 // Nanoseconds; 0 if everything fits as it is, or if some op does not fit whatever is moved out.

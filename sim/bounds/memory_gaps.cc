@@ -167,6 +167,10 @@ bool MayFollowInTurns(const BoundProblem& problem, OpId op) {
   return HasSampleParts(step.ops[Index(op)].kind) && HasSampleParts(step.ops[Index(op - 1)].kind);
 }
 
+bool MayStartEarly(const BoundProblem& problem, OpId op) {
+  return problem.in_sections && HasAlgorithms(problem.step->ops[Index(op)].kind);
+}
+
 bool IsSmall(const BoundProblem& problem, const Tensor& tensor) {
   return tensor.Traits().may_move && tensor.bytes <= problem.capacity / kSmallShare;
 }

@@ -54,6 +54,9 @@ bool MayStreamAt(const BoundProblem& problem, OpId op, TensorId tensor);
 // Whether the op may run in turns with the one before it.
 bool MayFollowInTurns(const BoundProblem& problem, OpId op);
 
+// Whether the op may start, in parts, before all of what it reads in place is there.
+bool MayStartEarly(const BoundProblem& problem, OpId op);
+
 // Whether every op fits with every gap empty and every workspace the smallest.
 bool CanFit(const BoundProblem& problem, const MemoryNeed& need);
 

@@ -37,7 +37,10 @@ double Flow::Maximum(double least) {
   double sum = 0;
   while (FindLayers(least)) {
     next_.assign(arcs_.size(), 0);
-    for (double pushed; (pushed = Push(kSource, std::numeric_limits<double>::max(), least)) > 0;) sum += pushed;
+    for (double pushed; (pushed = Push(kSource, std::numeric_limits<double>::max(), least)) > 0;) {
+      sum += pushed;
+      ++pushes_;
+    }
   }
   return sum;
 }

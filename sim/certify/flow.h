@@ -22,6 +22,7 @@ class Flow {
   }
   // Arcs with less than `least` left count as full: the flow found is one, so that its value is never above the least cut.
   double Maximum(double least);
+  std::int64_t pushes() const { return pushes_; }  // each rounded
 
  private:
   struct Arc {
@@ -34,6 +35,7 @@ class Flow {
   std::vector<std::vector<Arc>> arcs_ = std::vector<std::vector<Arc>>(2);
   std::vector<int> layer_;
   std::vector<std::size_t> next_;
+  std::int64_t pushes_ = 0;
 };
 
 }  // namespace spillway

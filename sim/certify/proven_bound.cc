@@ -21,7 +21,8 @@ namespace {
 constexpr double kEndless = 1e30;  // capacity of arcs that no least cut takes
 constexpr double kNothing = 1e-3;  // nanoseconds: flows below are left out, which lowers the bound
 
-constexpr double kEngines = 1e-3;  // nanoseconds that an engine's rounding may take off a step beside copies
+constexpr double kEngines = 1e-6;  // nanoseconds that an engine's rounding may take off a kernel beside copies
+constexpr double kMostRuns = 17;   // of every op, on average
 
 // What an op takes at least: alone, and with a copy beside it all along.
 struct Least {
@@ -59,6 +60,7 @@ class Proof {
         c_(c),
         device_(device),
         streamed_(c.scope.parts == PartScope::kStreamed),
+        in_sections_(c.scope.parts == PartScope::kBatch && c.scope.copy_chunk > 0),
         ways_(costs, c_.scope, device),
         histories_(step.tensors.size()),
         piece_(streamed_ ? LeastTile(step, c_.scope) : c_.scope.copy_chunk) {
@@ -75,14 +77,14 @@ class Proof {
 
   // What the instant says: nothing where ops on both sides of it may take turns.
   Nanos Bound() {
-    if (InTurns(c_.op)) return 0;
+    if (InTurns(c_.op) || BeginsEarly(c_.op)) return 0;
     for (std::size_t t = 0; t < step_.tensors.size(); ++t) Look(static_cast<TensorId>(t));
     for (const auto& [t, bytes] : needed_) flow_.AddArc(Flow::kSource, NodeOf(t, bytes), kEndless);
     for (std::size_t k = 0; k < open_.size(); ++k) AddRecomputation(open_[k]);
     if (needed_.empty() || made_ == kNoOp) return 0;
-    const double cut = flow_.Maximum(kNothing);
-    const double proven = Times() + cut + BestWay() - kEngines;
-    return static_cast<Nanos>(std::ceil(proven - 1e-9 * std::abs(proven)));
+    const double cut = flow_.Maximum(kNothing), way = BestWay();
+    const double proven = Times() + cut + way;
+    return static_cast<Nanos>(std::ceil(proven - 1e-9 * std::abs(proven) - Lost(cut, way) - OffKernels(proven)));
   }
 
  private:
@@ -123,6 +125,21 @@ class Proof {
   bool InTurns(OpId op) const {
     if (!streamed_ || op <= 0 || step_.IsForward(op) != step_.IsForward(op - 1)) return false;
     return HasSampleParts(step_.ops[Index(op - 1)].kind) && HasSampleParts(step_.ops[Index(op)].kind);
+  }
+
+  // Whether the op may begin, in parts, before all that it reads is there.
+  bool BeginsEarly(OpId op) const { return in_sections_ && HasAlgorithms(step_.ops[Index(op)].kind); }
+
+  // What double precision may lose of two large numbers whose sum is small: what is pushed through an arc is off by so much
+  // of its capacity each time.
+  double Lost(double cut, double way) const {
+    const double roundings = static_cast<double>(flow_.pushes()) + 16;
+    return std::numeric_limits<double>::epsilon() * roundings * (std::abs(cut) + std::abs(way));
+  }
+  double OffKernels(double time) const {
+    const bool whole = c_.scope.parts == PartScope::kNone;
+    const double kernels = whole ? kMostRuns * static_cast<double>(step_.ops.size()) : std::max(1.0, time);
+    return kEngines * kernels;  // parts of a nanosecond each, at most
   }
 
   // Whether the tensor is needed from the instant on, or lies there whatever the plan: an operand, what never moves, what
@@ -231,7 +248,7 @@ class Proof {
   // The upload that the first op waits for, unless it may stream that.
   double Head() const {
     double head = 0;
-    if (streamed_) return head;
+    if (streamed_ || BeginsEarly(0)) return head;
     for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
       if (!step_.tensors[t].Traits().on_host || histories_[t].uses.empty() || histories_[t].uses.front() > 0) continue;
       head += LeastCopy(costs_, Direction::kHostToDevice, step_.tensors[t].bytes, c_.scope.copy_chunk, device_);
@@ -269,6 +286,7 @@ class Proof {
   const BoundCertificate& c_;
   const int device_;
   const bool streamed_;
+  const bool in_sections_;  // what runs in parts may begin when the first section of what it reads is there
   Ways ways_;
   std::vector<History> histories_;  // by tensor
   const Bytes piece_;               // no copy has less of a tensor, but the last one

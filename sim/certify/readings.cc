@@ -17,6 +17,19 @@ namespace {
 constexpr double kRoundedOff = 0.5;          // nanoseconds that rounding may take off a copy
 constexpr std::int64_t kMostSamples = 2048;  // of an op whose parts are asked for, size by size
 
+// Whether what is shorter than a piece may take as little as its bytes at the best rate, or a nanosecond more, which is what
+// rounding may hide. There is one such at the end of every section of so many bytes at least.
+bool ShortOnesCount(const TransferCurve& curve, double rate, Bytes piece) {
+  const auto over = [&](Bytes size, Nanos time) {
+    return static_cast<double>(time) - rate * static_cast<double>(size);
+  };
+  double least = std::min(over(0, curve.Time(0)), over(piece, curve.Time(piece)));
+  for (const auto& [size, time] : curve.points) {
+    if (size <= piece) least = std::min(least, over(size, time));
+  }
+  return least < 2 * kRoundedOff;
+}
+
 // What a byte takes in pieces of `piece` bytes or more: by the best rate of all, each piece rounded down; or by the lowest
 // of what they take, rounded down, which is where the curve begins, bends or has no end.
 double LeastOfPieces(const TransferCurve& curve, double rate, Bytes piece) {
@@ -27,19 +40,26 @@ double LeastOfPieces(const TransferCurve& curve, double rate, Bytes piece) {
   for (const auto& [size, time] : curve.points) {
     if (size >= piece) lowest = std::min(lowest, (static_cast<double>(time) - kRoundedOff) / static_cast<double>(size));
   }
-  return std::min(rate, std::max(lowest, rate - kRoundedOff / static_cast<double>(piece)));  // the last may be smaller
+  const double pieces = std::min(rate, std::max(lowest, rate - kRoundedOff / static_cast<double>(piece)));
+  return pieces - (ShortOnesCount(curve, rate, piece) ? kRoundedOff / static_cast<double>(piece) : 0);
 }
 
 }  // namespace
 
 std::vector<Way> Ways::Of(const Op& op, Bytes room) {
   const Launch launch = LaunchOf(op);
-  const Cost usual = costs_.Kernel(launch, device_);
   std::vector<Way> ways;
   const auto way_of = [](const Cost& cost, Bytes workspace) {
     return Way{cost.time, workspace, static_cast<double>(cost.time) * cost.copy_slowdown};
   };
-  if (scope_.LeavesNoChoice() || usual.workspace <= room) ways.push_back(way_of(usual, usual.workspace));
+  // As usual: the library's choice, and its choice when it is called with as much, which may be another one.
+  const Cost usual = costs_.Kernel(launch, device_);
+  Launch called = launch;
+  called.workspace = usual.workspace;
+  if (scope_.LeavesNoChoice() || usual.workspace <= room) {
+    ways.push_back(way_of(usual, usual.workspace));
+    ways.push_back(way_of(costs_.Kernel(called, device_), usual.workspace));
+  }
   if (scope_.LeavesNoChoice()) return ways;
   for (const MenuEntry& entry : costs_.Menu(launch, device_)) {
     const bool may = entry.algorithm == 0 || scope_.algorithms == AlgorithmScope::kAny;

@@ -46,17 +46,24 @@ void LowerWalk::RunEntry(const Recomputation& entry) {
     in_gap = true;
     MakeAgain(t, entry);
   }
+  if (in_gap) return;
+  making_dead_ = &entry;
   for (const auto& [t, access, last] : tables_.Touches(entry.run)) {
-    if (in_gap || access == Access::kRead || IsUsedFrom(entry.before, t)) continue;
-    MakeAgain(t, entry);
+    if (access != Access::kRead && !IsUsedFrom(entry.before, t)) MakeAgain(t, entry);
   }
+  making_dead_ = nullptr;
+}
+
+// Where the results of an entry's op are all dead, one run makes them all: in place there is nothing to run it from again.
+bool LowerWalk::IsMadeWith(OpId writer, TensorId tensor) const {
+  return making_dead_ != nullptr && writer == making_dead_->run && !IsUsedFrom(making_dead_->before, tensor);
 }
 
 // What is about to leave stays as the entry says.
 void LowerWalk::MakeAgain(TensorId tensor, const Recomputation& entry) {
   Residence& at = at_[Index(tensor)];
   const bool leaving = std::erase_if(leaving_, [tensor](const Leaving& one) { return one.tensor == tensor; }) > 0;
-  if (!leaving) {
+  if (!leaving && std::erase(made_with_, tensor) == 0) {
     if (IsThere(tensor)) return;
     BringSources(tensor, entry.before);
     if (IsThere(tensor)) return;  // a source of its own source
@@ -166,8 +173,8 @@ void LowerWalk::RunWriterAgain(OpId writer, TensorId tensor, OpId op) {
     }
   }
   for (const auto& [t, access, last] : touches) {
-    if (access == Access::kRead || t == tensor) continue;
-    if (!IsThere(t) && !StaysFor(t, op)) passing.push_back(t);
+    if (access == Access::kRead || t == tensor || IsThere(t) || StaysFor(t, op)) continue;
+    (IsMadeWith(writer, t) ? made_with_ : passing).push_back(t);
   }
   const bool awaited = plan_.runtime.swap_in_waits == SwapInWaits::kBackwardLayer && !step_.IsForward(op);
   if (awaited) AwaitSwapIns(writer, writer + 1);

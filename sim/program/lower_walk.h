@@ -120,6 +120,7 @@ class LowerWalk {
   void RunEntries(OpId op);
   void RunEntry(const Recomputation& entry);
   void MakeAgain(TensorId tensor, const Recomputation& entry);
+  bool IsMadeWith(OpId writer, TensorId tensor) const;
   bool ReadsAgain(const Recomputation& entry, TensorId tensor) const;
   bool IsMadeFrom(TensorId result, TensorId tensor, const Recomputation& entry) const;
   void PlaceResults(OpId op, bool recomputation);
@@ -209,6 +210,8 @@ class LowerWalk {
   std::map<TensorId, Sections> sections_;
   std::uint32_t frames_ = 0;
   std::map<OpId, std::vector<Leaving>> leaves_behind_;  // what may stay until an op
+  const Recomputation* making_dead_ = nullptr;          // the entry, of which all results are, that is run
+  std::vector<TensorId> made_with_;                     // its results that came with another one of them
   std::vector<Leaving> leaving_;                        // as soon as no entry before the op at hand reads it
   std::vector<BufferId> held_;                          // by op: workspaces that stay; empty: none does
   std::vector<BufferId> places_;                        // the buffers of what an op touches, in the order of Touches

@@ -74,9 +74,26 @@ TEST_CASE("plan leaves a certificate that certify believes, and no other") {
   CHECK(Contains(more.out, "does not hold: its instant proves"));
   const Outcome tiny = Spillway({"certify", file, "--plan", plan, "--memory", "100 MiB"});
   CHECK(tiny.status == 3);
-  CHECK(Contains(tiny.out, "no plan of whole ops fits: "));
+  CHECK(Contains(tiny.out, "no plan of whole ops, of the whole batch, fits in an arena or a pool: "));
   folder.Write("p.yaml.certificate", "bound: 3\ninstant: {op: none}\n");
   CHECK(Spillway({"certify", file, "--plan", plan}).status == 2);
+}
+
+TEST_CASE("certify: what does not fit is said of the batch parts that the plan has") {
+  TemporaryFolder folder("certify-in-parts");
+  const std::string file = folder.Write("s.yaml", Scenario("{zoo: vgg16, batch: 512}", "in-core"));
+  const std::string plan =
+      folder.Write("p.yaml", "strategy: in-core\nnetwork: vgg16\nbatch: 512\naccumulate: 8\ncapacity: 2 GiB\n");
+  const Outcome roomy = Spillway({"certify", file, "--plan", plan, "--memory", "4 GiB"});
+  INFO(roomy.out << roomy.err);
+  CHECK(roomy.status == 3);  // not this plan; others of its step would run
+  CHECK_FALSE(Contains(roomy.out, "no plan"));
+  CHECK_FALSE(Contains(roomy.err, "with everything else moved out"));
+  const Outcome tight = Spillway({"certify", file, "--plan", plan, "--memory", "2 GiB"});
+  INFO(tight.out << tight.err);
+  CHECK(tight.status == 3);
+  CHECK(Contains(tight.out, "no plan of whole ops, in 8 batch parts, fits in an arena or a pool: "));
+  CHECK(Contains(tight.out, "relu_conv1_2:backward alone takes 3573111104 B"));
 }
 
 }  // namespace

@@ -149,5 +149,35 @@ compute: free b8:r; free b4:g
 )");
 }
 
+// A dropout in place, whose map and mask nobody reads any more when an entry asks for them.
+TEST_CASE("an op in place that an entry runs for results that are dead runs once for all of them") {
+  HandStep b;
+  const TensorId x = b.Tensor("data", TensorClass::kInput, 10);
+  const TensorId m = b.Tensor("m", TensorClass::kFeatureMap, 10);
+  const TensorId mask = b.Tensor("mask", TensorClass::kFeatureMap, 10);
+  const TensorId g = b.Tensor("g", TensorClass::kGradient, 10);
+  b.Op("conv:forward", Pass::kForward, 4, {x}, {m});
+  const OpId drop = b.Op("drop:forward", Pass::kForward, 1, {m}, {m, mask});
+  b.Op("top:backward", Pass::kBackward, 4, {m}, {g});
+  b.Op("drop:backward", Pass::kBackward, 1, {mask, g}, {g});
+  const OpId last = b.Op("conv:backward", Pass::kBackward, 4, {x, g}, {});
+  const LowerCase c(b.Take());
+  for (const bool keep : {true, false}) {
+    Plan plan = c.Of({});
+    plan.recompute = {{last, drop, keep}};
+    CHECK(Text(c, c.Lowers(plan).program) == R"(
+h2d: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
+compute: alloc b2:m; wait e0 (swap-in); conv r=b1:data w=b2:m
+compute: alloc b3:mask; drop rw=b2:m w=b3:mask
+compute: alloc b4:g; top r=b2:m w=b4:g
+compute: free b2:m; drop r=b3:mask rw=b4:g
+compute: free b3:mask; alloc b5:m; conv (again) r=b1:data w=b5:m
+compute: alloc b6:mask; drop (again) rw=b5:m w=b6:mask
+compute: free b5:m; free b6:mask; conv r=b1:data r=b4:g
+compute: free b1:data; free b4:g
+)");
+  }
+}
+
 }  // namespace
 }  // namespace spillway
