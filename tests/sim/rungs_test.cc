@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kGiB = Bytes{1} << 30;
-constexpr std::int64_t kJudgements = 1000;
+constexpr std::size_t kChoices = 100;
 
 // What the planner asks of it, for ResNet-18.
 struct Ordered {
@@ -31,8 +31,10 @@ struct Ordered {
         shared(problem, facts, allowed),
         whole(facts, problem.runtime, rungs.Fine(kLowestRung), SmallOn(rungs.Fine(0)), allowed, {}) {}
 
-  std::vector<SearchOrder> Shared(Bytes need) { return OrdersOver(whole, rungs, need, kJudgements, false, &shared); }
-  std::vector<SearchOrder> Own() { return OrdersOver(whole, rungs, 0, kJudgements, false, nullptr); }
+  std::vector<SearchOrder> Shared(Bytes need) {
+    return OrdersOver(whole, rungs, need, {problem, kChoices}, false, &shared);
+  }
+  std::vector<SearchOrder> Own() { return OrdersOver(whole, rungs, 0, {problem, kChoices}, false, nullptr); }
 };
 
 bool SearchAlike(const SearchOrder& a, const SearchOrder& b) {
@@ -88,6 +90,15 @@ TEST_CASE("searches go to the fine ladder where a coarse rung does not hold ever
     CHECK(order.rung <= tight.problem.capacity);
   }
   CHECK(tight.Shared(tight.problem.capacity + 1).empty());
+}
+
+TEST_CASE("where there is little to choose both lists are searched") {
+  Ordered place(kGiB * 3);
+  const std::size_t usual = place.Shared(0).size();
+  const std::vector<SearchOrder> both =
+      OrdersOver(place.whole, place.rungs, 0, {place.problem, 10}, false, &place.shared);
+  CHECK(OnCoarse(both).size() == 4);
+  CHECK(both.size() == usual + 4);
 }
 
 TEST_CASE("searches on neither ladder go around the rung that they are made for", "[rungs]") {

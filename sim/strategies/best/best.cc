@@ -157,7 +157,7 @@ std::vector<SearchOrder> Planner::Orders(const SearchSpace& space, bool insist) 
   const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest(space).ops);
   const Bytes need = *std::max_element(needs.begin(), needs.end());
   const bool shares = rungs_.AddressesMatter() && &space == &whole_;
-  return OrdersOver(space, rungs_, need, effort_.judgements, insist, shares ? &shared_ : nullptr);
+  return OrdersOver(space, rungs_, need, effort_, insist, shares ? &shared_ : nullptr);
 }
 
 SearchTurns Planner::Begin(const SearchSpace& space, bool insist) {

@@ -9,6 +9,7 @@ namespace {
 constexpr std::int64_t kJudgements = 200'000;
 constexpr std::int64_t kJudgementsOfChoice = 1200;  // for each gap and op that it has a choice of, at most
 constexpr std::int64_t kJudged = 60;
+constexpr std::size_t kFewChoices = 64;
 constexpr std::int64_t kUsualOps = 500;  // in larger steps all are fewer
 
 // A smaller cap than the usual one is one for everything.
@@ -32,6 +33,7 @@ std::int64_t Allowance(const Problem& problem, const char* parameter, std::int64
 Effort::Effort(const Problem& problem, std::size_t choices)
     : judgements(Allowance(problem, "simulations",
                            std::min(kJudgements, kJudgementsOfChoice * static_cast<std::int64_t>(choices)))),
-      judged(Allowance(problem, "plans", kJudged)) {}
+      judged(Allowance(problem, "plans", kJudged)),
+      few_choices(choices <= kFewChoices) {}
 
 }  // namespace spillway

@@ -16,6 +16,7 @@ struct Effort {
 
   std::int64_t judgements = 0;  // of the model, over whole ops, and as many over each other space
   std::int64_t judged = 0;      // plans, by the full path, around the best of them
+  bool few_choices = false;     // so that more searches take no time
 };
 
 }  // namespace spillway

@@ -12,8 +12,8 @@
 #define SPILLWAY_SIM_STRATEGIES_BEST_RUNG_SEARCHES_H_
 
 #include <cstdint>
-#include <span>
 #include <stop_token>
+#include <vector>
 
 #include "sim/strategies/best/annealing.h"
 
@@ -29,8 +29,10 @@ struct RungSearch {
   bool coarse = false;  // on the coarse ladder (rungs.h)
 };
 
-// In this order. `shared`: the long ones on the coarse ladder, alike for all capacities between two of its rungs.
-std::span<const RungSearch> RungSearches(bool shared);
+// Each in its order. kShared: the long ones on the coarse ladder, alike for all capacities between two of its rungs.
+// kBoth: where there is so little to choose that time is no matter, and a tensor is as large as the way to the next rung.
+enum class SearchList : std::uint8_t { kOwn, kShared, kBoth };
+std::vector<RungSearch> RungSearches(SearchList list);
 constexpr int kLowestRung = 16;
 
 // Rungs, from the highest one down, on which a search goes on around what it has found.

@@ -46,17 +46,18 @@ const SearchSpace& SharedSpaces::On(Bytes rung) {
 
 Bytes SmallOn(Bytes rung) { return rung / kSmallShare; }
 
-std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need, std::int64_t judgements,
+std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need, const Effort& effort,
                                     bool insist, SharedSpaces* shared) {
+  const SearchList with_shared = effort.few_choices ? SearchList::kBoth : SearchList::kShared;
   std::vector<Bytes> fine;
   for (int k = 0; k <= kLowestRung && rungs.Fine(k) >= need; ++k) fine.push_back(rungs.Fine(k));
   std::vector<SearchOrder> orders;
   const int lowest = static_cast<int>(fine.size()) - 1;
-  for (RungSearch search : RungSearches(shared != nullptr)) {
+  for (RungSearch search : RungSearches(shared == nullptr ? SearchList::kOwn : with_shared)) {
     const int listed = search.rung;
     if (search.usual) search.rung = std::min(search.rung, lowest);
     if (lowest < 0 || search.rung > lowest) break;
-    SearchOrder order{&space, search, fine[Index(search.rung)], {}, judgements, orders.size(), insist};
+    SearchOrder order{&space, search, fine[Index(search.rung)], {}, effort.judgements, orders.size(), insist};
     if (search.coarse) PlaceOnCoarse(order, rungs.Coarse(listed), need, *shared);
     for (int k = 0; rungs.AddressesMatter() && k <= std::min(kRungsAround - 1, lowest); ++k) {
       if (fine[Index(k)] != order.rung) order.around.push_back(fine[Index(k)]);

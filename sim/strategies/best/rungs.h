@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/strategies/best/effort.h"
 #include "sim/strategies/best/found_plans.h"
 
 namespace spillway {
@@ -46,9 +47,9 @@ class SharedSpaces {
 // Tensors up to so many bytes stay, on that rung.
 Bytes SmallOn(Bytes rung);
 
-// What is searched over `space`, in order, on rungs of at least `need` bytes; `shared`: where the long searches are made on
-// the coarse ladder, over spaces of its own, nullptr: nowhere.
-std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need, std::int64_t judgements,
+// What is searched over `space`, in order, on rungs of at least `need` bytes. `shared`: the spaces of the coarse ladder, over
+// which it begins where there is one; nullptr: it does not.
+std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need, const Effort& effort,
                                     bool insist, SharedSpaces* shared);
 
 }  // namespace spillway
