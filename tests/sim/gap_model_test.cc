@@ -238,7 +238,8 @@ TEST_CASE("around what a search has found for less memory nothing slower is foun
   const Setting s(Zoo("cifar-resnet20"), "v100-x86-pcie3", 70 * kMB, RuntimeByName("arena"));
   const OpenChoices open = s.Open();
   GapModel model(s.tables, s.problem.runtime, 80 * kMB);
-  const Annealed found = SearchRung(model, open, AllKept(s.tables), RungSearches(SearchList::kOwn)[0], 20'000, 1, false);
+  const Annealed found =
+      SearchRung(model, open, AllKept(s.tables), RungSearches(SearchList::kOwn)[0], 20'000, 1, false);
   REQUIRE(found.found);
   for (const Bytes capacity : {80 * kMB, 82 * kMB, 86 * kMB}) {
     GapModel more(s.tables, s.problem.runtime, capacity);
