@@ -21,36 +21,9 @@ namespace {
 constexpr double kEndless = 1e30;  // capacity of arcs that no least cut takes
 constexpr double kNothing = 1e-3;  // nanoseconds: flows below are left out, which lowers the bound
 
-constexpr double kEngines = 1e-6;  // nanoseconds that an engine's rounding may take off a kernel beside copies
-constexpr double kMostRuns = 17;   // of every op, on average
-
-// What an op takes at least: alone, and with a copy beside it all along.
-struct Least {
-  Nanos alone = std::numeric_limits<Nanos>::max();
-  double slowed = std::numeric_limits<double>::max();
-  explicit Least(const std::vector<Way>& ways) {
-    for (const Way& way : ways) {
-      alone = std::min(alone, way.time);
-      slowed = std::min(slowed, way.slowed);
-    }
-  }
-  // A nanosecond of copying beside it is worth 1 - weight.
-  double At(double weight) const { return std::min(static_cast<double>(alone), weight * slowed); }
-};
-
-// Which ops use a tensor, and how.
-struct History {
-  std::vector<OpId> uses, forward_writers;
-  std::vector<bool> reads, writes;  // by use
-  OpId Before(OpId op) const {
-    const auto next = std::lower_bound(uses.begin(), uses.end(), op);
-    return next == uses.begin() ? kNoOp : *(next - 1);
-  }
-  bool At(OpId op) const { return std::binary_search(uses.begin(), uses.end(), op); }
-  std::size_t From(OpId op) const {  // the first use that is not before the op
-    return static_cast<std::size_t>(std::lower_bound(uses.begin(), uses.end(), op) - uses.begin());
-  }
-};
+constexpr double kEngines = 1e-6;     // nanoseconds that an engine's rounding may take off a kernel beside copies
+constexpr double kMostProven = 1e18;  // nanoseconds
+constexpr double kMostRuns = 17;      // of every op, on average
 
 class Proof {
  public:
@@ -84,7 +57,8 @@ class Proof {
     if (needed_.empty() || made_ == kNoOp) return 0;
     const double cut = flow_.Maximum(kNothing), way = BestWay();
     const double proven = Times() + cut + way;
-    return static_cast<Nanos>(std::ceil(proven - 1e-9 * std::abs(proven) - Lost(cut, way) - OffKernels(proven)));
+    const double sure = std::ceil(proven - 1e-9 * std::abs(proven) - Lost(cut, way) - OffKernels(proven));
+    return static_cast<Nanos>(std::clamp(sure, 0.0, kMostProven));  // any price proves much where no plan fits
   }
 
  private:
@@ -290,7 +264,7 @@ class Proof {
   Ways ways_;
   std::vector<History> histories_;  // by tensor
   const Bytes piece_;               // no copy has less of a tensor, but the last one
-  std::vector<Least> least_;        // by op
+  std::vector<LeastTime> least_;    // by op
   std::vector<std::pair<TensorId, Bytes>> needed_;
   Bytes fixed_ = 0;
   OpId made_ = kNoOp, awaited_ = 0;

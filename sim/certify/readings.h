@@ -2,6 +2,8 @@
 #ifndef SPILLWAY_SIM_CERTIFY_READINGS_H_
 #define SPILLWAY_SIM_CERTIFY_READINGS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -35,6 +37,34 @@ class Ways {
   const Scope& scope_;
   const int device_;
   std::vector<std::pair<Launch, std::vector<Way>>> in_parts_;  // known so far
+};
+
+// What an op takes at least: alone, and with a copy beside it all along.
+struct LeastTime {
+  Nanos alone = std::numeric_limits<Nanos>::max();
+  double slowed = std::numeric_limits<double>::max();
+  explicit LeastTime(const std::vector<Way>& ways) {
+    for (const Way& way : ways) {
+      alone = std::min(alone, way.time);
+      slowed = std::min(slowed, way.slowed);
+    }
+  }
+  // A nanosecond of copying beside it is worth 1 - weight.
+  double At(double weight) const { return std::min(static_cast<double>(alone), weight * slowed); }
+};
+
+// Which ops use a tensor, and how.
+struct History {
+  std::vector<OpId> uses, forward_writers;
+  std::vector<bool> reads, writes;  // by use
+  OpId Before(OpId op) const {
+    const auto next = std::lower_bound(uses.begin(), uses.end(), op);
+    return next == uses.begin() ? kNoOp : *(next - 1);
+  }
+  bool At(OpId op) const { return std::binary_search(uses.begin(), uses.end(), op); }
+  std::size_t From(OpId op) const {  // the first use that is not before the op
+    return static_cast<std::size_t>(std::lower_bound(uses.begin(), uses.end(), op) - uses.begin());
+  }
 };
 
 // By op: the bytes of its operands, and of what stays on the device or never moves while it is wanted.
