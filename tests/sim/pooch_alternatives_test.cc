@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 struct Tally {
-  int asked = 0, shorter = 0, fits = 0, does_not_fit = 0, endless = 0;
+  int asked = 0, shorter = 0, fits = 0, does_not_fit = 0, endless = 0, gains = 0, seen_early = 0;
 };
 
 // Some maps kept and about `again` per cent of the others recomputed, as far as that fits and comes to an end.
@@ -47,12 +47,28 @@ void CheckAlternatives(Search& search, Classes classes, Tally& tally) {
     REQUIRE(again.feasible == recomputed.feasible);
     REQUIRE(again.endless == recomputed.endless);
     if (again.feasible) REQUIRE(again.backward_compute == recomputed.backward_compute);
+    const Simulation all = alternatives.RecomputedInTime(map, kNever);
+    REQUIRE(all.endless == recomputed.endless);
+    if (all.feasible) REQUIRE(all.forward == recomputed.forward);
+    REQUIRE(all.total == recomputed.total);
+    const Nanos enough = alternatives.RecomputedInTime(map, base.total).total;
+    REQUIRE((enough == recomputed.total || (enough == kNever && recomputed.total >= base.total)));
+    tally.gains += recomputed.total < base.total ? 1 : 0;
+    tally.seen_early += enough != recomputed.total ? 1 : 0;
     ++tally.asked;
     tally.shorter += instant.total < base.total ? 1 : 0;
     tally.fits += again.feasible ? 1 : 0;
     tally.endless += again.endless ? 1 : 0;
     tally.does_not_fit += !again.feasible && !again.endless ? 1 : 0;
   }
+}
+
+void CheckSome(const PoochModel& model, SwapInRule rule, bool keep_passed, Random& random, Tally& tally) {
+  Search search(model, rule);
+  search.keep_passed = keep_passed;
+  if (!search.Simulate(search.AllSwap()).feasible) return;
+  CheckAlternatives(search, search.AllSwap(), tally);
+  for (const std::uint32_t again : {30, 95}) CheckAlternatives(search, RandomClasses(search, again, random), tally);
 }
 
 }  // namespace
@@ -69,23 +85,24 @@ TEST_CASE("alternatives are what whole simulations of them are") {
       const Problem problem{.step = &step, .costs = &costs, .capacity = least * percent / 100, .runtime = {}};
       const PoochModel model = MakeModel(problem);
       for (const bool keep_passed : {false, true}) {
-        Search search(model, SwapInRule::kBursts);
-        search.keep_passed = keep_passed;
-        if (!search.Simulate(search.AllSwap()).feasible) continue;
-        INFO(network << " in " << percent << " %, " << (keep_passed ? "keeps" : "frees") << " what it passes");
-        CheckAlternatives(search, search.AllSwap(), tally);
-        for (const std::uint32_t again : {30, 95})
-          CheckAlternatives(search, RandomClasses(search, again, random), tally);
+        for (const SwapInRule rule : {SwapInRule::kBursts, SwapInRule::kWhenRoom}) {
+          INFO(network << " in " << percent << " %, " << (keep_passed ? "keeps" : "frees") << " what it passes, rule "
+                       << static_cast<int>(rule));
+          CheckSome(model, rule, keep_passed, random, tally);
+        }
       }
     }
   }
   INFO(tally.asked << " asked, " << tally.shorter << " shorter, " << tally.fits << " fit, " << tally.does_not_fit
-                   << " do not, " << tally.endless << " without end");
+                   << " do not, " << tally.endless << " without end, " << tally.gains << " gain time, "
+                   << tally.seen_early << " are seen early to gain none");
   CHECK(tally.asked > 2000);
   CHECK(tally.shorter > 300);
   CHECK(tally.fits > 1000);
   CHECK(tally.does_not_fit > 10);
   CHECK(tally.endless > 10);
+  CHECK(tally.gains > 1000);
+  CHECK(tally.seen_early > 10);
 }
 
 }  // namespace spillway

@@ -61,27 +61,24 @@ Ratio ComputeRatioOf(std::int32_t x, SwapAlternatives& alternatives) {
 // r(X) where recomputing X gains time, 1 where it does not: mostly seen without swapping it by instant copies.
 class Gains {
  public:
-  Gains(Search& search, Classes& classes) : search_(search), classes_(classes), now_(search.Simulate(classes)) {}
+  Gains(Search& search, Classes& classes) : alternatives_(search), classes_(classes) { alternatives_.SetOut(classes); }
 
   double RatioOf(std::int32_t x) {
-    classes_[Index(x)] = MapClass::kRecompute;
-    const Nanos recomputed = search_.Simulate(classes_).total;
-    classes_[Index(x)] = MapClass::kSwap;
-    if (recomputed >= now_.total) return 1;
-    const Nanos instant = search_.Simulate(classes_, x).total;
-    if (instant >= now_.total) return 1;
-    return static_cast<double>(recomputed - instant) / static_cast<double>(now_.total - instant);
+    const Nanos recomputed = alternatives_.RecomputedInTime(x, now().total).total;
+    if (recomputed >= now().total) return 1;
+    const Nanos instant = alternatives_.Instant(x).total;
+    if (instant >= now().total) return 1;
+    return static_cast<double>(recomputed - instant) / static_cast<double>(now().total - instant);
   }
   void Recompute(std::int32_t x) {
     classes_[Index(x)] = MapClass::kRecompute;
-    now_ = search_.Simulate(classes_);
+    alternatives_.SetOut(classes_);
   }
-  const Simulation& now() const { return now_; }
+  const Simulation& now() const { return alternatives_.base(); }
 
  private:
-  Search& search_;
+  SwapAlternatives alternatives_;
   Classes& classes_;
-  Simulation now_;
 };
 
 std::string NoteOf(const Ratio& ratio) {

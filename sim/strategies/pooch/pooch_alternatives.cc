@@ -33,16 +33,19 @@ const Simulation& SwapAlternatives::SetOut(const Classes& classes) {
   trace_.walk.clear();
   trace_.backward.clear();
   trace_.passing.clear();
+  trace_.load.clear();
   trace_.maps.assign(profile_.maps.size(), {});
   trace_.came.assign(profile_.maps.size(), kNeverCame);
   for (std::size_t m = 0; m < classes.size(); ++m) {
     if (classes[m] == MapClass::kKeep && profile_.maps[m].Decidable()) trace_.came[m] = -1;
   }
   base_ = PoochModel::Run(profile_, classes_, options_, of_base_, &trace_).Go();
-  swap_in_.assign(profile_.maps.size(), -1);
-  for (std::size_t k = 0; k < of_base_.swap_ins.size(); ++k) {
-    swap_in_[Index(of_base_.swap_ins[k].map)] = static_cast<std::int32_t>(k);
-  }
+  const auto place = [&](const auto& copies, std::vector<std::int32_t>& by_map) {
+    by_map.assign(profile_.maps.size(), -1);
+    for (std::size_t k = 0; k < copies.size(); ++k) by_map[Index(copies[k].map)] = static_cast<std::int32_t>(k);
+  };
+  place(of_base_.swap_ins, swap_in_);
+  place(of_base_.pending, swap_out_);
   clocks_ = of_base_;
   if (base_.feasible) FindSlack();
   return base_;
@@ -82,7 +85,7 @@ Simulation SwapAlternatives::Instant(std::int32_t map) {
     calm = std::max(calm, copy.timing);
   }
   PoochModel::Run forward(profile_, classes_, options, clocks_), backward(profile_, classes_, options, clocks_);
-  now.forward = forward.ForwardAgain(trace_, of_base_, leaves_[Index(map)], base_.forward);
+  now.forward = forward.ForwardAgain(trace_, of_base_, leaves_[Index(map)], -1, base_.forward);
   now.total = now.forward + backward.BackwardAgain(trace_, of_base_, from, calm, swap_in, base_.total - base_.forward);
   for (const RunTrace::Passing& copy : trace_.passing) {
     clocks_.recompute[Index(copy.timing)] = of_base_.recompute[Index(copy.timing)];
@@ -93,9 +96,31 @@ Simulation SwapAlternatives::Instant(std::int32_t map) {
 Simulation SwapAlternatives::Recomputed(std::int32_t map) {
   ++search_.simulations;
   classes_[Index(map)] = MapClass::kRecompute;
-  Simulation now = PoochModel::Run(profile_, classes_, options_, walk_).WalkAgain(trace_, of_base_, last_timing_, map);
+  std::int32_t end = 0;
+  Simulation now =
+      PoochModel::Run(profile_, classes_, options_, walk_).WalkAgain(trace_, of_base_, last_timing_, map, &end);
   classes_[Index(map)] = MapClass::kSwap;
   now.backward_compute += base_.backward_compute;
+  return now;
+}
+
+Simulation SwapAlternatives::RecomputedInTime(std::int32_t map, Nanos enough) {
+  ++search_.simulations;
+  classes_[Index(map)] = MapClass::kRecompute;
+  PoochModel::Run walk(profile_, classes_, options_, walk_), forward(profile_, classes_, options_, clocks_);
+  std::int32_t end = 0;
+  Simulation now = walk.WalkAgain(trace_, of_base_, last_timing_, map, &end);
+  now.backward_compute += base_.backward_compute;
+  now.total = kNever;
+  if (now.feasible) {
+    now.forward = forward.ForwardAgain(trace_, of_base_, leaves_[Index(map)], swap_out_[Index(map)], base_.forward);
+  }
+  if (now.feasible && now.forward + now.backward_compute < enough) {
+    PoochModel::Run backward(profile_, classes_, options_, walk_);
+    now.total = now.forward + backward.BackwardOfWalk(trace_, of_base_, trace_.maps[Index(map)].first, end,
+                                                      base_.total - base_.forward);
+  }
+  classes_[Index(map)] = MapClass::kSwap;
   return now;
 }
 

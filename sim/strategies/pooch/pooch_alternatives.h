@@ -21,18 +21,20 @@ namespace spillway {
 
 class SwapAlternatives {
  public:
-  // `search` counts what is asked, and must outlive this. Its rule must issue swap-ins by their bytes alone (kBursts).
+  // `search` counts what is asked, and must outlive this.
   explicit SwapAlternatives(Search& search);
 
   // Sets out from these. REQUIRES: no map in class kFree.
   const Simulation& SetOut(const Classes& classes);
   const Simulation& base() const { return base_; }
 
-  // REQUIRES, both: the base is feasible, `map` is swapped in it, needed by backward and may run again.
+  // REQUIRES, all: the base is feasible, `map` is swapped in it, needed by backward and may run again.
   // Its copies take no time: `total` and `backward_compute`.
   Simulation Instant(std::int32_t map);
   // It is recomputed: `feasible`, `endless` and, where feasible, `backward_compute`; no other times.
   Simulation Recomputed(std::int32_t map);
+  // The same with `total`: kNever where it does not fit, and where it is seen early that it takes `enough` or longer.
+  Simulation RecomputedInTime(std::int32_t map, Nanos enough);
 
  private:
   void FindSlack();
@@ -41,6 +43,7 @@ class SwapAlternatives {
   const PoochProfile& profile_;
   SimulationOptions options_;
   std::vector<std::int32_t> leaves_;       // by map: the forward op, by row, after which it leaves
+  std::vector<std::int32_t> swap_out_;     // by map: of the base's swap-outs; -1: none
   std::vector<std::int32_t> last_timing_;  // by map, as in the profile
   std::vector<std::int32_t> swap_in_;      // by map: of the base's swap-ins; -1: none
   Classes classes_;

@@ -92,6 +92,7 @@ bool PoochModel::Run::WalkTiming(std::int32_t timing) {
     for (std::int32_t e = stretch.ends_begin; e < stretch.ends_end; ++e) End(p_.ends[Index(e)]);
   }
   s_.load[Index(timing)] = load;
+  if (trace_ != nullptr) trace_->load.push_back(load);
   result_.endless = IsEndless();
   return Fits(load, row.first_op) && !result_.endless;
 }

@@ -39,6 +39,7 @@ struct RunTrace {
   std::vector<Walk> walk;
   std::vector<Backward> backward;
   std::vector<MapTrace> maps;
+  std::vector<Bytes> load;         // by timing, before swap-ins are issued
   std::vector<std::int32_t> came;  // by map: the timing since which it is there until its last use; -1: always
   std::vector<Passing> passing;
   std::int64_t visits = 0;  // in the end
@@ -69,16 +70,20 @@ class PoochModel::Run {
 
   // ---- From a place of a run that was traced, with the class of one swapped map changed (pooch_alternatives.h).
 
-  // With copies of `options.instant` that take no time: the forward pass, from the op after which it leaves. Leaves
-  // s_.pending as it comes.
-  Nanos ForwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from, Nanos whole);
+  // With copies of `options.instant` that take no time, or without the swap-out `left_out` (-1: none): the forward pass,
+  // from the op after which its map leaves. Leaves s_.pending as it comes.
+  Nanos ForwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from, std::int32_t left_out,
+                     Nanos whole);
   // Backward, from the timing at which its copy back, `instant` of the swap-ins, is issued, or it is copied in passing.
   Nanos BackwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from, std::int32_t calm,
                       std::size_t instant, Nanos whole);
   // With classes in which `map`, swapped in the trace, is recomputed: the walk, from the timing that asks for it first.
-  // `last_timing`: of the profile's maps.
+  // `last_timing`: of the profile's maps. `end`: gets the timing from which on it is the trace's.
   Simulation WalkAgain(const RunTrace& base, const SimulationScratch& of, std::span<const std::int32_t> last_timing,
-                       std::int32_t map);
+                       std::int32_t map, std::int32_t* end);
+  // Behind WalkAgain of timings [begin, end): backward, as long as `whole` in the trace.
+  Nanos BackwardOfWalk(const RunTrace& base, const SimulationScratch& of, std::int32_t begin, std::int32_t end,
+                       Nanos whole);
 
  private:
   bool IsDecidable(std::int32_t value) const {
@@ -120,6 +125,7 @@ class PoochModel::Run {
   RunTrace::Forward ForwardState() const { return {compute_, lane_, live_, oldest_, s_.pending.size()}; }
   std::size_t SkipForward(const RunTrace& base, const SimulationScratch& of, std::size_t op, std::size_t& gone);
   std::int32_t SkipBackward(const RunTrace& base, const SimulationScratch& of, std::int32_t k, std::size_t& changed);
+  void CompleteWalk(const RunTrace& base, const SimulationScratch& of, std::int32_t begin, std::int32_t end);
   void IssueWithout(const SimulationScratch& of, std::size_t instant);
   void RestoreSwapIns(const SimulationScratch& of, std::size_t begin, std::size_t end);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,10 +12,11 @@ namespace spillway {
 
 namespace {
 
-// Earlier of the two clocks by how much, where the lane, idle or not, is earlier by as much; else -1.
-Nanos ShiftOf(Nanos was_compute, Nanos was_lane, Nanos compute, Nanos lane) {
+// By how much compute is earlier, where the lane, idle or not, is earlier by as much.
+std::optional<Nanos> ShiftOf(Nanos was_compute, Nanos was_lane, Nanos compute, Nanos lane) {
   const Nanos shift = was_compute - compute;
-  return std::max(was_lane, was_compute) - std::max(lane, compute) == shift ? shift : -1;
+  if (std::max(was_lane, was_compute) - std::max(lane, compute) != shift) return std::nullopt;
+  return shift;
 }
 
 // Whether what is on its way ends earlier by `shift`: `now`, from row `k` on, than `was`, rows [begin, end).
@@ -90,8 +92,10 @@ class Availability {
 
 }  // namespace
 
-// s_.pending holds the swap-outs that are on their way; as many of the trace's as `gone` were before them.
-Nanos PoochModel::Run::ForwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from, Nanos whole) {
+// s_.pending holds the swap-outs that are on their way; as many of the trace's as `gone` were before them. The one that is
+// left out counts among those as soon as it and all before it have ended in both.
+Nanos PoochModel::Run::ForwardAgain(const RunTrace& base, const SimulationScratch& of, std::int32_t from,
+                                    std::int32_t left_out, Nanos whole) {
   const RunTrace::Forward& start = base.forward[Index(from)];
   compute_ = start.compute, lane_ = start.lane, live_ = start.live, oldest_ = 0;
   std::size_t gone = start.oldest;
@@ -100,9 +104,14 @@ Nanos PoochModel::Run::ForwardAgain(const RunTrace& base, const SimulationScratc
     StepForward(p_.forward[op]);
     if (++op == p_.forward.size()) break;
     const RunTrace::Forward& was = base.forward[op];
-    const Nanos shift = ShiftOf(was.compute, was.lane, compute_, lane_);
-    const bool same = shift >= 0 && live_ == was.live && gone + oldest_ == was.oldest;
-    if (same && EndEarlier(of.pending, was.oldest, was.pending, s_.pending, oldest_, shift)) return whole - shift;
+    if (left_out >= 0) {
+      if (was.oldest <= Index(left_out) || gone + oldest_ < Index(left_out)) continue;
+      ++gone;
+      left_out = -1;
+    }
+    const std::optional<Nanos> shift = ShiftOf(was.compute, was.lane, compute_, lane_);
+    const bool same = shift && live_ == was.live && gone + oldest_ == was.oldest;
+    if (same && EndEarlier(of.pending, was.oldest, was.pending, s_.pending, oldest_, *shift)) return whole - *shift;
     op = SkipForward(base, of, op, gone);
   }
   EndForward();
@@ -171,9 +180,9 @@ Nanos PoochModel::Run::BackwardAgain(const RunTrace& base, const SimulationScrat
     StepBackward(k);
     if (++k <= calm || k == Count(p_.timings.size())) continue;
     const RunTrace::Backward& was = base.backward[Index(k)];
-    const Nanos shift = ShiftOf(was.compute, was.lane, compute_, lane_);
-    if (shift >= 0 && EndEarlier(of.swap_ins, arrived_, issued_, s_.swap_ins, arrived_, shift)) {
-      total = whole - shift;
+    const std::optional<Nanos> shift = ShiftOf(was.compute, was.lane, compute_, lane_);
+    if (shift && EndEarlier(of.swap_ins, arrived_, issued_, s_.swap_ins, arrived_, *shift)) {
+      total = whole - *shift;
     } else {
       k = SkipBackward(base, of, k, changed);
     }
@@ -218,7 +227,7 @@ void PoochModel::Run::RestoreSwapIns(const SimulationScratch& of, std::size_t be
 }
 
 Simulation PoochModel::Run::WalkAgain(const RunTrace& base, const SimulationScratch& of,
-                                      std::span<const std::int32_t> last_timing, std::int32_t map) {
+                                      std::span<const std::int32_t> last_timing, std::int32_t map, std::int32_t* end) {
   const RunTrace::MapTrace& asked = base.maps[Index(map)];
   Availability(base, last_timing, asked.first).Write(s_.available);
   live_ = base.walk[Index(asked.first)].live;
@@ -226,6 +235,7 @@ Simulation PoochModel::Run::WalkAgain(const RunTrace& base, const SimulationScra
   s_.swap_ins.clear();
   for (std::int32_t k = asked.first; k < Count(p_.timings.size()); ++k) {
     if (!WalkTiming(k)) return result_;
+    *end = k + 1;
     result_.backward_compute += s_.recompute[Index(k)] - of.recompute[Index(k)];
     if (k < asked.last || k + 1 == Count(p_.timings.size())) continue;
     const RunTrace::Walk& was = base.walk[Index(k + 1)];
@@ -236,6 +246,53 @@ Simulation PoochModel::Run::WalkAgain(const RunTrace& base, const SimulationScra
   }
   result_.feasible = !result_.endless;
   return result_;
+}
+
+// What was not walked is as in the trace.
+void PoochModel::Run::CompleteWalk(const RunTrace& base, const SimulationScratch& of, std::int32_t begin,
+                                   std::int32_t end) {
+  const auto from = [&of](std::int32_t timing) {
+    return std::partition_point(of.swap_ins.begin(), of.swap_ins.end(),
+                                [timing](const SimulationScratch::SwapIn& row) { return row.need < timing; });
+  };
+  s_.swap_ins.insert(s_.swap_ins.begin(), of.swap_ins.begin(), from(begin));
+  s_.swap_ins.insert(s_.swap_ins.end(), from(end), of.swap_ins.end());
+  const auto complete = [begin, end](const auto& was, auto& now) {
+    std::copy(was.begin(), At(was, Index(begin)), now.begin());
+    std::copy(At(was, Index(end)), was.end(), now.begin() + end);
+  };
+  complete(base.load, s_.load);
+  complete(of.recompute, s_.recompute);
+}
+
+Nanos PoochModel::Run::BackwardOfWalk(const RunTrace& base, const SimulationScratch& of, std::int32_t begin,
+                                      std::int32_t end, Nanos whole) {
+  CompleteWalk(base, of, begin, end);
+  IssueSwapIns(p_, options_.rule, s_);
+  const auto alike = [](const SimulationScratch::SwapIn& a, const SimulationScratch::SwapIn& b) {
+    return a.map == b.map && a.need == b.need && a.issue == b.issue;
+  };
+  const auto [was, now] =
+      std::mismatch(of.swap_ins.begin(), of.swap_ins.end(), s_.swap_ins.begin(), s_.swap_ins.end(), alike);
+  std::copy(of.swap_ins.begin(), was, s_.swap_ins.begin());  // their times
+  std::int32_t from = begin;
+  if (was != of.swap_ins.end()) from = std::min(from, was->issue);
+  if (now != s_.swap_ins.end()) from = std::min(from, now->issue);
+  const auto last =
+      std::mismatch(of.swap_ins.rbegin(), of.swap_ins.rend(), s_.swap_ins.rbegin(), s_.swap_ins.rend(), alike).first;
+  const auto last_alike = static_cast<std::size_t>(last.base() - of.swap_ins.begin());
+  const RunTrace::Backward& start = base.backward[Index(from)];
+  compute_ = start.compute, lane_ = start.lane, issued_ = start.issued, arrived_ = start.arrived;
+  for (std::int32_t k = from; k < Count(p_.timings.size());) {
+    StepBackward(k);
+    if (++k < end || k == Count(p_.timings.size())) continue;
+    const RunTrace::Backward& there = base.backward[Index(k)];
+    if (there.arrived < last_alike || of.swap_ins.size() - there.arrived != s_.swap_ins.size() - arrived_) continue;
+    const std::optional<Nanos> shift = ShiftOf(there.compute, there.lane, compute_, lane_);
+    const bool same = shift && EndEarlier(of.swap_ins, there.arrived, there.issued, s_.swap_ins, arrived_, *shift);
+    if (same) return whole - *shift;
+  }
+  return compute_;
 }
 
 }  // namespace spillway
