@@ -1,8 +1,8 @@
 // Buffers in order of address, kept for searches through all of them. Internal to `layout`.
 //
 // A search looks at the lifetimes of hundreds of neighbours to find the few that matter. They are kept in columns, so
-// that the compiler compares several at once, and of more than a thousand in several leaves, so that one more moves few
-// others: Programs of ops in tiles have tens of thousands of buffers. Addresses and sizes are bytes.
+// that the compiler compares several at once, and in leaves of a few hundred, so that one more moves few others: Programs
+// of ops in tiles have tens of thousands of buffers. Addresses and sizes are bytes.
 #ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
 
@@ -34,7 +34,7 @@ struct Lifetime {
 // Up to kMost buffers.
 class Leaf {
  public:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMost = 256;
 
   std::size_t count() const { return count_; }
 
