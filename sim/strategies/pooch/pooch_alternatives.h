@@ -1,10 +1,11 @@
 // What one change of a classification comes to: a swapped map whose copies take no time, or that is recomputed.
 //
-// The published code asks this of every swapped map, again after each decision: a million simulations for a network of a
-// thousand layers, each of which differs from the one before in little. So the classification is simulated once, leaving
-// where it stood at each op and timing; an alternative begins where its map is first concerned, and ends where it stands as
-// the traced run did, all its clocks earlier by one and the same time. What follows from there is the traced run's, shifted.
-// In between, as long as only the lane is ahead and nobody waits for it, ops need not be gone through one by one.
+// The published code asks this of every swapped map, again after each decision, as does step 2 on the ladder: a million
+// simulations for a network of a thousand layers, each of which differs from the one before in little. So the
+// classification is simulated once, leaving where it stood at each op and timing; an alternative begins where its map is
+// first concerned, and ends where it stands as the traced run did, all its clocks apart by one and the same time. What
+// follows from there is the traced run's, shifted. In between, as long as only the lane is ahead and nobody waits for it,
+// ops need not be gone through one by one.
 //
 // Answers are those of PoochModel::Simulate to the nanosecond. Tested by pooch_alternatives_test (tests/sim/).
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_ALTERNATIVES_H_
