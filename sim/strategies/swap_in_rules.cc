@@ -69,7 +69,10 @@ void Rules::IssueBursts() {
   Bytes issued = 0;
   std::size_t p = 0;
   for (std::int32_t burst = 0; p < s_.swap_ins.size();) {
-    for (; p < s_.swap_ins.size() && s_.swap_ins[p].need <= burst; ++p) issued += BytesOf(p);
+    for (; p < s_.swap_ins.size() && s_.swap_ins[p].need <= burst; ++p) {  // there was no room for it before
+      s_.swap_ins[p].issue = s_.swap_ins[p].need;
+      issued += BytesOf(p);
+    }
     std::int32_t next = burst + 1;
     std::size_t due = p;  // everything issued so far is needed up to `burst`
     Bytes due_bytes = issued, most = std::numeric_limits<Bytes>::min() / 2;

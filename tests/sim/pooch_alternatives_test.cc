@@ -2,6 +2,7 @@
 #include "sim/strategies/pooch/pooch_alternatives.h"
 
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <string>
 
 #include "sim/program/lower.h"
@@ -10,6 +11,9 @@
 
 namespace spillway {
 namespace {
+
+constexpr SwapInRule kRules[] = {SwapInRule::kOneAhead, SwapInRule::kWhenRoom, SwapInRule::kBursts,
+                                 SwapInRule::kPreviousConvolution};
 
 struct Tally {
   int asked = 0, shorter = 0, fits = 0, does_not_fit = 0, endless = 0, gains = 0, seen_early = 0;
@@ -68,7 +72,7 @@ void CheckSome(const PoochModel& model, SwapInRule rule, bool keep_passed, Rando
   search.keep_passed = keep_passed;
   if (!search.Simulate(search.AllSwap()).feasible) return;
   CheckAlternatives(search, search.AllSwap(), tally);
-  for (const std::uint32_t again : {30, 95}) CheckAlternatives(search, RandomClasses(search, again, random), tally);
+  for (const std::uint32_t again : {30, 60, 95}) CheckAlternatives(search, RandomClasses(search, again, random), tally);
 }
 
 }  // namespace
@@ -78,14 +82,14 @@ TEST_CASE("alternatives are what whole simulations of them are") {
   Random random(11);
   const Machine machine = LoadMachine("v100-x86-pcie3");
   const CostModel costs(machine);
-  for (const char* network : {"resnet50", "vgg16", "googlenet", "densenet121", "resnet152"}) {
+  for (const char* network : {"resnet50", "vgg16", "googlenet", "densenet121", "resnet101", "resnet152"}) {
     const TrainingStep step = BuildTrainingStep(BuildZooNetwork(network, {.batch = 64}), StepOptionsByName("chainer"));
     const Bytes least = StepTables(step, costs).WorkingSet(StepTables(step, costs).LargestWorkingSet());
-    for (const int percent : {110, 150, 250, 400}) {
+    for (const int percent : {104, 110, 150, 250, 400}) {
       const Problem problem{.step = &step, .costs = &costs, .capacity = least * percent / 100, .runtime = {}};
       const PoochModel model = MakeModel(problem);
       for (const bool keep_passed : {false, true}) {
-        for (const SwapInRule rule : {SwapInRule::kBursts, SwapInRule::kWhenRoom}) {
+        for (const SwapInRule rule : kRules) {
           INFO(network << " in " << percent << " %, " << (keep_passed ? "keeps" : "frees") << " what it passes, rule "
                        << static_cast<int>(rule));
           CheckSome(model, rule, keep_passed, random, tally);
@@ -103,6 +107,31 @@ TEST_CASE("alternatives are what whole simulations of them are") {
   CHECK(tally.endless > 10);
   CHECK(tally.gains > 1000);
   CHECK(tally.seen_early > 10);
+}
+
+TEST_CASE("when swap-ins are issued follows from bytes, not from when they were before") {
+  Random random(17);
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("resnet50", {.batch = 64}), StepOptionsByName("chainer"));
+  const Bytes least = StepTables(step, costs).WorkingSet(StepTables(step, costs).LargestWorkingSet());
+  int when_needed = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Bytes capacity = least * (104 + random.Below(200)) / 100;
+    const PoochModel model = MakeModel(Problem{.step = &step, .costs = &costs, .capacity = capacity, .runtime = {}});
+    Search search(model, kRules[random.Below(std::size(kRules))]);
+    if (!search.Fits(RandomClasses(search, random.Below(100), random))) continue;
+    for (Bytes& load : search.scratch.load) load = model.profile().capacity / 100 * (60 + random.Below(41));
+    SimulationScratch again = search.scratch;
+    for (SimulationScratch::SwapIn& swap_in : again.swap_ins) swap_in.issue = random.Between(0, swap_in.need);
+    IssueSwapIns(model.profile(), search.rule, search.scratch);
+    IssueSwapIns(model.profile(), search.rule, again);
+    for (std::size_t k = 0; k < again.swap_ins.size(); ++k) {
+      REQUIRE(again.swap_ins[k].issue == search.scratch.swap_ins[k].issue);
+      when_needed += again.swap_ins[k].issue == again.swap_ins[k].need ? 1 : 0;
+    }
+  }
+  CHECK(when_needed > 300);
 }
 
 }  // namespace spillway
