@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 
+#include "model/stats/quantile.h"
 #include "reports/expectation_text.h"
 #include "reports/result.h"
 #include "reports/text.h"
-#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

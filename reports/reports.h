@@ -11,7 +11,7 @@
 #include "model/cost/cost_model.h"
 #include "reports/result.h"
 #include "sim/engine/simulate.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
 #include "sim/plan/plan.h"
 
 namespace spillway {

@@ -13,7 +13,7 @@
 #include "reports/expectation.h"
 #include "reports/what_helps.h"
 #include "sim/bounds/scope.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
 
 namespace spillway {
 

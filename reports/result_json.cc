@@ -6,7 +6,7 @@
 #include "reports/reports.h"
 #include "reports/result_columns.h"
 #include "reports/text.h"
-#include "sim/strategy.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

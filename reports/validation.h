@@ -58,7 +58,7 @@
 
 #include <string>
 
-#include "sim/validation.h"
+#include "calibrate/validate/results.h"
 
 namespace spillway {
 

@@ -8,9 +8,9 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/stats/quantile.h"
 #include "reports/reports.h"
 #include "reports/trace_parts.h"
-#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

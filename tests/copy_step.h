@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/run/execute.h"
 #include "model/network/network_builder.h"
+#include "sim/execute/execute.h"
 #include "tests/program_builder.h"
 
 namespace spillway {

@@ -12,16 +12,19 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/device.h"
 #include "calibrate/run/cpu/kernels.h"
 #include "calibrate/run/cpu/values.h"
-#include "calibrate/run/execute.h"
 #include "model/cost/launch_text.h"
-#include "sim/evaluate.h"
-#include "sim/margin.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/execute.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/strategies.h"
 #include "sim/verify/verify.h"
 
 namespace spillway {
@@ -75,7 +78,7 @@ struct CpuCase {
   // Infeasible where the strategy finds no way.
   Evaluation Of(const std::string& strategy, Bytes capacity) const {
     const Problem problem = ProblemWithin(capacity);
-    const Planned planned = PlanWithMargin(StrategyByName(strategy), problem);
+    const Planned planned = PlanWithHeadroom(StrategyByName(strategy), problem);
     if (planned.feasible) return Evaluate(planned.plan, problem);
     Evaluation none;
     none.reason = planned.reason;

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "calibrate/run/device.h"
-#include "calibrate/run/execute.h"
+#include "sim/execute/device.h"
+#include "sim/execute/execute.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "model/network/network_builder.h"
-#include "sim/random.h"
+#include "model/util/random.h"
 
 namespace spillway {
 

@@ -11,8 +11,8 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
+#include "model/util/random.h"
 #include "sim/plan/plan.h"
-#include "sim/random.h"
 
 namespace spillway {
 

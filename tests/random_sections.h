@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "model/cost/op_parts.h"
+#include "model/util/random.h"
 #include "sim/plan/sections.h"
-#include "sim/random.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

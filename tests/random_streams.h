@@ -9,8 +9,8 @@
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
+#include "model/util/random.h"
 #include "sim/plan/streams.h"
-#include "sim/random.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/random.h"
+#include "model/util/random.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/run/fake/device.h"
+#include "sim/execute/fake/device.h"
 
 namespace spillway {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "calibrate/fit/validate.h"
-#include "calibrate/sample/csv.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/samples/csv.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

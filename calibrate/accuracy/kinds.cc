@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/sample/sample.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/samples/sample.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

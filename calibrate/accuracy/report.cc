@@ -11,7 +11,7 @@
 #include "calibrate/accuracy/kinds.h"
 #include "calibrate/accuracy/steps.h"
 #include "calibrate/accuracy/targets.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

@@ -8,9 +8,10 @@
 #include <tuple>
 
 #include "calibrate/accuracy/cells.h"
-#include "model/hash.h"
+#include "model/stats/deviates.h"
+#include "model/stats/quantile.h"
+#include "model/util/hash.h"
 #include "sim/uncertainty/drawn_error.h"
-#include "sim/uncertainty/quantile.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {

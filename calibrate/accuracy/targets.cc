@@ -9,7 +9,7 @@
 
 #include "calibrate/accuracy/cells.h"
 #include "hw/text/lists.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "calibrate/fit/validate.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
-#include "calibrate/sample/csv.h"
-#include "calibrate/sample/file.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/menu.h"
+#include "model/samples/csv.h"
+#include "model/samples/file.h"
 
 namespace spillway {
 namespace {

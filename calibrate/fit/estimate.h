@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
 #include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

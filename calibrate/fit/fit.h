@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
 #include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

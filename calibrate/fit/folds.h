@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

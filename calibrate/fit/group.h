@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "calibrate/fit/fit.h"
-#include "calibrate/sample/sample.h"
 #include "model/cost/kernel_form.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "calibrate/fit/parts.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

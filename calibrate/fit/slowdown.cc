@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "calibrate/fit/transfer.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

@@ -7,7 +7,7 @@
 #include "calibrate/fit/residuals.h"
 #include "hw/text/lists.h"
 #include "hw/text/units.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

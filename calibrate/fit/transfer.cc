@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

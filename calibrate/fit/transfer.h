@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "calibrate/fit/curve.h"
-#include "calibrate/sample/sample.h"
 #include "hw/machine/machine.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibrate/fit/transfer.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

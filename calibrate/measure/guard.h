@@ -9,9 +9,9 @@
 #include <system_error>
 
 #include "calibrate/measure/plan.h"
-#include "calibrate/run/device.h"
 #include "hw/text/document.h"
 #include "model/cost/launch_text.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "calibrate/measure/plan.h"
-#include "calibrate/run/execute.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
+#include "sim/execute/execute.h"
 
 namespace spillway {
 namespace {

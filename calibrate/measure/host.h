@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/measure/loop.h"
-#include "calibrate/run/forwarding_device.h"
+#include "sim/execute/forwarding_device.h"
 
 namespace spillway {
 

@@ -10,9 +10,9 @@
 
 #include "calibrate/measure/refused.h"
 #include "calibrate/measure/row.h"
-#include "calibrate/sample/csv.h"
-#include "calibrate/sample/file.h"
 #include "hw/text/document.h"
+#include "model/samples/csv.h"
+#include "model/samples/file.h"
 
 namespace spillway {
 namespace {

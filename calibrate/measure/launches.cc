@@ -5,7 +5,7 @@
 
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/profile.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

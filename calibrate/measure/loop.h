@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/clock.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "hw/text/lists.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

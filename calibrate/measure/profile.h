@@ -11,9 +11,9 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/run/operands.h"
-#include "calibrate/sample/sample.h"
 #include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

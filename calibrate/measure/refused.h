@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
 #include "hw/text/document.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/measure/run.h"
-#include "calibrate/sample/sample.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

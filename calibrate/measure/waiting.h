@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "calibrate/run/clock.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/run/device.h"
 #include "calibrate/run/op_call.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 
 #include "calibrate/run/half.h"
 #include "hw/text/lists.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

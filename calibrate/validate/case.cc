@@ -12,9 +12,10 @@
 #include "calibrate/validate/rounding.h"
 #include "calibrate/validate/split.h"
 #include "calibrate/validate/step_costs.h"
+#include "model/stats/quantile.h"
 #include "model/step/accumulate.h"
 #include "sim/engine/engine_parts.h"
-#include "sim/uncertainty/quantile.h"
+#include "sim/planning/problem.h"
 
 namespace spillway {
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
 #include "calibrate/validate/measure.h"
 #include "calibrate/validate/memory.h"
-#include "sim/evaluate.h"
-#include "sim/validation.h"
+#include "calibrate/validate/results.h"
+#include "model/samples/sample.h"
+#include "sim/evaluate/evaluation.h"
 
 namespace spillway {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "calibrate/statistics.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
+#include "model/stats/statistics.h"
 
 namespace spillway {
 

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/evaluate.h"
-#include "sim/validation.h"
+#include "calibrate/validate/results.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 
 namespace spillway {
 

@@ -1,7 +1,7 @@
 
 #include "calibrate/validate/split.h"
 #include "hw/text/lists.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 

@@ -9,9 +9,9 @@
 #include <array>
 #include <vector>
 
-#include "calibrate/run/execute.h"
+#include "calibrate/validate/results.h"
 #include "hw/machine/machine.h"
-#include "sim/validation.h"
+#include "sim/execute/execute.h"
 
 namespace spillway {
 

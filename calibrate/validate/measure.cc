@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/random.h"
+#include "model/util/random.h"
 
 namespace spillway {
 

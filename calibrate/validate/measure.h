@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "calibrate/run/cpu/values.h"
-#include "calibrate/run/execute.h"
-#include "calibrate/statistics.h"
+#include "calibrate/validate/results.h"
 #include "model/cost/cost_model.h"
-#include "sim/validation.h"
+#include "model/stats/statistics.h"
+#include "sim/execute/execute.h"
 
 namespace spillway {
 

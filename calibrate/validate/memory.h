@@ -6,8 +6,8 @@
 
 #include <string_view>
 
-#include "calibrate/run/forwarding_device.h"
 #include "hw/text/units.h"
+#include "sim/execute/forwarding_device.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 #include "hw/text/document.h"
 #include "hw/text/lists.h"
 #include "model/cost/measured_cost.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "calibrate/measure/run.h"
+#include "calibrate/validate/results.h"
 #include "model/cost/cost_model.h"
-#include "sim/validation.h"
 
 namespace spillway {
 

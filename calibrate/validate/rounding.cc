@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

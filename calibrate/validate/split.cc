@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "model/stats/quantile.h"
 #include "sim/engine/simulate.h"
-#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

@@ -16,9 +16,9 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/run/execute.h"
 #include "calibrate/validate/measure.h"
-#include "sim/validation.h"
+#include "calibrate/validate/results.h"
+#include "sim/execute/execute.h"
 
 namespace spillway {
 

@@ -9,7 +9,7 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

@@ -4,7 +4,7 @@
 // maps by the times of that run, contended copies and all, in place of a model's. `spillway validate --out` writes one
 // such file for each plan that it measured; `--costs FILE` plans by it.
 //
-//   samples file (calibrate/sample/sample.h)
+//   samples file (model/samples/sample.h)
 //     kernels   one row per distinct launch, the median over where and how often it ran; kind "step"
 //     copies    one row per direction and size, likewise; kind "pinned", contention "step"
 //
@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/file.h"
 #include "model/cost/cost_model.h"
+#include "model/samples/file.h"
 #include "sim/engine/timeline.h"
 #include "sim/program/program.h"
 

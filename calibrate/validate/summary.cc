@@ -4,10 +4,10 @@
 #include <cmath>
 #include <functional>
 
-#include "calibrate/statistics.h"
 #include "calibrate/validate/falsify.h"
 #include "hw/text/lists.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
+#include "model/stats/statistics.h"
 
 namespace spillway {
 

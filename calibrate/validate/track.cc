@@ -6,8 +6,8 @@
 #include <map>
 
 #include "hw/text/document.h"
+#include "model/stats/quantile.h"
 #include "sim/engine/simulate.h"
-#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 

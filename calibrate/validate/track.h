@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "calibrate/validate/pace.h"
+#include "calibrate/validate/results.h"
 #include "sim/plan/plan.h"
 #include "sim/program/program.h"
-#include "sim/validation.h"
 
 namespace spillway {
 

@@ -1,4 +1,5 @@
-// What is asked of lists everywhere: whether something is in one, where, and how its members are called.
+// What is asked of lists everywhere: whether something is in one, where, how its members are called, and which one a name
+// means.
 //
 // Every answer takes a look at the whole list: for short ones, whose order means something.
 #ifndef SPILLWAY_HW_TEXT_LISTS_H_
@@ -9,7 +10,10 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "hw/text/document.h"
 
 namespace spillway {
 
@@ -46,6 +50,20 @@ std::vector<std::string> NamesOf(const List& list) {
     }
   }
   return names;
+}
+
+// The row whose member `name` is `name`; nullptr: there is none.
+template <typename Row>
+const Row* FindByName(const std::vector<Row>& table, std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Row& row) { return row.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+// The same; throws UserError, `complaint`, the name and the nearest one, where there is none.
+template <typename Row>
+const Row& ByName(const std::vector<Row>& table, const std::string& name, const std::string& complaint) {
+  if (const Row* const row = FindByName(table, name)) return *row;
+  throw UserError(complaint + " '" + name + "'" + DidYouMean(name, NamesOf(table)));
 }
 
 }  // namespace spillway

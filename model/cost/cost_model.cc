@@ -18,7 +18,7 @@
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {
@@ -101,9 +101,9 @@ class CostModel::Memo {
 };
 
 // What each device has to answer from.
-class CostModel::Answers {
+class CostModel::OnceCache {
  public:
-  explicit Answers(const Machine& machine) {
+  explicit OnceCache(const Machine& machine) {
     std::vector<std::string> mistakes;
     for (std::size_t i = 0; i < machine.devices.size(); ++i) {
       const Device& device = machine.devices[i];
@@ -188,7 +188,7 @@ class CostModel::Answers {
 CostModel::CostModel(const Machine& machine, const CostOptions& options)
     : machine_(&machine),
       options_(options),
-      answers_(std::make_unique<const Answers>(machine)),
+      answers_(std::make_unique<const OnceCache>(machine)),
       memo_(std::make_unique<Memo>()) {}
 
 CostModel::~CostModel() = default;

@@ -10,7 +10,7 @@
 
 #include "model/cost/model_cost.h"
 #include "model/cost/profile_names.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

@@ -8,8 +8,8 @@
 #include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
 #include "model/cost/profile_names.h"
-#include "model/hash.h"
 #include "model/step/op_kind.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

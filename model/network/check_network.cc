@@ -3,9 +3,9 @@
 #include <set>
 #include <utility>
 
-#include "model/graph.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
+#include "model/util/graph.h"
 
 namespace spillway {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
-#include "model/hash.h"
 #include "model/recorded/recorded_graph.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

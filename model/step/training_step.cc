@@ -63,10 +63,7 @@ const std::vector<StepOptions>& StepOptionTable() {
 }
 
 const StepOptions& StepOptionsByName(const std::string& name) {
-  for (const StepOptions& row : StepOptionTable()) {
-    if (name == row.name) return row;
-  }
-  throw UserError("unknown step options '" + name + "'" + DidYouMean(name, NamesOf(StepOptionTable())));
+  return ByName(StepOptionTable(), name, "unknown step options");
 }
 
 TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options) {

@@ -8,6 +8,7 @@
 #include "hw/text/lists.h"
 #include "hw/text/text_file.h"
 #include "scenarios/run/prepare.h"
+#include "sim/planning/runtimes.h"
 
 namespace spillway {
 

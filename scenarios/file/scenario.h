@@ -19,7 +19,7 @@
 #include "model/network/network.h"
 #include "reports/expectation.h"
 #include "sim/plan/plan.h"
-#include "sim/strategy_parameters.h"
+#include "sim/planning/strategy_parameters.h"
 
 namespace spillway {
 

@@ -11,7 +11,8 @@
 #include "scenarios/file/scenario.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
-#include "sim/strategy.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

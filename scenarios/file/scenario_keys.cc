@@ -7,6 +7,7 @@
 
 #include "scenarios/file/scenario.h"
 #include "sim/plan/plan_keys.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #define SPILLWAY_SCENARIOS_FILE_SCENARIO_KEYS_H_
 
 #include "hw/text/keys.h"
-#include "sim/strategy.h"
+#include "sim/planning/strategy.h"
 
 namespace spillway {
 

@@ -9,7 +9,8 @@
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
-#include "sim/strategy.h"
+#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
-#include "sim/strategy.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <system_error>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 #include "scenarios/run/output_folder.h"
 
 namespace spillway {

@@ -10,6 +10,7 @@
 #include "hw/text/lists.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/prepare_parts.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

@@ -14,7 +14,7 @@
 #include "model/recorded/recorded_step.h"
 #include "reports/result.h"
 #include "scenarios/file/scenario.h"
-#include "sim/strategy.h"
+#include "sim/planning/strategy.h"
 
 namespace spillway {
 

@@ -5,8 +5,8 @@
 
 #include "hw/text/file_kind.h"
 #include "model/cost/launch.h"
-#include "model/hash.h"
 #include "model/step/accumulate.h"
+#include "model/util/hash.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 #include "scenarios/run/output_folder.h"
 
 namespace spillway {

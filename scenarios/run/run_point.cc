@@ -7,8 +7,9 @@
 #include "reports/result.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/step_cache.h"
-#include "sim/margin.h"
 #include "sim/plan/plan_keys.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/runtimes.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
@@ -46,7 +47,7 @@ Planned PlanOf(const PreparedRun& run, const Point& point, int threads, StepCach
     Problem problem = ProblemOf(run, point, at.step->step, point.planned_on, point.planned_capacity);
     problem.in_parts = at.in_parts.get();
     problem.threads = threads;
-    Planned planned = PlanWithMargin(*point.strategy, problem, *at.oracles.For(problem), at.plans);
+    Planned planned = PlanWithHeadroom(*point.strategy, problem, *at.oracles.For(problem), at.plans);
     const bool elsewhere = point.planned_on != point.machine || point.planned_capacity != point.row.memory_limit;
     if (elsewhere) planned.bound.reset();
     planned.plan.machine = run.machines[point.planned_on]->label;
@@ -144,7 +145,7 @@ void Compute(const PreparedRun& run, const Point& point, int threads, StepCache:
   // What a file says about its search need not hold any more: it may have been edited.
   row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
   row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
-  StepDraws draws = DrawStep(evaluation, planned.plan, problem);
+  StepDraws draws = DrawStep(evaluation, planned.plan, *problem.costs, problem.capacity);
   row.draws = std::move(draws.times);
   row.step_time_low = draws.interval.low;
   row.step_time_high = draws.interval.high;

@@ -13,7 +13,7 @@
 
 #include "model/step/steps_in_parts.h"
 #include "scenarios/run/prepare.h"
-#include "sim/memo.h"
+#include "sim/planning/plan_cache.h"
 
 namespace spillway {
 
@@ -27,8 +27,8 @@ class StepCache {
     std::once_flag once;
     std::shared_ptr<const PreparedStep> step;
     std::unique_ptr<StepsInParts> in_parts;  // of the same; none of a recorded step
-    PlanMemo plans;
-    OracleMemo oracles;
+    PlanCache plans;
+    OracleCache oracles;
   };
 
   // Holds the `most` that were asked for last; others live as long as their users.

@@ -8,6 +8,7 @@
 
 #include "model/recorded/recorded_costs.h"
 #include "scenarios/run/prepare_parts.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 
@@ -72,7 +73,7 @@ class Questions {
     asked_.points.push_back(std::move(point));
   }
   // To all that was added since the last ones, with bounds or without; fewer where it was time to stop.
-  std::vector<StepAndBound> Answers(
+  std::vector<StepAndBound> OnceCache(
       bool bounds, int jobs, const std::function<bool()>& stop, const std::function<void()>& told = [] {}) {
     std::vector<StepAndBound> answers;
     asked_.bounds = bounds;
@@ -134,11 +135,11 @@ bool AskAboutLinks(const PreparedRun& run, const ResultRow& row, int jobs, const
   for (const double rate : {place.even_rate, place.faster_rate}) {
     questions.Add(point, *point.strategy, rate, row.memory_limit);
   }
-  const std::vector<StepAndBound> answers = questions.Answers(true, jobs, stop);
+  const std::vector<StepAndBound> answers = questions.OnceCache(true, jobs, stop);
   for (int rung = 0; rung <= kRungsAnOctave * kOctaves; ++rung) {
     questions.Add(point, StrategyByName(kSwapping), RateOfRung(rung), row.memory_limit);
   }
-  const std::vector<StepAndBound> swapping = questions.Answers(false, jobs, stop);
+  const std::vector<StepAndBound> swapping = questions.OnceCache(false, jobs, stop);
   if (answers.size() < 2 || swapping.size() <= kRungsAnOctave * kOctaves) return false;
   place.even = answers[0];
   place.faster = answers[1];
@@ -162,7 +163,7 @@ std::vector<WhatHelps> FindWhatHelps(const PreparedRun& run, const std::vector<R
     const Bytes limit = rows[i].memory_limit;
     questions.Add(run.points[i], *run.points[i].strategy, 0, limit + MoreMemory(limit));
   }
-  const std::vector<StepAndBound> memory = questions.Answers(true, jobs, stop, [&] { progress.Step(); });
+  const std::vector<StepAndBound> memory = questions.OnceCache(true, jobs, stop, [&] { progress.Step(); });
   std::vector<WhatHelps> places;
   for (std::size_t k = 0; k < memory.size(); ++k) {
     const ResultRow& row = rows[fastest[k]];

@@ -21,15 +21,15 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/clock.h"
-#include "calibrate/run/device.h"
 #include "calibrate/validate/device_costs.h"
 #include "calibrate/validate/memory.h"
 #include "calibrate/validate/pace.h"
+#include "calibrate/validate/results.h"
 #include "scenarios/run/run.h"
 #include "scenarios/validate/validate_journal.h"
 #include "scenarios/verbs/command.h"
-#include "sim/validation.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

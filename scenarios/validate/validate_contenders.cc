@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "sim/random_plans.h"
+#include "sim/planning/random_plans.h"
 
 namespace spillway {
 

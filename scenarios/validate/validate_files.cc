@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "calibrate/sample/file.h"
+#include "model/samples/file.h"
 #include "reports/page.h"
 #include "reports/validation.h"
 #include "scenarios/run/output_folder.h"

@@ -25,8 +25,8 @@
 #include <filesystem>
 #include <string>
 
+#include "calibrate/validate/results.h"
 #include "scenarios/validate/validate_journal.h"
-#include "sim/validation.h"
 
 namespace spillway {
 

@@ -12,7 +12,7 @@
 
 #include "hw/text/document.h"
 #include "hw/text/text_file.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

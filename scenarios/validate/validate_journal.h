@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
+#include "calibrate/validate/results.h"
+#include "model/samples/sample.h"
 #include "sim/plan/plan.h"
-#include "sim/validation.h"
 
 namespace spillway {
 

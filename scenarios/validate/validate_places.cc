@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/planning/runtimes.h"
+
 namespace spillway {
 namespace {
 

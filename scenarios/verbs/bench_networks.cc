@@ -4,7 +4,7 @@
 
 #include "scenarios/file/scenario.h"
 #include "scenarios/verbs/devices.h"
-#include "sim/strategy.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

@@ -18,8 +18,8 @@
 #include <span>
 #include <string>
 
-#include "calibrate/sample/sample.h"
 #include "hw/machine/machine.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 

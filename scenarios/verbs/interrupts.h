@@ -10,7 +10,7 @@
 #include <ostream>
 #include <utility>
 
-#include "calibrate/run/forwarding_device.h"
+#include "sim/execute/forwarding_device.h"
 
 namespace spillway {
 

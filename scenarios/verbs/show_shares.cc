@@ -10,7 +10,9 @@
 
 #include "model/cost/measured_cost.h"
 #include "reports/text.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/strategies.h"
 #include "sim/strategies/ucudnn/shares.h"
 
 namespace spillway {

@@ -9,13 +9,13 @@
 
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
-#include "calibrate/run/clock.h"
 #include "hw/text/lists.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/calibration_page.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"
 #include "scenarios/verbs/interrupts.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 namespace {

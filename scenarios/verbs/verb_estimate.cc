@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "calibrate/fit/estimate.h"
-#include "calibrate/sample/csv.h"
 #include "model/cost/measured_cost.h"
+#include "model/samples/csv.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/command.h"
 

@@ -9,11 +9,11 @@
 #include "calibrate/accuracy/report.h"
 #include "calibrate/fit/profile.h"
 #include "calibrate/fit/transfer.h"
-#include "calibrate/sample/file.h"
-#include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
 #include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
+#include "model/samples/file.h"
+#include "model/samples/sample.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/verbs/command.h"
 

@@ -5,6 +5,8 @@
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/topics.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

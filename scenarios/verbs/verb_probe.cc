@@ -1,10 +1,10 @@
 // spillway probe: a look at a GPU that nobody has used yet; a line is printed as soon as it is known.
 #include <ostream>
 
-#include "calibrate/run/clock.h"
 #include "hw/text/document.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/devices.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

@@ -13,6 +13,7 @@
 #include "scenarios/verbs/show_floor.h"
 #include "scenarios/verbs/show_shares.h"
 #include "scenarios/verbs/topics.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

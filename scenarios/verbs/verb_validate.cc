@@ -10,7 +10,6 @@
 #include <span>
 #include <utility>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/validate/falsify.h"
 #include "hw/machine/machine.h"
 #include "reports/validation.h"
@@ -24,6 +23,7 @@
 #include "scenarios/verbs/devices.h"
 #include "scenarios/verbs/files_as_it_goes.h"
 #include "scenarios/verbs/interrupts.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

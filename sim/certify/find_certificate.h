@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "sim/certify/certificate.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 
 namespace spillway {
 

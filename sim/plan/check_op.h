@@ -10,7 +10,7 @@
 namespace spillway {
 
 // What is wrong with a decision, each with the op's name: algorithms that it has not, workspaces out of range, parts of what
-// has none, or that are not all samples of its batch. What an algorithm needs, a machine says (sim/launch_refusal.h).
+// has none, or that are not all samples of its batch. What an algorithm needs, a machine says (sim/evaluate/unsupported_launch.h).
 // REQUIRES: the op is one of the step's.
 std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step);
 

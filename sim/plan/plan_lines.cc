@@ -8,9 +8,9 @@
 namespace spillway {
 
 const std::vector<Node>& PlanLines::Items(MapReader& reader, std::string_view key) {
-  static const std::vector<Node> kNothing;
+  static const std::vector<Node> kNoItems;
   const Node* list = reader.Optional(key);
-  if (list == nullptr) return kNothing;
+  if (list == nullptr) return kNoItems;
   if (!list->IsSequence()) diagnostics_.Error(list->mark, fmt::format("{}: expected a list of decisions", key));
   return list->items;
 }

@@ -58,7 +58,7 @@ struct StepTables {
   // the persistent tensors. The workspace is the usual one, or what `decisions` grant; of operands that are streamed, the
   // tiles. Of an op that runs again these are its first run, which every plan has: the second may want more, or less
   // (OpDecision::again), or not come about, which only lowering tells. So they are never too large, and a plan without room
-  // for the second run is refused for what is live then (sim/device_room.h).
+  // for the second run is refused for what is live then (sim/program/compile.h).
   Bytes WorkingSet(OpId op) const { return working_set_[static_cast<std::size_t>(op)]; }
   // The op with the largest one.
   OpId LargestWorkingSet() const;

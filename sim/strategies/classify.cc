@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstddef>
 
+#include "sim/planning/runtimes.h"
+
 namespace spillway {
 namespace {
 

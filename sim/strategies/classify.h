@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/planning/strategy.h"
 #include "sim/strategies/pooch/search.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 

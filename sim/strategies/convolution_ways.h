@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/cost/menu.h"
+#include "sim/planning/strategy.h"
 #include "sim/program/lower.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "sim/planning/strategy.h"
 #include "sim/program/lower.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 

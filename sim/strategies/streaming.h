@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/evaluate.h"
-#include "sim/strategy.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/strategy.h"
 
 namespace spillway {
 

@@ -12,7 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "model/hash.h"
+#include "model/stats/deviates.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

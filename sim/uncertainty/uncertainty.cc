@@ -7,10 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "model/hash.h"
+#include "model/stats/deviates.h"
+#include "model/stats/quantile.h"
+#include "model/util/hash.h"
 #include "sim/uncertainty/drawn_error.h"
 #include "sim/uncertainty/kernel_errors.h"
-#include "sim/uncertainty/quantile.h"
 
 namespace spillway {
 namespace {
@@ -142,12 +143,13 @@ Interval IntervalOf(const std::vector<Nanos>& times, const Program& program, con
 
 }  // namespace
 
-StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem& problem, const DrawOptions& options) {
+StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostModel& costs, Bytes capacity,
+                   const DrawOptions& options) {
   assert(evaluation.feasible);
   const Program& program = evaluation.program;
-  const Conditions conditions = ConditionsOf(program, *problem.costs, plan.runtime, problem.capacity);
-  const std::vector<Nanos> durations = Durations(program, *problem.costs);
-  const ProgramErrors errors(program, *problem.costs, options.seed);
+  const Conditions conditions = ConditionsOf(program, costs, plan.runtime, capacity);
+  const std::vector<Nanos> durations = Durations(program, costs);
+  const ProgramErrors errors(program, costs, options.seed);
   Scratch scratch;
   std::vector<Nanos> drawn;
   StepDraws draws;

@@ -11,7 +11,7 @@
 //
 // The draws are common: draw i means the same deviates for every strategy, batch and runtime, and for machines whose
 // models say the same, whatever they are called. So two rows may be compared draw by draw, where most of the error
-// cancels. Over all kDraws draws deviates are stratified (below); the few whose steps are simulated are the first of
+// cancels. Over all kDraws draws deviates are stratified (model/stats/deviates.h); the few whose steps are simulated are the first of
 // them, as good as drawn freely, and the interval's ends are sharpened by the rest.
 //
 // In unified memory what faults take is drawn from the range that it has (sim/engine/managed_memory.h).
@@ -24,27 +24,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
 
 namespace spillway {
-
-// ---- Standard normal deviates that depend on their key and the number of the draw alone, spread evenly.
-//
-// Latin hypercube sampling (McKay, Beckman and Conover, Technometrics 21, 1979): the kDraws draws of one key are the
-// middles of kDraws strata of equal probability, each once, in an order that the key decides. So all kDraws draws of a
-// single cause together have mean 0 and its quantiles exactly, and only how causes meet is left to chance; of fewer
-// draws that holds no better than of any.
-
-constexpr std::uint32_t kDraws = 4096;  // strata of a key; a power of two
-
-// Which stratum draw number `draw` of `key` lies in: for each key a permutation of [0, kDraws). REQUIRES: draw < kDraws.
-std::uint32_t StratumOf(std::uint64_t key, std::uint32_t draw);
-
-// REQUIRES: draw < kDraws.
-double StratifiedDeviate(std::uint64_t key, std::uint32_t draw);
-
-// A standard normal deviate of the key alone, for those who draw without end.
-double NormalDeviate(std::uint64_t key);
 
 struct DrawOptions {
   int draws = 128;         // steps simulated; 8 to kDraws
@@ -58,14 +40,14 @@ struct Interval {
 
 struct StepDraws {
   std::vector<Nanos> times;  // by draw
-  // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (sim/uncertainty/quantile.h): the sums of
+  // From the 10th to the 90th percentile, from these draws and kDraws cheap ones (model/stats/quantile.h): the sums of
   // kernels and of copies with the errors that launches share. Each end has a standard error below 1 % of the step
   // (tests/sim/uncertainty_test.cc), and no more digits than it deserves: RoundedToItsWidth.
   Interval interval;
 };
 
-// REQUIRES: evaluation.feasible; plan and problem are those it was evaluated with.
-StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const Problem& problem,
+// REQUIRES: evaluation.feasible; plan, costs and capacity are those it was evaluated with.
+StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostModel& costs, Bytes capacity,
                    const DrawOptions& options = {});
 
 // Both ends as multiples of the power of ten between 1 and 10 % of the interval's width; one of no width as it is.

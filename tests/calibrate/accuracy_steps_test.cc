@@ -5,9 +5,10 @@
 #include <string>
 
 #include "calibrate/accuracy/steps.h"
-#include "model/hash.h"
+#include "model/stats/deviates.h"
+#include "model/stats/quantile.h"
+#include "model/util/hash.h"
 #include "sim/uncertainty/drawn_error.h"
-#include "sim/uncertainty/quantile.h"
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/calibrate/toy_fit.h"
 

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/measure/host.h"
-#include "calibrate/run/execute.h"
-#include "calibrate/run/fake/device.h"
+#include "sim/execute/execute.h"
+#include "sim/execute/fake/device.h"
 #include "sim/verify/verify.h"
 
 namespace spillway {

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "calibrate/measure/row.h"
-#include "calibrate/sample/file.h"
 #include "hw/text/document.h"
+#include "model/samples/file.h"
 #include "tests/bench_samples.h"
 #include "tests/temporary_folder.h"
 

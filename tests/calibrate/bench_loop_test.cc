@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/measure/loop.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "calibrate/measure/refused.h"
-#include "calibrate/sample/file.h"
+#include "model/samples/file.h"
 #include "tests/bench_samples.h"
 #include "tests/calibrate/made_up_bench.h"
 #include "tests/temporary_folder.h"

@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "calibrate/measure/plan.h"
-#include "calibrate/run/device.h"
-#include "calibrate/sample/file.h"
-#include "sim/random.h"
+#include "model/samples/file.h"
+#include "model/util/random.h"
+#include "sim/execute/device.h"
 #include "tests/calibrate/made_up_bench.h"
 #include "tests/temporary_folder.h"
 

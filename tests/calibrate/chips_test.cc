@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample/sample.h"
 #include "hw/text/document.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 namespace {

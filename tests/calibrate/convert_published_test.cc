@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "calibrate/sample/file.h"
+#include "model/samples/file.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "calibrate/sample/csv.h"
 #include "hw/text/document.h"
+#include "model/samples/csv.h"
 #include "tests/kernel_models.h"
 #include "tests/text.h"
 

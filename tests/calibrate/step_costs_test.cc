@@ -4,7 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network_builder.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

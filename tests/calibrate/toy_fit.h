@@ -8,7 +8,7 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/fit/validate.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 #include "tests/calibrate/toy_forms.h"
 
 namespace spillway::toy {

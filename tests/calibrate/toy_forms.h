@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
 #include "model/cost/kernel_form.h"
+#include "model/samples/sample.h"
 
 namespace spillway::toy {
 

@@ -5,9 +5,9 @@
 
 #include "calibrate/run/cpu/values.h"
 #include "calibrate/run/training_state.h"
-#include "model/hash.h"
 #include "model/network/network.h"
 #include "model/step/training_step.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

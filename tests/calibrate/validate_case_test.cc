@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "calibrate/validate/case.h"
+#include "sim/strategies/strategies.h"
 #include "tests/scripted_device.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 
 #include "calibrate/validate/measure.h"
 #include "model/cost/launch_text.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 #include "tests/scripted_device.h"
 #include "tests/small_programs.h"
 

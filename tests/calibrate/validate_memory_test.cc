@@ -3,8 +3,8 @@
 #include <fstream>
 
 #include "calibrate/run/cpu/host_memory.h"
-#include "calibrate/run/fake/device.h"
 #include "calibrate/validate/memory.h"
+#include "sim/execute/fake/device.h"
 
 namespace spillway {
 namespace {

@@ -7,7 +7,7 @@
 #include "calibrate/validate/track.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 #include "tests/paced_target.h"
 #include "tests/small_programs.h"
 

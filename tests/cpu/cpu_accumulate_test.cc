@@ -3,7 +3,7 @@
 
 #include "model/network/network_builder.h"
 #include "model/step/accumulate.h"
-#include "sim/random.h"
+#include "model/util/random.h"
 #include "tests/cpu_training.h"
 #include "tests/in_parts.h"
 #include "tests/random_programs.h"

@@ -6,7 +6,7 @@
 #include "calibrate/measure/cpu/machine.h"
 #include "calibrate/measure/cpu/target.h"
 #include "calibrate/measure/plan.h"
-#include "calibrate/run/clock.h"
+#include "sim/execute/clock.h"
 #include "tests/bench_network.h"
 
 namespace spillway {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/device.h"
-#include "calibrate/run/execute.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/execute.h"
 #include "tests/copy_step.h"
 #include "tests/hand_session.h"
 

@@ -11,6 +11,7 @@
 #include "calibrate/validate/device_costs.h"
 #include "calibrate/validate/measure.h"
 #include "model/step/steps_in_parts.h"
+#include "sim/strategies/strategies.h"
 #include "tests/cpu_training.h"
 #include "tests/in_parts.h"
 #include "tests/small_networks.h"
@@ -93,7 +94,7 @@ class Bench {
       problem.parameters.Set("simulations", std::int64_t{2000});
       problem.parameters.Set("plans", std::int64_t{10});
     }
-    const spillway::Planned planned = PlanWithMargin(strategy, problem);
+    const spillway::Planned planned = PlanWithHeadroom(strategy, problem);
     Evaluation evaluation;
     evaluation.reason = planned.reason;
     if (!planned.feasible) return evaluation;

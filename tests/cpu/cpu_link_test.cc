@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/link.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/file.h"
+#include "model/samples/file.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

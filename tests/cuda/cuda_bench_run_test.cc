@@ -9,8 +9,8 @@
 #include "calibrate/measure/cuda/plan.h"
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/refused.h"
-#include "calibrate/sample/file.h"
 #include "hw/text/document.h"
+#include "model/samples/file.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/temporary_folder.h"
 

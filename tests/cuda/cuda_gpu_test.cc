@@ -4,8 +4,8 @@
 
 #include "calibrate/run/cuda/load.h"
 #include "calibrate/run/cuda/owned.h"
-#include "calibrate/run/device.h"
 #include "hw/text/document.h"
+#include "sim/execute/device.h"
 #include "tests/cuda/cuda_half.h"
 #include "tests/training_networks.h"
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "calibrate/run/cuda/calls.h"
-#include "calibrate/run/device.h"
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "sim/execute/device.h"
 #include "tests/cpu_step_runner.h"
 #include "tests/cuda/max_pool_ties.h"
 

@@ -6,9 +6,12 @@
 #include <map>
 #include <string_view>
 
-#include "model/hash.h"
-#include "sim/evaluate.h"
-#include "sim/margin.h"
+#include "model/util/hash.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "tests/cuda/cuda_copies.h"
 #include "tests/random_programs.h"
 #include "tests/small_networks.h"
@@ -44,7 +47,7 @@ struct OrderCase {
   }
   Evaluation Of(const Strategy& strategy, Bytes capacity) const {
     const Problem problem = Within(capacity);
-    const Planned planned = PlanWithMargin(strategy, problem);
+    const Planned planned = PlanWithHeadroom(strategy, problem);
     return planned.feasible ? Evaluate(planned.plan, problem) : Evaluation{};
   }
 };

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "calibrate/run/cuda/plugin/entry.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/device.h"
 #include "tests/cuda/fake_c/fake.h"
 
 extern "C" int SpillwayCudaInterface();

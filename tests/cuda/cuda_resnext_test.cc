@@ -3,8 +3,8 @@
 #include <set>
 
 #include "calibrate/measure/profile.h"
-#include "calibrate/sample/file.h"
 #include "hw/machine/profile_text.h"
+#include "model/samples/file.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/cuda/cuda_training.h"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "model/cost/launch_text.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 #include "tests/cuda/cuda_stand_in_parts.h"
 
 namespace spillway {

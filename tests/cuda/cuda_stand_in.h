@@ -28,10 +28,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/kernels.h"
 #include "calibrate/run/cuda/calls.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/device.h"
 #include "tests/cuda/sparse_memory.h"
 
 namespace spillway {

@@ -4,8 +4,8 @@
 #include <ctime>
 #include <numbers>
 
-#include "calibrate/run/clock.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
+#include "sim/execute/clock.h"
 #include "tests/cuda/cuda_stand_in_parts.h"
 
 namespace spillway {

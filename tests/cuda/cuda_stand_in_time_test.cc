@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "calibrate/run/clock.h"
+#include "sim/execute/clock.h"
 #include "tests/cuda/cuda_stand_in.h"
 
 namespace spillway {

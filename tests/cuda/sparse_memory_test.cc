@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

@@ -10,8 +10,11 @@
 #include "model/cost/cost_model.h"
 #include "model/cost/op_parts.h"
 #include "model/network/network.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
 #include "sim/plan/streams.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/random_groups.h"
 

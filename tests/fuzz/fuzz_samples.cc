@@ -3,8 +3,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "calibrate/sample/file.h"
 #include "hw/text/document.h"
+#include "model/samples/file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

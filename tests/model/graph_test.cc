@@ -1,4 +1,4 @@
-#include "model/graph.h"
+#include "model/util/graph.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -13,7 +13,7 @@
 
 #include "reports/result_columns.h"
 #include "reports/text.h"
-#include "sim/strategy.h"
+#include "sim/strategies/strategies.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scenarios/run/run.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

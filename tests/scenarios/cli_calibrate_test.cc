@@ -14,10 +14,10 @@
 
 #include "calibrate/measure/journal.h"
 #include "calibrate/run/cpu/pin.h"
-#include "calibrate/sample/file.h"
 #include "hw/machine/machine.h"
+#include "model/samples/file.h"
+#include "model/util/random.h"
 #include "scenarios/verbs/devices.h"
-#include "sim/random.h"
 #include "tests/bench_samples.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "calibrate/measure/journal.h"
-#include "calibrate/sample/file.h"
+#include "model/samples/file.h"
 #include "tests/cuda/cuda_command_line.h"
 
 namespace spillway {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/sample/sample.h"
 #include "hw/machine/chips.h"
 #include "model/cost/kernel_form.h"
+#include "model/samples/sample.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

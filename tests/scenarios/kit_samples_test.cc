@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/fit/transfer.h"
-#include "calibrate/sample/file.h"
 #include "hw/machine/machine.h"
+#include "model/samples/file.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 

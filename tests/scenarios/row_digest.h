@@ -10,7 +10,7 @@
 #include <array>
 #include <string>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/strategies/strategies.h"
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

@@ -5,10 +5,13 @@
 
 #include "hw/text/lists.h"
 #include "model/step/steps_in_parts.h"
-#include "sim/evaluate.h"
-#include "sim/margin.h"
-#include "sim/random_plans.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/random_plans.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
+#include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"
 
@@ -47,7 +50,7 @@ struct Setting {
     problem.parameters = {};
     if (count > 0) problem.parameters.Set("parts", count);
     problem.parameters.Set("beneath", beneath);
-    return PlanWithMargin(StrategyByName("accumulate"), problem);
+    return PlanWithHeadroom(StrategyByName("accumulate"), problem);
   }
 
   Machine machine;

@@ -8,12 +8,15 @@
 #include <memory>
 #include <new>
 
-#include "sim/evaluate.h"
-#include "sim/margin.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/best/annealing.h"
 #include "sim/strategies/best/gap_plans.h"
+#include "sim/strategies/strategies.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"
 #include "sim/verify/verify.h"
@@ -86,7 +89,7 @@ struct Resnet50Plan : Case {
   Resnet50Plan() : Case("resnet50", {.batch = 512}), tables(step, costs) {
     problem.use_runtime = true;
     problem.runtime = RuntimeByName("arena");
-    plan = PlanWithMargin(StrategyByName("pooch-released"), problem).plan;
+    plan = PlanWithHeadroom(StrategyByName("pooch-released"), problem).plan;
     lowered = Lower(plan, tables, problem.capacity);
     PlaceBuffers(lowered.program, problem.capacity);
   }
@@ -133,7 +136,7 @@ void BM_SimulatePlan(benchmark::State& state) {
 // best's search, by what its model is asked; with and without copies, which take a clock.
 void BM_Judge(benchmark::State& state) {
   const Resnet50Plan c;
-  const Oracle oracle(c.problem);
+  const Oracle oracle = OracleOf(c.problem);
   const GapTables tables(oracle.facts(), c.problem.runtime.backward_units, c.problem.capacity,
                          c.problem.capacity / 4096);
   const OpenChoices open(tables, {.swap = state.range(0) != 0});

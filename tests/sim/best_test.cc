@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/evaluate.h"
-#include "sim/margin.h"
+#include "model/stats/quantile.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/best/robust.h"
-#include "sim/uncertainty/quantile.h"
+#include "sim/strategies/strategies.h"
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/sim/zoo_place.h"
 
@@ -16,7 +18,7 @@ namespace spillway {
 namespace {
 
 struct Setting : ZooPlace {
-  PlanMemo memo;
+  PlanCache memo;
 
   Setting(const char* network, std::int64_t batch, const char* machine_name)
       : ZooPlace(network, batch, LoadMachine(machine_name)) {}
@@ -24,7 +26,7 @@ struct Setting : ZooPlace {
 
   // 0: it has no plan that runs.
   Nanos TimeOf(const char* strategy, const Problem& problem) {
-    const Planned planned = PlanWithMargin(StrategyByName(strategy), problem, Oracle(problem), memo);
+    const Planned planned = PlanWithHeadroom(StrategyByName(strategy), problem, OracleOf(problem), memo);
     if (!planned.feasible) return 0;
     const Evaluation e = Evaluate(planned.plan, problem);
     return e.feasible ? e.step_time : 0;
@@ -54,7 +56,7 @@ TEST_CASE("best is never behind another strategy on the same runtime, and mostly
           if (best == 0) continue;
           ++cases;
           ahead += best < others || others == 0 ? 1 : 0;
-          behind_bound += best > Oracle(problem).BoundsIn(WidestScope(PartScope::kBatch)).Best() ? 1 : 0;
+          behind_bound += best > OracleOf(problem).BoundsIn(WidestScope(PartScope::kBatch)).Best() ? 1 : 0;
         }
       }
     }
@@ -106,7 +108,7 @@ TEST_CASE("best plans the same with plans of others at hand and without, and twi
   const Planned alone = StrategyByName("best").plan(problem);
   REQUIRE(alone.feasible);
   CHECK((StrategyByName("best").plan(problem).plan == alone.plan));
-  PlanMemo memo;
+  PlanCache memo;
   memo.Plan(StrategyByName("pooch"), problem);
   CHECK((memo.Plan(StrategyByName("best"), problem).plan == alone.plan));
 }
@@ -155,7 +157,7 @@ TEST_CASE("more memory or a faster link hardly ever makes best slower, and then 
 
 // The 90th percentile of what a plan takes over the common draws.
 Nanos LateTime(const Plan& plan, const Problem& problem) {
-  const std::vector<Nanos> times = DrawStep(Evaluate(plan, problem), plan, problem).times;
+  const std::vector<Nanos> times = DrawStep(Evaluate(plan, problem), plan, *problem.costs, problem.capacity).times;
   return static_cast<Nanos>(Quantile({times.begin(), times.end()}, 0.9));
 }
 

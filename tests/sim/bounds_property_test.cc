@@ -8,7 +8,7 @@
 
 #include "sim/bounds/bounds.h"
 #include "sim/engine/simulate.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/program/lower.h"
 #include "tests/random_plan.h"
 #include "tests/sim/menu_costs.h"

@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "model/recorded/recorded_costs.h"
+#include "model/util/random.h"
 #include "sim/certify/find_certificate.h"
-#include "sim/evaluate.h"
-#include "sim/random.h"
+#include "sim/evaluate/oracle.h"
 #include "tests/random_plan.h"
 #include "tests/recorded_text.h"
 #include "tests/step_builder.h"

@@ -3,13 +3,14 @@
 
 #include "model/recorded/recorded_costs.h"
 #include "model/step/steps_in_parts.h"
+#include "model/util/random.h"
 #include "sim/bounds/cut_bound.h"
 #include "sim/certify/certificate.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/certify/flow.h"
-#include "sim/margin.h"
-#include "sim/random.h"
-#include "sim/random_plans.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/random_plans.h"
+#include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"
 #include "tests/recorded_text.h"
 
@@ -108,7 +109,7 @@ TEST_CASE("plans in parts hold to their certificates, whoever made them") {
     problem.in_parts = &steps;
     problem.costs = &costs;
     problem.capacity = capacity;
-    const Planned planned = PlanWithMargin(*FindStrategy(name), problem);
+    const Planned planned = PlanWithHeadroom(*FindStrategy(name), problem);
     REQUIRE(planned.feasible);
     problem.step = &steps.In(planned.plan.accumulate).all.step;
     const Evaluation e = Evaluate(planned.plan, problem);

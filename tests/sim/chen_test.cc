@@ -4,7 +4,9 @@
 #include <set>
 
 #include "hw/text/lists.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/small_dags.h"
 #include "tests/step_builder.h"
 

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "hw/text/lists.h"
+#include "model/util/random.h"
 #include "sim/bounds/bounds.h"
 #include "sim/bounds/cut_graph.h"
 #include "sim/bounds/planes.h"
-#include "sim/random.h"
 #include "tests/sim/small_dags.h"
 #include "tests/step_builder.h"
 

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "model/recorded/recorded_costs.h"
-#include "sim/evaluate.h"
-#include "sim/random.h"
+#include "model/util/random.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/dtr/dtr_play.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

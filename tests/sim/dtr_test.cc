@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "sim/evaluate.h"
-#include "sim/random.h"
+#include "model/util/random.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/dtr/dtr_play.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/small_dags.h"
 
 namespace spillway {

@@ -2,12 +2,13 @@
 //
 // The chain of tests/step_builder.h: every tensor is below 512 bytes and takes one unit of memory, 512 bytes; a copy of
 // a map or the input (10 bytes) takes 10 ns times the link's ns per byte.
-#include "sim/evaluate.h"
-
 #include <catch2/catch.hpp>
 #include <numeric>
 
 #include "model/network/network.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "tests/random_plan.h"
 #include "tests/step_builder.h"
 

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "tests/sim/small_dags.h"
 
 namespace spillway {

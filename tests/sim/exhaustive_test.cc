@@ -6,8 +6,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/every_plan.h"
 
 namespace spillway {

@@ -7,8 +7,11 @@
 #include <numeric>
 #include <string>
 
-#include "sim/evaluate.h"
-#include "sim/random.h"
+#include "model/util/random.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/every_plan.h"
 
 namespace spillway {

@@ -2,8 +2,8 @@
 // and the simulator agree about random ones.
 #include <catch2/catch.hpp>
 
-#include "sim/evaluate.h"
 #include "sim/plan/check_op.h"
+#include "sim/planning/problem.h"
 #include "tests/random_groups.h"
 #include "tests/sim/judge_mutations.h"
 #include "tests/sim/stream_all.h"
@@ -189,7 +189,7 @@ TEST_CASE("random groups of fused ops: verified, waiting for nothing in vain, ne
   std::size_t waits = 0;
   for (const SmallNetwork& network : kNetworks) {
     const PartsPlace p(network.build(), network.options);
-    const Oracle oracle({.step = &p.step, .costs = &p.costs, .capacity = 10 * kGB, .runtime = {}});
+    const Oracle oracle = OracleOf({.step = &p.step, .costs = &p.costs, .capacity = 10 * kGB, .runtime = {}});
     for (int k = 0; k < 30; ++k) {
       Runtime runtime{.copy_streams = 1 + k % 2};
       if (k % 5 == 0) runtime.memory = MemoryModel::kPool;

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/random.h"
+#include "model/util/random.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/best/annealing.h"
 #include "sim/strategies/best/gap_plans.h"
 #include "sim/strategies/best/rung_searches.h"
@@ -26,7 +27,7 @@ struct Setting {
       : machine(LoadMachine(machine_name)),
         step(std::move(training_step)),
         problem(ProblemOf(capacity, runtime)),
-        oracle(problem),
+        oracle(OracleOf(problem)),
         tables(oracle.facts(), runtime.backward_units, capacity, 0) {}
 
   Problem ProblemOf(Bytes capacity, const Runtime& runtime) const {

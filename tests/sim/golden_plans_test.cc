@@ -3,8 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include "model/step/steps_in_parts.h"
-#include "sim/evaluate.h"
-#include "sim/margin.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "tests/golden.h"
 
 namespace spillway {
@@ -34,7 +37,7 @@ struct Case {
 
 TEST_CASE("the plan for ResNet-50 beyond 16 GB") {
   const Case c("resnet50", 256, "pooch");
-  const Planned planned = PlanWithMargin(StrategyByName("pooch"), c.problem);
+  const Planned planned = PlanWithHeadroom(StrategyByName("pooch"), c.problem);
   REQUIRE(planned.feasible);
   CHECK_GOLDEN("plan-resnet50-b256-pooch", PlanToYaml(planned.plan, c.step));
 }
@@ -48,7 +51,7 @@ void CheckSmall(const Strategy& strategy, const char* runtime) {
   const bool in_core = called == "in-core" || called.starts_with("ucudnn-");
   if (!in_core) c.problem.capacity = 95 * kMB;
   if (called == "vdnn-conv-p") c.problem.capacity = 109 * kMB;  // its algorithms take what workspace they like
-  const Planned planned = PlanWithMargin(strategy, c.problem);
+  const Planned planned = PlanWithHeadroom(strategy, c.problem);
   INFO(strategy.name << " on " << runtime << ": " << planned.reason);
   REQUIRE(planned.feasible);
   const TrainingStep& step = c.parts.In(planned.plan.accumulate).all.step;

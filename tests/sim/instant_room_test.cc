@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/certify/find_certificate.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/step_builder.h"
 

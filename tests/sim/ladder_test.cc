@@ -19,7 +19,7 @@ PoochProfile SlowChain(std::mt19937& random, int n) {
   return p;
 }
 
-Ladder LadderAt(PoochProfile profile, Bytes capacity, const RungQuestion& like, RungMemo* memo,
+Ladder LadderAt(PoochProfile profile, Bytes capacity, const RungQuestion& like, RungCache* memo,
                 std::int64_t* simulations = nullptr) {
   profile.capacity = capacity;
   const PoochModel model(std::move(profile));
@@ -35,7 +35,7 @@ struct Crossed {  // how often what is compared is worth comparing
 };
 
 void CheckLaw(const PoochProfile& p, const RungQuestion& like, Crossed& crossed) {
-  RungMemo memo;
+  RungCache memo;
   std::optional<Ladder> less;
   for (Bytes capacity = p.capacity; capacity < p.capacity + 120; capacity += 3) {
     const Ladder ladder = LadderAt(p, capacity, like, &memo);
@@ -84,7 +84,7 @@ TEST_CASE("what was found for a rung is the same for who asks again, what it too
   std::mt19937 random(32);
   for (int round = 0; round < 10; ++round) {
     const PoochProfile p = SlowChain(random, 16);
-    RungMemo memo;
+    RungCache memo;
     for (Bytes capacity = p.capacity + 10; capacity < p.capacity + 40; capacity += 7) {
       for (const bool recompute : {false, true}) {
         RungQuestion like;
@@ -104,7 +104,7 @@ TEST_CASE("strategies and capacities share rungs, and step 1 on them") {
   std::mt19937 random(33);
   PoochProfile p = SlowChain(random, 16);
   p.capacity = 500;
-  RungMemo memo;
+  RungCache memo;
   RungQuestion swap_opt, top, low;
   top.rung = 496;  // 62 * 8
   low.rung = 488;

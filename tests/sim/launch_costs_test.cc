@@ -6,7 +6,8 @@
 #include "hw/text/document.h"
 #include "model/cost/cost_model.h"
 #include "sim/engine/simulate.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "tests/step_builder.h"
 #include "tests/temporary_folder.h"
 

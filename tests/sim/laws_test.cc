@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "sim/random.h"
+#include "model/util/random.h"
 
 namespace spillway {
 namespace {

@@ -3,7 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "sim/strategy.h"
+#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "tests/lower_case.h"
 
 namespace spillway {

@@ -2,7 +2,8 @@
 // every device buffer takes one unit, 512 bytes.
 #include "sim/program/lower.h"
 
-#include "sim/strategy.h"
+#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/verify/verify.h"
 #include "tests/lower_case.h"
 #include "tests/text.h"

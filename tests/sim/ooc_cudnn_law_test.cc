@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "model/cost/op_parts.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
 #include "sim/plan/streams.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 #include "tests/sim/parts_place.h"

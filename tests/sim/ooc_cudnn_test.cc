@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
+#include "sim/strategies/strategies.h"
 #include "tests/random_groups.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"

@@ -4,9 +4,10 @@
 #include <optional>
 
 #include "model/cost/op_parts.h"
-#include "sim/margin.h"
 #include "sim/plan/streams.h"
+#include "sim/planning/headroom.h"
 #include "sim/strategies/ooc_cudnn/tile_search.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
 
@@ -106,7 +107,7 @@ TEST_CASE("ooc-tiled: the division that is found is about as fast as any when si
   for (int k = 0; k < 6; ++k) {
     const PartsPlace p(OneConvolution(random));
     const Problem problem{.step = &p.step, .costs = &costs, .capacity = kGB, .runtime = {}};
-    const Oracle oracle(problem);
+    const Oracle oracle = OracleOf(problem);
     for (const char* pass : {"forward", "backward_data", "backward_filter"}) {
       const OpDecision decision = Streaming(p, p.Op(std::string("conv:") + pass));
       const TileSearch search(problem, p.tables, decision);
@@ -156,7 +157,7 @@ TEST_CASE("ooc-tiled: never behind ooc-cudnn and its fused functions, and proved
     const Evaluation e = Evaluate(planned.plan, problem);  // proved by verify
     if (e.feasible) CHECK(e.bounds.Best() <= e.step_time);
     for (const char* name : {"ooc-cudnn", "ooc-cudnn-fused"}) {
-      const Plan plan = PlanWithMargin(StrategyByName(name), problem).plan;
+      const Plan plan = PlanWithHeadroom(StrategyByName(name), problem).plan;
       const Evaluation other = Evaluate(plan, problem, {.verify = false, .bounds = false, .timeline = false});
       if (!other.feasible) continue;
       ++cases;

@@ -5,7 +5,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"

@@ -16,7 +16,9 @@
 #include <memory>
 #include <string_view>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/sim/small_dags.h"
 

@@ -2,8 +2,9 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "sim/margin.h"
-#include "sim/memo.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/plan_cache.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/small_networks.h"
 #include "tests/step_builder.h"
@@ -33,7 +34,7 @@ bool Same(const Bounds& a, const Bounds& b) {
 TEST_CASE("bounds of an oracle are those found anew, the second time too") {
   const Place place;
   for (const Bytes capacity : {Bytes{3 * kMiB}, Bytes{5 * kMiB}, Bytes{50 * kMiB}}) {
-    const Oracle oracle(place.At(capacity));
+    const Oracle oracle = OracleOf(place.At(capacity));
     for (int again = 0; again < 2; ++again) {
       for (const Scope& scope : {Scope{}, Scope{.copy_streams = 1}, Scope{AlgorithmScope::kLibrary, 4 * kMiB, 2},
                                  Scope{AlgorithmScope::kAny, kMiB, 1}, WidestScope()}) {
@@ -46,7 +47,7 @@ TEST_CASE("bounds of an oracle are those found anew, the second time too") {
 
 TEST_CASE("a wider scope has no larger compute bound") {
   const Place place;
-  const Oracle oracle(place.At(50 * kMiB));
+  const Oracle oracle = OracleOf(place.At(50 * kMiB));
   const auto compute = [&](const Scope& scope) { return oracle.BoundsIn(scope).compute; };
   CHECK(compute({AlgorithmScope::kLibrary, 0, 2}) == compute({}));  // grants of nothing: what is usual remains
   CHECK(compute({AlgorithmScope::kLibrary, kMostWorkspace, 2}) <= compute({}));
@@ -71,7 +72,7 @@ TEST_CASE("what a plan decides is its scope, and a scope is said in words") {
 TEST_CASE("oracles that were asked for last are handed out again; those of one step and machine share their facts") {
   const Place place;
   const CostModel other(place.machine);
-  OracleMemo memo;
+  OracleCache memo;
   const auto first = memo.For(place.At(5 * kMiB));
   CHECK(memo.For(place.At(5 * kMiB)) == first);
   const auto larger = memo.For(place.At(6 * kMiB));
@@ -87,9 +88,9 @@ TEST_CASE("oracles that were asked for last are handed out again; those of one s
 
 TEST_CASE("threads share an oracle") {
   const Place place;
-  const Oracle oracle(place.At(5 * kMiB));
+  const Oracle oracle = OracleOf(place.At(5 * kMiB));
   const Evaluation alone =
-      Oracle(place.At(5 * kMiB)).Evaluate(StrategyByName("swap-all").plan(place.At(5 * kMiB)).plan);
+      OracleOf(place.At(5 * kMiB)).Evaluate(StrategyByName("swap-all").plan(place.At(5 * kMiB)).plan);
   std::vector<Evaluation> found(4);
   {
     std::vector<std::jthread> threads;

@@ -6,8 +6,11 @@
 #include <list>
 #include <string>
 
-#include "sim/evaluate.h"
-#include "sim/random.h"
+#include "model/util/random.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 namespace {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"

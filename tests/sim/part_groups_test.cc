@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/random.h"
+#include "model/util/random.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/best/search_space.h"
+#include "sim/strategies/strategies.h"
 #include "tests/small_networks.h"
 
 namespace spillway {
@@ -120,7 +122,7 @@ TEST_CASE("random plans with groups are proved, and never below their bounds") {
     if (groups.empty()) return;
     const Problem problem = s.At(20 * s.LargestSet());
     const SearchSpace space = s.Space(groups, most);
-    const Oracle oracle(problem);
+    const Oracle oracle = OracleOf(problem);
     for (int k = 0; k < 12; ++k) {
       GapModel model(space.tables, problem.runtime, problem.capacity);
       const Plan plan = PlanOf(problem, model, RandomChoices(space, random), "drawn");
@@ -166,7 +168,7 @@ TEST_CASE("best's model of a step with groups is close to the full path") {
     const Problem problem = s.At(capacity);
     const SearchSpace space = s.Space(GroupsOver(s.tables(), s.LargestSet() / 100 * percent), capacity);
     REQUIRE_FALSE(space.tables.groups.empty());
-    const Oracle oracle(problem);
+    const Oracle oracle = OracleOf(problem);
     GapModel model(space.tables, problem.runtime, capacity);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Annealed found =

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "model/cost/menu.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
+#include "model/util/random.h"
 #include "sim/program/layout.h"
-#include "sim/random.h"
 #include "tests/boxed_network.h"
 #include "tests/boxed_program.h"
 

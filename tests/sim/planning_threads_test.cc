@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "model/recorded/recorded_costs.h"
-#include "sim/margin.h"
-#include "sim/memo.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/plan_cache.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/zoo_place.h"
 
 namespace spillway {
@@ -16,8 +17,8 @@ namespace {
 
 Planned Plan(Problem problem, int threads) {
   problem.threads = threads;
-  PlanMemo memo;
-  return PlanWithMargin(StrategyByName("best"), problem, Oracle(problem), memo);
+  PlanCache memo;
+  return PlanWithHeadroom(StrategyByName("best"), problem, OracleOf(problem), memo);
 }
 
 void CheckAlike(const Planned& a, const Planned& b, const TrainingStep& step) {
@@ -95,8 +96,8 @@ TEST_CASE("two that plan with threads of their own share a memo") {
   const Setting s("cifar-resnet20");
   const Problem problem = s.At(70 * kMB, "arena");
   const Planned alone = Plan(problem, 1);
-  const Oracle oracle(problem);
-  PlanMemo memo;
+  const Oracle oracle = OracleOf(problem);
+  PlanCache memo;
   std::vector<Planned> planned(2);
   {
     std::vector<std::jthread> planners;
@@ -104,7 +105,7 @@ TEST_CASE("two that plan with threads of their own share a memo") {
       planners.emplace_back([&] {
         Problem with_threads = problem;
         with_threads.threads = 2;
-        into = PlanWithMargin(StrategyByName("best"), with_threads, oracle, memo);
+        into = PlanWithHeadroom(StrategyByName("best"), with_threads, oracle, memo);
       });
     }
   }

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "model/util/random.h"
 #include "sim/program/lower.h"
-#include "sim/random.h"
 #include "sim/strategies/classify.h"
 
 namespace spillway {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/pooch/fixed_ops.h"
 #include "sim/strategies/pooch/pooch_profile.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
 

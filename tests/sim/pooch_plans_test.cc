@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/planning/plan_cache.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "tests/sim/zoo_setting.h"
 
@@ -62,8 +64,8 @@ TEST_CASE("the plan says how far the search went") {
 TEST_CASE("with more memory a capped search finds nothing slower", "[plain]") {
   for (const std::int64_t batch : {256, 640}) {
     ZooSetting s("resnet50", batch, LoadMachine("v100-x86-pcie3"));
-    RungMemo rungs;
-    s.problem.rungs = &rungs;
+    PlanCache shared;
+    s.problem.plans = &shared;
     Nanos last = kNever;
     for (Bytes capacity = 15'000 * kMB; capacity <= 16'000 * kMB; capacity += 160 * kMB + 1) {
       CAPTURE(batch, capacity);

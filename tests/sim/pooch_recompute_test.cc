@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "model/util/random.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
-#include "sim/random.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
 #include "tests/sim/small_dags.h"

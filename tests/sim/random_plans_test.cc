@@ -1,10 +1,12 @@
 // Plans drawn for validation: feasible, different, spread over the strata, the same for the same seed.
-#include "sim/random_plans.h"
+#include "sim/planning/random_plans.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 
 namespace spillway {
 namespace {

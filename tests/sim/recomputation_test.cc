@@ -5,7 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network_builder.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"

@@ -5,9 +5,12 @@
 #include <catch2/catch.hpp>
 
 #include "model/recorded/recorded_costs.h"
-#include "sim/evaluate.h"
-#include "sim/margin.h"
-#include "sim/memo.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/plan_cache.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"
 #include "tests/recorded_text.h"
 
@@ -104,13 +107,13 @@ TEST_CASE("a plan may not recompute what may run only once, and verify does not 
 
 TEST_CASE("strategies plan a recorded step in less memory than it wants, or say why not") {
   const Recorded r(Example());
-  PlanMemo memo;
+  PlanCache memo;
   for (const Strategy& strategy : Strategies()) {
     INFO(strategy.name);
     Problem problem = r.problem;
     problem.capacity = r.in_core.peak_bytes / 2;
     problem.parameters = {};
-    const Planned planned = PlanWithMargin(strategy, problem, Oracle(problem), memo);
+    const Planned planned = PlanWithHeadroom(strategy, problem, OracleOf(problem), memo);
     if (strategy.needs_layers) {
       CHECK_FALSE(planned.feasible);
       CHECK(planned.reason.starts_with("recorded_step: "));

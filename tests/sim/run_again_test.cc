@@ -4,8 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "model/recorded/recorded_costs.h"
-#include "sim/evaluate.h"
-#include "sim/strategy.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/parts_place.h"
 
 namespace spillway {

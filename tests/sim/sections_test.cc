@@ -4,7 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
 #include "tests/random_sections.h"
 #include "tests/sim/half_swapped.h"
 #include "tests/sim/judge_mutations.h"

@@ -1,7 +1,10 @@
 // What all strategies have in common, and the simple ones.
+#include "sim/strategies/strategies.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "sim/planning/runtimes.h"
 #include "tests/sim/zoo_setting.h"
 
 namespace spillway {

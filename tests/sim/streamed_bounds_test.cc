@@ -5,10 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 #include "sim/certify/find_certificate.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/turn_plans.h"
 #include "tests/small_networks.h"
 #include "tests/step_builder.h"

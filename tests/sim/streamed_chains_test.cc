@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "tests/sim/turn_plans.h"
 #include "tests/step_builder.h"
 

@@ -3,8 +3,9 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
+#include "sim/planning/problem.h"
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"
 #include "tests/sim/parts_place.h"

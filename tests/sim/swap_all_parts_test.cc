@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/strategies.h"
 #include "sim/strategies/streaming.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"

@@ -5,8 +5,8 @@
 
 #include "model/cost/launch_text.h"
 #include "model/cost/op_tiles.h"
+#include "model/util/random.h"
 #include "sim/bounds/part_rates.h"
-#include "sim/random.h"
 
 namespace spillway {
 namespace {

@@ -4,8 +4,9 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
 #include "sim/plan/tiles.h"
+#include "sim/planning/problem.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"
 #include "tests/sim/stream_all.h"

@@ -5,9 +5,12 @@
 #include <functional>
 #include <set>
 
-#include "sim/evaluate.h"
+#include "model/util/random.h"
+#include "sim/evaluate/evaluation.h"
 #include "sim/plan/sections.h"
-#include "sim/random.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "sim/strategies/tvdnn/integer_program.h"
 #include "sim/strategies/tvdnn/section_model.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "model/step/training_step.h"
-#include "sim/random.h"
+#include "model/util/random.h"
 #include "sim/strategies/ucudnn/configurations.h"
 
 namespace spillway::ucudnn {

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/step/training_step.h"
+#include "model/util/random.h"
 #include "sim/bounds/linear_program.h"
-#include "sim/random.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"
 

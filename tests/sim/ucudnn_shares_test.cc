@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "sim/random.h"
+#include "model/util/random.h"
 #include "sim/strategies/ucudnn/shares.h"
 
 namespace spillway {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "model/cost/op_parts.h"
+#include "sim/strategies/strategies.h"
 #include "sim/strategies/ucudnn/sure_configurations.h"
 #include "sim/uncertainty/uncertainty.h"
 
@@ -127,7 +128,9 @@ TEST_CASE("a convolution is divided where that makes the step faster in 90 % of 
     return StrategyByName("ucudnn-wr").plan(told).plan;
   };
   const Plan whole = planned(0, false);
-  const auto times = [&](const Plan& plan) { return DrawStep(Evaluate(plan, problem), plan, problem).times; };
+  const auto times = [&](const Plan& plan) {
+    return DrawStep(Evaluate(plan, problem), plan, *problem.costs, problem.capacity).times;
+  };
   const std::vector<Nanos> of_whole = times(whole);
   const auto surely_faster = [&](const OpDecision& divided) {
     Plan plan = whole;

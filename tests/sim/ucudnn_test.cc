@@ -5,8 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/launch_costs.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/step_builder.h"
 

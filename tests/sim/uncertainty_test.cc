@@ -6,9 +6,11 @@
 #include <limits>
 #include <stdexcept>
 
-#include "model/hash.h"
 #include "model/network/network.h"
-#include "sim/margin.h"
+#include "model/stats/deviates.h"
+#include "model/util/hash.h"
+#include "sim/planning/headroom.h"
+#include "sim/strategies/strategies.h"
 #include "sim/uncertainty/drawn_error.h"
 
 namespace spillway {
@@ -79,7 +81,7 @@ struct Case {
     Evaluation evaluation;
     evaluation.feasible = true;
     evaluation.program = program;
-    return DrawStep(evaluation, plan, problem, {.draws = draws});
+    return DrawStep(evaluation, plan, *problem.costs, problem.capacity, {.draws = draws});
   }
 };
 
@@ -195,7 +197,7 @@ double EndsSpread(const Evaluation& evaluation, const Plan& plan, const Problem&
   double sum[2] = {}, squares[2] = {};
   for (int seed = 1; seed <= kSeeds; ++seed) {
     const DrawOptions options{.seed = static_cast<std::uint64_t>(seed)};
-    const Interval interval = DrawStep(evaluation, plan, problem, options).interval;
+    const Interval interval = DrawStep(evaluation, plan, *problem.costs, problem.capacity, options).interval;
     const Nanos ends[2] = {interval.low, interval.high};
     for (int i = 0; i < 2; ++i) {
       const double share = static_cast<double>(ends[i]) / static_cast<double>(evaluation.step_time);
@@ -218,7 +220,7 @@ TEST_CASE("the ends of an interval are known to 1 % of the step", "[plain]") {
     problem.capacity = 5 * kGB;
     for (const char* const strategy : {"swap-all", "superneurons", "swap-opt"}) {
       CAPTURE(name, strategy);
-      const Planned planned = PlanWithMargin(StrategyByName(strategy), problem);
+      const Planned planned = PlanWithHeadroom(StrategyByName(strategy), problem);
       const Evaluation evaluation = Evaluate(planned.plan, problem, {.verify = false, .bounds = false});
       REQUIRE(evaluation.feasible);
       const double spread = EndsSpread(evaluation, planned.plan, problem);

@@ -2,7 +2,10 @@
 // figures are missing.
 #include <catch2/catch.hpp>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "sim/uncertainty/uncertainty.h"
 #include "tests/program_builder.h"
 
@@ -96,7 +99,7 @@ TEST_CASE("the interval holds the range of evictions") {
   place.problem.capacity = half;
   const Plan plan = StrategyByName("unified-memory").plan(place.problem).plan;
   const Evaluation e = Evaluate(plan, place.problem);
-  const Interval interval = DrawStep(e, plan, place.problem).interval;
+  const Interval interval = DrawStep(e, plan, *place.problem.costs, place.problem.capacity).interval;
   CHECK(interval.low < e.step_time - e.fault_time / 4);
   CHECK(interval.high > e.step_time + e.fault_time / 2);
 }

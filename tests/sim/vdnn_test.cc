@@ -3,7 +3,10 @@
 #include <map>
 
 #include "hw/text/lists.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
+#include "sim/strategies/strategies.h"
 #include "sim/strategies/vdnn/offload.h"
 
 namespace spillway {

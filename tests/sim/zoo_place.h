@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 
 namespace spillway {
 

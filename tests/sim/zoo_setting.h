@@ -6,9 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/evaluation.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/classify.h"
-#include "sim/strategy.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "calibrate/measure/loop.h"
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cpu/pin.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 namespace {

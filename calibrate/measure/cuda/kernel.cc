@@ -7,7 +7,7 @@
 
 #include "calibrate/measure/cuda/plan.h"
 #include "hw/text/document.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 namespace {

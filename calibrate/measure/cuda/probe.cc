@@ -8,8 +8,8 @@
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/probe_parts.h"
 #include "calibrate/measure/cuda/target.h"
-#include "calibrate/run/device.h"
 #include "hw/text/document.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 namespace {

@@ -19,8 +19,8 @@
 #include <functional>
 #include <string>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cuda/calls.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

@@ -8,10 +8,10 @@
 #include "calibrate/measure/cuda/known_launches.h"
 #include "calibrate/measure/cuda/probe_parts.h"
 #include "calibrate/run/cuda/emulation.h"
-#include "calibrate/run/device.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 namespace {

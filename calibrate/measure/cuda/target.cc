@@ -16,10 +16,10 @@
 #include "calibrate/measure/cuda/touch.h"
 #include "calibrate/measure/guard.h"
 #include "calibrate/measure/refused.h"
-#include "calibrate/run/device.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "calibrate/run/device.h"
 #include "calibrate/run/operands.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 namespace {

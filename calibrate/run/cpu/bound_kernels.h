@@ -7,8 +7,8 @@
 #include "calibrate/run/bind_kernel.h"
 #include "calibrate/run/cpu/kernels.h"
 #include "calibrate/run/cpu/session_memory.h"
-#include "calibrate/run/device.h"
 #include "calibrate/run/training_state.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -14,7 +14,7 @@
 #include <atomic>
 #include <limits>
 
-#include "calibrate/run/clock.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

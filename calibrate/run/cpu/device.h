@@ -17,11 +17,11 @@
 // statistics alone. Sessions without a step compute launches as CallOf(launch) does: operands in the order of the op's
 // reads, then its writes; a kernel without operands is a launch that does nothing, for measuring what one costs.
 //
-// Debug sessions also find, beside what calibrate/run/device.h asks for, at the instruction where it happens (kContents):
+// Debug sessions also find, beside what sim/execute/device.h asks for, at the instruction where it happens (kContents):
 // reads of memory that was never written or has been freed; buffers allocated where others are not freed yet; at the end
 // of the step writes behind the arena and parameters that are NaN.
 //
-// Errors: as calibrate/run/device.h says. kHung: no stream got anywhere for `patience`; waits for events cannot go round in
+// Errors: as sim/execute/device.h says. kHung: no stream got anywhere for `patience`; waits for events cannot go round in
 // circles, as each event's Record has to be issued before a Wait.
 //
 // End waits for a kernel or copy that still runs no longer than `patience` either: nothing can stop a thread that is in
@@ -37,8 +37,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/clock.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -1,7 +1,7 @@
 // Dropout. Whether an element stays is a hash of its index and the stream's number: recomputing repeats the mask
 // without keeping a generator's state.
 #include "calibrate/run/cpu/makers.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway::cpu {
 namespace {

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <functional>
 
-#include "calibrate/run/clock.h"
 #include "hw/machine/machine.h"
 #include "model/step/box.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

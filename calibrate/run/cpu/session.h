@@ -22,7 +22,7 @@
 #include "calibrate/run/cpu/pin.h"
 #include "calibrate/run/cpu/session_memory.h"
 #include "calibrate/run/cpu/stream.h"
-#include "calibrate/run/session_order.h"
+#include "sim/execute/session_order.h"
 
 namespace spillway {
 
@@ -32,7 +32,7 @@ class CpuSession {
   CpuSession(const CpuDeviceOptions& options, const Clock& clock, std::shared_ptr<CpuKernels> kernels,
              const Session& session);
 
-  // As in ExecutionDevice (calibrate/run/device.h), which says the order in which they may be called.
+  // As in ExecutionDevice (sim/execute/device.h), which says the order in which they may be called.
   void Write(const Location& at, std::span<const std::byte> bytes);
   void Read(const Location& at, std::span<std::byte> bytes);
   void BeginStep();

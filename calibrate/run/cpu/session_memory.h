@@ -6,8 +6,8 @@
 #include <span>
 
 #include "calibrate/run/cpu/host_memory.h"
-#include "calibrate/run/device.h"
-#include "calibrate/run/session_layout.h"
+#include "sim/execute/device.h"
+#include "sim/execute/session_layout.h"
 
 namespace spillway {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "calibrate/run/cpu/event.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/run/execute.h"
 #include "calibrate/run/training_state.h"
+#include "sim/execute/execute.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 
 #include "calibrate/run/cuda/emulation.h"
 #include "model/cost/launch_text.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

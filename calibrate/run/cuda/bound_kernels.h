@@ -38,7 +38,7 @@ class CudaKernelCache {
 
 class CudaBoundKernels {
  public:
-  // Prepares every kernel and reserves the library's memory. Errors as CPU's BoundKernels (calibrate/run/device.h):
+  // Prepares every kernel and reserves the library's memory. Errors as CPU's BoundKernels (sim/execute/device.h):
   // kRefused naming the op where the library refuses it or wants more workspace than granted; kContract; kNoMemory. All
   // must outlive this.
   CudaBoundKernels(const Session& session, CudaCalls& calls, CudaKernelCache& cache, CudaSessionMemory& memory,

@@ -4,7 +4,7 @@
 // and tested everywhere. Two implementations: the plugin (calibrate/run/cuda/plugin/, the only code that includes CUDA's
 // headers, loaded at run time by calibrate/run/cuda/load.h), and a stand-in on host memory for tests (tests/cuda/cuda_stand_in.h).
 //
-// Errors: every call that can fail throws DeviceError (calibrate/run/device.h) whose text names the expression that failed,
+// Errors: every call that can fail throws DeviceError (sim/execute/device.h) whose text names the expression that failed,
 // file and line, and the library's own word for it. Fault::kNoMemory: memory of the device or pinned memory ran out;
 // kRefused: the library does not do this shape, type or algorithm, or needs more workspace than granted; kFailed:
 // everything else, a lost device among it. Destroy and Free calls never throw.

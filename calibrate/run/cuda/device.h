@@ -25,7 +25,7 @@
 // highest byte that changes is found by reading back what lies above the highest one known; until a buffer's Free was
 // looked at once, the host waits for it. At the end of a step parameters that are NaN are told (kContents).
 //
-// Errors: as calibrate/run/device.h says. What fails on the GPU is told by a later call: DeviceError::instruction() is
+// Errors: as sim/execute/device.h says. What fails on the GPU is told by a later call: DeviceError::instruction() is
 // the one that failed if only one can have, else the text names those that can. Debug and instrumented sessions know
 // best, as they have an event behind each instruction. End() waits for streams that still run, up to twice `patience`,
 // and not at all when something was found to hang; CUDA itself may wait when memory is given back.
@@ -39,13 +39,13 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cuda/bound_kernels.h"
 #include "calibrate/run/cuda/calls.h"
 #include "calibrate/run/cuda/emulation.h"
 #include "calibrate/run/cuda/owned.h"
 #include "calibrate/run/cuda/session_memory.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 
 #include "calibrate/run/cuda/owned.h"
 #include "calibrate/run/cuda/timer.h"
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 
 namespace spillway {
 

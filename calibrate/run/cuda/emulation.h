@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "calibrate/run/cuda/calls.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

@@ -1,5 +1,5 @@
 #include "calibrate/run/cuda/device.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

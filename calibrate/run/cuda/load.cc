@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "calibrate/run/cuda/plugin/entry.h"
-#include "calibrate/run/device.h"
 #include "hw/text/document.h"
 #include "model/cost/launch_text.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 namespace {

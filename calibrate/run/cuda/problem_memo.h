@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "model/cost/launch.h"
-#include "model/hash.h"
+#include "model/util/hash.h"
 
 namespace spillway {
 

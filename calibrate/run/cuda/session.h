@@ -18,7 +18,7 @@
 #include "calibrate/run/cuda/service.h"
 #include "calibrate/run/cuda/session_memory.h"
 #include "calibrate/run/cuda/watch.h"
-#include "calibrate/run/session_order.h"
+#include "sim/execute/session_order.h"
 
 namespace spillway {
 
@@ -31,7 +31,7 @@ class CudaSession {
   CudaSession(const CudaSession&) = delete;
   CudaSession& operator=(const CudaSession&) = delete;
 
-  // As in ExecutionDevice (calibrate/run/device.h), which says the order in which they may be called. Bytes are those of
+  // As in ExecutionDevice (sim/execute/device.h), which says the order in which they may be called. Bytes are those of
   // the tensor, row by row; locations are offsets into the arena or buffers of pinned host memory.
   void Write(const Location& at, std::span<const std::byte> bytes);
   void Read(const Location& at, std::span<std::byte> bytes);

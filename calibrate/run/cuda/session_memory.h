@@ -8,8 +8,8 @@
 
 #include "calibrate/run/cuda/owned.h"
 #include "calibrate/run/cuda/staging.h"
-#include "calibrate/run/device.h"
-#include "calibrate/run/session_layout.h"
+#include "sim/execute/device.h"
+#include "sim/execute/session_layout.h"
 
 namespace spillway {
 

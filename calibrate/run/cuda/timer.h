@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cuda/calls.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/clock.h"
 #include "calibrate/run/cuda/calls.h"
-#include "calibrate/run/device.h"
+#include "sim/execute/clock.h"
+#include "sim/execute/device.h"
 
 namespace spillway {
 

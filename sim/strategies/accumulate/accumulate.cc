@@ -11,9 +11,10 @@
 #include <utility>
 
 #include "model/step/steps_in_parts.h"
-#include "sim/margin.h"
+#include "sim/planning/headroom.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 
@@ -81,7 +82,7 @@ class Accumulator {
     if (capacity <= 0) return false;
     Problem of_part = ProblemOf(part);
     of_part.capacity = capacity;
-    Planned planned = PlanWithMargin(beneath_, of_part);
+    Planned planned = PlanWithHeadroom(beneath_, of_part);
     evaluations_ += planned.plan.evaluations;
     if (!planned.feasible) return Refuse(parts, planned.reason);
     const bool moves = !planned.plan.gaps.empty();
@@ -106,7 +107,7 @@ class Accumulator {
     problem.step = &step;
     problem.parameters = {};
     problem.in_parts = nullptr;
-    problem.rungs = nullptr;
+    problem.plans = nullptr;  // of other steps
     return problem;
   }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/random.h"
+#include "model/util/random.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 // has the same plans. More memory is not proved to be never slower; README tells how often it was.
 //
 // What is entered, and in which order, is decided here, by one thread. Searches and the other strategies' plans are made by
-// helpers, some of them before they are known to be wanted (sim/helpers.h).
+// helpers, some of them before they are known to be wanted (model/util/thread_pool.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/helpers.h"
-#include "sim/memo.h"
+#include "model/util/thread_pool.h"
+#include "sim/planning/plan_cache.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/best/cuts.h"
 #include "sim/strategies/best/effort.h"
 #include "sim/strategies/best/found_plans.h"
@@ -37,10 +38,10 @@ constexpr int kMostThreads = 8;  // more would mostly make what is dropped
 
 class Planner {
  public:
-  Planner(const Problem& problem, PlanMemo& memo)
+  Planner(const Problem& problem, PlanCache& memo)
       : problem_(problem),
         memo_(memo),
-        oracle_(problem),
+        oracle_(OracleOf(problem)),
         contest_(oracle_, AllowedBy(problem.parameters)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
@@ -98,7 +99,7 @@ class Planner {
   Planned Result();
 
   const Problem& problem_;  // on the runtime that is planned for
-  PlanMemo& memo_;
+  PlanCache& memo_;
   Oracle oracle_;
   Contest contest_, found_;  // of all plans; of those that were found by search
   const Scope scope_;
@@ -115,7 +116,7 @@ class Planner {
   };
   // By search: the fastest on the full path; where none runs there, all of them, in the order in which they were found.
   std::vector<Candidate> candidates_;
-  Helpers helpers_;  // last: they use all of the above
+  ThreadPool helpers_;  // last: they use all of the above
 };
 
 void Planner::EnterOthers(std::vector<Asked>& others) {
@@ -257,7 +258,7 @@ Planned PlanBest(const Problem& problem) {
   Problem on_runtime = problem;
   if (!problem.use_runtime) on_runtime.runtime = RuntimeByName("arena");
   on_runtime.use_runtime = true;
-  PlanMemo own;
+  PlanCache own;
   return Planner(on_runtime, problem.plans == nullptr ? own : *problem.plans).Run();
 }
 

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/plan/plan.h"
+#include "sim/planning/strategy_parameters.h"
 #include "sim/strategies/best/robust.h"
-#include "sim/strategy_parameters.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #define SPILLWAY_SIM_STRATEGIES_BEST_CUTS_H_
 
 #include "sim/bounds/cut_bound.h"
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/strategy.h"
+#include "sim/planning/strategy.h"
 
 namespace spillway {
 

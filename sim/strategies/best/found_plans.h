@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/planning/strategy.h"
 #include "sim/strategies/best/contest.h"
 #include "sim/strategies/best/rung_searches.h"
 #include "sim/strategies/best/search_space.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 

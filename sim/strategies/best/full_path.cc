@@ -46,7 +46,7 @@ bool IsStreamed(const Plan& plan, const GapDecision& gap) {
 // Plans that are entered in turn until so many were judged.
 class Turns {
  public:
-  Turns(std::int64_t most, Contest& contest, Helpers& helpers)
+  Turns(std::int64_t most, Contest& contest, ThreadPool& helpers)
       : contest_(contest), helpers_(helpers), stop_(contest.judged() + most) {}
   bool IsOver() const { return contest_.judged() >= stop_; }
 
@@ -76,15 +76,15 @@ class Turns {
   struct Turn {
     std::size_t number = 0;
     std::shared_ptr<const Plan> plan;
-    Later<PlanJudgement> judged;
+    Future<PlanJudgement> judged;
   };
   Turn Begin(std::size_t number, Plan plan) {
     auto shared = std::make_shared<const Plan>(std::move(plan));
-    return {number, shared, helpers_.MakeLater([shared, &contest = contest_] { return contest.Judge(*shared); })};
+    return {number, shared, helpers_.Submit([shared, &contest = contest_] { return contest.Judge(*shared); })};
   }
 
   Contest& contest_;
-  Helpers& helpers_;
+  ThreadPool& helpers_;
   const std::int64_t stop_;
 };
 
@@ -109,7 +109,7 @@ std::vector<Moment> MomentsAround(const Plan& plan) {
 }  // namespace
 
 void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, std::int64_t most,
-                    GapChoices choices, Contest& contest, Helpers& helpers) {
+                    GapChoices choices, Contest& contest, ThreadPool& helpers) {
   const OpenChoices open(model.tables(), contest.allowed());
   Turns turns(most, contest, helpers);
   contest.Enter(PlanOf(problem, model, choices, by), by);
@@ -126,7 +126,7 @@ void ImproveChoices(const Problem& problem, GapModel& model, const std::string& 
   }
 }
 
-void ImproveMoments(std::int64_t most, Contest& contest, Helpers& helpers) {
+void ImproveMoments(std::int64_t most, Contest& contest, ThreadPool& helpers) {
   Turns turns(most, contest, helpers);
   for (bool won = true; won && !turns.IsOver();) {
     const std::vector<Moment> moments = MomentsAround(contest.plan());

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/helpers.h"
+#include "model/util/thread_pool.h"
 #include "sim/strategies/best/annealing.h"
 #include "sim/strategies/best/gap_plans.h"
 
@@ -15,10 +15,10 @@ namespace spillway {
 // Enters the plan of `choices`, then those of every other way of a single gap or op, the most promising in the model first,
 // and goes on from whatever wins the contest, until none does or `most` plans were judged.
 void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, std::int64_t most,
-                    GapChoices choices, Contest& contest, Helpers& helpers);
+                    GapChoices choices, Contest& contest, ThreadPool& helpers);
 
 // Lets single copies back to the device of the winner begin earlier or later, and stays with what wins, until none does.
-void ImproveMoments(std::int64_t most, Contest& contest, Helpers& helpers);
+void ImproveMoments(std::int64_t most, Contest& contest, ThreadPool& helpers);
 
 }  // namespace spillway
 

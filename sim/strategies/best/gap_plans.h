@@ -3,8 +3,8 @@
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_PLANS_H_
 
 #include "sim/bounds/cut_bound.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/best/gap_model.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/strategies/best/part_groups.h"
 
 namespace spillway {

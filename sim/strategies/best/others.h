@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "sim/helpers.h"
-#include "sim/memo.h"
+#include "model/util/thread_pool.h"
+#include "sim/planning/plan_cache.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/best/contest.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 
@@ -17,13 +17,13 @@ struct JudgedPlan {
 };
 struct Asked {
   const Strategy* strategy = nullptr;
-  Later<JudgedPlan> answer;
+  Future<JudgedPlan> answer;
 };
 
 // Of every strategy that says `which`, in the order of the table, for the whole batch at once and without parameters.
 // `contest` judges; none of its winners matters. All but the problem must outlive the answers.
-std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contest& contest, PlanMemo& memo,
-                             Helpers& helpers);
+std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contest& contest, PlanCache& memo,
+                             ThreadPool& helpers);
 
 }  // namespace spillway
 

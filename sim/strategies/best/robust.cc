@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/uncertainty/quantile.h"
+#include "model/stats/quantile.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
@@ -25,7 +25,7 @@ struct LateAndMedian {
 // Over the draws.
 LateAndMedian TimesOf(const Plan& plan, const Oracle& oracle, const Problem& problem) {
   const Evaluation judged = oracle.Evaluate(plan, {.verify = false, .bounds = false});
-  const std::vector<Nanos> times = DrawStep(judged, plan, problem).times;
+  const std::vector<Nanos> times = DrawStep(judged, plan, *problem.costs, problem.capacity).times;
   const std::vector<double> drawn(times.begin(), times.end());
   return {static_cast<Nanos>(Quantile(drawn, kPercentile)), static_cast<Nanos>(Median(drawn))};
 }
@@ -40,11 +40,10 @@ struct RobustChoice {
 
 // By the draws that intervals of results are made of.
 RobustChoice ChooseRobust(const std::vector<RankedPlan>& plans, const Oracle& oracle, const Problem& problem,
-                          Helpers& helpers) {
-  std::vector<Later<LateAndMedian>> times;
+                          ThreadPool& helpers) {
+  std::vector<Future<LateAndMedian>> times;
   for (const RankedPlan& ranked : plans) {
-    times.push_back(
-        helpers.MakeLater([plan = ranked.plan, &oracle, &problem] { return TimesOf(plan, oracle, problem); }));
+    times.push_back(helpers.Submit([plan = ranked.plan, &oracle, &problem] { return TimesOf(plan, oracle, problem); }));
   }
   RobustChoice choice;
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -79,7 +78,7 @@ std::vector<RankedPlan> Shortlist::Close() const {
   return close;
 }
 
-Plan RobustPlan(const Shortlist& shortlist, const Oracle& oracle, const Problem& problem, Helpers& helpers,
+Plan RobustPlan(const Shortlist& shortlist, const Oracle& oracle, const Problem& problem, ThreadPool& helpers,
                 std::string& which) {
   std::vector<RankedPlan> close = shortlist.Close();
   const RobustChoice choice = ChooseRobust(close, oracle, problem, helpers);

@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/evaluate.h"
-#include "sim/helpers.h"
+#include "model/util/thread_pool.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
 
 namespace spillway {
 
@@ -37,7 +38,7 @@ class Shortlist {
 };
 
 // Of the list's close plans, of which there has to be one. `which` becomes how it compares with the fastest by the model.
-Plan RobustPlan(const Shortlist& shortlist, const Oracle& oracle, const Problem& problem, Helpers& helpers,
+Plan RobustPlan(const Shortlist& shortlist, const Oracle& oracle, const Problem& problem, ThreadPool& helpers,
                 std::string& which);
 
 }  // namespace spillway

@@ -5,7 +5,7 @@
 
 namespace spillway {
 
-SearchTurns::SearchTurns(std::vector<SearchOrder> orders, Find find, Helpers& helpers)
+SearchTurns::SearchTurns(std::vector<SearchOrder> orders, Find find, ThreadPool& helpers)
     : orders_(std::move(orders)), find_(std::move(find)), helpers_(&helpers) {}
 
 std::size_t SearchTurns::Usual() const {
@@ -17,7 +17,7 @@ void SearchTurns::Begin(std::size_t first, std::size_t end) {
   for (std::size_t place = first; place < std::min(end, orders_.size()); ++place) {
     const SearchOrder& order = orders_[place];
     if (order.search.from == RungSearch::From::kFastest) continue;
-    begun_.emplace(place, helpers_->MakeLater([find = find_, order](const std::stop_token& stop) {
+    begun_.emplace(place, helpers_->Submit([find = find_, order](const std::stop_token& stop) {
       return find(order, nullptr, stop);
     }));
   }
@@ -36,7 +36,7 @@ FoundPlans SearchTurns::Take(std::size_t place, const GapChoices& fastest, bool 
   const auto find = [this, order, from_there, fastest](const std::stop_token& stop) {
     return find_(order, from_there ? &fastest : nullptr, stop);
   };
-  return helpers_->MakeLater(find).Get();
+  return helpers_->Submit(find).Get();
 }
 
 }  // namespace spillway

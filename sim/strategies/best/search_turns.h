@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "sim/helpers.h"
+#include "model/util/thread_pool.h"
 #include "sim/strategies/best/found_plans.h"
 
 namespace spillway {
@@ -18,7 +18,7 @@ class SearchTurns {
   // What an order comes to, by any thread. `fastest`: from where it begins, where it says so; otherwise nullptr.
   using Find = std::function<FoundPlans(const SearchOrder&, const GapChoices* fastest, const std::stop_token&)>;
   // What `find` refers to must outlive the helpers.
-  SearchTurns(std::vector<SearchOrder> orders, Find find, Helpers& helpers);
+  SearchTurns(std::vector<SearchOrder> orders, Find find, ThreadPool& helpers);
 
   const std::vector<SearchOrder>& orders() const { return orders_; }
   std::size_t Usual() const;  // so many come first
@@ -31,8 +31,8 @@ class SearchTurns {
  private:
   std::vector<SearchOrder> orders_;
   Find find_;
-  Helpers* helpers_;
-  std::map<std::size_t, Later<FoundPlans>> begun_;
+  ThreadPool* helpers_;
+  std::map<std::size_t, Future<FoundPlans>> begun_;
 };
 
 }  // namespace spillway

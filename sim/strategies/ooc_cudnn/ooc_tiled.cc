@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "model/cost/op_parts.h"
-#include "sim/margin.h"
+#include "sim/planning/headroom.h"
+#include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/best/contest.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/tile_search.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 
@@ -40,7 +42,7 @@ std::int64_t KernelsOf(const OpDecision& decision) {
 class OocTiled {
  public:
   explicit OocTiled(const Problem& problem)
-      : problem_(problem), oracle_(problem), tables_(oracle_.facts().tables()), contest_(oracle_, {}) {}
+      : problem_(problem), oracle_(OracleOf(problem)), tables_(oracle_.facts().tables()), contest_(oracle_, {}) {}
 
   Planned Make() {
     Planned planned = Ask("ooc-cudnn");
@@ -62,7 +64,7 @@ class OocTiled {
 
  private:
   Planned Ask(const char* name) {
-    Planned planned = PlanWithMargin(StrategyByName(name), problem_, oracle_, memo_);
+    Planned planned = PlanWithHeadroom(StrategyByName(name), problem_, oracle_, memo_);
     contest_.Enter(planned.plan, fmt::format("as {} has it", name));
     if (planned.plan.runtime != OwnRuntime()) Enter(planned.plan, fmt::format("by {}", name));
     return planned;
@@ -208,7 +210,7 @@ class OocTiled {
   const Oracle oracle_;
   const StepTables& tables_;
   Contest contest_;
-  PlanMemo memo_;
+  PlanCache memo_;
   Plan apart_;                // each op by itself
   std::int64_t kernels_ = 0;  // of ops in parts, of all plans judged on its own runtime
 };

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
+#include "sim/planning/strategy.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
-#include "sim/strategy.h"
 
 namespace spillway::ooc_cudnn {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/planning/strategy.h"
 #include "sim/program/lower.h"
-#include "sim/strategy.h"
 
 namespace spillway {
 

@@ -21,7 +21,7 @@ PoochModel WithCapacity(const PoochModel& model, Bytes capacity) {
 }
 
 template <typename Make>
-RungAnswer Ask(RungMemo* memo, const RungQuestion& question, const Make& make) {
+RungAnswer Ask(RungCache* memo, const RungQuestion& question, const Make& make) {
   return memo == nullptr ? make() : memo->Get(question, make);
 }
 
@@ -33,12 +33,12 @@ RungAnswer Step1(const PoochModel& model, const RungQuestion& question) {
 }
 
 // Step 1, where nothing is recomputed yet, is the same for every strategy that has one.
-RungAnswer AskStep1(RungMemo* memo, const PoochModel& model, RungQuestion question) {
+RungAnswer AskStep1(RungCache* memo, const PoochModel& model, RungQuestion question) {
   question.recompute = question.keep_passed = false;
   return Ask(memo, question, [&] { return Step1(model, question); });
 }
 
-RungAnswer BothSteps(RungMemo* memo, const PoochModel& model, const RungQuestion& question) {
+RungAnswer BothSteps(RungCache* memo, const PoochModel& model, const RungQuestion& question) {
   RungAnswer answer = AskStep1(memo, model, question);
   if (!answer.feasible) return answer;
   const PoochModel on_rung = WithCapacity(model, question.rung);
@@ -57,7 +57,7 @@ LadderLimits LimitsFor(const TrainingStep& step) {
   return {.rungs = 4, .step1 = 833, .step2 = 30000};
 }
 
-Ladder SearchLadder(Search& search, const RungQuestion& like, RungMemo* memo) {
+Ladder SearchLadder(Search& search, const RungQuestion& like, RungCache* memo) {
   Ladder ladder;
   RungQuestion question = like;
   const PoochModel& model = *search.model;

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "sim/answers.h"
+#include "model/util/once_cache.h"
 #include "sim/strategies/pooch/search.h"
 
 namespace spillway {
@@ -51,9 +51,9 @@ struct RungAnswer {
 
 // The rungs of a run that were made already: capacities close to each other have most of theirs in common, and
 // strategies share their step 1.
-class RungMemo : public Answers<RungQuestion, RungAnswer> {
+class RungCache : public OnceCache<RungQuestion, RungAnswer> {
  public:
-  RungMemo() : Answers(1000) {}
+  RungCache() : OnceCache(1000) {}
 };
 
 struct Ladder {
@@ -67,7 +67,7 @@ struct Ladder {
 
 // `like`: for which search, and with which limits. `memo`: of the run, or none; `like` has to tell apart what shares it.
 // Adds to search.simulations what every rung takes, whether it was made here or not.
-Ladder SearchLadder(Search& search, const RungQuestion& like, RungMemo* memo);
+Ladder SearchLadder(Search& search, const RungQuestion& like, RungCache* memo);
 
 }  // namespace spillway
 

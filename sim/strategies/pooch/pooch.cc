@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/planning/plan_cache.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "sim/strategies/pooch/pooch_model.h"
@@ -15,7 +16,7 @@ namespace spillway {
 namespace {
 
 // With a smaller cap of simulations there is no ladder. What a rung is asked does not depend on the cap: so searches for
-// an arena's margins (sim/margin.h), which have a share of it, have their rungs in common with the one that has all.
+// an arena's margins (sim/planning/headroom.h), which have a share of it, have their rungs in common with the one that has all.
 constexpr std::int64_t kLeastForLadder = 2400;
 
 struct Way {  // how a strategy searches
@@ -55,7 +56,12 @@ std::string Extent(bool exact, std::int64_t cap) {
   return exact ? "exact" : fmt::format("capped at {} simulation{}", cap, cap == 1 ? "" : "s");
 }
 
-Found OnLadder(Search& search, const RungQuestion& question, RungMemo* memo) {
+// Of the run, or none.
+RungCache* RungsOf(const Problem& problem) {
+  return problem.plans == nullptr ? nullptr : &problem.plans->Shared<RungCache>();
+}
+
+Found OnLadder(Search& search, const RungQuestion& question, RungCache* memo) {
   Found found;
   Ladder ladder = SearchLadder(search, question, memo);
   if (ladder.rungs == 0) return found;
@@ -86,7 +92,7 @@ Planned Classify(const Problem& problem, const Way& way) {
   const RungQuestion question = QuestionOf(problem, way);
   const bool on_rungs = problem.simulation_cap >= kLeastForLadder;
   Found found;
-  if (on_rungs) found = OnLadder(search, question, problem.rungs);
+  if (on_rungs) found = OnLadder(search, question, RungsOf(problem));
   if (found.classes.empty()) {
     found = AtCapacity(search, way, on_rungs ? question.limits.step1 : problem.simulation_cap);
   }

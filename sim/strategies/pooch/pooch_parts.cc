@@ -7,7 +7,9 @@
 #include <memory>
 #include <utility>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/runtimes.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/pooch/fixed_ops.h"
 #include "sim/strategies/pooch/ladder.h"

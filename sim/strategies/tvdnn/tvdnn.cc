@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/tvdnn/section_model.h"
 
@@ -32,7 +33,7 @@ std::string NoRoom(const Problem& problem, const StepTables& tables) {
 }
 
 Planned PlanSections(const Problem& problem, const char* name, const CountsFor& counts_for) {
-  const Oracle oracle(problem);
+  const Oracle oracle = OracleOf(problem);
   const StepTables& tables = oracle.facts().tables();
   Planned best;
   const Plan start = StartPlan(problem, name, "arena");

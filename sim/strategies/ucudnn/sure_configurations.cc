@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "model/cost/op_parts.h"
+#include "model/stats/deviates.h"
 #include "sim/uncertainty/kernel_errors.h"
 #include "sim/uncertainty/uncertainty.h"
 

@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/evaluate.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/convolution_ways.h"
 #include "sim/strategies/vdnn/offload.h"
@@ -58,7 +59,7 @@ constexpr Trial kTrials[] = {
 
 Planned Dynamic(const Problem& problem, const char* strategy, const char* runtime) {
   const std::vector<Choosable> convolutions = ChoosablesOf(problem);
-  const Oracle oracle(problem);
+  const Oracle oracle = OracleOf(problem);
   constexpr EvaluateOptions kQuick{.verify = false, .bounds = false, .timeline = false};
   Planned planned;
   const Plan least = PlanOf(problem, strategy, runtime, Offload::kAll, Algorithms(convolutions, Ways::kLeastWorkspace));

@@ -5,7 +5,7 @@
 #include "calibrate/run/cuda/plugin/versions.h"
 #ifdef SPILLWAY_HAS_CUDA_HEADERS
 
-#include "calibrate/run/device.h"
+#include "sim/execute/device.h"
 
 namespace spillway::cuda {
 

@@ -22,8 +22,8 @@ struct ForwardPass {
     return cudnnGetConvolutionForwardWorkspaceSize(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
                                                    algorithm, bytes);
   }
-  static cudnnStatus_t Answers(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
-                               Answer* answers) {
+  static cudnnStatus_t OnceCache(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
+                                 Answer* answers) {
     return cudnnGetConvolutionForwardAlgorithm_v7(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
                                                   most, count, answers);
   }
@@ -48,8 +48,8 @@ struct DataPass {
     return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, p.weight.get(), p.out.get(), p.convolution.get(),
                                                         p.in.get(), algorithm, bytes);
   }
-  static cudnnStatus_t Answers(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
-                               Answer* answers) {
+  static cudnnStatus_t OnceCache(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
+                                 Answer* answers) {
     return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, p.weight.get(), p.out.get(), p.convolution.get(),
                                                        p.in.get(), most, count, answers);
   }
@@ -75,8 +75,8 @@ struct FilterPass {
     return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, p.in.get(), p.out.get(), p.convolution.get(),
                                                           p.weight.get(), algorithm, bytes);
   }
-  static cudnnStatus_t Answers(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
-                               Answer* answers) {
+  static cudnnStatus_t OnceCache(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
+                                 Answer* answers) {
     return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, p.in.get(), p.out.get(), p.convolution.get(),
                                                          p.weight.get(), most, count, answers);
   }
@@ -102,11 +102,11 @@ void PreferTensorCores(std::vector<Answer>* answers) {
 
 // The library's own opinion of its algorithms.
 template <typename P>
-std::vector<typename P::Answer> Answers(const Libraries& libraries, const ConvolutionProblem& problem) {
+std::vector<typename P::Answer> OnceCache(const Libraries& libraries, const ConvolutionProblem& problem) {
   std::vector<typename P::Answer> answers(2 * static_cast<std::size_t>(P::kCount));  // some are listed by math mode
   int count = 0;
   const cudnnStatus_t status =
-      P::Answers(libraries.cudnn(), problem, static_cast<int>(answers.size()), &count, answers.data());
+      P::OnceCache(libraries.cudnn(), problem, static_cast<int>(answers.size()), &count, answers.data());
   answers.resize(status == CUDNN_STATUS_SUCCESS ? static_cast<std::size_t>(count) : 0);
   if (problem.math == CUDNN_TENSOR_OP_MATH) PreferTensorCores(&answers);
   return answers;
@@ -116,7 +116,7 @@ std::vector<typename P::Answer> Answers(const Libraries& libraries, const Convol
 // workspace for it.
 template <typename P>
 std::vector<CudaAlgorithm> AskAlgorithms(const Libraries& libraries, const ConvolutionProblem& problem) {
-  const std::vector<typename P::Answer> answers = Answers<P>(libraries, problem);
+  const std::vector<typename P::Answer> answers = OnceCache<P>(libraries, problem);
   std::vector<CudaAlgorithm> algorithms;
   for (int number = 0; number < P::kCount; ++number) {
     const auto algorithm = static_cast<typename P::Algorithm>(number);

@@ -1,0 +1,84 @@
+// What a run has asked before: plans, and oracles with what they know of a step and a machine. Both memos may be shared by
+// threads, hold what was asked last, and tell steps and costs apart by their addresses: these have to live as long as the
+// memo, and as what it returns.
+//
+// Tested by plan_cache_test and oracle_test (tests/).
+#ifndef SPILLWAY_SIM_PLANNING_PLAN_CACHE_H_
+#define SPILLWAY_SIM_PLANNING_PLAN_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <typeindex>
+#include <typeinfo>
+#include <unordered_map>
+
+#include "model/util/once_cache.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/problem.h"
+#include "sim/planning/strategy.h"
+
+namespace spillway {
+
+// The plans that were made already. Points that differ in the runtime alone ask most strategies the same question: their
+// decisions depend on nothing of it but its backward units, and a search of a second is made once for nine of them.
+// Points that differ in the memory share the rungs of their searches.
+//
+// Who asks for a plan that is being made waits for it.
+class PlanCache {
+ public:
+  // What strategy.plan(problem) returns or throws, on the problem's runtime.
+  Planned Plan(const Strategy& strategy, const Problem& problem);
+
+  // What a strategy's searches share, a type of its own that is thread-safe: made when first asked for, there as long as
+  // this is.
+  template <typename Cache>
+  Cache& Shared() {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<void>& held = shared_[typeid(Cache)];
+    if (held == nullptr) held = std::make_shared<Cache>();
+    return *static_cast<Cache*>(held.get());
+  }
+
+ private:
+  struct Question {
+    explicit Question(const Strategy& strategy, const Problem& problem);
+    bool operator==(const Question&) const = default;
+    const Strategy* strategy;
+    const TrainingStep* step;
+    const CostModel* costs;
+    Bytes capacity;
+    int device;
+    bool use_runtime;     // otherwise the plan has the runtime of the modelled system
+    BackwardUnits units;  // of that runtime: what planners cut backward into
+    std::int64_t simulation_cap;
+    StrategyParameters parameters;
+  };
+
+  // Points that differ in the runtime alone lie close together: as many questions as a place with ten strategies and the
+  // margins of their arenas asks, several times over.
+  static constexpr std::size_t kMostPlans = 200;
+
+  OnceCache<Question, Planned> plans_{kMostPlans};
+  std::mutex mutex_;
+  std::unordered_map<std::type_index, std::shared_ptr<void>> shared_;
+};
+
+// The oracles that were asked for last, with the facts that those of one step and machine share.
+class OracleCache {
+ public:
+  // Of the problem's step, costs, device and capacity.
+  std::shared_ptr<const Oracle> For(const Problem& problem);
+
+ private:
+  std::shared_ptr<const StepFacts> FactsFor(const Problem& problem) const;
+
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<const Oracle>> oracles_;
+};
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PLANNING_PLAN_CACHE_H_

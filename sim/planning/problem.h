@@ -1,0 +1,52 @@
+// What a strategy is asked, and what it answers.
+#ifndef SPILLWAY_SIM_PLANNING_PROBLEM_H_
+#define SPILLWAY_SIM_PLANNING_PROBLEM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/bounds/claimed_bound.h"
+#include "sim/evaluate/oracle.h"
+#include "sim/planning/strategy_parameters.h"
+
+namespace spillway {
+
+class PlanCache;     // sim/planning/plan_cache.h
+class StepsInParts;  // model/step/steps_in_parts.h
+
+struct Problem {
+  const TrainingStep* step = nullptr;
+  const CostModel* costs = nullptr;  // and, through it, the machine
+  Bytes capacity = 0;                // bytes of device memory to plan with
+  int device = 0;                    // the first one: engines and curves count no other yet
+  // Overrides the runtime of the modelled system, e.g. PoocH's decisions on our own runtime.
+  bool use_runtime = false;
+  Runtime runtime;
+  std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
+  PlanCache* plans = nullptr;           // plans and searches of the same run, to be shared; may be left out
+  StrategyParameters parameters{};      // of those that Strategy::parameters lists
+  // Of the step's network and batch, for plans that accumulate; nullptr: there is only `step`.
+  StepsInParts* in_parts = nullptr;
+  int threads = 1;  // that may look for a plan, at most; which one is found never depends on it
+};
+
+struct Planned {
+  bool feasible = false;
+  std::string reason;  // why not: "needs 17.3 GB at op conv1:forward" ...
+  Plan plan;
+  // Where it proved one, with a plan or without: of all plans in the claim's scope for the problem's step, costs and
+  // capacity. Results take the better of this and the general one.
+  std::optional<ClaimedBound> bound{};
+  std::optional<Scope> scope{};  // what it chose from, where its parameters say so: in place of Strategy::scope
+};
+
+// An oracle for the problem's step, costs, device and capacity, with facts of its own. Step and costs must outlive it.
+Oracle OracleOf(const Problem& problem);
+
+// One plan, by an oracle of its own.
+Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options = {});
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_SIM_PLANNING_PROBLEM_H_

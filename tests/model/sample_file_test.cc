@@ -1,0 +1,261 @@
+#include <catch2/catch.hpp>
+
+#include "hw/text/document.h"
+#include "model/cost/kernel_form.h"
+#include "model/network/network.h"
+#include "model/samples/file.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+namespace {
+
+using Catch::Contains;
+
+// One row below its header.
+Sample One(const std::string& header, const std::string& row) {
+  SampleSet set = ParseSamples(header + "\n" + row + "\n", "f.csv");
+  REQUIRE(set.samples.size() == 1);
+  return set.samples[0];
+}
+
+constexpr const char* kConv = "device,op,pass,algorithm,math,precision,n,c,h,w,k,r,s,pad,stride,groups,median_us";
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    ParseSamples(text, "f.csv");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string WithHeader(const std::string& rows) { return std::string(kConv) + "\n" + rows; }
+
+// The columns and the kinds of row that the measuring kit writes.
+constexpr const char* kKit =
+    "device,driver,cuda,cudnn,op,pass,algorithm,math,precision,layout,n,c,h,w,k,r,s,pad,stride,groups,bytes,row_bytes,"
+    "pitch_bytes,direction,kind,contention,workspace_bytes,deterministic,heuristic_rank,median_us,p10_us,p90_us,"
+    "samples,"
+    "host_us,status,sm_clock_mhz,note,date\n";
+constexpr const char* kWho = "NVIDIA H200,550.54,12040,90100,";
+
+}  // namespace
+
+TEST_CASE("a convolution becomes a launch with its output size") {
+  // (224 + 2 x 3 - 7) / 2 + 1 = 112
+  const Sample sample = One(kConv, "X,conv,forward,winograd,tf32,fp16,32,4,224,112,64,7,7,3,2,2,12.5");
+  CHECK(sample.what == SampleKind::kKernel);
+  CHECK(sample.microseconds == 12.5);
+  CHECK(sample.device == "X");
+  const Launch& launch = sample.launch;
+  CHECK(launch.kind == OpKind::kConvolution);
+  CHECK(launch.pass == Pass::kForward);
+  CHECK(launch.shape.in == Shape{.n = 32, .c = 4, .h = 224, .w = 112});
+  CHECK(launch.shape.out == Shape{.n = 32, .c = 64, .h = 112, .w = 56});
+  CHECK(launch.shape.window == std::array<std::int64_t, 3>{1, 7, 7});
+  CHECK(launch.shape.stride == std::array<std::int64_t, 3>{1, 2, 2});
+  CHECK(launch.shape.PadBegin() == std::array<std::int64_t, 3>{0, 3, 3});
+  CHECK(launch.shape.groups == 2);
+  CHECK(launch.type == DataType::kFp16);
+  CHECK(launch.math == MathMode::kTf32);
+  CHECK(launch.algorithm == 7);  // CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD = 6, counted from 1
+  CHECK(launch.workspace == kUsualWorkspace);
+  CHECK_FALSE(sample.best);
+}
+
+TEST_CASE("columns come in any order, and most may be absent") {
+  const Sample sample = One("median_us,w,h,r,k,c,n,pass,op,device", "3,8,9,3,5,4,2,backward_filter,conv,X");
+  CHECK(sample.launch.shape.out == Shape{.n = 2, .c = 5, .h = 7, .w = 6});
+  CHECK(sample.launch.math == MathMode::kFp32);
+  CHECK(sample.workspace < 0);
+  CHECK(sample.spread == 0);
+  CHECK(sample.contention == "none");
+}
+
+TEST_CASE("windows may differ by axis, and pooling may round up") {
+  const std::string header = "device,op,pass,n,c,d,h,w,k,t,r,s,pad,pad_w,pad_d,stride,stride_w,stride_d,median_us";
+  const Sample deep = One(header, "X,conv,forward,2,3,16,112,100,8,3,7,5,3,2,1,2,1,1,9");
+  // (16 + 2 - 3) / 1 + 1, (112 + 6 - 7) / 2 + 1, (100 + 4 - 5) / 1 + 1
+  CHECK(deep.launch.shape.out == Shape{.n = 2, .c = 8, .d = 16, .h = 56, .w = 100});
+  const std::string pool = "device,op,pass,algorithm,n,c,h,w,r,stride,out_h,out_w,median_us";
+  // (112 - 3) / 2 + 1 = 55.5: down to 55 or up to 56
+  CHECK(One(pool, "X,pool,forward,max,1,8,112,112,3,2,,,9").launch.shape.out.h == 55);
+  const Sample up = One(pool, "X,pool,forward,average,1,8,112,112,3,2,56,55,9");
+  CHECK(up.launch.kind == OpKind::kAveragePool);
+  CHECK(up.launch.shape.out == Shape{.n = 1, .c = 8, .h = 56, .w = 55});
+  CHECK_THROWS_WITH(One(pool, "X,pool,forward,max,1,8,112,112,3,2,57,55,9"), Contains("gives 55 or 56, found 57"));
+}
+
+TEST_CASE("best is the fastest algorithm, which may be known too") {
+  const Sample best = One(kConv, "X,conv,backward_data,best,,,1,4,9,9,4,3,3,1,1,1,5");
+  CHECK((best.best && best.algorithm.empty() && best.launch.algorithm == 0));
+  const Sample known = One(kConv, "X,conv,backward_data,best:fft_tiling,,,1,4,9,9,4,3,3,1,1,1,5");
+  CHECK((known.best && known.algorithm == "fft_tiling" && known.launch.algorithm == 4));
+}
+
+TEST_CASE("algorithms have the library's numbers") {
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kForward, "implicit_gemm") == 1);
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kForward, "winograd_nonfused") == 8);
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardData, "winograd_nonfused") == 6);
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "algo_3") == 4);
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "fft_tiling") == 7);
+  CHECK(AlgorithmByName(OpKind::kConvolution, Pass::kBackwardFilter, "implicit_gemm") == 0);
+  CHECK(AlgorithmByName(OpKind::kRelu, Pass::kForward, "gemm") == 0);
+}
+
+TEST_CASE("the CPU device's algorithms follow those of cuDNN, where these have not the name already") {
+  const auto number = [](Pass pass, const char* name) { return AlgorithmByName(OpKind::kConvolution, pass, name); };
+  // Forward, cuDNN's eight: gemm 3, direct 4, winograd 7. Backward: six and seven, of these only winograd.
+  CHECK(number(Pass::kForward, "direct") == 4);
+  CHECK(number(Pass::kForward, "winograd") == 7);
+  CHECK(number(Pass::kForward, "gemm") == 3);
+  CHECK(number(Pass::kForward, "reference") == 9);
+  CHECK(number(Pass::kBackwardData, "winograd") == 5);
+  CHECK(number(Pass::kBackwardData, "direct") == 7);
+  CHECK(number(Pass::kBackwardData, "gemm") == 8);
+  CHECK(number(Pass::kBackwardData, "reference") == 9);
+  CHECK(number(Pass::kBackwardFilter, "winograd") == 5);
+  CHECK(number(Pass::kBackwardFilter, "direct") == 8);
+  CHECK(number(Pass::kBackwardFilter, "gemm") == 9);
+  CHECK(number(Pass::kBackwardFilter, "reference") == 10);
+  const Sample sample = One(kConv, "X,conv,backward_data,direct,,,1,4,9,9,4,3,3,1,1,1,5");
+  CHECK((sample.algorithm == "direct" && sample.launch.algorithm == 7));
+}
+
+TEST_CASE("a file of the measuring kit is read as it is") {
+  const std::string who = kWho;
+  const SampleSet set = ParseSamples(
+      kKit + who +
+          "conv,forward,gemm,fma,fp32,nchw,32,64,56,56,64,3,3,1,1,1,,,,,,none,1024,1,2,90.5,90,91,20,3.2,ok,1980,,2026-"
+          "01-02\n" +
+          who +
+          "conv,forward,fft,fma,fp32,nchw,32,64,56,56,64,3,3,1,1,1,,,,,,none,4096,1,5,900,900,900,1,,slow,1980,,2026-"
+          "01-02\n" +
+          who +
+          "conv,forward,direct,fma,fp32,nchw,32,64,56,56,64,3,3,1,1,1,,,,,,none,,,,,,,,,not_supported,,,2026-01-02\n" +
+          who +
+          "conv_bias_relu,forward,gemm,fma,fp32,nchw,32,64,56,56,64,3,3,1,1,1,,,,,,none,0,,,95,94,96,20,3,ok,1980,,"
+          "2026-01-02\n" +
+          who +
+          "batch_norm,backward,spatial_persistent,,fp32,nchw,32,64,112,112,,,,,,,,,,,cold,none,,,,50,49,51,20,3,ok,"
+          "1980,,2026-01-02\n" +
+          who +
+          "pool,forward,average,,fp32,nchw,32,2048,7,7,,7,7,0,1,,,,,,warm,none,,,,8,7,9,20,3,ok,1980,,2026-01-02\n" +
+          who + "lrn,forward,,,fp32,nchw,32,64,55,55,,,,,,,,,,,cold,none,,,,8,7,9,20,3,ok,1980,,2026-01-02\n" + who +
+          "bias,backward,,,fp32,nchw,32,64,55,55,,,,,,,,,,,cold,none,,,,8,7,9,20,3,ok,1980,,2026-01-02\n" + who +
+          "linear,backward_filter,,tf32,fp32,nc,32,2048,,,1000,,,,,,,,,,,none,,,,8,7,9,20,3,ok,1980,,2026-01-02\n" +
+          who + "axpy,forward,,,fp32,nchw,1,4096,1,1,,,,,,,,,,,cold,none,,,,8,7,9,20,3,ok,1980,,2026-01-02\n" + who +
+          "scale,forward,,,fp32,nchw,1,4096,1,1,,,,,,,,,,,cold,none,,,,8,7,9,20,3,ok,1980,,2026-01-02\n" + who +
+          "scale,forward,,,fp32,nchw,1,8192,1,1,,,,,,,,,,,cold,none,,,,16,15,17,20,3,ok,1980,,2026-01-02\n" + who +
+          "copy,,,,,,,,,,,,,,,,33554432,1024,2048,h2d,pitched,none,,,,700,690,710,20,,ok,1980,,2026-01-02\n" + who +
+          "copy,,,,,,,,,,,,,,,,33554432,,,d2h,pinned,conv.forward.fma.3x3+h2d,,,,,,,0,,ok,1980,,2026-01-02\n" + who +
+          "allocation,,,,,,,,,,,,,,,,1048576,,,,cudaMalloc,none,,,,90,80,95,11,,ok,1980,,2026-01-02\n" + who +
+          "overhead,,,,,,,,,,,,,,,,,,,,sync_idle,none,,,,0.000,0.000,0.001,10,,ok,1980,,2026-01-02\n" + who +
+          "memory,,create,,,,,,,,,,,,,,,,,,cudnn,none,536870912,,,250000,250000,250000,1,,ok,1980,,2026-01-02\n",
+      "samples.csv");
+  REQUIRE(set.samples.size() == 15);
+  CHECK(Devices(set) == std::vector<std::string>{"NVIDIA H200"});
+  CHECK(set.samples[0].workspace == 1024);
+  CHECK(set.samples[0].spread == Approx(1 / 90.5));
+  CHECK(set.samples[0].host_microseconds == 3.2);
+  CHECK(set.samples[1].repetitions == 1);
+  CHECK(set.samples[2].what == SampleKind::kOther);
+  CHECK(set.samples[3].algorithm == "spatial_persistent");
+  CHECK(set.samples[3].kind == "cold");
+  CHECK(set.samples[4].launch.shape.out == Shape{.n = 32, .c = 2048});
+  CHECK(set.samples[5].launch.shape.window[0] == 5);
+  CHECK(set.samples[6].launch.pass == Pass::kBackwardBias);
+  CHECK(set.samples[7].launch.shape.out == Shape{.n = 32, .c = 1000});
+  CHECK(set.samples[7].launch.math == MathMode::kTf32);
+  CHECK(CountWork(set.samples[8].launch).bytes == 3 * 4 * 4096);  // w and g read, w written
+  CHECK(set.samples[11].what == SampleKind::kCopy);
+  CHECK(set.samples[11].pitch_bytes == 2048);
+  CHECK(set.samples[12].bytes == 1048576);
+  CHECK(set.samples[14].workspace == 536870912);
+  REQUIRE(set.refused.size() == 2);
+  CHECK(set.refused[0].algorithm == "direct");
+  CHECK(set.refused[1].contention == "conv.forward.fma.3x3+h2d");
+  REQUIRE(set.warnings.size() == 2);
+  CHECK(set.warnings[0] == "samples.csv: warning: 1 row with status not_supported left out");
+  CHECK(set.warnings[1] == "samples.csv: warning: 1 row without a single repetition left out");
+}
+
+TEST_CASE("every mistake is told with its place, all at once") {
+  const std::string error =
+      ErrorOf(WithHeader("X,conv,forward,winogard,,,1,4,9,9,4,3,3,1,1,1,5\n"
+                         "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,1,nan\n"
+                         "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,1,-2\n"
+                         "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,1,0\n"
+                         "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,1,\n"
+                         "X,conv,forward,,,,1,4,9x,9,4,3,3,1,1,1,5\n"
+                         "X,conv,forward,,,,1,4,,9,,3,3,1,1,1,5\n"
+                         "X,convv,forward,,,,1,4,9,9,4,3,3,1,1,1,5\n"
+                         "X,conv,backwards,,,,1,4,9,9,4,3,3,1,1,1,5\n"
+                         "X,conv,forward,,fmaa,,1,4,9,9,4,3,3,1,1,1,5\n"
+                         "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,1,5,6\n"
+                         "X,conv,forward,,,,1,4,9,9,4,12,3,1,1,1,5\n"
+                         "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,3,5\n"
+                         ",conv,forward,,,,1,4,9,9,4,3,3,1,1,1,5\n"
+                         "X,,forward,,,,1,4,9,9,4,3,3,1,1,1,5\n"
+                         "X,relu,forward,best,,,1,4,9,9,,,,,,,5\n"
+                         "X,conv,forward,,,,2000000000,2000000000,9,9,4,3,3,1,1,1,5\n"));
+  CHECK_THAT(error, Contains("f.csv:2:16: error: algorithm: unknown 'winogard' of conv forward") &&
+                        Contains("did you mean 'winograd'?"));
+  CHECK_THAT(error, Contains("f.csv:3:39: error: median_us: expected microseconds above zero, found 'nan'"));
+  CHECK_THAT(error, Contains("f.csv:4:39: error: median_us: expected microseconds above zero, found '-2'"));
+  CHECK_THAT(error, Contains("f.csv:5:39: error: median_us: expected microseconds above zero, found '0'"));
+  CHECK_THAT(error, Contains("f.csv:6:1: error: a sample needs median_us, empty here"));
+  CHECK_THAT(error, Contains("f.csv:7:23: error: h: expected a whole number from 1 to 2147483647, found '9x'"));
+  CHECK_THAT(error, Contains("f.csv:8:1: error: conv needs h, k, empty here"));
+  CHECK_THAT(error, Contains("f.csv:9:3: error: op: unknown 'convv'") && Contains("did you mean 'conv'?"));
+  CHECK_THAT(error, Contains("f.csv:10:8: error: pass: unknown 'backwards', expected one of forward, backward_data"));
+  CHECK_THAT(error, Contains("f.csv:11:17: error: math: unknown 'fmaa'") && Contains("did you mean 'fma'?"));
+  CHECK_THAT(error, Contains("f.csv:12:1: error: 18 fields under 17 columns"));
+  CHECK_THAT(error, Contains("f.csv:13:29: error: a window of 12 exceeds the padded input of 11"));
+  CHECK_THAT(error, Contains("f.csv:14:37: error: groups: 3 do not divide 4 input and 4 output channels"));
+  CHECK_THAT(error, Contains("f.csv:15:1: error: a sample needs device, empty here"));
+  CHECK_THAT(error, Contains("f.csv:16:1: error: no op in this row"));
+  CHECK_THAT(error, Contains("f.csv:17:16: error: algorithm: relu has no choice of algorithms, so none is best"));
+  CHECK_THAT(error, Contains("f.csv:18:19: error: more than 2^53 elements in a tensor"));
+}
+
+TEST_CASE("missing columns are named together, with what was probably meant") {
+  const std::string error = ErrorOf("divice,operation,median_ms,n\nX,conv,3,4\n");
+  CHECK_THAT(error, Contains("f.csv:1:1: error: missing columns 'device' (is it 'divice'?), 'op', "
+                             "'median_us' (is it 'median_ms'?)"));
+  CHECK_THAT(ErrorOf("device,op,median_us,op\n"), Contains("f.csv:1:21: error: a second column 'op'"));
+  CHECK(ErrorOf("") == "f.csv: error: the file is empty; the first line names the columns");
+  CHECK(ErrorOf("device,op,median_us\n") == "f.csv: error: no rows below the names of the columns");
+  CHECK_THAT(ErrorOf("\x7f"
+                     "ELF"),
+             Catch::StartsWith("f.csv:1:1: error: byte 0x7f is a control character"));
+  CHECK_THAT(ErrorOf(std::string("op\0", 3)),
+             Catch::StartsWith("f.csv:1:3: error: byte 0x00 is a control character (NUL)"));
+  CHECK_THAT(ErrorOf(std::string("\xff\xfe"
+                                 "o\0p\0",
+                                 6)),
+             Catch::StartsWith("f.csv:1:1: error: this is a text in UTF-16"));
+}
+
+TEST_CASE("of many mistakes the first twenty are told and the others counted") {
+  std::string rows;
+  for (int i = 0; i < 150; ++i) rows += "X,conv,forward,,,,1,4,9,9,4,3,3,1,1,1,-1\n";
+  try {
+    ParseSamples(WithHeader(rows), "f.csv");
+    FAIL("accepted");
+  } catch (const UserError& error) {
+    REQUIRE(error.messages().size() == 21);
+    CHECK_THAT(error.messages()[19], Contains("f.csv:21:39: error"));
+    CHECK(error.messages()[20] == "f.csv: error: 130 more errors");
+  }
+}
+
+TEST_CASE("columns of other programs are ignored with a warning") {
+  const SampleSet set =
+      ParseSamples("device,op,pass,n,c,median_us,medain_us,sm_clock_mhz\nX,relu,forward,1,2,3,x,1980\n", "f.csv");
+  REQUIRE(set.warnings.size() == 1);
+  CHECK(set.warnings[0] ==
+        "f.csv:1:30: warning: column 'medain_us' is not one of the format and not read; did you mean 'median_us'?");
+}
+
+}  // namespace spillway
