@@ -6,7 +6,7 @@ include(${PROJECT_SOURCE_DIR}/tests/cuda/cuda_stand_in.cmake)
 # Compiled again: the program's libraries are not made to be part of a shared one. Of the model what costs take.
 set(sources
   ${cuda_stand_in_sources}
-  ${PROJECT_SOURCE_DIR}/calibrate/run/cpu/kernels_absent.cc
+  ${PROJECT_SOURCE_DIR}/calibrate/devices/cpu/kernels_absent.cc
   ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/device.cc
   ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/entry.cc
   ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/settings.cc)

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/cpu/kernels.h"
-#include "calibrate/run/training_state.h"
+#include "calibrate/devices/cpu/kernels.h"
+#include "calibrate/ops/training_state.h"
 
 namespace spillway {
 

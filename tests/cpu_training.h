@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/run/cpu/device.h"
-#include "calibrate/run/cpu/kernels.h"
-#include "calibrate/run/cpu/values.h"
+#include "calibrate/devices/cpu/device.h"
+#include "calibrate/devices/cpu/kernels.h"
+#include "calibrate/ops/values.h"
 #include "model/cost/launch_text.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/execute/clock.h"

@@ -10,7 +10,7 @@
 #include "calibrate/fit/transfer.h"
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/row.h"
-#include "calibrate/run/operands.h"
+#include "calibrate/ops/operands.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/fit/fit.h"
-#include "calibrate/run/operands.h"
+#include "calibrate/ops/operands.h"
 #include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
 #include "model/samples/sample.h"

@@ -54,7 +54,7 @@ class Layer(collections.namedtuple("Layer", "network batch name c h k r pad stri
                 (f" by {self.stride}" if self.stride > 1 else ""))
 
 
-# Those that calibrate measures in fp16 (calibrate/measure/cuda/beyond.cc), in that order.
+# Those that calibrate measures in fp16 (calibrate/devices/cuda/bench_beyond.cc), in that order.
 LAYERS = [
     Layer("resnet50", 64, "res2b_branch2b", c=64, h=56, k=64, r=3, pad=1, stride=1),
     Layer("resnet50", 64, "res3b_branch2b", c=128, h=28, k=128, r=3, pad=1, stride=1),

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/cpu/values.h"
+#include "calibrate/ops/values.h"
 #include "calibrate/validate/results.h"
 #include "model/cost/cost_model.h"
 #include "model/stats/statistics.h"

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "calibrate/run/cpu/values.h"
+#include "calibrate/ops/values.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

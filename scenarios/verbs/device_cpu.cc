@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <system_error>
 
-#include "calibrate/measure/cpu/machine.h"
-#include "calibrate/measure/cpu/target.h"
+#include "calibrate/devices/cpu/bench_target.h"
+#include "calibrate/devices/cpu/device.h"
+#include "calibrate/devices/cpu/kernels.h"
+#include "calibrate/host/host_facts.h"
+#include "calibrate/host/pin.h"
 #include "calibrate/measure/plan.h"
-#include "calibrate/run/cpu/device.h"
-#include "calibrate/run/cpu/kernels.h"
-#include "calibrate/run/cpu/pin.h"
 #include "scenarios/verbs/devices.h"
 
 namespace spillway {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/measure/cpu/machine.h"
-#include "calibrate/measure/cuda/plan.h"
-#include "calibrate/measure/cuda/probe.h"
-#include "calibrate/measure/cuda/target.h"
-#include "calibrate/run/cuda/device.h"
-#include "calibrate/run/cuda/load.h"
+#include "calibrate/devices/cuda/bench_plan.h"
+#include "calibrate/devices/cuda/bench_target.h"
+#include "calibrate/devices/cuda/device.h"
+#include "calibrate/devices/cuda/load.h"
+#include "calibrate/devices/cuda/probe.h"
+#include "calibrate/host/host_facts.h"
 #include "scenarios/verbs/devices.h"
 
 namespace spillway {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/cuda/target.h"
+#include "calibrate/devices/cuda/bench_target.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
-#include "calibrate/run/operands.h"
+#include "calibrate/ops/operands.h"
 #include "scenarios/validate/validate.h"
 #include "scenarios/verbs/command.h"
 

@@ -1,4 +1,4 @@
-// calibrate/convert_published.py on small made-up tables: what it writes is a samples file.
+// calibrate/published/convert_published.py on small made-up tables: what it writes is a samples file.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>

@@ -36,7 +36,7 @@ refused() {
 # windows by the arithmetic of all passes (of a first layer two, else three).
 check "lists layers" convolutions --list
 check "ten of them" test "$(wc -l <out)" = 10
-named=$(sed -n '/HalfConvolutions() {/,/^}/s/"[0-9a-z_]*"/\n&\n/gp' "$source/calibrate/measure/cuda/beyond.cc" |
+named=$(sed -n '/HalfConvolutions() {/,/^}/s/"[0-9a-z_]*"/\n&\n/gp' "$source/calibrate/devices/cuda/bench_beyond.cc" |
   grep -o '^"[0-9a-z_]*' | tr -d '"' | paste -sd' ')
 check "which bench_beyond.cc names" test "$named" = \
   "$(awk '$1 != before { printf "%s%s", before ? " " : "", $1 } { printf " %s", $2; before = $1 }' out)"

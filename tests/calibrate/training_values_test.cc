@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "calibrate/run/cpu/values.h"
-#include "calibrate/run/training_state.h"
+#include "calibrate/ops/training_state.h"
+#include "calibrate/ops/values.h"
 #include "model/network/network.h"
 #include "model/step/training_step.h"
 #include "model/util/hash.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "calibrate/run/cpu/host_memory.h"
+#include "calibrate/host/host_memory.h"
 #include "calibrate/validate/memory.h"
 #include "sim/execute/fake/device.h"
 

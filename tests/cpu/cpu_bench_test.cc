@@ -2,9 +2,9 @@
 // decides nothing here.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/cpu/kernel.h"
-#include "calibrate/measure/cpu/machine.h"
-#include "calibrate/measure/cpu/target.h"
+#include "calibrate/devices/cpu/bench_kernel.h"
+#include "calibrate/devices/cpu/bench_target.h"
+#include "calibrate/host/host_facts.h"
 #include "calibrate/measure/plan.h"
 #include "sim/execute/clock.h"
 #include "tests/bench_network.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "calibrate/run/cpu/device.h"
+#include "calibrate/devices/cpu/device.h"
 #include "sim/execute/clock.h"
 #include "sim/execute/execute.h"
 #include "tests/copy_step.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "calibrate/run/cpu/host_memory.h"
+#include "calibrate/host/host_memory.h"
 #include "tests/cpu/cpu_copies.h"
 #include "tests/device_contract.h"
 

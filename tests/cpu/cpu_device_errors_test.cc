@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "calibrate/run/cpu/event.h"
+#include "calibrate/devices/cpu/event.h"
 #include "tests/cpu/cpu_copies.h"
 
 namespace spillway {

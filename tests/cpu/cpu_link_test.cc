@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "calibrate/run/cpu/link.h"
+#include "calibrate/devices/cpu/link.h"
 #include "sim/execute/clock.h"
 
 namespace spillway {

@@ -10,7 +10,7 @@
 #include <ctime>
 #include <map>
 
-#include "calibrate/run/cpu/event.h"
+#include "calibrate/devices/cpu/event.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "tests/cpu_training.h"

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <set>
 
-#include "calibrate/run/cpu/pin.h"
-#include "calibrate/run/cpu/stream.h"
+#include "calibrate/devices/cpu/stream.h"
+#include "calibrate/host/pin.h"
 #include "hw/text/document.h"
 
 namespace spillway {

@@ -1,5 +1,5 @@
 // How much memory a process may take, from made-up /proc and /sys.
-#include "calibrate/run/cpu/host_memory.h"
+#include "calibrate/host/host_memory.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/measure/cuda/target.h"
+#include "calibrate/devices/cuda/bench_target.h"
 #include "tests/bench_network.h"
 #include "tests/cuda/cuda_stand_in.h"
 

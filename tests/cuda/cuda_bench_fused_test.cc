@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/measure/cuda/plan.h"
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/measure/profile.h"
 #include "tests/cuda/cuda_bench_rows.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/measure/cuda/plan.h"
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/profile.h"
 #include "hw/text/document.h"

@@ -2,7 +2,7 @@
 // runs out, what is measured without it.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/cuda/host.h"
+#include "calibrate/devices/cuda/bench_host.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "calibrate/devices/cuda/bench_plan.h"
+#include "calibrate/devices/cuda/bench_touch.h"
 #include "calibrate/fit/transfer.h"
-#include "calibrate/measure/cuda/plan.h"
-#include "calibrate/measure/cuda/touch.h"
 #include "hw/text/document.h"
 #include "tests/cuda/cuda_bench_rows.h"
 

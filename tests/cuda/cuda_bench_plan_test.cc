@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "calibrate/measure/cuda/plan.h"
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "model/network/network.h"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "calibrate/measure/cuda/plan.h"
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/refused.h"
 #include "hw/text/document.h"

@@ -1,8 +1,8 @@
 // Clocks of the device: marks around timings tell how fast it ran, rest cools it, TF32 is told by what it rounds.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/cuda/tf32_check.h"
-#include "calibrate/run/cuda/timer.h"
+#include "calibrate/devices/cuda/tf32_check.h"
+#include "calibrate/devices/cuda/timer.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/cuda/cuda_copies.h"
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "calibrate/run/cuda/device.h"
+#include "calibrate/devices/cuda/device.h"
 #include "tests/copy_step.h"
 #include "tests/cuda/cuda_stand_in.h"
 

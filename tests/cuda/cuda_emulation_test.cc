@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/run/cuda/emulation.h"
+#include "calibrate/devices/cuda/emulation.h"
 #include "tests/cuda/cuda_copies.h"
 
 namespace spillway {

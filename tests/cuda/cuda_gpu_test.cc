@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <iostream>
 
-#include "calibrate/run/cuda/load.h"
-#include "calibrate/run/cuda/owned.h"
+#include "calibrate/devices/cuda/load.h"
+#include "calibrate/devices/cuda/owned.h"
 #include "hw/text/document.h"
 #include "sim/execute/device.h"
 #include "tests/cuda/cuda_half.h"

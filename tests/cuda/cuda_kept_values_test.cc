@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "calibrate/run/cuda/device.h"
+#include "calibrate/devices/cuda/device.h"
 #include "tests/cuda/cuda_copies.h"
 
 namespace spillway {

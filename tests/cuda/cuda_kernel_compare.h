@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/cuda/calls.h"
+#include "calibrate/devices/cuda/calls.h"
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "calibrate/run/cuda/load.h"
+#include "calibrate/devices/cuda/load.h"
 #include "hw/text/document.h"
 
 namespace spillway {

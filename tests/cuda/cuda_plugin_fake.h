@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "calibrate/run/cuda/plugin/entry.h"
+#include "calibrate/devices/cuda/plugin/entry.h"
 #include "sim/execute/device.h"
 #include "tests/cuda/fake_c/fake.h"
 

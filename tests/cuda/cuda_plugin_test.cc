@@ -2,8 +2,8 @@
 // streams. What its kernels compute is in cuda_plugin_numbers_test.
 #include <catch2/catch.hpp>
 
-#include "calibrate/run/cuda/plugin/nvml.h"
-#include "calibrate/run/cuda/plugin/runtime_calls.h"
+#include "calibrate/devices/cuda/plugin/nvml.h"
+#include "calibrate/devices/cuda/plugin/runtime_calls.h"
 #include "tests/cuda/cuda_kernel_compare.h"
 #include "tests/cuda/cuda_plugin_fake.h"
 
@@ -159,7 +159,7 @@ TEST_CASE("failed calls name expression, status, file and line") {
   CHECK(memory.fault() == Fault::kNoMemory);
   CHECK(memory.instruction() == kNoInstruction);
   CHECK_THAT(memory.what(), Contains("cudaMalloc(&memory, SizeOf(bytes)): out of memory (cudaErrorMemoryAllocation)") &&
-                                Contains("calibrate/run/cuda/plugin/runtime_calls.cc:"));
+                                Contains("calibrate/devices/cuda/plugin/runtime_calls.cc:"));
   int number = 0;
   FailNext("cudaMemcpyAsync", cudaErrorLaunchFailure);
   CHECK(ErrorOf([&] { fake.calls->CopyOnDevice(&number, &number, 4, stream); }).fault() == Fault::kFailed);

@@ -1,7 +1,7 @@
 // The probe of a GPU over a stand-in whose figures are known: each line says what was put in.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/cuda/probe.h"
+#include "calibrate/devices/cuda/probe.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

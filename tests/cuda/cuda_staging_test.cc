@@ -1,7 +1,7 @@
 // What goes through pinned memory arrives, whatever its length; the host fills one half while the other is copied.
 #include <algorithm>
 
-#include "calibrate/run/cuda/staging.h"
+#include "calibrate/devices/cuda/staging.h"
 #include "tests/cuda/cuda_copies.h"
 
 namespace spillway {

@@ -28,8 +28,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/run/cpu/kernels.h"
-#include "calibrate/run/cuda/calls.h"
+#include "calibrate/devices/cpu/kernels.h"
+#include "calibrate/devices/cuda/calls.h"
 #include "sim/execute/clock.h"
 #include "sim/execute/device.h"
 #include "tests/cuda/sparse_memory.h"

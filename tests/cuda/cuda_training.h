@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_TESTS_CUDA_CUDA_TRAINING_H_
 #define SPILLWAY_TESTS_CUDA_CUDA_TRAINING_H_
 
-#include "calibrate/run/cuda/device.h"
+#include "calibrate/devices/cuda/device.h"
 #include "tests/cpu_training.h"
 #include "tests/cuda/cuda_stand_in.h"
 

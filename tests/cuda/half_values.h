@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "calibrate/run/half.h"
+#include "calibrate/ops/half.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "calibrate/run/cuda/load.h"
+#include "calibrate/devices/cuda/load.h"
 #include "hw/text/document.h"
 #include "model/cost/cost_model.h"
 #include "tests/cuda/rehearsal/device.h"

@@ -223,14 +223,14 @@ TEST_CASE("what is one of a kind stays so: hashes, random numbers, quantiles, wh
   const std::vector<Rule> rules = {
       // element.h: for nvcc, whose C++ is an older one.
       {std::regex("9e3779b97f4a7c15|bf58476d1ce4e5b9|cbf29ce484222325|100000001b3|1099511628211", icase),
-       {"model/util/hash.h", "calibrate/run/cuda/plugin/element.h"}},
+       {"model/util/hash.h", "calibrate/devices/cuda/plugin/element.h"}},
       {std::regex("mt19937|minstd_rand|random_device|std::rand\\b|drand48"), {}},
       // timer.cc: of pairs, by the time between them. workspace_division.cc: so many of the best, no quantile.
       {std::regex("nth_element"),
-       {"model/stats/quantile.cc", "calibrate/run/cuda/timer.cc", "sim/strategies/ucudnn/workspace_division.cc"}},
+       {"model/stats/quantile.cc", "calibrate/devices/cuda/timer.cc", "sim/strategies/ucudnn/workspace_division.cc"}},
       // values.cc: what a parameter begins as. model/recorded/: who else makes steps.
       {std::regex("TensorClass::k(Parameter|OptimizerState|Auxiliary)\\b"),
-       {"model/step/tensor.h", "model/step/tensor.cc", "model/step/step_writer.cc", "calibrate/run/cpu/values.cc",
+       {"model/step/tensor.h", "model/step/tensor.cc", "model/step/step_writer.cc", "calibrate/ops/values.cc",
         "model/recorded/graph_step.cc", "model/recorded/recorded_step.cc"}},
   };
   std::vector<int> found(rules.size(), 0);

@@ -12,8 +12,8 @@
 #include <sstream>
 #include <thread>
 
+#include "calibrate/host/pin.h"
 #include "calibrate/measure/journal.h"
-#include "calibrate/run/cpu/pin.h"
 #include "hw/machine/machine.h"
 #include "model/samples/file.h"
 #include "model/util/random.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <thread>
 
-#include "calibrate/run/cpu/pin.h"
+#include "calibrate/host/pin.h"
 #include "hw/machine/machine.h"
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"

@@ -1,5 +1,5 @@
 // DTR on recorded steps of the form in which planning problems are published, small ones drawn here
-// (calibrate/peers/case_graph.py makes such steps of published problems).
+// (calibrate/published/case_graph.py makes such steps of published problems).
 #include <fmt/format.h>
 
 #include <algorithm>

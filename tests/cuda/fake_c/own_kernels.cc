@@ -1,5 +1,5 @@
 // The plugin's own kernels, element by element on the host.
-#include "calibrate/run/cuda/plugin/own_kernels.h"
+#include "calibrate/devices/cuda/plugin/own_kernels.h"
 
 #include <algorithm>
 

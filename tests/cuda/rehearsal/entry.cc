@@ -1,5 +1,5 @@
-// libspillway_cuda.so of a rehearsal: what the program asks of the CUDA plugin (calibrate/run/cuda/plugin/entry.h).
-#include "calibrate/run/cuda/plugin/entry.h"
+// libspillway_cuda.so of a rehearsal: what the program asks of the CUDA plugin (calibrate/devices/cuda/plugin/entry.h).
+#include "calibrate/devices/cuda/plugin/entry.h"
 
 #include <dlfcn.h>
 

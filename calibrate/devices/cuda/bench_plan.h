@@ -1,0 +1,72 @@
+// What a calibration of a GPU measures (calibrate/measure/plan.h), the most useful first: pinned copies; host calls; the
+// launches of ResNet-50 in fp32, every algorithm; the same in TF32; copies beside them; then those of other networks,
+// each in fp32 and TF32 before the next.
+#ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_PLAN_H_
+#define SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/devices/cuda/calls.h"
+#include "calibrate/measure/plan.h"
+
+namespace spillway {
+
+// Pinned copies from 256 B to 1 GiB in both directions and together; of the group `memory` ordinary memory, rows that
+// lie apart, copies on the device; of the group `managed` prefetched memory and memory that comes by faults; the calls
+// of CudaHostCallNames(); fp32 and TF32 apart.
+BenchPlanOptions CudaPlanOptions(bool quick);
+
+// "resnet50:64": first unless the user names others.
+std::vector<std::string> CudaUsualNetworks();
+
+// The grid of a GPU's calibration: launches for networks that nobody named, the most valuable first.
+//
+//   zoo           every network of the zoo (model/network/network.h) at a usual batch, those that are validated first; then all
+//                 at a second and a third one
+//   deepbench     convolutions, then matrix products of DeepBench's lists for training
+//   wide window   what neither has
+//   zoo           again, at batches that published results are for and that take long
+//
+// What networks share is measured once: the plan (calibrate/measure/plan.h) drops launches that it has already. Not each
+// of these networks fits a GPU, but the operands of a launch take 20 GB at most; a smaller GPU leaves out what does not
+// fit, and lists it.
+// Built in tens of milliseconds. Networks of the zoo carry its names, the others "deepbench" and "grid".
+std::vector<std::shared_ptr<const BenchNetwork>> CudaBenchGrid();
+
+// ---- What a calibration of a GPU measures that no step of ours has: copies between two GPUs, convolutions in fp16,
+// and convolutions with bias and activation in one call of the library. Their rows are read back and kept, and the
+// calibration fits no model to them. Those in fp16 are in the profile's measured launches.
+
+// BenchItem::fused. What the library does without the activation it does by one algorithm only.
+constexpr const char* kConvolutionBias = "conv_bias";
+constexpr const char* kConvolutionBiasRelu = "conv_bias_relu";
+constexpr const char* kAlgorithmOfBias = "implicit_precomp_gemm";
+
+// Sample::kind of copies between two GPUs that reach each other's memory, and between two that are not let.
+constexpr const char* kPeerCopies = "peer";
+constexpr const char* kStagedCopies = "peer_staged";
+
+struct CudaBeyond {
+  std::vector<BenchItem> items;
+  std::vector<std::string> not_measured;  // and why: one sentence each
+};
+
+// Convolutions of ResNet-50 and VGG-16 as a step in fp16 has them, products in fp16: all passes of a layer, each in
+// NCHW, then in NHWC.
+std::vector<BenchItem> CudaHalfItems();
+
+// Convolutions of ResNet-50 and VGG-16, in fp32, then in TF32.
+std::vector<BenchItem> CudaFusedItems();
+
+// Copies from 64 KiB to 1 GiB (`quick`: fewer sizes) between this GPU and each other one, both ways; straight ones where
+// the two can reach each other. Throws what `calls` throws.
+CudaBeyond CudaPeerItems(CudaCalls& calls, bool quick);
+
+// All: copies, fp16, then what is fused.
+CudaBeyond MakeCudaBeyond(CudaCalls& calls, bool quick);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_PLAN_H_

@@ -1,0 +1,50 @@
+// What this machine says of itself: names and sizes for a profile, and how busy it is.
+#ifndef SPILLWAY_CALIBRATE_HOST_HOST_FACTS_H_
+#define SPILLWAY_CALIBRATE_HOST_HOST_FACTS_H_
+
+#include <map>
+#include <string>
+
+#include "calibrate/host/pin.h"
+#include "calibrate/measure/loop.h"
+#include "sim/execute/clock.h"
+
+namespace spillway {
+
+struct HostFacts {
+  std::string processor;  // "AMD EPYC"; "processor" where the system does not say
+  int cores = 1;          // that this process may use
+  Bytes memory = 0;       // ReadHostMemory(), then
+  Bytes l2_cache = 0;     // of one core; 0 = not known
+  Bytes l3_cache = 0;     // that one core can use; 0 = not known
+  Bytes LastCache() const { return l3_cache > 0 ? l3_cache : l2_cache; }  // before memory; 0 = not known
+};
+// Some virtual machines do not state caches: kUsualLastCache and kUsualCoreCache are assumed then, by what measures and by
+// the profile alike, whose laws ask what fits into the last one.
+HostFacts ReadHostFacts();
+constexpr Bytes kUsualLastCache = 32 * kMiB, kUsualCoreCache = kMiB;
+
+// Of the machine, as the system has it at this moment: some virtual machines are given more after they have started. 0: it
+// does not say.
+Bytes ReadHostMemory();
+
+// Of the machine, whether or not this process may use them; at least 1.
+int OnlineCores();
+
+// Runnable processes, as the one-minute average; 0 where the system does not say.
+double ReadLoad();
+
+// Counts while the calling thread runs.
+class ThreadClock : public Clock {
+ public:
+  Nanos Now() const override;
+};
+
+// What the CPU device's threads cost: beginning one, and waking one up.
+// "thread_start": until a stream's thread runs. "event_wake": from recording an event on the compute stream to the first
+// thing that a copy stream does which waited for it asleep.
+std::map<std::string, LoopResult> MeasureStreams(const CoreChoice& cores, const Clock& clock, int repetitions);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_CALIBRATE_HOST_HOST_FACTS_H_
