@@ -12,7 +12,7 @@ set(sources
   ${PROJECT_SOURCE_DIR}/tests/cuda/rehearsal/settings.cc)
 foreach(library hw model)
   get_target_property(own spillway_${library} SOURCES)
-  list(FILTER own EXCLUDE REGEX "^(zoo|layers|network)/|^step/(dump_step|step_.*)\\.cc$|^graph\\.cc$")
+  list(FILTER own EXCLUDE REGEX "^(zoo|layers|network|samples)/|^step/(dump_step|step_.*)\\.cc$|^util/(graph|thread_pool)\\.cc$")
   list(TRANSFORM own PREPEND ${PROJECT_SOURCE_DIR}/${library}/)
   list(APPEND sources ${own})
 endforeach()
