@@ -4,6 +4,7 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/step/launch.h"
 #include "reports/text.h"
 
 namespace spillway {

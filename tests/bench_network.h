@@ -2,7 +2,8 @@
 #ifndef SPILLWAY_TESTS_BENCH_NETWORK_H_
 #define SPILLWAY_TESTS_BENCH_NETWORK_H_
 
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
+#include "model/zoo/network_builder.h"
 
 namespace spillway {
 

@@ -2,7 +2,8 @@
 #ifndef SPILLWAY_TESTS_BOXED_NETWORK_H_
 #define SPILLWAY_TESTS_BOXED_NETWORK_H_
 
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
+#include "model/zoo/network_builder.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 

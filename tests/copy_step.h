@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
+#include "model/zoo/network_builder.h"
 #include "sim/execute/execute.h"
 #include "tests/program_builder.h"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/network/layer_kind.h"
+#include "model/unroll/unroll.h"
 #include "tests/cpu_reference.h"
 
 namespace spillway {

@@ -16,6 +16,8 @@
 #include "calibrate/devices/cpu/kernels.h"
 #include "calibrate/ops/values.h"
 #include "model/cost/launch_text.h"
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/execute/clock.h"
 #include "sim/execute/execute.h"

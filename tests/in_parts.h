@@ -4,6 +4,7 @@
 
 #include "model/network/network.h"
 #include "model/step/accumulate.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 

@@ -4,8 +4,9 @@
 
 #include <cstdint>
 
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
 #include "model/util/random.h"
+#include "model/zoo/network_builder.h"
 
 namespace spillway {
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 

@@ -3,6 +3,7 @@
 
 #include "calibrate/accuracy/cells.h"
 #include "calibrate/fit/least_squares.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

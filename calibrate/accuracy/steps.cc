@@ -10,6 +10,7 @@
 #include "calibrate/accuracy/cells.h"
 #include "model/stats/deviates.h"
 #include "model/stats/quantile.h"
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 #include "sim/uncertainty/drawn_error.h"
 #include "sim/uncertainty/uncertainty.h"

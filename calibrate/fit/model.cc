@@ -7,6 +7,7 @@
 
 #include "calibrate/fit/parts.h"
 #include "model/stats/quantile.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "calibrate/measure/plan.h"
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/network_builder.h"
 
 namespace spillway {
 namespace {

@@ -20,8 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "model/cost/launch.h"
 #include "model/network/network.h"
+#include "model/step/launch.h"
+#include "model/unroll/step_options.h"
 
 namespace spillway {
 

@@ -6,6 +6,7 @@
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/profile.h"
 #include "model/stats/quantile.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

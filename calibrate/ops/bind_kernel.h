@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/ops/op_call.h"
+#include "model/network/network.h"
 #include "sim/execute/device.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_CALIBRATE_OPS_OP_CALL_H_
 #define SPILLWAY_CALIBRATE_OPS_OP_CALL_H_
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

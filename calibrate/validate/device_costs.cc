@@ -13,6 +13,7 @@
 #include "model/cost/launch_text.h"
 #include "model/cost/menu.h"
 #include "model/cost/op_parts.h"
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 
 namespace spillway {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "hw/machine/machine.h"
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 
@@ -52,7 +52,7 @@ struct KernelPace {
 };
 
 struct CostOptions {
-  Bytes workspace_limit = StepOptions{}.workspace_limit;  // what kUsualWorkspace stands for
+  Bytes workspace_limit = kFrameworkWorkspace;  // what kUsualWorkspace stands for
   // Every kernel takes this many times as long as on the machine, by idling after it, at least 1: what copies add to a
   // kernel stays the same in nanoseconds. Another machine's balance on this one (`emulate` of a scenario).
   double compute_slowdown = 1;

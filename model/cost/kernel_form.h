@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

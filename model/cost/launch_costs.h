@@ -6,7 +6,7 @@
 #include <string>
 
 #include "hw/machine/machine.h"
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

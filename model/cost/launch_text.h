@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "hw/machine/machine.h"
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

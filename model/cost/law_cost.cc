@@ -10,6 +10,7 @@
 
 #include "model/cost/model_cost.h"
 #include "model/cost/profile_names.h"
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 
 namespace spillway {

@@ -9,6 +9,7 @@
 #include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "model/cost/launch_text.h"
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 
 namespace spillway {

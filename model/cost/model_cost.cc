@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hw/text/lists.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

@@ -13,6 +13,7 @@
 // Where the statistics are given there is only a writing pass, by another kernel with a plane cost of its own.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/streaming.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -6,6 +6,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_cost.h"
 #include "model/kernels/streaming.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -7,6 +7,7 @@
 // a large L2 cache (tens of MB) move smaller tensors faster.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/streaming.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -8,6 +8,7 @@
 // power as some ten of them) and a fit should say `assumed` unless it has samples.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/streaming.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -11,6 +11,7 @@
 // leave them half empty where planes are small (7x7).
 #include "model/cost/kernel_form.h"
 #include "model/kernels/streaming.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

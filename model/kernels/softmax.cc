@@ -8,6 +8,7 @@
 // (Both as in the kernels of PyTorch, aten/src/ATen/native/cuda/PersistentSoftmax.cuh and SoftMax.cu.)
 #include "model/cost/kernel_form.h"
 #include "model/kernels/streaming.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

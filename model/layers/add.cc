@@ -1,6 +1,6 @@
 // Sum of equally shaped inputs: the join of a residual block. Its backward is no op: the gradient is shared.
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

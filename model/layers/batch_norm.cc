@@ -2,7 +2,7 @@
 // are two vectors per channel that live as long as the parameters; forward changes them, hence side_effect.
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

@@ -1,6 +1,6 @@
 // Concatenation along channels, by copying.
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

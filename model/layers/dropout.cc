@@ -1,7 +1,7 @@
 // Dropout. Keeps a mask of one byte per element; in inference it is the identity and no op at all.
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

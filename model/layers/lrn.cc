@@ -1,7 +1,7 @@
 // Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3).
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

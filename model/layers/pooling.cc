@@ -1,7 +1,7 @@
 // Max and average pooling, 2-D and 3-D.
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
 // Rectifier. Backward needs the sign of the result only, so that it may stand in its input's place.
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

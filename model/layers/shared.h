@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/network/network.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 

@@ -1,7 +1,7 @@
 // Softmax and cross-entropy in one. The labels (4 bytes a sample) are left out of the step.
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {

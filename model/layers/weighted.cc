@@ -1,5 +1,6 @@
 // What convolution and linear layers have in common.
 #include "model/layers/shared.h"
+#include "model/network/network.h"
 
 namespace spillway {
 

@@ -1,4 +1,5 @@
 #include "model/layers/shared.h"
+#include "model/network/network.h"
 
 namespace spillway {
 namespace {

@@ -1,5 +1,6 @@
 #include "model/network/attribute_reader.h"
 
+#include "model/network/network.h"
 #include "model/network/network_keys.h"
 
 namespace spillway {

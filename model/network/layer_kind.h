@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-class StepWriter;  // model/step/step_writer.h
+class StepWriter;  // model/unroll/step_writer.h
 
 // The attributes a kind uses, as bits: these are the keys its layers may have in YAML.
 enum AttributeKey : unsigned {

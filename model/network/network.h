@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "hw/text/document.h"
-#include "model/step/tensor.h"
+#include "model/step/training_step.h"
 
 namespace spillway {
 
-using LayerId = std::int32_t;          // index into Network::layers
 constexpr LayerId kNetworkInput = -1;  // as an input of a layer: the batch
 
 // The parameters of all layer kinds in one plain struct; a kind uses those it needs and leaves the rest alone.
@@ -63,25 +62,6 @@ void InferShapes(Network& network);
 
 // Trainable parameters (elements, not bytes), batch-norm scale and shift included.
 std::int64_t CountParameters(const Network& network);
-
-struct ZooOptions {
-  std::int64_t batch = 1;
-  std::int64_t image = 0;    // height and width of the input; 0 = the network's usual size
-  std::int64_t width = 0;    // where it differs from the height; 0 = square
-  std::int64_t frames = 0;   // 3-D networks: depth of the input; 0 = usual
-  std::int64_t classes = 0;  // 0 = usual
-};
-struct ZooEntry {
-  const char* name;
-  const char* description;
-  const char* source;  // paper or public definition
-  Network (*build)(const ZooOptions&);
-};
-const std::vector<ZooEntry>& Zoo();
-// Builds a network of the zoo with shapes inferred. Beside the table's names, "resnet<depth>" for any depth 3n+2
-// (n >= 8 bottleneck blocks, spread as in ResNet-152) and "vgg<depth>" for any depth 16+5k (vDNN) are understood.
-// Throws UserError for an unknown name (nearest named) or a size the network cannot take.
-Network BuildZooNetwork(const std::string& name, const ZooOptions& options);
 
 // A user's own network: `layers:` listed in YAML. See model/README section "Networks in YAML" for the keys.
 // Reads a map node {name, input: {channels, image | height+width, depth}, layers: [...]}; batch comes from outside.

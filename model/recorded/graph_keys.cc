@@ -1,8 +1,8 @@
 #include "model/recorded/graph_keys.h"
 
 #include "hw/machine/machine_keys.h"
-#include "model/cost/launch.h"
 #include "model/recorded/recorded_step.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

@@ -7,9 +7,9 @@
 
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
-#include "model/cost/launch.h"
 #include "model/recorded/graph_keys.h"
 #include "model/recorded/recorded_graph.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

@@ -30,7 +30,7 @@
 #include "hw/machine/chips.h"
 #include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

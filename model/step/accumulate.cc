@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "hw/text/lists.h"
-#include "model/cost/cost_model.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

@@ -1,8 +1,5 @@
 #include "model/step/training_step.h"
 
-#include "hw/text/lists.h"
-#include "model/step/step_writer.h"
-
 namespace spillway {
 
 Bytes TrainingStep::MapBytes() const {
@@ -15,59 +12,6 @@ Bytes TrainingStep::BytesOf(TensorClass use) const {
   Bytes sum = 0;
   for (const Tensor& tensor : tensors) sum += tensor.use == use ? tensor.bytes : 0;
   return sum;
-}
-
-// Chainer 3: F.relu has a result of its own, gradients at forks are summed out of place, a function's gradients are
-// computed input first. PyTorch: torchvision's models ask for in-place ReLU and add residuals with +=; autograd sums
-// into a new tensor (it does so in place only where no one else holds the tensor, which is left out here).
-//
-// Framework times: calls of PyTorch 2.1 one after another take 31 us at least on the V100's host, where kernels are
-// shorter (element-wise; 25 us on the A100's, 40 on the P100's, convolutions twice as long: the least times of
-// NeuSight, sitar-lab/NeuSight, and call_floors of our profiles), of which the launch is 5. Its backward pass is C++
-// and quicker, its modules around the calls are Python and slower; neither is told. No figure of Chainer's was found:
-// an interpreter in both passes, taken as PyTorch's.
-const std::vector<StepOptions>& StepOptionTable() {
-  static const std::vector<StepOptions> table = {
-      {},
-      {.name = "chainer",
-       .description = "results of their own, gradients of forks added by kernels of their own, data gradient first",
-       .separate_accumulation = true,
-       .data_first = true,
-       .framework_time = 26 * kMicrosecond},
-      {.name = "torch",
-       .description = "ReLU, dropout and add in place where possible, gradients of forks added by kernels of their own",
-       .inplace_relu = true,
-       .inplace_add = true,
-       .separate_accumulation = true,
-       .data_first = true,
-       // PyTorch's autotuner takes what the fastest algorithm wants as long as memory lasts; a bound is assumed.
-       .workspace_limit = kGiB,
-       .framework_time = 26 * kMicrosecond},
-      // Its activations are in place in both directions, and its breakdown of memory has weights, their gradients, maps,
-      // gradient maps and workspace, but no momentum. Its own runtime is C++; what it takes for an op is not told.
-      {.name = "vdnn",
-       .description = "as vDNN ran: ReLU, dropout and the gradients through them in place, no momentum",
-       .inplace_relu = true,
-       .inplace_add = true,
-       .inplace_gradient = true,
-       .separate_accumulation = true,
-       .data_first = true,
-       .momentum = false,
-       .workspace_limit = kGiB},
-      {.name = "inference",
-       .description =
-           "forward only, results of their own: nothing is saved, batch norm by given statistics, no dropout",
-       .inference = true},
-  };
-  return table;
-}
-
-const StepOptions& StepOptionsByName(const std::string& name) {
-  return ByName(StepOptionTable(), name, "unknown step options");
-}
-
-TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options) {
-  return StepWriter(network, options).Build();
 }
 
 }  // namespace spillway

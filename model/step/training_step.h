@@ -9,11 +9,12 @@
 #ifndef SPILLWAY_MODEL_STEP_TRAINING_STEP_H_
 #define SPILLWAY_MODEL_STEP_TRAINING_STEP_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "model/network/network.h"
 #include "model/step/box.h"
 #include "model/step/op_kind.h"
 #include "model/step/tensor.h"
@@ -22,6 +23,7 @@ namespace spillway {
 
 using OpId = std::int32_t;  // index into TrainingStep::ops
 constexpr OpId kNoOp = -1;
+using LayerId = std::int32_t;  // index into TrainingStep::layer_names and, of a network's step, into Network::layers
 
 // Machine-free counts. A multiply-add is 2 flops. Bytes count every tensor once per pass over it that the operation
 // needs (batch norm reads its input twice), caches ignored.
@@ -124,34 +126,6 @@ struct TrainingStep {
   Bytes MapBytes() const;                // sum over `maps`
   Bytes BytesOf(TensorClass use) const;  // sum over all tensors of that class
 };
-
-// How frameworks differ, by name: one row of a table, not forks in the code.
-struct StepOptions {
-  const char* name = "plain";
-  const char* description = "every op has its own result; add's gradient is shared, concat copies";
-  bool inplace_relu = false;      // ReLU and dropout overwrite an input that backward does not need
-  bool inplace_add = false;       // add overwrites its first input under the same condition
-  bool inplace_gradient = false;  // the gradient through ReLU and dropout overwrites the incoming one
-  // Forks add gradients by a kernel of their own into a new tensor, not inside the producer.
-  bool separate_accumulation = false;
-  // Backward of convolution and linear: data, filter, bias (Chainer, PyTorch). False: bias, filter, data (Caffe), where
-  // the saved input can go before its gradient exists.
-  bool data_first = false;
-  bool update_at_once = false;  // a parameter is updated right after its gradient is complete
-  bool momentum = true;         // SGD keeps one vector per parameter
-  // Most scratch that the framework grants one convolution. Chainer 3 (cuda.get_max_workspace_size) and Caffe: 8 MiB.
-  Bytes workspace_limit = 8 * kMiB;
-  bool inference = false;
-  // Host time that the framework spends on every op, beside the driver's launch. Nothing takes it unless it is asked
-  // for (`framework: of-options` of a scenario's runtime): the systems modelled are said to hide it, and so it is told
-  // apart.
-  Nanos framework_time = 0;
-};
-const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", "vdnn", "inference"
-const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name
-
-// REQUIRES: InferShapes(network) succeeded.
-TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options = {});
 
 // Text form for people and golden files: one line per op with its tensors, bytes and work.
 std::string DumpStep(const TrainingStep& step);

@@ -3,12 +3,9 @@
 #ifndef SPILLWAY_MODEL_UTIL_HASH_H_
 #define SPILLWAY_MODEL_UTIL_HASH_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-
-#include "model/cost/launch.h"
 
 namespace spillway {
 
@@ -50,28 +47,6 @@ class Hasher {
  private:
   std::uint64_t state_;
 };
-
-// What is computed: everything of the launch but algorithm and workspace. The draws of sim/uncertainty/ hang on it: another
-// function gives other intervals, within their standard error.
-inline std::uint64_t HashOfWork(const Launch& l) {
-  Hasher hash;
-  const auto add = [&hash](std::int64_t value) { hash.Add(static_cast<std::uint64_t>(value)); };
-  add(static_cast<std::int64_t>(l.kind) | static_cast<std::int64_t>(l.pass) << 8 |
-      static_cast<std::int64_t>(l.type) << 16 | static_cast<std::int64_t>(l.math) << 24 |
-      static_cast<std::int64_t>(l.layout) << 32 | static_cast<std::int64_t>(l.accumulate) << 40);
-  for (const Shape* s : {&l.shape.in, &l.shape.out}) {
-    for (const std::int64_t size : {s->n, s->c, s->d, s->h, s->w}) add(size);
-  }
-  const std::array<std::int64_t, 3> before = l.shape.PadBegin(), after = l.shape.PadEnd();
-  for (const auto* sizes : {&l.shape.window, &l.shape.stride, &before}) {
-    for (const std::int64_t size : *sizes) add(size);
-  }
-  for (std::size_t k = 0; after != before && k < after.size(); ++k) add(after[k]);
-  add(l.shape.groups);
-  add(l.shape.operands);
-  if (l.shape.recorded != 0) add(l.shape.recorded);
-  return hash.Value();
-}
 
 }  // namespace spillway
 

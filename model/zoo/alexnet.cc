@@ -1,6 +1,7 @@
 // AlexNet (Krizhevsky et al. 2012) as in Chainer's ImageNet example, which PoocH measured: one tower instead of two,
 // ReLU before LRN before pooling. Chainer's pooling covers all of its input (ceil); at 227x227 all sizes are exact.
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 

@@ -2,7 +2,8 @@
 // Every dense layer appends its 32 channels to all that came before, by one concat of two inputs.
 #include <array>
 
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

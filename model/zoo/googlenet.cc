@@ -1,6 +1,7 @@
 // GoogLeNet (Szegedy et al. 2015, arXiv 1409.4842, table 1) and its batch-normalised successor (Ioffe and Szegedy
 // 2015, arXiv 1502.03167, figure 5, in the sizes of Chainer's example). The auxiliary classifiers are left out.
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

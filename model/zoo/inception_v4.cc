@@ -1,6 +1,7 @@
 // Inception-v4 (Szegedy et al. 2017, arXiv 1602.07261, figures 3 to 9). All convolutions are followed by batch norm
 // and ReLU and have no bias.
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

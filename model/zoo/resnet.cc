@@ -2,7 +2,8 @@
 // convolution of its first block, as in the paper and in its Caffe definition, whose names are used.
 #include <array>
 
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 

@@ -5,7 +5,8 @@
 // in the 3x3x3 convolution.
 #include <array>
 
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

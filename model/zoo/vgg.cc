@@ -2,7 +2,8 @@
 // arXiv 1602.08124): every 100 more layers put 20 more 3x3 convolutions into each of the five groups.
 #include <array>
 
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

@@ -17,6 +17,7 @@
 
 #include "hw/text/document.h"
 #include "model/network/network.h"
+#include "model/zoo/zoo.h"
 #include "reports/expectation.h"
 #include "sim/plan/plan.h"
 #include "sim/planning/strategy_parameters.h"

@@ -7,6 +7,8 @@
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
 #include "model/network/network.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario.h"
 #include "scenarios/file/scenario_keys.h"

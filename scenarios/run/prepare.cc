@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "hw/text/lists.h"
+#include "model/unroll/step_options.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/prepare_parts.h"
 #include "sim/strategies/strategies.h"

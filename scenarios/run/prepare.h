@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
+#include "model/network/network.h"
 #include "model/recorded/recorded_step.h"
 #include "reports/result.h"
 #include "scenarios/file/scenario.h"

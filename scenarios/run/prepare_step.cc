@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "hw/text/file_kind.h"
-#include "model/cost/launch.h"
 #include "model/step/accumulate.h"
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 #include "model/util/hash.h"
+#include "model/zoo/zoo.h"
 #include "scenarios/run/prepare_parts.h"
 
 namespace spillway {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 #include "scenarios/file/scenario.h"
 #include "scenarios/verbs/devices.h"
 #include "sim/strategies/strategies.h"

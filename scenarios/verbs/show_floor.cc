@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "model/cost/measured_cost.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "reports/text.h"
 #include "sim/program/layout.h"
 #include "sim/strategies/streaming.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/network/network.h"
 #include "scenarios/verbs/command.h"
 
 namespace spillway {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/cost/measured_cost.h"
+#include "model/unroll/unroll.h"
 #include "reports/text.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"

@@ -1,5 +1,6 @@
 // spillway list: what there is, by name.
 #include "model/network/network_keys.h"
+#include "model/zoo/zoo.h"
 #include "reports/reports.h"
 #include "reports/text.h"
 #include "scenarios/file/scenario_keys.h"

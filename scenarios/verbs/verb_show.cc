@@ -7,6 +7,8 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "reports/reports.h"
 #include "reports/text.h"
 #include "scenarios/verbs/command.h"

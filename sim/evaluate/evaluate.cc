@@ -5,6 +5,7 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "model/step/launch.h"
 #include "sim/engine/engine_parts.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/evaluate/unsupported_launch.h"

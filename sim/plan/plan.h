@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "hw/text/document.h"
-#include "model/cost/launch.h"
 #include "model/cost/op_tiles.h"
+#include "model/step/launch.h"
 #include "model/step/training_step.h"
 #include "sim/plan/runtime.h"
 

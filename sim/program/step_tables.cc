@@ -3,6 +3,7 @@
 #include <set>
 
 #include "hw/text/lists.h"
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 #include "sim/plan/tiles.h"
 #include "sim/program/lower.h"

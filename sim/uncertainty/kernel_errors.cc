@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 
 namespace spillway {

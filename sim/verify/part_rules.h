@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 #include "model/step/training_step.h"
 
 namespace spillway::verifying {

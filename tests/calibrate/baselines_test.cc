@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "calibrate/accuracy/cells.h"
+#include "model/step/launch.h"
 
 using namespace spillway;
 

@@ -5,6 +5,8 @@
 
 #include "calibrate/measure/plan.h"
 #include "model/cost/launch_text.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

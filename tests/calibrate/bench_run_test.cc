@@ -8,6 +8,7 @@
 #include "calibrate/measure/plan.h"
 #include "model/samples/file.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/execute/device.h"
 #include "tests/calibrate/made_up_bench.h"
 #include "tests/temporary_folder.h"

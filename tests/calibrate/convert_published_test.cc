@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/samples/file.h"
+#include "model/step/launch.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {

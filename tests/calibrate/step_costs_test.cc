@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/strategies.h"

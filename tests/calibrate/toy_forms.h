@@ -8,6 +8,7 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/samples/sample.h"
+#include "model/step/launch.h"
 
 namespace spillway::toy {
 

@@ -7,7 +7,9 @@
 #include "calibrate/ops/values.h"
 #include "model/network/network.h"
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
 #include "model/util/hash.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

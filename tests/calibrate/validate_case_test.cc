@@ -3,6 +3,8 @@
 #include <deque>
 
 #include "calibrate/validate/case.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/strategies/strategies.h"
 #include "tests/scripted_device.h"
 

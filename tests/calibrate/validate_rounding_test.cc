@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "calibrate/validate/rounding.h"
+#include "model/unroll/unroll.h"
 #include "tests/small_networks.h"
 
 namespace spillway {

@@ -1,9 +1,10 @@
 // Steps in batch parts, carried out: several parts and one update leave the weights that the whole batch does.
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
 #include "model/step/accumulate.h"
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/network_builder.h"
 #include "tests/cpu_training.h"
 #include "tests/in_parts.h"
 #include "tests/random_programs.h"

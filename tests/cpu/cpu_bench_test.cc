@@ -6,6 +6,8 @@
 #include "calibrate/devices/cpu/bench_target.h"
 #include "calibrate/host/host_facts.h"
 #include "calibrate/measure/plan.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/execute/clock.h"
 #include "tests/bench_network.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "calibrate/devices/cpu/device.h"
+#include "model/network/network.h"
 #include "sim/execute/clock.h"
 #include "sim/execute/execute.h"
 #include "tests/copy_step.h"

@@ -11,6 +11,7 @@
 #include "calibrate/validate/device_costs.h"
 #include "calibrate/validate/measure.h"
 #include "model/step/steps_in_parts.h"
+#include "model/unroll/unroll.h"
 #include "sim/strategies/strategies.h"
 #include "tests/cpu_training.h"
 #include "tests/in_parts.h"

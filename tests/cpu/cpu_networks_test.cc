@@ -3,7 +3,9 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 #include "tests/cpu_step_runner.h"
 #include "tests/training_networks.h"
 

@@ -11,6 +11,8 @@
 #include <map>
 
 #include "calibrate/devices/cpu/event.h"
+#include "model/network/network.h"
+#include "model/unroll/step_options.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "tests/cpu_training.h"

@@ -6,8 +6,10 @@
 
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
+#include "model/unroll/step_options.h"
 #include "model/util/random.h"
+#include "model/zoo/network_builder.h"
 #include "sim/strategies/strategies.h"
 #include "tests/cpu_training.h"
 #include "tests/random_convolution.h"

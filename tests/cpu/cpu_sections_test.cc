@@ -2,6 +2,8 @@
 // as in core bit for bit.
 #include <catch2/catch.hpp>
 
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 #include "sim/program/layout.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"

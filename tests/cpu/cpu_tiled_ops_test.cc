@@ -3,7 +3,9 @@
 // tile by another implementation.
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/network_builder.h"
 #include "sim/plan/tiles.h"
 #include "tests/cpu_training.h"
 #include "tests/random_convolution.h"

@@ -6,6 +6,8 @@
 
 #include "calibrate/devices/cuda/bench_plan.h"
 #include "model/cost/launch_text.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

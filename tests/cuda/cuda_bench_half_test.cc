@@ -13,6 +13,8 @@
 #include "calibrate/measure/profile.h"
 #include "hw/text/document.h"
 #include "model/cost/cost_model.h"
+#include "model/network/network.h"
+#include "model/step/launch.h"
 #include "tests/cuda/cuda_bench_rows.h"
 #include "tests/cuda/half_values.h"
 #include "tests/temporary_folder.h"

@@ -4,6 +4,8 @@
 
 #include "calibrate/devices/cuda/bench_plan.h"
 #include "model/network/network.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 

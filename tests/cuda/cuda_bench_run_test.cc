@@ -11,6 +11,7 @@
 #include "calibrate/measure/refused.h"
 #include "hw/text/document.h"
 #include "model/samples/file.h"
+#include "model/step/launch.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/temporary_folder.h"
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/kernel_form.h"
+#include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "model/step/launch.h"
 #include "scenarios/verbs/devices.h"
 #include "tests/command_line.h"
 #include "tests/cuda/cuda_bench.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "calibrate/devices/cuda/device.h"
+#include "model/network/network.h"
 #include "tests/copy_step.h"
 #include "tests/cuda/cuda_stand_in.h"
 

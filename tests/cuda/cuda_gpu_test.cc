@@ -5,6 +5,8 @@
 #include "calibrate/devices/cuda/load.h"
 #include "calibrate/devices/cuda/owned.h"
 #include "hw/text/document.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 #include "sim/execute/device.h"
 #include "tests/cuda/cuda_half.h"
 #include "tests/training_networks.h"

@@ -13,6 +13,8 @@
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/network/network.h"
+#include "model/unroll/step_options.h"
 #include "sim/execute/device.h"
 #include "tests/cpu_step_runner.h"
 #include "tests/cuda/max_pool_ties.h"

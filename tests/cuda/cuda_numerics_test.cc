@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "calibrate/validate/measure.h"
+#include "model/network/network.h"
+#include "model/unroll/step_options.h"
 #include "tests/cuda/cuda_training.h"
 #include "tests/in_parts.h"
 #include "tests/random_groups.h"

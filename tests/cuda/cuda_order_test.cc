@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/headroom.h"

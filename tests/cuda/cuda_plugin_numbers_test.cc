@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_kernel_compare.h"
 #include "tests/cuda/cuda_plugin_fake.h"
 #include "tests/training_networks.h"

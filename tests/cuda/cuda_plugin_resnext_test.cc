@@ -1,5 +1,6 @@
 // ResNeXt-101 for video through the CUDA plugin, over a fake of the C libraries: tensors of five dimensions, windows with
 // depth, 32 groups, every op of the step by every algorithm.
+#include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_kernel_compare.h"
 #include "tests/cuda/cuda_plugin_fake.h"
 

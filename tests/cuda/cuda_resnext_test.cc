@@ -5,6 +5,7 @@
 #include "calibrate/measure/profile.h"
 #include "hw/machine/profile_text.h"
 #include "model/samples/file.h"
+#include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/cuda/cuda_training.h"
 

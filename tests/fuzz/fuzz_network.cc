@@ -4,6 +4,7 @@
 #include "hw/text/document.h"
 #include "model/network/network.h"
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
 #include "tests/fuzz/fuzz.h"
 
 std::vector<std::string> spillway::fuzz::Seeds() { return YamlFiles("model/networks"); }

@@ -10,6 +10,8 @@
 #include "model/cost/cost_model.h"
 #include "model/cost/op_parts.h"
 #include "model/network/network.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/plan/streams.h"
 #include "sim/planning/problem.h"

@@ -5,6 +5,7 @@
 
 #include "hw/text/document.h"
 #include "model/samples/file.h"
+#include "model/step/launch.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

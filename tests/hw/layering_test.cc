@@ -230,7 +230,7 @@ TEST_CASE("what is one of a kind stays so: hashes, random numbers, quantiles, wh
        {"model/stats/quantile.cc", "calibrate/devices/cuda/timer.cc", "sim/strategies/ucudnn/workspace_division.cc"}},
       // values.cc: what a parameter begins as. model/recorded/: who else makes steps.
       {std::regex("TensorClass::k(Parameter|OptimizerState|Auxiliary)\\b"),
-       {"model/step/tensor.h", "model/step/tensor.cc", "model/step/step_writer.cc", "calibrate/ops/values.cc",
+       {"model/step/tensor.h", "model/step/tensor.cc", "model/unroll/step_writer.cc", "calibrate/ops/values.cc",
         "model/recorded/graph_step.cc", "model/recorded/recorded_step.cc"}},
   };
   std::vector<int> found(rules.size(), 0);

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "hw/text/lists.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "tests/model/step_lines.h"
 #include "tests/training_networks.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/cost/kernel_form.h"
+#include "model/step/launch.h"
 #include "tests/form_values.h"
 
 namespace spillway {

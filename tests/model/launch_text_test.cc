@@ -9,6 +9,8 @@
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

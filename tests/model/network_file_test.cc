@@ -3,6 +3,7 @@
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 namespace {

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/layer_kind.h"
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
 
 namespace spillway {
 namespace {

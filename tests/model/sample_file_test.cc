@@ -4,6 +4,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
 #include "model/samples/file.h"
+#include "model/step/launch.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {

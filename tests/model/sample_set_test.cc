@@ -5,6 +5,8 @@
 #include "model/network/network.h"
 #include "model/samples/file.h"
 #include "model/samples/sample.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {

@@ -13,8 +13,10 @@
 #include <set>
 
 #include "model/network/layer_kind.h"
-#include "model/network/network_builder.h"
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "model/network/network_builder.h"
+#include "model/network/network.h"
 #include "model/step/training_step.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/network_builder.h"
 
 namespace spillway {
 

@@ -1,7 +1,8 @@
 // Tensors that several ops share: gradients at forks, adds and concats, and what works in place.
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/network_builder.h"
 #include "tests/model/step_lines.h"
 
 namespace spillway {

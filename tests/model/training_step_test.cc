@@ -4,7 +4,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 #include "tests/model/step_lines.h"
 
 namespace spillway {

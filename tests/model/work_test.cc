@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 namespace {

@@ -1,8 +1,11 @@
+#include "model/zoo/zoo.h"
+
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "model/network/layer_kind.h"
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 namespace {

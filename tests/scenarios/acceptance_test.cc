@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "model/zoo/zoo.h"
 #include "scenarios/run/run.h"
 #include "sim/strategies/strategies.h"
 

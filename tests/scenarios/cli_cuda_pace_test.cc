@@ -1,5 +1,8 @@
 // How fast a GPU computes now, as spillway validate asks it: that it comes out, what it costs, what it leaves behind.
 #include "model/cost/launch_text.h"
+#include "model/step/launch.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_command_line.h"
 
 namespace spillway {

@@ -7,6 +7,8 @@
 #include "model/cost/cost_model.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "scenarios/verbs/show_floor.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

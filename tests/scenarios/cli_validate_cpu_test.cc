@@ -13,6 +13,8 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 

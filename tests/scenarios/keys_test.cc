@@ -10,6 +10,7 @@
 #include "hw/machine/machine.h"
 #include "hw/machine/machine_keys.h"
 #include "model/network/network_keys.h"
+#include "model/unroll/unroll.h"
 #include "scenarios/file/scenario.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/help.h"

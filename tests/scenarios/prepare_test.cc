@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "model/unroll/step_options.h"
 #include "scenarios/run/output_folder.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

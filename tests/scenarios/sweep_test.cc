@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/step_cache.h"
 #include "tests/scenarios/row_digest.h"

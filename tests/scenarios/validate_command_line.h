@@ -20,6 +20,8 @@
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "scenarios/validate/validate.h"
 #include "tests/command_line.h"
 #include "tests/paced_target.h"

@@ -5,6 +5,8 @@
 
 #include "hw/text/lists.h"
 #include "model/step/steps_in_parts.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/headroom.h"
 #include "sim/planning/problem.h"

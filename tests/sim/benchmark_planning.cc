@@ -8,6 +8,8 @@
 #include <memory>
 #include <new>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/headroom.h"
 #include "sim/planning/problem.h"

@@ -6,6 +6,8 @@
 #include <memory>
 #include <random>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/bounds/bounds.h"
 #include "sim/engine/simulate.h"
 #include "sim/evaluate/oracle.h"

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "hw/machine/machine.h"
+#include "model/unroll/unroll.h"
 #include "sim/engine/simulate.h"
 #include "sim/verify/verify.h"
 #include "tests/boxed_network.h"

@@ -3,7 +3,9 @@
 
 #include "model/recorded/recorded_costs.h"
 #include "model/step/steps_in_parts.h"
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/bounds/cut_bound.h"
 #include "sim/certify/certificate.h"
 #include "sim/certify/find_certificate.h"

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/dtr/dtr_play.h"

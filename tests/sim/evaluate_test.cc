@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "model/network/network.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"

@@ -1,6 +1,8 @@
 // Shuffled orders on the fake device against `verify`: safe Programs never fail, racy ones do in some order.
 #include <catch2/catch.hpp>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"

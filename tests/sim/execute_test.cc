@@ -5,6 +5,8 @@
 #include <set>
 
 #include "model/step/steps_in_parts.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/execute/forwarding_device.h"
 #include "sim/planning/headroom.h"

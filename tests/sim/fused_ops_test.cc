@@ -2,6 +2,7 @@
 // and the simulator agree about random ones.
 #include <catch2/catch.hpp>
 
+#include "model/network/network.h"
 #include "sim/plan/check_op.h"
 #include "sim/planning/problem.h"
 #include "tests/random_groups.h"

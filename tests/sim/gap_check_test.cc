@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/plan/plan.h"
 #include "tests/sim/chain_plans.h"
 

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
 #include "sim/strategies/best/annealing.h"
 #include "sim/strategies/best/gap_plans.h"

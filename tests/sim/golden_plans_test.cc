@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/step/steps_in_parts.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/headroom.h"
 #include "sim/planning/problem.h"

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_TESTS_SIM_HALF_SWAPPED_H_
 #define SPILLWAY_TESTS_SIM_HALF_SWAPPED_H_
 
+#include "model/zoo/zoo.h"
 #include "tests/sim/parts_place.h"
 
 namespace spillway {

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/program_builder.h"

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/program/layout.h"
 #include "sim/program/lower.h"
 #include "tests/random_plan.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/cost/op_parts.h"
+#include "model/network/network.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/plan/streams.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/cost/op_parts.h"
+#include "model/network/network.h"
 #include "sim/plan/streams.h"
 #include "sim/planning/headroom.h"
 #include "sim/strategies/ooc_cudnn/tile_search.h"

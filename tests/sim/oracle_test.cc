@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "model/unroll/unroll.h"
 #include "sim/planning/headroom.h"
 #include "sim/planning/plan_cache.h"
 #include "sim/strategies/strategies.h"

@@ -6,7 +6,9 @@
 #include <list>
 #include <string>
 
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "model/network/network.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
 #include "tests/random_plan.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
 #include "sim/planning/runtimes.h"
 #include "sim/strategies/best/search_space.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/cost/menu.h"
+#include "model/unroll/unroll.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/evaluate/oracle.h"
 #include "tests/random_sections.h"

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "model/cost/menu.h"
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/util/random.h"
 #include "sim/program/layout.h"

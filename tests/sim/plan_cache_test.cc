@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
 #include "sim/strategies/strategies.h"
 

@@ -5,7 +5,9 @@
 #include <iterator>
 #include <string>
 
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 

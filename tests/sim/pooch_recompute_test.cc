@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/classify.h"

@@ -4,7 +4,8 @@
 // on; f2 reads m1, f3 m2, f4 m3.
 #include <catch2/catch.hpp>
 
-#include "model/network/network_builder.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/network_builder.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"

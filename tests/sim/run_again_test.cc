@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "model/network/network.h"
 #include "model/recorded/recorded_costs.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"

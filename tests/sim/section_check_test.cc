@@ -1,6 +1,7 @@
 // What plans may say of sections of tensors, in memory and in files.
 #include <catch2/catch.hpp>
 
+#include "model/network/network.h"
 #include "sim/plan/sections.h"
 #include "tests/sim/half_swapped.h"
 #include "tests/sim/stream_all.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "model/network/network.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "tests/random_sections.h"

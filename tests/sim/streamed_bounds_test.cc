@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/evaluate/oracle.h"

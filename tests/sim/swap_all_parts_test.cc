@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/strategies.h"

@@ -5,6 +5,7 @@
 
 #include "model/cost/launch_text.h"
 #include "model/cost/op_tiles.h"
+#include "model/step/launch.h"
 #include "model/util/random.h"
 #include "sim/bounds/part_rates.h"
 

@@ -5,7 +5,9 @@
 #include <functional>
 #include <set>
 
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/plan/sections.h"
 #include "sim/planning/problem.h"

@@ -4,7 +4,9 @@
 #include <functional>
 
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/strategies/ucudnn/configurations.h"
 
 namespace spillway::ucudnn {

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "model/step/training_step.h"
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
+#include "model/zoo/zoo.h"
 #include "sim/bounds/linear_program.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"

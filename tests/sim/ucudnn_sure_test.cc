@@ -5,6 +5,8 @@
 #include <map>
 
 #include "model/cost/op_parts.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/strategies/strategies.h"
 #include "sim/strategies/ucudnn/sure_configurations.h"
 #include "sim/uncertainty/uncertainty.h"

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/launch_costs.h"
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower.h"

@@ -8,7 +8,10 @@
 
 #include "model/network/network.h"
 #include "model/stats/deviates.h"
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 #include "model/util/hash.h"
+#include "model/zoo/zoo.h"
 #include "sim/planning/headroom.h"
 #include "sim/strategies/strategies.h"
 #include "sim/uncertainty/drawn_error.h"

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "model/unroll/unroll.h"
+#include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/classify.h"

@@ -3,6 +3,8 @@
 #include <stdexcept>
 
 #include "calibrate/devices/cuda/bench_plan.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

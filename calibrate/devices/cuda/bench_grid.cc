@@ -1,7 +1,9 @@
 #include <array>
 
 #include "calibrate/devices/cuda/bench_plan.h"
-#include "model/network/network_builder.h"
+#include "model/unroll/step_options.h"
+#include "model/zoo/network_builder.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_KNOWN_LAUNCHES_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_KNOWN_LAUNCHES_H_
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/cost/launch.h"
+#include "model/step/launch.h"
 #include "model/util/hash.h"
 
 namespace spillway {

@@ -1,10 +1,11 @@
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
-#include "model/cost/cost_model.h"
+#include "model/step/launch.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 namespace {
@@ -216,6 +217,10 @@ void StepWriter::Classify() {
       step_.maps.push_back(id);
     }
   }
+}
+
+TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options) {
+  return StepWriter(network, options).Build();
 }
 
 }  // namespace spillway

@@ -1,8 +1,9 @@
-#include "model/network/network_builder.h"
+#include "model/zoo/network_builder.h"
 
 #include <utility>
 
 #include "model/network/layer_kind.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 

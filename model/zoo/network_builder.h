@@ -3,13 +3,14 @@
 //   NetworkBuilder b("tiny", {.n = 8, .c = 3, .h = 32, .w = 32});
 //   LayerId x = b.Relu("relu1", b.BatchNorm("bn1", b.Convolution("conv1", kNetworkInput, Square(64, 3, 1, 1))));
 //   Network network = b.Loss(b.Linear("fc", b.GlobalAveragePool("pool", x), 10));
-#ifndef SPILLWAY_MODEL_NETWORK_NETWORK_BUILDER_H_
-#define SPILLWAY_MODEL_NETWORK_NETWORK_BUILDER_H_
+#ifndef SPILLWAY_MODEL_ZOO_NETWORK_BUILDER_H_
+#define SPILLWAY_MODEL_ZOO_NETWORK_BUILDER_H_
 
 #include <string>
 #include <vector>
 
 #include "model/network/network.h"
+#include "model/zoo/zoo.h"
 
 namespace spillway {
 
@@ -63,4 +64,4 @@ class NetworkBuilder {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_MODEL_NETWORK_NETWORK_BUILDER_H_
+#endif  // SPILLWAY_MODEL_ZOO_NETWORK_BUILDER_H_

@@ -1,6 +1,6 @@
 // What one kernel launch is, as far as its cost goes: the key of the cost model.
-#ifndef SPILLWAY_MODEL_COST_LAUNCH_H_
-#define SPILLWAY_MODEL_COST_LAUNCH_H_
+#ifndef SPILLWAY_MODEL_STEP_LAUNCH_H_
+#define SPILLWAY_MODEL_STEP_LAUNCH_H_
 
 #include <cstdint>
 
@@ -10,6 +10,8 @@ namespace spillway {
 
 // "As much scratch as the framework usually grants" (CostOptions::workspace_limit).
 constexpr Bytes kUsualWorkspace = -1;
+// What a framework grants one convolution where nobody says more. Chainer 3 (cuda.get_max_workspace_size) and Caffe.
+constexpr Bytes kFrameworkWorkspace = 8 * kMiB;
 // The most that a launch may be granted.
 constexpr Bytes kMostWorkspace = 1000 * kGB;
 
@@ -36,6 +38,10 @@ inline Launch Unchosen(Launch launch) {
 // Work of a launch, counted in one place for all machines (also fills Op::work).
 Work CountWork(const Launch& launch);
 
+// What is computed: everything of the launch but algorithm and workspace. The draws of sim/uncertainty/ hang on it: another
+// function gives other intervals, within their standard error.
+std::uint64_t HashOfWork(const Launch& launch);
+
 }  // namespace spillway
 
-#endif  // SPILLWAY_MODEL_COST_LAUNCH_H_
+#endif  // SPILLWAY_MODEL_STEP_LAUNCH_H_

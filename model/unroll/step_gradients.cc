@@ -2,7 +2,7 @@
 #include <cassert>
 #include <utility>
 
-#include "model/step/step_writer.h"
+#include "model/unroll/step_writer.h"
 
 namespace spillway {
 

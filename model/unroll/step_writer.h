@@ -12,14 +12,15 @@
 //
 // As long as another layer has yet to read T through its slot, adding to T would spoil it; then the contribution goes
 // to a copy of T (an op of kind kCopy), which takes the slot.
-#ifndef SPILLWAY_MODEL_STEP_STEP_WRITER_H_
-#define SPILLWAY_MODEL_STEP_STEP_WRITER_H_
+#ifndef SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
+#define SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
 
 #include <string>
 #include <vector>
 
 #include "model/network/layer_kind.h"
 #include "model/step/training_step.h"
+#include "model/unroll/step_options.h"
 
 namespace spillway {
 
@@ -105,4 +106,4 @@ class StepWriter {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_MODEL_STEP_STEP_WRITER_H_
+#endif  // SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
