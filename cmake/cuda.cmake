@@ -59,7 +59,7 @@ endif()
 # SPILLWAY_CUDA_INTERFACE: what tells a plugin of other sources from this program's. Read again when one of the headers
 # changes, and told to the files that compare it alone, so that the others need not be compiled for it.
 include(${PROJECT_SOURCE_DIR}/cmake/interface.cmake)
-spillway_interface(${PROJECT_SOURCE_DIR} calibrate/devices/cuda/plugin/entry.h NUMBER interface HEADERS interface_headers)
+spillway_interface(${PROJECT_SOURCE_DIR} calibrate/devices/cuda/plugin_entry.h NUMBER interface HEADERS interface_headers)
 list(TRANSFORM interface_headers PREPEND ${PROJECT_SOURCE_DIR}/)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interface_headers})
 set(SPILLWAY_CUDA_INTERFACE ${interface} CACHE INTERNAL "of the headers that program and CUDA plugin share")

@@ -4,7 +4,7 @@
 # headers that it includes in quotes, itself or through others, by their names from `root`; as 0x1a2b3c4, which is an int
 # everywhere. HEADERS: their names, in order. A word that changes in any of them, a comment's too, makes another number.
 #
-#   spillway_interface(${PROJECT_SOURCE_DIR} calibrate/devices/cuda/plugin/entry.h NUMBER number HEADERS headers)
+#   spillway_interface(${PROJECT_SOURCE_DIR} calibrate/devices/cuda/plugin_entry.h NUMBER number HEADERS headers)
 function(spillway_interface root header)
   cmake_parse_arguments(arg "" "NUMBER;HEADERS" "" ${ARGN})
   set(found ${header})

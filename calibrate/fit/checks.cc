@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "calibrate/fit/parts.h"
+#include "calibrate/fit/fit_internal.h"
 #include "hw/text/document.h"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "calibrate/fit/parts.h"
+#include "calibrate/fit/fit_internal.h"
 #include "calibrate/fit/validate.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "calibrate/fit/parts.h"
+#include "calibrate/fit/fit_internal.h"
 #include "model/stats/quantile.h"
 #include "model/step/launch.h"
 

@@ -14,7 +14,7 @@
 #include "calibrate/validate/step_costs.h"
 #include "model/stats/quantile.h"
 #include "model/step/accumulate.h"
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 #include "sim/planning/problem.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_parts.h"
+#include "hw/machine/profile_internal.h"
 #include "hw/machine/profile_text.h"
 
 namespace spillway {

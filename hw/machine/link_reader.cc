@@ -4,7 +4,7 @@
 #include <set>
 
 #include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_parts.h"
+#include "hw/machine/profile_internal.h"
 #include "hw/machine/profile_text.h"
 #include "hw/text/lists.h"
 

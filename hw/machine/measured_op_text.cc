@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_parts.h"
+#include "hw/machine/profile_internal.h"
 #include "hw/machine/profile_text.h"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 
 namespace spillway {
 

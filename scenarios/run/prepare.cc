@@ -10,7 +10,7 @@
 #include "hw/text/lists.h"
 #include "model/unroll/step_options.h"
 #include "scenarios/run/output_folder.h"
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

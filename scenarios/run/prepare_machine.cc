@@ -6,7 +6,7 @@
 #include "calibrate/validate/step_costs.h"
 #include "model/cost/measured_cost.h"
 #include "model/recorded/recorded_costs.h"
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 
 namespace spillway {
 

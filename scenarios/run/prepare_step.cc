@@ -9,7 +9,7 @@
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/zoo/zoo.h"
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 
 namespace spillway {
 

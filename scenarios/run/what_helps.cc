@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/recorded/recorded_costs.h"
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

@@ -9,7 +9,7 @@
 #include "model/zoo/zoo.h"
 #include "reports/text.h"
 #include "sim/program/layout.h"
-#include "sim/strategies/streaming.h"
+#include "sim/strategies/shared/streaming.h"
 
 namespace spillway {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 
 namespace spillway {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 #include "sim/engine/pool.h"
 
 namespace spillway {

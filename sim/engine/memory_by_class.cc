@@ -1,7 +1,7 @@
 
 #include <cmath>
 
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "model/cost/launch_costs.h"
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 
 namespace spillway {
 

@@ -73,7 +73,7 @@ struct Scratch {
     Bytes bytes;
   };
   std::vector<Nanos> event_time;
-  std::vector<std::vector<std::pair<Nanos, Bytes>>> memory;  // by stream, see sim/engine/engine_parts.h
+  std::vector<std::vector<std::pair<Nanos, Bytes>>> memory;  // by stream, see sim/engine/engine_internal.h
   std::vector<PendingFree> pending;
   std::vector<Nanos> reached;         // by instruction: when its stream got there (pool frees only)
   std::vector<Nanos> issued;          // by instruction: when the host issued it (event engine)

@@ -4,7 +4,7 @@
 //
 // The host runs ahead: it issues until it has to wait for the device (a sync, a pool without room), and a stream takes
 // up an instruction when it gets there and the instruction's issue time has come.
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 #include "sim/engine/event_host.h"
 #include "sim/engine/event_lanes.h"
 

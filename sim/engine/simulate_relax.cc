@@ -1,7 +1,7 @@
 // The relaxing engine: since list order is the host's issue order, streams are FIFO and an event is recorded before
 // it is waited for, one pass over the list knows every time when it needs it. No queue, no clock. Where there is less to
 // do, relax_arena.cc does it.
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "model/step/launch.h"
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/evaluate/unsupported_launch.h"
 #include "sim/program/compile.h"

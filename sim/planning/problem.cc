@@ -2,7 +2,21 @@
 
 #include <memory>
 
+#include "sim/planning/runtimes.h"
+
 namespace spillway {
+
+Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime) {
+  Plan plan;
+  plan.strategy = strategy + problem.parameters.Label();
+  plan.network = problem.step->network;
+  plan.batch = problem.step->batch;
+  plan.accumulate = problem.step->parts;
+  plan.machine = problem.costs->machine().name;
+  plan.capacity = problem.capacity;
+  plan.runtime = problem.use_runtime ? problem.runtime : RuntimeByName(runtime);
+  return plan;
+}
 
 Oracle OracleOf(const Problem& problem) {
   return Oracle(std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device), problem.capacity);

@@ -41,6 +41,10 @@ struct Planned {
   std::optional<Scope> scope{};  // what it chose from, where its parameters say so: in place of Strategy::scope
 };
 
+// A Plan that decides nothing yet, named after the strategy and its parameters. Its runtime is the problem's if that
+// overrides, else the named one.
+Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime);
+
 // An oracle for the problem's step, costs, device and capacity, with facts of its own. Step and costs must outlive it.
 Oracle OracleOf(const Problem& problem);
 

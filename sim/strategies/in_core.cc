@@ -1,5 +1,5 @@
 // in-core: nothing moves, nothing is computed twice. The yardstick; whether it fits is for evaluate() to say.
-#include "sim/strategies/classify.h"
+#include "sim/planning/problem.h"
 
 namespace spillway {
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/strategies/classify.h"
-#include "sim/strategies/paging.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/shared/paging.h"
 
 namespace spillway {
 namespace {

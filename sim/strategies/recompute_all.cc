@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/strategies/classify.h"
+#include "sim/planning/problem.h"
 
 namespace spillway {
 namespace {

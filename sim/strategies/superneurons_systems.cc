@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/strategies/classify.h"
-#include "sim/strategies/convolution_ways.h"
-#include "sim/strategies/paging.h"
+#include "sim/planning/problem.h"
+#include "sim/strategies/shared/convolution_ways.h"
+#include "sim/strategies/shared/paging.h"
 
 namespace spillway {
 namespace {

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "hw/text/lists.h"
+#include "sim/planning/problem.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
 
 namespace spillway {
 namespace {

@@ -2,7 +2,7 @@
 // moves pages as kernels touch them (sim/engine/managed_memory.h), or as each is prefetched before its kernel. ooc_cuDNN's
 // comparisons are against the two. On a runtime that says otherwise there is none of it.
 #include "sim/plan/plan_keys.h"
-#include "sim/strategies/classify.h"
+#include "sim/planning/problem.h"
 
 namespace spillway {
 namespace {

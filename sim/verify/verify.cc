@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/verify/verify_parts.h"
+#include "sim/verify/verify_internal.h"
 #include "sim/verify/verify_sections.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/verify/verify_parts.h"
+#include "sim/verify/verify_internal.h"
 
 namespace spillway::verifying {
 

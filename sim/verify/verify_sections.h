@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "sim/verify/verify_parts.h"
+#include "sim/verify/verify_internal.h"
 
 namespace spillway::verifying {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/verify/verify_parts.h"
+#include "sim/verify/verify_internal.h"
 
 namespace spillway::verifying {
 

@@ -52,8 +52,8 @@ check_headers("a/top.h;b/deep.h;b/middle.h;b/other.h")
 write(b/other.h "int Other();\n" CHANGES)
 
 # What program and plugin exchange.
-spillway_interface(${SOURCE} calibrate/devices/cuda/plugin/entry.h NUMBER number HEADERS headers)
-foreach(header calibrate/devices/cuda/plugin/entry.h calibrate/devices/cuda/calls.h calibrate/ops/op_call.h model/step/launch.h model/step/tensor.h)
+spillway_interface(${SOURCE} calibrate/devices/cuda/plugin_entry.h NUMBER number HEADERS headers)
+foreach(header calibrate/devices/cuda/plugin_entry.h calibrate/devices/cuda/calls.h calibrate/ops/op_call.h model/step/launch.h model/step/tensor.h)
   if(NOT header IN_LIST headers)
     message(SEND_ERROR "${header} is not among the headers of the CUDA plugin's interface: ${headers}")
   endif()

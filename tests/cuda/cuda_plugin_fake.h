@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "calibrate/devices/cuda/plugin/entry.h"
+#include "calibrate/devices/cuda/plugin_entry.h"
 #include "sim/execute/device.h"
 #include "tests/cuda/fake_c/fake.h"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "scenarios/run/prepare.h"
-#include "scenarios/run/prepare_parts.h"
+#include "scenarios/run/prepare_internal.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 

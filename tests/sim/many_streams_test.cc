@@ -2,7 +2,7 @@
 // other and against the slow and obvious engine.
 #include <catch2/catch.hpp>
 
-#include "sim/engine/engine_parts.h"
+#include "sim/engine/engine_internal.h"
 #include "tests/sim/random_sketch.h"
 #include "tests/sim/tick_engine.h"
 

@@ -1,4 +1,4 @@
-#include "sim/strategies/paging.h"
+#include "sim/strategies/shared/paging.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -9,7 +9,7 @@
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
+#include "sim/strategies/pooch/classify.h"
 
 namespace spillway {
 namespace {

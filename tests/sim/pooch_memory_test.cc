@@ -9,7 +9,7 @@
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
+#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
 #include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"

@@ -13,7 +13,7 @@
 #include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
+#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
 #include "tests/sim/small_dags.h"
 #include "tests/small_networks.h"

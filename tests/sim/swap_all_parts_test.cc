@@ -7,8 +7,8 @@
 #include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/shared/streaming.h"
 #include "sim/strategies/strategies.h"
-#include "sim/strategies/streaming.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "calibrate/devices/cuda/plugin/entry.h"
+#include "calibrate/devices/cuda/plugin_entry.h"
 #include "hw/text/document.h"
 #include "model/cost/launch_text.h"
 #include "sim/execute/device.h"

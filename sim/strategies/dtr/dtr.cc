@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "hw/text/lists.h"
+#include "sim/planning/problem.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
 #include "sim/strategies/dtr/dtr_play.h"
 
 namespace spillway {

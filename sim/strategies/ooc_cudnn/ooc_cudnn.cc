@@ -20,11 +20,11 @@
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
 #include "sim/plan/streams.h"
+#include "sim/planning/problem.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
-#include "sim/strategies/streaming.h"
+#include "sim/strategies/shared/streaming.h"
 
 namespace spillway {
 

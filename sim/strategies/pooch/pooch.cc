@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/planning/plan_cache.h"
-#include "sim/strategies/classify.h"
+#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "sim/strategies/pooch/pooch_model.h"
 

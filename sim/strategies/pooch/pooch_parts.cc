@@ -10,11 +10,11 @@
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
-#include "sim/strategies/classify.h"
+#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/fixed_ops.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "sim/strategies/pooch/pooch_model.h"
-#include "sim/strategies/streaming.h"
+#include "sim/strategies/shared/streaming.h"
 
 namespace spillway {
 

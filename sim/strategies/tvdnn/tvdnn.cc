@@ -9,7 +9,6 @@
 
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
-#include "sim/strategies/classify.h"
 #include "sim/strategies/tvdnn/section_model.h"
 
 namespace spillway {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "model/cost/launch_costs.h"
+#include "sim/planning/problem.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/sure_configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"

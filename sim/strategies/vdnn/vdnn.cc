@@ -15,8 +15,7 @@
 
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
-#include "sim/strategies/classify.h"
-#include "sim/strategies/convolution_ways.h"
+#include "sim/strategies/shared/convolution_ways.h"
 #include "sim/strategies/vdnn/offload.h"
 
 namespace spillway {

@@ -1,11 +1,10 @@
-// libspillway_cuda.so of a rehearsal: what the program asks of the CUDA plugin (calibrate/devices/cuda/plugin/entry.h).
-#include "calibrate/devices/cuda/plugin/entry.h"
-
+// libspillway_cuda.so of a rehearsal: what the program asks of the CUDA plugin (calibrate/devices/cuda/plugin_entry.h).
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "calibrate/devices/cuda/plugin_entry.h"
 #include "hw/text/document.h"
 #include "tests/cuda/rehearsal/device.h"
 

@@ -1,6 +1,5 @@
-#include "calibrate/devices/cuda/plugin/entry.h"
-
 #include "calibrate/devices/cuda/plugin/runtime_calls.h"
+#include "calibrate/devices/cuda/plugin_entry.h"
 
 namespace spillway::cuda {
 namespace {

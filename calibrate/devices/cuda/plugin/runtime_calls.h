@@ -7,8 +7,8 @@
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_PLUGIN_RUNTIME_CALLS_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_PLUGIN_RUNTIME_CALLS_H_
 
-#include "calibrate/devices/cuda/plugin/entry.h"
 #include "calibrate/devices/cuda/plugin/kernel.h"
+#include "calibrate/devices/cuda/plugin_entry.h"
 #ifdef SPILLWAY_HAS_CUDA_HEADERS
 
 #include "calibrate/devices/cuda/plugin/nvml.h"

@@ -1,7 +1,7 @@
 // What ops stream so that they fit into little memory, and in which parts: the divisions that FitByStreaming decides
 // (streaming.h).
-#ifndef SPILLWAY_SIM_STRATEGIES_STREAM_DIVISIONS_H_
-#define SPILLWAY_SIM_STRATEGIES_STREAM_DIVISIONS_H_
+#ifndef SPILLWAY_SIM_STRATEGIES_SHARED_STREAM_DIVISIONS_H_
+#define SPILLWAY_SIM_STRATEGIES_SHARED_STREAM_DIVISIONS_H_
 
 #include <map>
 #include <set>
@@ -62,4 +62,4 @@ class Divisions {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_STRATEGIES_STREAM_DIVISIONS_H_
+#endif  // SPILLWAY_SIM_STRATEGIES_SHARED_STREAM_DIVISIONS_H_

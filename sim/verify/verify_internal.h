@@ -1,6 +1,6 @@
 // The passes of Verify() and what they share. See sim/verify/verify.h; nothing else includes this.
-#ifndef SPILLWAY_SIM_VERIFY_VERIFY_PARTS_H_
-#define SPILLWAY_SIM_VERIFY_VERIFY_PARTS_H_
+#ifndef SPILLWAY_SIM_VERIFY_VERIFY_INTERNAL_H_
+#define SPILLWAY_SIM_VERIFY_VERIFY_INTERNAL_H_
 
 #include <string>
 #include <utility>
@@ -88,4 +88,4 @@ void CheckOps(const Program& program, const TrainingStep& step, const HappensBef
 
 }  // namespace spillway::verifying
 
-#endif  // SPILLWAY_SIM_VERIFY_VERIFY_PARTS_H_
+#endif  // SPILLWAY_SIM_VERIFY_VERIFY_INTERNAL_H_

@@ -1,7 +1,7 @@
 // By which algorithms a system that asks for them by name runs its convolutions: the least workspace, the fastest, or the
 // fastest that the memory left at each of them holds.
-#ifndef SPILLWAY_SIM_STRATEGIES_CONVOLUTION_WAYS_H_
-#define SPILLWAY_SIM_STRATEGIES_CONVOLUTION_WAYS_H_
+#ifndef SPILLWAY_SIM_STRATEGIES_SHARED_CONVOLUTION_WAYS_H_
+#define SPILLWAY_SIM_STRATEGIES_SHARED_CONVOLUTION_WAYS_H_
 
 #include <cstdint>
 #include <vector>
@@ -30,4 +30,4 @@ void UpgradeWithin(const Problem& problem, const StepTables& tables, const std::
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_STRATEGIES_CONVOLUTION_WAYS_H_
+#endif  // SPILLWAY_SIM_STRATEGIES_SHARED_CONVOLUTION_WAYS_H_

@@ -1,6 +1,6 @@
 // What the readers of the parts of a profile share.
-#ifndef SPILLWAY_HW_MACHINE_PROFILE_PARTS_H_
-#define SPILLWAY_HW_MACHINE_PROFILE_PARTS_H_
+#ifndef SPILLWAY_HW_MACHINE_PROFILE_INTERNAL_H_
+#define SPILLWAY_HW_MACHINE_PROFILE_INTERNAL_H_
 
 #include <fmt/format.h>
 
@@ -35,4 +35,4 @@ std::vector<T> ReadList(const Node* list, std::size_t least, const std::string& 
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_HW_MACHINE_PROFILE_PARTS_H_
+#endif  // SPILLWAY_HW_MACHINE_PROFILE_INTERNAL_H_

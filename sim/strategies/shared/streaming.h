@@ -1,7 +1,7 @@
 // Fitting a step into memory that single ops exceed: what is not used is on the host, and ops that do not fit beside
 // nothing else stream their operands in parts.
-#ifndef SPILLWAY_SIM_STRATEGIES_STREAMING_H_
-#define SPILLWAY_SIM_STRATEGIES_STREAMING_H_
+#ifndef SPILLWAY_SIM_STRATEGIES_SHARED_STREAMING_H_
+#define SPILLWAY_SIM_STRATEGIES_SHARED_STREAMING_H_
 
 #include <memory>
 #include <string>
@@ -38,4 +38,4 @@ Bytes LeastAlone(const Problem& problem, const std::shared_ptr<const StepFacts>&
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_STRATEGIES_STREAMING_H_
+#endif  // SPILLWAY_SIM_STRATEGIES_SHARED_STREAMING_H_

@@ -1,6 +1,6 @@
 // What both engines need: the changes of memory by stream, the pool, and the account of stalls.
-#ifndef SPILLWAY_SIM_ENGINE_ENGINE_PARTS_H_
-#define SPILLWAY_SIM_ENGINE_ENGINE_PARTS_H_
+#ifndef SPILLWAY_SIM_ENGINE_ENGINE_INTERNAL_H_
+#define SPILLWAY_SIM_ENGINE_ENGINE_INTERNAL_H_
 
 #include <algorithm>
 #include <array>
@@ -157,4 +157,4 @@ class StallAccount {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_ENGINE_ENGINE_PARTS_H_
+#endif  // SPILLWAY_SIM_ENGINE_ENGINE_INTERNAL_H_

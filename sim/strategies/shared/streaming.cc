@@ -1,4 +1,4 @@
-#include "sim/strategies/streaming.h"
+#include "sim/strategies/shared/streaming.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "model/cost/op_parts.h"
 #include "sim/plan/streams.h"
 #include "sim/plan/tiles.h"
+#include "sim/planning/problem.h"
 #include "sim/program/lower.h"
-#include "sim/strategies/classify.h"
-#include "sim/strategies/stream_divisions.h"
+#include "sim/strategies/shared/stream_divisions.h"
 
 namespace spillway {
 

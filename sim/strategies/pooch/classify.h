@@ -1,6 +1,6 @@
 // From classes of maps and a schedule of swap-ins to a Plan.
-#ifndef SPILLWAY_SIM_STRATEGIES_CLASSIFY_H_
-#define SPILLWAY_SIM_STRATEGIES_CLASSIFY_H_
+#ifndef SPILLWAY_SIM_STRATEGIES_POOCH_CLASSIFY_H_
+#define SPILLWAY_SIM_STRATEGIES_POOCH_CLASSIFY_H_
 
 #include <string>
 #include <vector>
@@ -9,10 +9,6 @@
 #include "sim/strategies/pooch/search.h"
 
 namespace spillway {
-
-// A Plan that decides nothing yet, named after the strategy and its parameters. Its runtime is the problem's if that
-// overrides, else the named one.
-Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime);
 
 // Adds to `plan` one decision per map that is not kept, for the gap between its forward and its backward uses. Swaps
 // come first, in the order of the last simulation's swap-ins, each issued at the first op of its timing; a swapped map
@@ -28,4 +24,4 @@ Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Si
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_STRATEGIES_CLASSIFY_H_
+#endif  // SPILLWAY_SIM_STRATEGIES_POOCH_CLASSIFY_H_

@@ -1,11 +1,9 @@
-#include "sim/strategies/classify.h"
+#include "sim/strategies/pooch/classify.h"
 
 #include <fmt/format.h>
 
 #include <cassert>
 #include <cstddef>
-
-#include "sim/planning/runtimes.h"
 
 namespace spillway {
 namespace {
@@ -39,18 +37,6 @@ GapDecision GapOf(const PoochProfile::Map& map, GapAction action) {
 }
 
 }  // namespace
-
-Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime) {
-  Plan plan;
-  plan.strategy = strategy + problem.parameters.Label();
-  plan.network = problem.step->network;
-  plan.batch = problem.step->batch;
-  plan.accumulate = problem.step->parts;
-  plan.machine = problem.costs->machine().name;
-  plan.capacity = problem.capacity;
-  plan.runtime = problem.use_runtime ? problem.runtime : RuntimeByName(runtime);
-  return plan;
-}
 
 void AddDecisions(const Search& search, const Classes& classes, const std::vector<std::string>& notes, Plan& plan) {
   const PoochProfile& profile = search.model->profile();

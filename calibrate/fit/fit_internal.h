@@ -1,6 +1,6 @@
 // What Fit does before and behind the solving; for fit.cc.
-#ifndef SPILLWAY_CALIBRATE_FIT_PARTS_H_
-#define SPILLWAY_CALIBRATE_FIT_PARTS_H_
+#ifndef SPILLWAY_CALIBRATE_FIT_FIT_INTERNAL_H_
+#define SPILLWAY_CALIBRATE_FIT_FIT_INTERNAL_H_
 
 #include <span>
 #include <string>
@@ -40,4 +40,4 @@ std::vector<KernelModel> CarriedAlone(std::span<const FitGroup> groups, const Fi
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_CALIBRATE_FIT_PARTS_H_
+#endif  // SPILLWAY_CALIBRATE_FIT_FIT_INTERNAL_H_

@@ -1,4 +1,4 @@
-#include "sim/strategies/convolution_ways.h"
+#include "sim/strategies/shared/convolution_ways.h"
 
 #include <algorithm>
 #include <cassert>

@@ -2,8 +2,8 @@
 //
 // Policies that decide while they run (a cache, an allocator that reclaims) have one course of events in steady state. It is
 // played once, and what left is written down as gaps that are swapped: a Plan has no policy.
-#ifndef SPILLWAY_SIM_STRATEGIES_PAGING_H_
-#define SPILLWAY_SIM_STRATEGIES_PAGING_H_
+#ifndef SPILLWAY_SIM_STRATEGIES_SHARED_PAGING_H_
+#define SPILLWAY_SIM_STRATEGIES_SHARED_PAGING_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -58,4 +58,4 @@ std::vector<PagedOut> PlayPaging(const Paging& paging);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_STRATEGIES_PAGING_H_
+#endif  // SPILLWAY_SIM_STRATEGIES_SHARED_PAGING_H_

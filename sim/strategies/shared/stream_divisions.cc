@@ -1,4 +1,4 @@
-#include "sim/strategies/stream_divisions.h"
+#include "sim/strategies/shared/stream_divisions.h"
 
 #include <algorithm>
 #include <tuple>
@@ -7,7 +7,7 @@
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
 #include "sim/plan/tiles.h"
-#include "sim/strategies/streaming.h"
+#include "sim/strategies/shared/streaming.h"
 
 namespace spillway {
 

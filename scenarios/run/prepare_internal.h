@@ -1,6 +1,6 @@
 // What Prepare is made of: steps, machines as a scenario changes them, a plan that is given. For prepare.cc.
-#ifndef SPILLWAY_SCENARIOS_RUN_PREPARE_PARTS_H_
-#define SPILLWAY_SCENARIOS_RUN_PREPARE_PARTS_H_
+#ifndef SPILLWAY_SCENARIOS_RUN_PREPARE_INTERNAL_H_
+#define SPILLWAY_SCENARIOS_RUN_PREPARE_INTERNAL_H_
 
 #include <cstdint>
 #include <map>
@@ -87,4 +87,4 @@ class GivenPlan {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SCENARIOS_RUN_PREPARE_PARTS_H_
+#endif  // SPILLWAY_SCENARIOS_RUN_PREPARE_INTERNAL_H_
