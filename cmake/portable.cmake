@@ -8,7 +8,7 @@ if(NOT SPILLWAY_PORTABLE)
   return()
 endif()
 
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/hw/machine/machine_file.cc DIRECTORY ${PROJECT_SOURCE_DIR}/hw
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/hw/machine/shipped.cc DIRECTORY ${PROJECT_SOURCE_DIR}/hw
   APPEND PROPERTY COMPILE_DEFINITIONS SPILLWAY_PORTABLE)  # profiles are looked for beside the program
 set(programs)
 set(plugin)

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
+#include "model/profile/machine.h"
 #include "reports/result.h"
 #include "sim/engine/simulate.h"
 #include "sim/evaluate/evaluation.h"

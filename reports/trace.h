@@ -37,8 +37,8 @@
 #include <string>
 #include <string_view>
 
-#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
+#include "model/profile/machine.h"
 #include "reports/result.h"
 #include "sim/engine/timeline.h"
 #include "sim/plan/plan.h"

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 
 namespace spillway {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
 #include "hw/text/document.h"
+#include "model/profile/machine.h"
 
 namespace spillway {
 

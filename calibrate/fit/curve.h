@@ -1,6 +1,6 @@
 // A transfer curve of few points from measured times of single copies.
 //
-// The curve is linear between its points (hw/machine/machine.h, TransferCurve) and its points lie at measured sizes. Minimised
+// The curve is linear between its points (model/profile/machine.h, TransferCurve) and its points lie at measured sizes. Minimised
 // is the sum of squared relative errors, w (curve / measured - 1)^2, where w is 1 from `judged_from` on and small below
 // it, and less where a measurement says that it scattered. Points are found one by one: each new one where it helps
 // most, then every one moved where that helps more, until another point would not pay (Schwarz 1978) or there are
@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 
 namespace spillway {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "hw/machine/chips.h"
-#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
+#include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
 namespace spillway {

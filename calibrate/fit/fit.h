@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
+#include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
 namespace spillway {
@@ -32,7 +32,7 @@ struct FitOptions {
   // pass and algorithm, and are taken over where there are no samples at all.
   std::vector<KernelModel> carried;
   std::string carried_from;
-  double stack_error = 0.15;  // of the profile (hw/machine/machine.h): for the report on steps
+  double stack_error = 0.15;  // of the profile (model/profile/machine.h): for the report on steps
   int folds = 5;              // of the cross-validation; 0 = none, errors are then wide guesses
   // Those of the devices' platform. Empty = GPUs'.
   std::span<const KernelForm> forms{};

@@ -9,7 +9,7 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/fit/transfer.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 
 namespace spillway {
 

@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 // Relative error of one direction beside a published curve's own: what other hosts' two directions differ by, once what
-// both share is taken out (kOtherHostError of hw/machine/machine.h, from the same hosts).
+// both share is taken out (kOtherHostError of model/profile/machine.h, from the same hosts).
 constexpr double kOtherSpecimen = 0.02;
 // The same of rates that were scaled from another link, and of managed memory on another device: faults and page tables
 // are the device's, not the link's.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "calibrate/fit/curve.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-// What calls cost the thread that issues them (hw/machine/machine.h, HostCosts), measured on any ExecutionDevice.
+// What calls cost the thread that issues them (model/profile/machine.h, HostCosts), measured on any ExecutionDevice.
 //
 // A Program of kernels that do nothing and small copies, with the events between them that swapping needs, is executed
 // with every call timed. The issuing thread runs ahead of the streams, as in training.

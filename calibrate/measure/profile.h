@@ -11,8 +11,8 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/ops/operands.h"
-#include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
+#include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
 namespace spillway {

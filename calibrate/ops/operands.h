@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

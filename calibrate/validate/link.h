@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/validate/results.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "sim/execute/execute.h"
 
 namespace spillway {

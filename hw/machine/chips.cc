@@ -6,7 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "hw/machine/profile_text.h"
+#include "hw/machine/hardware_text.h"
+#include "hw/machine/shipped.h"
 #include "hw/text/document.h"
 
 namespace spillway {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "hw/machine/figures.h"
 
 namespace spillway {
 

@@ -3,9 +3,8 @@
 
 #include <set>
 
-#include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_internal.h"
-#include "hw/machine/profile_text.h"
+#include "hw/machine/hardware_keys.h"
+#include "hw/machine/hardware_text.h"
 #include "hw/text/lists.h"
 
 namespace spillway {
@@ -14,7 +13,7 @@ namespace {
 class LinkReader {
  public:
   explicit LinkReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
-  Link Read(const Node& node, const Machine& machine);
+  Link Read(const Node& node, const std::vector<std::string>& hosts, const std::vector<std::string>& devices);
 
  private:
   void ReadDuplex(const Node& node, const std::string& owner, Link& link);
@@ -28,13 +27,11 @@ class LinkReader {
   Diagnostics& diagnostics_;
 };
 
-// Index of the thing named under `key`. Says nothing when `known` is empty: that was reported.
-template <typename T>
-int Endpoint(MapReader& reader, std::string_view key, const std::vector<T>& known) {
+// Index of the thing named under `key`. Says nothing when there are no names: that was reported.
+int Endpoint(MapReader& reader, std::string_view key, const std::vector<std::string>& names) {
   const std::string name = reader.RequiredString(key);
-  const std::vector<std::string> names = NamesOf(known);
   const auto index = IndexIn(names, name);
-  reader.Check(known.empty() || index, key, fmt::format("no {} is called '{}'{}", key, name, DidYouMean(name, names)));
+  reader.Check(names.empty() || index, key, fmt::format("no {} is called '{}'{}", key, name, DidYouMean(name, names)));
   return index ? static_cast<int>(*index) : -1;
 }
 
@@ -116,13 +113,14 @@ void LinkReader::ReadDuplex(const Node& node, const std::string& owner, Link& li
   reader.Finish();
 }
 
-Link LinkReader::Read(const Node& node, const Machine& machine) {
+Link LinkReader::Read(const Node& node, const std::vector<std::string>& hosts,
+                      const std::vector<std::string>& devices) {
   const std::string owner = Called("link", node);
   MapReader reader(node, diagnostics_, owner, LinkKeys());
   Link link;
   link.name = reader.RequiredString("name");
-  link.host = Endpoint(reader, "host", machine.hosts);
-  link.device = Endpoint(reader, "device", machine.devices);
+  link.host = Endpoint(reader, "host", hosts);
+  link.device = Endpoint(reader, "device", devices);
   link.curves = ReadCurves(reader, owner);
   const Node* others = reader.Optional("other_memory");
   link.other_memory = ReadList<OtherMemory>(others, 0, "kind of memory", diagnostics_,
@@ -136,8 +134,9 @@ Link LinkReader::Read(const Node& node, const Machine& machine) {
 
 }  // namespace
 
-Link ReadLink(const Node& node, const Machine& machine, Diagnostics& diagnostics) {
-  return LinkReader(diagnostics).Read(node, machine);
+Link ReadLink(const Node& node, const std::vector<std::string>& hosts, const std::vector<std::string>& devices,
+              Diagnostics& diagnostics) {
+  return LinkReader(diagnostics).Read(node, hosts, devices);
 }
 
 }  // namespace spillway

@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hw/machine/machine_keys.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_costs.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
+#include "model/profile/machine_keys.h"
 #include "model/util/hash.h"
 
 namespace spillway {

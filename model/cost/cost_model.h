@@ -1,9 +1,9 @@
 // From an operation to its time on a machine, with the origin of the answer and how sure it is.
 //
 // Never a bare number: every answer is a Cost. In this order:
-//   measured  the very launch was timed on this machine (hw/machine/machine.h, MeasuredOp): the fastest of its algorithms that
+//   measured  the very launch was timed on this machine (model/profile/machine.h, MeasuredOp): the fastest of its algorithms that
 //             were timed and run in the workspace granted. Others are not compared: what was timed decides
-//   model     the fastest of the fitted kernel models of the profile (hw/machine/machine.h, KernelModel) that can run the
+//   model     the fastest of the fitted kernel models of the profile (model/profile/machine.h, KernelModel) that can run the
 //             launch in the workspace granted
 //   law       a roofline with fitted fractions (CostLaw), for ops without a model
 //   roofline  the chip's figures alone, `assumed`
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/step/launch.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/cost/profile_names.h"
+#include "model/profile/profile_names.h"
 
 namespace spillway {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/step/launch.h"
 
 namespace spillway {

@@ -8,7 +8,7 @@
 
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
-#include "model/cost/profile_names.h"
+#include "model/profile/profile_names.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-// Launches as text and back: how a measured launch is written down (hw/machine/machine.h, MeasuredOp).
+// Launches as text and back: how a measured launch is written down (model/profile/machine.h, MeasuredOp).
 //
 //   32x16x8x8 -> 32x32x8x8 window 3x3 stride 2x2 pad 1x1 groups 2
 //   32x16x8x8 operands 2
@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/step/launch.h"
 
 namespace spillway {

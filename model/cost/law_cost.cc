@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "model/cost/model_cost.h"
-#include "model/cost/profile_names.h"
+#include "model/profile/profile_names.h"
 #include "model/step/launch.h"
 #include "model/util/hash.h"
 

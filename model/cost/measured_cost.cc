@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "model/cost/launch_text.h"
+#include "model/profile/profile_text.h"
 #include "model/step/launch.h"
 #include "model/util/hash.h"
 

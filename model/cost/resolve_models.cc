@@ -7,7 +7,7 @@
 
 #include "hw/text/lists.h"
 #include "model/cost/model_cost.h"
-#include "model/cost/profile_names.h"
+#include "model/profile/profile_names.h"
 #include "model/step/op_kind.h"
 #include "model/util/hash.h"
 

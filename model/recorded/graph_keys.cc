@@ -1,6 +1,6 @@
 #include "model/recorded/graph_keys.h"
 
-#include "hw/machine/machine_keys.h"
+#include "model/profile/machine_keys.h"
 #include "model/recorded/recorded_step.h"
 #include "model/step/launch.h"
 

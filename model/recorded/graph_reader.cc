@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
+#include "model/profile/profile_text.h"
 #include "model/recorded/graph_keys.h"
 #include "model/recorded/recorded_graph.h"
 #include "model/step/launch.h"

@@ -33,8 +33,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
 #include "hw/text/document.h"
+#include "model/profile/machine.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "hw/machine/chips.h"
-#include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
+#include "model/profile/machine.h"
 #include "model/step/launch.h"
 
 namespace spillway {

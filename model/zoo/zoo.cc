@@ -1,7 +1,8 @@
+#include "model/zoo/zoo.h"
+
 #include <optional>
 
 #include "hw/text/lists.h"
-#include "model/network/network.h"
 
 namespace spillway {
 

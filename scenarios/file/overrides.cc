@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "hw/machine/machine.h"
 #include "hw/text/lists.h"
 #include "hw/text/text_file.h"
+#include "model/profile/machine.h"
 #include "scenarios/run/prepare.h"
 #include "sim/planning/runtimes.h"
 

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "hw/machine/machine.h"
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
 #include "model/network/network.h"
+#include "model/profile/machine.h"
 #include "model/unroll/step_options.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/file/list_reader.h"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "hw/machine/machine.h"
 #include "hw/text/lists.h"
+#include "model/profile/machine.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"

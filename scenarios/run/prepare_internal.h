@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "scenarios/file/scenario.h"
 #include "scenarios/run/prepare.h"
 

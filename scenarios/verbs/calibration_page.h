@@ -18,7 +18,7 @@
 #include <span>
 #include <string>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
 namespace spillway {

@@ -2,9 +2,9 @@
 // the options of each verb: examples, and what its exit status means.
 #include <fmt/format.h>
 
-#include "hw/machine/machine_keys.h"
 #include "hw/text/lists.h"
 #include "model/network/network_keys.h"
+#include "model/profile/machine_keys.h"
 #include "model/recorded/graph_keys.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/command.h"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "calibrate/validate/falsify.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "reports/validation.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run_identity.h"

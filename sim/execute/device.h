@@ -18,7 +18,7 @@
 //
 // Threads: all calls come from one thread.
 //
-// (`Device` is what a Machine has, hw/machine/machine.h; this is what a Program runs on.)
+// (`Device` is what a Machine has, model/profile/machine.h; this is what a Program runs on.)
 #ifndef SPILLWAY_SIM_EXECUTE_DEVICE_H_
 #define SPILLWAY_SIM_EXECUTE_DEVICE_H_
 

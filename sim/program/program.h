@@ -36,8 +36,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
+#include "model/profile/machine.h"
 #include "model/step/training_step.h"
 
 namespace spillway {

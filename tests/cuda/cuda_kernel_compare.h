@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "calibrate/devices/cuda/calls.h"
-#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
+#include "model/profile/profile_text.h"
 #include "model/unroll/step_options.h"
 #include "sim/execute/device.h"
 #include "tests/cpu_step_runner.h"

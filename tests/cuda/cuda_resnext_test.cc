@@ -3,7 +3,7 @@
 #include <set>
 
 #include "calibrate/measure/profile.h"
-#include "hw/machine/profile_text.h"
+#include "model/profile/profile_text.h"
 #include "model/samples/file.h"
 #include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_bench.h"

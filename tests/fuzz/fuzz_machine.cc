@@ -1,8 +1,8 @@
 // Any text is either refused with UserError or becomes a machine that survives being written and read again.
 #include <cstdlib>
 
-#include "hw/machine/machine.h"
 #include "hw/text/document.h"
+#include "model/profile/machine.h"
 #include "tests/fuzz/fuzz.h"
 
 std::vector<std::string> spillway::fuzz::Seeds() { return Shortened(YamlFiles("hw")); }

@@ -5,11 +5,11 @@
 #include <random>
 #include <utility>
 
-#include "hw/machine/machine.h"
 #include "hw/text/lists.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/op_parts.h"
 #include "model/network/network.h"
+#include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"

@@ -35,14 +35,15 @@ const std::map<std::string, std::set<std::string>> kRoomMayInclude = {
     {"hw/machine", {"hw/text"}},
     {"model/util", {}},
     {"model/step", {"model/util"}},
-    {"model/cost", {"model/util", "model/step"}},
+    {"model/profile", {"model/step"}},
+    {"model/cost", {"model/util", "model/step", "model/profile"}},
     {"model/kernels", {"model/step", "model/cost"}},
     {"model/network", {"model/util", "model/step"}},
     {"model/unroll", {"model/step", "model/network"}},
     {"model/layers", {"model/network", "model/unroll"}},
-    {"model/recorded", {"model/util", "model/step", "model/cost"}},
+    {"model/recorded", {"model/util", "model/step", "model/profile", "model/cost"}},
     {"model/stats", {"model/util"}},
-    {"model/samples", {"model/step", "model/cost", "model/stats"}},
+    {"model/samples", {"model/step", "model/profile", "model/cost", "model/stats"}},
     {"model/zoo", {"model/network"}},
     {"sim/plan", {}},
     {"sim/program", {"sim/plan"}},
@@ -203,7 +204,14 @@ TEST_CASE("every room has a row, and no row has an arrow that nobody follows") {
       if (header.substr(0, header.find('/')) == room.substr(0, room.find('/'))) arrows.insert(to);
     }
   }
-  CHECK(followed == kRoomMayInclude);
+  for (const auto& [room, arrows] : followed) {
+    INFO(room);
+    const auto row = kRoomMayInclude.find(room);
+    REQUIRE(row != kRoomMayInclude.end());
+    CHECK(std::vector<std::string>(arrows.begin(), arrows.end()) ==
+          std::vector<std::string>(row->second.begin(), row->second.end()));
+  }
+  CHECK(followed.size() == kRoomMayInclude.size());
 }
 
 TEST_CASE("every source file includes its own header first, so that the header is known to stand alone") {
@@ -338,7 +346,7 @@ TEST_CASE("what is one of a kind stays so: hashes, random numbers, quantiles, wh
 }
 
 TEST_CASE("includes against the layers are found") {
-  CHECK(Violation("hw/machine/machine.cc", "#include \"model/step/tensor.h\"") == "hw/ may not include model/");
+  CHECK(Violation("hw/machine/figures.cc", "#include \"model/step/tensor.h\"") == "hw/ may not include model/");
   CHECK(Violation("reports/table.cc", "#include \"scenarios/file/scenario.h\"") ==
         "reports/ may not include scenarios/");
   CHECK(Violation("calibrate/fit/fit.cc", "#include \"reports/csv.h\"") == "calibrate/ may not include reports/");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 
 using namespace spillway;
 

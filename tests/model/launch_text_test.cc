@@ -5,10 +5,10 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
+#include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 

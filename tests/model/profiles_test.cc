@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "hw/machine/chips.h"
-#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
+#include "model/profile/machine.h"
 
 using namespace spillway;
 

@@ -14,7 +14,7 @@
 
 #include "calibrate/host/pin.h"
 #include "calibrate/measure/journal.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/samples/file.h"
 #include "model/step/launch.h"
 #include "model/util/random.h"

@@ -1,8 +1,8 @@
 // spillway estimate as a user meets it.
 #include <catch2/catch.hpp>
 
-#include "hw/machine/machine.h"
 #include "model/cost/kernel_form.h"
+#include "model/profile/machine.h"
 #include "tests/scenarios/fit_run.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // spillway fit as a user meets it: links from copies, with kernels and without.
 #include <catch2/catch.hpp>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "tests/scenarios/fit_run.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "tests/scenarios/fit_run.h"
 
 namespace spillway {

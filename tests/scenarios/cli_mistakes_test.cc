@@ -1,7 +1,7 @@
 // Wrong command lines: one line for each mistake, with its place, what was expected and the nearest name.
 #include <catch2/catch.hpp>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "scenarios/verbs/argument_mistakes.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "scenarios/run/run_identity.h"
 #include "tests/scenarios/cut_off_run.h"
 #include "tests/text.h"

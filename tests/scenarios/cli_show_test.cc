@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
+#include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/verbs/show_floor.h"

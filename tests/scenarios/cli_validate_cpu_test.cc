@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "calibrate/host/pin.h"
-#include "hw/machine/machine.h"
-#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
+#include "model/profile/machine.h"
+#include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/command_line.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "hw/machine/machine_keys.h"
 #include "model/network/network_keys.h"
+#include "model/profile/machine_keys.h"
 #include "model/recorded/graph_keys.h"
 #include "scenarios/file/scenario_keys.h"
 #include "sim/plan/plan_keys.h"

@@ -7,9 +7,9 @@
 #include <set>
 #include <string_view>
 
-#include "hw/machine/machine.h"
-#include "hw/machine/machine_keys.h"
 #include "model/network/network_keys.h"
+#include "model/profile/machine.h"
+#include "model/profile/machine_keys.h"
 #include "model/unroll/unroll.h"
 #include "scenarios/file/scenario.h"
 #include "scenarios/file/scenario_keys.h"

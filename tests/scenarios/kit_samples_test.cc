@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/fit/transfer.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/samples/file.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

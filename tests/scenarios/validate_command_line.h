@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
+#include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/validate/validate.h"

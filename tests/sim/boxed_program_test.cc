@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
 #include "sim/engine/simulate.h"
 #include "sim/verify/verify.h"

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <functional>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "model/step/box.h"
 #include "sim/execute/clock.h"
 

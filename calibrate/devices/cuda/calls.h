@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "calibrate/ops/op_call.h"
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 
 namespace spillway {
 

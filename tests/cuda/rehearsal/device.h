@@ -14,7 +14,7 @@
 
 #include <memory>
 
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 #include "tests/cuda/cuda_stand_in.h"
 #include "tests/cuda/rehearsal/settings.h"
 

@@ -1,6 +1,6 @@
 // What a profile knows of kernels: laws, fitted models, measured launches, and what samples of them hold beside.
-#include "hw/machine/machine.h"
-#include "hw/machine/machine_keys.h"
+#include "model/profile/machine.h"
+#include "model/profile/machine_keys.h"
 
 namespace spillway {
 

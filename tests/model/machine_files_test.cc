@@ -1,8 +1,8 @@
 // Machine profiles as files: found by name, in terms of one another.
 #include <catch2/catch.hpp>
 
-#include "hw/machine/machine.h"
-#include "tests/hw/profile_folder.h"
+#include "model/profile/machine.h"
+#include "tests/model/profile_folder.h"
 #include "tests/small_profile.h"
 #include "tests/text.h"
 #include "tests/user_errors.h"

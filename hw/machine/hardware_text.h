@@ -1,15 +1,33 @@
-// What the readers of the parts of a profile share.
-#ifndef SPILLWAY_HW_MACHINE_PROFILE_INTERNAL_H_
-#define SPILLWAY_HW_MACHINE_PROFILE_INTERNAL_H_
+// Figures as text in profiles, with where they come from. What is wrong goes to the diagnostics, with its place.
+#ifndef SPILLWAY_HW_MACHINE_HARDWARE_TEXT_H_
+#define SPILLWAY_HW_MACHINE_HARDWARE_TEXT_H_
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "hw/machine/figures.h"
 #include "hw/text/document.h"
 
 namespace spillway {
+
+// ---- Where numbers come from: {published: "..."}.
+
+// A YAML text, always quoted: a text from a user may look like anything.
+std::string Quoted(const std::string& text);
+std::string SourceText(const Source& source);
+// The map under the required key `source`.
+Source ReadSource(MapReader& reader, Diagnostics& diagnostics);
+
+// ---- Links and their transfer curves. Their keys are listed in hardware_keys.cc.
+
+// One entry of `links`, which leads from one of `hosts` to one of `devices`, by name. An end that is not there is -1.
+Link ReadLink(const Node& node, const std::vector<std::string>& hosts, const std::vector<std::string>& devices,
+              Diagnostics& diagnostics);
+
+// ---- What the readers of the parts of a profile share.
 
 // "device 'gpu0'", or "device" while it has no name.
 inline std::string Called(const char* what, const Node& node) {
@@ -35,4 +53,4 @@ std::vector<T> ReadList(const Node* list, std::size_t least, const std::string& 
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_HW_MACHINE_PROFILE_INTERNAL_H_
+#endif  // SPILLWAY_HW_MACHINE_HARDWARE_TEXT_H_

@@ -1,6 +1,6 @@
 // Machine profiles in a folder of their own.
-#ifndef SPILLWAY_TESTS_HW_PROFILE_FOLDER_H_
-#define SPILLWAY_TESTS_HW_PROFILE_FOLDER_H_
+#ifndef SPILLWAY_TESTS_MODEL_PROFILE_FOLDER_H_
+#define SPILLWAY_TESTS_MODEL_PROFILE_FOLDER_H_
 
 #include <cstdlib>
 #include <filesystem>
@@ -34,4 +34,4 @@ class Home {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_TESTS_HW_PROFILE_FOLDER_H_
+#endif  // SPILLWAY_TESTS_MODEL_PROFILE_FOLDER_H_

@@ -1,4 +1,4 @@
-#include "hw/machine/machine.h"
+#include "hw/machine/figures.h"
 
 #include <algorithm>
 #include <cassert>
@@ -6,8 +6,6 @@
 
 namespace spillway {
 namespace {
-
-constexpr Bytes kMemoryStep = 512;  // granularity of UsableMemory, that of the usual device allocators
 
 // A time beyond any use, far from overflow when a few of them are added.
 constexpr double kLongest = 1e18;
@@ -44,11 +42,6 @@ double TransferCurve::Rate() const {
   return static_cast<double>(to.bytes - from.bytes) / static_cast<double>(std::max<Nanos>(1, to.time - from.time));
 }
 
-const std::vector<std::string>& OperandStateNames() {
-  static const std::vector<std::string> kNames{"step", "cold", "warm"};
-  return kNames;
-}
-
 const std::vector<std::string>& OtherMemoryNames() {
   static const std::vector<std::string> kNames = {"pageable", "managed_prefetch", "managed_touch"};
   return kNames;
@@ -62,19 +55,6 @@ const OtherMemory* Link::FindOtherMemory(OtherMemory::Kind kind) const {
   const auto found = std::find_if(other_memory.begin(), other_memory.end(),
                                   [kind](const OtherMemory& memory) { return memory.kind == kind; });
   return found == other_memory.end() ? nullptr : &*found;
-}
-
-Bytes Device::UsableMemory() const {
-  const double share = pool_fraction * static_cast<double>(total_memory - reserve);
-  return static_cast<Bytes>(share) / kMemoryStep * kMemoryStep;
-}
-
-const Link& Machine::LinkOf(int device) const {
-  for (const Link& link : links) {
-    if (link.device == device) return link;
-  }
-  assert(false && "a valid machine has a link for every device");
-  return links.front();
 }
 
 double UsualHostError(const Link& link) {

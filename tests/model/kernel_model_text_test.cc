@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "hw/machine/profile_text.h"
-#include "tests/hw/profile_folder.h"
+#include "model/profile/profile_text.h"
+#include "tests/model/profile_folder.h"
 #include "tests/profile_text.h"
 #include "tests/text.h"
 #include "tests/user_errors.h"

@@ -1,19 +1,18 @@
 // Profiles: finding them by name, and what a file of them may say.
 //
-// Their keys, units and ranges are tables in hw/machine/machine_keys.cc, which `spillway help machine` prints; hw/unit.yaml is a
+// Their keys, units and ranges are tables in model/profile/machine_keys.cc, which `spillway help machine` prints; hw/unit.yaml is a
 // short one.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
-#include "hw/machine/machine.h"
-#include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_text.h"
 #include "hw/text/document.h"
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
+#include "model/profile/machine.h"
+#include "model/profile/machine_keys.h"
+#include "model/profile/profile_text.h"
 
 namespace spillway {
 namespace {
@@ -129,26 +128,6 @@ Machine LoadMachine(const std::string& name_or_path) {
   const std::string path = FindProfile(name_or_path, MachineFolder());
   if (path.empty()) throw UserError(UnknownMachine(name_or_path));
   return Read(LoadDocument(path));
-}
-
-std::vector<std::string> ListMachines() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(MachineFolder(), error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == kEnding) names.push_back(entry->path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::string MachineFolder() {
-  const char* const home = std::getenv("SPILLWAY_HOME");
-  if (home != nullptr && *home != '\0') return std::string(home) + "/hw";
-#ifdef SPILLWAY_PORTABLE
-  return fs::read_symlink("/proc/self/exe").replace_filename("hw").string();
-#else
-  return SPILLWAY_SOURCE_DIR "/hw";
-#endif
 }
 
 }  // namespace spillway

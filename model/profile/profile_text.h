@@ -1,22 +1,15 @@
-// The parts of a machine profile as text: each is read from a node of YAML and, but for links and the whole, written by
+// The parts of a machine profile as text: each is read from a node of YAML and, but for the whole, written by
 // its own file. What is wrong goes to the diagnostics, with its place.
-#ifndef SPILLWAY_HW_MACHINE_PROFILE_TEXT_H_
-#define SPILLWAY_HW_MACHINE_PROFILE_TEXT_H_
+#ifndef SPILLWAY_MODEL_PROFILE_PROFILE_TEXT_H_
+#define SPILLWAY_MODEL_PROFILE_PROFILE_TEXT_H_
 
 #include <string>
 
-#include "hw/machine/machine.h"
+#include "hw/machine/hardware_text.h"
 #include "hw/text/document.h"
+#include "model/profile/machine.h"
 
 namespace spillway {
-
-// ---- Where numbers come from, as profiles write it: {published: "..."}.
-
-// A YAML text, always quoted: a text from a user may look like anything.
-std::string Quoted(const std::string& text);
-std::string SourceText(const Source& source);
-// The map under the required key `source`.
-Source ReadSource(MapReader& reader, Diagnostics& diagnostics);
 
 // ---- Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
 
@@ -67,12 +60,6 @@ std::string MeasuredText(const Device& device);
 std::string MeasuredOpText(const MeasuredOp& op);
 std::string MeasuredKey(const MeasuredOp& op);
 
-// ---- Links of a profile and their transfer curves; for machine_reader.cc. Their keys are listed in machine_keys.cc.
-
-// One entry of `links`. `machine` holds the hosts and devices that it may lead to. Mistakes go to the diagnostics; an
-// end that is not there is -1.
-Link ReadLink(const Node& node, const Machine& machine, Diagnostics& diagnostics);
-
 // The body of a profile; for machine_file.cc. Its keys are listed in machine_keys.cc.
 // Reads and checks everything but `same_as`. Mistakes go to the diagnostics, and the result is then not to be used.
 // The caller calls reader.Finish().
@@ -80,4 +67,4 @@ Machine ReadMachine(MapReader& reader, Diagnostics& diagnostics);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_HW_MACHINE_PROFILE_TEXT_H_
+#endif  // SPILLWAY_MODEL_PROFILE_PROFILE_TEXT_H_

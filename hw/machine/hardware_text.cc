@@ -1,7 +1,8 @@
+#include "hw/machine/hardware_text.h"
+
 #include <fmt/format.h>
 
-#include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_text.h"
+#include "hw/machine/hardware_keys.h"
 
 namespace spillway {
 

@@ -1,7 +1,7 @@
 // The costs of launches by op and pass in a profile: read, printed, refused.
 #include <catch2/catch.hpp>
 
-#include "hw/machine/profile_text.h"
+#include "model/profile/profile_text.h"
 #include "tests/profile_text.h"
 #include "tests/user_errors.h"
 

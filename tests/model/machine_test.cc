@@ -1,4 +1,4 @@
-#include "hw/machine/machine.h"
+#include "model/profile/machine.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -5,9 +5,8 @@
 #include <set>
 #include <string_view>
 
-#include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_internal.h"
-#include "hw/machine/profile_text.h"
+#include "model/profile/machine_keys.h"
+#include "model/profile/profile_text.h"
 
 namespace spillway {
 namespace {

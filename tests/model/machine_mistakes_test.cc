@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "hw/machine/machine.h"
 #include "hw/text/document.h"
+#include "model/profile/machine.h"
 #include "tests/small_profile.h"
 #include "tests/text.h"
 #include "tests/user_errors.h"

@@ -3,8 +3,8 @@
 
 #include <iterator>
 
-#include "hw/machine/machine.h"
-#include "hw/machine/profile_text.h"
+#include "model/profile/machine.h"
+#include "model/profile/profile_text.h"
 
 namespace spillway {
 namespace {

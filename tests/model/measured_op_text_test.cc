@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "hw/machine/profile_text.h"
+#include "model/profile/profile_text.h"
 #include "tests/profile_text.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

@@ -5,9 +5,9 @@
 #include <set>
 #include <tuple>
 
-#include "hw/machine/machine_keys.h"
-#include "hw/machine/profile_internal.h"
-#include "hw/machine/profile_text.h"
+#include "hw/text/lists.h"
+#include "model/profile/machine_keys.h"
+#include "model/profile/profile_text.h"
 
 namespace spillway {
 namespace {
@@ -182,8 +182,9 @@ Machine ProfileReader::Read(MapReader& reader) {
   machine.hosts = ReadList<HostNode>(hosts, 1, "host", diagnostics_, [&](const Node& item) { return ReadHost(item); });
   machine.devices =
       ReadList<Device>(devices, 1, "device", diagnostics_, [&](const Node& item) { return ReadDevice(item); });
-  machine.links = ReadList<Link>(links, 1, "link", diagnostics_,
-                                 [&](const Node& item) { return ReadLink(item, machine, diagnostics_); });
+  machine.links = ReadList<Link>(links, 1, "link", diagnostics_, [&](const Node& item) {
+    return ReadLink(item, NamesOf(machine.hosts), NamesOf(machine.devices), diagnostics_);
+  });
   CheckNames(hosts, machine.hosts);
   CheckNames(devices, machine.devices);
   CheckNames(links, machine.links);

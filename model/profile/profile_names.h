@@ -1,6 +1,6 @@
 // Names in a profile and its measured launches, matched with those that this program knows.
-#ifndef SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
-#define SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
+#ifndef SPILLWAY_MODEL_PROFILE_PROFILE_NAMES_H_
+#define SPILLWAY_MODEL_PROFILE_PROFILE_NAMES_H_
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "hw/machine/machine.h"
 #include "hw/text/document.h"
+#include "model/profile/machine.h"
 #include "model/step/op_kind.h"
 #include "model/step/tensor.h"
 
@@ -59,4 +59,4 @@ class ProfileNames {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_MODEL_COST_PROFILE_NAMES_H_
+#endif  // SPILLWAY_MODEL_PROFILE_PROFILE_NAMES_H_

@@ -1,0 +1,32 @@
+#include "hw/machine/shipped.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace spillway {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> ListMachines() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(MachineFolder(), error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".yaml") names.push_back(entry->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string MachineFolder() {
+  const char* const home = std::getenv("SPILLWAY_HOME");
+  if (home != nullptr && *home != '\0') return std::string(home) + "/hw";
+#ifdef SPILLWAY_PORTABLE
+  return fs::read_symlink("/proc/self/exe").replace_filename("hw").string();
+#else
+  return SPILLWAY_SOURCE_DIR "/hw";
+#endif
+}
+
+}  // namespace spillway
