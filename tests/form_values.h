@@ -32,7 +32,7 @@ inline std::vector<double> StartValues(std::span<const FormParameter> parameters
 }
 
 inline double TimeOn(const Chip& chip, const KernelForm& form, const Launch& launch, const Values& replaced) {
-  REQUIRE(form.applies(launch));
+  REQUIRE(form.Applies(launch));
   return form.time(launch, chip, StartValues(form.parameters, replaced));
 }
 

@@ -76,8 +76,7 @@ const KernelForm* FormOf(const Sample& sample) {
   const Launch& launch = sample.launch;
   for (const KernelForm& form : KernelForms(Platform::kGpu)) {
     const auto names = form.algorithms(launch.kind, launch.pass);
-    const bool named = Contains(names, sample.algorithm);
-    if (named && form.applies(launch)) return &form;
+    if (Contains(names, sample.algorithm) && form.runs(launch)) return &form;
   }
   return nullptr;
 }

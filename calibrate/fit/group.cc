@@ -59,7 +59,7 @@ std::vector<int> Runnable(const FitRow& row, const std::vector<Candidate>& candi
   std::vector<int> runnable;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     const Launch launch = LaunchFor(row.launch, candidates[c]);
-    if (!candidates[c].form->applies(launch)) continue;
+    if (!candidates[c].form->Applies(launch)) continue;
     const bool fits = launch.workspace < 0 || candidates[c].form->workspace(launch) <= launch.workspace;
     if (fits) runnable.push_back(static_cast<int>(c));
   }

@@ -32,12 +32,11 @@ constexpr double kMostRate = 3;
 
 LeastSquaresVariable VariableOf(const FormParameter& parameter, double prior, MathMode math) {
   LeastSquaresVariable v;
-  const auto scaled = [&](double value) { return parameter.positive ? std::log(value) : value; };
-  v.start = v.prior = scaled(prior);
-  v.lower = scaled(parameter.lower);
-  v.upper = scaled(parameter.upper);
+  v.start = v.prior = std::log(prior);
+  v.lower = std::log(parameter.lower);
+  v.upper = std::log(parameter.upper);
   v.prior_spread = parameter.prior_spread;
-  if (math != MathMode::kFp32 && parameter.positive) {
+  if (math != MathMode::kFp32) {
     v.lower -= std::log(kOtherMathFactor);
     v.upper += std::log(kOtherMathFactor);
     v.prior_spread = kOtherMathSpread;
@@ -47,7 +46,7 @@ LeastSquaresVariable VariableOf(const FormParameter& parameter, double prior, Ma
 
 }  // namespace
 
-FitLayout::FitLayout(const FitGroup& group) : group_(&group) {
+FitLayout::FitLayout(const FitGroup& group) {
   for (const Candidate& candidate : group.candidates) {
     first_.push_back(static_cast<int>(variables_.size()));
     for (std::size_t p = 0; p < candidate.form->parameters.size(); ++p) {
@@ -72,12 +71,8 @@ FitLayout::FitLayout(const FitGroup& group) : group_(&group) {
 }
 
 void FitLayout::Unpack(std::span<const double> x, int candidate, std::span<double> parameters) const {
-  const auto forms = group_->candidates[static_cast<std::size_t>(candidate)].form->parameters;
   const auto first = static_cast<std::size_t>(First(candidate));
-  for (std::size_t p = 0; p < forms.size(); ++p) {
-    const double value = x[first + p];
-    parameters[p] = forms[p].positive ? std::exp(value) : value;
-  }
+  for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p] = std::exp(x[first + p]);
 }
 
 HarnessCurve FitLayout::Curve(std::span<const double> x, int harness) const {

@@ -25,7 +25,7 @@ struct HarnessCurve {
 // Variables of a harness: log added at the first row, log of its growth to the last, the same of hidden, log power.
 constexpr int kHarnessVariables = 5;
 
-// Variables: every candidate's parameters in turn (positive ones as logarithms), then kHarnessVariables per harness,
+// Variables: every candidate's parameters in turn (as logarithms), then kHarnessVariables per harness,
 // then kStackVariables per stack other than the reference.
 class FitLayout {
  public:
@@ -42,7 +42,6 @@ class FitLayout {
   StackRate Rate(std::span<const double> x, int stack) const;
 
  private:
-  const FitGroup* group_;
   std::vector<LeastSquaresVariable> variables_;
   std::vector<int> first_;
   int harnesses_ = 0;

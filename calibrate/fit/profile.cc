@@ -50,7 +50,7 @@ bool RunsAll(const KernelModel& model) {
   launch.shape.out = {.n = 2, .c = 4, .d = 4, .h = 4, .w = 4};
   launch.shape.window = launch.shape.stride = {2, 2, 2};
   launch.shape.groups = 2;
-  return form->applies(launch);
+  return form->Applies(launch);
 }
 
 // A law that no launch would reach any more.

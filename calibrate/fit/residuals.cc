@@ -80,7 +80,6 @@ void GroupResiduals::Evaluate(std::span<const double> x, std::span<double> out) 
 // of its law.
 void GroupResiduals::AddLaw(std::span<const double> x, const FitRow& row, int candidate, double factor,
                             SparseRows* rows) const {
-  const auto& form = *group_.candidates[Index(candidate)].form;
   std::vector<double>& parameters = parameters_[Index(candidate)];
   const double law = Law(row, candidate);
   AddStack(row, candidate, law, factor, rows);
@@ -89,7 +88,7 @@ void GroupResiduals::AddLaw(std::span<const double> x, const FitRow& row, int ca
     const double upper = layout_.variables()[Index(variable)].upper;
     const double step = x[Index(variable)] + kLawStep <= upper ? kLawStep : -kLawStep;
     const double before = parameters[p];
-    parameters[p] = form.parameters[p].positive ? before * std::exp(step) : before + step;
+    parameters[p] = before * std::exp(step);
     const double derivative = (Law(row, candidate) - law) / step;
     parameters[p] = before;
     if (derivative != 0) rows->Add(variable, -factor * derivative);

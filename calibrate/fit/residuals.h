@@ -23,8 +23,8 @@ class GroupResiduals {
   GroupResiduals(const FitGroup& group, const FitLayout& layout, std::span<const int> rows);
   int size() const { return static_cast<int>(rows_.size() + one_sided_.size()); }
   int main_rows() const { return static_cast<int>(rows_.size()); }
-  // By residual. `x` in what follows: all variables as FitLayout packs them, logarithms of what is positive; `out` takes size()
-  // values, `rows` gets as many rows of derivatives by those variables.
+  // By residual. `x` in what follows: all variables as FitLayout packs them. `out` takes size() values, `rows` gets
+  // as many rows of derivatives by those variables.
   std::vector<double> Weights() const;
   void Evaluate(std::span<const double> x, std::span<double> out) const;
   void Jacobian(std::span<const double> x, SparseRows* rows) const;

@@ -37,8 +37,7 @@ std::vector<double> Sensitivities(const FitGroup& group, const GroupFit& fit, co
   const double law = LawLog(group, row, {}, candidate, parameters);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const double before = parameters[p];
-    parameters[p] = group.candidates[Index(candidate)].form->parameters[p].positive ? before * std::exp(kLawStep)
-                                                                                    : before + kLawStep;
+    parameters[p] = before * std::exp(kLawStep);
     slopes[p] = (LawLog(group, row, {}, candidate, parameters) - law) / kLawStep;
     parameters[p] = before;
   }

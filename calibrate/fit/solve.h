@@ -25,8 +25,8 @@ struct GroupFit {
   std::vector<StackRate> stacks;                // by stack; none of the reference
   double scale = 0;                             // of the residuals
   bool converged = false;
-  // Cholesky factor of the precision of all variables after the data: candidates' parameters in order (logarithms of
-  // the positive ones), then those of the harnesses and the stacks (fit/layout.h).
+  // Cholesky factor of the precision of all variables after the data: logarithms of the candidates' parameters in
+  // order, then those of the harnesses and the stacks (fit/layout.h).
   SquareMatrix precision{0};
 };
 

@@ -7,7 +7,7 @@
 //
 // Forms of GPUs' libraries and forms of processors' are two families: a device is fitted with those of its own.
 //
-// To add a form: one file in model/kernels/ and one line in its table.inc.
+// To add a form: one file in model/kernels/, written as law.h there says, and one line in its table.inc.
 #ifndef SPILLWAY_MODEL_COST_KERNEL_FORM_H_
 #define SPILLWAY_MODEL_COST_KERNEL_FORM_H_
 
@@ -21,7 +21,7 @@
 
 namespace spillway {
 
-// What of a device enters a law. Rates in operations and bytes per nanosecond.
+// The figures of a device that laws read. Rates in operations and bytes per nanosecond.
 struct Chip {
   double peak_flops = 1;  // fp32 multiply-adds count 2
   double memory_bandwidth = 1;
@@ -30,15 +30,13 @@ struct Chip {
   bool operator==(const Chip&) const = default;
 };
 
-// Parameters are positive and fitted as logarithms, or free (any sign; coefficients). `start` is a sensible value for
-// an unknown device of today; a fit stays within [lower, upper] and is drawn towards its prior, which is `start`
-// unless another device taught better.
+// Parameters are positive and fitted as logarithms. `start` is a sensible value for an unknown device of today. A fit
+// stays within [lower, upper] and is drawn towards its prior: `start`, unless another device taught better.
 struct FormParameter {
-  const char* name;     // as in the profile: "gemm_efficiency"
-  const char* meaning;  // with its unit: "fraction of peak reached by large tiles"
-  double start, lower, upper;
-  bool positive = true;
-  double prior_spread = 0.5;  // of the logarithm (positive), or absolute: how far devices differ
+  const char* name = "";     // as in the profile: "gemm_efficiency"
+  const char* meaning = "";  // with its unit: "fraction of peak reached by large tiles"
+  double start = 1, lower = 1, upper = 1;
+  double prior_spread = 0.5;  // of the logarithm: how far devices differ
 };
 
 enum class Platform : std::uint8_t { kGpu, kCpu };
@@ -46,18 +44,21 @@ enum class Platform : std::uint8_t { kGpu, kCpu };
 struct KernelForm {
   const char* name;  // "winograd_nonfused"
   const char* description;
-  std::span<const FormParameter> parameters;
+  std::span<const FormParameter> parameters{};
   // The library's algorithms that this form describes for that op and pass, as AlgorithmNames has them; each gets a
   // KernelModel with parameters of its own. One empty name where the op has no choice of algorithm ({""}), none where
   // the form does not serve the op or pass.
-  std::span<const char* const> (*algorithms)(OpKind, Pass);
-  // Whether the algorithm can run this launch, whatever the chip.
-  bool (*applies)(const Launch&);
+  std::span<const char* const> (*algorithms)(OpKind, Pass) = nullptr;
+  // True: the library has the algorithm for a launch of an op and pass that the form serves, whatever the chip.
+  bool (*runs)(const Launch&) = [](const Launch&) { return true; };
   // Nanoseconds of the kernels of one call, launch gaps of the host not included. `parameters` as in the table above.
-  double (*time)(const Launch&, const Chip&, std::span<const double> parameters);
+  double (*time)(const Launch&, const Chip&, std::span<const double> parameters) = nullptr;
   // Bytes of scratch the library asks for.
-  Bytes (*workspace)(const Launch&);
+  Bytes (*workspace)(const Launch&) = [](const Launch&) -> Bytes { return 0; };
   Platform platform = Platform::kGpu;
+
+  // True: the form serves the launch's op and pass, and its algorithm runs the launch.
+  bool Applies(const Launch& launch) const { return !algorithms(launch.kind, launch.pass).empty() && runs(launch); }
 };
 
 // One each, from the form's own file.

@@ -108,7 +108,7 @@ class Resolver {
       return 0;
     }
     // Rates and times: a law would divide by zero or answer a time below it.
-    if (wanted.positive && found->value <= 0) {
+    if (found->value <= 0) {
       Refuse(found->mark,
              fmt::format("{}: parameter '{}' ({}) must be more than zero", Called(), wanted.name, wanted.meaning));
     }

@@ -20,50 +20,47 @@ namespace {
 
 constexpr double kResidentBlocks = 4;  // of 512 threads, on one multiprocessor of 2048
 
-constexpr FormParameter kParameters[] = {
-    kLatencyParameter,
-    kBandwidthParameter,
-    kCacheParameter,
-    {"reduction_fraction", "fraction of the memory bandwidth that the reduction reaches with many channels", 0.75, 0.2,
-     1.0, true, 0.2},
-    {"block_rate", "bytes per nanosecond that the one block of a channel reads", 5, 0.5, 50, true, 0.5},
-    {"block_latency", "nanoseconds of starting and ending a channel's block, per channel and multiprocessor", 700, 20,
-     20000, true, 0.7},
-    {"plane_cost", "nanoseconds of one multiprocessor per plane of the writing pass", 40, 1, 1000, true, 0.7},
-    {"given_plane_cost", "the same with given statistics", 60, 1, 1000, true, 0.7},
+constexpr ParameterTable kParameters{
+    kStreamRows,
+    Row{"reduction_fraction", "fraction of the memory bandwidth that the reduction reaches with many channels", 0.75,
+        0.2, 1.0, 0.2},
+    Row{"block_rate", "bytes per nanosecond that the one block of a channel reads", 5, 0.5, 50, 0.5},
+    Row{"block_latency", "nanoseconds of starting and ending a channel's block, per channel and multiprocessor", 700,
+        20, 20000, 0.7},
+    Row{"plane_cost", "nanoseconds of one multiprocessor per plane of the writing pass", 40, 1, 1000, 0.7},
+    Row{"given_plane_cost", "the same with given statistics", 60, 1, 1000, 0.7},
 };
-enum : std::size_t { kLatency, kBandwidth, kCache, kReduction, kBlockRate, kBlockLatency, kPlane, kGivenPlane };
+using Values = ParameterValues<kParameters>;
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless(kind == OpKind::kBatchNorm && ForwardOrBackward(pass));
+  return Nameless(kind == OpKind::kBatchNorm && HasPass(kind, pass));
 }
 
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
-
 // Rounds of as many blocks as the chip holds, then one of what is left.
-double ReductionTime(double bytes, double channels, const Chip& chip, std::span<const double> p) {
-  const double speedup = 1.0 + p[kCache] * CachedShare(bytes, chip);
-  const double block = bytes / channels / (p[kBlockRate] * speedup);
-  const double together = bytes / channels / (p[kReduction] * chip.memory_bandwidth * speedup);  // per block
+double ReductionTime(double bytes, double channels, const Chip& chip, Values p) {
+  const double speedup = 1.0 + p["cache_gain"] * CachedShare(bytes, chip);
+  const double block = bytes / channels / (p["block_rate"] * speedup);
+  const double together = bytes / channels / (p["reduction_fraction"] * chip.memory_bandwidth * speedup);  // per block
   const double slots = kResidentBlocks * chip.multiprocessors;
   const double full = std::floor(channels / slots);
   const double rest = channels - full * slots;
   const double rounds =
       full * Overlapped(slots * together, block) + (rest > 0 ? Overlapped(rest * together, block) : 0);
-  return rounds + std::ceil(channels / chip.multiprocessors) * p[kBlockLatency];
+  return rounds + std::ceil(channels / chip.multiprocessors) * p["block_latency"];
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const Shape& in = launch.shape.in;
   const bool given = launch.pass == Pass::kForward && launch.shape.operands == 0;
   const double tensor = static_cast<double>(in.Elements() * SizeOf(launch.type));
   const double reduced = given ? 0 : launch.pass == Pass::kForward ? tensor : 2 * tensor;
   const double written = CountWork(launch).bytes - reduced;
   if (launch.pass == Pass::kBackward && in.d > 1) {
-    return p[kLatency] + ReductionTime(reduced + written, static_cast<double>(in.c), chip, p);
+    return p["latency"] + ReductionTime(reduced + written, static_cast<double>(in.c), chip, p);
   }
-  const double planes = static_cast<double>(in.n * in.c) * p[given ? kGivenPlane : kPlane] / chip.multiprocessors;
-  double time = p[kLatency] + Overlapped(StreamTime(written, written, chip, p[kBandwidth], p[kCache]), planes);
+  const double planes =
+      static_cast<double>(in.n * in.c) * (given ? p["given_plane_cost"] : p["plane_cost"]) / chip.multiprocessors;
+  double time = p["latency"] + Overlapped(StreamTime(written, chip, p), planes);
   if (!given) time += ReductionTime(reduced, static_cast<double>(in.c), chip, p);
   return time;
 }
@@ -71,13 +68,9 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
 }  // namespace
 
 KernelForm BatchNormForm() {
-  return {.name = "batch_norm",
-          .description = "a reduction with one block per channel, then a pass over the planes",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace};
+  return FormOf<Time>({.name = "batch_norm",
+                       .description = "a reduction with one block per channel, then a pass over the planes",
+                       .algorithms = Algorithms});
 }
 
 }  // namespace spillway

@@ -43,13 +43,8 @@ TiledProduct BackwardDataProduct(const ConvLaunch& conv) {
 double GroupedDirectTime(const ConvLaunch& conv, const Chip& chip, double bandwidth) {
   constexpr double kInstructions = 16;  // per multiply-add
   const double flops = 2 * conv.n * conv.out_spatial * conv.groups * conv.k * conv.c * conv.taps;
-  const double bytes = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
+  const double bytes = conv.Moved();
   return Overlap(flops * kInstructions / chip.peak_flops, bytes / (chip.memory_bandwidth * bandwidth));
-}
-
-bool IsConvolution(const Launch& launch) {
-  return launch.kind == OpKind::kConvolution &&
-         (launch.pass == Pass::kForward || launch.pass == Pass::kBackwardData || launch.pass == Pass::kBackwardFilter);
 }
 
 bool IsPlainWindow(const Launch& launch, std::int64_t window) {

@@ -1,10 +1,9 @@
-// What convolution forms read off a launch, as doubles, and which launches all of them leave to others.
+// What convolution forms read off a launch, as doubles.
 #ifndef SPILLWAY_MODEL_KERNELS_CONV_LAUNCH_H_
 #define SPILLWAY_MODEL_KERNELS_CONV_LAUNCH_H_
 
 #include <cstdint>
 
-#include "model/cost/kernel_form.h"
 #include "model/kernels/gemm_core.h"
 
 namespace spillway {
@@ -17,6 +16,7 @@ struct ConvLaunch {
   double strides = 1;                      // product over the dimensions
   double in_bytes = 0, out_bytes = 0, filter_bytes = 0;
   double accumulated_bytes = 0;  // the result where the pass adds to what is there: read once more
+  double Moved() const { return in_bytes + out_bytes + filter_bytes + accumulated_bytes; }  // every tensor once
 };
 ConvLaunch ConvLaunchOf(const Launch& launch);
 
@@ -30,8 +30,6 @@ TiledProduct BackwardDataProduct(const ConvLaunch& conv);
 // many; the count is assumed, and costs by it are marked (model_cost.cc).
 double GroupedDirectTime(const ConvLaunch& conv, const Chip& chip, double bandwidth);
 
-// A convolution's forward, backward data or backward filter pass.
-bool IsConvolution(const Launch& launch);
 // Two-dimensional, square window of this size, stride 1, one group: what Winograd transforms exist for.
 bool IsPlainWindow(const Launch& launch, std::int64_t window);
 

@@ -30,13 +30,16 @@ CpuOperands CpuOperandsOf(const Launch& launch, bool all_together) {
   return operands;
 }
 
-double CpuReorderTime(const CpuOperands& operands, double slow_reorder, const Chip& chip, const CpuMemory& memory) {
+double CpuReorderTime(const CpuOperands& operands, const Launch& launch, const Chip& chip,
+                      ParameterValues<kCpuReorderRows> p) {
   const double touched = operands.in.Moved() + operands.out.Moved();
   double time = 0;
   for (const CpuOperand* operand : {&operands.in, &operands.out}) {
-    time += CpuTraffic(operand->Moved(), touched, chip, memory) * (operand->slow ? 1 + slow_reorder : 1);
+    time += CpuTraffic(operand->Moved(), touched, chip, p["reorder_bandwidth"], p) *
+            (operand->slow ? 1 + p["slow_reorder"] : 1);
   }
-  return time;
+  const double added = ConvLaunchOf(launch).accumulated_bytes;
+  return time + CpuTraffic(added, added, chip, p["reorder_bandwidth"], p);
 }
 
 }  // namespace spillway

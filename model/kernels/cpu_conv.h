@@ -1,20 +1,11 @@
-// What the laws of convolutions on a processor share: operands reordered into blocked layouts, one algorithm each.
+// What the laws of convolutions on a processor share: operands reordered into blocked layouts.
 #ifndef SPILLWAY_MODEL_KERNELS_CPU_CONV_H_
 #define SPILLWAY_MODEL_KERNELS_CPU_CONV_H_
-
-#include <span>
 
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/cpu_cost.h"
 
 namespace spillway {
-
-// The algorithm's name, where the op and pass are a convolution's.
-inline std::span<const char* const> CpuConvAlgorithm(const char* const& name, OpKind kind, Pass pass) {
-  const bool serves = kind == OpKind::kConvolution &&
-                      (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter);
-  return std::span(&name, serves ? 1 : 0);
-}
 
 // An operand in the layout that the generated code wants.
 struct CpuOperand {
@@ -31,18 +22,16 @@ struct CpuOperands {
 };
 CpuOperands CpuOperandsOf(const Launch& launch, bool all_together);
 
-constexpr FormParameter kCpuReorder{"reorder_bandwidth",
-                                    "fraction of the memory bandwidth of reorders, what they read and write",
-                                    0.27,
-                                    0.01,
-                                    4,
-                                    true,
-                                    0.35};
-constexpr FormParameter kCpuSlowReorder{
-    "slow_reorder", "how many times longer reorders without whole blocks take, less one", 0.5, 0.02, 10, true, 0.9};
+inline constexpr ParameterTable kCpuReorderRows{
+    Row{"reorder_bandwidth", "fraction of the memory bandwidth of reorders, what they read and write", 0.27, 0.01, 4,
+        0.35},
+    Row{"slow_reorder", "how many times longer reorders without whole blocks take, less one", 0.5, 0.02, 10, 0.9},
+    kCpuCacheRows,
+};
 
-// Nanoseconds of the reorders of both. `memory.fraction` is kCpuReorder.
-double CpuReorderTime(const CpuOperands& operands, double slow_reorder, const Chip& chip, const CpuMemory& memory);
+// Nanoseconds of the reorders of both, and of adding to the result at the same rate where the pass does so.
+double CpuReorderTime(const CpuOperands& operands, const Launch& launch, const Chip& chip,
+                      ParameterValues<kCpuReorderRows> p);
 
 // What the forms' workspaces hold, of one compute thread: reordered operands one after another, then scratch, as
 // oneDNN 2.6 with AVX-512 asks for it. Where that depends on what no launch tells (sizes of caches, blocks chosen), the

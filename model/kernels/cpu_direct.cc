@@ -1,13 +1,13 @@
 // Direct convolution on a processor: generated code on layouts that keep 16 channels together, the operands reordered
 // into them and back.
 //
-//   time  = fixed + reorders + hidden(arithmetic, filter traffic)
+//   time  = fixed + reorders + overlapped(arithmetic, filter traffic)
 //   arithmetic = flops of whole vectors of channels / (efficiency x peak) x (1 + short_row / columns of the output)
 //                x (1 + short_depth / (summed channels x window)), x (1 + strided) with strides
 //
 // A vector of outputs is kept in registers for as many columns as there are registers: short rows use few of them.
-// Strides use fewer of the inputs that are fetched. Each sum is fetched and stored once per block of the depth. Filters larger than the core's cache come from the next
-// one for every sample.
+// Strides use fewer of the inputs that are fetched. Each sum is fetched and stored once per block of the depth.
+// Filters larger than the core's cache come from the next one for every sample.
 // Tested by tests/model/kernel_forms_cpu_conv_test.cc.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_conv.h"
@@ -15,47 +15,33 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    {"efficiency", "fraction of peak with long rows and many channels", 0.9, 0.02, 2, true, 0.3},
-    {"short_row", "columns of the output for which the arithmetic takes twice the time", 0.85, 0.01, 100, true, 0.6},
-    {"short_depth", "the same of summed channels x window", 5, 0.05, 2000, true, 0.8},
-    {"strided", "how many times longer the arithmetic takes with strides, less one", 0.2, 0.005, 5, true, 0.8},
-    {"filter_bandwidth", "fraction of the memory bandwidth at which filters come from beyond the core's cache", 1.1,
-     0.02, 20, true, 0.5},
-    {"core_cache", "bytes of filters that a core's own cache keeps", 4.5e5, 5e4, 1e7, true, 0.5},
+constexpr ParameterTable kParameters{
+    Row{"efficiency", "fraction of peak with long rows and many channels", 0.9, 0.02, 2, 0.3},
+    Row{"short_row", "columns of the output for which the arithmetic takes twice the time", 0.85, 0.01, 100, 0.6},
+    Row{"short_depth", "the same of summed channels x window", 5, 0.05, 2000, 0.8},
+    Row{"strided", "how many times longer the arithmetic takes with strides, less one", 0.2, 0.005, 5, 0.8},
+    Row{"filter_bandwidth", "fraction of the memory bandwidth at which filters come from beyond the core's cache", 1.1,
+        0.02, 20, 0.5},
+    Row{"core_cache", "bytes of filters that a core's own cache keeps", 4.5e5, 5e4, 1e7, 0.5},
     kCpuFixed,
-    kCpuReorder,
-    kCpuSlowReorder,
-    kCpuCacheGain,
-    kCpuCacheShare,
-    {"filter_reorder", "nanoseconds per filter element reordered", 0.2, 0.005, 50, true, 0.9},
+    kCpuReorderRows,
+    Row{"filter_reorder", "nanoseconds per filter element reordered", 0.2, 0.005, 50, 0.9},
 };
-enum : std::size_t {
-  kEfficiency,
-  kShortRow,
-  kShortDepth,
-  kStrided,
-  kFilterBandwidth,
-  kCoreCache,
-  kFixed,
-  kReorder,
-  kSlowReorder,
-  kCacheGain,
-  kCacheShare,
-  kFilterReorder
-};
+using Values = ParameterValues<kParameters>;
 
-constexpr const char* kName = "direct";
-std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return CpuConvAlgorithm(kName, kind, pass); }
-
-// With groups or depth, and for windows larger than the image, the library has it for some shapes only.
-bool Applies(const Launch& launch) {
-  const OpShape& s = launch.shape;
-  const bool flat = s.groups == 1 && s.in.d == 1 && s.window[0] == 1;
-  return IsConvolution(launch) && flat && s.window[1] <= s.in.h && s.window[2] <= s.in.w;
+constexpr const char* kNames[] = {"direct"};
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  return Only(kNames, kind == OpKind::kConvolution && HasPass(kind, pass));
 }
 
-double Arithmetic(const Launch& launch, const Chip& chip, std::span<const double> p) {
+// With groups or depth, and for windows larger than the image, the library has it for some shapes only.
+bool Runs(const Launch& launch) {
+  const OpShape& s = launch.shape;
+  const bool flat = s.groups == 1 && s.in.d == 1 && s.window[0] == 1;
+  return flat && s.window[1] <= s.in.h && s.window[2] <= s.in.w;
+}
+
+double Arithmetic(const Launch& launch, const Chip& chip, Values p) {
   const OpShape& s = launch.shape;
   const auto groups = static_cast<double>(s.groups), taps = ConvLaunchOf(launch).taps;
   const bool data = launch.pass == Pass::kBackwardData;
@@ -67,21 +53,18 @@ double Arithmetic(const Launch& launch, const Chip& chip, std::span<const double
   const Shape& rows = data ? s.in : s.out;
   const auto columns = static_cast<double>(taps == 1 ? rows.Spatial() : rows.w);
   const double depth = taps * static_cast<double>(data ? out : in);
-  const double strided = ConvLaunchOf(launch).strides > 1 ? 1 + p[kStrided] : 1;
-  return flops / (p[kEfficiency] * chip.peak_flops) * strided * (1 + p[kShortRow] / columns) *
-         (1 + p[kShortDepth] / depth);
+  const double strided = ConvLaunchOf(launch).strides > 1 ? 1 + p["strided"] : 1;
+  return flops / (p["efficiency"] * chip.peak_flops) * strided * (1 + p["short_row"] / columns) *
+         (1 + p["short_depth"] / depth);
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const CpuOperands operands = CpuOperandsOf(launch, launch.pass == Pass::kForward);
   const ConvLaunch conv = ConvLaunchOf(launch);
-  const CpuMemory memory{p[kReorder], p[kCacheGain], p[kCacheShare]};
-  const double reorders = CpuReorderTime(operands, p[kSlowReorder], chip, memory) +
-                          CpuTraffic(conv.accumulated_bytes, conv.accumulated_bytes, chip, memory) +
-                          operands.filter / 4 * p[kFilterReorder];
-  const double beyond = 1 / (1 + std::pow(p[kCoreCache] / operands.filter, 2));
-  const double filters = conv.n * operands.filter * beyond / (p[kFilterBandwidth] * chip.memory_bandwidth);
-  return p[kFixed] + reorders + Hidden(Arithmetic(launch, chip, p), filters);
+  const double reorders = CpuReorderTime(operands, launch, chip, p) + operands.filter / 4 * p["filter_reorder"];
+  const double beyond = 1 / (1 + std::pow(p["core_cache"] / operands.filter, 2));
+  const double filters = conv.n * operands.filter * beyond / (p["filter_bandwidth"] * chip.memory_bandwidth);
+  return p["fixed"] + reorders + Overlapped(Arithmetic(launch, chip, p), filters);
 }
 
 // Forward packs filters for up to 64 outputs at a time, which may take one vector of them more. A single tap with
@@ -101,14 +84,12 @@ Bytes Workspace(const Launch& launch) {
 }  // namespace
 
 KernelForm CpuDirectForm() {
-  return {.name = "cpu_direct",
-          .description = "generated code on blocked layouts, operands reordered",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace,
-          .platform = Platform::kCpu};
+  return FormOf<Time>({.name = "cpu_direct",
+                       .description = "generated code on blocked layouts, operands reordered",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace,
+                       .platform = Platform::kCpu});
 }
 
 }  // namespace spillway

@@ -17,24 +17,20 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kCpuEfficiency,
-    kCpuShortRows,
-    kCpuShortColumns,
-    kCpuShortDepth,
+constexpr ParameterTable kParameters{
+    kCpuProductRows,
     kCpuFixed,
-    {"sample_cost", "nanoseconds per sample: starting a product", 250, 10, 1e5, true, 0.5},
-    {"unfold_cost", "nanoseconds per element of the unfolded matrix", 1.1, 0.005, 20, true, 0.5},
-    {"strided_cost", "the same with strides, more than without", 0.2, 0.002, 20, true, 1.0},
-    kCpuBandwidth,
-    kCpuCacheGain,
-    kCpuCacheShare,
+    Row{"sample_cost", "nanoseconds per sample: starting a product", 250, 10, 1e5, 0.5},
+    Row{"unfold_cost", "nanoseconds per element of the unfolded matrix", 1.1, 0.005, 20, 0.5},
+    Row{"strided_cost", "the same with strides, more than without", 0.2, 0.002, 20, 1.0},
+    kCpuMemoryRows,
 };
-enum : std::size_t { kFixed = kCpuProductParameters, kSample, kUnfold, kStrided, kBandwidth, kCacheGain, kCacheShare };
+using Values = ParameterValues<kParameters>;
 
-constexpr const char* kName = "gemm";
-std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return CpuConvAlgorithm(kName, kind, pass); }
-bool Applies(const Launch& launch) { return IsConvolution(launch); }
+constexpr const char* kNames[] = {"gemm"};
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  return Only(kNames, kind == OpKind::kConvolution && HasPass(kind, pass));
+}
 
 CpuProduct ProductOf(const Launch& launch, const ConvLaunch& conv) {
   const double unfolded = conv.c * conv.taps;
@@ -47,15 +43,17 @@ double Unfolded(const ConvLaunch& conv) {
   return conv.taps == 1 && conv.strides == 1 ? 0 : conv.groups * conv.c * conv.taps * conv.out_spatial;
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
-  const double sample = p[kSample] + Unfolded(conv) * (p[kUnfold] + (conv.strides > 1 ? p[kStrided] : 0)) +
+  const double sample = p["sample_cost"] +
+                        Unfolded(conv) * (p["unfold_cost"] + (conv.strides > 1 ? p["strided_cost"] : 0)) +
                         conv.groups * CpuProductTime(ProductOf(launch, conv), chip, p);
-  const double bytes = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
-  return p[kFixed] + conv.n * sample + CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]});
+  const double bytes = conv.Moved();
+  return p["fixed"] + conv.n * sample + CpuTraffic(bytes, bytes, chip, p["bandwidth_fraction"], p);
 }
 
-// Forward unfolds as much as its caches hold, but does not divide the few channels of images. Gradients of the filter are summed beside the result, in four copies.
+// Forward unfolds as much as its caches hold, but does not divide the few channels of images. Gradients of the filter
+// are summed beside the result, in four copies.
 Bytes Workspace(const Launch& launch) {
   constexpr double kMostForward = 2.0 * kMiB, kCopies = 4, kMore = 256;
   const ConvLaunch conv = ConvLaunchOf(launch);
@@ -68,14 +66,11 @@ Bytes Workspace(const Launch& launch) {
 }  // namespace
 
 KernelForm CpuGemmForm() {
-  return {.name = "cpu_gemm",
-          .description = "unfolded image and matrix product, sample by sample",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace,
-          .platform = Platform::kCpu};
+  return FormOf<Time>({.name = "cpu_gemm",
+                       .description = "unfolded image and matrix product, sample by sample",
+                       .algorithms = Algorithms,
+                       .workspace = Workspace,
+                       .platform = Platform::kCpu});
 }
 
 }  // namespace spillway

@@ -5,36 +5,27 @@
 // Tested by tests/calibrate/kernel_forms_cpu_test.cc.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_cost.h"
-#include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kCpuEfficiency,
-    kCpuShortRows,
-    kCpuShortColumns,
-    kCpuShortDepth,
+constexpr ParameterTable kParameters{
+    kCpuProductRows,
     kCpuFixed,
-    kCpuBandwidth,
-    kCpuCacheGain,
-    kCpuCacheShare,
-    {"weight_cost", "nanoseconds per weight put in place, from about 16 samples on", 0.07, 0.002, 10, true, 1.5},
+    kCpuMemoryRows,
+    Row{"weight_cost", "nanoseconds per weight put in place, from about 16 samples on", 0.07, 0.002, 10, 1.5},
 };
-enum : std::size_t { kFixed = kCpuProductParameters, kBandwidth, kCacheGain, kCacheShare, kWeight };
+using Values = ParameterValues<kParameters>;
 
 // A product of fewer samples reads the weights where they lie.
 constexpr double kFewSamples = 10;
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless(kind == OpKind::kLinear &&
-                  (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter));
+  return Nameless(kind == OpKind::kLinear && HasPass(kind, pass));
 }
 
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
-
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const OpShape& s = launch.shape;
   const auto samples = static_cast<double>(s.in.n), outputs = static_cast<double>(s.out.c),
              inputs = static_cast<double>(s.in.c * s.in.Spatial());
@@ -43,22 +34,17 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
                                                                   : CpuProduct{outputs, inputs, samples};
   const double bytes = CountWork(launch).bytes;
   const double placed = outputs * inputs / (1 + std::pow(kFewSamples / samples, 4));
-  return p[kFixed] + placed * p[kWeight] +
-         Hidden(CpuProductTime(product, chip, p),
-                CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]}));
+  return p["fixed"] + placed * p["weight_cost"] +
+         Overlapped(CpuProductTime(product, chip, p), CpuTraffic(bytes, bytes, chip, p["bandwidth_fraction"], p));
 }
 
 }  // namespace
 
 KernelForm CpuLinearForm() {
-  return {.name = "cpu_linear",
-          .description = "one matrix product, or the time to read the weights",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace,
-          .platform = Platform::kCpu};
+  return FormOf<Time>({.name = "cpu_linear",
+                       .description = "one matrix product, or the time to read the weights",
+                       .algorithms = Algorithms,
+                       .platform = Platform::kCpu});
 }
 
 }  // namespace spillway

@@ -1,7 +1,7 @@
 // Everything that memory bounds, on a processor: kernels of oneDNN and plain loops that pass over their tensors.
 //
 //   time = fixed + planes x plane_cost + added elements x accumulate_cost
-//          + hidden(bytes / bandwidth, operations / (operation_rate x peak))
+//          + overlapped(bytes / bandwidth, operations / (operation_rate x peak))
 //
 // A plane is one channel of one sample: loops start anew for each, and short ones never get going. Operations bind where
 // a loop does not become vector code: dropout's random numbers, the search for the maximum of a window, sums of few
@@ -9,28 +9,24 @@
 // Tested by tests/calibrate/kernel_forms_cpu_test.cc.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_cost.h"
-#include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
+constexpr ParameterTable kParameters{
     kCpuFixed,
-    kCpuBandwidth,
-    kCpuCacheGain,
-    kCpuCacheShare,
-    {"plane_cost", "nanoseconds per plane of a sample and channel", 1.5, 0.01, 3000, true, 1.4},
-    {"accumulate_cost", "nanoseconds per element that is added to what is there, beside the traffic", 0.2, 0.002, 20,
-     true, 1.5},
-    {"operation_rate", "fraction of peak at which other operations than products go", 0.03, 1e-4, 4, true, 2.5},
+    kCpuMemoryRows,
+    Row{"plane_cost", "nanoseconds per plane of a sample and channel", 1.5, 0.01, 3000, 1.4},
+    Row{"accumulate_cost", "nanoseconds per element that is added to what is there, beside the traffic", 0.2, 0.002, 20,
+        1.5},
+    Row{"operation_rate", "fraction of peak at which other operations than products go", 0.03, 1e-4, 4, 2.5},
 };
-enum : std::size_t { kFixed, kBandwidth, kCacheGain, kCacheShare, kPlane, kAccumulate, kOperations };
+using Values = ParameterValues<kParameters>;
 
-bool Serves(OpKind kind, Pass pass) { return !IsProduct(kind) && HasPass(kind, pass); }
-
-std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return Nameless(Serves(kind, pass)); }
-bool Applies(const Launch& launch) { return Serves(launch.kind, launch.pass); }
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  return Nameless(!IsProduct(kind) && HasPass(kind, pass));
+}
 
 // Windows cost what they look at, in either direction, and an output as much as some comparisons.
 double Operations(const Launch& launch) {
@@ -42,26 +38,22 @@ double Operations(const Launch& launch) {
   return CountWork(launch).flops;
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const double bytes = CountWork(launch).bytes;
-  const double traffic = CpuTraffic(bytes, bytes, chip, {p[kBandwidth], p[kCacheGain], p[kCacheShare]});
+  const double traffic = CpuTraffic(bytes, bytes, chip, p["bandwidth_fraction"], p);
   const auto planes = static_cast<double>(launch.shape.in.n * launch.shape.in.c);
-  const double added = launch.accumulate ? static_cast<double>(launch.shape.in.Elements()) * p[kAccumulate] : 0;
-  return p[kFixed] + added + (TraitsOf(launch.kind).planes ? planes * p[kPlane] : 0) +
-         Hidden(traffic, Operations(launch) / (p[kOperations] * chip.peak_flops));
+  const double added = launch.accumulate ? static_cast<double>(launch.shape.in.Elements()) * p["accumulate_cost"] : 0;
+  return p["fixed"] + added + (TraitsOf(launch.kind).planes ? planes * p["plane_cost"] : 0) +
+         Overlapped(traffic, Operations(launch) / (p["operation_rate"] * chip.peak_flops));
 }
 
 }  // namespace
 
 KernelForm CpuStreamingForm() {
-  return {.name = "cpu_streaming",
-          .description = "passes over the tensors at the rate of cache or memory, or of the arithmetic",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace,
-          .platform = Platform::kCpu};
+  return FormOf<Time>({.name = "cpu_streaming",
+                       .description = "passes over the tensors at the rate of cache or memory, or of the arithmetic",
+                       .algorithms = Algorithms,
+                       .platform = Platform::kCpu});
 }
 
 }  // namespace spillway

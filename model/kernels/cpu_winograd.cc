@@ -13,38 +13,25 @@ namespace {
 constexpr double kProducts = 36;
 constexpr std::int64_t kTile = 4;
 
-constexpr FormParameter kParameters[] = {
-    {"efficiency", "fraction of peak in the products", 0.53, 0.02, 2, true, 0.3},
-    {"short_depth", "summed channels (backward filter: tiles) for which products take twice the time", 5, 0.05, 500,
-     true, 0.8},
-    {"short_result", "channels of the result for which products take twice the time", 16, 0.05, 500, true, 0.6},
-    {"transform_bandwidth", "fraction of the memory bandwidth at which transformed tiles are written and read", 0.7,
-     0.02, 20, true, 0.4},
-    {"filter_transform", "nanoseconds per pair of channels", 40, 0.1, 5000, true, 2.0},
+constexpr ParameterTable kParameters{
+    Row{"efficiency", "fraction of peak in the products", 0.53, 0.02, 2, 0.3},
+    Row{"short_depth", "summed channels (backward filter: tiles) for which products take twice the time", 5, 0.05, 500,
+        0.8},
+    Row{"short_result", "channels of the result for which products take twice the time", 16, 0.05, 500, 0.6},
+    Row{"transform_bandwidth", "fraction of the memory bandwidth at which transformed tiles are written and read", 0.7,
+        0.02, 20, 0.4},
+    Row{"filter_transform", "nanoseconds per pair of channels", 40, 0.1, 5000, 2.0},
     kCpuFixed,
-    kCpuReorder,
-    kCpuSlowReorder,
-    kCpuCacheGain,
-    kCpuCacheShare,
+    kCpuReorderRows,
 };
-enum : std::size_t {
-  kEfficiency,
-  kShortDepth,
-  kShortResult,
-  kTransform,
-  kFilterTransform,
-  kFixed,
-  kReorder,
-  kSlowReorder,
-  kCacheGain,
-  kCacheShare
-};
+using Values = ParameterValues<kParameters>;
 
-constexpr const char* kName = "winograd";
-std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return CpuConvAlgorithm(kName, kind, pass); }
-bool Applies(const Launch& launch) {
-  return IsConvolution(launch) && IsPlainWindow(launch, 3) && launch.shape.MostPad(1) <= 1 &&
-         launch.shape.MostPad(2) <= 1;
+constexpr const char* kNames[] = {"winograd"};
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  return Only(kNames, kind == OpKind::kConvolution && HasPass(kind, pass));
+}
+bool Runs(const Launch& launch) {
+  return IsPlainWindow(launch, 3) && launch.shape.MostPad(1) <= 1 && launch.shape.MostPad(2) <= 1;
 }
 
 double Tiles(const Launch& launch) {
@@ -53,21 +40,17 @@ double Tiles(const Launch& launch) {
   return static_cast<double>(result.n * along(result.h) * along(result.w));
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const OpShape& s = launch.shape;
   const double tiles = Tiles(launch), in = WholeVectors(s.in.c), out = WholeVectors(s.out.c);
-  const CpuMemory memory{p[kReorder], p[kCacheGain], p[kCacheShare]};
-  const double added = ConvLaunchOf(launch).accumulated_bytes;
-  const double reorders = CpuReorderTime(CpuOperandsOf(launch, false), p[kSlowReorder], chip, memory) +
-                          CpuTraffic(added, added, chip, memory);
+  const double reorders = CpuReorderTime(CpuOperandsOf(launch, false), launch, chip, p);
   const double depth = launch.pass == Pass::kForward ? in : launch.pass == Pass::kBackwardData ? out : tiles;
   const double result = launch.pass == Pass::kBackwardData ? in : out;
-  const double products = 2 * kProducts * tiles * in * out / (p[kEfficiency] * chip.peak_flops) *
-                          (1 + p[kShortDepth] / depth) * (1 + p[kShortResult] / result);
+  const double products = 2 * kProducts * tiles * in * out / (p["efficiency"] * chip.peak_flops) *
+                          (1 + p["short_depth"] / depth) * (1 + p["short_result"] / result);
   const double transformed = 2 * 4 * kProducts * tiles * (in + out);
-  const double transforms =
-      CpuTraffic(transformed, transformed / 2, chip, {p[kTransform], p[kCacheGain], p[kCacheShare]});
-  return p[kFixed] + reorders + in * out * p[kFilterTransform] + transforms + products;
+  const double transforms = CpuTraffic(transformed, transformed / 2, chip, p["transform_bandwidth"], p);
+  return p["fixed"] + reorders + in * out * p["filter_transform"] + transforms + products;
 }
 
 // Tiles of the whole batch at once; the library takes them in blocks where filters and a block fit its caches. Each
@@ -87,14 +70,12 @@ Bytes Workspace(const Launch& launch) {
 }  // namespace
 
 KernelForm CpuWinogradForm() {
-  return {.name = "cpu_winograd",
-          .description = "Winograd F(4x4, 3x3) on blocked layouts, operands reordered",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace,
-          .platform = Platform::kCpu};
+  return FormOf<Time>({.name = "cpu_winograd",
+                       .description = "Winograd F(4x4, 3x3) on blocked layouts, operands reordered",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace,
+                       .platform = Platform::kCpu});
 }
 
 }  // namespace spillway

@@ -13,34 +13,24 @@ namespace spillway {
 namespace {
 
 // What is copied in pieces (concat) reaches half of what a plain sum does, hence the wide prior.
-constexpr FormParameter kParameters[] = {
-    kLatencyParameter,
-    {"bandwidth_fraction", "fraction of the memory bandwidth that large tensors reach", 0.82, 0.1, 1.0, true, 0.3},
-    kCacheParameter,
-};
-enum : std::size_t { kLatency, kBandwidth, kCache };
+constexpr auto kParameters = StreamRows(0.82, 0.3);
+using Values = ParameterValues<kParameters>;
 
-bool Serves(OpKind kind, Pass pass) { return TraitsOf(kind).elementwise && HasPass(kind, pass); }
+std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
+  return Nameless(TraitsOf(kind).elementwise && HasPass(kind, pass));
+}
 
-std::span<const char* const> Algorithms(OpKind kind, Pass pass) { return Nameless(Serves(kind, pass)); }
-
-bool Applies(const Launch& launch) { return Serves(launch.kind, launch.pass); }
-
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const double bytes = CountWork(launch).bytes;
-  return p[kLatency] + StreamTime(bytes, bytes, chip, p[kBandwidth], p[kCache]);
+  return p["latency"] + StreamTime(bytes, chip, p);
 }
 
 }  // namespace
 
 KernelForm ElementwiseForm() {
-  return {.name = "elementwise",
-          .description = "latency and one pass over every tensor at a fraction of the memory bandwidth",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace};
+  return FormOf<Time>({.name = "elementwise",
+                       .description = "latency and one pass over every tensor at a fraction of the memory bandwidth",
+                       .algorithms = Algorithms});
 }
 
 }  // namespace spillway

@@ -11,30 +11,26 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kGemmEfficiency,
-    kGemmTilePower,
-    kGemmPrologue,
-    kGemmFill,
-    kGemmQuantisation,
-    {"bandwidth", "fraction of memory bandwidth in the product; every matrix moves once", 0.7, 0.1, 1.1, true, 0.3},
-    {"copy_bandwidth", "fraction of memory bandwidth in im2col; input read and matrix written once", 0.5, 0.05, 1.1,
-     true, 0.3},
-    {"fixed", "ns per call", 12000, 2000, 4e4, true, 0.5},
+constexpr ParameterTable kParameters{
+    kGemmRows,
+    Row{"bandwidth", "fraction of memory bandwidth in the product; every matrix moves once", 0.7, 0.1, 1.1, 0.3},
+    Row{"copy_bandwidth", "fraction of memory bandwidth in im2col; input read and matrix written once", 0.5, 0.05, 1.1,
+        0.3},
+    Row{"fixed", "ns per call", 12000, 2000, 4e4, 0.5},
 };
-enum : std::size_t { kBandwidth = kGemmParameters, kCopyBandwidth, kFixed };
+using Values = ParameterValues<kParameters>;
 
 constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {128, 32}};
 
+constexpr const char* kNames[] = {"gemm"};
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  static constexpr const char* kNames[] = {"gemm"};
-  return std::span<const char* const>(kNames).first(kind == OpKind::kConvolution && pass == Pass::kForward ? 1 : 0);
+  return Only(kNames, kind == OpKind::kConvolution && pass == Pass::kForward);
 }
 
 // The library has it for two dimensions.
-bool Applies(const Launch& launch) {
+bool Runs(const Launch& launch) {
   const OpShape& s = launch.shape;
-  return !Algorithms(launch.kind, launch.pass).empty() && s.in.d == 1 && s.window[0] == 1 && s.groups == 1;
+  return s.in.d == 1 && s.window[0] == 1 && s.groups == 1;
 }
 
 Bytes Workspace(const Launch& launch) {
@@ -42,26 +38,25 @@ Bytes Workspace(const Launch& launch) {
   return SizeOf(launch.type) * s.in.c * s.window[1] * s.window[2] * s.out.n * s.out.Spatial();
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const auto matrix = static_cast<double>(Workspace(launch));
   const TiledProduct product{
       .rows = conv.n * conv.out_spatial, .columns = conv.k, .depth = conv.c * conv.taps, .count = 1, .split = 1};
   const double moved = matrix + conv.filter_bytes + conv.out_bytes + conv.accumulated_bytes;
-  return p[kFixed] + (conv.in_bytes + matrix) / (chip.memory_bandwidth * p[kCopyBandwidth]) +
-         Overlap(FastestTileTime(product, kTiles, chip, GemmLawOf(p)), moved / (chip.memory_bandwidth * p[kBandwidth]));
+  return p["fixed"] + (conv.in_bytes + matrix) / (chip.memory_bandwidth * p["copy_bandwidth"]) +
+         Overlap(FastestTileTime(product, kTiles, chip, GemmLawOf(p)),
+                 moved / (chip.memory_bandwidth * p["bandwidth"]));
 }
 
 }  // namespace
 
 KernelForm ExplicitGemmForm() {
-  return {.name = "explicit_gemm",
-          .description = "im2col of the whole batch, then one matrix product",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>({.name = "explicit_gemm",
+                       .description = "im2col of the whole batch, then one matrix product",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace});
 }
 
 }  // namespace spillway

@@ -23,26 +23,22 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kSpectrumEfficiency,
-    kSpectrumDepth,
-    kSpectrumBandwidth,
-    {"transform_efficiency", "fraction of peak of the transforms, 2.5 N log2 N flops each", 0.4, 0.02, 5, true, 0.7},
-    {"call", "ns per frequency where each has a call of its own", 6700, 1500, 15000, true, 0.3},
-    {"fixed", "ns per call of the library", 15000, 3000, 5e4, true, 0.5},
+constexpr ParameterTable kParameters{
+    kSpectrumRows,
+    Row{"transform_efficiency", "fraction of peak of the transforms, 2.5 N log2 N flops each", 0.4, 0.02, 5, 0.7},
+    Row{"call", "ns per frequency where each has a call of its own", 6700, 1500, 15000, 0.3},
+    Row{"fixed", "ns per call of the library", 15000, 3000, 5e4, 0.5},
 };
-enum : std::size_t { kTransformEfficiency = kSpectrumParameters, kCall, kFixed };
+using Values = ParameterValues<kParameters>;
 
 constexpr std::int64_t kLeastSide = 16, kMostSide = 256;
 constexpr std::int64_t kLargeTransform = 64 * (64 / 2 + 1);  // frequencies
 constexpr std::int64_t kBatchBlock = 64;
 constexpr std::int64_t kManyChannels = 64;
 
+constexpr const char* kNames[] = {"fft"};
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  static constexpr const char* kNames[] = {"fft"};
-  const bool has = kind == OpKind::kConvolution &&
-                   (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter);
-  return std::span<const char* const>(kNames).first(has ? 1 : 0);
+  return Only(kNames, kind == OpKind::kConvolution && HasPass(kind, pass));
 }
 
 PlaneTransform TransformOf(const OpShape& s) {
@@ -52,9 +48,9 @@ PlaneTransform TransformOf(const OpShape& s) {
 }
 
 // Limits as the cuDNN developer guide gives them.
-bool Applies(const Launch& launch) {
-  if (!FftApplies(launch) || Algorithms(launch.kind, launch.pass).empty()) return false;
-  return launch.shape.stride[1] == 1 && launch.shape.stride[2] == 1 && TransformOf(launch.shape).side_h <= kMostSide;
+bool Runs(const Launch& launch) {
+  return RunsFft(launch) && launch.shape.stride[1] == 1 && launch.shape.stride[2] == 1 &&
+         TransformOf(launch.shape).side_h <= kMostSide;
 }
 
 double CopiedBytes(const Launch& launch, const ConvLaunch& conv) {
@@ -77,7 +73,7 @@ bool CallPerFrequency(const Launch& launch, const PlaneTransform& transform) {
          s.in.n % kBatchBlock != 0 && std::min(s.in.c, s.out.c) >= kManyChannels;
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const PlaneTransform transform = TransformOf(launch.shape);
   const auto frequencies = static_cast<double>(transform.Frequencies());
@@ -85,23 +81,21 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   const double spectra = planes * static_cast<double>(transform.Spectrum());
   const FrequencyProduct product = FrequencyProductOf(launch, 1);
   double products = SpectrumProductTime(product, frequencies, spectra, chip, p);
-  if (CallPerFrequency(launch, transform)) products = Overlap(products, frequencies * p[kCall]);
+  if (CallPerFrequency(launch, transform)) products = Overlap(products, frequencies * p["call"]);
   const double copied = launch.pass == Pass::kBackwardFilter ? 2 * conv.out_bytes : 0;
-  const double moved = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes + copied + spectra;
-  return p[kFixed] + moved / (chip.memory_bandwidth * p[kSpectrumBandwidthIndex]) +
-         planes * transform.Flops() / (chip.peak_flops * p[kTransformEfficiency]) + products;
+  const double moved = conv.Moved() + copied + spectra;
+  return p["fixed"] + moved / (chip.memory_bandwidth * p["bandwidth"]) +
+         planes * transform.Flops() / (chip.peak_flops * p["transform_efficiency"]) + products;
 }
 
 }  // namespace
 
 KernelForm FftForm() {
-  return {.name = "fft",
-          .description = "transforms of whole planes around one complex product per frequency",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>({.name = "fft",
+                       .description = "transforms of whole planes around one complex product per frequency",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace});
 }
 
 }  // namespace spillway

@@ -18,30 +18,26 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kSpectrumEfficiency,
-    kSpectrumDepth,
-    kSpectrumBandwidth,
-    {"piece", "ns for every two tiles of an image after the first two", 30000, 1000, 5e5, true, 0.8},
-    {"fixed", "ns per call of the library", 18000, 3000, 5e4, true, 0.5},
+constexpr ParameterTable kParameters{
+    kSpectrumRows,
+    Row{"piece", "ns for every two tiles of an image after the first two", 30000, 1000, 5e5, 0.8},
+    Row{"fixed", "ns per call of the library", 18000, 3000, 5e4, 0.5},
 };
-enum : std::size_t { kPiece = kSpectrumParameters, kFixed };
+using Values = ParameterValues<kParameters>;
 
 constexpr std::int64_t kSide = 32;
 constexpr std::int64_t kTilesAtOnce = 2;
 
+constexpr const char* kNames[] = {"fft_tiling"};
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  static constexpr const char* kNames[] = {"fft_tiling"};
-  const bool has = kind == OpKind::kConvolution && (pass == Pass::kForward || pass == Pass::kBackwardData);
-  return std::span<const char* const>(kNames).first(has ? 1 : 0);
+  return Only(kNames, kind == OpKind::kConvolution && (pass == Pass::kForward || pass == Pass::kBackwardData));
 }
 
 // Limits as the cuDNN developer guide gives them: windows up to 32; stride 1, or 2 where the window has two dimensions.
-bool Applies(const Launch& launch) {
-  if (!FftApplies(launch) || Algorithms(launch.kind, launch.pass).empty()) return false;
+bool Runs(const Launch& launch) {
   const OpShape& s = launch.shape;
   const std::int64_t most = s.window[1] == 1 || s.window[2] == 1 ? 1 : 2;
-  return s.window[1] <= kSide && s.window[2] <= kSide && s.stride[1] <= most && s.stride[2] <= most;
+  return RunsFft(launch) && s.window[1] <= kSide && s.window[2] <= kSide && s.stride[1] <= most && s.stride[2] <= most;
 }
 
 std::int64_t Pieces(std::int64_t size, std::int64_t window) {
@@ -82,7 +78,7 @@ Bytes Workspace(const Launch& launch) {
   return PlanesOf(launch, tiling.at_once).All() * tiling.transform.Spectrum();
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const Tiling tiling = TilingOf(launch);
   const auto spectrum = static_cast<double>(tiling.transform.Spectrum());
@@ -93,20 +89,18 @@ double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
   const double products =
       SpectrumProductTime(FrequencyProductOf(launch, tiling.tiles), static_cast<double>(tiling.transform.Frequencies()),
                           spectra + filter_again, chip, p);
-  const double moved = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes + spectra;
-  return p[kFixed] + (pieces - 1) * p[kPiece] + moved / (chip.memory_bandwidth * p[kSpectrumBandwidthIndex]) + products;
+  const double moved = conv.Moved() + spectra;
+  return p["fixed"] + (pieces - 1) * p["piece"] + moved / (chip.memory_bandwidth * p["bandwidth"]) + products;
 }
 
 }  // namespace
 
 KernelForm FftTilingForm() {
-  return {.name = "fft_tiling",
-          .description = "transforms of tiles of 32 points around one complex product per frequency",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>({.name = "fft_tiling",
+                       .description = "transforms of tiles of 32 points around one complex product per frequency",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace});
 }
 
 }  // namespace spillway

@@ -2,7 +2,6 @@
 #include "model/kernels/gemm_core.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -40,13 +39,12 @@ double CeilNear(double x) {
   return x - down > 1e-6 ? down + 1 : down;
 }
 
-GemmLaw GemmLawOf(std::span<const double> p) {
-  assert(p.size() >= kGemmParameters);
-  return {.efficiency = p[kEfficiency],
-          .tile_power = p[kTilePower],
-          .prologue = p[kPrologue],
-          .fill = p[kFill],
-          .quantisation = p[kQuantisation]};
+GemmLaw GemmLawOf(ParameterValues<kGemmRows> p) {
+  return {.efficiency = p["efficiency"],
+          .tile_power = p["tile_power"],
+          .prologue = p["prologue"],
+          .fill = p["fill"],
+          .quantisation = p["quantisation"]};
 }
 
 double BlockLoad(double blocks, const Chip& chip, double quantisation) {

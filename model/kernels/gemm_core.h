@@ -14,10 +14,9 @@
 #ifndef SPILLWAY_MODEL_KERNELS_GEMM_CORE_H_
 #define SPILLWAY_MODEL_KERNELS_GEMM_CORE_H_
 
-#include <cstddef>
 #include <span>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/law.h"
 
 namespace spillway {
 
@@ -37,20 +36,16 @@ struct GemmLaw {
   double efficiency = 0.85, tile_power = 0.15, prologue = 16, fill = 0.3, quantisation = 0.7;
 };
 
-// The first parameters of every form on this core, in the order of GemmLaw.
-constexpr FormParameter kGemmEfficiency{
-    "efficiency", "fraction of peak that tiles of 128 x 128 reach", 0.85, 0.2, 0.96, true, 0.25};
-constexpr FormParameter kGemmTilePower{
-    "tile_power", "how the rate grows with the harmonic size of the tile, h^tile_power", 0.15, 0.005, 3, true, 1.0};
-constexpr FormParameter kGemmPrologue{
-    "prologue", "start and end of a block, in elements of the depth", 20, 0.5, 500, true, 1.0};
-constexpr FormParameter kGemmFill{
-    "fill", "latency of a multiprocessor with few blocks, in blocks of 128 x 64", 0.3, 0.005, 5, true, 1.0};
-constexpr FormParameter kGemmQuantisation{
-    "quantisation", "0: multiprocessors share blocks evenly; 1: time follows the fullest one", 0.7, 0.02, 1, true, 0.5};
-enum GemmParameter : std::size_t { kEfficiency, kTilePower, kPrologue, kFill, kQuantisation, kGemmParameters };
+// The first rows of every form on this core.
+inline constexpr ParameterTable kGemmRows{
+    Row{"efficiency", "fraction of peak that tiles of 128 x 128 reach", 0.85, 0.2, 0.96, 0.25},
+    Row{"tile_power", "how the rate grows with the harmonic size of the tile, h^tile_power", 0.15, 0.005, 3, 1.0},
+    Row{"prologue", "start and end of a block, in elements of the depth", 20, 0.5, 500, 1.0},
+    Row{"fill", "latency of a multiprocessor with few blocks, in blocks of 128 x 64", 0.3, 0.005, 5, 1.0},
+    Row{"quantisation", "0: multiprocessors share blocks evenly; 1: time follows the fullest one", 0.7, 0.02, 1, 0.5},
+};
 
-GemmLaw GemmLawOf(std::span<const double> parameters);
+GemmLaw GemmLawOf(ParameterValues<kGemmRows> p);
 
 // Nanoseconds on this tile, and on the fastest of several. REQUIRES: at least one tile, none larger than 128 x 128 in
 // harmonic size; sizes above 0; tile_power not below 0.

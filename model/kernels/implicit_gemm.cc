@@ -30,34 +30,22 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kGemmEfficiency,
-    kGemmPrologue,
-    kGemmFill,
-    kGemmQuantisation,
-    {"half", "rate of 64 columns, relative to 128", 0.8, 0.1, 1.05, true, 0.4},
-    {"quarter", "rate of 32 columns, relative to 128", 0.7, 0.1, 1.05, true, 0.4},
-    {"pointwise", "factor on these two for windows of one element", 0.8, 0.1, 1, true, 0.5},
-    {"bandwidth", "fraction of memory bandwidth; tensors move once, a scattered gradient three times", 0.6, 0.1, 1.1,
-     true, 0.3},
-    {"fixed", "ns per call", 8000, 1000, 1e5, true, 0.7},
-    {"add_bandwidth", "backward: fraction of memory bandwidth at which words are added in the cache", 0.2, 0.02, 1.5,
-     true, 0.4},
-    {"chunk", "backward filter: least depth per block", 1000, 16, 1e5, true, 1.0},
+constexpr ParameterTable kParameters{
+    kGemmRows["efficiency"],
+    kGemmRows["prologue"],
+    kGemmRows["fill"],
+    kGemmRows["quantisation"],
+    Row{"half", "rate of 64 columns, relative to 128", 0.8, 0.1, 1.05, 0.4},
+    Row{"quarter", "rate of 32 columns, relative to 128", 0.7, 0.1, 1.05, 0.4},
+    Row{"pointwise", "factor on these two for windows of one element", 0.8, 0.1, 1, 0.5},
+    Row{"bandwidth", "fraction of memory bandwidth; tensors move once, a scattered gradient three times", 0.6, 0.1, 1.1,
+        0.3},
+    Row{"fixed", "ns per call", 8000, 1000, 1e5, 0.7},
+    Row{"add_bandwidth", "backward: fraction of memory bandwidth at which words are added in the cache", 0.2, 0.02, 1.5,
+        0.4},
+    Row{"chunk", "backward filter: least depth per block", 1000, 16, 1e5, 1.0},
 };
-enum : std::size_t {
-  kRate,
-  kStart,
-  kLatency,
-  kWaves,
-  kHalf,
-  kQuarter,
-  kPointwise,
-  kBandwidth,
-  kFixed,
-  kAddBandwidth,
-  kChunk
-};
+using Values = ParameterValues<kParameters>;
 
 constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {128, 32}, {64, 32}, {32, 32}};
 constexpr std::size_t kForwardTiles = 3;  // the first of them
@@ -92,30 +80,30 @@ double SplitOf(const TiledProduct& product, double images, const GemmTile& tile,
 }
 
 // Nanoseconds to add this many words and to move this many bytes.
-double MemoryTime(const Launch& launch, double added, double moved, const Chip& chip, std::span<const double> p) {
+double MemoryTime(const Launch& launch, double added, double moved, const Chip& chip, Values p) {
   const double element = static_cast<double>(SizeOf(launch.type));
-  return (element * added / p[kAddBandwidth] + moved / p[kBandwidth]) / chip.memory_bandwidth;
+  return (element * added / p["add_bandwidth"] + moved / p["bandwidth"]) / chip.memory_bandwidth;
 }
 
-GemmLaw LawOf(std::span<const double> p, double relative) {
-  return {.efficiency = p[kRate] * relative,
+GemmLaw LawOf(Values p, double relative) {
+  return {.efficiency = p["efficiency"] * relative,
           .tile_power = 0,
-          .prologue = p[kStart],
-          .fill = p[kLatency],
-          .quantisation = p[kWaves]};
+          .prologue = p["prologue"],
+          .fill = p["fill"],
+          .quantisation = p["quantisation"]};
 }
 
 // Forward and backward filter.
-double GatherTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, std::span<const double> p) {
+double GatherTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, Values p) {
   TiledProduct product = ProductOf(launch, conv);
   const bool filter = launch.pass == Pass::kBackwardFilter;
-  const double narrow = conv.taps == 1 ? p[kPointwise] : 1.0;
-  const double small = p[kQuarter] * std::min(1.0, p[kQuarter] / p[kHalf]);
-  const double relative[] = {1.0, p[kHalf] * narrow, p[kQuarter] * narrow, small * narrow, small * narrow};
-  const double moved = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
+  const double narrow = conv.taps == 1 ? p["pointwise"] : 1.0;
+  const double small = p["quarter"] * std::min(1.0, p["quarter"] / p["half"]);
+  const double relative[] = {1.0, p["half"] * narrow, p["quarter"] * narrow, small * narrow, small * narrow};
+  const double moved = conv.Moved();
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < (filter ? std::size(kTiles) : kForwardTiles); ++i) {
-    if (filter) product.split = SplitOf(product, conv.n, kTiles[i], chip, p[kChunk]);
+    if (filter) product.split = SplitOf(product, conv.n, kTiles[i], chip, p["chunk"]);
     const double added = filter ? product.count * product.rows * product.columns * product.split : 0;
     const double arithmetic = TileTime(product, kTiles[i], chip, LawOf(p, relative[i]));
     best = std::min(best, Overlap(arithmetic, MemoryTime(launch, added, moved, chip, p)));
@@ -124,7 +112,7 @@ double GatherTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip
 }
 
 // Backward data.
-double ScatterTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, std::span<const double> p) {
+double ScatterTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, Values p) {
   const double side = kScatterTile.rows;
   const double images = std::max(1.0, std::floor(side / conv.out_spatial));  // in a tile
   const TiledProduct product{.rows = CeilNear(conv.n / images) * CeilNear(images * conv.out_spatial / side) * side,
@@ -137,25 +125,18 @@ double ScatterTime(const Launch& launch, const ConvLaunch& conv, const Chip& chi
   return Overlap(TileTime(product, kScatterTile, chip, LawOf(p, 1)), MemoryTime(launch, added, moved, chip, p));
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const bool scatters = launch.pass == Pass::kBackwardData;
   const double tiled = scatters ? ScatterTime(launch, conv, chip, p) : GatherTime(launch, conv, chip, p);
-  return p[kFixed] + (conv.groups == 1 ? tiled : std::min(tiled, GroupedDirectTime(conv, chip, p[kBandwidth])));
+  return p["fixed"] + (conv.groups == 1 ? tiled : std::min(tiled, GroupedDirectTime(conv, chip, p["bandwidth"])));
 }
-
-Bytes Workspace(const Launch&) { return 0; }
 
 }  // namespace
 
 KernelForm ImplicitGemmForm() {
-  return {.name = "implicit_gemm",
-          .description = "implicit GEMM without workspace",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = IsConvolution,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>(
+      {.name = "implicit_gemm", .description = "implicit GEMM without workspace", .algorithms = Algorithms});
 }
 
 }  // namespace spillway

@@ -24,18 +24,14 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kGemmEfficiency,
-    kGemmTilePower,
-    kGemmPrologue,
-    kGemmFill,
-    kGemmQuantisation,
-    {"bandwidth", "fraction of memory bandwidth; every tensor moves once", 0.6, 0.1, 1.1, true, 0.3},
-    {"fixed", "ns per call: offsets, launches", 8000, 1000, 1e5, true, 0.7},
-    {"strided", "backward data: rate left to a window that strides", 0.45, 0.1, 1, true, 0.5},
-    {"strided_pointwise", "the same for a window of one element", 0.7, 0.1, 1, true, 0.4},
+constexpr ParameterTable kParameters{
+    kGemmRows,
+    Row{"bandwidth", "fraction of memory bandwidth; every tensor moves once", 0.6, 0.1, 1.1, 0.3},
+    Row{"fixed", "ns per call: offsets, launches", 8000, 1000, 1e5, 0.7},
+    Row{"strided", "backward data: rate left to a window that strides", 0.45, 0.1, 1, 0.5},
+    Row{"strided_pointwise", "the same for a window of one element", 0.7, 0.1, 1, 0.4},
 };
-enum : std::size_t { kBandwidth = kGemmParameters, kFixed, kStrided, kStridedPointwise };
+using Values = ParameterValues<kParameters>;
 
 // Rows are positions (backward filter: input channels x window), so wide tiles are for many channels.
 constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {128, 32}};
@@ -67,13 +63,13 @@ double PageFactor(const ConvLaunch& conv) {
   return 1 + kPageCost * beyond * beyond;
 }
 
-double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, std::span<const double> p) {
+double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, Values p) {
   const GemmLaw law = GemmLawOf(p);
   TiledProduct product{.count = conv.groups};
   switch (launch.pass) {
     case Pass::kBackwardData: {
       product = BackwardDataProduct(conv);
-      const double left = conv.strides == 1 ? 1.0 : p[conv.taps > 1 ? kStrided : kStridedPointwise];
+      const double left = conv.strides == 1 ? 1.0 : conv.taps > 1 ? p["strided"] : p["strided_pointwise"];
       return FastestTileTime(product, kTiles, chip, law) / left;
     }
     case Pass::kBackwardFilter:
@@ -86,15 +82,15 @@ double GemmTime(const Launch& launch, const ConvLaunch& conv, const Chip& chip, 
   }
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
-  const double bytes = conv.in_bytes + conv.out_bytes + conv.filter_bytes + conv.accumulated_bytes;
+  const double bytes = conv.Moved();
   // Positions that no element of the window reaches are cleared beforehand.
   const bool clears = launch.pass == Pass::kBackwardData && conv.taps < conv.strides;
-  const double bandwidth = chip.memory_bandwidth * p[kBandwidth];
+  const double bandwidth = chip.memory_bandwidth * p["bandwidth"];
   const double tiled =
       (clears ? conv.in_bytes / bandwidth : 0) + Overlap(GemmTime(launch, conv, chip, p), bytes / bandwidth);
-  return p[kFixed] + (conv.groups == 1 ? tiled : std::min(tiled, GroupedDirectTime(conv, chip, p[kBandwidth])));
+  return p["fixed"] + (conv.groups == 1 ? tiled : std::min(tiled, GroupedDirectTime(conv, chip, p["bandwidth"])));
 }
 
 // One offset of 4 bytes per element of the depth; the backward kernels compute theirs.
@@ -107,13 +103,10 @@ Bytes Workspace(const Launch& launch) {
 }  // namespace
 
 KernelForm ImplicitPrecompGemmForm() {
-  return {.name = "implicit_precomp_gemm",
-          .description = "implicit GEMM in tiles of 128 x 32 to 128, offsets precomputed",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = IsConvolution,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>({.name = "implicit_precomp_gemm",
+                       .description = "implicit GEMM in tiles of 128 x 32 to 128, offsets precomputed",
+                       .algorithms = Algorithms,
+                       .workspace = Workspace});
 }
 
 }  // namespace spillway

@@ -3,20 +3,18 @@
 //   forward          y = W x        result out x samples, depth in;      both operands run along the depth
 //   backward data    dx = W^T dy    result in x samples, depth out;      dy does
 //   backward filter  dW = dy x^T    result in x out, depth samples;      none does
+//
+// No workspace: partial sums of split products lie in a buffer that the library owns.
 // Tested by tests/model/kernel_forms_gemm_test.cc.
 #include "model/cost/kernel_form.h"
 #include "model/kernels/matrix_product.h"
-#include "model/kernels/streaming.h"
 
 namespace spillway {
 namespace {
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless(kind == OpKind::kLinear &&
-                  (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter));
+  return Nameless(kind == OpKind::kLinear && HasPass(kind, pass));
 }
-
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
 
 MatrixProduct ProductOf(const Launch& launch) {
   const OpShape& s = launch.shape;
@@ -39,21 +37,16 @@ MatrixProduct ProductOf(const Launch& launch) {
   }
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> parameters) {
-  return MatrixProductTime(ProductOf(launch), chip, parameters);
+double Time(const Launch& launch, const Chip& chip, MatrixProductValues p) {
+  return MatrixProductTime(ProductOf(launch), chip, p);
 }
 
 }  // namespace
 
 KernelForm LinearForm() {
-  return {.name = "linear",
-          .description = "one matrix product, the fastest of the library's tiles and splits",
-          .parameters = MatrixProductParameters(),
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          // Partial sums of split products lie in a buffer that the library owns.
-          .workspace = NoWorkspace};
+  return FormOf<Time>({.name = "linear",
+                       .description = "one matrix product, the fastest of the library's tiles and splits",
+                       .algorithms = Algorithms});
 }
 
 }  // namespace spillway

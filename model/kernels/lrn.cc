@@ -13,40 +13,30 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kLatencyParameter,
-    {"bandwidth_fraction", "fraction of the memory bandwidth that large tensors reach", 0.6, 0.1, 1.0, true, 0.3},
-    kCacheParameter,
-    {"visit_fraction", "visits of a neighbouring channel per flop of the chip's fp32 peak", 0.03, 0.001, 1.0, true,
-     1.0},
-    {"power_cost", "the power function, in visits", 10, 1, 100, true, 0.7},
+constexpr ParameterTable kParameters{
+    StreamRows(0.6, 0.3),
+    Row{"visit_fraction", "visits of a neighbouring channel per flop of the chip's fp32 peak", 0.03, 0.001, 1.0, 1.0},
+    Row{"power_cost", "the power function, in visits", 10, 1, 100, 0.7},
 };
-enum : std::size_t { kLatency, kBandwidth, kCache, kVisit, kPower };
+using Values = ParameterValues<kParameters>;
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless(kind == OpKind::kLrn && ForwardOrBackward(pass));
+  return Nameless(kind == OpKind::kLrn && HasPass(kind, pass));
 }
 
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
-
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const double bytes = CountWork(launch).bytes;
   const double elements = static_cast<double>(launch.shape.in.Elements());
-  const double visits = elements * (static_cast<double>(launch.shape.window[0]) + p[kPower]);
-  return p[kLatency] +
-         Overlapped(StreamTime(bytes, bytes, chip, p[kBandwidth], p[kCache]), visits / (p[kVisit] * chip.peak_flops));
+  const double visits = elements * (static_cast<double>(launch.shape.window[0]) + p["power_cost"]);
+  return p["latency"] + Overlapped(StreamTime(bytes, chip, p), visits / (p["visit_fraction"] * chip.peak_flops));
 }
 
 }  // namespace
 
 KernelForm LrnForm() {
-  return {.name = "lrn",
-          .description = "memory traffic beside the sums over neighbouring channels",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace};
+  return FormOf<Time>({.name = "lrn",
+                       .description = "memory traffic beside the sums over neighbouring channels",
+                       .algorithms = Algorithms});
 }
 
 }  // namespace spillway

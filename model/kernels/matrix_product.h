@@ -19,9 +19,7 @@
 #ifndef SPILLWAY_MODEL_KERNELS_MATRIX_PRODUCT_H_
 #define SPILLWAY_MODEL_KERNELS_MATRIX_PRODUCT_H_
 
-#include <span>
-
-#include "model/cost/kernel_form.h"
+#include "model/kernels/gemm_core.h"
 
 namespace spillway {
 
@@ -35,10 +33,23 @@ struct MatrixProduct {
   bool accumulate = false;           // the result is read, too
 };
 
-std::span<const FormParameter> MatrixProductParameters();
+inline constexpr ParameterTable kMatrixProductRows{
+    Row{"efficiency", "fraction of the fp32 peak that tiles of 128 x 128 reach; above 1 on tensor cores", 0.85, 0.2, 16,
+        0.25},
+    kGemmRows["tile_power"],
+    Row{"quantisation", "0: multiprocessors share blocks evenly; 1: time follows the fullest one", 0.4, 0.01, 1, 0.7},
+    Row{"block", "start and end of a block, ns", 2000, 50, 3e4, 0.8},
+    Row{"bandwidth", "fraction of memory bandwidth; every matrix moves once", 0.6, 0.15, 1.1, 0.3},
+    Row{"split", "adding partial sums, ns: launch and start", 8000, 300, 2e5, 0.8},
+    Row{"split_bandwidth", "fraction of memory bandwidth at which partial sums move", 0.3, 0.02, 1.1, 0.8},
+    Row{"page_cost", "extra time of a tile of 128 x 64 where every row misses the TLB", 0.6, 0.01, 8, 1.0},
+    Row{"page_reach", "span of a multiprocessor's rows at which half of that is due, MiB", 48, 4, 300, 0.8},
+    Row{"fixed", "ns per call", 4000, 1500, 9000, 0.3},
+};
+using MatrixProductValues = ParameterValues<kMatrixProductRows>;
 
-// Nanoseconds. `parameters` as in the table above. REQUIRES: sizes of at least 1.
-double MatrixProductTime(const MatrixProduct& product, const Chip& chip, std::span<const double> parameters);
+// Nanoseconds. REQUIRES: sizes of at least 1.
+double MatrixProductTime(const MatrixProduct& product, const Chip& chip, MatrixProductValues p);
 
 }  // namespace spillway
 

@@ -16,21 +16,17 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kLatencyParameter,
-    kBandwidthParameter,
-    kCacheParameter,
-    {"visit_fraction", "visits per flop of the chip's fp32 peak", 0.005, 0.0001, 1.0, true, 1.0},
-    {"plane_cost", "nanoseconds of one multiprocessor per plane of a sample and channel", 30, 0.1, 1000, true, 1.0},
-    {"growth", "power of the number of elements or windows that one thread visits", 0.6, 0.02, 1.2, true, 0.6},
+constexpr ParameterTable kParameters{
+    kStreamRows,
+    Row{"visit_fraction", "visits per flop of the chip's fp32 peak", 0.005, 0.0001, 1.0, 1.0},
+    Row{"plane_cost", "nanoseconds of one multiprocessor per plane of a sample and channel", 30, 0.1, 1000, 1.0},
+    Row{"growth", "power of the number of elements or windows that one thread visits", 0.6, 0.02, 1.2, 0.6},
 };
-enum : std::size_t { kLatency, kBandwidth, kCache, kVisit, kPlane, kGrowth };
+using Values = ParameterValues<kParameters>;
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless((kind == OpKind::kMaxPool || kind == OpKind::kAveragePool) && ForwardOrBackward(pass));
+  return Nameless((kind == OpKind::kMaxPool || kind == OpKind::kAveragePool) && HasPass(kind, pass));
 }
-
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
 
 double VisitsPerElement(const OpShape& shape, bool forward, double growth) {
   double windows = 1;
@@ -41,25 +37,23 @@ double VisitsPerElement(const OpShape& shape, bool forward, double growth) {
   return std::pow(windows, growth);
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const bool forward = launch.pass == Pass::kForward;
   const double bytes = CountWork(launch).bytes;
   const double elements = static_cast<double>((forward ? launch.shape.out : launch.shape.in).Elements());
-  const double visits = elements * VisitsPerElement(launch.shape, forward, p[kGrowth]) / (p[kVisit] * chip.peak_flops);
-  const double planes = static_cast<double>(launch.shape.in.n * launch.shape.in.c) * p[kPlane] / chip.multiprocessors;
-  return p[kLatency] + Overlapped(StreamTime(bytes, bytes, chip, p[kBandwidth], p[kCache]), visits + planes);
+  const double visits =
+      elements * VisitsPerElement(launch.shape, forward, p["growth"]) / (p["visit_fraction"] * chip.peak_flops);
+  const double planes =
+      static_cast<double>(launch.shape.in.n * launch.shape.in.c) * p["plane_cost"] / chip.multiprocessors;
+  return p["latency"] + Overlapped(StreamTime(bytes, chip, p), visits + planes);
 }
 
 }  // namespace
 
 KernelForm PoolingForm() {
-  return {.name = "pooling",
-          .description = "memory traffic beside the visits to overlapping windows",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace};
+  return FormOf<Time>({.name = "pooling",
+                       .description = "memory traffic beside the visits to overlapping windows",
+                       .algorithms = Algorithms});
 }
 
 }  // namespace spillway

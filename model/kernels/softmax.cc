@@ -16,20 +16,16 @@ namespace {
 constexpr std::int64_t kWarpRow = 1024;  // longest row that a warp holds in registers
 constexpr std::int64_t kVector = 4;      // elements of a vectorised load
 
-constexpr FormParameter kParameters[] = {
-    kLatencyParameter,
-    {"bandwidth_fraction", "fraction of the memory bandwidth that large tensors reach", 0.75, 0.1, 1.0, true, 0.15},
-    kCacheParameter,
-    {"reread", "further time of rows of more than 1024 elements: 0.3 = 1.3 times", 0.3, 0.01, 3.0, true, 0.7},
-    {"rest", "the same of unaligned rows just beyond a power of two, on top", 0.2, 0.01, 2.0, true, 0.7},
+constexpr ParameterTable kParameters{
+    StreamRows(0.75, 0.15),
+    Row{"reread", "further time of rows of more than 1024 elements: 0.3 = 1.3 times", 0.3, 0.01, 3.0, 0.7},
+    Row{"rest", "the same of unaligned rows just beyond a power of two, on top", 0.2, 0.01, 2.0, 0.7},
 };
-enum : std::size_t { kLatency, kBandwidth, kCache, kReread, kRest };
+using Values = ParameterValues<kParameters>;
 
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless(kind == OpKind::kSoftmaxLoss && ForwardOrBackward(pass));
+  return Nameless(kind == OpKind::kSoftmaxLoss && HasPass(kind, pass));
 }
-
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty(); }
 
 // Longer than a power of two (1024, 2048, ...) by at most a quarter, and not aligned.
 bool LeavesRest(std::int64_t columns) {
@@ -39,24 +35,20 @@ bool LeavesRest(std::int64_t columns) {
   return columns <= power + power / 4;
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const double bytes = CountWork(launch).bytes;
   const std::int64_t columns = launch.shape.in.c;
   double passes = 1;
-  if (columns > kWarpRow) passes += p[kReread] + (LeavesRest(columns) ? p[kRest] : 0);
-  return p[kLatency] + passes * StreamTime(bytes, bytes, chip, p[kBandwidth], p[kCache]);
+  if (columns > kWarpRow) passes += p["reread"] + (LeavesRest(columns) ? p["rest"] : 0);
+  return p["latency"] + passes * StreamTime(bytes, chip, p);
 }
 
 }  // namespace
 
 KernelForm SoftmaxForm() {
-  return {.name = "softmax",
-          .description = "rows held in registers up to 1024 elements, swept again beyond",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = NoWorkspace};
+  return FormOf<Time>({.name = "softmax",
+                       .description = "rows held in registers up to 1024 elements, swept again beyond",
+                       .algorithms = Algorithms});
 }
 
 }  // namespace spillway

@@ -19,10 +19,10 @@ struct ComplexTile {
   double slower;  // time of an element of it, relative to 64 x 32, which `efficiency` is told for
 };
 // A tile loads 1 / h operands per multiply-add, h its harmonic size; how much that matters is taken from products of
-// real numbers (kGemmTilePower of gemm_core.h).
+// real numbers (gemm_core.h).
 ComplexTile MakeTile(double rows, double columns) {
   constexpr double kUsual = 64.0 * 32 / (64 + 32);
-  return {rows, columns, std::pow(kUsual * (rows + columns) / (rows * columns), kGemmTilePower.start)};
+  return {rows, columns, std::pow(kUsual * (rows + columns) / (rows * columns), kGemmRows["tile_power"].start)};
 }
 
 // Elements of a product in whole tiles, as many as take as long in the usual one: of the tile with fewest.
@@ -58,18 +58,17 @@ FrequencyProduct FrequencyProductOf(const Launch& launch, std::int64_t tiles) {
 }
 
 double SpectrumProductTime(const FrequencyProduct& product, double frequencies, double bytes, const Chip& chip,
-                           std::span<const double> p) {
-  const double depth = product.depth + p[kSpectrumDepthIndex];
+                           ParameterValues<kSpectrumRows> p) {
+  const double depth = product.depth + p["depth"];
   const double flops = kComplexMultiplyAdd * frequencies * PaddedElements(product.rows, product.columns) * depth;
-  return Overlap(flops / (chip.peak_flops * p[kSpectrumEfficiencyIndex]),
-                 bytes / (chip.memory_bandwidth * p[kSpectrumBandwidthIndex]));
+  return Overlap(flops / (chip.peak_flops * p["efficiency"]), bytes / (chip.memory_bandwidth * p["bandwidth"]));
 }
 
-bool FftApplies(const Launch& launch) {
+bool RunsFft(const Launch& launch) {
   const OpShape& s = launch.shape;
   const bool flat = s.in.d == 1 && s.window[0] == 1;
-  return launch.kind == OpKind::kConvolution && flat && s.groups == 1 && launch.layout == Layout::kNchw &&
-         s.window[1] > s.MostPad(1) && s.window[2] > s.MostPad(2);
+  return flat && s.groups == 1 && launch.layout == Layout::kNchw && s.window[1] > s.MostPad(1) &&
+         s.window[2] > s.MostPad(2);
 }
 
 }  // namespace spillway

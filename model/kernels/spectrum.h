@@ -5,11 +5,9 @@
 #ifndef SPILLWAY_MODEL_KERNELS_SPECTRUM_H_
 #define SPILLWAY_MODEL_KERNELS_SPECTRUM_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/law.h"
 
 namespace spillway {
 
@@ -34,28 +32,21 @@ struct FrequencyProduct {
 };
 FrequencyProduct FrequencyProductOf(const Launch& launch, std::int64_t tiles);
 
-// The first parameters of both forms, in this order.
+// The first rows of both forms.
 // The efficiency counts 8 flops per complex multiply-add and comes out near 1.1 where real products reach 0.85: three
 // real multiplications instead of four (as in cublasCgemm3m) would explain it.
-constexpr FormParameter kSpectrumEfficiency{
-    "efficiency", "fraction of peak of the complex products at an endless depth", 1.05, 0.2, 1.5, true, 0.25};
-constexpr FormParameter kSpectrumDepth{
-    "depth", "start and end of a product, in elements of the depth", 12, 0.5, 300, true, 0.8};
-constexpr FormParameter kSpectrumBandwidth{
-    "bandwidth", "fraction of memory bandwidth, transforms and products", 0.45, 0.1, 1.1, true, 0.3};
-enum SpectrumParameter : std::size_t {
-  kSpectrumEfficiencyIndex,
-  kSpectrumDepthIndex,
-  kSpectrumBandwidthIndex,
-  kSpectrumParameters
+inline constexpr ParameterTable kSpectrumRows{
+    Row{"efficiency", "fraction of peak of the complex products at an endless depth", 1.05, 0.2, 1.5, 0.25},
+    Row{"depth", "start and end of a product, in elements of the depth", 12, 0.5, 300, 0.8},
+    Row{"bandwidth", "fraction of memory bandwidth, transforms and products", 0.45, 0.1, 1.1, 0.3},
 };
 
 // Nanoseconds of the products at all frequencies, batched, in the best of the library's tiles, moving `bytes`.
 double SpectrumProductTime(const FrequencyProduct& product, double frequencies, double bytes, const Chip& chip,
-                           std::span<const double> parameters);
+                           ParameterValues<kSpectrumRows> p);
 
 // Two dimensions, one group, NCHW: what the library has FFTs for. The window must be larger than the padding.
-bool FftApplies(const Launch& launch);
+bool RunsFft(const Launch& launch);
 
 }  // namespace spillway
 

@@ -14,17 +14,16 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    {"efficiency", "fraction of peak in the products", 0.85, 0.2, 0.96, true, 0.25},
-    {"prologue", "start and end of a block, in input channels", 12, 0.5, 300, true, 1.0},
-    {"fill", "latency of a multiprocessor with few blocks, in blocks", 0.05, 0.002, 3, true, 1.0},
-    {"quantisation", "0: multiprocessors share blocks evenly; 1: time follows the fullest one", 0.85, 0.02, 1, true,
-     0.3},
-    {"bandwidth", "fraction of memory bandwidth; input and output move once", 0.5, 0.1, 1.1, true, 0.4},
-    {"fixed", "ns per call: two launches", 8000, 1000, 1e5, true, 0.7},
-    {"filter_bandwidth", "fraction of memory bandwidth, filter transform", 0.7, 0.03, 3, true, 0.7},
+constexpr ParameterTable kParameters{
+    Row{"efficiency", "fraction of peak in the products", 0.85, 0.2, 0.96, 0.25},
+    Row{"prologue", "start and end of a block, in input channels", 12, 0.5, 300, 1.0},
+    Row{"fill", "latency of a multiprocessor with few blocks, in blocks", 0.05, 0.002, 3, 1.0},
+    Row{"quantisation", "0: multiprocessors share blocks evenly; 1: time follows the fullest one", 0.85, 0.02, 1, 0.3},
+    Row{"bandwidth", "fraction of memory bandwidth; input and output move once", 0.5, 0.1, 1.1, 0.4},
+    Row{"fixed", "ns per call: two launches", 8000, 1000, 1e5, 0.7},
+    Row{"filter_bandwidth", "fraction of memory bandwidth, filter transform", 0.7, 0.03, 3, 0.7},
 };
-enum : std::size_t { kRate, kStart, kLatency, kWaves, kBandwidth, kFixed, kFilterBandwidth };
+using Values = ParameterValues<kParameters>;
 
 constexpr double kBlockRows = 4, kBlockColumns = 8;  // patches
 constexpr double kChannelsPerBlock = 32, kPatchesPerBlock = kBlockRows * kBlockColumns, kProducts = 16, kPatch = 2,
@@ -34,30 +33,29 @@ constexpr std::int64_t kWords = 25;
 
 constexpr const char* kNames[] = {"winograd"};
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  const bool serves = kind == OpKind::kConvolution && (pass == Pass::kForward || pass == Pass::kBackwardData);
-  return std::span(kNames).first(serves ? 1 : 0);
+  return Only(kNames, kind == OpKind::kConvolution && (pass == Pass::kForward || pass == Pass::kBackwardData));
 }
 
-bool Applies(const Launch& launch) { return !Algorithms(launch.kind, launch.pass).empty() && IsPlainWindow(launch, 3); }
+bool Runs(const Launch& launch) { return IsPlainWindow(launch, 3); }
 
 // `result`: what the pass computes; it sums over `depth` channels.
-double ProductTime(const Shape& result, double depth, const Chip& chip, std::span<const double> p) {
+double ProductTime(const Shape& result, double depth, const Chip& chip, Values p) {
   const double height = static_cast<double>(result.h) / kPatch, width = static_cast<double>(result.w) / kPatch;
   const double work =
-      2 * kProducts * kChannelsPerBlock * kPatchesPerBlock * (CeilNear(depth / kStep) * kStep + p[kStart]);
+      2 * kProducts * kChannelsPerBlock * kPatchesPerBlock * (CeilNear(depth / kStep) * kStep + p["prologue"]);
   const double channels = CeilNear(static_cast<double>(result.c) / kChannelsPerBlock);
   const double boxes = static_cast<double>(result.n) * CeilNear(height / kBlockRows) * CeilNear(width / kBlockColumns);
-  const double rate = chip.peak_flops / chip.multiprocessors * p[kRate];
-  return work / rate * (BlockLoad(boxes * channels, chip, p[kWaves]) + p[kLatency]);
+  const double rate = chip.peak_flops / chip.multiprocessors * p["efficiency"];
+  return work / rate * (BlockLoad(boxes * channels, chip, p["quantisation"]) + p["fill"]);
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const bool forward = launch.pass == Pass::kForward;
   const Shape& result = forward ? launch.shape.out : launch.shape.in;
-  const double memory = (conv.in_bytes + conv.out_bytes + conv.accumulated_bytes) / p[kBandwidth];
-  const double transformed = conv.filter_bytes * (1 + static_cast<double>(kWords) / conv.taps) / p[kFilterBandwidth];
-  return p[kFixed] + transformed / chip.memory_bandwidth +
+  const double memory = (conv.in_bytes + conv.out_bytes + conv.accumulated_bytes) / p["bandwidth"];
+  const double transformed = conv.filter_bytes * (1 + static_cast<double>(kWords) / conv.taps) / p["filter_bandwidth"];
+  return p["fixed"] + transformed / chip.memory_bandwidth +
          Overlap(ProductTime(result, forward ? conv.c : conv.k, chip, p), memory / chip.memory_bandwidth);
 }
 
@@ -66,13 +64,11 @@ Bytes Workspace(const Launch& launch) { return 4 * kWords * launch.shape.in.c * 
 }  // namespace
 
 KernelForm WinogradForm() {
-  return {.name = "winograd",
-          .description = "Winograd F(2x2, 3x3), transforms and products in one kernel",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>({.name = "winograd",
+                       .description = "Winograd F(2x2, 3x3), transforms and products in one kernel",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace});
 }
 
 }  // namespace spillway

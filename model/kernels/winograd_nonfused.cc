@@ -17,20 +17,16 @@
 namespace spillway {
 namespace {
 
-constexpr FormParameter kParameters[] = {
-    kGemmEfficiency,
-    kGemmTilePower,
-    kGemmPrologue,
-    kGemmFill,
-    kGemmQuantisation,
-    {"source_bandwidth", "fraction of memory bandwidth, transform of what is read", 0.6, 0.1, 0.95, true, 0.3},
-    {"result_bandwidth", "fraction of memory bandwidth, transform of the result", 0.6, 0.1, 0.95, true, 0.3},
-    {"filter_bandwidth", "fraction of memory bandwidth, transform of the filter", 0.3, 0.02, 1.5, true, 0.7},
-    {"misaligned", "filter transform: rate left where channels are no multiple of 8", 0.4, 0.02, 1.2, true, 0.7},
-    {"large_transform", "bandwidth left to the transforms of 5x5 windows", 0.7, 0.1, 1, true, 0.6},
-    {"fixed", "ns per call: four launches", 10000, 2000, 1e5, true, 0.7},
+constexpr ParameterTable kParameters{
+    kGemmRows,
+    Row{"source_bandwidth", "fraction of memory bandwidth, transform of what is read", 0.6, 0.1, 0.95, 0.3},
+    Row{"result_bandwidth", "fraction of memory bandwidth, transform of the result", 0.6, 0.1, 0.95, 0.3},
+    Row{"filter_bandwidth", "fraction of memory bandwidth, transform of the filter", 0.3, 0.02, 1.5, 0.7},
+    Row{"misaligned", "filter transform: rate left where channels are no multiple of 8", 0.4, 0.02, 1.2, 0.7},
+    Row{"large_transform", "bandwidth left to the transforms of 5x5 windows", 0.7, 0.1, 1, 0.6},
+    Row{"fixed", "ns per call: four launches", 10000, 2000, 1e5, 0.7},
 };
-enum : std::size_t { kSource = kGemmParameters, kResult, kFilter, kMisaligned, kLargeTransform, kFixed };
+using Values = ParameterValues<kParameters>;
 
 constexpr GemmTile kTiles[] = {{128, 128}, {128, 64}, {64, 64}, {128, 32}, {32, 128}};
 constexpr std::span<const GemmTile> kFilterTiles = std::span(kTiles).first(1);
@@ -38,14 +34,10 @@ constexpr std::int64_t kSampleStep = 16;
 
 constexpr const char* kNames[] = {"winograd_nonfused"};
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  const bool serves = kind == OpKind::kConvolution &&
-                      (pass == Pass::kForward || pass == Pass::kBackwardData || pass == Pass::kBackwardFilter);
-  return std::span(kNames).first(serves ? 1 : 0);
+  return Only(kNames, kind == OpKind::kConvolution && HasPass(kind, pass));
 }
 
-bool Applies(const Launch& launch) {
-  return IsConvolution(launch) && (IsPlainWindow(launch, 3) || IsPlainWindow(launch, 5));
-}
+bool Runs(const Launch& launch) { return IsPlainWindow(launch, 3) || IsPlainWindow(launch, 5); }
 
 struct Transform {
   std::int64_t products = 0;  // f
@@ -89,16 +81,17 @@ double ProductTime(const Launch& launch, const ConvLaunch& conv, const Chip& chi
   return FastestTileTime(product, kTiles, chip, law);
 }
 
-double Time(const Launch& launch, const Chip& chip, std::span<const double> p) {
+double Time(const Launch& launch, const Chip& chip, Values p) {
   const ConvLaunch conv = ConvLaunchOf(launch);
   const Transform transform = TransformOf(launch);
   const auto products = static_cast<double>(transform.products), patches = static_cast<double>(transform.patches);
   const Traffic traffic = TrafficOf(launch, conv, products, patches);
   const std::int64_t depth = launch.pass == Pass::kBackwardData ? launch.shape.out.c : launch.shape.in.c;
-  const double filter = p[kFilter] * RowAlignment(depth, p[kMisaligned]);
-  const double moving = traffic.source / p[kSource] + traffic.result / p[kResult] + traffic.filter / filter;
-  const double bandwidth = chip.memory_bandwidth * (launch.shape.window[1] == 3 ? 1.0 : p[kLargeTransform]);
-  return p[kFixed] + ProductTime(launch, conv, chip, GemmLawOf(p), products, patches) + moving / bandwidth;
+  const double filter = p["filter_bandwidth"] * RowAlignment(depth, p["misaligned"]);
+  const double moving =
+      traffic.source / p["source_bandwidth"] + traffic.result / p["result_bandwidth"] + traffic.filter / filter;
+  const double bandwidth = chip.memory_bandwidth * (launch.shape.window[1] == 3 ? 1.0 : p["large_transform"]);
+  return p["fixed"] + ProductTime(launch, conv, chip, GemmLawOf(p), products, patches) + moving / bandwidth;
 }
 
 Bytes Workspace(const Launch& launch) {
@@ -110,13 +103,11 @@ Bytes Workspace(const Launch& launch) {
 }  // namespace
 
 KernelForm WinogradNonfusedForm() {
-  return {.name = "winograd_nonfused",
-          .description = "Winograd F(4x4, 3x3) or F(9x9, 5x5) as transforms around batched products",
-          .parameters = kParameters,
-          .algorithms = Algorithms,
-          .applies = Applies,
-          .time = Time,
-          .workspace = Workspace};
+  return FormOf<Time>({.name = "winograd_nonfused",
+                       .description = "Winograd F(4x4, 3x3) or F(9x9, 5x5) as transforms around batched products",
+                       .algorithms = Algorithms,
+                       .runs = Runs,
+                       .workspace = Workspace});
 }
 
 }  // namespace spillway

@@ -11,11 +11,12 @@
 namespace spillway {
 
 TEST_CASE("traffic falls from the rate of the cache to that of the memory, half way where the cache is full") {
-  const CpuMemory memory{.fraction = 0.5, .cache_gain = 3, .cache_share = 0.4};  // 400 bytes
-  CHECK(CpuTraffic(100, 1e-6, kChip, memory) == Approx(100 / 0.5 / 4));
-  CHECK(CpuTraffic(100, 400, kChip, memory) == Approx((50 + 50 / 4.0) / 0.5));
-  CHECK(CpuTraffic(100, 1200, kChip, memory) == Approx((90 + 10 / 4.0) / 0.5));  // a tenth: 1 / (1 + 3 x 3)
-  CHECK(CpuTraffic(100, 1e9, kChip, memory) == Approx(200));
+  const std::vector<double> values = StartValues(kCpuCacheRows, {{"cache_gain", 3}, {"cache_share", 0.4}});
+  const ParameterValues<kCpuCacheRows> cache(values);  // 400 bytes
+  CHECK(CpuTraffic(100, 1e-6, kChip, 0.5, cache) == Approx(100 / 0.5 / 4));
+  CHECK(CpuTraffic(100, 400, kChip, 0.5, cache) == Approx((50 + 50 / 4.0) / 0.5));
+  CHECK(CpuTraffic(100, 1200, kChip, 0.5, cache) == Approx((90 + 10 / 4.0) / 0.5));  // a tenth: 1 / (1 + 3 x 3)
+  CHECK(CpuTraffic(100, 1e9, kChip, 0.5, cache) == Approx(200));
 }
 
 TEST_CASE("passes over tensors: bytes at the memory's rate, planes and added elements on top") {
@@ -53,9 +54,10 @@ TEST_CASE("windows cost what they look at, in both directions, and hide the smal
 }
 
 TEST_CASE("a product pays for what is short in each direction") {
-  const std::vector<double> p{0.5, 10, 20, 40};
+  const std::vector<double> p = StartValues(
+      kCpuProductRows, {{"efficiency", 0.5}, {"short_rows", 10}, {"short_columns", 20}, {"short_depth", 40}});
   const CpuProduct product{.rows = 10, .columns = 80, .depth = 10};
-  CHECK(CpuProductTime(product, kChip, p) == Approx(2 * 8000 / 0.5 * 2 * 1.25 * 5));
+  CHECK(CpuProductTime(product, kChip, std::span(p)) == Approx(2 * 8000 / 0.5 * 2 * 1.25 * 5));
 }
 
 TEST_CASE("linear: which sizes are rows, columns and depth follows from the pass") {

@@ -13,8 +13,8 @@
 namespace spillway::toy {
 
 inline constexpr std::array<FormParameter, 2> kParameters = {{
-    {"efficiency", "fraction of peak", 0.5, 0.01, 2, true, 0.5},
-    {"fixed", "ns", 2000, 100, 1e6, true, 0.7},
+    {"efficiency", "fraction of peak", 0.5, 0.01, 2, 0.5},
+    {"fixed", "ns", 2000, 100, 1e6, 0.7},
 }};
 
 // fixed + flops / (efficiency x peak)
@@ -27,8 +27,6 @@ inline double FastTime(const Launch& launch, const Chip& chip, std::span<const d
 }
 
 inline bool IsConvolution(OpKind kind) { return kind == OpKind::kConvolution; }
-inline bool Applies(const Launch& launch) { return IsConvolution(launch.kind); }
-inline Bytes NoWorkspace(const Launch&) { return 0; }
 inline Bytes MuchWorkspace(const Launch&) { return 1000; }
 
 inline constexpr const char* kSteady[] = {"implicit_gemm"};
@@ -43,9 +41,7 @@ inline std::vector<KernelForm> Forms() {
              if (!IsConvolution(kind)) return {};
              return kSteady;
            },
-           .applies = Applies,
-           .time = SteadyTime,
-           .workspace = NoWorkspace},
+           .time = SteadyTime},
           {.name = "fast",
            .description = "",
            .parameters = kParameters,
@@ -53,7 +49,6 @@ inline std::vector<KernelForm> Forms() {
              if (!IsConvolution(kind)) return {};
              return kFast;
            },
-           .applies = Applies,
            .time = FastTime,
            .workspace = MuchWorkspace}};
 }

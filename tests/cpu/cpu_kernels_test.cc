@@ -61,7 +61,7 @@ int CompareWorkspaces(CpuKernels& kernels, const OpShape& shape, Pass pass, bool
     const std::string name = names[static_cast<std::size_t>(algorithm.algorithm - 1)];
     for (const KernelForm& form : KernelForms(Platform::kCpu)) {
       const auto served = form.algorithms(OpKind::kConvolution, pass);
-      if (std::find(served.begin(), served.end(), name) == served.end() || !form.applies(call.launch)) continue;
+      if (std::find(served.begin(), served.end(), name) == served.end() || !form.Applies(call.launch)) continue;
       INFO(name << " " << PassName(pass) << " " << ShapeText(shape.in) << " window " << shape.window[1]);
       CHECK(form.workspace(call.launch) >= algorithm.workspace);
       ++compared;

@@ -31,10 +31,14 @@ TEST_CASE("operands of generated code: 16 channels together, images as they are,
 }
 
 TEST_CASE("reorders read and write, longer where there are no whole blocks") {
-  const CpuOperands operands = CpuOperandsOf(Convolution(Pass::kBackwardData, 20, 32, 8, 3), false);
+  Launch launch = Convolution(Pass::kBackwardData, 20, 32, 8, 3);
+  const CpuOperands operands = CpuOperandsOf(launch, false);
   const double in = 4 * 128 * (20 + 32), out = 4 * 128 * (32 + 32);
-  const CpuMemory memory{.fraction = 0.5, .cache_gain = 0, .cache_share = 1};
-  CHECK(CpuReorderTime(operands, 0.25, kChip, memory) == Approx((1.25 * in + out) / 0.5));
+  const std::vector<double> p = StartValues(
+      kCpuReorderRows, {{"reorder_bandwidth", 0.5}, {"slow_reorder", 0.25}, {"cache_gain", 0}, {"cache_share", 1}});
+  CHECK(CpuReorderTime(operands, launch, kChip, std::span(p)) == Approx((1.25 * in + out) / 0.5));
+  launch.accumulate = true;  // the gradient of the input, as it lies in memory, at the same rate
+  CHECK(CpuReorderTime(operands, launch, kChip, std::span(p)) == Approx((1.25 * in + out + 4 * 128 * 20) / 0.5));
 }
 
 TEST_CASE("direct convolution: flops of whole vectors, slower in short rows and with little to sum over") {
@@ -178,7 +182,7 @@ TEST_CASE("workspaces by hand: reordered operands, scratch") {
 }
 
 TEST_CASE("shapes that the library has no such algorithm for are left to the others") {
-  const auto serves = [](const KernelForm& form, const Launch& launch) { return form.applies(launch); };
+  const auto serves = [](const KernelForm& form, const Launch& launch) { return form.Applies(launch); };
   Launch launch = Convolution(Pass::kForward, 32, 32, 8, 3);
   CHECK((serves(CpuDirectForm(), launch) && serves(CpuWinogradForm(), launch) && serves(CpuGemmForm(), launch)));
   Launch strided = Convolution(Pass::kForward, 32, 32, 8, 3, 2), wide = Convolution(Pass::kForward, 32, 32, 8, 5);

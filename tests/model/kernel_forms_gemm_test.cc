@@ -28,7 +28,8 @@ const Values kArithmetic{{"efficiency", 1},  {"tile_power", 3}, {"quantisation",
 double ProductTime(const MatrixProduct& product, const Values& values = {}) {
   Values all = kArithmetic;
   all.insert(all.end(), values.begin(), values.end());
-  return MatrixProductTime(product, kChip, StartValues(MatrixProductParameters(), all));
+  const std::vector<double> p = StartValues(kMatrixProductRows, all);
+  return MatrixProductTime(product, kChip, MatrixProductValues(p));
 }
 
 Launch Linear(Pass pass, std::int64_t n, std::int64_t in, std::int64_t out) {
@@ -117,12 +118,13 @@ TEST_CASE("Linear serves its three passes and nothing else, and asks for no work
   CHECK(form.algorithms(OpKind::kLinear, Pass::kForward).size() == 1);
   CHECK(form.algorithms(OpKind::kLinear, Pass::kBackwardBias).empty());
   CHECK(form.algorithms(OpKind::kConvolution, Pass::kForward).empty());
-  CHECK_FALSE(form.applies(Linear(Pass::kBackwardBias, 8, 8, 8)));
+  CHECK_FALSE(form.Applies(Linear(Pass::kBackwardBias, 8, 8, 8)));
   CHECK(form.workspace(Linear(Pass::kForward, 256, 9216, 4096)) == 0);
 }
 
 TEST_CASE("A matrix product is symmetric, above its limits, and grows with the batch") {
-  const std::vector<double> p = StartValues(MatrixProductParameters());
+  const std::vector<double> values = StartValues(kMatrixProductRows);
+  const MatrixProductValues p(values);
   for (const double in : {27.0, 512.0, 2048.0, 25088.0}) {
     for (const double out : {10.0, 1000.0, 4096.0}) {
       double before = 0;
@@ -145,11 +147,11 @@ TEST_CASE("Explicit GEMM: the workspace is the matrix of patches") {
   const KernelForm form = ExplicitGemmForm();
   CHECK(form.workspace(Convolution(Pass::kForward, {1, 20, 12, 50, 5})) == 128000);
   CHECK(form.workspace(Convolution(Pass::kForward, {3, 20, 12, 50, 5})) == 384000);
-  CHECK(form.applies(Convolution(Pass::kForward, {1, 3, 224, 64, 7, 2, 3})));
-  CHECK_FALSE(form.applies(Convolution(Pass::kBackwardData, {1, 20, 12, 50, 5})));
+  CHECK(form.Applies(Convolution(Pass::kForward, {1, 3, 224, 64, 7, 2, 3})));
+  CHECK_FALSE(form.Applies(Convolution(Pass::kBackwardData, {1, 20, 12, 50, 5})));
   Launch volume = Convolution(Pass::kForward, {1, 20, 12, 50, 5});
   volume.shape.window[0] = volume.shape.in.d = 3;
-  CHECK_FALSE(form.applies(volume));
+  CHECK_FALSE(form.Applies(volume));
 }
 
 TEST_CASE("Explicit GEMM: the copy, then one product of the whole batch") {
@@ -194,7 +196,7 @@ TEST_CASE("FFT: an image that is no square is transformed as a square of its lar
   const double whole = FormTime(form, Convolution(Pass::kForward, {8, 64, 60, 64, 3, 1, 1}), {}, kBigChip);
   CHECK(FormTime(form, wide, {}, kBigChip) > 0.8 * whole);
   wide.shape.in.w = wide.shape.out.w = 255;
-  CHECK_FALSE(form.applies(wide));
+  CHECK_FALSE(form.Applies(wide));
 }
 
 TEST_CASE("FFT applies to plain windows that do not stride, up to 256 points") {
@@ -203,16 +205,16 @@ TEST_CASE("FFT applies to plain windows that do not stride, up to 256 points") {
   CHECK(form.algorithms(OpKind::kLinear, Pass::kForward).empty());
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
     CHECK(form.algorithms(OpKind::kConvolution, pass).size() == 1);
-    CHECK(form.applies(Convolution(pass, {1, 3, 224, 64, 3, 1, 1})));
-    CHECK_FALSE(form.applies(Convolution(pass, {1, 3, 256, 64, 3, 1, 1})));
-    CHECK_FALSE(form.applies(Convolution(pass, {1, 3, 224, 64, 7, 2, 3})));
-    CHECK_FALSE(form.applies(Convolution(pass, {1, 3, 224, 64, 1, 1, 1})));  // padding as large as the window
+    CHECK(form.Applies(Convolution(pass, {1, 3, 224, 64, 3, 1, 1})));
+    CHECK_FALSE(form.Applies(Convolution(pass, {1, 3, 256, 64, 3, 1, 1})));
+    CHECK_FALSE(form.Applies(Convolution(pass, {1, 3, 224, 64, 7, 2, 3})));
+    CHECK_FALSE(form.Applies(Convolution(pass, {1, 3, 224, 64, 1, 1, 1})));  // padding as large as the window
     Launch grouped = Convolution(pass, {1, 4, 28, 64, 3, 1, 1});
     grouped.shape.groups = 2;
-    CHECK_FALSE(form.applies(grouped));
+    CHECK_FALSE(form.Applies(grouped));
     Launch channels_last = Convolution(pass, {1, 4, 28, 64, 3, 1, 1});
     channels_last.layout = Layout::kNhwc;
-    CHECK_FALSE(form.applies(channels_last));
+    CHECK_FALSE(form.Applies(channels_last));
   }
 }
 
@@ -266,11 +268,11 @@ TEST_CASE("FFT tiling: spectra of the filter and of two tiles of every image") {
 
 TEST_CASE("FFT tiling strides by two where the window has two dimensions, and has no filter pass") {
   const KernelForm form = FftTilingForm();
-  CHECK(form.applies(Convolution(Pass::kForward, {1, 3, 224, 64, 7, 2, 3})));
-  CHECK(form.applies(Convolution(Pass::kBackwardData, {1, 64, 1000, 64, 3, 1, 1})));
-  CHECK_FALSE(form.applies(Convolution(Pass::kForward, {1, 3, 224, 64, 11, 4, 2})));
-  CHECK_FALSE(form.applies(Convolution(Pass::kForward, {1, 64, 56, 64, 1, 2})));
-  CHECK_FALSE(form.applies(Convolution(Pass::kBackwardFilter, {1, 64, 56, 64, 3, 1, 1})));
+  CHECK(form.Applies(Convolution(Pass::kForward, {1, 3, 224, 64, 7, 2, 3})));
+  CHECK(form.Applies(Convolution(Pass::kBackwardData, {1, 64, 1000, 64, 3, 1, 1})));
+  CHECK_FALSE(form.Applies(Convolution(Pass::kForward, {1, 3, 224, 64, 11, 4, 2})));
+  CHECK_FALSE(form.Applies(Convolution(Pass::kForward, {1, 64, 56, 64, 1, 2})));
+  CHECK_FALSE(form.Applies(Convolution(Pass::kBackwardFilter, {1, 64, 56, 64, 3, 1, 1})));
   CHECK(form.algorithms(OpKind::kConvolution, Pass::kBackwardFilter).empty());
 }
 
@@ -287,21 +289,6 @@ TEST_CASE("FFT tiling: traffic, products and a charge for further tiles") {
   const double free = FormTime(FftTilingForm(), wide, values);
   values.back().second = 5e6;
   CHECK(FormTime(FftTilingForm(), wide, values) == Approx(free + 5e6));
-}
-
-TEST_CASE("Parameters start within their limits and have names of their own") {
-  for (const KernelForm& form : {LinearForm(), ExplicitGemmForm(), FftForm(), FftTilingForm()}) {
-    std::vector<std::string> names;
-    for (const FormParameter& p : form.parameters) {
-      CAPTURE(form.name, p.name);
-      CHECK(p.lower < p.start);
-      CHECK(p.start < p.upper);
-      CHECK((!p.positive || p.lower > 0));
-      names.emplace_back(p.name);
-    }
-    std::sort(names.begin(), names.end());
-    CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
-  }
 }
 
 }  // namespace
