@@ -47,17 +47,17 @@ peers_where_torch_is() {
   step peers 60 peers
   step convolutions 60 convolutions
 }
-# compare SCRIPT TABLE WORDS...: beside what we measured, anew each time, since more may have come in.
-compare() {
-  local script=$1 table=$2
-  shift 2
-  [[ -s $out/torch-$script.csv ]] || return 0
-  python3 "calibrate/peers/torch_$script.py" --compare "$@" "$out/torch-$script.csv" >"$out/$table" \
-    2>>"$out/log.txt" || say "$table: cannot be made; see $out/log.txt"
-}
+# Beside ours, anew each time, since more may have come in: steps beside our validations; convolutions, which are rows of
+# a samples file, beside the times that the profile has of ours.
 compare_peers() {
   local validations=()
   mapfile -t validations < <(compgen -G "$out/validate-*.csv" | grep -E '/validate-(resnet50|vgg16|alexnet)\.csv$')
-  ((${#validations[@]} == 0)) || compare steps peers.txt "${validations[@]}"
-  [[ ! -s $out/gpu.samples.csv ]] || compare convolutions convolutions.txt "$out/gpu.samples.csv"
+  if [[ -s $out/torch-steps.csv ]] && ((${#validations[@]} > 0)); then
+    python3 calibrate/peers/torch_steps.py --compare "${validations[@]}" "$out/torch-steps.csv" >"$out/peers.txt" \
+      2>>"$out/log.txt" || say "peers.txt: cannot be made; see $out/log.txt"
+  fi
+  if [[ -s $out/torch-convolutions.csv && -e $profile ]]; then
+    at_most 60 "$program" estimate "$out/torch-convolutions.csv" --machine "$profile" -o "$out/convolutions.csv" \
+      2>>"$out/log.txt" || say "convolutions.csv: cannot be made; see $out/log.txt"
+  fi
 }

@@ -4,8 +4,7 @@
 #   calibrate/gpu-run.sh OUTDIR [SECONDS [usual|pooch]]
 #
 # SECONDS (540): after these nothing new is begun, and what runs is stopped. The same command again goes on where it
-# stopped: nothing is measured twice, steps that are done are left out, and one that was stopped is begun again only with
-# more time than it had. The steps of `usual`, in this order:
+# stopped: nothing is measured twice, and steps that are done are left out. The steps of `usual`, in this order:
 #
 #   smoke        `spillway probe`: what the GPU is, whether clocks and holds do what measuring relies on, a convolution by
 #                every algorithm with what cuDNN says of it
@@ -22,7 +21,7 @@
 #   random       thirty random plans of each network
 #   memory       copies of ordinary memory, of rows that lie apart, on the device
 #   grid         the zoo at several batches and DeepBench's lists, for networks that nobody measured, as far as the time
-#                goes and again until nothing is left; fp16, fused convolutions, copies between GPUs
+#                goes and again until nothing is left; copies between GPUs
 #   managed      memory that the driver moves; only with MANAGED=1, since it can hang a GPU
 #
 # PINNED_LIMIT=100GiB: how much pinned memory plans may count on, where the system says less or more than there is.

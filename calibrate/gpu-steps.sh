@@ -12,33 +12,22 @@ at_most() {
   ((seconds > 0)) || return 124
   timeout --signal=TERM --kill-after=5 "$seconds" "$@"
 }
-# step NAME LEAST FUNCTION...: unless it is done, or fewer seconds are left than it takes at least. One that is stopped
-# takes more than it had.
+# step NAME LEAST FUNCTION...: unless it is done, or fewer seconds are left than it takes at least. Calibrations and
+# validations that were stopped go on where they were, in the next call.
 step() {
-  local name=$1 least=$2 had=0 status
+  local name=$1 least=$2 status
   shift 2
   [[ -e $out/done/$name ]] && return 0
-  [[ -e $out/done/$name.stopped ]] && had=$(<"$out/done/$name.stopped")
-  ((had < least)) || least=$((had + 1))
-  local seconds
-  seconds=$(left)
-  if ((seconds < least)); then
-    say "$name: no time left ($seconds s, it takes at least $least)"
+  if (($(left) < least)); then
+    say "$name: no time left ($(left) s, it takes at least $least)"
     return 1
   fi
   say "$name"
   "$@"
   status=$?
-  if ((status == 0)); then
-    touch "$out/done/$name"
-    pack
-    return 0
-  fi
-  say "$name: not done (status $status)"
+  if ((status == 0)); then touch "$out/done/$name"; else say "$name: not done (status $status)"; fi
   pack
-  # Calibration goes on where it was.
-  [[ $1 == calibrate || $1 == grid ]] && return
-  if ((status == 124 || status == 137)); then echo "$seconds" >"$out/done/$name.stopped"; fi
+  return "$status"
 }
 
 # ---- results
@@ -69,7 +58,7 @@ pack_now_and_then() {
 tables() {
   local file
   for file in "$out"/machine.txt "$out"/probe.txt "$out"/predictions.sha256 "$out"/gpu-test.txt "$out"/validate-*.txt \
-    "$out"/peers.txt "$out"/convolutions.txt; do
+    "$out"/peers.txt "$out"/convolutions.csv; do
     [[ ! -s $file ]] || { echo "== ${file##*/}"; cat "$file"; echo; }
   done
 }

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "calibrate/accuracy/cells.h"
-#include "calibrate/accuracy/kinds.h"
 #include "calibrate/accuracy/steps.h"
 #include "calibrate/accuracy/targets.h"
 #include "model/stats/quantile.h"
@@ -194,8 +193,8 @@ AccuracyReport ReportAccuracy(std::span<const Sample> samples, const FitOptions&
   const std::vector<StepSummary> steps = SummariseSteps(sums, options.stack_error);
   const std::string text = "# Accuracy of the kernel models\n\n" + TargetsMarkdown(samples, fit) + ErrorTables(cells) +
                            "\n" + HitTable(samples, fit) + IntervalTable(samples, fit) +
-                           OutsideTable(samples, fit, options.stack_error) + KindsMarkdown(samples, fit) +
-                           StepsMarkdown(steps, options.stack_error) + WorstTable(samples, fit, files);
+                           OutsideTable(samples, fit, options.stack_error) + StepsMarkdown(steps, options.stack_error) +
+                           WorstTable(samples, fit, files);
   return {text, CellsCsv(cells) + StepsCsv(steps)};
 }
 

@@ -15,14 +15,12 @@
 
 namespace spillway {
 
-// "convolution forward", "convolution forward in fp16 nhwc", "conv_bias_relu forward", "h2d copies of 4.10 kB",
-// "host call event_record".
-// What messages call an item of the plan.
+// The name of an item of the plan in messages: "convolution forward", "convolution forward in tf32",
+// "h2d copies of 4.10 kB", "host call event_record".
 inline std::string NameOf(const BenchItem& item) {
   switch (item.kind) {
     case BenchItem::Kind::kKernel:
-      return fmt::format("{} {}{}", item.fused.empty() ? OpKindName(item.launch.kind) : item.fused.c_str(),
-                         PassName(item.launch.pass), FormatText(item.launch));
+      return fmt::format("{} {}{}", OpKindName(item.launch.kind), PassName(item.launch.pass), FormatText(item.launch));
     case BenchItem::Kind::kCopy:
       return fmt::format("{} copies of {}", item.direction, FormatBytes(item.bytes));
     case BenchItem::Kind::kHost:

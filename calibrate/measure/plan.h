@@ -57,9 +57,6 @@ struct BenchItem {
   std::shared_ptr<const BenchNetwork> from;
   OpId op = kNoOp;
   Launch launch;  // algorithm 0, kUsualWorkspace
-  // Not empty: what follows the op is computed in the same call, and this is the op of its row, which nothing is fitted
-  // to: "conv_bias", "conv_bias_relu".
-  std::string fused;
   // Copy.
   Bytes bytes = 0;
   std::string direction;                 // "h2d", "d2h", "d2d"

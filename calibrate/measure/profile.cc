@@ -211,8 +211,7 @@ void SetMeasured(std::span<const BenchTime> times, const TransferFit& fit, const
                                                                                    : BenchProtocolName(protocol)));
 }
 
-// Of fp16 a calibration measures a few layers in two layouts, and a model has no layout: those are answered where they
-// were measured, and nothing is fitted to them.
+// Models are fitted to fp32. Rows of fp16 in a journal of an earlier version answer for their own launches alone.
 bool IsFitted(const BenchTime& time) {
   return time.sample.what == SampleKind::kKernel && !time.cut_short && time.sample.launch.type == DataType::kFp32;
 }

@@ -41,8 +41,7 @@ Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVari
   Sample sample = target.Identity();
   sample.contention = item.contention;
   if (item.kind == BenchItem::Kind::kKernel) {
-    sample.what = item.fused.empty() ? SampleKind::kKernel : SampleKind::kOther;
-    sample.op = item.fused;
+    sample.what = SampleKind::kKernel;
     sample.launch = item.launch;
     sample.launch.algorithm = variant.algorithm;
     sample.algorithm = AlgorithmName(item.launch.kind, item.launch.pass, variant.algorithm);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/ops/half.h"
 #include "hw/text/lists.h"
 #include "model/util/hash.h"
 
@@ -112,13 +111,6 @@ std::vector<float> BenchNumbers(bool sparse) {
     if (sparse) number = std::max(number, 0.0f);
   }
   return numbers;
-}
-
-std::vector<std::uint16_t> BenchHalves(bool sparse) {
-  const std::vector<float> numbers = BenchNumbers(sparse);
-  std::vector<std::uint16_t> halves(numbers.size());
-  std::transform(numbers.begin(), numbers.end(), halves.begin(), HalfOf);
-  return halves;
 }
 
 }  // namespace spillway

@@ -37,8 +37,6 @@ OpId ForwardOf(const TrainingStep& step, const Op& op);
 // Random numbers that operands are filled with, normal, a number of them that is no power of two, so that neighbouring
 // tensors do not hold the same ones at the same distance. `sparse`: as behind a ReLU, the negative half zero.
 std::vector<float> BenchNumbers(bool sparse);
-// The same numbers in half precision, all finite.
-std::vector<std::uint16_t> BenchHalves(bool sparse);
 
 }  // namespace spillway
 

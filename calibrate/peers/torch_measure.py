@@ -152,71 +152,54 @@ def host_bytes(trainer):
 
 
 class Bench:
-    def __init__(self, device, points, steps, seconds, networks):
+    """Measures cases, one row each. What a row tells beside its case's cells, derived classes say: measure() returns the
+    cells of what was measured, tell() a few words of them; `reason` is the column of what went wrong."""
+
+    reason = "reason"
+
+    def __init__(self, device, seconds):
         self.deadline = time.monotonic() + seconds
         self.name, self.device = device, open_device(device)
         self.cuda = self.device.type == "cuda"
-        self.steps, self.networks = steps, networks
-        self.total = torch.cuda.get_device_properties(self.device).total_memory if self.cuda else 0
-        self._check_limits(points)
         torch.backends.cudnn.benchmark = True
         self.identity = {"device": device, "gpu": torch.cuda.get_device_name(self.device) if self.cuda else "",
                          "torch": torch.__version__, "cuda": torch.version.cuda or "",
                          "cudnn": torch.backends.cudnn.version() or "" if self.cuda else "",
                          "allocator": allocator_settings() if self.cuda else ""}
 
-    def _check_limits(self, points):
-        for point in points:
-            if point.limit and not self.cuda:
-                raise Mistake(f"{point.network}:{point.batch}: {self.name} knows no limit of memory; leave it out")
-            if point.limit > self.total > 0:
-                raise Mistake(f"{point.network}:{point.batch}: the limit of {point.limit} bytes is more than the "
-                              f"{self.total} that {self.name} has")
-
     def run(self, journal, cases):
         """The exit status."""
-        for point, mode, math_mode in cases:
-            row = {"network": point.network, "batch": point.batch, "image": point.image, "strategy": mode,
-                   "memory_limit_bytes": point.limit, "math": math_mode, **self.identity}
+        for case in cases:
+            row = {**case.cells(), **self.identity}
             if row in journal:
                 continue
             if time.monotonic() >= self.deadline:
-                say(f"no time left for {point.network} {mode}; the same command goes on")
+                say(f"no time left for {case}; the same command goes on")
                 return 1
-            self._measure(point, mode, row)
+            self._measure(case, row)
             journal.add(row)
-            self._tell(row)
+            say(f"{case}: {self.tell(row) if row['status'] == 'ok' else row[self.reason]}")
             if not self._answers():
                 say("the device does not answer any more; the same command goes on with the next row")
                 return 1
         return 0
 
-    @staticmethod
-    def _tell(row):
-        limit = f"{row['memory_limit_bytes'] / 1e9:g} GB" if row["memory_limit_bytes"] else "no limit"
-        took = f"{1e3 * row['measured_s']:.2f} ms" if row["status"] == "ok" else row["reason"]
-        say(f"{row['network']} batch {row['batch']}, {limit}, {row['strategy']}, {row['math']}: {took}")
-
-    def _measure(self, point, mode, row):
+    def _measure(self, case, row):
         """Fills in the row; whatever goes wrong becomes its status."""
-        row.update(precision="fp32", date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"))
+        row.update(date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"))
         try:
-            self._limit(point.limit)
-            set_math(row["math"])
-            row.update(self._train(point, mode), status="ok", feasible=1)
+            row.update(self.measure(case), status="ok", feasible=1)
         except Exception as error:  # the other rows are worth measuring
-            lacks = is_out_of_memory(error, point.limit > 0)
+            lacks = is_out_of_memory(error, self.is_limited(case))
             text = " ".join(str(error).split())[:200]
-            row.update(status="out-of-memory" if lacks else "failed", feasible=0,
-                       reason=f"{'out_of_memory' if lacks else type(error).__name__}: {text}")
+            row.update({"status": "out-of-memory" if lacks else "failed", "feasible": 0,
+                        self.reason: f"{'out_of_memory' if lacks else type(error).__name__}: {text}"})
         # The exception has gone, and with it what its frames held.
         with contextlib.suppress(Exception):
             self._clean()
-            self._limit(0)
 
-    def _limit(self, limit):
-        if self.cuda:
-            torch.cuda.set_per_process_memory_fraction(min(1.0, limit / self.total) if limit else 1.0, self.device)
+    def is_limited(self, _case):
+        return False
 
     def _clean(self):
         gc.collect()
@@ -234,6 +217,42 @@ class Bench:
             return True
         except Exception:
             return False
+
+
+class StepBench(Bench):
+    """Cases are those of torch_steps.py: training steps within a limit of memory."""
+
+    def __init__(self, device, points, steps, seconds, networks):
+        super().__init__(device, seconds)
+        self.steps, self.networks = steps, networks
+        self.total = torch.cuda.get_device_properties(self.device).total_memory if self.cuda else 0
+        self._check_limits(points)
+
+    def _check_limits(self, points):
+        for point in points:
+            if point.limit and not self.cuda:
+                raise Mistake(f"{point.network}:{point.batch}: {self.name} knows no limit of memory; leave it out")
+            if point.limit > self.total > 0:
+                raise Mistake(f"{point.network}:{point.batch}: the limit of {point.limit} bytes is more than the "
+                              f"{self.total} that {self.name} has")
+
+    def is_limited(self, case):
+        return case.point.limit > 0
+
+    def tell(self, row):
+        return f"{1e3 * row['measured_s']:.2f} ms"
+
+    def measure(self, case):
+        self._limit(case.point.limit)
+        try:
+            set_math(case.math)
+            return self._train(case.point, case.mode)
+        finally:
+            self._limit(0)
+
+    def _limit(self, limit):
+        if self.cuda:
+            torch.cuda.set_per_process_memory_fraction(min(1.0, limit / self.total) if limit else 1.0, self.device)
 
     def _train(self, point, mode):
         trainer, timer = Trainer(point, mode, self.device), Timer(self.device)

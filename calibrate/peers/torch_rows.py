@@ -1,21 +1,44 @@
-"""Files of rows, each written as soon as it is known: the journal of torch_steps.py, and of torch_convolutions.py with
-columns of its own."""
+"""What torch_steps.py and torch_convolutions.py share and PyTorch is not needed for: words of the command line, and files
+of rows, each written as soon as it is known."""
+import argparse
 import csv
+import difflib
 import importlib
 import os
-
-# What a row of torch_steps.py is of.
-KEY = ["network", "batch", "image", "memory_limit_bytes", "strategy", "math", "device", "gpu", "torch", "cuda", "cudnn",
-       "allocator"]
-# As in validation.csv and results.csv where they have them.
-RESULT = ["measured_s", "measured_spread", "p10_s", "p90_s", "measured_fastest_s", "back_to_back_s", "steps",
-          "samples_per_second", "peak_allocated_bytes", "peak_reserved_bytes", "measured_device_bytes",
-          "measured_host_bytes", "bytes_out", "bytes_in", "loss", "parameters", "precision", "feasible", "status",
-          "reason", "date"]
-
+import sys
 
 class Mistake(Exception):
     """The user's: one line, exit status 2."""
+
+
+def run_script(name, run):
+    """The exit status."""
+    try:
+        return run()
+    except Mistake as mistake:
+        print(f"{name}: error: {mistake}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser_of(text):
+    """Its errors are Mistakes."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS, allow_abbrev=False)
+    parser.error = lambda message: (_ for _ in ()).throw(Mistake(message))
+    return parser
+
+
+def one_of(word, names, what):
+    if word in names:
+        return word
+    near = difflib.get_close_matches(word, names, 1)
+    raise Mistake(f"{what}: {word!r} is none of {', '.join(names)}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def list_of(words, names, what):
+    return [one_of(word, names, what) for word in words.split(",")]
 
 
 def needing_torch(name):
@@ -48,7 +71,7 @@ class Journal:
     """Rows on disk; a last line that was torn when the process was killed is dropped. `key`: rows that agree in these
     columns are the same measurement; `result`: the columns behind them."""
 
-    def __init__(self, path, key=KEY, result=RESULT):
+    def __init__(self, path, key, result):
         self.path = path
         self.key, self.columns = key, key + result
         self.rows = {}

@@ -1,15 +1,25 @@
-"""torch_steps.py --self-test: that all modes compute the same, and that rows are measured once."""
+"""--self-test of torch_steps.py, that all modes compute the same and that rows are measured once, and of
+torch_convolutions.py, that passes give what autograd gives."""
 import os
 import tempfile
 
 import torch
 
-from torch_measure import Bench, Trainer, say, set_math
+from torch_convolution_bench import COMPUTE, Operands, allow_tf32
+from torch_convolutions import MATH, Layer, cases_of
+from torch_measure import StepBench, Trainer, open_device, say, set_math
 from torch_networks import BUILDERS, parameters_of
 from torch_offload import size_of
 from torch_rows import Journal
+from torch_steps import KEY, RESULT, Case
 
 SMALL = {"resnet50": 64, "vgg16": 32, "alexnet": 67}  # images
+# As the ten of torch_convolutions.py: windows of 3 and of 1, one that halves the image, a first layer.
+SMALL_LAYERS = [Layer("vgg16", 2, "3x3", c=16, h=9, k=24, r=3, pad=1, stride=1),
+                Layer("resnet50", 2, "1x1", c=16, h=7, k=32, r=1, pad=0, stride=1),
+                Layer("resnet50", 2, "1x1 by 2", c=16, h=8, k=32, r=1, pad=0, stride=2),
+                Layer("resnet50", 2, "conv1", c=3, h=20, k=16, r=7, pad=3, stride=2)]
+TF32_TOLERANCE = 1e-2
 TOLERANCE = 1e-4  # of the largest magnitude of a tensor; a GPU's poolings add in any order
 
 
@@ -118,7 +128,7 @@ def check_restart(device):
     """The second call finds its rows; a torn one is measured again."""
     point = SmallPoint("alexnet")
     networks = {"alexnet": (point.image, parameters_of(BUILDERS["alexnet"](point.image)))}
-    cases = [(point, mode, "fma") for mode in ("in-core", "offload", "checkpoint")]
+    cases = [Case(point, mode, "fma") for mode in ("in-core", "offload", "checkpoint")]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "steps.csv")
         texts = []
@@ -126,10 +136,10 @@ def check_restart(device):
             if torn:
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(texts[-1][:-20])
-            status = Bench(str(device), [point], 3, 600, networks).run(Journal(path), cases)
+            status = StepBench(str(device), [point], 3, 600, networks).run(Journal(path, KEY, RESULT), cases)
             with open(path, encoding="utf-8") as file:
                 texts.append(file.read())
-        rows = Journal(path).rows.values()
+        rows = Journal(path, KEY, RESULT).rows.values()
     same = [text.splitlines()[:-1] for text in texts]
     good = (status == 0 and texts[0] == texts[1] and same[1] == same[2] and len(rows) == 3 and
             all(row["status"] == "ok" for row in rows))
@@ -137,13 +147,41 @@ def check_restart(device):
     return not good
 
 
-def run(device, networks):
+def check_convolution(case, device):
+    """Against autograd in double precision on the processor."""
+    allow_tf32(case.math == "tf32")
+    torch.manual_seed(1)
+    operands = Operands(case.layer, device)
+    image, weight, gradient = (tensor.detach().cpu().double() for tensor in
+                               (operands.input, operands.weight, operands.gradient))
+    result = torch.nn.functional.conv2d(image.requires_grad_(), weight.requires_grad_(), None, case.layer.stride,
+                                        case.layer.pad)
+    result.backward(gradient)
+    wanted = {"forward": result.detach(), "backward_data": image.grad, "backward_filter": weight.grad}[case.which]
+    with torch.no_grad():
+        found = COMPUTE[case.which](case.layer, operands).cpu().double()
+    apart = difference({"": found}, {"": wanted})[0] if found.shape == wanted.shape else 1.0
+    good = apart <= (TF32_TOLERANCE if case.math == "tf32" else TOLERANCE)
+    say(f"{'' if good else 'FAILED: '}{case}: {apart:.2g}")
+    return not good
+
+
+def verdict(failed):
     """The exit status."""
+    say("passed" if not failed else f"{failed} checks failed")
+    return 1 if failed else 0
+
+
+def run_convolutions(name):
+    device = open_device(name)
+    return verdict(sum(check_convolution(case, device) for case in cases_of(SMALL_LAYERS, MATH)))
+
+
+def run_steps(name, networks):
+    device = open_device(name)
     torch.backends.cudnn.deterministic = True
     set_math("fma")
     failed = check_parameters(networks) + check_maps(device)
     failed += sum(check_modes(network, device) for network in BUILDERS)
     torch.backends.cudnn.deterministic = False
-    failed += check_restart(device)
-    say("passed" if not failed else f"{failed} checks failed")
-    return 1 if failed else 0
+    return verdict(failed + check_restart(device))

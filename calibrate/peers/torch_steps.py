@@ -28,15 +28,23 @@ modes against in-core; that a second call measures nothing. Python 3.8, PyTorch 
 Exit status: 0 all rows are there; 1 time ran out, the device failed, or the self-test did; 2 the words are wrong, or
 PyTorch or the GPU is missing; 130 interrupted.
 """
-import argparse
-import difflib
+import collections
 import re
 import sys
 
 sys.dont_write_bytecode = True  # not into a source tree
 
 from torch_compare import compare  # noqa: E402
-from torch_rows import Journal, Mistake, needing_torch  # noqa: E402
+from torch_rows import Journal, Mistake, list_of, needing_torch, one_of, parser_of, run_script  # noqa: E402
+
+# What a row of torch_steps.py is of.
+KEY = ["network", "batch", "image", "memory_limit_bytes", "strategy", "math", "device", "gpu", "torch", "cuda", "cudnn",
+       "allocator"]
+# As in validation.csv and results.csv where they have them.
+RESULT = ["measured_s", "measured_spread", "p10_s", "p90_s", "measured_fastest_s", "back_to_back_s", "steps",
+          "samples_per_second", "peak_allocated_bytes", "peak_reserved_bytes", "measured_device_bytes",
+          "measured_host_bytes", "bytes_out", "bytes_in", "loss", "parameters", "precision", "feasible", "status",
+          "reason", "date"]
 
 # Usual size of the image, and parameters: `spillway show network`.
 NETWORKS = {"resnet50": (224, 25557032), "vgg16": (224, 138357544), "alexnet": (227, 62378344)}
@@ -54,15 +62,17 @@ class Point:
         self.image = image or NETWORKS[network][0]
 
 
-def one_of(word, names, what):
-    if word in names:
-        return word
-    near = difflib.get_close_matches(word, names, 1)
-    raise Mistake(f"{what}: {word!r} is none of {', '.join(names)}" + (f"; did you mean {near[0]!r}?" if near else ""))
+class Case(collections.namedtuple("Case", "point mode math")):
+    """One row: a point trained in a mode."""
 
+    def cells(self):
+        point = self.point
+        return {"network": point.network, "batch": point.batch, "image": point.image, "strategy": self.mode,
+                "memory_limit_bytes": point.limit, "math": self.math, "precision": "fp32"}
 
-def list_of(words, names, what):
-    return [one_of(word, names, what) for word in words.split(",")]
+    def __str__(self):
+        limit = f"{self.point.limit / 1e9:g} GB" if self.point.limit else "no limit"
+        return f"{self.point.network} batch {self.point.batch}, {limit}, {self.mode}, {self.math}"
 
 
 def bytes_of(text, word):
@@ -83,8 +93,7 @@ def point_of(word):
 
 
 def read_words():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS, allow_abbrev=False)
+    parser = parser_of(__doc__)
     parser.add_argument("points", nargs="*", metavar="POINT")
     parser.add_argument("-o", "--out", default="torch-steps.csv")
     parser.add_argument("--modes", default=",".join(MODES))
@@ -95,12 +104,7 @@ def read_words():
     parser.add_argument("--compare", nargs="+", metavar="FILE")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--list", action="store_true")
-    parser.error = lambda text: (_ for _ in ()).throw(Mistake(text))
     return parser.parse_args()
-
-
-def measuring():
-    return needing_torch("torch_measure")
 
 
 def run(words):
@@ -112,28 +116,16 @@ def run(words):
         sys.stdout.write(compare(words.compare))
         return 0
     if words.self_test:
-        device = measuring().open_device(words.device or "cpu")
-        import torch_self_test
-        return torch_self_test.run(device, NETWORKS)
+        return needing_torch("torch_self_test").run_steps(words.device or "cpu", NETWORKS)
     if not words.points:
         raise Mistake("expected a POINT such as resnet50:64:3GB; --help says more")
     points = [point_of(word) for word in words.points]
     modes, math = list_of(words.modes, MODES, "--modes"), list_of(words.math, MATH, "--math")
     if words.steps < 3:
         raise Mistake("--steps: at least 3")
-    bench = measuring().Bench(words.device or "cuda:0", points, words.steps, words.seconds, NETWORKS)
-    return bench.run(Journal(words.out), [(p, mode, m) for m in math for p in points for mode in modes])
-
-
-def main():
-    try:
-        return run(read_words())
-    except Mistake as mistake:
-        print(f"torch_steps.py: error: {mistake}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    bench = needing_torch("torch_measure").StepBench(words.device or "cuda:0", points, words.steps, words.seconds, NETWORKS)
+    return bench.run(Journal(words.out, KEY, RESULT), [Case(p, mode, m) for m in math for p in points for mode in modes])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("torch_steps.py", lambda: run(read_words())))

@@ -25,7 +25,7 @@ tables=$(cd "$1" && pwd)
 shift
 only=("$@")
 program=${SPILLWAY:+$(realpath "$SPILLWAY")}
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 # Each machine, the devices whose samples make its models (boards of one chip, or of one form that is not stated), and the
 # machine whose models are where its fit starts and what it falls back on.

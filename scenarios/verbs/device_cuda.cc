@@ -100,9 +100,9 @@ CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBench
   BenchPlanOptions plan = CudaPlanOptions(request.quick);
   plan.groups = request.groups;
   if (!request.no_grid) {
-    CudaBeyond beyond = Told([&] { return MakeCudaBeyond(*calls, request.quick); });
-    plan.beyond = std::move(beyond.items);
-    setup.not_measured = std::move(beyond.not_measured);
+    CudaPeerPlan peers = Told([&] { return CudaPeerItems(*calls, request.quick); });
+    plan.beyond = std::move(peers.items);
+    setup.not_measured = std::move(peers.not_measured);
   }
   setup.plan = MakeBenchPlan(BenchNetworksOf(request.networks.empty() ? CudaUsualNetworks() : request.networks),
                              request.no_grid ? BenchNetworks{} : CudaBenchGrid(), plan);

@@ -12,7 +12,7 @@ namespace {
 
 // REQUIRES: no quotes in the folder's path.
 int Run(const TemporaryFolder& folder) {
-  const std::string script = std::string(SPILLWAY_SOURCE_DIR) + "/calibrate/convert_published.py";
+  const std::string script = std::string(SPILLWAY_SOURCE_DIR) + "/calibrate/published/convert_published.py";
   const std::string command =
       "python3 '" + script + "' '" + folder.Path("") + "' '" + folder.Path("out") + "' > '" + folder.Path("log") + "'";
   return std::system(command.c_str());
@@ -135,7 +135,7 @@ TEST_CASE("a rate without a size is one of the tool's usual size, links are name
 TEST_CASE("a machine that is not fitted to published tables is refused before anything is converted or fitted") {
   const TemporaryFolder folder("fit-published");
   const auto run = [&](const std::string& arguments) {
-    const std::string script = std::string(SPILLWAY_SOURCE_DIR) + "/calibrate/fit_published.sh";
+    const std::string script = std::string(SPILLWAY_SOURCE_DIR) + "/calibrate/published/fit_published.sh";
     const std::string command =
         "SPILLWAY=false bash '" + script + "' " + arguments + " 2> '" + folder.Path("log") + "'";
     return WEXITSTATUS(std::system(command.c_str()));

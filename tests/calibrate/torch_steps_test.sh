@@ -112,7 +112,7 @@ GPUS=1 check "more than there is" refused "more than the 12000000000" resnet50:6
 rows() { steps resnet50:2 --device cpu --modes in-core,offload -o rows.csv "$@"; }
 rows --seconds 0
 check "no time: status 1" test $? = 1
-check "which is said" grep -q "no time left for resnet50 in-core; the same command goes on" err
+check "which is said" grep -q "no time left for resnet50 batch 2, no limit, in-core, fma; the same command goes on" err
 check "no row" test "$(wc -l <rows.csv)" = 1
 check "time" rows
 check "two rows" test "$(wc -l <rows.csv)" = 3

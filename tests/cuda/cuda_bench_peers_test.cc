@@ -56,7 +56,7 @@ TEST_CASE("peer access that was there before stays") {
 
 TEST_CASE("one device: no copies between devices, and one sentence says so") {
   CudaStandIn one(UsualStandIn());
-  const CudaBeyond beyond = CudaPeerItems(one, false);
+  const CudaPeerPlan beyond = CudaPeerItems(one, false);
   CHECK(beyond.items.empty());
   REQUIRE(beyond.not_measured.size() == 1);
   CHECK_THAT(beyond.not_measured[0], Contains("this machine has one"));
@@ -64,7 +64,7 @@ TEST_CASE("one device: no copies between devices, and one sentence says so") {
   StandInOptions options = Two();
   options.peers = false;
   CudaStandIn apart(options);
-  const CudaBeyond staged = CudaPeerItems(apart, false);
+  const CudaPeerPlan staged = CudaPeerItems(apart, false);
   CHECK(staged.items.size() == 2 * 8);  // 64 KiB to 1 GiB
   for (const BenchItem& item : staged.items) CHECK(item.memory == kStagedCopies);
   REQUIRE(staged.not_measured.size() == 1);
@@ -75,7 +75,7 @@ TEST_CASE("three devices: this one with each other, both ways, both kinds") {
   StandInOptions options = Two();
   options.devices = 3;
   CudaStandIn cuda(options);
-  const CudaBeyond beyond = CudaPeerItems(cuda, false);
+  const CudaPeerPlan beyond = CudaPeerItems(cuda, false);
   CHECK(beyond.not_measured.empty());
   CHECK(beyond.items.size() == 2 * 2 * 2 * 8);
   std::set<std::string> links;
@@ -155,23 +155,21 @@ TEST_CASE("whatever fails while two devices copy, access is as it was and nothin
   }
 }
 
-TEST_CASE("the plan has faults behind all else, and what is beyond behind the grid") {
+TEST_CASE("the plan has faults after everything else, and copies between devices after the grid") {
   BenchPlanOptions options = CudaPlanOptions(false);
   for (std::size_t k = 0; k < BenchGroupNames().size(); ++k) options.groups.push_back(static_cast<BenchGroup>(k));
   CudaStandIn cuda(Two());
-  options.beyond = MakeCudaBeyond(cuda, false).items;
+  options.beyond = CudaPeerItems(cuda, false).items;
   const auto network = SmallBenchNetwork();
   const std::vector<BenchItem> plan = MakeBenchPlan({network}, {network}, options);
   std::set<Bytes> sizes;
-  std::size_t last_copy = 0, first_touch = plan.size(), first_beyond = plan.size(), peers = 0, fused = 0;
+  std::size_t last_copy = 0, first_touch = plan.size(), first_beyond = plan.size(), peers = 0;
   for (std::size_t k = 0; k < plan.size(); ++k) {
     if (k > 0) CHECK(plan[k - 1].group <= plan[k].group);
     const bool beyond = plan[k].group == BenchGroup::kBeyond;
     if (beyond) first_beyond = std::min(first_beyond, k);
-    const bool half = plan[k].launch.type == DataType::kFp16;
-    CHECK((plan[k].from_device >= 0 || half || !plan[k].fused.empty()) == beyond);
+    CHECK((plan[k].from_device >= 0) == beyond);
     peers += plan[k].from_device >= 0 ? 1 : 0;
-    fused += plan[k].fused.empty() ? 0 : 1;
     if (plan[k].kind != BenchItem::Kind::kCopy || beyond) continue;
     if (plan[k].memory != kManagedTouch) {
       last_copy = k;
@@ -183,7 +181,6 @@ TEST_CASE("the plan has faults behind all else, and what is beyond behind the gr
   CHECK(first_touch > last_copy);
   CHECK(sizes == std::set<Bytes>{512 * kKiB, 2 * kMiB, 8 * kMiB, 32 * kMiB, 128 * kMiB});
   CHECK(peers == 2 * 2 * 8);
-  CHECK(fused == 32);
   CHECK(plan[first_beyond].from_device >= 0);
   CHECK(plan.back().group == BenchGroup::kManaged);
 }

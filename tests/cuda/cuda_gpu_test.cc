@@ -8,7 +8,7 @@
 #include "model/unroll/step_options.h"
 #include "model/zoo/zoo.h"
 #include "sim/execute/device.h"
-#include "tests/cuda/cuda_half.h"
+#include "tests/cuda/cuda_kernel_compare.h"
 #include "tests/training_networks.h"
 
 namespace spillway {
@@ -53,73 +53,6 @@ TEST_CASE("the GPU computes every op of training steps as the CPU device does") 
         std::cout << network.name << ": refused: " << refused << '\n';
     }
   }
-}
-
-// Which algorithms it fuses, whether any, and whether with groups and depth, is the library's affair: the number is told.
-TEST_CASE("the GPU fuses convolution, bias and ReLU to what the CPU device makes of them one by one") {
-  const std::shared_ptr<CudaCalls> calls = Gpu();
-  if (calls == nullptr) return;
-  CpuKernels cpu;
-  CudaStream* const stream = calls->MakeStream(false);
-  for (const FusedShape& test : FusedShapes()) {
-    const std::vector<Values> values = FusedValues(test.shape);
-    const FusedOperands reads(*calls, values, stream);
-    const DeviceBuffer result(*calls, test.shape.out.Elements() * 4);
-    void* const write = result.data();
-    for (const bool relu : {false, true}) {
-      int fused = 0;
-      OpCall call = Call(OpKind::kConvolution, Pass::kForward, test.shape);
-      for (const CudaAlgorithm& algorithm : calls->Algorithms(call)) {
-        INFO(test.name << (relu ? " relu" : "") << " algorithm " << algorithm.algorithm);
-        call.launch.algorithm = algorithm.algorithm;
-        calls->Fill(result.data(), 0xff, test.shape.out.Elements() * 4, stream);  // NaN: nothing of the one before
-        try {
-          const std::unique_ptr<CudaKernel> kernel = calls->PrepareFused(call, relu);
-          const DeviceBuffer workspace(*calls, std::max<Bytes>(kernel->workspace(), 1));
-          kernel->Run(stream, {.reads = reads.places(), .writes = {&write, 1}, .workspace = workspace.data()});
-        } catch (const DeviceError& error) {
-          CheckLaunchAlone(*calls, error);
-          continue;
-        }
-        CHECK(Difference(result.Get<float>(stream), FusedResult(cpu, call, values, relu)) < 1e-3);
-        ++fused;
-      }
-      std::cout << "fused: " << test.name << (relu ? " relu: " : ": ") << fused << " algorithms\n";
-    }
-  }
-  calls->Destroy(stream);
-}
-
-// Products of halves are exact in fp32; sums come in another order, and Winograd and FFT transform in half precision.
-TEST_CASE("the GPU's convolutions on halves, in both layouts, come to what the reference says") {
-  const std::shared_ptr<CudaCalls> calls = Gpu();
-  if (calls == nullptr) return;
-  const OpShape shape{.in = {.n = 2, .c = 16, .h = 9, .w = 8},
-                      .out = {.n = 2, .c = 24, .h = 9, .w = 8},
-                      .window = {1, 3, 3},
-                      .pad = {0, 1, 1}};
-  CudaStream* const stream = calls->MakeStream(false);
-  for (const Pass pass : kConvolutionPasses) {
-    const auto [first, second, result] = ConvolutionOperands(shape, pass);
-    const Values a = RandomHalves(first, 1), b = RandomHalves(second, 2);
-    const Values expected = ConvolutionReference(shape, pass, a, b, Values(Count(result)));
-    for (const Layout layout : {Layout::kNchw, Layout::kNhwc}) {
-      OpCall call = HalfCall(pass, shape, layout);
-      int computed = 0;
-      for (const CudaAlgorithm& algorithm : calls->Algorithms(call)) {
-        INFO(PassName(pass) << ' ' << LayoutName(layout) << " algorithm " << algorithm.algorithm);
-        call.launch.algorithm = algorithm.algorithm;
-        try {
-          CHECK(Difference(HalfResult(*calls, call, a, b, {}, stream), expected) < 2e-2);
-          ++computed;
-        } catch (const DeviceError& error) {
-          CheckLaunchAlone(*calls, error);
-        }
-      }
-      CHECK(computed > 0);
-    }
-  }
-  calls->Destroy(stream);
 }
 
 TEST_CASE("pages of unified memory move by faults, both ways, and hold what was written") {

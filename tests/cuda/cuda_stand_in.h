@@ -96,9 +96,7 @@ struct StandInOptions {
   bool peers = true;
   double peer_rate = 20, staged_rate = 5;
   double fault_rate = 1;  // bytes per ns at which managed memory comes that is on the other side
-  // Algorithms that the library refuses with bias and activation, when they run.
-  std::set<std::int32_t> unfused{};
-  bool remember = true;  // done(): false where it would grow for minutes
+  bool remember = true;   // done(): false where it would grow for minutes
   // In place of the two that are made up: a convolution's algorithms, and what a kernel wants of workspace, which may throw
   // that it is refused.
   std::function<std::vector<CudaAlgorithm>(const OpCall&)> algorithms{};
@@ -202,11 +200,7 @@ class CudaStandIn : public CudaCalls, public Clock {
   void CopyPeer(void* to, int to_device, const void* from, int from_device, Bytes bytes, CudaStream* stream) override;
   // Those of CpuKernels; without them, or without `compute`, algorithms 1 and 2 with a workspace of 0 and 1 MiB.
   std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;
-  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override { return Prepared(call, Fused::kNo); }
-  std::unique_ptr<CudaKernel> PrepareFused(const OpCall& call, bool relu) override {
-    return Prepared(call, relu ? Fused::kBiasRelu : Fused::kBias);
-  }
-  enum class Fused { kNo, kBias, kBiasRelu };  // what a convolution has behind it
+  std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;
 
   struct Item;  // private to the stand-in's files
 
@@ -249,7 +243,6 @@ class CudaStandIn : public CudaCalls, public Clock {
   void Release(void* memory, bool device, int on = 0) noexcept;
   bool HasDevice(int device, const char* expression);
   double FaultTime(const StandInKernel& kernel, const std::vector<void*>& reads) const;
-  std::unique_ptr<CudaKernel> Prepared(const OpCall& call, Fused fused);
   double CopyTime(Bytes bytes, Direction direction) const;
   double OnDeviceTime(Bytes bytes);
   double Shuffled(double time);

@@ -38,22 +38,19 @@ struct CudaStream {
 // Carries out what its CpuKernel does, or nothing.
 class StandInKernel : public CudaKernel {
  public:
-  StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel, CudaStandIn::Fused fused);
+  StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel);
   ~StandInKernel() override;
   void Run(CudaStream* stream, const CudaArguments& arguments) override;
   const OpCall& call() const { return call_; }
-  CudaStandIn::Fused fused() const { return fused_; }
   const std::string& text() const { return text_; }
   // What the streams do. `arguments` with the pointers of the lists.
   void Compute(const std::vector<void*>& reads, const std::vector<void*>& writes, const CudaArguments& arguments) const;
 
  private:
-  void AddBias(const std::vector<void*>& reads, const std::vector<void*>& writes) const;
   void RoundAsTf32(const std::vector<void*>& writes) const;
   CudaStandIn& owner_;
   OpCall call_;
   const CpuKernel* kernel_;
-  CudaStandIn::Fused fused_;
   std::string text_;
 };
 

@@ -154,10 +154,8 @@ void CudaStandIn::ReadTicks(std::int64_t* nanoseconds, int count, CudaStream* st
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
-StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel, CudaStandIn::Fused fused)
-    : owner_(owner), call_(call), kernel_(kernel), fused_(fused) {
-  const char* const behind[] = {"", " with bias", " with bias and ReLU"};
-  text_ = CudaStandIn::Text(call_) + behind[static_cast<std::size_t>(fused_)];
+StandInKernel::StandInKernel(CudaStandIn& owner, const OpCall& call, const CpuKernel* kernel)
+    : owner_(owner), call_(call), kernel_(kernel), text_(CudaStandIn::Text(call)) {
   if (kernel != nullptr) workspace_ = kernel->workspace();
   if (kernel == nullptr && owner.options_.workspace) workspace_ = owner.options_.workspace(call);
   implementation_ = kernel != nullptr ? kernel->implementation() : "stand-in";
@@ -181,8 +179,7 @@ void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<v
   const std::vector<std::int32_t> labels = arguments.labels == nullptr
                                                ? std::vector<std::int32_t>{}
                                                : ClassesOf(shape, static_cast<const float*>(arguments.labels));
-  const bool fused = fused_ != CudaStandIn::Fused::kNo;
-  CpuArguments cpu{.reads = std::span(reads).first(fused ? 2 : reads.size()),
+  CpuArguments cpu{.reads = reads,
                    .writes = writes,
                    .workspace = arguments.workspace,
                    .random_stream = arguments.random_stream,
@@ -193,7 +190,6 @@ void StandInKernel::Compute(const std::vector<void*>& reads, const std::vector<v
     cpu.running_statistics = {static_cast<float*>(arguments.running_statistics), static_cast<std::size_t>(2 * shape.c)};
   }
   kernel_->Run(cpu);
-  if (fused) AddBias(reads, writes);
   if (call_.launch.math == MathMode::kTf32 && !owner_.options_.without_tf32.contains(call_.launch.algorithm)) {
     RoundAsTf32(writes);
   }
@@ -206,22 +202,9 @@ void StandInKernel::RoundAsTf32(const std::vector<void*>& writes) const {
   for (Bytes i = 0; i < elements; ++i) result[i] &= ~std::uint32_t{0x1fff};
 }
 
-void StandInKernel::AddBias(const std::vector<void*>& reads, const std::vector<void*>& writes) const {
-  const Shape& out = call_.launch.shape.out;
-  const auto* const bias = static_cast<const float*>(reads[2]);
-  auto* const result = static_cast<float*>(writes[0]);
-  for (std::int64_t i = 0; i < out.Elements(); ++i) {
-    const float sum = result[i] + bias[i / out.Spatial() % out.c];
-    result[i] = fused_ == CudaStandIn::Fused::kBiasRelu ? std::max(sum, 0.0f) : sum;
-  }
-}
-
 void CudaStandIn::RunKernel(const StandInKernel& kernel, CudaStream* stream, const CudaArguments& arguments) {
   Enter(What::kLaunch, "kernel.Run(stream, arguments)");
   const std::string& text = kernel.text();
-  if (kernel.fused() != Fused::kNo && options_.unfused.contains(kernel.call().launch.algorithm)) {
-    throw DeviceError(Fault::kRefused, kNoInstruction, text + ": not supported");
-  }
   Load(text);
   const std::vector<void*> reads(arguments.reads.begin(), arguments.reads.end());
   const std::vector<void*> writes(arguments.writes.begin(), arguments.writes.end());
@@ -273,16 +256,15 @@ std::vector<CudaAlgorithm> CudaStandIn::Algorithms(const OpCall& call) {
   return algorithms;
 }
 
-std::unique_ptr<CudaKernel> CudaStandIn::Prepared(const OpCall& call, Fused fused) {
+std::unique_ptr<CudaKernel> CudaStandIn::Prepare(const OpCall& call) {
   Enter(What::kPrepare, "cudnnSetConvolution2dDescriptor(...)");
-  const bool plain = call.launch.kind == OpKind::kConvolution && fused == Fused::kNo;
-  if (!plain && FormatText(call.launch) != "") {
-    throw DeviceError(Fault::kRefused, kNoInstruction, Text(call) + ": only convolutions are measured in fp16");
+  if (FormatText(call.launch) != "") {
+    throw DeviceError(Fault::kRefused, kNoInstruction, Text(call) + ": computes on fp32 NCHW tensors");
   }
   library_bytes_ = options_.library_bytes;
-  if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr, fused);
+  if (kernels_ == nullptr) return std::make_unique<StandInKernel>(*this, call, nullptr);
   try {
-    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(InFp32(call)), fused);
+    return std::make_unique<StandInKernel>(*this, call, &kernels_->Prepare(InFp32(call)));
   } catch (const UserError& error) {
     throw DeviceError(Fault::kRefused, kNoInstruction, error.what());
   }

@@ -47,9 +47,8 @@ if(SPILLWAY_HAS_CUDA AND SPILLWAY_HAS_CPU_DEVICE)
   target_include_directories(cuda_fake_c SYSTEM PRIVATE ${SPILLWAY_CUDA_INCLUDE_DIRS})
   spillway_tests(cuda_plugin_tests LABEL cuda LINK spillway_calibrate
     FILES
-      cuda_plugin_beyond_test
-      cuda_plugin_half_test
       cuda_plugin_numbers_test
+      cuda_plugin_peers_test
       cuda_plugin_test
     PLAIN
       cuda_plugin_resnext_test)

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "calibrate/devices/cuda/bench_plan.h"
 #include "hw/text/document.h"
 #include "model/stats/quantile.h"
 
@@ -24,12 +23,6 @@ const BenchOperand* FindOperand(const std::vector<BenchOperand>& operands, Tenso
   return found == operands.end() ? nullptr : &*found;
 }
 
-CudaNumbers NumbersOf(const BenchOperand& operand) { return {.type = operand.type, .sparse = operand.sparse}; }
-
-std::unique_ptr<CudaKernel> PrepareAs(const std::string& fused, const OpCall& call, CudaCalls& calls) {
-  return fused.empty() ? calls.Prepare(call) : calls.PrepareFused(call, fused == kConvolutionBiasRelu);
-}
-
 }  // namespace
 
 OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch) {
@@ -41,17 +34,15 @@ OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch) {
 }
 
 CudaKernelSubject::CudaKernelSubject(const BenchNetwork& network, OpId op, const Launch& launch, BenchProtocol protocol,
-                                     CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer,
-                                     const std::string& fused)
+                                     CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer)
     : network_(network),
       op_(op),
       node_(network.step.ops[static_cast<std::size_t>(op)]),
       protocol_(protocol),
-      with_bias_(!fused.empty()),
       calls_(calls),
       memory_(memory),
       timer_(timer),
-      kernel_(PrepareAs(fused, BenchCallOf(network, op, launch), calls)) {
+      kernel_(calls.Prepare(BenchCallOf(network, op, launch))) {
   LayOut();
   MakeLabels();
   FillSets();
@@ -66,7 +57,6 @@ void CudaKernelSubject::LayOut() {
   operands_ = BenchOperands(network_.step, op_, memory_.l2_cache() / 2);
   for (const TensorId tensor : node_.reads) reads_.push_back(FindOperand(operands_, tensor)->offset);
   for (const TensorId tensor : node_.writes) writes_.push_back(FindOperand(operands_, tensor)->offset);
-  if (with_bias_) AddBias();
   read_.resize(reads_.size());
   written_.resize(writes_.size());
   for (const BenchOperand& operand : operands_) set_bytes_ = operand.offset + RoundUp(operand.bytes, kAlignment);
@@ -83,14 +73,6 @@ void CudaKernelSubject::LayOut() {
     calls_.Fill(statistics_, 0, bytes, timer_.stream());
   }
   ring_ = memory_.Block("ring").AtLeast(set_bytes_ * sets_);
-}
-
-// Read behind the op's own operands; the step has no such tensor.
-void CudaKernelSubject::AddBias() {
-  const BenchOperand& last = operands_.back();
-  const Bytes bytes = node_.shape.out.c * static_cast<Bytes>(sizeof(float));
-  operands_.push_back({.bytes = bytes, .offset = last.offset + RoundUp(last.bytes, kAlignment)});
-  reads_.push_back(operands_.back().offset);
 }
 
 // One-hot rows, another class each.
@@ -116,7 +98,7 @@ void CudaKernelSubject::MakeLabels() {
 void CudaKernelSubject::FillSets() {
   for (int k = 0; k < sets_; ++k) {
     for (const BenchOperand& operand : operands_) {
-      memory_.Fill(SetAt(k) + operand.offset, operand.bytes, NumbersOf(operand), timer_.stream());
+      memory_.Fill(SetAt(k) + operand.offset, operand.bytes, operand.sparse, timer_.stream());
     }
     if (NeedsForward(node_)) MakeSaved(SetAt(k), k);
   }
@@ -136,7 +118,7 @@ void CudaKernelSubject::MakeSaved(std::byte* set, int number) {
     if (const BenchOperand* mine = FindOperand(operands_, tensor)) return set + mine->offset;
     const BenchOperand& other = *FindOperand(operands, tensor);
     std::byte* const at = beside + RoundUp(kernel->workspace(), kAlignment) + other.offset;
-    memory_.Fill(at, other.bytes, NumbersOf(other), timer_.stream());
+    memory_.Fill(at, other.bytes, other.sparse, timer_.stream());
     return at;
   };
   std::vector<void*> reads, writes;

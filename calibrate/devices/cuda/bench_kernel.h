@@ -27,10 +27,10 @@ OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch);
 // the device's, by events around runs that were queued behind a hold (timer.h).
 class CudaKernelSubject : public BenchSubject {
  public:
-  // All must outlive it; one subject at a time may use the memory. `fused`: as BenchItem has it. DeviceError: the library
-  // refuses the launch. UserError: the operands do not fit.
+  // All must outlive it; one subject at a time may use the memory. DeviceError: the library refuses the launch.
+  // UserError: the operands do not fit.
   CudaKernelSubject(const BenchNetwork& network, OpId op, const Launch& launch, BenchProtocol protocol,
-                    CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer, const std::string& fused = "");
+                    CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer);
   ~CudaKernelSubject() override;
   CudaKernelSubject(const CudaKernelSubject&) = delete;
   CudaKernelSubject& operator=(const CudaKernelSubject&) = delete;
@@ -59,7 +59,6 @@ class CudaKernelSubject : public BenchSubject {
     bool saved = false;
   };
   void LayOut();
-  void AddBias();
   void FillSets();
   void MakeSaved(std::byte* set, int number);
   void KeepFreshOnes();
@@ -75,7 +74,6 @@ class CudaKernelSubject : public BenchSubject {
   OpId op_;
   const Op& node_;
   BenchProtocol protocol_;
-  bool with_bias_;
   CudaCalls& calls_;
   CudaBenchMemory& memory_;
   CudaTimer& timer_;

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
-#include <span>
 
 #include "calibrate/measure/refused.h"
 #include "calibrate/ops/operands.h"
@@ -16,18 +14,6 @@ namespace {
 constexpr Bytes kUsualCache = 50 * kMiB;
 // What is left to others; managed memory beyond what is free would make pages move to and fro while they are timed.
 constexpr double kOfFree = 0.9, kManagedOfFree = 0.25;
-
-template <typename Number>
-std::vector<std::byte> BytesOf(const std::vector<Number>& numbers) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(numbers));
-  return {bytes.begin(), bytes.end()};
-}
-
-// No library's kernels compute on bf16 here, so that nothing is filled with it.
-std::vector<std::byte> ContentsOf(const CudaNumbers& numbers) {
-  assert(numbers.type != DataType::kBf16);
-  return numbers.type == DataType::kFp16 ? BytesOf(BenchHalves(numbers.sparse)) : BytesOf(BenchNumbers(numbers.sparse));
-}
 
 }  // namespace
 
@@ -79,20 +65,20 @@ CudaBlock& CudaBenchMemory::Block(const std::string& name, CudaPlace place) {
   return blocks_.try_emplace(name, calls_, place).first->second;
 }
 
-CudaBlock& CudaBenchMemory::Pattern(const CudaNumbers& numbers, CudaStream* stream) {
-  CudaBlock& block = Block(fmt::format("{}{} numbers", numbers.sparse ? "sparse " : "", DataTypeName(numbers.type)));
+CudaBlock& CudaBenchMemory::Pattern(bool sparse, CudaStream* stream) {
+  CudaBlock& block = Block(sparse ? "sparse numbers" : "numbers");
   if (block.bytes() > 0) return block;
-  const std::vector<std::byte> contents = ContentsOf(numbers);
-  const auto bytes = static_cast<Bytes>(contents.size());
+  const std::vector<float> contents = BenchNumbers(sparse);
+  const auto bytes = static_cast<Bytes>(contents.size() * sizeof(float));
   std::byte* const host = Block("numbers on the host", CudaPlace::kPinned).AtLeast(bytes);
-  std::memcpy(host, contents.data(), contents.size());
+  std::memcpy(host, contents.data(), static_cast<std::size_t>(bytes));
   calls_.Copy(block.AtLeast(bytes), host, bytes, Direction::kHostToDevice, stream);
   calls_.Synchronize(stream);  // the host memory is used again
   return block;
 }
 
-void CudaBenchMemory::Fill(std::byte* at, Bytes bytes, const CudaNumbers& numbers, CudaStream* stream) {
-  CudaBlock& pattern = Pattern(numbers, stream);
+void CudaBenchMemory::Fill(std::byte* at, Bytes bytes, bool sparse, CudaStream* stream) {
+  CudaBlock& pattern = Pattern(sparse, stream);
   const Bytes block = pattern.bytes();
   for (Bytes done = 0; done < bytes; done += block) {
     calls_.CopyOnDevice(at + done, pattern.AtLeast(block), std::min(block, bytes - done), stream);

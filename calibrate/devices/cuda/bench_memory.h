@@ -35,12 +35,6 @@ class CudaBlock {
   std::vector<std::byte> pageable_;
 };
 
-// What operands hold (BenchNumbers, BenchHalves): fp32, or fp16.
-struct CudaNumbers {
-  DataType type = DataType::kFp32;
-  bool sparse = false;
-};
-
 // All that the measurements of one calibration work on: blocks by name, whoever asks for one, each given back when this goes.
 // No two of those who use the same name may need what the other put there.
 class CudaBenchMemory {
@@ -52,14 +46,14 @@ class CudaBenchMemory {
   Bytes RingBytes() const { return 2 * l2_cache_; }  // of the sets of operands: more than the cache by far
   // By name: "ring", "workspace", ...
   CudaBlock& Block(const std::string& name, CudaPlace place = CudaPlace::kDevice);
-  // Fills device memory with random numbers, on the stream.
-  void Fill(std::byte* at, Bytes bytes, const CudaNumbers& numbers, CudaStream* stream);
+  // Fills device memory with BenchNumbers(sparse), on the stream.
+  void Fill(std::byte* at, Bytes bytes, bool sparse, CudaStream* stream);
   // Touches so much else that nothing of the ring stays in the cache.
   void Evict(CudaStream* stream);
   void DropAll();  // blocks go, to make room
 
  private:
-  CudaBlock& Pattern(const CudaNumbers& numbers, CudaStream* stream);
+  CudaBlock& Pattern(bool sparse, CudaStream* stream);
   CudaCalls& calls_;
   Bytes l2_cache_;
   std::map<std::string, CudaBlock> blocks_;

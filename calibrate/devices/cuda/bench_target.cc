@@ -9,7 +9,6 @@
 #include "calibrate/devices/cuda/bench_copy.h"
 #include "calibrate/devices/cuda/bench_host.h"
 #include "calibrate/devices/cuda/bench_peer.h"
-#include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/devices/cuda/bench_touch.h"
 #include "calibrate/devices/cuda/known_launches.h"
 #include "calibrate/devices/cuda/tf32_check.h"
@@ -73,14 +72,7 @@ auto CudaBenchTarget::Judged(const Call& call) {
 
 std::vector<BenchVariant> CudaBenchTarget::Variants(const BenchItem& item) {
   if (!HasAlgorithms(item.launch.kind)) return {{}};
-  std::vector<BenchVariant> variants = AlgorithmsOf(item);
-  if (item.fused != kConvolutionBias) return variants;
-  // Without an activation the library fuses by one algorithm; with one it says so when it runs.
-  const std::int32_t only = AlgorithmByName(OpKind::kConvolution, Pass::kForward, kAlgorithmOfBias);
-  std::erase_if(variants, [only](const BenchVariant& variant) { return variant.algorithm != only; });
-  if (variants.empty())
-    throw UserError(fmt::format("{}: the library has no {} for it", NameOf(item), kAlgorithmOfBias));
-  return variants;
+  return AlgorithmsOf(item);
 }
 
 const std::vector<BenchVariant>& CudaBenchTarget::AlgorithmsOf(const BenchItem& item) {
@@ -117,7 +109,7 @@ void CudaBenchTarget::WarmUp() {
   const Bytes bytes = kWarmUpSize * kWarmUpSize * static_cast<Bytes>(sizeof(float));
   std::byte* const ring = memory_.Block("ring").AtLeast(3 * bytes);
   void* const workspace = kernel->workspace() > 0 ? memory_.Block("workspace").AtLeast(kernel->workspace()) : nullptr;
-  memory_.Fill(ring, 2 * bytes, {}, timer_.stream());
+  memory_.Fill(ring, 2 * bytes, false, timer_.stream());
   void* const reads[] = {ring, ring + bytes};
   void* const writes[] = {ring + 2 * bytes};
   const Nanos begin = clock_.Now();
@@ -135,7 +127,7 @@ void CudaBenchTarget::WarmUp() {
 
 // A row of TF32 says so of a kernel that the library ran so, not of one that it was allowed to.
 void CudaBenchTarget::CheckTf32(const BenchItem& item, const Launch& launch) {
-  if (launch.math != MathMode::kTf32 || item.round > 1 || item.contention != "none" || !item.fused.empty()) return;
+  if (launch.math != MathMode::kTf32 || item.round > 1 || item.contention != "none") return;
   const OpCall call = BenchCallOf(*item.from, item.op, launch);
   if (RoundingOf(call, item.from->step, item.op, *calls_, memory_, timer_.stream()) != Rounding::kAsFp32) return;
   throw UserError(NameOf(item) + ": TF32 is allowed, but results are those of fp32: no TF32 kernel ran");
@@ -147,7 +139,7 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   launch.algorithm = variant.algorithm;
   launch.workspace = variant.workspace;
   CheckTf32(item, launch);
-  CudaKernelSubject subject(*item.from, item.op, launch, options_.protocol, *calls_, memory_, timer_, item.fused);
+  CudaKernelSubject subject(*item.from, item.op, launch, options_.protocol, *calls_, memory_, timer_);
   subject.SetHostClock(&clock_);
   std::optional<CudaCopiesBeside> beside;
   if (item.contention != "none") {

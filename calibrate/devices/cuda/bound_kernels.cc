@@ -29,7 +29,6 @@ std::vector<float> OneHot(const Shape& shape, std::span<const std::int32_t> clas
   return values;
 }
 
-// The library measures convolutions in fp16 too; labels, statistics and losses of training are fp32 here.
 bool Trains(const Launch& launch) { return launch.type == DataType::kFp32 && launch.layout == Layout::kNchw; }
 
 Bytes FloatBytes(std::int64_t count) { return count * static_cast<Bytes>(sizeof(float)); }
@@ -90,8 +89,7 @@ void CudaBoundKernels::Prepare(const KernelCall& call, Bound& bound) {
   try {
     const OpCall wanted = CallToPrepare(call);
     if (!Trains(wanted.launch)) {
-      refuse(fmt::format("the CUDA device trains in fp32 NCHW, not{}; only convolutions are measured in fp16",
-                         FormatText(wanted.launch)));
+      refuse(fmt::format("the CUDA device trains in fp32 NCHW, not{}", FormatText(wanted.launch)));
     }
     bound.entry = &cache_.Prepare(wanted);
     const Bytes needed = bound.entry->kernel->workspace();

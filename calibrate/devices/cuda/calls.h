@@ -169,19 +169,13 @@ class CudaCalls {
   virtual void CopyPeer(void* to, int to_device, const void* from, int from_device, Bytes bytes,
                         CudaStream* stream) = 0;
 
-  // Kernels compute on fp32 in NCHW, products with launch.math kFp32 (true fp32) or kTf32. Convolutions, to be
-  // measured, do so on fp16 as well, in either layout, with kFp16: halves multiplied on tensor cores, summed in fp32;
-  // in NHWC the weight lies as {k, r, s, c}. Anything else is kRefused.
+  // Kernels compute on fp32 in NCHW, products with launch.math kFp32 (true fp32) or kTf32. Anything else is kRefused.
   //
-  // Of a convolution those that the library offers for the shape, whatever their workspace; of fp16 those on tensor
-  // cores, as far as the library tells. launch.algorithm and launch.workspace do not matter.
+  // The algorithms that the library offers for a convolution's shape, whatever their workspace. launch.algorithm and
+  // launch.workspace do not matter.
   virtual std::vector<CudaAlgorithm> Algorithms(const OpCall& call) = 0;
   // Algorithm 0: the library's first choice within launch.workspace.
   virtual std::unique_ptr<CudaKernel> Prepare(const OpCall& call) = 0;
-  // The forward convolution of `call`, on fp32, a bias added to each channel and, with `relu`, nothing below 0, in one
-  // call of the library: reads {input, weight, bias}, writes {result}. No step has it. Which algorithms do it the
-  // library may say only when it runs (kRefused); without `relu` implicit_precomp_gemm does, which is algorithm 0 too.
-  virtual std::unique_ptr<CudaKernel> PrepareFused(const OpCall& call, bool relu) = 0;
   // Bytes that the libraries' handles took of the device when the first kernel was prepared belong to nobody's arena;
   // Prepare everything before measuring Memory().
 };

@@ -26,7 +26,7 @@ class Operands {
     const BenchOperand& last = operands_.back();
     set_ = memory.Block("ring").AtLeast(last.offset + last.bytes);
     for (const BenchOperand& operand : operands_) {
-      memory.Fill(set_ + operand.offset, operand.bytes, {.type = operand.type, .sparse = operand.sparse}, stream);
+      memory.Fill(set_ + operand.offset, operand.bytes, operand.sparse, stream);
     }
     for (const TensorId tensor : node_.reads) reads_.push_back(set_ + Find(tensor).offset);
     for (const TensorId tensor : node_.writes) writes_.push_back(set_ + Find(tensor).offset);

@@ -2,12 +2,10 @@
 //   number   0 and 1 always, 1 with as much workspace as the output has elements
 //            2 has a workspace size but is ranked as impossible
 //            5 (forward 6) for 3x3 windows and stride 1, with a workspace; nothing else
-// ranked 1 before 0 before the last. Of halves each is listed twice, without tensor cores and then on them, where there
-// is no 0 and the last gives other bits each time; in NHWC there is no last.
+// ranked 1 before 0 before the last. Of the backward passes 0 gives other bits each time.
 #include <algorithm>
 
 #include "tests/cuda/fake_c/descriptors.h"
-#include "tests/cuda/fake_c/numbers.h"
 
 namespace cuda_fake {
 namespace {
@@ -16,27 +14,17 @@ struct Shapes {
   Grid in, out;
   std::array<std::int64_t, 3> window{}, pad{}, stride{};
   std::int64_t groups = 1, in_group = 0, out_group = 0;  // channels of a group
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  bool channels_last = false;
   std::size_t weight_bytes = 0;
   bool fits = false;
 };
 
-bool IsDense(const Grid& grid, bool channels_last) {
-  const std::array<std::size_t, 5> axes =
-      channels_last ? std::array<std::size_t, 5>{1, 4, 3, 2, 0} : std::array<std::size_t, 5>{4, 3, 2, 1, 0};
+bool IsDense(const Grid& grid) {
   std::int64_t stride = 1;
-  for (const std::size_t axis : axes) {
+  for (std::size_t axis = grid.size.size(); axis-- > 0;) {
     if (grid.size[axis] > 1 && grid.stride[axis] != stride) return false;
     stride *= grid.size[axis];
   }
   return true;
-}
-
-// cuDNN: operands of one type, halves in either layout, which all of them have.
-bool Agree(const Shapes& s, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w, cudnnTensorDescriptor_t y) {
-  const bool types = x->type == w->type && y->type == w->type && (!s.channels_last || w->type == CUDNN_DATA_HALF);
-  return types && IsDense(s.in, s.channels_last) && IsDense(s.out, s.channels_last);
 }
 
 Shapes ShapesOf(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t c,
@@ -52,12 +40,10 @@ Shapes ShapesOf(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w, cudnnConvo
   s.groups = c->groups;
   s.in_group = s.in.size[1] / s.groups;
   s.out_group = s.out.size[1] / s.groups;
-  s.type = w->type;
-  s.channels_last = w->format == CUDNN_TENSOR_NHWC;
-  s.weight_bytes = SizeOf(w->type);
+  s.weight_bytes = sizeof(float);
   for (const std::int64_t size : w->dims) s.weight_bytes *= static_cast<std::size_t>(size);
   s.fits = s.in.size[0] == s.out.size[0] && w->dims[0] == s.out.size[1] && w->dims[1] == s.in_group &&
-           s.in.size[1] % s.groups == 0 && s.out.size[1] % s.groups == 0 && Agree(s, x, w, y);
+           s.in.size[1] % s.groups == 0 && s.out.size[1] % s.groups == 0 && IsDense(s.in) && IsDense(s.out);
   for (std::size_t i = 0; i < 3; ++i) {
     const std::int64_t size = (s.in.size[i + 2] + 2 * s.pad[i] - s.window[i]) / s.stride[i] + 1;
     s.fits = s.fits && size == s.out.size[i + 2];
@@ -90,8 +76,7 @@ void EachProduct(const Shapes& s, Body body) {
     return static_cast<std::size_t>(n * grid.stride[0] + c * grid.stride[1]);
   };
   const auto weight = [&](std::int64_t oc, std::int64_t k, std::int64_t tap) {
-    return static_cast<std::size_t>(s.channels_last ? (oc * taps + tap) * s.in_group + k
-                                                    : (oc * s.in_group + k) * taps + tap);
+    return static_cast<std::size_t>((oc * s.in_group + k) * taps + tap);
   };
   EachTap(s, [&](std::int64_t i, std::int64_t tap, std::int64_t o) {
     const std::size_t in = s.in.At(0, 0, i), out = s.out.At(0, 0, o);
@@ -111,19 +96,18 @@ cudnnStatus_t Workspace(const Shapes& s, const char* pass, int algorithm, std::s
   if (!s.fits) return CUDNN_STATUS_BAD_PARAM;
   const bool small = s.window == std::array<std::int64_t, 3>{1, 3, 3} && s.stride[1] == 1 && s.stride[2] == 1;
   *bytes = algorithm == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(s.out.Elements());
-  if (algorithm <= 2 || (algorithm == Special(pass) && small && !s.channels_last)) return CUDNN_STATUS_SUCCESS;
+  if (algorithm <= 2 || (algorithm == Special(pass) && small)) return CUDNN_STATUS_SUCCESS;
   return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-// One answer for an algorithm with products on tensor cores or not.
 template <typename Answer>
-Answer AnswerOf(const Shapes& s, const char* pass, int algorithm, bool tensor_cores) {
+Answer AnswerOf(const Shapes& s, const char* pass, int algorithm) {
   Answer answer{};
   answer.algo = static_cast<decltype(answer.algo)>(algorithm);
-  answer.mathType = tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_DEFAULT_MATH;
+  answer.mathType = CUDNN_DEFAULT_MATH;
   answer.status = Workspace(s, pass, algorithm, &answer.memory);
-  if (algorithm == 2 || (tensor_cores && algorithm == 0)) answer.status = CUDNN_STATUS_NOT_SUPPORTED;
-  const bool varies = *pass != 'f' && algorithm == (tensor_cores ? Special(pass) : 0);
+  if (algorithm == 2) answer.status = CUDNN_STATUS_NOT_SUPPORTED;
+  const bool varies = *pass != 'f' && algorithm == 0;
   answer.determinism = varies ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
   return answer;
 }
@@ -135,17 +119,16 @@ cudnnStatus_t Rank(const Shapes& s, const char* pass, int most, int* count, Answ
   if (!s.fits) return CUDNN_STATUS_BAD_PARAM;
   *count = 0;
   for (const int algorithm : {1, 0, Special(pass), 2}) {
-    for (const bool tensor_cores : {false, true}) {
-      const bool listed = !tensor_cores || (s.type == CUDNN_DATA_HALF && TheState().lists_tensor_cores);
-      if (listed && *count < most) answers[(*count)++] = AnswerOf<Answer>(s, pass, algorithm, tensor_cores);
-    }
+    if (*count < most) answers[(*count)++] = AnswerOf<Answer>(s, pass, algorithm);
   }
   return CUDNN_STATUS_SUCCESS;
 }
 
-const char* MathText(cudnnMathType_t math) {
-  if (math == CUDNN_TENSOR_OP_MATH) return " tensor cores";
-  return math == CUDNN_FMA_MATH ? " fp32" : " tf32";
+// What an operand will hold: sums in double precision.
+using Sums = std::vector<double>;
+
+void BlendInto(void* memory, const Sums& sums, const void* alpha, const void* beta) {
+  for (std::size_t k = 0; k < sums.size(); ++k) Blend(alpha, sums[k], beta, Floats(memory)[k]);
 }
 
 cudnnStatus_t Ready(const Shapes& s, const char* pass, int algorithm, cudnnConvolutionDescriptor_t c,
@@ -155,14 +138,13 @@ cudnnStatus_t Ready(const Shapes& s, const char* pass, int algorithm, cudnnConvo
   const cudnnStatus_t status = Workspace(s, pass, algorithm, &needed);
   if (status != CUDNN_STATUS_SUCCESS || algorithm == 2) return CUDNN_STATUS_NOT_SUPPORTED;
   if (bytes < needed || (needed > 0 && !OnDevice(workspace, needed))) return CUDNN_STATUS_BAD_PARAM;
-  Log(std::string(pass) + " " + std::to_string(algorithm) + MathText(c->math) +
-      (s.type == CUDNN_DATA_HALF ? " half" : "") + (s.channels_last ? " nhwc" : ""));
+  Log(std::string(pass) + " " + std::to_string(algorithm) + (c->math == CUDNN_FMA_MATH ? " fp32" : " tf32"));
   return CUDNN_STATUS_SUCCESS;
 }
 
 bool HoldsAll(const Shapes& s, cudnnTensorDescriptor_t x_desc, const void* x, const void* w,
               cudnnTensorDescriptor_t y_desc, const void* y) {
-  return HoldsAny(x_desc, x) && OnDevice(w, s.weight_bytes) && HoldsAny(y_desc, y);
+  return Holds(x_desc, x) && OnDevice(w, s.weight_bytes) && Holds(y_desc, y);
 }
 
 }  // namespace
@@ -226,10 +208,10 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void* alpha, const cu
   if (!s.fits || !HoldsAll(s, x_desc, x, w, y_desc, y)) return CUDNN_STATUS_BAD_PARAM;
   const cudnnStatus_t status = Ready(s, "forward", a, c, workspace, bytes);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  const Numbers in(x, BytesOf(x_desc), s.type), weight(w, s.weight_bytes, s.type);
-  Numbers sums(BytesOf(y_desc), s.type);
-  EachProduct(s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[o] += in[i] * weight[k]; });
-  sums.BlendInto(y, alpha, beta);
+  Sums sums(BytesOf(y_desc) / sizeof(float));
+  EachProduct(
+      s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[o] += Double(Floats(x)[i]) * Double(Floats(w)[k]); });
+  BlendInto(y, sums, alpha, beta);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -242,10 +224,10 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void* alpha, con
   if (!s.fits || !HoldsAll(s, dx_desc, dx, w, dy_desc, dy)) return CUDNN_STATUS_BAD_PARAM;
   const cudnnStatus_t status = Ready(s, "data", a, c, workspace, bytes);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  const Numbers gradient(dy, BytesOf(dy_desc), s.type), weight(w, s.weight_bytes, s.type);
-  Numbers sums(BytesOf(dx_desc), s.type);
-  EachProduct(s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[i] += gradient[o] * weight[k]; });
-  sums.BlendInto(dx, alpha, beta);
+  Sums sums(BytesOf(dx_desc) / sizeof(float));
+  EachProduct(
+      s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[i] += Double(Floats(dy)[o]) * Double(Floats(w)[k]); });
+  BlendInto(dx, sums, alpha, beta);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -258,41 +240,9 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void* alpha, c
   if (!s.fits || !HoldsAll(s, x_desc, x, dw, dy_desc, dy)) return CUDNN_STATUS_BAD_PARAM;
   const cudnnStatus_t status = Ready(s, "weights", a, c, workspace, bytes);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  const Numbers in(x, BytesOf(x_desc), s.type), gradient(dy, BytesOf(dy_desc), s.type);
-  Numbers sums(s.weight_bytes, s.type);
-  EachProduct(s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[k] += in[i] * gradient[o]; });
-  sums.BlendInto(dw, alpha, beta);
-  return CUDNN_STATUS_SUCCESS;
-}
-
-// As NVIDIA's reference has it: ReLU or identity, which do not let NaN through on purpose, the latter by one algorithm
-// alone; one bias for each channel of as many dimensions as the result; something to add of the result's shape.
-cudnnStatus_t cudnnConvolutionBiasActivationForward(
-    cudnnHandle_t, const void* alpha, const cudnnTensorDescriptor_t x_desc, const void* x,
-    const cudnnFilterDescriptor_t w_desc, const void* w, const cudnnConvolutionDescriptor_t c,
-    cudnnConvolutionFwdAlgo_t a, void* workspace, std::size_t bytes, const void* alpha_z,
-    const cudnnTensorDescriptor_t z_desc, const void* z, const cudnnTensorDescriptor_t bias_desc, const void* bias,
-    const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_desc, void* y) {
-  const Shapes s = ShapesOf(x_desc, w_desc, c, y_desc);
-  if (!s.fits || !Holds(x_desc, x) || !OnDevice(w, s.weight_bytes) || !Holds(y_desc, y)) return CUDNN_STATUS_BAD_PARAM;
-  std::vector<std::int64_t> channels(y_desc->dims.size(), 1);
-  channels[1] = s.out.size[1];
-  if (bias_desc->dims != channels || !Holds(bias_desc, bias)) return CUDNN_STATUS_BAD_PARAM;
-  if (!SameSizes(z_desc, y_desc) || !Holds(z_desc, z)) return CUDNN_STATUS_BAD_PARAM;
-  if (activation->propagates_nan || (!activation->set && !activation->identity)) return CUDNN_STATUS_NOT_SUPPORTED;
-  const bool precomputed = a == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-  if (activation->identity && !precomputed) return CUDNN_STATUS_NOT_SUPPORTED;
-  const cudnnStatus_t status = Ready(s, "forward", a, c, workspace, bytes);
-  if (status != CUDNN_STATUS_SUCCESS) return status;
-  TheState().calls.back() += activation->identity ? " fused" : " fused relu";
-  std::vector<double> sums(BytesOf(y_desc) / sizeof(float));
+  Sums sums(s.weight_bytes / sizeof(float));
   EachProduct(
-      s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[o] += Double(Floats(x)[i]) * Double(Floats(w)[k]); });
-  for (std::size_t o = 0; o < sums.size(); ++o) {
-    const auto channel = static_cast<std::int64_t>(o) / s.out.Spatial() % s.out.size[1];
-    const double added = Number(alpha_z) == 0 ? 0 : Double(Number(alpha_z)) * Double(Floats(z)[o]);
-    const double sum = Double(Number(alpha)) * sums[o] + added + Double(Floats(bias)[channel]);
-    Floats(y)[o] = static_cast<float>(activation->set ? std::max(sum, 0.0) : sum);
-  }
+      s, [&](std::size_t i, std::size_t k, std::size_t o) { sums[k] += Double(Floats(x)[i]) * Double(Floats(dy)[o]); });
+  BlendInto(dw, sums, alpha, beta);
   return CUDNN_STATUS_SUCCESS;
 }

@@ -19,8 +19,6 @@ cudnnStatus_t Destroy(T* value) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-bool IsKnown(cudnnDataType_t type) { return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_HALF; }
-
 bool AllAtLeast(const int* values, int count, int least) {
   for (int i = 0; i < count; ++i) {
     if (values[i] < least) return false;
@@ -55,7 +53,7 @@ std::size_t Grid::At(std::int64_t n, std::int64_t c, std::int64_t position) cons
 std::size_t BytesOf(cudnnTensorDescriptor_t tensor) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < tensor->dims.size(); ++i) last += (tensor->dims[i] - 1) * tensor->strides[i];
-  return SizeOf(tensor->type) * static_cast<std::size_t>(last + 1);
+  return sizeof(float) * static_cast<std::size_t>(last + 1);
 }
 
 bool SameSizes(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t b) { return a->dims == b->dims; }
@@ -72,11 +70,8 @@ bool IsVector(cudnnTensorDescriptor_t vector, cudnnTensorDescriptor_t x) {
   return Broadcasts(vector, x) && vector->dims[1] == x->dims[1] && BytesOf(vector) == 4u * std::size_t(x->dims[1]);
 }
 
-bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory) {
-  return tensor->dims.size() >= 4 && OnDevice(memory, BytesOf(tensor));
-}
 bool Holds(cudnnTensorDescriptor_t tensor, const void* memory) {
-  return tensor->type == CUDNN_DATA_FLOAT && HoldsAny(tensor, memory);
+  return tensor->dims.size() >= 4 && OnDevice(memory, BytesOf(tensor));
 }
 bool AllHold(cudnnTensorDescriptor_t tensor, std::initializer_list<const void*> places) {
   return std::all_of(places.begin(), places.end(), [&](const void* place) { return Holds(tensor, place); });
@@ -126,14 +121,13 @@ void cudnnGetLastErrorString(char* message, std::size_t size) {
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int count,
                                          const int dims[], const int strides[]) {
   // cuDNN: at least 4 dimensions, at most 8; a tensor has at most 2^31 - 1 elements.
-  if (!IsKnown(type) || count < 4 || count > 8) return CUDNN_STATUS_BAD_PARAM;
+  if (type != CUDNN_DATA_FLOAT || count < 4 || count > 8) return CUDNN_STATUS_BAD_PARAM;
   if (!AllAtLeast(dims, count, 1) || !AllAtLeast(strides, count, 1)) return CUDNN_STATUS_BAD_PARAM;
   std::int64_t elements = 1;
   for (int i = 0; i < count; ++i) elements *= dims[i];
   if (elements > 0x7fffffff) return CUDNN_STATUS_NOT_SUPPORTED;
   tensor->dims.assign(dims, dims + count);
   tensor->strides.assign(strides, strides + count);
-  tensor->type = type;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -145,11 +139,9 @@ cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t tensor, cudnn
 
 cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
                                          cudnnTensorFormat_t format, int count, const int dims[]) {
-  const bool known = format == CUDNN_TENSOR_NCHW || format == CUDNN_TENSOR_NHWC;
-  if (!IsKnown(type) || !known || count < 4 || !AllAtLeast(dims, count, 1)) return CUDNN_STATUS_BAD_PARAM;
+  const bool known = type == CUDNN_DATA_FLOAT && format == CUDNN_TENSOR_NCHW;
+  if (!known || count < 4 || !AllAtLeast(dims, count, 1)) return CUDNN_STATUS_BAD_PARAM;
   filter->dims.assign(dims, dims + count);
-  filter->type = type;
-  filter->format = format;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -188,11 +180,9 @@ cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t p, const cudn
 }
 
 cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation, cudnnActivationMode_t mode,
-                                           cudnnNanPropagation_t nan, double) {
+                                           cudnnNanPropagation_t, double) {
   activation->set = mode == CUDNN_ACTIVATION_RELU;
-  activation->identity = mode == CUDNN_ACTIVATION_IDENTITY;
-  activation->propagates_nan = nan == CUDNN_PROPAGATE_NAN;
-  return activation->set || activation->identity ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+  return activation->set ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 cudnnStatus_t cudnnSetLRNDescriptor(cudnnLRNDescriptor_t lrn, unsigned size, double alpha, double beta, double k) {

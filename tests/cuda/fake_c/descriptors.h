@@ -17,12 +17,9 @@ struct cudnnContext {
 };
 struct cudnnTensorStruct {
   std::vector<std::int64_t> dims, strides;
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
 };
 struct cudnnFilterStruct {
   std::vector<std::int64_t> dims;
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
 };
 struct cudnnConvolutionStruct {
   std::vector<std::int64_t> pad, stride;
@@ -34,8 +31,7 @@ struct cudnnPoolingStruct {
   std::vector<std::int64_t> window, pad, stride;
 };
 struct cudnnActivationStruct {
-  bool set = false;  // for activations by themselves
-  bool identity = false, propagates_nan = false;
+  bool set = false;
 };
 struct cudnnLRNStruct {
   std::int64_t size = 0;
@@ -65,11 +61,8 @@ bool IsVector(cudnnTensorDescriptor_t vector, cudnnTensorDescriptor_t x);  // on
 // {d, h, w}, with `missing` for d where there are two.
 std::array<std::int64_t, 3> Triple(const std::vector<std::int64_t>& values, std::int64_t missing);
 
-// Whether all of the tensor lies on the device, in fp32: nothing but convolutions computes on anything else here.
-bool Holds(cudnnTensorDescriptor_t tensor, const void* memory);
-bool HoldsAny(cudnnTensorDescriptor_t tensor, const void* memory);  // of any type
+bool Holds(cudnnTensorDescriptor_t tensor, const void* memory);  // whether all of the tensor lies on the device
 bool AllHold(cudnnTensorDescriptor_t tensor, std::initializer_list<const void*> places);
-inline std::size_t SizeOf(cudnnDataType_t type) { return type == CUDNN_DATA_HALF ? 2 : 4; }
 
 inline const float* Floats(const void* memory) { return static_cast<const float*>(memory); }
 inline float* Floats(void* memory) { return static_cast<float*>(memory); }

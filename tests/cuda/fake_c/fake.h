@@ -29,7 +29,6 @@ struct State {
   bool peers = true;                          // whether devices can reach each other's memory
   std::set<std::pair<int, int>> peer_access;  // which one reaches which
   int rankings = 0, workspace_sizes = 0;      // that cuDNN was asked for, of convolutions
-  bool lists_tensor_cores = true;             // whether algorithms are listed for halves with products on tensor cores
   std::string fail_function;                  // its next call gives `fail_status`
   int fail_status = 0;
   std::vector<std::string> calls;  // of cuDNN and cuBLAS that compute, with the modes that matter

@@ -89,17 +89,6 @@ struct FilterPass {
   }
 };
 
-// Products of halves: the library lists an algorithm on tensor cores and without, each by itself, and what is not on
-// them is another arithmetic. Where it lists nothing on them it does not tell the two apart.
-template <typename Answer>
-void PreferTensorCores(std::vector<Answer>* answers) {
-  const auto on_them = [](const Answer& answer) { return answer.mathType == CUDNN_TENSOR_OP_MATH; };
-  const auto works = [&](const Answer& answer) { return on_them(answer) && answer.status == CUDNN_STATUS_SUCCESS; };
-  if (std::none_of(answers->begin(), answers->end(), works)) return;
-  const auto others = std::stable_partition(answers->begin(), answers->end(), on_them);
-  std::for_each(others, answers->end(), [](Answer& answer) { answer.status = CUDNN_STATUS_NOT_SUPPORTED; });
-}
-
 // The library's own opinion of its algorithms.
 template <typename P>
 std::vector<typename P::Answer> OnceCache(const Libraries& libraries, const ConvolutionProblem& problem) {
@@ -108,7 +97,6 @@ std::vector<typename P::Answer> OnceCache(const Libraries& libraries, const Conv
   const cudnnStatus_t status =
       P::OnceCache(libraries.cudnn(), problem, static_cast<int>(answers.size()), &count, answers.data());
   answers.resize(status == CUDNN_STATUS_SUCCESS ? static_cast<std::size_t>(count) : 0);
-  if (problem.math == CUDNN_TENSOR_OP_MATH) PreferTensorCores(&answers);
   return answers;
 }
 
@@ -181,8 +169,6 @@ class Convolution : public Kernel {
     workspace_ = chosen.workspace;
     implementation_ = AlgorithmText(OpKind::kConvolution, P::kPass, chosen.algorithm);
     if (call.launch.math == MathMode::kTf32) implementation_ += ", tf32";
-    if (call.launch.math == MathMode::kFp16) implementation_ += ", fp16";
-    if (call.launch.layout == Layout::kNhwc) implementation_ += ", nhwc";
   }
 
  protected:

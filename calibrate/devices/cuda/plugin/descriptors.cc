@@ -3,39 +3,21 @@
 namespace spillway::cuda {
 namespace {
 
-// Axes from the innermost.
-std::vector<std::size_t> AxesOf(std::size_t count, Layout layout) {
-  constexpr std::size_t kChannels = 1;
-  std::vector<std::size_t> axes;
-  if (layout == Layout::kNhwc) axes.push_back(kChannels);
-  for (std::size_t axis = count; axis-- > 0;) {
-    if (axis != kChannels || layout == Layout::kNchw) axes.push_back(axis);
-  }
-  return axes;
-}
-
-// True fp32; or as the library's default, products rounded to TF32 where the device can; or halves on tensor cores.
-cudnnMathType_t MathOf(MathMode mode) {
-  if (mode == MathMode::kFp16) return CUDNN_TENSOR_OP_MATH;
-  return mode == MathMode::kTf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
-}
-
-TensorFormat FormatOf(const Launch& launch) {
-  return {.type = launch.type == DataType::kFp16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT, .layout = launch.layout};
-}
+// True fp32; or as the library's default, products rounded to TF32 where the device can.
+cudnnMathType_t MathOf(MathMode mode) { return mode == MathMode::kTf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH; }
 
 }  // namespace
 
-void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes, const TensorFormat& format) {
+void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes) {
   std::vector<int> extents, strides(sizes.size(), 1);
   for (const std::int64_t size : sizes) extents.push_back(IntOf(size));
   std::int64_t stride = 1;
-  for (const std::size_t axis : AxesOf(sizes.size(), format.layout)) {
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
     strides[axis] = IntOf(stride);
     stride *= sizes[axis];
   }
   static_cast<void>(IntOf(stride));  // all elements
-  SPILLWAY_CHECK(cudnnSetTensorNdDescriptor(descriptor.get(), format.type, static_cast<int>(extents.size()),
+  SPILLWAY_CHECK(cudnnSetTensorNdDescriptor(descriptor.get(), CUDNN_DATA_FLOAT, static_cast<int>(extents.size()),
                                             extents.data(), strides.data()));
 }
 
@@ -62,23 +44,20 @@ void SetAddition(const OpTensorDescriptor& descriptor) {
 
 ConvolutionProblem::ConvolutionProblem(const OpCall& call) {
   const OpShape& s = call.launch.shape;
-  const TensorFormat format = FormatOf(call.launch);
   if (s.PadBegin() != s.PadEnd()) Refuse("cuDNN pads as much behind as before");
-  math = MathOf(call.launch.math);
   deep = s.in.d != 1 || s.out.d != 1 || s.window[0] != 1;
-  SetDense(in, SizesOf(s.in, deep), format);
-  SetDense(out, SizesOf(s.out, deep), format);
+  SetDense(in, SizesOf(s.in, deep));
+  SetDense(out, SizesOf(s.out, deep));
   std::vector<int> filter = Spatial(s.window, deep);
   const std::vector<int> pad = Spatial(s.PadBegin(), deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
   filter.insert(filter.begin(), {IntOf(s.out.c), IntOf(s.in.c / s.groups)});
-  const cudnnTensorFormat_t order = format.layout == Layout::kNhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-  SPILLWAY_CHECK(
-      cudnnSetFilterNdDescriptor(weight.get(), format.type, order, static_cast<int>(filter.size()), filter.data()));
+  SPILLWAY_CHECK(cudnnSetFilterNdDescriptor(weight.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+                                            static_cast<int>(filter.size()), filter.data()));
   SPILLWAY_CHECK(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(pad.size()), pad.data(),
                                                  stride.data(), dilation.data(), CUDNN_CROSS_CORRELATION,
                                                  CUDNN_DATA_FLOAT));
   SPILLWAY_CHECK(cudnnSetConvolutionGroupCount(convolution.get(), IntOf(s.groups)));
-  SPILLWAY_CHECK(cudnnSetConvolutionMathType(convolution.get(), math));
+  SPILLWAY_CHECK(cudnnSetConvolutionMathType(convolution.get(), MathOf(call.launch.math)));
 }
 
 }  // namespace spillway::cuda

@@ -37,15 +37,8 @@ using LrnDescriptor = Descriptor<cudnnLRNDescriptor_t, cudnnCreateLRNDescriptor,
 using OpTensorDescriptor =
     Descriptor<cudnnOpTensorDescriptor_t, cudnnCreateOpTensorDescriptor, cudnnDestroyOpTensorDescriptor>;
 
-// Numbers of a tensor and where its channels lie.
-struct TensorFormat {
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  Layout layout = Layout::kNchw;
-};
-
-// Dense; sizes {n, c, ...} whatever the layout.
-void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes,
-              const TensorFormat& format = {});
+// Dense, in fp32; sizes {n, c, ...}, of which the last lie innermost.
+void SetDense(const TensorDescriptor& descriptor, const std::vector<std::int64_t>& sizes);
 // {n, c, h, w}, or {n, c, d, h, w} if `with_depth`; without it, depth and height are one axis.
 std::vector<std::int64_t> SizesOf(const Shape& shape, bool with_depth);
 // {d, h, w} or {h, w}.
@@ -56,14 +49,12 @@ void SetPlanes(const TensorDescriptor& descriptor, const Shape& shape);
 void SetChannels(const TensorDescriptor& descriptor, std::int64_t channels);
 void SetAddition(const OpTensorDescriptor& descriptor);
 
-// A convolution as descriptors say it.
-// Operands of the launch's type and layout, the weight as {k, c, ...} in the same one; sums in fp32 whatever the type.
+// A convolution as descriptors say it, the weight as {k, c, ...}.
 struct ConvolutionProblem {
   TensorDescriptor in, out;
   FilterDescriptor weight;
   ConvolutionDescriptor convolution;
-  bool deep = false;                          // five dimensions, with depth; else four
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // as the descriptor says it
+  bool deep = false;  // five dimensions, with depth; else four
 
   explicit ConvolutionProblem(const OpCall& call);
 };

@@ -56,8 +56,6 @@ inline float* Write(const CudaArguments& a, std::size_t k) { return static_cast<
 #undef OP_KIND
 
 std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call);
-// With bias, and with `relu` nothing below 0: reads {input, weight, bias}. Algorithm 0: implicit_precomp_gemm.
-KernelPtr MakeFusedConvolution(const LibrariesPtr& libraries, const OpCall& call, bool relu);
 
 }  // namespace spillway::cuda
 

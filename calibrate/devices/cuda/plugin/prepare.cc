@@ -13,21 +13,10 @@ constexpr std::array kMakers = {
 };
 #undef OP_KIND
 
-bool IsSingle(const Launch& launch) {
-  const bool math = launch.math == MathMode::kFp32 || launch.math == MathMode::kTf32;
-  return launch.type == DataType::kFp32 && launch.layout == Layout::kNchw && math;
-}
-
-// In either layout.
-bool IsHalfConvolution(const Launch& launch) {
-  return launch.kind == OpKind::kConvolution && launch.type == DataType::kFp16 && launch.math == MathMode::kFp16;
-}
-
 void CheckFormat(const Launch& launch) {
-  if (IsSingle(launch) || IsHalfConvolution(launch)) return;
-  Refuse(
-      "the CUDA device computes on fp32 NCHW tensors, in fp32 or TF32 arithmetic; only convolutions are measured in "
-      "fp16, in fp16 arithmetic");
+  const bool math = launch.math == MathMode::kFp32 || launch.math == MathMode::kTf32;
+  if (launch.type == DataType::kFp32 && launch.layout == Layout::kNchw && math) return;
+  Refuse("the CUDA device computes on fp32 NCHW tensors, in fp32 or TF32 arithmetic");
 }
 
 // Calls `function`; errors get the op's name in front.
@@ -62,18 +51,6 @@ std::unique_ptr<CudaKernel> RuntimeCalls::Prepare(const OpCall& call) {
   return Named(text, [&]() -> std::unique_ptr<CudaKernel> {
     CheckFormat(call.launch);
     KernelPtr kernel = kMakers[static_cast<std::size_t>(call.launch.kind)](Handles(), call);
-    kernel->set_text(text);
-    return kernel;
-  });
-}
-
-std::unique_ptr<CudaKernel> RuntimeCalls::PrepareFused(const OpCall& call, bool relu) {
-  const std::string text = host_.launch_text(call.launch) + (relu ? " with bias and ReLU" : " with bias");
-  return Named(text, [&]() -> std::unique_ptr<CudaKernel> {
-    if (!IsSingle(call.launch)) Refuse("what follows a convolution is fused in fp32 NCHW, in fp32 or TF32 arithmetic");
-    const bool forward = call.launch.kind == OpKind::kConvolution && call.launch.pass == Pass::kForward;
-    if (!forward || call.launch.accumulate) Refuse("only forward convolutions are fused with what follows them");
-    KernelPtr kernel = MakeFusedConvolution(Handles(), call, relu);
     kernel->set_text(text);
     return kernel;
   });

@@ -71,7 +71,6 @@ class RuntimeCalls : public CudaCalls {
   // prepare.cc
   std::vector<CudaAlgorithm> Algorithms(const OpCall& call) override;
   std::unique_ptr<CudaKernel> Prepare(const OpCall& call) override;
-  std::unique_ptr<CudaKernel> PrepareFused(const OpCall& call, bool relu) override;
 
  private:
   int Attribute(cudaDeviceAttr attribute) const;  // -1: not known
