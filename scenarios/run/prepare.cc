@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "hw/text/lists.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "scenarios/run/prepare_parts.h"
 #include "sim/strategies/strategies.h"
 

@@ -12,12 +12,12 @@
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/falsify.h"
+#include "calibrate/validate/stoppable_device.h"
 #include "reports/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
 #include "scenarios/validate/validate_follow.h"
 #include "scenarios/validate/validate_observed.h"
 #include "scenarios/validate/validate_places.h"
-#include "scenarios/verbs/interrupts.h"
 
 namespace spillway {
 

@@ -22,12 +22,11 @@
 #include <vector>
 
 #include "calibrate/validate/device_costs.h"
+#include "calibrate/validate/journal.h"
 #include "calibrate/validate/memory.h"
 #include "calibrate/validate/pace.h"
 #include "calibrate/validate/results.h"
 #include "scenarios/run/run.h"
-#include "scenarios/validate/validate_journal.h"
-#include "scenarios/verbs/command.h"
 #include "sim/execute/clock.h"
 #include "sim/execute/device.h"
 
@@ -129,12 +128,6 @@ struct ValidateWatcher {
 // there is no memory for, a device that cannot be had for a case. The other plans and cases go on.
 Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
                       const ValidateWatcher& watcher);
-
-// The verb with a device of the caller's choice. `stop` as in ValidateOptions; then the exit status is kExitInterrupted,
-// the tables are those of the finished cases, and expectations are not judged. The folder: scenarios/validate/validate_files.h.
-ExitCode ValidateWith(
-    const ValidateHost& host, const Command& command, Console& console,
-    const std::function<bool()>& stop = [] { return false; });
 
 }  // namespace spillway
 

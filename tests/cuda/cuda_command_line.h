@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/verbs/devices.h"
+#include "scenarios/cli/devices.h"
 #include "tests/command_line.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/temporary_folder.h"

@@ -17,7 +17,7 @@
 #include "hw/machine/machine.h"
 #include "model/samples/file.h"
 #include "model/util/random.h"
-#include "scenarios/verbs/devices.h"
+#include "scenarios/cli/devices.h"
 #include "tests/bench_samples.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

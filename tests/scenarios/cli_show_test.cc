@@ -7,7 +7,7 @@
 #include "model/cost/cost_model.h"
 #include "model/cost/kernel_form.h"
 #include "model/network/network.h"
-#include "scenarios/verbs/show_floor.h"
+#include "scenarios/cli/show_floor.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

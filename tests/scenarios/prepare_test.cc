@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 

@@ -20,7 +20,7 @@
 #include "hw/machine/profile_text.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
-#include "scenarios/validate/validate.h"
+#include "scenarios/cli/devices.h"
 #include "tests/command_line.h"
 #include "tests/paced_target.h"
 #include "tests/scripted_device.h"
