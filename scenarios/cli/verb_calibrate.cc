@@ -13,6 +13,7 @@
 #include "scenarios/cli/calibration_page.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/devices.h"
+#include "scenarios/file/bench_networks.h"
 #include "scenarios/output/interrupts.h"
 #include "scenarios/output/output_folder.h"
 #include "sim/execute/clock.h"
@@ -100,15 +101,15 @@ void CheckOutput(const std::string& out) {
 
 class ProfileWriter : public BenchWatcher {
  public:
-  ProfileWriter(const Command& command, const CalibrateSetup& setup, const BenchJournal& journal, Nanos budget,
-                const Clock& clock, Interrupts& interrupts, Console& console)
+  ProfileWriter(const Command& command, DeviceBackend& backend, const BenchFacts& facts, const BenchJournal& journal,
+                Nanos budget, Interrupts& interrupts, Console& console)
       : command_(command),
-        setup_(setup),
+        backend_(backend),
+        facts_(facts),
         journal_(journal),
         written_(journal.samples().size()),
         budget_(budget),
-        clock_(clock),
-        begin_(clock.Now()),
+        begin_(backend.clock().Now()),
         interrupts_(interrupts),
         console_(console),
         lines_(console) {}
@@ -124,19 +125,18 @@ class ProfileWriter : public BenchWatcher {
 
  private:
   const Command& command_;
-  const CalibrateSetup& setup_;
+  DeviceBackend& backend_;
+  const BenchFacts& facts_;
   const BenchJournal& journal_;
   std::size_t written_ = 0;  // rows of the journal that are in the profile, or were there when this run began
-  Nanos budget_;
-  const Clock& clock_;
-  Nanos begin_;
+  Nanos budget_, begin_;
   Interrupts& interrupts_;
   Console& console_;
   MinuteLines lines_;
 };
 
 void ProfileWriter::Progress(const BenchItem& item, std::size_t done, std::size_t items) {
-  const Nanos left = std::max<Nanos>(0, budget_ - (clock_.Now() - begin_)) / kSecond;
+  const Nanos left = std::max<Nanos>(0, budget_ - (backend_.clock().Now() - begin_)) / kSecond;
   const std::string text = fmt::format("calibrate {} {}/{}, at most {}:{:02} left", BenchGroupName(item.group), done,
                                        items, left / 60, left % 60);
   if (console_.terminal) console_.Screen() << "\r\x1b[K" << text << std::flush;
@@ -150,9 +150,9 @@ void ProfileWriter::GroupDone(BenchGroup group) {
 }
 
 HostNode ProfileWriter::Write(const std::vector<std::string>& notes, int folds) {
-  BenchFacts facts = setup_.facts;
+  BenchFacts facts = facts_;
   facts.notes.insert(facts.notes.end(), notes.begin(), notes.end());
-  if (setup_.host_memory) facts.memory = setup_.host_memory();
+  facts.memory = backend_.HostMemory();
   written_ = journal_.samples().size();
   const Machine machine = MachineOfBench(journal_.samples(), facts, folds);
   WriteFile(command_.out, kHeader + MachineToYaml(machine));
@@ -219,10 +219,8 @@ void CheckGroups(const std::vector<BenchGroup>& groups, const std::vector<BenchI
   }
 }
 
-CalibrateRequest RequestOf(const Command& command, const std::string& date) {
+CalibrateRequest RequestOf(const Command& command, const DeviceBackend& backend, const std::string& date) {
   CalibrateRequest request;
-  request.device = DeviceByName(command.device).index;
-  request.networks = command.networks;
   request.protocol = ProtocolOf(command);
   request.link_rate = LinkRateOf(command);
   request.threads = command.threads;
@@ -230,6 +228,7 @@ CalibrateRequest RequestOf(const Command& command, const std::string& date) {
   request.no_grid = command.no_grid;
   request.groups = GroupsOf(command);
   request.date = date;
+  request.networks = BenchNetworksOf(command.networks.empty() ? backend.UsualNetworks() : command.networks);
   return request;
 }
 
@@ -240,24 +239,24 @@ void OpenJournal(const Command& command, const Sample& identity, BenchJournal* j
 
 }  // namespace
 
-ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, const Clock& clock, Console& console) {
+ExitCode CalibrateWith(DeviceBackend& backend, const Command& command, Console& console) {
   CheckOutput(command.out);
   const Nanos budget = BudgetOf(command);
   const Bytes pinned_limit = PinnedLimitOf(command);
   const std::string date = Today();
-  const CalibrateRequest request = RequestOf(command, date);
+  const CalibrateRequest request = RequestOf(command, backend, date);
   Interrupts interrupts;  // before there are threads
-  CalibrateSetup setup = open(request, clock);
+  CalibrateSetup setup = backend.Calibrate(request);
   CheckGroups(request.groups, setup.plan);
   setup.facts.name = fs::path(command.out).stem().string();
   setup.facts.pinned_limit = pinned_limit;
   BenchJournal journal(JournalOf(command.out).string());
   OpenJournal(command, setup.target->Identity(), &journal, console);
-  ProfileWriter writer(command, setup, journal, budget, clock, interrupts, console);
+  ProfileWriter writer(command, backend, setup.facts, journal, budget, interrupts, console);
   std::error_code ignored;
   if (!fs::exists(command.out, ignored)) writer.Write({"the calibration was cut off before anything was measured"}, 0);
   const BenchRunOptions run{.budget = budget, .loop = LoopOf(command), .date = date};
-  const BenchReport report = RunBench(setup.plan, *setup.target, clock, run, journal, writer);
+  const BenchReport report = RunBench(setup.plan, *setup.target, backend.clock(), run, journal, writer);
   writer.ClearLine();
   const HostNode host = writer.Write(NotesOf(report, journal), kFolds);
   Summarise(command, report, setup, journal, host, console);
@@ -266,7 +265,7 @@ ExitCode CalibrateWith(const CalibrateOpener& open, const Command& command, cons
 
 ExitCode CalibrateVerb(const Command& command, Console& console) {
   const SteadyClock clock;
-  return CalibrateWith(DeviceByName(command.device).kind->calibrate, command, clock, console);
+  return CalibrateWith(*DeviceByName(command.device, clock), command, console);
 }
 
 }  // namespace spillway

@@ -9,14 +9,11 @@
 namespace spillway {
 
 ExitCode ProbeVerb(const Command& command, Console& console) {
-  const DeviceChoice device = DeviceByName(command.device);
-  if (device.kind->probe == nullptr) {
-    throw UserError("probe: a GPU is looked at, as cuda:0; what calibrate relies on here it checks itself");
-  }
   const SteadyClock clock;
-  const int failed =
-      device.kind->probe(device.index, clock, [&](const std::string& line) { console.out << line << std::endl; });
-  return failed == 0 ? kExitDone : kExitExpectationFailed;
+  const std::unique_ptr<DeviceBackend> device = DeviceByName(command.device, clock);
+  const std::optional<int> failed = device->Probe([&](const std::string& line) { console.out << line << std::endl; });
+  if (!failed) throw UserError("probe: a GPU is looked at, as cuda:0; what calibrate relies on here it checks itself");
+  return *failed == 0 ? kExitDone : kExitExpectationFailed;
 }
 
 }  // namespace spillway

@@ -1,22 +1,19 @@
-// The CUDA device for the verbs.
+#include "calibrate/devices/cuda/backend.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "calibrate/devices/cuda/bench_plan.h"
-#include "calibrate/devices/cuda/bench_target.h"
 #include "calibrate/devices/cuda/device.h"
 #include "calibrate/devices/cuda/load.h"
 #include "calibrate/devices/cuda/probe.h"
 #include "calibrate/host/host_facts.h"
-#include "scenarios/cli/devices.h"
 
 namespace spillway {
 namespace {
 
-constexpr const char* kExample = "h100-sxm";  // what the shipped scenarios are predicted for
-constexpr const char* kUsualProfile = "gpu.yaml";
 // Plans that grant other workspaces compute by other algorithms, whose fp32 sums round differently.
 constexpr double kNumericsTolerance = 1e-4;
 
@@ -29,7 +26,7 @@ std::string PlaceOf(const CudaProperties& properties) {
   return fmt::format("on {}, {}", properties.name, SoftwareText(properties));
 }
 
-std::string ChangedSince(const Machine& profile, const CudaProperties& properties) {
+std::string ChangedSoftware(const Machine& profile, const CudaProperties& properties) {
   const Device& device = profile.devices[0];
   const MeasuredWith& with = device.measured_with;
   const bool same =
@@ -52,7 +49,7 @@ auto Told(const Function& function) {
 }
 
 // A profile of another GPU says nothing about this one. (Its memory may be stated a little less, error correction apart.)
-void CheckProfile(const Machine& profile, const CudaProperties& properties) {
+void CheckGpu(const Machine& profile, const CudaProperties& properties) {
   constexpr double kAlike = 0.05;
   const Device& there = profile.devices[0];
   const double apart = static_cast<double>(there.total_memory - properties.total_memory);
@@ -94,91 +91,86 @@ void RefuseWhatItHasNot(const CalibrateRequest& request) {
 
 }  // namespace
 
-CalibrateSetup CalibrateCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& options,
-                               const CalibrateRequest& request, const Clock& clock) {
+const DeviceTraits& CudaBackend::traits() const {
+  static const DeviceTraits kTraits{.devices = "cuda",
+                                    .example = "h100-sxm",  // what the shipped scenarios are predicted for
+                                    .usual_profile = "gpu.yaml",
+                                    .paces_as_profile = false,
+                                    .slows_compute = true,
+                                    .numerics_tolerance = kNumericsTolerance,
+                                    .pace_launches = kPaceLaunches};
+  return kTraits;
+}
+
+CudaCalls& CudaBackend::Calls() {
+  if (calls_ == nullptr) calls_ = MakeCudaCalls(bench_.device);
+  return *calls_;
+}
+
+const CudaProperties& CudaBackend::Properties() {
+  CudaCalls& calls = Calls();
+  if (!properties_) properties_ = Told([&] { return calls.Properties(); });
+  return *properties_;
+}
+
+void CudaBackend::Need() { Properties(); }
+std::string CudaBackend::Identity() { return PlaceOf(Properties()); }
+void CudaBackend::CheckProfile(const Machine& profile) { CheckGpu(profile, Properties()); }
+std::string CudaBackend::ChangedSince(const Machine& profile) { return ChangedSoftware(profile, Properties()); }
+
+std::optional<int> CudaBackend::Probe(const std::function<void(const std::string&)>& tell) {
+  return ProbeCuda(Calls(), clock(), {}, tell);
+}
+
+std::vector<std::string> CudaBackend::UsualNetworks() const { return CudaUsualNetworks(); }
+
+CalibrateSetup CudaBackend::Calibrate(const CalibrateRequest& request) {
+  RefuseWhatItHasNot(request);
+  CudaCalls& calls = Calls();
   CalibrateSetup setup;
   BenchPlanOptions plan = CudaPlanOptions(request.quick);
   plan.groups = request.groups;
   if (!request.no_grid) {
-    CudaBeyond beyond = Told([&] { return MakeCudaBeyond(*calls, request.quick); });
+    CudaBeyond beyond = Told([&] { return MakeCudaBeyond(calls, request.quick); });
     plan.beyond = std::move(beyond.items);
     setup.not_measured = std::move(beyond.not_measured);
   }
-  setup.plan = MakeBenchPlan(BenchNetworksOf(request.networks.empty() ? CudaUsualNetworks() : request.networks),
-                             request.no_grid ? BenchNetworks{} : CudaBenchGrid(), plan);
-  auto target = Told([&] { return std::make_unique<CudaBenchTarget>(options, std::move(calls), clock); });
+  setup.plan = MakeBenchPlan(request.networks, request.no_grid ? BenchNetworks{} : CudaBenchGrid(), plan);
+  CudaBenchOptions options = bench_;
+  options.protocol = request.protocol;
+  auto target = Told([&] { return std::make_unique<CudaBenchTarget>(options, calls_, clock()); });
   setup.facts = target->Facts(request.date);
   setup.target = std::move(target);
-  setup.host_memory = ReadHostMemory;
   return setup;
 }
 
-CalibrateSetup CalibrateCuda(const CalibrateRequest& request, const Clock& clock) {
-  RefuseWhatItHasNot(request);
-  CudaBenchOptions options;
-  options.device = request.device;
-  options.protocol = request.protocol;
-  options.version = Version();
-  return CalibrateCudaBy(MakeCudaCalls(request.device), options, request, clock);
+std::unique_ptr<BenchTarget> CudaBackend::Bench(const Machine& profile) {
+  Calls();
+  CudaBenchOptions options = bench_;
+  options.protocol = profile.devices[0].measured_with.operands;
+  options.warm_up = std::min(options.warm_up, kPaceWarmUp);
+  return Told([&] { return std::make_unique<CudaBenchTarget>(options, calls_, clock()); });
 }
 
-ValidateHost ValidateOnCudaBy(std::shared_ptr<CudaCalls> calls, const CudaBenchOptions& bench, std::uint64_t seed,
-                              const Clock& clock) {
-  ValidateHost host;
-  host.devices = "cuda";
-  host.example = kExample;
-  host.usual_profile = kUsualProfile;
-  host.paces_as_profile = false;
-  host.slows_compute = true;
-  host.numerics_tolerance = kNumericsTolerance;
-  host.load = ReadLoad;
-  host.room = [](const Machine&) { return std::max(OnlineCores(), 2); };  // one issues, one beside it
-  host.algorithms = [calls](const Machine&) -> AskDevice {
-    return [calls](const Launch& launch) { return OfferedBy(*calls, launch); };
-  };
-  host.bench = [calls, bench, &clock](const Machine& profile) {
-    CudaBenchOptions options = bench;
-    options.protocol = profile.devices[0].measured_with.operands;
-    options.warm_up = std::min(options.warm_up, kPaceWarmUp);
-    return PaceBench{.target = Told([&] { return std::make_unique<CudaBenchTarget>(options, calls, clock); }),
-                     .networks = BenchNetworksOf(CudaUsualNetworks()),
-                     .options = {.launches = kPaceLaunches},
-                     .device_bytes = [calls] {
-                       const CudaMemory memory = calls->Memory();
-                       return memory.total - memory.free;
-                     }};
-  };
-  const CudaProperties properties = Told([&] { return calls->Properties(); });
-  host.identity = PlaceOf(properties);
-  host.check = [properties](const Machine& profile) { CheckProfile(profile, properties); };
-  host.changed = [properties](const Machine& profile) { return ChangedSince(profile, properties); };
-  host.make = [calls, seed, &clock, place = PlaceOf(properties)](const Machine&, const DeviceTerms& terms) {
-    CudaDeviceOptions options;
-    options.seed = seed;
-    options.emulate = {.compute_slowdown = terms.compute_slowdown, .link_rate = terms.link_rate};
-    auto device = Told([&] { return std::make_unique<CudaDevice>(options, *calls, clock); });
-    CudaDevice* const cuda = device.get();
-    return OpenDevice{.device = std::move(device),
-                      .clock = &clock,
-                      .losses = [cuda] { return cuda->losses(); },
-                      .host_bytes = [cuda] { return cuda->host_bytes(); },
-                      .placement = [place] { return place; },
-                      .device_bytes = [cuda] { return cuda->memory().highest; },
-                      .device_reserve = [cuda] { return cuda->memory().beside; },
-                      .step_clocks = [cuda] { return cuda->clocks(); }};
-  };
-  return host;
+AskDevice CudaBackend::Offers(const Machine& /*profile*/) {
+  Calls();
+  return [calls = calls_](const Launch& launch) { return OfferedBy(*calls, launch); };
 }
 
-ValidateHost ValidateOnCuda(int device, std::uint64_t seed, const Clock& clock) {
-  CudaBenchOptions bench;
-  bench.device = device;
-  return ValidateOnCudaBy(MakeCudaCalls(device), bench, seed, clock);
+std::unique_ptr<ExecutionDevice> CudaBackend::Open(const Machine& /*profile*/, const DeviceTerms& terms) {
+  CudaDeviceOptions options;
+  options.seed = terms.seed;
+  options.emulate = {.compute_slowdown = terms.compute_slowdown, .link_rate = terms.link_rate};
+  options.placement = Identity();
+  return Told([&] { return std::make_unique<CudaDevice>(options, *calls_, clock()); });
 }
 
-int ProbeOnCuda(int device, const Clock& clock, const std::function<void(const std::string&)>& tell) {
-  const std::shared_ptr<CudaCalls> calls = MakeCudaCalls(device);
-  return ProbeCuda(*calls, clock, {}, tell);
+Bytes CudaBackend::DeviceBytes() {
+  const CudaMemory memory = Calls().Memory();
+  return memory.total - memory.free;
 }
+
+// One thread issues, and another one is beside it.
+double CudaBackend::Room(const Machine& /*profile*/) { return std::max(OnlineCores(), 2); }
 
 }  // namespace spillway

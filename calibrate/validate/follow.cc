@@ -1,4 +1,4 @@
-#include "scenarios/validate/validate_follow.h"
+#include "calibrate/validate/follow.h"
 
 #include <optional>
 #include <utility>

@@ -1,15 +1,15 @@
 // The pace of a device while one case is measured, followed for a share of the time, and what it comes to for the case.
 //
 // Tested by cli_validate_pace_test and cli_validate_noise_test (tests/).
-#ifndef SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_FOLLOW_H_
-#define SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_FOLLOW_H_
+#ifndef SPILLWAY_CALIBRATE_VALIDATE_FOLLOW_H_
+#define SPILLWAY_CALIBRATE_VALIDATE_FOLLOW_H_
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "calibrate/validate/case.h"
-#include "scenarios/validate/validate_device.h"
+#include "calibrate/validate/device_as_found.h"
 
 namespace spillway {
 
@@ -47,4 +47,4 @@ class FollowedPace {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SCENARIOS_VALIDATE_VALIDATE_FOLLOW_H_
+#endif  // SPILLWAY_CALIBRATE_VALIDATE_FOLLOW_H_

@@ -1,8 +1,9 @@
+#include "scenarios/file/bench_networks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "scenarios/cli/devices.h"
 #include "scenarios/file/scenario.h"
 #include "sim/strategies/strategies.h"
 
