@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "scenarios/verbs/command.h"
+#include "scenarios/cli/command.h"
 
 // A standard stream that was closed would be the next file that is opened, and what is printed would land there. Opened
 // the wrong way round it fails as a closed one does.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/verbs/command.h"
+#include "scenarios/cli/command.h"
 
 namespace spillway {
 

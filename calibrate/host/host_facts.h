@@ -2,11 +2,9 @@
 #ifndef SPILLWAY_CALIBRATE_HOST_HOST_FACTS_H_
 #define SPILLWAY_CALIBRATE_HOST_HOST_FACTS_H_
 
-#include <map>
 #include <string>
 
-#include "calibrate/host/pin.h"
-#include "calibrate/measure/loop.h"
+#include "hw/text/units.h"
 #include "sim/execute/clock.h"
 
 namespace spillway {
@@ -39,11 +37,6 @@ class ThreadClock : public Clock {
  public:
   Nanos Now() const override;
 };
-
-// What the CPU device's threads cost: beginning one, and waking one up.
-// "thread_start": until a stream's thread runs. "event_wake": from recording an event on the compute stream to the first
-// thing that a copy stream does which waited for it asleep.
-std::map<std::string, LoopResult> MeasureStreams(const CoreChoice& cores, const Clock& clock, int repetitions);
 
 }  // namespace spillway
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "calibrate/validate/case_rows.h"
 #include "calibrate/validate/measure.h"
@@ -48,8 +49,8 @@ struct Training {
 
 class CaseRun {
  public:
-  CaseRun(const CaseSetup& setup, const Bench& bench, const CaseOptions& options)
-      : setup_(setup), bench_(bench), options_(options), costs_(setup.costs) {}
+  CaseRun(const CaseSetup& setup, ExecutionDevice& device, const Clock& clock, const CaseOptions& options)
+      : setup_(setup), device_(device), clock_(clock), options_(options), costs_(setup.costs) {}
 
   CaseResult Run() {
     result_.rows.resize(setup_.contenders.size());
@@ -138,21 +139,22 @@ class CaseRun {
     RoundedValues off(values, *entry.step, rounded);
     StepValues& given = rounded == 0 ? static_cast<StepValues&>(values) : off;
     std::optional<SessionMemoryWatch> watch;
-    if (bench_.memory != nullptr) watch.emplace(*bench_.device, *bench_.memory);
+    if (options_.memory != nullptr) watch.emplace(device_, *options_.memory);
     ExecuteResult run = Execute(
-        entry.program, entry.step, watch ? static_cast<ExecutionDevice&>(*watch) : *bench_.device, *bench_.clock,
+        entry.program, entry.step, watch ? static_cast<ExecutionDevice&>(*watch) : device_, clock_,
         {.arena_bytes = entry.arena + kGuard, .iterations = kTrainingIterations, .debug = true, .values = &given});
     Training training;
     training.failure = std::move(run.failure);
     if (training.failure) NoteMemory(entry, *training.failure);
     training.high_water = run.high_water;
-    training.host_bytes = bench_.host_bytes();
+    SessionReport session = device_.LastSession();
+    training.host_bytes = session.host_bytes;
     const Bytes host = training.host_bytes >= 0 ? training.host_bytes : entry.program.HostBytes();
     const Bytes growth = watch ? watch->Growth() : -1;
     if (growth >= 0) training.device_bytes = std::max<Bytes>(0, growth - host - kGuard);
-    if (const Bytes own = bench_.device_bytes(); own >= 0) training.device_bytes = std::max<Bytes>(0, own - kGuard);
-    result_.reserve = std::max(result_.reserve, bench_.device_reserve());
-    training.results = ResultsOf(*entry.step, values, bench_.losses());
+    if (session.device_bytes >= 0) training.device_bytes = std::max<Bytes>(0, session.device_bytes - kGuard);
+    result_.reserve = std::max(result_.reserve, session.device_reserve);
+    training.results = ResultsOf(*entry.step, values, std::move(session.losses));
     return training;
   }
 
@@ -166,8 +168,8 @@ class CaseRun {
   void Isolate() {
     if (entries_.empty() || entries_.back().row != nullptr) return;
     const Entry& in_core = entries_.back();
-    isolated_ = MeasureIsolated(in_core.program, *in_core.step, *bench_.device, *bench_.clock, kRepeats,
-                                &timed_values_.at(in_core.step));
+    isolated_ =
+        MeasureIsolated(in_core.program, *in_core.step, device_, clock_, kRepeats, &timed_values_.at(in_core.step));
     options_.progress();
     if (isolated_.failure) result_.notes.push_back("kernels by themselves: " + isolated_.failure->message);
   }
@@ -181,11 +183,10 @@ class CaseRun {
       candidates.push_back({&entry.program, entry.step, entry.arena, &timed_values_.at(entry.step)});
     }
     std::vector<Measurement> measurements = MeasureInterleaved(
-        candidates, *bench_.device, *bench_.clock,
+        candidates, device_, clock_,
         {.steps = options_.steps,
          .rounds = options_.rounds,
          .seed = options_.seed,
-         .step_clocks = bench_.step_clocks,
          .session_done = options_.progress,
          .between = [this](int rounds) { options_.between(rounds == 0 || rounds == options_.rounds); },
          .beside = options_.beside});
@@ -239,7 +240,8 @@ class CaseRun {
   }
 
   const CaseSetup& setup_;
-  const Bench& bench_;
+  ExecutionDevice& device_;
+  const Clock& clock_;
   const CaseOptions& options_;
   const CostModel* costs_;                                      // that measurements are compared by
   std::vector<Entry> entries_;                                  // in-core last
@@ -257,8 +259,8 @@ int CaseSessions(const CaseSetup& setup, const CaseOptions& options) {
   return 1 + plans * (1 + SessionsOf({.steps = options.steps, .rounds = options.rounds}));
 }
 
-CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options) {
-  return CaseRun(setup, bench, options).Run();
+CaseResult RunCase(const CaseSetup& setup, ExecutionDevice& device, const Clock& clock, const CaseOptions& options) {
+  return CaseRun(setup, device, clock, options).Run();
 }
 
 }  // namespace spillway

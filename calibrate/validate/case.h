@@ -44,25 +44,10 @@ struct CaseSetup {
   std::vector<Contender> contenders;
 };
 
-// The device that is validated, and what this process knows beside it.
-struct Bench {
-  ExecutionDevice* device = nullptr;
-  const Clock* clock = nullptr;
-  ProcessMemory* memory = nullptr;  // nullptr: process memory is not looked at
-  // Of the last session: losses by iteration, and bytes of host buffers (-1: the device does not tell).
-  std::function<std::vector<double>()> losses = [] { return std::vector<double>{}; };
-  std::function<Bytes()> host_bytes = [] { return Bytes{-1}; };
-  // Of a device with memory of its own: bytes of it in use at most, by whomever; -1: it shares the process's.
-  std::function<Bytes()> device_bytes = [] { return Bytes{-1}; };
-  // Likewise: of these bytes what is not the session's own, the device's reserve as it is with its kernels loaded.
-  std::function<Bytes()> device_reserve = [] { return Bytes{-1}; };
-  // Of the last session: megahertz by iteration, 0 where not known; empty: the device does not tell.
-  std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
-};
-
 struct CaseOptions {
   int steps = 20, rounds = 5;
   std::uint64_t seed = 1;
+  ProcessMemory* memory = nullptr;         // nullptr: process memory is not looked at
   std::function<void()> progress = [] {};  // called CaseSessions() times, or less
   // Between the rounds in which plans are measured, when no session is open; `end`: before the first or behind the last.
   std::function<void(bool end)> between = [](bool) {};
@@ -85,7 +70,7 @@ struct CaseResult {
   // What their launches and copies took while steps ran (step_costs.h); empty where nothing was measured.
   std::vector<std::vector<Sample>> steps;
   std::vector<ObservedStep> observed;  // likewise; of random plans empty, too
-  Bytes reserve = -1;                  // Bench::device_reserve, the most of all sessions that trained; -1: nobody tells
+  Bytes reserve = -1;  // SessionReport::device_reserve, the most of all sessions that trained; -1: nobody tells
   double in_core = 0, in_core_predicted = 0;
   ErrorSplit in_core_split;
   std::vector<std::string> notes;
@@ -93,8 +78,8 @@ struct CaseResult {
 };
 
 // Whatever fails is the row's, and the others are measured: a kernel that the library refuses, memory that is not there. A
-// failure of in-core is a note. Throws what Execute() passes on.
-CaseResult RunCase(const CaseSetup& setup, const Bench& bench, const CaseOptions& options);
+// failure of in-core is a note. `clock`: of the device. Throws what Execute() passes on.
+CaseResult RunCase(const CaseSetup& setup, ExecutionDevice& device, const Clock& clock, const CaseOptions& options);
 // A case that cannot begin, as its device cannot be had: rows that fail with `why`.
 CaseResult FailedCase(const CaseSetup& setup, const std::string& why);
 

@@ -14,23 +14,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "calibrate/devices/offered.h"
 #include "model/cost/cost_model.h"
 
 namespace spillway {
-
-struct OfferedAlgorithm {
-  std::int32_t algorithm = 0;  // as in Launch
-  Bytes workspace = 0;         // what it needs
-};
-// All that a device offers for a convolution, those that it would take first in front. Algorithm and workspace of the
-// launch do not matter. Throws UserError where the device cannot run the launch at all.
-using AskDevice = std::function<std::vector<OfferedAlgorithm>(const Launch& launch)>;
 
 struct LaunchHash {  // REQUIRES: algorithm and workspace of all keys are equal
   std::size_t operator()(const Launch& launch) const;

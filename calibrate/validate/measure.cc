@@ -69,7 +69,7 @@ class Measurer {
     } else {
       result.step_times.emplace_back(run.step_times.begin(), run.step_times.end());
       result.moments.push_back(begin + (clock_.Now() - begin) / 2);
-      TakeClocks(options_.step_clocks(), &result.step_clocks);
+      TakeClocks(device_.LastSession().step_clocks, &result.step_clocks);
     }
   }
 

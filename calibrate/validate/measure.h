@@ -47,8 +47,6 @@ struct MeasureOptions {
   int warm_up = 1;              // of each session
   int instrumented_rounds = 3;  // at most `rounds`: the first ones
   std::uint64_t seed = 1;
-  // Of a device that tells its clock: megahertz in each step of the last session; 0: not known.
-  std::function<std::vector<double>()> step_clocks = [] { return std::vector<double>{}; };
   std::function<void()> session_done = [] {};            // called SessionsOf() times, less where something fails
   std::function<void(int rounds)> between = [](int) {};  // before the first round and after each: how many are done
   // Right before and right behind each session without instruments; once between two of them.

@@ -52,7 +52,7 @@ struct PacedLaunch {
 // timed again. The factor has that in it, and should: it goes with the profile's times, which are too short by as much.
 //
 // Nothing watches over these launches. Each has run to its end on such a device, by the same algorithm, when it was
-// calibrated; `validate` warns before it times any where the libraries have changed since (ValidateHost::changed). One
+// calibrated; `validate` warns before it times any where the libraries have changed since (DeviceBackend::ChangedSince). One
 // that hangs all the same has to be ended by the user, as CUDA gives back no memory that a kernel may still use.
 //
 // A factor whose interval holds 1 is not applied: by what was timed the machine may be as it was.

@@ -1,4 +1,5 @@
-// What the command line says instead of the scenario.
+#include "scenarios/file/overrides.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include "hw/text/lists.h"
 #include "hw/text/text_file.h"
 #include "model/profile/machine.h"
-#include "scenarios/run/prepare.h"
 #include "sim/planning/runtimes.h"
 
 namespace spillway {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {

@@ -9,7 +9,7 @@
 
 #include "hw/text/lists.h"
 #include "model/unroll/step_options.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "scenarios/run/prepare_internal.h"
 #include "sim/strategies/strategies.h"
 

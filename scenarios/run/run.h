@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/output/console.h"
 #include "scenarios/run/prepare.h"
-#include "scenarios/verbs/command.h"
 
 namespace spillway {
 

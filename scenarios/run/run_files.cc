@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "hw/text/text_file.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 
 namespace spillway {
 

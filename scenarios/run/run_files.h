@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "reports/run_journal.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "scenarios/run/prepare.h"
 
 namespace spillway {

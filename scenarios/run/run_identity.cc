@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/util/hash.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 
 namespace spillway {
 

@@ -11,13 +11,16 @@
 #include <utility>
 
 #include "calibrate/validate/case.h"
+#include "calibrate/validate/failures.h"
 #include "calibrate/validate/falsify.h"
+#include "calibrate/validate/follow.h"
+#include "calibrate/validate/predictions.h"
+#include "calibrate/validate/stoppable_device.h"
 #include "reports/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
-#include "scenarios/validate/validate_follow.h"
+#include "scenarios/validate/validate_device.h"
 #include "scenarios/validate/validate_observed.h"
 #include "scenarios/validate/validate_places.h"
-#include "scenarios/verbs/interrupts.h"
 
 namespace spillway {
 
@@ -28,25 +31,14 @@ bool AnyRuns(const CaseSetup& setup) {
                      [](const Contender& contender) { return contender.evaluation->feasible; });
 }
 
-// Every device that it makes can be stopped.
-ValidateHost Stoppable(const ValidateHost& host, const std::function<bool()>& stop) {
-  ValidateHost stoppable = host;
-  stoppable.make = [make = host.make, stop](const Machine& profile, const DeviceTerms& terms) {
-    OpenDevice open = make(profile, terms);
-    open.device = std::make_unique<StoppableDevice>(std::move(open.device), stop);
-    return open;
-  };
-  return stoppable;
-}
-
 class Validation {
  public:
-  Validation(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options, const ValidateWatcher& watcher)
+  Validation(PreparedRun& run, DeviceBackend& backend, const ValidateOptions& options, ValidateWatcher& watcher)
       : run_(run),
-        host_(Stoppable(host, options.stop)),
+        backend_(backend),
         options_(options),
         watcher_(watcher),
-        device_(run, host_),
+        device_(DeviceSideOf(run, backend), backend, options.stop),
         contenders_(run, options.random_plans, options.seed),
         check_([this] {
           if (options_.stop()) throw Stopped();
@@ -65,7 +57,7 @@ class Validation {
 
  private:
   void RunAll() {
-    const double load = host_.load();  // before planning on all cores is in it
+    const double load = backend_.Load();  // before planning on all cores is in it
     Note(device_.Ask());
     check_();
     std::vector<Place> places = PlanAll(run_, options_.jobs, check_);
@@ -79,13 +71,13 @@ class Validation {
     }
     std::vector<CaseSetup> setups;
     for (std::size_t k = known; k < places.size(); ++k) setups.push_back(contenders_.SetUp(places[k], places));
-    watcher_.begin(SessionsOf(setups), places.size());
+    watcher_.Begin(SessionsOf(setups), places.size());
     for (std::size_t k = 0; k < places.size(); ++k) {
       // Of the first case the load is known, and by now in part our own.
       FinishedCase finished =
-          k < known ? options_.known[k] : RunPlace(places[k], setups[k - known], k == known ? load_ : host_.load());
+          k < known ? options_.known[k] : RunPlace(places[k], setups[k - known], k == known ? load_ : backend_.Load());
       NeedMemory(finished, k + 1 == places.size());
-      if (k >= known) watcher_.measured(finished);
+      if (k >= known) watcher_.Measured(finished);
       Take(places[k], std::move(finished));
     }
   }
@@ -100,8 +92,8 @@ class Validation {
   void JudgeLoad(double load) {
     MachineNoise& noise = result_.set.noise;
     noise.load = load_ = load;
-    for (const auto& machine : run_.machines) noise.room = std::max(noise.room, host_.room(machine->machine));
-    watcher_.before(noise);
+    for (const auto& machine : run_.machines) noise.room = std::max(noise.room, backend_.Room(machine->machine));
+    watcher_.Before(noise);
   }
 
   void Note(std::vector<std::string> notes) {
@@ -112,7 +104,8 @@ class Validation {
     CaseOptions options;
     options.steps = options_.steps;
     options.seed = options_.seed;
-    options.progress = watcher_.session;
+    options.memory = options_.memory;
+    options.progress = [this] { watcher_.SessionDone(); };
     return options;
   }
 
@@ -127,7 +120,7 @@ class Validation {
   // `load`: before it.
   FinishedCase RunPlace(const Place& place, const CaseSetup& setup, double load) {
     FinishedCase finished;
-    MachineNoise noise{.load = load, .room = host_.room(run_.machines[place.machine]->machine)};
+    MachineNoise noise{.load = load, .room = backend_.Room(run_.machines[place.machine]->machine)};
     MeasuredPace pace = device_.PaceOf(place.machine);
     CaseResult found = RunIfItCan(place, setup, [&](const FollowedPace& followed, CaseResult& measured) {
       pace = followed.pace();
@@ -136,7 +129,7 @@ class Validation {
       finished.observed = ObservedOf(place, setup, followed.CostsOf(setup), measured);
       noise.launches = LaunchesDiffer(followed.probes());
     });
-    noise.load = std::max(noise.load, host_.load());
+    noise.load = std::max(noise.load, backend_.Load());
     noise.rounds = RoundsDiffer(found.rows);
     finished.place = CaseOf(place, found);
     finished.place.pace = pace;
@@ -161,7 +154,10 @@ class Validation {
     const std::size_t index = set.cases.size();
     for (ValidationRow& row : finished.rows) {
       row.case_index = static_cast<int>(index);
-      NoteFailures(finished.place, row, host_.numerics_tolerance, result_);
+      Judgement judgement;
+      NoteFailures(finished.place, row, backend_.traits().numerics_tolerance, judgement);
+      Note(std::move(judgement.notes));
+      std::move(judgement.failures.begin(), judgement.failures.end(), std::back_inserter(result_.failures));
     }
     for (std::size_t k = 0; k < place.planned.size(); ++k) {
       finished.rows[k].point = place.planned[k].point->row.point;
@@ -172,7 +168,7 @@ class Validation {
     set.cases.push_back(std::move(finished.place));
     std::move(finished.rows.begin(), finished.rows.end(), std::back_inserter(set.rows));
     std::move(finished.models.begin(), finished.models.end(), std::back_inserter(by_model_));
-    watcher_.case_done(set, index);
+    watcher_.CaseDone(set, index);
   }
 
   // A device that cannot be had, or had to be given up, is this case's failure. Others may do with less, or of another
@@ -182,24 +178,16 @@ class Validation {
   CaseResult RunIfItCan(const Place& place, const CaseSetup& setup, const Measured& measured) {
     if (!AnyRuns(setup)) return FailedCase(setup, "");
     try {
-      const PreparedMachine& machine = *run_.machines[place.machine];
-      const OpenDevice open = host_.make(machine.machine, device_.TermsOf(machine));
-      const Bench bench{.device = open.device.get(),
-                        .clock = open.clock,
-                        .memory = host_.memory,
-                        .losses = open.losses,
-                        .host_bytes = open.host_bytes,
-                        .device_bytes = open.device_bytes,
-                        .device_reserve = open.device_reserve,
-                        .step_clocks = open.step_clocks};
-      FollowedPace followed(device_, place.machine, *open.clock);
+      const std::unique_ptr<ExecutionDevice> device = device_.Open(place.machine, options_.seed);
+      FollowedPace followed(device_, place.machine, backend_.clock());
       CaseOptions options = OptionsOf();
       options.between = [&](bool end) { followed.Look(end); };
       options.beside = [&] { followed.LookWhoWaits(); };
       options.settled = [&] { return followed.Settle(); };
-      CaseResult found = RunCase(setup, bench, options);
+      CaseResult found = RunCase(setup, *device, backend_.clock(), options);
       measured(followed, found);
-      if (!std::exchange(placed_, true) && !open.placement().empty()) result_.set.notes.push_back(open.placement());
+      const std::string placement = device->LastSession().placement;
+      if (!std::exchange(placed_, true) && !placement.empty()) result_.set.notes.push_back(placement);
       return found;
     } catch (const DeviceError& error) {
       return FailedCase(setup, fmt::format("{}: {}", FaultName(error.fault()), error.what()));
@@ -252,7 +240,7 @@ class Validation {
   }
 
   void Conclude() {
-    const double load = load_ < 0 ? -1 : host_.load();
+    const double load = load_ < 0 ? -1 : backend_.Load();
     result_.set.noise.load = std::max(result_.set.noise.load, load);
     if (load > 0) {
       result_.set.notes.push_back(fmt::format(
@@ -271,9 +259,9 @@ class Validation {
   }
 
   PreparedRun& run_;
-  const ValidateHost host_;
+  DeviceBackend& backend_;
   const ValidateOptions& options_;
-  const ValidateWatcher& watcher_;
+  ValidateWatcher& watcher_;
   DeviceAsFound device_;
   Contenders contenders_;
   std::function<void()> check_;                // throws Stopped
@@ -287,9 +275,9 @@ class Validation {
 
 }  // namespace
 
-Validated ValidateRun(PreparedRun& run, const ValidateHost& host, const ValidateOptions& options,
-                      const ValidateWatcher& watcher) {
-  return Validation(run, host, options, watcher).Run();
+Validated ValidateRun(PreparedRun& run, DeviceBackend& backend, const ValidateOptions& options,
+                      ValidateWatcher& watcher) {
+  return Validation(run, backend, options, watcher).Run();
 }
 
 }  // namespace spillway

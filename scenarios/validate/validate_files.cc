@@ -7,7 +7,7 @@
 #include "model/samples/file.h"
 #include "reports/page.h"
 #include "reports/validation.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 
 namespace spillway {
 

@@ -9,7 +9,7 @@
 //   ops/POINT.csv        its kernels and copies, predicted beside measured
 //   falsification.csv    at the end, of the cases that there are
 //   report.html          all of it to look at (reports/page.h)
-//   validation.journal   what --resume goes on with (scenarios/validate/validate_journal.h), likewise gone then
+//   validation.journal   what --resume goes on with (calibrate/validate/journal.h), likewise gone then
 //   run.lock             while it runs: who does (scenarios/run/folder_lock.h)
 //   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it
 //                        is complete
@@ -25,8 +25,8 @@
 #include <filesystem>
 #include <string>
 
+#include "calibrate/validate/journal.h"
 #include "calibrate/validate/results.h"
-#include "scenarios/validate/validate_journal.h"
 
 namespace spillway {
 

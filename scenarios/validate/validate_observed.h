@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/validate/case.h"
-#include "scenarios/validate/validate_journal.h"
+#include "calibrate/validate/journal.h"
 #include "scenarios/validate/validate_places.h"
 
 namespace spillway {

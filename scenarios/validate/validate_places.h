@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "scenarios/run/run.h"
-#include "scenarios/validate/validate.h"
 
 namespace spillway {
 
@@ -39,11 +38,6 @@ std::vector<ResultRow> RowsOf(const std::vector<Place>& places);
 // A plan that execute() can carry out needs an arena: points without a runtime get one. Throws UserError where a
 // scenario asks for a pool, or for pauses and waits of the host that no device makes.
 void UseArenas(PreparedRun& run);
-
-// What makes a validation fail, and what is only worth a note.
-// Adds to the failures: a row that was not run or did not end, memory written that the plan does not have, and numbers
-// that are not in-core training's. Those within `tolerance` (ValidateHost::numerics_tolerance) are notes.
-void NoteFailures(const ValidationCase& place, const ValidationRow& row, double tolerance, Validated& result);
 
 }  // namespace spillway
 

@@ -113,6 +113,18 @@ struct Session {
   std::span<const Resident> residents{};
 };
 
+// What a device tells of its last session, once that is over.
+struct SessionReport {
+  std::vector<double> losses;  // mean cross-entropy by iteration; empty: the device does not train
+  Bytes host_bytes = -1;       // of all host buffers; -1: not told
+  std::string placement;       // what computed and copied: cores, or a GPU with its software; "": not told
+  // Of a device with memory of its own: bytes of that memory in use at most, by whomever; -1: it shares the process's.
+  Bytes device_bytes = -1;
+  // Of `device_bytes` all but the session's own: the device's reserve as it is with its kernels loaded; -1 likewise.
+  Bytes device_reserve = -1;
+  std::vector<double> step_clocks;  // megahertz by iteration, 0 where not known; empty: not told
+};
+
 class ExecutionDevice {
  public:
   virtual ~ExecutionDevice() = default;
@@ -154,6 +166,9 @@ class ExecutionDevice {
   virtual std::vector<Span> ReadSpans() = 0;
   // One past the highest byte of the arena that changed since Begin. Sessions with `debug` only.
   virtual Bytes HighWater() = 0;
+
+  // REQUIRES: no session is open.
+  virtual SessionReport LastSession() const { return {}; }
 };
 
 }  // namespace spillway

@@ -35,6 +35,7 @@ class ForwardingDevice : public ExecutionDevice {
   void EndStep() override { device_.EndStep(); }
   std::vector<Span> ReadSpans() override { return device_.ReadSpans(); }
   Bytes HighWater() override { return device_.HighWater(); }
+  SessionReport LastSession() const override { return device_.LastSession(); }
 
  protected:
   ExecutionDevice& device_;

@@ -60,7 +60,8 @@ struct SmallCase {
   }
   CaseResult Run(ScriptedDevice& device, ProcessMemory* memory = nullptr,
                  CaseOptions options = {.steps = 4, .rounds = 2}) {
-    return RunCase(setup, {.device = &device, .clock = &device, .memory = memory}, options);
+    options.memory = memory;
+    return RunCase(setup, device, device, options);
   }
 
   Machine machine = LoadMachine("unit");

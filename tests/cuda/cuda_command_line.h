@@ -16,8 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/devices/cuda/backend.h"
 #include "model/step/launch.h"
-#include "scenarios/verbs/devices.h"
+#include "scenarios/cli/devices.h"
 #include "tests/command_line.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/temporary_folder.h"
@@ -67,27 +68,34 @@ constexpr const char* kTiny =
     "  - {name: fc, kind: linear, out: 10}\n"
     "  - {name: loss, kind: softmax_loss}\n";
 
+class StandInBackend : public CudaBackend {
+ public:
+  StandInBackend(const std::shared_ptr<CudaStandIn>& cuda, bool can_bench)
+      : CudaBackend(UsualBenchOptions(), *cuda, cuda), traits_(CudaBackend::traits()) {
+    traits_.can_bench = can_bench;
+  }
+  const DeviceTraits& traits() const override { return traits_; }
+  double Load() override { return -1; }  // whatever else this machine does
+
+ private:
+  DeviceTraits traits_;
+};
+
 class Gpu {
  public:
   explicit Gpu(StandInOptions options = SlowGpu()) : cuda_(std::make_shared<CudaStandIn>(std::move(options))) {}
 
   Outcome Calibrate(const std::vector<std::string>& words) {
-    const auto open = [&](const CalibrateRequest& request, const Clock& clock) {
-      CudaBenchOptions options = UsualBenchOptions();
-      options.protocol = request.protocol;
-      return CalibrateCudaBy(cuda_, options, request, clock);
-    };
     return Carry("calibrate", words, [&](const Command& command, Console& console) {
-      return CalibrateWith(open, command, *cuda_, console);
+      StandInBackend backend(cuda_, true);
+      return CalibrateWith(backend, command, console);
     });
   }
   enum class Pace { kMeasured, kAsProfile };
   Outcome Validate(const std::vector<std::string>& words, Pace pace = Pace::kMeasured) {
     return Carry("validate", words, [&](const Command& command, Console& console) {
-      ValidateHost host = ValidateOnCudaBy(cuda_, UsualBenchOptions(), command.seed, *cuda_);
-      host.load = [] { return -1.0; };  // whatever else this machine does
-      if (pace == Pace::kAsProfile) host.bench = {};
-      return ValidateWith(host, command, console);
+      StandInBackend backend(cuda_, pace == Pace::kMeasured);
+      return ValidateWith(backend, command, console);
     });
   }
   CudaStandIn& cuda() { return *cuda_; }

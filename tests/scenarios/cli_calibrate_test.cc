@@ -19,7 +19,8 @@
 #include "model/step/launch.h"
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
-#include "scenarios/verbs/devices.h"
+#include "scenarios/cli/devices.h"
+#include "scenarios/file/bench_networks.h"
 #include "tests/bench_samples.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
@@ -185,28 +186,51 @@ class StandingClock : public Clock {
   Nanos Now() const override { return 0; }
 };
 
-// What the profile held after copies and host calls, which come before kernels. The host has a GiB more each time that it is
-// asked.
-std::string BeforeKernels(const TemporaryFolder& folder) {
-  std::string seen;
-  const auto open = [&](const CalibrateRequest& /*request*/, const Clock& /*clock*/) {
-    const auto network = MakeBenchNetwork("cifar-resnet20", BuildZooNetwork("cifar-resnet20", {.batch = 2}), {});
+// A Looking is what is calibrated. The host has a GiB more each time that it is asked.
+class LookingBackend : public DeviceBackend {
+ public:
+  LookingBackend(std::string profile, std::string* seen, const Clock& clock)
+      : DeviceBackend(clock), profile_(std::move(profile)), seen_(seen) {}
+  const DeviceTraits& traits() const override { return traits_; }
+  void Need() override {}
+  std::string Identity() override { return "made up"; }
+  void CheckProfile(const Machine& /*profile*/) override {}
+  std::vector<std::string> UsualNetworks() const override { return {"cifar-resnet20:2"}; }
+  CalibrateSetup Calibrate(const CalibrateRequest& request) override {
     CalibrateSetup setup;
-    setup.plan = MakeBenchPlan({network}, {}, {.quick = true});
+    setup.plan = MakeBenchPlan(request.networks, {}, {.quick = true});
     setup.facts.device = "cpu0";
     setup.facts.description = setup.facts.software = setup.facts.measured = "made up";
     setup.facts.cache = kMiB;
-    setup.host_memory = [gibibytes = 0]() mutable { return ++gibibytes * kGiB; };
-    setup.target = std::make_unique<Looking>(folder.Path("mine.yaml"), &seen);
+    setup.target = std::make_unique<Looking>(profile_, seen_);
     return setup;
-  };
+  }
+  std::unique_ptr<BenchTarget> Bench(const Machine& /*profile*/) override { return nullptr; }
+  AskDevice Offers(const Machine& /*profile*/) override { return {}; }
+  std::unique_ptr<ExecutionDevice> Open(const Machine& /*profile*/, const DeviceTerms& /*terms*/) override {
+    return nullptr;
+  }
+  Bytes HostMemory() override { return ++gibibytes_ * kGiB; }
+  double Room(const Machine& /*profile*/) override { return -1; }
+
+ private:
+  std::string profile_;
+  std::string* seen_;
+  DeviceTraits traits_;
+  int gibibytes_ = 0;
+};
+
+// What the profile held after copies and host calls, which come before kernels.
+std::string BeforeKernels(const TemporaryFolder& folder) {
+  std::string seen;
   Command command;
   command.out = folder.Path("mine.yaml");
   command.resume = true;
   std::ostringstream out, err;
   Console console{out, err};
   const StandingClock clock;
-  CHECK(CalibrateWith(open, command, clock, console) == kExitDone);
+  LookingBackend backend(folder.Path("mine.yaml"), &seen, clock);
+  CHECK(CalibrateWith(backend, command, console) == kExitDone);
   CHECK(LoadMachine(folder.Path("mine.yaml")).name == "mine");  // at the end, whatever was there
   CHECK_FALSE(Contains(folder.Read("mine.yaml"), "cut off"));
   return seen;

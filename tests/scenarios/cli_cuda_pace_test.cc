@@ -1,8 +1,10 @@
 // How fast a GPU computes now, as spillway validate asks it: that it comes out, what it costs, what it leaves behind.
+#include "calibrate/validate/pace.h"
 #include "model/cost/launch_text.h"
 #include "model/step/launch.h"
 #include "model/unroll/step_options.h"
 #include "model/zoo/zoo.h"
+#include "scenarios/file/bench_networks.h"
 #include "tests/cuda/cuda_command_line.h"
 
 namespace spillway {
@@ -137,9 +139,12 @@ TEST_CASE("asking a GPU for its pace takes sixteen launches and no second of war
     profile.devices[0].measured.back().time = std::llround(kOverhead + CountWork(item.launch).flops / kFlopsPerNano);
     if (item.launch.kind == OpKind::kConvolution) profile.devices[0].measured.back().algorithm = "direct";
   }
-  const PaceBench bench = ValidateOnCudaBy(cuda, {}, 1, *cuda).bench(profile);
+  CudaBackend backend({}, *cuda, cuda);
+  const std::unique_ptr<BenchTarget> bench = backend.Bench(profile);
+  const BenchNetworks usual = BenchNetworksOf(backend.UsualNetworks());
   const Nanos begin = cuda->Now();
-  const MeasuredPace pace = MeasurePace(profile, {network}, bench.networks, *bench.target, bench.options);
+  const MeasuredPace pace =
+      MeasurePace(profile, {network}, usual, *bench, {.launches = backend.traits().pace_launches});
   CHECK(pace.products.launches == 8);
   CHECK(pace.others.launches == 8);
   CHECK(pace.products.factor == Approx(1).epsilon(0.01));

@@ -213,8 +213,8 @@ TEST_CASE("plans are offered algorithms that always come to the same numbers, wh
     Launch launch;
     launch.kind = OpKind::kConvolution;
     std::vector<std::int32_t> algorithms;
-    const ValidateHost host = ValidateOnCudaBy(cuda, {}, 1, *cuda);
-    for (const OfferedAlgorithm& offer : host.algorithms(Machine())(launch)) algorithms.push_back(offer.algorithm);
+    CudaBackend backend({}, *cuda, cuda);
+    for (const OfferedAlgorithm& offer : backend.Offers(Machine())(launch)) algorithms.push_back(offer.algorithm);
     return algorithms;
   };
   CHECK(offered({}) == std::vector<std::int32_t>{1, 2});

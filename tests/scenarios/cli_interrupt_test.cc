@@ -9,7 +9,7 @@
 #include <functional>
 #include <sstream>
 
-#include "scenarios/verbs/interrupts.h"
+#include "scenarios/output/interrupts.h"
 #include "tests/scenarios/cut_off_run.h"
 #include "tests/text.h"
 

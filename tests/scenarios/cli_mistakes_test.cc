@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/profile/machine.h"
-#include "scenarios/verbs/argument_mistakes.h"
+#include "scenarios/cli/argument_mistakes.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "scenarios/run/run_files.h"
 #include "tests/result_rows.h"
 #include "tests/scenarios/cut_off_run.h"

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/verbs/command.h"
+#include "scenarios/cli/command.h"
 #include "tests/scenarios/validate_command_line.h"
 #include "tests/text.h"
 #include "tests/trace_schema.h"

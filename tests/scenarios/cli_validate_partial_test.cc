@@ -6,8 +6,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "scenarios/run/output_folder.h"
-#include "scenarios/verbs/interrupts.h"
+#include "scenarios/output/interrupts.h"
+#include "scenarios/output/output_folder.h"
 #include "tests/scenarios/validate_command_line.h"
 
 namespace spillway {

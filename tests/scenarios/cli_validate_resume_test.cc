@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "calibrate/validate/journal.h"
 #include "tests/scenarios/validate_command_line.h"
 
 namespace spillway {

@@ -1,11 +1,11 @@
 // What reaches a terminal, and what is said when nothing can.
-#include "scenarios/verbs/console.h"
+#include "scenarios/output/console.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
 
-#include "scenarios/verbs/console_buffer.h"
+#include "scenarios/output/console_buffer.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

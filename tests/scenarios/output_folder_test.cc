@@ -1,5 +1,5 @@
 // What is written where something is already, who may write, and what is whose.
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

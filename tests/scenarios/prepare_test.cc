@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "model/unroll/step_options.h"
-#include "scenarios/run/output_folder.h"
+#include "scenarios/output/output_folder.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 

@@ -13,7 +13,7 @@
 
 #include "calibrate/validate/device_costs.h"
 #include "reports/reports.h"
-#include "scenarios/verbs/command.h"
+#include "scenarios/cli/command.h"
 #include "tests/golden.h"
 #include "tests/scenarios/row_digest.h"
 #include "tests/text.h"

@@ -22,7 +22,7 @@
 #include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "scenarios/validate/validate.h"
+#include "scenarios/cli/devices.h"
 #include "tests/command_line.h"
 #include "tests/paced_target.h"
 #include "tests/scripted_device.h"
@@ -70,6 +70,85 @@ inline ScriptedDevice::Times TimesOf(const Reality& reality, double rate, const 
   };
 }
 
+// The clock of the device that was made last.
+class LastDeviceClock : public Clock {
+ public:
+  Nanos Now() const override { return device == nullptr ? 0 : device->Now(); }
+  const Clock* device = nullptr;
+};
+
+// Whose loss, 1 in-core, is more by `drift` with any plan: in-core trains first.
+class DriftingDevice : public ScriptedDevice {
+ public:
+  DriftingDevice(Times times, FakeOptions options, double drift)
+      : ScriptedDevice(std::move(times), std::move(options)), drift_(drift) {}
+  SessionReport LastSession() const override {
+    SessionReport report;
+    report.losses = {sessions().size() > 1 ? 1 + drift_ : 1};
+    return report;
+  }
+
+ private:
+  double drift_;
+};
+
+class RealityBackend : public DeviceBackend {
+ public:
+  // All must outlive it. `ask`: empty = the device offers nothing.
+  RealityBackend(Reality& reality, const CostModel& costs, const AskDevice& ask, LastDeviceClock& clock)
+      : DeviceBackend(clock), reality_(reality), costs_(costs), ask_(ask), clock_(clock) {
+    traits_.devices = "cpu";
+    traits_.example = "cpu-example";
+    traits_.usual_profile = "mine.yaml";
+    traits_.numerics_tolerance = reality.tolerance;
+    traits_.offers_algorithms = static_cast<bool>(ask);
+    traits_.can_bench = reality.bench;
+    traits_.bench_aside = reality.aside;
+  }
+
+  const DeviceTraits& traits() const override { return traits_; }
+  void Need() override {}
+  std::string Identity() override { return reality_.identity; }
+  void CheckProfile(const Machine& /*profile*/) override {}
+  std::vector<std::string> UsualNetworks() const override { return {}; }
+  CalibrateSetup Calibrate(const CalibrateRequest& /*request*/) override { return {}; }
+  std::unique_ptr<BenchTarget> Bench(const Machine& profile) override {
+    ++benches_;
+    reality_.benched_on.insert(std::this_thread::get_id());
+    if (--reality_.benches < 0) throw UserError("the device is lost");
+    auto target = std::make_unique<PacedTarget>(profile, [this, bench = benches_](const Launch& launch) {
+      if (launch.kind == OpKind::kConvolution) {
+        const auto index = static_cast<std::size_t>(launch.algorithm) - 1;
+        reality_.algorithms.insert(AlgorithmNames(launch.kind, launch.pass)[index]);
+      }
+      if (reality_.paces) return reality_.paces(launch, bench);
+      return reality_.refuses ? 0 : reality_.kernels;
+    });
+    target->waits = [this, t = target.get()] { return reality_.waits(t->measured.empty()); };
+    return target;
+  }
+  AskDevice Offers(const Machine& /*profile*/) override { return ask_; }
+  std::unique_ptr<ExecutionDevice> Open(const Machine& /*profile*/, const DeviceTerms& terms) override {
+    reality_.rates.push_back(terms.link_rate);
+    FakeOptions options;
+    options.injections = reality_.injections;
+    auto device = std::make_unique<DriftingDevice>(TimesOf(reality_, terms.link_rate, costs_), options, reality_.drift);
+    clock_.device = device.get();
+    reality_.made();
+    return device;
+  }
+  double Load() override { return reality_.load(); }
+  double Room(const Machine& /*profile*/) override { return reality_.room; }
+
+ private:
+  Reality& reality_;
+  const CostModel& costs_;
+  const AskDevice& ask_;
+  LastDeviceClock& clock_;
+  DeviceTraits traits_;
+  int benches_ = 0;
+};
+
 class ValidateFolder {
  public:
   enum class Profile { kModels, kMeasured };
@@ -95,51 +174,15 @@ class ValidateFolder {
     Reality usual;
     if (reality == nullptr) reality = &usual;
     const CostModel costs(machine_);
-    std::vector<std::unique_ptr<ScriptedDevice>> clocks;
-    ValidateHost host;
-    host.numerics_tolerance = reality->tolerance;
-    if (ask) host.algorithms = [&ask](const Machine&) { return ask; };
-    host.bench_aside = reality->aside;
-    host.load = reality->load;
-    host.room = [reality](const Machine&) { return reality->room; };
-    host.identity = reality->identity;
-    if (reality->bench) {
-      host.bench = [reality, made = 0](const Machine& profile) mutable {
-        ++made;
-        reality->benched_on.insert(std::this_thread::get_id());
-        if (--reality->benches < 0) throw UserError("the device is lost");
-        auto target = std::make_unique<PacedTarget>(profile, [reality, bench = made](const Launch& launch) {
-          if (launch.kind == OpKind::kConvolution) {
-            const auto index = static_cast<std::size_t>(launch.algorithm) - 1;
-            reality->algorithms.insert(AlgorithmNames(launch.kind, launch.pass)[index]);
-          }
-          if (reality->paces) return reality->paces(launch, bench);
-          return reality->refuses ? 0 : reality->kernels;
-        });
-        target->waits = [reality, t = target.get()] { return reality->waits(t->measured.empty()); };
-        return PaceBench{std::move(target)};
-      };
-    }
-    host.make = [&](const Machine&, const DeviceTerms& terms) {
-      const double rate = terms.link_rate;
-      reality->rates.push_back(rate);
-      FakeOptions options;
-      options.injections = reality->injections;
-      auto device = std::make_unique<ScriptedDevice>(TimesOf(*reality, rate, costs), options);
-      OpenDevice open;
-      open.clock = device.get();
-      open.losses = [reality, loss = 1.0]() mutable { return std::vector{std::exchange(loss, 1 + reality->drift)}; };
-      open.device = std::move(device);
-      reality->made();
-      return open;
-    };
+    LastDeviceClock clock;
+    RealityBackend backend(*reality, costs, ask, clock);
     std::vector<std::string> line = {"validate", Scenario(more), "--steps", "5"};
     line.insert(line.end(), words.begin(), words.end());
     const Arguments arguments = ParseArguments(line);
     REQUIRE(arguments.command.has_value());
     std::ostringstream out, err;
     Console console{out, err};
-    const int status = ValidateWith(host, *arguments.command, console, reality->stop);
+    const int status = ValidateWith(backend, *arguments.command, console, nullptr, reality->stop);
     return {status, out.str(), err.str()};
   }
   const TemporaryFolder& folder() const { return folder_; }

@@ -1,10 +1,9 @@
 // The journal of a validation: what goes in comes out, and what is not its own is refused.
-#include "scenarios/validate/validate_journal.h"
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <limits>
 
+#include "calibrate/validate/journal.h"
 #include "hw/text/document.h"
 #include "reports/validation.h"
 #include "tests/temporary_folder.h"

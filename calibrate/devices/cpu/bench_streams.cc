@@ -1,7 +1,8 @@
+#include "calibrate/devices/cpu/bench_streams.h"
+
 #include <vector>
 
 #include "calibrate/devices/cpu/stream.h"
-#include "calibrate/host/host_facts.h"
 #include "calibrate/measure/host.h"
 
 namespace spillway {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "calibrate/devices/cpu/bench_copy.h"
+#include "calibrate/devices/cpu/bench_streams.h"
 #include "calibrate/devices/cpu/device.h"
 #include "calibrate/host/host_facts.h"
 #include "calibrate/measure/host.h"

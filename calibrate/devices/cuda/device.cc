@@ -140,4 +140,14 @@ void CudaDevice::EndStep() {
 std::vector<Span> CudaDevice::ReadSpans() { return Open().ReadSpans(); }
 Bytes CudaDevice::HighWater() { return Open().HighWater(); }
 
+SessionReport CudaDevice::LastSession() const {
+  assert(session_ == nullptr && "between sessions only");
+  return {.losses = losses_,
+          .host_bytes = host_bytes_,
+          .placement = options_.placement,
+          .device_bytes = memory_.highest,
+          .device_reserve = memory_.beside,
+          .step_clocks = clocks_};
+}
+
 }  // namespace spillway

@@ -36,6 +36,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,7 @@ struct CudaDeviceOptions {
   CudaEmulation emulate{};
   // Of pinned memory for what goes to and fro between steps, at most: each of two halves (calibrate/devices/cuda/staging.h).
   Bytes staging = 64 * kMiB;
+  std::string placement{};         // as LastSession() tells
   Nanos patience = 120 * kSecond;  // how long nothing may happen before the device counts as hung: once or twice
 };
 
@@ -126,6 +128,7 @@ class CudaDevice : public ExecutionDevice {
   void EndStep() override;
   std::vector<Span> ReadSpans() override;
   Bytes HighWater() override;
+  SessionReport LastSession() const override;
 
   // Of the last session, also after End: mean cross-entropy by iteration, NaN where the step has none or failed, and
   // running means and variances by batch-norm layer (behind End of a session without failure). Not within a step.

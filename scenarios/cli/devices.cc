@@ -1,0 +1,53 @@
+#include "scenarios/cli/devices.h"
+
+#include <fmt/format.h>
+
+#include "calibrate/devices/cpu/backend.h"
+#include "calibrate/devices/cuda/backend.h"
+#include "hw/text/lists.h"
+
+namespace spillway {
+namespace {
+
+std::unique_ptr<DeviceBackend> MakeCpu(int /*device*/, const Clock& clock) {
+  return std::make_unique<CpuBackend>(Version(), clock);
+}
+
+std::unique_ptr<DeviceBackend> MakeCuda(int device, const Clock& clock) {
+  CudaBenchOptions bench;
+  bench.device = device;
+  bench.version = Version();
+  return std::make_unique<CudaBackend>(bench, clock);
+}
+
+}  // namespace
+
+const std::vector<DeviceKind>& DeviceKinds() {
+  static const std::vector<DeviceKind> kinds = {
+      {"cpu", 1, MakeCpu},       // this machine's processor, by oneDNN
+      {"cuda", 1024, MakeCuda},  // a GPU of this machine, by CUDA, cuDNN and cuBLAS: cuda:0
+  };
+  return kinds;
+}
+
+std::unique_ptr<DeviceBackend> DeviceByName(const std::string& name, const Clock& clock) {
+  const std::size_t colon = name.find(':');
+  const std::string base = name.substr(0, colon);
+  const DeviceKind* found = nullptr;
+  for (const DeviceKind& kind : DeviceKinds()) {
+    if (base == kind.name) found = &kind;
+  }
+  if (found == nullptr) {
+    throw UserError(fmt::format("--device: unknown device '{}'{} (one of {})", name,
+                                DidYouMean(base, NamesOf(DeviceKinds())), fmt::join(NamesOf(DeviceKinds()), ", ")));
+  }
+  if (colon == std::string::npos) return found->make(0, clock);
+  const auto index = ParseInteger(name.substr(colon + 1));
+  if (!index || *index < 0 || *index >= found->most) {
+    throw UserError(
+        fmt::format("--device: expected a device such as {}, found '{}'", found->most == 1 ? base : base + ":0", name));
+  }
+  return found->make(static_cast<int>(*index), clock);
+}
+
+}  // namespace spillway
