@@ -1,5 +1,5 @@
 #include "reports/reports.h"
-#include "reports/trace.h"
+#include "reports/trace/trace.h"
 
 namespace spillway {
 

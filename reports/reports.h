@@ -9,7 +9,7 @@
 
 #include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
-#include "reports/result.h"
+#include "reports/rows/result.h"
 #include "sim/engine/simulate.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/plan/plan.h"
@@ -37,7 +37,7 @@ const std::vector<Report>& Reports();
 //                 share a unit of time, named in the header. A row that is not feasible shows why. The columns are
 //                 explained below the last block.
 //   ResultCsv     the contract that scripts rely on: a header and one line per row; nothing where there is no figure. Its
-//                 columns: reports/result_columns.h.
+//                 columns: reports/rows/result_columns.h.
 //   ResultJson    what the CSV holds, and the memory by class, the expectations, how the search ended, what the strategies
 //                 are and what would help. The figures of a row that is not feasible are null. Times are seconds.
 //                 {"format": "spillway-results", "version": 1,
@@ -86,11 +86,11 @@ std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vect
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.
 std::string WhySlower(const ResultRow& slower, const ResultRow& faster);
 
-// A timeline for chrome://tracing and Perfetto: reports/trace.h. Live device memory over time: time_ns,live_bytes, one line per change.
+// A timeline for chrome://tracing and Perfetto: reports/trace/trace.h. Live device memory over time: time_ns,live_bytes, one line per change.
 std::string MemoryCsv(const Timeline& timeline);
 
 // ---- A step, a program or a plan as JSON, so that planners and plots can be written in other languages. The format is
-// described in reports/dump.md; whoever changes the meaning of a key or takes one away raises the version.
+// described in reports/dump/README.md; whoever changes the meaning of a key or takes one away raises the version.
 //
 // Times are whole nanoseconds, sizes bytes, ids indices into the list that they name.
 

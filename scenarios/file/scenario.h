@@ -17,7 +17,7 @@
 
 #include "hw/text/document.h"
 #include "model/network/network.h"
-#include "reports/expectation.h"
+#include "reports/rows/expectation.h"
 #include "sim/plan/plan.h"
 #include "sim/planning/strategy_parameters.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/result.h"
+#include "reports/rows/result.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/step_cache.h"
 #include "sim/plan/plan_keys.h"

@@ -12,7 +12,7 @@
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/falsify.h"
-#include "reports/expectation.h"
+#include "reports/rows/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
 #include "scenarios/validate/validate_follow.h"
 #include "scenarios/validate/validate_observed.h"

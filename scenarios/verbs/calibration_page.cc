@@ -6,7 +6,7 @@
 
 #include "model/cost/cost_model.h"
 #include "model/cost/launch_text.h"
-#include "reports/page.h"
+#include "reports/html/page.h"
 #include "reports/reports.h"
 
 namespace spillway {

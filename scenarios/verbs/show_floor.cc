@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/cost/measured_cost.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "sim/program/layout.h"
 #include "sim/strategies/streaming.h"
 

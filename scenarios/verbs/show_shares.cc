@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/cost/measured_cost.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/strategies.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "hw/text/lists.h"
-#include "reports/expectation.h"
+#include "reports/rows/expectation.h"
 #include "scenarios/run/run.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/interrupts.h"

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "hw/text/lists.h"
-#include "reports/plan_difference.h"
 #include "reports/reports.h"
+#include "reports/tables/plan_difference.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/what_helps.h"
 #include "scenarios/verbs/command.h"

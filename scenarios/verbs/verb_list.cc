@@ -1,7 +1,7 @@
 // spillway list: what there is, by name.
 #include "model/network/network_keys.h"
 #include "reports/reports.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "scenarios/file/scenario_keys.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/topics.h"

@@ -9,10 +9,10 @@
 #include <set>
 #include <utility>
 
-#include "reports/page.h"
+#include "reports/html/page.h"
 #include "reports/reports.h"
-#include "reports/sketch.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
+#include "reports/trace/sketch.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/run_files.h"

@@ -8,7 +8,7 @@
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "reports/reports.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/show_floor.h"
 #include "scenarios/verbs/show_shares.h"

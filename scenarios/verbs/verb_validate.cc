@@ -12,7 +12,7 @@
 
 #include "calibrate/validate/falsify.h"
 #include "hw/machine/machine.h"
-#include "reports/validation.h"
+#include "reports/tables/validation.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run_identity.h"
 #include "scenarios/validate/validate.h"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "reports/result_columns.h"
-#include "reports/text.h"
+#include "reports/rows/result_columns.h"
+#include "reports/tables/text.h"
 #include "sim/strategies/strategies.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"

@@ -1,7 +1,7 @@
 // How rows stand among others: reference, best, and what should not have been faster.
 #include <catch2/catch.hpp>
 
-#include "reports/result.h"
+#include "reports/rows/result.h"
 #include "tests/result_rows.h"
 
 namespace spillway {

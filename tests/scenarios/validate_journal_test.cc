@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "hw/text/document.h"
-#include "reports/validation.h"
+#include "reports/tables/validation.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {
