@@ -1,4 +1,5 @@
 #include "reports/reports.h"
+#include "reports/tables/expectation_table.h"
 #include "reports/trace/trace.h"
 
 namespace spillway {

@@ -5,9 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/cost/cost_model.h"
 #include "model/cost/kernel_form.h"
-#include "reports/reports.h"
+#include "reports/dump/dump.h"
 
 namespace spillway {
 

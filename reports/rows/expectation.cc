@@ -7,7 +7,8 @@
 #include <map>
 #include <tuple>
 
-#include "reports/rows/result.h"
+#include "reports/rows/result_row.h"
+#include "reports/rows/standing.h"
 
 namespace spillway {
 

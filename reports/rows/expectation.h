@@ -92,18 +92,6 @@ std::vector<double> DrawsOf(const Verdict& verdict);
 // The rows (of those judged) of which an expectation says that they do not run, and which do not.
 std::set<const ResultRow*> ExpectedNotToRun(const std::vector<Verdict>& verdicts);
 
-// Lines for the console; expectations that select more than three rows are summed up in one line, with the rows that
-// fail a gate listed, and some of those outside a one-sided range. Empty text when there is nothing to judge.
-std::string ExpectationTable(const std::vector<Verdict>& verdicts);
-// For the ledger of claims: a line for each claim, of the first row that it selects, beside the range over the other rows.
-// What is compared with at a memory of its own is no part of that range. A single value holds where ours is it to the
-// digits published; "in 80 %" is said where only the interval of ours reaches it. A gate that any of the rows fails is "NO",
-// also where it is not counted. Behind the table how many hold.
-std::string ClaimsTable(const std::vector<Verdict>& verdicts);
-// The same in full: scenario,network,batch,machine,memory_limit_bytes,strategy,measure,paper_low,paper_high,ours,
-// difference,gate,passed,source,why.
-std::string ExpectationCsv(const std::vector<Verdict>& verdicts);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_REPORTS_ROWS_EXPECTATION_H_

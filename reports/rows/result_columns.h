@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "reports/rows/result.h"
+#include "reports/rows/standing.h"
 
 namespace spillway {
 
@@ -29,6 +29,10 @@ struct ResultColumn {
   Cell (*of)(const ResultRow& row, const Standing& standing);
   bool known_before = false;  // also of a row that is not feasible; else nothing there
 };
+
+// Whoever changes the meaning of a key of results.json or takes one away raises the version.
+constexpr const char* kResultsFormat = "spillway-results";
+constexpr int kResultsVersion = 1;
 
 // Columns are only ever added, at the end: scripts rely on them.
 const std::vector<ResultColumn>& ResultColumns();

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/rows/result.h"
+#include "reports/rows/result_row.h"
 
 namespace spillway {
 

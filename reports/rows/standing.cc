@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include "reports/rows/standing.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "reports/reports.h"
-#include "reports/rows/result.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {
@@ -118,23 +116,14 @@ std::vector<Standing> Standings(const Rows& rows) {
   return standings;
 }
 
+double LossAgainst(const ResultRow& reference, const ResultRow& row) {
+  return 1 - row.ElementsPerSecond() / reference.ElementsPerSecond();
+}
+
 const char* StandingWord(const ResultRow& row, const ResultRow& best) {
   if (row.step_time == best.step_time) return "best";
   if (row.draws.empty() || row.draws.size() != best.draws.size()) return "";
   return CannotBeToldApart(row.draws, best.draws) ? "equal" : "";
-}
-
-std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {
-  std::string how;
-  if (beaten_by.memory_limit < row.memory_limit) {
-    how = "with " + FormatBytes(beaten_by.memory_limit);
-  } else if (beaten_by.machine != row.machine) {
-    how = fmt::format("on {}", beaten_by.machine);
-  } else {
-    how = "by " + beaten_by.strategy;
-  }
-  return fmt::format("{} at batch {}: {} images/s, {} {}", row.strategy, row.batch, ShortNumber(row.SamplesPerSecond()),
-                     ShortNumber(beaten_by.SamplesPerSecond()), how);
 }
 
 }  // namespace spillway

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "model/stats/quantile.h"
-#include "reports/rows/result.h"
-#include "reports/tables/expectation_text.h"
+#include "reports/rows/result_row.h"
+#include "reports/tables/expectation_table.h"
 #include "reports/tables/text.h"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "reports/reports.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 #include "sim/uncertainty/uncertainty.h"
 

@@ -1,13 +1,13 @@
 // How verdicts on expectations are shown.
+#include "reports/tables/expectation_table.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
-#include "reports/reports.h"
-#include "reports/rows/result.h"
-#include "reports/tables/expectation_text.h"
+#include "reports/rows/result_row.h"
 #include "reports/tables/text.h"
 
 namespace spillway {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "reports/reports.h"
 #include "reports/tables/map_words.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 
 namespace spillway {

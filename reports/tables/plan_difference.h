@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/cost/cost_model.h"
-#include "reports/rows/result.h"
+#include "reports/rows/result_row.h"
 #include "sim/plan/plan.h"
 
 namespace spillway {

@@ -2,6 +2,8 @@
 
 #include "reports/reports.h"
 #include "reports/rows/result_columns.h"
+#include "reports/tables/tables.h"
+#include "reports/tables/text.h"
 
 namespace spillway {
 
@@ -24,21 +26,6 @@ std::string Line(const ResultRow& row, const Standing& standing) {
 }
 
 }  // namespace
-
-std::string SecondsText(Nanos time) {
-  const Nanos magnitude = time < 0 ? -time : time;
-  return fmt::format("{}{}.{:09}", time < 0 ? "-" : "", magnitude / kSecond, magnitude % kSecond);
-}
-
-std::string CsvField(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 std::string ResultCsvHeader() {
   std::string header;

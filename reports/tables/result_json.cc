@@ -5,6 +5,7 @@
 
 #include "reports/reports.h"
 #include "reports/rows/result_columns.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 #include "sim/strategies/strategies.h"
 
@@ -124,8 +125,6 @@ Json HelpsJson(const ResultSet& results) {
 }
 
 }  // namespace
-
-std::string JsonString(std::string_view text) { return Json(text).dump(-1, ' ', false, kReplace); }
 
 std::string ResultJson(const ResultSet& results) {
   Json rows = Json::array();

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "reports/reports.h"
-#include "reports/rows/result.h"
+#include "reports/rows/standing.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 #include "sim/bounds/claimed_bound.h"
 
@@ -162,21 +163,21 @@ constexpr const char* kClaimedLegend =
 
 }  // namespace
 
-std::string ShortNumber(double value) {
-  const double magnitude = std::abs(value);
-  if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
-  if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
-  if (magnitude >= 0.9995) return fmt::format("{:.2f}", value);
-  return value == 0 ? "0" : fmt::format("{:.3f}", value);
-}
-
-std::string Percent(double fraction) {
-  const double percent = std::round(fraction * 100);
-  return fmt::format("{:.0f} %", percent == 0 ? 0 : percent);
-}
-
 std::string ClassesText(const ClassCounts& classes) {
   return fmt::format("{}/{}/{}", classes.keep, classes.swap, classes.recompute);
+}
+
+std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {
+  std::string how;
+  if (beaten_by.memory_limit < row.memory_limit) {
+    how = "with " + FormatBytes(beaten_by.memory_limit);
+  } else if (beaten_by.machine != row.machine) {
+    how = fmt::format("on {}", beaten_by.machine);
+  } else {
+    how = "by " + beaten_by.strategy;
+  }
+  return fmt::format("{} at batch {}: {} images/s, {} {}", row.strategy, row.batch, ShortNumber(row.SamplesPerSecond()),
+                     ShortNumber(beaten_by.SamplesPerSecond()), how);
 }
 
 std::string AccumulateText(const ResultRow& row) {

@@ -1,10 +1,14 @@
-// Text for people and for files: aligned tables, strings of JSON.
+// Text for people and for files: aligned tables, numbers, cells of CSV, strings of JSON.
+//
+// Tested by reports_test.
 #ifndef SPILLWAY_REPORTS_TABLES_TEXT_H_
 #define SPILLWAY_REPORTS_TABLES_TEXT_H_
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "hw/text/units.h"
 
 namespace spillway {
 
@@ -36,8 +40,16 @@ class TextTable {
 // Characters, not bytes: UTF-8 continuation bytes do not count.
 std::size_t DisplayWidth(std::string_view text);
 
-// Strings for JSON written by streaming; escaping is the library's, never our own.
-// With its quotes. Bytes that are not UTF-8 become U+FFFD.
+// Three significant digits without an exponent: 3280, 328, 32.8, 3.28, 0.328.
+std::string ShortNumber(double value);
+std::string Percent(double fraction);  // "12 %", "-3 %"
+
+// Exact: nanoseconds as seconds with nine digits.
+std::string SecondsText(Nanos time);
+// RFC 4180: quoted where a comma, a quote or a line break makes it necessary.
+std::string CsvField(std::string_view text);
+
+// A string of JSON with its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(std::string_view text);
 
 }  // namespace spillway

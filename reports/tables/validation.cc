@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "reports/reports.h"
 #include "reports/tables/text.h"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "reports/reports.h"
+#include "reports/tables/text.h"
 #include "reports/tables/validation.h"
 
 namespace spillway {

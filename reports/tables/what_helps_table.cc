@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "reports/reports.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 
 namespace spillway {

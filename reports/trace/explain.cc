@@ -11,7 +11,7 @@
 #include "hw/text/document.h"
 #include "hw/text/lists.h"
 #include "hw/text/units.h"
-#include "reports/reports.h"
+#include "reports/tables/text.h"
 
 namespace spillway {
 

@@ -39,7 +39,7 @@
 
 #include "hw/machine/machine.h"
 #include "model/cost/cost_model.h"
-#include "reports/rows/result.h"
+#include "reports/rows/result_row.h"
 #include "sim/engine/timeline.h"
 #include "sim/plan/plan.h"
 
@@ -64,6 +64,9 @@ struct TraceSubject {
 // four a stall, and the texts of each op, tensor and row of Program::launches.
 void WriteTrace(const TraceSubject& subject, const std::function<void(std::string_view)>& sink);
 std::string TraceJson(const TraceSubject& subject);
+
+// Live device memory over time as CSV: time_ns,live_bytes, one line per change.
+std::string MemoryCsv(const Timeline& timeline);
 
 // ---- What it is made of.
 

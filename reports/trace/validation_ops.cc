@@ -9,7 +9,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/stats/quantile.h"
-#include "reports/reports.h"
+#include "reports/tables/text.h"
 #include "reports/trace/trace_internal.h"
 
 namespace spillway {

@@ -5,6 +5,7 @@
 
 #include "hw/text/lists.h"
 #include "reports/rows/expectation.h"
+#include "reports/tables/expectation_table.h"
 #include "scenarios/run/run.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/interrupts.h"

@@ -4,6 +4,7 @@
 #include "hw/text/lists.h"
 #include "reports/reports.h"
 #include "reports/tables/plan_difference.h"
+#include "reports/tables/tables.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/what_helps.h"
 #include "scenarios/verbs/command.h"

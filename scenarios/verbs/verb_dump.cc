@@ -1,5 +1,5 @@
 // spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump/README.md.
-#include "reports/reports.h"
+#include "reports/dump/dump.h"
 #include "scenarios/run/run.h"
 #include "scenarios/verbs/topics.h"
 

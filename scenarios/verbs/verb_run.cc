@@ -11,6 +11,7 @@
 
 #include "reports/html/page.h"
 #include "reports/reports.h"
+#include "reports/tables/expectation_table.h"
 #include "reports/tables/text.h"
 #include "reports/trace/sketch.h"
 #include "scenarios/run/output_folder.h"

@@ -7,7 +7,6 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
-#include "reports/reports.h"
 #include "reports/tables/text.h"
 #include "scenarios/verbs/command.h"
 #include "scenarios/verbs/show_floor.h"

@@ -12,6 +12,7 @@
 
 #include "calibrate/validate/falsify.h"
 #include "hw/machine/machine.h"
+#include "reports/tables/expectation_table.h"
 #include "reports/tables/validation.h"
 #include "scenarios/run/output_folder.h"
 #include "scenarios/run/run_identity.h"

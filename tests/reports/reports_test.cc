@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "reports/rows/result_columns.h"
+#include "reports/rows/standing.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
+#include "reports/trace/trace.h"
 #include "sim/strategies/strategies.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"
