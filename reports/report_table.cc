@@ -1,5 +1,6 @@
 #include "reports/reports.h"
-#include "reports/trace.h"
+#include "reports/tables/expectation_table.h"
+#include "reports/trace/trace.h"
 
 namespace spillway {
 

@@ -7,12 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/cost/cost_model.h"
 #include "model/profile/machine.h"
-#include "reports/result.h"
-#include "sim/engine/simulate.h"
-#include "sim/evaluate/evaluation.h"
-#include "sim/plan/plan.h"
+#include "reports/rows/result.h"
 
 namespace spillway {
 
@@ -37,7 +33,7 @@ const std::vector<Report>& Reports();
 //                 share a unit of time, named in the header. A row that is not feasible shows why. The columns are
 //                 explained below the last block.
 //   ResultCsv     the contract that scripts rely on: a header and one line per row; nothing where there is no figure. Its
-//                 columns: reports/result_columns.h.
+//                 columns: reports/rows/result_columns.h.
 //   ResultJson    what the CSV holds, and the memory by class, the expectations, how the search ended, what the strategies
 //                 are and what would help. The figures of a row that is not feasible are null. Times are seconds.
 //                 {"format": "spillway-results", "version": 1,
@@ -51,67 +47,8 @@ const std::vector<Report>& Reports();
 #undef REPORT_OF_POINT
 #undef REPORT_IN_PIECES
 
-// Whoever changes the meaning of a key of results.json or takes one away raises the version.
-constexpr const char* kResultsFormat = "spillway-results";
-constexpr int kResultsVersion = 1;
-
 // Report::file with the point put in.
 std::string ReportFile(const Report& report, const std::string& point);
-
-// Three significant digits without an exponent: 3280, 328, 32.8, 3.28, 0.328.
-std::string ShortNumber(double value);
-std::string Percent(double fraction);                 // "12 %", "-3 %"
-std::string ClassesText(const ClassCounts& classes);  // "66/12/27"
-
-// What a row whose plan accumulates computes: "accumulate at batch 64: 2 parts of 32 samples", and whether that changes the
-// numbers. "" of any other row.
-std::string AccumulateText(const ResultRow& row);
-
-std::string ResultCsvHeader();  // the names of ResultCsv's columns, without the end of the line
-
-// Exact: nanoseconds as seconds with nine digits.
-std::string SecondsText(Nanos time);
-// RFC 4180: quoted where a comma, a quote or a line break makes it necessary.
-std::string CsvField(std::string_view text);
-
-// Two machines side by side: who wins, and what the other one spends its time on instead. One line per network, batch
-// and strategy, and one for the best strategy of each machine.
-std::string CompareTable(const ResultSet& results, const std::string& machine_a, const std::string& machine_b);
-
-// What would help each place that was asked about, a line each; "" without any. REQUIRES: links were asked about; `rows`
-// are those that the places name.
-std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vector<ResultRow>& rows);
-
-// What takes the slower row longer: the largest difference among compute, recomputation and the stalls, as text
-// ("spends 310 ms more recomputing"). Empty when nothing is longer.
-std::string WhySlower(const ResultRow& slower, const ResultRow& faster);
-
-// A timeline for chrome://tracing and Perfetto: reports/trace.h. Live device memory over time: time_ns,live_bytes, one line per change.
-std::string MemoryCsv(const Timeline& timeline);
-
-// ---- A step, a program or a plan as JSON, so that planners and plots can be written in other languages. The format is
-// described in reports/dump.md; whoever changes the meaning of a key or takes one away raises the version.
-//
-// Times are whole nanoseconds, sizes bytes, ids indices into the list that they name.
-
-constexpr int kDumpVersion = 1;
-
-// What is dumped, as results name it.
-struct DumpedPoint {
-  std::string network;
-  std::string machine;
-  Bytes capacity = 0;  // device memory to plan with
-};
-
-// Every op with its work and its cost under the cost model, every tensor with its bytes and what copying it takes.
-std::string StepJson(const TrainingStep& step, const CostModel& costs, const DumpedPoint& point);
-
-// Buffers, streams and instructions of what was simulated. `evaluation` is feasible and has its timeline.
-std::string ProgramJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
-                        const CostModel& costs, const DumpedPoint& point);
-
-// The decisions with everything that plan files imply, by name and by id.
-std::string PlanJson(const Plan& plan, const TrainingStep& step);
 
 }  // namespace spillway
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "reports/trace.h"
+#include "reports/trace/trace.h"
 
 namespace spillway {
 

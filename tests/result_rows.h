@@ -2,7 +2,7 @@
 #ifndef SPILLWAY_TESTS_RESULT_ROWS_H_
 #define SPILLWAY_TESTS_RESULT_ROWS_H_
 
-#include "reports/result.h"
+#include "reports/rows/result_row.h"
 
 namespace spillway {
 

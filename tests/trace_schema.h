@@ -1,4 +1,4 @@
-// What every trace keeps to (reports/trace.h).
+// What every trace keeps to (reports/trace/trace.h).
 #ifndef SPILLWAY_TESTS_TRACE_SCHEMA_H_
 #define SPILLWAY_TESTS_TRACE_SCHEMA_H_
 

@@ -117,7 +117,7 @@ void AddDump(CLI::App& app, Command& command) {
   app.add_option("WHAT", command.topic, "step, program or plan")->required();
   app.add_option("FILE", command.files, "scenario file")->required()->expected(1);
   app.add_option("-o,--output", command.out, "file to write; standard output without");
-  Among(app.add_option("--format", command.dump_format, "json: described in reports/dump.md"), {"json"});
+  Among(app.add_option("--format", command.dump_format, "json: described in reports/dump/README.md"), {"json"});
   AddJobs(app, command);
   AddOverrides(app, command.overrides);
   app.add_option("--plan", command.overrides.plan, "this plan instead of the strategies' best");

@@ -6,8 +6,8 @@
 
 #include "model/cost/cost_model.h"
 #include "model/cost/launch_text.h"
-#include "reports/page.h"
-#include "reports/reports.h"
+#include "reports/html/page.h"
+#include "reports/tables/text.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 #include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "sim/program/layout.h"
 #include "sim/strategies/shared/streaming.h"
 

@@ -10,7 +10,7 @@
 
 #include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/strategies.h"

@@ -4,7 +4,8 @@
 #include <filesystem>
 
 #include "hw/text/lists.h"
-#include "reports/expectation.h"
+#include "reports/rows/expectation.h"
+#include "reports/tables/expectation_table.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/output/interrupts.h"
 #include "scenarios/run/run.h"

@@ -2,8 +2,9 @@
 #include <optional>
 
 #include "hw/text/lists.h"
-#include "reports/plan_difference.h"
 #include "reports/reports.h"
+#include "reports/tables/plan_difference.h"
+#include "reports/tables/tables.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/output/interrupts.h"
 #include "scenarios/run/run.h"

@@ -1,5 +1,5 @@
-// spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump.md.
-#include "reports/reports.h"
+// spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump/README.md.
+#include "reports/dump/dump.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/topics.h"
 #include "scenarios/run/run.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "hw/text/text_file.h"
-#include "reports/explain.h"
-#include "reports/packed.h"
+#include "reports/html/packed.h"
+#include "reports/trace/explain.h"
 #include "scenarios/cli/command.h"
 
 namespace spillway {

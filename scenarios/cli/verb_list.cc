@@ -2,7 +2,7 @@
 #include "model/network/network_keys.h"
 #include "model/zoo/zoo.h"
 #include "reports/reports.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/topics.h"
 #include "scenarios/file/scenario_keys.h"

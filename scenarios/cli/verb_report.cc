@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "reports/page.h"
+#include "reports/html/page.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/run/run.h"
 

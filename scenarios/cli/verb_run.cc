@@ -9,10 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "reports/page.h"
+#include "reports/html/page.h"
 #include "reports/reports.h"
-#include "reports/sketch.h"
-#include "reports/text.h"
+#include "reports/tables/expectation_table.h"
+#include "reports/tables/text.h"
+#include "reports/trace/sketch.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/output/files_as_it_goes.h"
 #include "scenarios/output/interrupts.h"

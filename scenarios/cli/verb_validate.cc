@@ -11,7 +11,8 @@
 
 #include "calibrate/validate/journal.h"
 #include "model/profile/machine.h"
-#include "reports/validation.h"
+#include "reports/tables/expectation_table.h"
+#include "reports/tables/validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/devices.h"
 #include "scenarios/output/files_as_it_goes.h"

@@ -18,7 +18,7 @@
 #include "hw/text/document.h"
 #include "model/network/network.h"
 #include "model/zoo/zoo.h"
-#include "reports/expectation.h"
+#include "reports/rows/expectation.h"
 #include "sim/plan/plan.h"
 #include "sim/planning/strategy_parameters.h"
 

@@ -13,7 +13,7 @@
 #include "model/cost/cost_model.h"
 #include "model/network/network.h"
 #include "model/recorded/recorded_step.h"
-#include "reports/result.h"
+#include "reports/rows/result.h"
 #include "scenarios/file/overrides.h"
 #include "scenarios/file/scenario.h"
 #include "sim/planning/strategy.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "reports/result.h"
+#include "reports/rows/result.h"
 #include "scenarios/run/step_cache.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // What a run leaves in its folder, from its first row on, so that whoever ends it keeps what it found, SIGKILL included.
 // Nothing waits for the disk: a machine that loses its power may lose more than the last row, and what was written whole.
 //
-//   run.journal     while it runs: one line per row as it finishes (reports/run_journal.h); a run that was cut off is gone
+//   run.journal     while it runs: one line per row as it finishes (reports/rows/run_journal.h); a run that was cut off is gone
 //                   on with from it. Gone at the end: a folder without it is complete
 //   run.manifest    at the end: the run's own files (output_folder.h), which the next run into the folder removes; it is
 //                   there until they all are
@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/run_journal.h"
+#include "reports/rows/run_journal.h"
 #include "scenarios/output/output_folder.h"
 #include "scenarios/run/prepare.h"
 

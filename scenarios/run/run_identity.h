@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "reports/run_journal.h"
+#include "reports/rows/run_journal.h"
 #include "scenarios/run/prepare.h"
 
 namespace spillway {

@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "reports/result.h"
+#include "reports/rows/result_row.h"
+#include "reports/rows/source_shares.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/step_cache.h"
 #include "sim/plan/plan_keys.h"

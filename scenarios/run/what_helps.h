@@ -1,4 +1,4 @@
-// Where a run's fastest strategies stand, planned again with more memory and behind other links (reports/what_helps.h).
+// Where a run's fastest strategies stand, planned again with more memory and behind other links (reports/rows/what_helps.h).
 #ifndef SPILLWAY_SCENARIOS_RUN_WHAT_HELPS_H_
 #define SPILLWAY_SCENARIOS_RUN_WHAT_HELPS_H_
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "reports/what_helps.h"
+#include "reports/rows/what_helps.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {

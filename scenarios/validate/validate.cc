@@ -16,7 +16,7 @@
 #include "calibrate/validate/follow.h"
 #include "calibrate/validate/predictions.h"
 #include "calibrate/validate/stoppable_device.h"
-#include "reports/expectation.h"
+#include "reports/rows/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
 #include "scenarios/validate/validate_device.h"
 #include "scenarios/validate/validate_observed.h"

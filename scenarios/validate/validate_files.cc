@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "model/samples/file.h"
-#include "reports/page.h"
-#include "reports/validation.h"
+#include "reports/html/page.h"
+#include "reports/tables/validation.h"
 #include "scenarios/output/output_folder.h"
 
 namespace spillway {

@@ -1,6 +1,6 @@
 // What a validation leaves in its folder while it runs, so that whoever ends it keeps what it found, SIGKILL included.
 //
-//   validation.csv       rows of the cases that are finished (reports/validation.h)
+//   validation.csv       rows of the cases that are finished (reports/tables/validation.h)
 //   validation.txt       their tables, and behind the last case the summary: what goes to standard output as a table,
 //                        above it that the numbers are not to be trusted, if so
 //   costs/POINT.csv      what the launches and copies of a measured plan took while it ran, as samples: for --costs
@@ -8,7 +8,7 @@
 //   timelines/POINT.trace.json   a measured plan's step as it was predicted and as it ran, for Perfetto, explain and the page
 //   ops/POINT.csv        its kernels and copies, predicted beside measured
 //   falsification.csv    at the end, of the cases that there are
-//   report.html          all of it to look at (reports/page.h)
+//   report.html          all of it to look at (reports/html/page.h)
 //   validation.journal   what --resume goes on with (calibrate/validate/journal.h), likewise gone then
 //   run.lock             while it runs: who does (scenarios/run/folder_lock.h)
 //   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it

@@ -1,7 +1,7 @@
 #include "scenarios/validate/validate_observed.h"
 
-#include "reports/trace.h"
-#include "reports/validation_ops.h"
+#include "reports/trace/trace.h"
+#include "reports/trace/validation_ops.h"
 
 namespace spillway {
 

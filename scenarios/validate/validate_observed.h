@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-// Texts of timelines/POINT.trace.json (reports/trace.h) and ops/POINT.csv (reports/validation_ops.h), of the points that
+// Texts of timelines/POINT.trace.json (reports/trace/trace.h) and ops/POINT.csv (reports/trace/validation_ops.h), of the points that
 // were measured. The trace shows of the steps with instruments the one of the median time; its lower_bound_ns is 0 where
 // the bound was proven under other costs than `costs`, those that the rows are held to.
 std::vector<ObservedTexts> ObservedOf(const Place& place, const CaseSetup& setup, const CostModel& costs,

@@ -80,7 +80,11 @@ const std::map<std::string, std::set<std::string>> kRoomMayInclude = {
     {"calibrate/devices/cuda", {"calibrate/host", "calibrate/ops", "calibrate/measure", "calibrate/devices"}},
     {"calibrate/devices/cuda/plugin", {"calibrate/ops", "calibrate/devices/cuda"}},
     {"calibrate/validate", {"calibrate/ops", "calibrate/measure", "calibrate/devices"}},
-    {"reports", {}},
+    {"reports/rows", {}},
+    {"reports/tables", {"reports/rows", "reports"}},
+    {"reports/dump", {}},
+    {"reports/trace", {"reports/rows", "reports/tables", "reports/dump"}},
+    {"reports/html", {"reports/rows"}},
     {"scenarios/file", {}},
     {"scenarios/output", {}},
     {"scenarios/run", {"scenarios/file", "scenarios/output"}},
@@ -360,6 +364,9 @@ TEST_CASE("includes against the layers are found") {
   CHECK(Violation("scenarios/run/run.h", "#include \"scenarios/cli/command.h\"") ==
         "scenarios/run/ may not include scenarios/cli/command.h");
   CHECK(Violation("scenarios/run/run.h", "#include \"scenarios/output/console.h\"") == "");
+  CHECK(Violation("reports/tables/validation.h", "#include \"calibrate/validate/results.h\"") == "");
+  CHECK(Violation("reports/rows/result_row.h", "#include \"reports/tables/text.h\"") ==
+        "reports/rows/ may not include reports/tables/text.h");
 }
 
 TEST_CASE("libraries stay in their files") {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <set>
 
+#include "reports/tables/expectation_table.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"
 

@@ -1,11 +1,11 @@
 // The page of a folder: which files go into it, and that they come out again as they were.
-#include "reports/page.h"
+#include "reports/html/page.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "hw/text/document.h"
-#include "reports/packed.h"
+#include "reports/html/packed.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
 

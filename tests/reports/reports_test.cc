@@ -11,8 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "reports/result_columns.h"
-#include "reports/text.h"
+#include "reports/rows/result_columns.h"
+#include "reports/rows/standing.h"
+#include "reports/tables/tables.h"
+#include "reports/tables/text.h"
+#include "reports/trace/trace.h"
 #include "sim/strategies/strategies.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"

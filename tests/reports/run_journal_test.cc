@@ -1,4 +1,4 @@
-#include "reports/run_journal.h"
+#include "reports/rows/run_journal.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

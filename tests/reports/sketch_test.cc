@@ -1,5 +1,5 @@
 // Timelines in characters, drawn by hand: a column is ten nanoseconds.
-#include "reports/sketch.h"
+#include "reports/trace/sketch.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,9 @@
 // How rows stand among others: reference, best, and what should not have been faster.
+#include "reports/rows/standing.h"
+
 #include <catch2/catch.hpp>
 
-#include "reports/result.h"
+#include "reports/tables/tables.h"
 #include "tests/result_rows.h"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-#include "reports/trace.h"
+#include "reports/trace/trace.h"
 
 #include <malloc.h>
 
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/reports.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 #include "tests/long_timeline.h"
 #include "tests/trace_schema.h"
 

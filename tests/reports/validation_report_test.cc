@@ -1,7 +1,7 @@
 // What a validation writes: columns that scripts rely on, and tables for people.
 #include <catch2/catch.hpp>
 
-#include "reports/validation.h"
+#include "reports/tables/validation.h"
 #include "tests/text.h"
 
 namespace spillway {

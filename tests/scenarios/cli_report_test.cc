@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "reports/packed.h"
+#include "reports/html/packed.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "reports/reports.h"
+#include "reports/tables/tables.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

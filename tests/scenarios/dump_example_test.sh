@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python example of reports/dump.md, as it stands there, on what the program writes.
+# The Python example of reports/dump/README.md, as it stands there, on what the program writes.
 #
 #   tests/scenarios/dump_example_test.sh PROGRAM     PROGRAM: spillway
 set -euo pipefail

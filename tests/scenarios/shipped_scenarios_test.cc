@@ -13,6 +13,7 @@
 
 #include "calibrate/validate/device_costs.h"
 #include "reports/reports.h"
+#include "reports/tables/expectation_table.h"
 #include "scenarios/cli/command.h"
 #include "tests/golden.h"
 #include "tests/scenarios/row_digest.h"

@@ -5,7 +5,7 @@
 
 #include "calibrate/validate/journal.h"
 #include "hw/text/document.h"
-#include "reports/validation.h"
+#include "reports/tables/validation.h"
 #include "tests/temporary_folder.h"
 
 namespace spillway {

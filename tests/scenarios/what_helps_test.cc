@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reports/reports.h"
+#include "reports/tables/tables.h"
 #include "tests/text.h"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-// A timeline as reports/trace.h describes it, ready to be drawn.
+// A timeline as reports/trace/trace.h describes it, ready to be drawn.
 
 /**
  * @typedef {{name: string, cat: string, start: number, end: number, lane: number, args: Object, index: number}} Slice

@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/reports.h"
+#include "reports/rows/standing.h"
+#include "reports/tables/tables.h"
+#include "reports/tables/text.h"
+#include "sim/bounds/claimed_bound.h"
+
+namespace spillway {
+
+namespace {
+
+struct TimeUnit {
+  const char* name;
+  Nanos nanos;
+};
+
+constexpr std::size_t kBeatenTold = 3;  // lines a block
+
+using RowIterator = std::vector<ResultRow>::const_iterator;
+
+bool SameBlock(const ResultRow& a, const ResultRow& b) {
+  return a.scenario == b.scenario && a.network == b.network && a.machine == b.machine &&
+         a.memory_limit == b.memory_limit;
+}
+
+TimeUnit UnitOf(RowIterator begin, RowIterator end) {
+  Nanos longest = 0;
+  for (auto row = begin; row != end; ++row) longest = std::max(longest, row->step_time);
+  if (longest >= kSecond) return {"s", kSecond};
+  if (longest >= kMillisecond) return {"ms", kMillisecond};
+  return {"us", kMicrosecond};
+}
+
+std::string InUnit(Nanos time, const TimeUnit& unit) {
+  return ShortNumber(static_cast<double>(time) / static_cast<double>(unit.nanos));
+}
+
+// The ends with the digits that sim/uncertainty/uncertainty.h left them: in steps of more than a hundredth of their distance.
+std::string IntervalText(const ResultRow& row, const TimeUnit& unit) {
+  const Nanos width = row.step_time_high - row.step_time_low;
+  if (width == 0) return InUnit(row.step_time_low, unit);
+  int digits = 0;
+  for (Nanos step = unit.nanos; step > 1 && step > width / 10; step /= 10) ++digits;
+  const auto text = [&](Nanos time) {
+    return fmt::format("{:.{}f}", static_cast<double>(time) / static_cast<double>(unit.nanos), digits);
+  };
+  return text(row.step_time_low) + "-" + text(row.step_time_high);
+}
+
+std::string GapText(const ResultRow& row) {
+  if (row.lower_bound <= 0) return "";
+  return Percent(row.BoundGap()) + (row.binding_bound.empty() ? "" : " " + row.binding_bound.substr(0, 1));
+}
+
+std::string StandingText(const ResultRow& row, const ResultRow& best) {
+  const std::string word = StandingWord(row, best);
+  return word == "equal" ? "=" : word;
+}
+
+std::vector<std::string> FeasibleCells(const ResultRow& row, const Standing& among, const TimeUnit& unit) {
+  const bool has_loss = among.reference != nullptr && !row.strategy.starts_with("in-core");
+  return {std::to_string(row.batch),
+          row.strategy,
+          ShortNumber(row.SamplesPerSecond()),
+          has_loss ? Percent(LossAgainst(*among.reference, row)) : "",
+          StandingText(row, *among.best),
+          InUnit(row.step_time, unit),
+          IntervalText(row, unit),
+          GapText(row),
+          ShortNumber(static_cast<double>(row.peak) / static_cast<double>(kGB)),
+          ClassesText(row.classes),
+          InUnit(row.recompute_time, unit),
+          InUnit(row.stall_out, unit),
+          InUnit(row.stall_in, unit),
+          InUnit(row.stall_host, unit)};
+}
+
+// What a row with more memory, a faster link or a cleverer strategy loses to one with less: for all to see.
+std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
+                        const std::vector<Standing>& standings) {
+  std::string text;
+  std::size_t told = 0, beaten = 0;
+  for (auto row = begin; row != end; ++row) {
+    const ResultRow* by = standings[static_cast<std::size_t>(row - rows.begin())].beaten_by;
+    if (by == nullptr || ++beaten > kBeatenTold) continue;
+    ++told;
+    text += "slower than less would be: " + BeatenText(*row, *by) + "\n";
+  }
+  if (beaten > told) text += fmt::format("and {} more such rows (column beaten_by of results.csv)\n", beaten - told);
+  return text;
+}
+
+// Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see.
+// With the batches where a strategy has more than one.
+std::string ScopeLines(RowIterator begin, RowIterator end) {
+  struct Line {
+    std::string strategy, scope, batches;
+  };
+  std::vector<Line> lines;
+  for (auto row = begin; row != end; ++row) {
+    if (!row->feasible || row->bound_scope.algorithms == AlgorithmScope::kUsual) continue;
+    const std::string scope = row->bound_scope.Text();
+    const auto known = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+      return line.strategy == row->strategy && line.scope == scope;
+    });
+    const std::string batch = std::to_string(row->batch);
+    if (known == lines.end()) {
+      lines.push_back({row->strategy, scope, batch});
+    } else {
+      known->batches += ", " + batch;
+    }
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    const bool one = std::count_if(lines.begin(), lines.end(),
+                                   [&](const Line& other) { return other.strategy == line.strategy; }) == 1;
+    text += fmt::format("gap of {}{}: its bound is over {}\n", line.strategy, one ? "" : " at batch " + line.batches,
+                        line.scope);
+  }
+  return text;
+}
+
+std::string AccumulateLines(RowIterator begin, RowIterator end) {
+  std::string text;
+  for (auto row = begin; row != end; ++row) text += AccumulateText(*row) + (row->accumulate > 1 ? "\n" : "");
+  return text;
+}
+
+std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
+                      const std::vector<Standing>& standings) {
+  const TimeUnit unit = UnitOf(begin, end);
+  std::string text =
+      fmt::format("{}: {} ({}) on {}, {} of device memory, times in {}\n", begin->scenario, begin->network,
+                  begin->precision, begin->machine, FormatBytes(begin->memory_limit), unit.name);
+  TextTable table({"batch", "<strategy", "images/s", "loss", "<", "step", "80 %", "gap", "peak GB", "k/s/r", "rec",
+                   "out", "in", "host"});
+  for (auto row = begin; row != end; ++row) {
+    if (row->feasible) {
+      table.Row(FeasibleCells(*row, standings[static_cast<std::size_t>(row - rows.begin())], unit));
+    } else {
+      table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
+    }
+  }
+  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
+         AccumulateLines(begin, end);
+}
+
+constexpr const char* kLegend =
+    "loss: against the fastest in-core row of that network and machine; best: the fastest at that batch, = cannot be\n"
+    "told apart from it (slower in fewer than 90 % of common draws of the cost model's errors); 80 %: interval from\n"
+    "those errors alone, without those of the modelled runtime; gap: above the lower bound under this cost model (c "
+    "compute,\n"
+    "t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent recomputing; out, in,\n"
+    "host: compute stalled on swap-out, on swap-in, on the host\n";
+constexpr const char* kInstantLegend =
+    "gap ... i: what can be kept, copied and recomputed around one instant binds (README, lower bounds)\n";
+constexpr const char* kClaimedLegend =
+    "gap ... s: above a bound that the strategy itself proved (results.json: bound_by)\n";
+
+}  // namespace
+
+std::string ClassesText(const ClassCounts& classes) {
+  return fmt::format("{}/{}/{}", classes.keep, classes.swap, classes.recompute);
+}
+
+std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {
+  std::string how;
+  if (beaten_by.memory_limit < row.memory_limit) {
+    how = "with " + FormatBytes(beaten_by.memory_limit);
+  } else if (beaten_by.machine != row.machine) {
+    how = fmt::format("on {}", beaten_by.machine);
+  } else {
+    how = "by " + beaten_by.strategy;
+  }
+  return fmt::format("{} at batch {}: {} images/s, {} {}", row.strategy, row.batch, ShortNumber(row.SamplesPerSecond()),
+                     ShortNumber(beaten_by.SamplesPerSecond()), how);
+}
+
+std::string AccumulateText(const ResultRow& row) {
+  if (row.accumulate == 1) return "";
+  const char* const changes = row.numbers == "changed"
+                                  ? "; changes the numbers: batch norm's statistics are those of a part"
+                              : row.numbers == "redrawn" ? "; changes the numbers: dropout draws other masks"
+                                                         : "";
+  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.accumulate,
+                     row.batch / row.accumulate, changes);
+}
+
+std::string ResultTable(const ResultSet& results) {
+  std::string text;
+  const auto& rows = results.rows;
+  const std::vector<Standing> standings = Standings(rows);
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto end = std::find_if_not(begin, rows.end(), [&](const ResultRow& r) { return SameBlock(*begin, r); });
+    text += BlockText(rows, begin, end, standings) + "\n";
+    begin = end;
+  }
+  if (rows.empty()) return text;
+  const auto binds = [&rows](const char* bound) {
+    return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.binding_bound == bound; });
+  };
+  return text + kLegend + (binds(kInstantBinds) ? kInstantLegend : "") + (binds(kClaimed) ? kClaimedLegend : "");
+}
+
+}  // namespace spillway

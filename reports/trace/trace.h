@@ -1,0 +1,78 @@
+// A Timeline in the Chrome trace event format (JSON), as chrome://tracing, Perfetto and report.html read it.
+//
+// Process 0 is the host, process d + 1 is device d. Of the host there is one thread, of a device one for each stream and
+// one, behind them, for the stalls of its compute stream. Events are sorted by time; those of one thread do not overlap.
+// Times are microseconds with three digits, that is, whole nanoseconds.
+//
+//   ph  cat         what it is, and its args
+//   M               names of processes and threads, and their order
+//   X   kernel      one launch: instruction, and with costs algorithm, workspace (bytes), source (measured, published,
+//                   assumed), how, shape, flops, bytes (touched); `recompute`: it is done again, `reason` says why
+//   X   copy        swap-in or swap-out: instruction, bytes, map (its tensor), reason
+//   X   stall       compute stands still: cause (swap-in, swap-out, data, ... or host), by (the instruction waited for), name
+//   X   issue       the host issues what has that instruction; `host`: it waits: cause, by
+//   s,f flow        from a swap-out to each swap-in of the same piece
+//   C               "live memory" of device 0, after each change: bytes, and where it is known by class of tensor (they add
+//                   up to it, and `bytes` is left out); "memory limit": bytes
+//
+// otherData, with a plan: format (spillway-trace), version, scenario, network, batch, machine, strategy, point,
+// memory_limit_bytes, step_time_ns, lower_bound_ns; and `maps`, the step's feature maps in its order: name, bytes, shape,
+// class (keep, swap, recompute), reason, copy_out_ns, copy_in_ns (one copy, nothing else on the link), again_ns (the forward
+// ops that write it), after, before (the ops between which it is only kept for backward), parts (of the op that writes it).
+//
+// A plan that a validation carried out has what was measured behind what was predicted, on the same clock from the step's
+// beginning: process d + 1, with d devices, is the host as it was, and those behind it are the devices; "(predicted)" and
+// "(measured)" stand behind their names. Of what was measured there are kernels, copies, flows and the host's waits
+// (instructions are the same ones, ids of flows others), and args have predicted_ns too: what the same instruction takes
+// among the predicted. otherData has measured_step_ns, of the step shown, which ran with instruments.
+//
+// Sources: the trace event format of the Chromium project; Perfetto shows events of one thread only where they nest, which
+// is why stalls and issuing have threads of their own.
+//
+// Tested by trace_test and, as report.html reads it, by tests/reports/html.
+#ifndef SPILLWAY_REPORTS_TRACE_TRACE_H_
+#define SPILLWAY_REPORTS_TRACE_TRACE_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "model/cost/cost_model.h"
+#include "model/profile/machine.h"
+#include "reports/rows/result_row.h"
+#include "sim/engine/timeline.h"
+#include "sim/plan/plan.h"
+
+namespace spillway {
+
+constexpr int kTraceVersion = 1;
+
+// What is shown. Refers to all of it. The pointers may be null: without a step kernels and copies are numbered, without
+// costs kernels tell no more than their instruction, without a plan and a row there is no otherData.
+struct TraceSubject {
+  const Timeline& timeline;
+  const Program& program;
+  const Machine& machine;
+  const TrainingStep* step = nullptr;
+  const Plan* plan = nullptr;
+  const CostModel* costs = nullptr;
+  const ResultRow* row = nullptr;
+  const Timeline* measured = nullptr;  // the same Program as a device ran it: its spans
+};
+
+// The text in pieces of some tens of kilobytes. What is held beside the subject: four bytes an instruction, twelve a copy,
+// four a stall, and the texts of each op, tensor and row of Program::launches.
+void WriteTrace(const TraceSubject& subject, const std::function<void(std::string_view)>& sink);
+std::string TraceJson(const TraceSubject& subject);
+
+// Live device memory over time as CSV: time_ns,live_bytes, one line per change.
+std::string MemoryCsv(const Timeline& timeline);
+
+// ---- What it is made of.
+
+// otherData as one JSON object. REQUIRES: step, plan, costs and row.
+std::string TraceHead(const TraceSubject& subject);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_TRACE_TRACE_H_
