@@ -7,6 +7,7 @@
 #include "model/cost/measured_cost.h"
 #include "reports/text.h"
 #include "sim/program/layout.h"
+#include "sim/program/lower.h"
 #include "sim/strategies/streaming.h"
 
 namespace spillway {

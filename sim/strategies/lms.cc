@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/paging.h"
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
+#include "sim/program/lower.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/convolution_ways.h"
 #include "sim/strategies/paging.h"

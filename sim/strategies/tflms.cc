@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/classify.h"
 
 namespace spillway {

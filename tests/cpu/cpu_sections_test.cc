@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/program/layout.h"
+#include "sim/program/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/random_sections.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "calibrate/validate/measure.h"
+#include "sim/program/lower.h"
 #include "tests/cuda/cuda_training.h"
 #include "tests/in_parts.h"
 #include "tests/random_groups.h"

@@ -1,6 +1,7 @@
 // Programs in parts on the device that computes nothing and watches everything.
 #include <catch2/catch.hpp>
 
+#include "sim/program/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/boxed_network.h"
 #include "tests/boxed_program.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/util/random.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/classify.h"
 
 namespace spillway {

@@ -7,7 +7,7 @@
 #include "model/cost/launch_costs.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/step_builder.h"

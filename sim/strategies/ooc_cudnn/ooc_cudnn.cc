@@ -20,7 +20,7 @@
 #include "hw/text/lists.h"
 #include "model/cost/op_parts.h"
 #include "sim/plan/streams.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"

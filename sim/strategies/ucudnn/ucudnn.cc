@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "model/cost/launch_costs.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/classify.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/sure_configurations.h"
