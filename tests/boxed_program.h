@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "tests/violations.h"
 
 namespace spillway {

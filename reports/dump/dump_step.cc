@@ -1,7 +1,7 @@
 #include <array>
 
 #include "reports/dump/dump_json.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

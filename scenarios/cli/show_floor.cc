@@ -10,6 +10,7 @@
 #include "reports/tables/text.h"
 #include "sim/program/layout.h"
 #include "sim/strategies/shared/streaming.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 

@@ -11,7 +11,7 @@
 #include "sim/bounds/memory_bound.h"
 #include "sim/bounds/part_rates.h"
 #include "sim/bounds/scope.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

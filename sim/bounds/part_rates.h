@@ -10,7 +10,7 @@
 
 #include "model/cost/cost_model.h"
 #include "sim/bounds/scope.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

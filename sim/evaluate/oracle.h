@@ -12,7 +12,7 @@
 #include "model/cost/cost_model.h"
 #include "sim/bounds/bounds.h"
 #include "sim/evaluate/evaluation.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

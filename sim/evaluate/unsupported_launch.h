@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/plan/plan.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

@@ -6,6 +6,7 @@
 
 #include "model/cost/kernel_form.h"
 #include "sim/program/layout.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 

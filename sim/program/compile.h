@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/plan/plan.h"
-#include "sim/program/lower.h"
 #include "sim/program/program.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

@@ -227,7 +227,7 @@ void LowerWalk::Barriers(OpId op) {
   const bool last = op + 1 == static_cast<OpId>(step_.ops.size());
   const bool turns = !last && step_.IsForward(op) != step_.IsForward(op + 1);
   const bool last_of_phase = step_.IsForward(op) && (last || turns);
-  const bool last_of_layer = last || turns || tables_.layer[Index(op)] != tables_.layer[Index(op + 1)];
+  const bool last_of_layer = last || turns || step_.ops[Index(op)].layer != step_.ops[Index(op + 1)].layer;
   const Runtime& runtime = plan_.runtime;
   const bool backward = step_.IsBackward(op);
   const bool every_op = runtime.barrier == Barrier::kCall || (runtime.barrier == Barrier::kOp && last_of_layer);

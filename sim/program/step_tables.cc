@@ -1,3 +1,5 @@
+#include "sim/program/step_tables.h"
+
 #include <algorithm>
 #include <cassert>
 #include <set>
@@ -6,14 +8,13 @@
 #include "model/step/launch.h"
 #include "model/util/hash.h"
 #include "sim/plan/tiles.h"
-#include "sim/program/lower.h"
 
 namespace spillway {
 
 namespace {
 
-// Kernels are few distinct ones: ResNet-50's 53 convolutions have 20 shapes.
-// The rows of the launch table, each launch once. Hashes are compared first: a launch is twenty times as long.
+// The rows of the launch table, each launch once. They are few: ResNet-50's 53 convolutions have 20 shapes. Hashes are
+// compared first: a launch is twenty times as long.
 class LaunchRows {
  public:
   explicit LaunchRows(std::vector<Launch>& launches) : launches_(launches) {}
@@ -54,9 +55,8 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
   for (const Op& op : s.ops) {
     Launch call = LaunchOf(op);
     call.workspace = costs.Kernel(call, d).workspace;
+    AddTouches(static_cast<OpId>(launch.size()));
     launch.push_back(rows.RowOf(call));
-    layer.push_back(op.layer);
-    AddTouches(static_cast<OpId>(layer.size()) - 1);
   }
   first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
   Bytes always = 0;
@@ -107,10 +107,10 @@ std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions
 
 namespace {
 
-// What a streamed operand has on the device: the bytes of each tile, and whether it is the tile before it.
+// The tiles of one streamed operand, by kernel.
 struct TileSizes {
   std::vector<Bytes> bytes;
-  std::vector<bool> stays;
+  std::vector<bool> stays;  // it is the tile of the kernel before
 };
 
 TileSizes SizesOf(const TrainingStep& step, const OpDecision& decision, TensorId t, std::span<const OpTile> tiles) {
@@ -137,8 +137,8 @@ TileSizes SizesOf(const TrainingStep& step, const OpDecision& decision, TensorId
 
 }  // namespace
 
-// The tiles of an op that streams, when most of them are there: of the kernel that runs, of those copied in ahead of it and
-// out behind it.
+// Bytes of a streamed op's tiles at the moment when they are most: tiles of the kernel that runs, tiles copied in ahead of it,
+// tiles still copied out behind it.
 Bytes StepTables::MostTiles(const OpDecision& decision, const TileDepth& depth) const {
   if (decision.streamed.empty()) return 0;
   const std::vector<OpTile> tiles =

@@ -21,6 +21,7 @@
 
 #include "sim/planning/problem.h"
 #include "sim/strategies/shared/paging.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 namespace {

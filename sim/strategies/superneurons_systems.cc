@@ -26,6 +26,7 @@
 #include "sim/planning/problem.h"
 #include "sim/strategies/shared/convolution_ways.h"
 #include "sim/strategies/shared/paging.h"
+#include "sim/program/lower.h"
 
 namespace spillway {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 namespace {

@@ -13,6 +13,7 @@
 #include "model/util/hash.h"
 #include "model/util/random.h"
 #include "sim/program/layout.h"
+#include "sim/program/lower.h"
 #include "tests/boxed_network.h"
 #include "tests/boxed_program.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "tests/step_builder.h"
 
 namespace spillway {

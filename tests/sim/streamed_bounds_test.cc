@@ -13,6 +13,7 @@
 #include "sim/plan/tiles.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
+#include "sim/program/lower.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/turn_plans.h"
 #include "tests/small_networks.h"

@@ -6,6 +6,7 @@
 #include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
 #include "sim/planning/problem.h"
+#include "sim/program/lower.h"
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"
 #include "tests/sim/parts_place.h"

@@ -2,6 +2,7 @@
 // one is judged rightly.
 #include <catch2/catch.hpp>
 
+#include "sim/program/lower.h"
 #include "tests/random_plan.h"
 #include "tests/sim/judge_mutations.h"
 #include "tests/sim/stream_all.h"

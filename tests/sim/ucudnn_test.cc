@@ -9,7 +9,7 @@
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/step_builder.h"

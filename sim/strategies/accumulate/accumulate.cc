@@ -12,7 +12,7 @@
 
 #include "model/step/steps_in_parts.h"
 #include "sim/planning/headroom.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
 #include "sim/strategies/strategies.h"
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/best/divided_ways.h"
 
 namespace spillway {

@@ -21,7 +21,7 @@
 #include "model/cost/op_parts.h"
 #include "sim/plan/streams.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 #include "sim/strategies/shared/streaming.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sim/planning/strategy.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 
 namespace spillway::ooc_cudnn {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "hw/text/lists.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/pooch/fixed_ops.h"
 
 namespace spillway {

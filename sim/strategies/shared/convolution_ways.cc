@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "sim/program/lower.h"
+
 namespace spillway {
 
 std::vector<Choosable> ChoosablesOf(const Problem& problem) {

@@ -8,7 +8,7 @@
 
 #include "model/cost/menu.h"
 #include "sim/planning/strategy.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway {
 

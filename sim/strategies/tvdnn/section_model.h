@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 
 namespace spillway::tvdnn {
 

@@ -17,7 +17,7 @@
 
 #include "model/cost/launch_costs.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/step_tables.h"
 #include "sim/strategies/ucudnn/configurations.h"
 #include "sim/strategies/ucudnn/sure_configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"
