@@ -30,7 +30,7 @@
 #
 #   table3       launches of ResNet-50 at the batch of the scenario
 #   predictions  under the shipped profile and under the measured one, packed with their hash before any step runs
-#   balances     as the machine is, then both balances
+#   balances     as the machine is, then both balances, one validation
 #   crossed      plans that were made for the other balance
 #   random       ten random plans as the machine is
 #
@@ -120,14 +120,12 @@ pooch() {
   step smoke 10 smoke
   step transfers 20 calibrate 35 6 --groups copies,host
   step table3 60 calibrate 170 12 --groups networks,beside --networks "$(scenario pooch-table3)"
-  step predictions 5 predictions pooch-table3
-  step table3-as-is 60 table3 as-is
-  step table3-n 60 table3 n
-  step table3-p 60 table3 p
+  step predictions 5 predictions
+  step table3-balances 60 table3 table3 "$(scenario pooch-table3)"
   step table3-crossed-p 30 crossed n p
   step table3-crossed-n 30 crossed p n
-  step table3-random 60 table3_random
-  [[ -e $profile && -e $out/validate-table3-as-is.csv ]]
+  step table3-random 60 table3 table3-random "$(part_of as-is)" --strategy pooch --random 10
+  [[ -e $profile && -e $out/validate-table3.csv ]]
 }
 
 "$plan"

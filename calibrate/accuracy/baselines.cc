@@ -30,9 +30,9 @@ std::vector<double> PredictLaw(Law law, std::size_t parameters, const FitGroup& 
   while (problem.variables.size() < parameters)
     problem.variables.push_back({std::log(0.5), std::log(1e-4), std::log(1e3)});
   problem.residuals = static_cast<int>(split.train.size());
-  problem.evaluate = [&](std::span<const double> x, int first, std::span<double> out) {
+  problem.evaluate = [&](std::span<const double> x, std::span<double> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const FitRow& row = RowAt(group, split.train[static_cast<std::size_t>(first) + i]);
+      const FitRow& row = RowAt(group, split.train[i]);
       out[i] = row.log_time - std::log(law(row, x));
     }
   };

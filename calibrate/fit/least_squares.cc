@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 #include "hw/text/units.h"
 
@@ -16,13 +15,11 @@ using Loss = LeastSquaresOptions::Loss;
 double Rho(double z, const LeastSquaresOptions& options) {
   const double width = options.width;
   if (options.loss == Loss::kStudentT) return 0.5 * (width + 1) * std::log1p(z * z / width);
-  if (options.loss == Loss::kHuber && std::abs(z) > width) return width * (std::abs(z) - 0.5 * width);
   return 0.5 * z * z;
 }
 double Reweight(double z, const LeastSquaresOptions& options) {
   const double width = options.width;
   if (options.loss == Loss::kStudentT) return (width + 1) / (width + z * z);
-  if (options.loss == Loss::kHuber && std::abs(z) > width) return width / std::abs(z);
   return 1;
 }
 
@@ -37,7 +34,7 @@ class Search {
   double Objective(std::span<const double> x, std::span<const double> residuals) const;
   void UpdateScale();
   void FillJacobian();
-  void Difference(const ResidualBlock& block, int variable, std::span<double> derivative);
+  std::vector<double> Difference(std::size_t variable);
   void Linearise();
   bool Blocked(int variable) const;  // at a bound and pushed outwards
   bool Solve(double damping, std::span<double> step) const;
@@ -48,7 +45,6 @@ class Search {
   const LeastSquaresOptions& options_;
   const int n_;
   std::vector<double> x_, residuals_, trial_, trial_residuals_;
-  std::vector<ResidualBlock> blocks_;
   SparseRows jacobian_;
   SquareMatrix hessian_;  // lower triangle
   std::vector<double> gradient_;
@@ -62,7 +58,6 @@ Search::Search(const LeastSquaresProblem& problem, const LeastSquaresOptions& op
       residuals_(Index(problem.residuals)),
       trial_(Index(n_)),
       trial_residuals_(Index(problem.residuals)),
-      blocks_(problem.blocks),
       hessian_(n_),
       gradient_(Index(n_)),
       scale_(options.scale) {
@@ -70,10 +65,6 @@ Search::Search(const LeastSquaresProblem& problem, const LeastSquaresOptions& op
   for (const LeastSquaresVariable& variable : problem.variables) {
     assert(variable.lower <= variable.start && variable.start <= variable.upper);
     x_.push_back(variable.start);
-  }
-  if (blocks_.empty()) {
-    blocks_.push_back({0, problem.residuals, std::vector<int>(Index(n_))});
-    std::iota(blocks_[0].variables.begin(), blocks_[0].variables.end(), 0);
   }
 }
 
@@ -100,36 +91,31 @@ void Search::UpdateScale() {
   if (weights > 0) scale_ = std::max(std::sqrt(sum / weights), 1e-9);
 }
 
-void Search::Difference(const ResidualBlock& block, int variable, std::span<double> derivative) {
-  const LeastSquaresVariable& v = problem_.variables[Index(variable)];
-  const double x = x_[Index(variable)], h = 1e-5 * std::max(1.0, std::abs(x));
+// Derivatives of all residuals.
+std::vector<double> Search::Difference(std::size_t variable) {
+  const LeastSquaresVariable& v = problem_.variables[variable];
+  const double x = x_[variable], h = 1e-5 * std::max(1.0, std::abs(x));
   const double low = std::max(v.lower, x - h), high = std::min(v.upper, x + h);
-  const std::span<double> scratch = std::span(trial_residuals_).subspan(Index(block.first), Index(block.count));
-  x_[Index(variable)] = high;
-  problem_.evaluate(x_, block.first, derivative);
-  x_[Index(variable)] = low;
-  problem_.evaluate(x_, block.first, scratch);
-  x_[Index(variable)] = x;
+  std::vector<double> derivative(residuals_.size());
+  x_[variable] = high;
+  problem_.evaluate(x_, derivative);
+  x_[variable] = low;
+  problem_.evaluate(x_, trial_residuals_);
+  x_[variable] = x;
   for (std::size_t i = 0; i < derivative.size(); ++i) {
-    derivative[i] = high > low ? (derivative[i] - scratch[i]) / (high - low) : 0.0;
+    derivative[i] = high > low ? (derivative[i] - trial_residuals_[i]) / (high - low) : 0.0;
   }
+  return derivative;
 }
 
 void Search::FillJacobian() {
   jacobian_.Clear();
   if (problem_.jacobian) return problem_.jacobian(x_, &jacobian_);
-  std::vector<double> columns;
-  for (const ResidualBlock& block : blocks_) {
-    columns.assign(Index(block.count) * block.variables.size(), 0.0);
-    for (std::size_t v = 0; v < block.variables.size(); ++v) {
-      Difference(block, block.variables[v], std::span(columns).subspan(v * Index(block.count), Index(block.count)));
-    }
-    for (std::size_t i = 0; i < Index(block.count); ++i) {
-      for (std::size_t v = 0; v < block.variables.size(); ++v) {
-        jacobian_.Add(block.variables[v], columns[v * Index(block.count) + i]);
-      }
-      jacobian_.EndRow();
-    }
+  std::vector<std::vector<double>> columns;
+  for (std::size_t v = 0; v < x_.size(); ++v) columns.push_back(Difference(v));
+  for (std::size_t i = 0; i < residuals_.size(); ++i) {
+    for (std::size_t v = 0; v < columns.size(); ++v) jacobian_.Add(static_cast<int>(v), columns[v][i]);
+    jacobian_.EndRow();
   }
 }
 
@@ -185,7 +171,7 @@ bool Search::Step() {
       const double d = trial_[j] - x_[j];
       expected += 0.5 * d * (damping_ * hessian_.At(static_cast<int>(j), static_cast<int>(j)) * d - gradient_[j]);
     }
-    problem_.evaluate(trial_, 0, trial_residuals_);
+    problem_.evaluate(trial_, trial_residuals_);
     trial_objective = Objective(trial_, trial_residuals_);
   }
   decrease_ = objective_ - trial_objective;
@@ -214,7 +200,7 @@ void Search::Curvature(LeastSquaresResult* result) const {
 
 LeastSquaresResult Search::Run() {
   LeastSquaresResult result;
-  problem_.evaluate(x_, 0, residuals_);
+  problem_.evaluate(x_, residuals_);
   for (int k = 0; k < 5; ++k) UpdateScale();
   objective_ = Objective(x_, residuals_);
   Linearise();

@@ -1,7 +1,7 @@
 // Robust nonlinear least squares with priors: the most probable variables given residuals that should be near zero.
 //
 // Minimised is   sum_i w_i rho(r_i(x) / s)  +  1/2 sum_j ((x_j - prior_j) / spread_j)^2   within bounds on x,
-// rho being that of Student's t, Huber or plain squares, and s the scale of the residuals, found along with x unless
+// rho being that of Student's t or plain squares, and s the scale of the residuals, found along with x unless
 // given. Levenberg-Marquardt steps on the reweighted squares (Marquardt 1963; Nielsen's damping, IMM-REP-1999-05);
 // a variable at a bound that the gradient pushes outwards is left out of the step, and steps end at the bounds.
 // Sizes in mind: up to some 150 variables and 20,000 residuals. Deterministic: same input, same bits.
@@ -46,12 +46,6 @@ struct LeastSquaresVariable {
   double prior_spread = std::numeric_limits<double>::infinity();  // standard deviation; infinite = no prior
 };
 
-// Consecutive residuals and the variables that enter them: what makes a Jacobian over many models cheap.
-struct ResidualBlock {
-  int first = 0, count = 0;
-  std::vector<int> variables;
-};
-
 // A Jacobian by rows; what is not added is zero.
 class SparseRows {
  public:
@@ -72,21 +66,20 @@ class SparseRows {
 struct LeastSquaresProblem {
   std::vector<LeastSquaresVariable> variables;
   int residuals = 0;
-  // Fills `out` with residuals first .. first + out.size().
-  std::function<void(std::span<const double> x, int first, std::span<double> out)> evaluate;
-  // Fills one row per residual. Empty: central differences over `blocks`.
+  // Fills `out` with all residuals.
+  std::function<void(std::span<const double> x, std::span<double> out)> evaluate;
+  // Fills one row per residual. Empty: central differences.
   std::function<void(std::span<const double> x, SparseRows* rows)> jacobian;
-  std::vector<ResidualBlock> blocks;  // cover every residual once, in order; empty = one block with every variable
-  std::vector<double> weights;        // >= 0; empty = all 1
+  std::vector<double> weights;  // >= 0; empty = all 1
   // The scale is found from the first so many residuals (one-sided ones, zero when satisfied, tell nothing of it);
   // negative = all.
   int scale_residuals = -1;
 };
 
 struct LeastSquaresOptions {
-  enum class Loss { kSquares, kHuber, kStudentT };
+  enum class Loss { kSquares, kStudentT };
   Loss loss = Loss::kStudentT;
-  double width = 4;  // Student-t: degrees of freedom; Huber: scales from where on the loss is linear
+  double width = 4;  // Student-t: degrees of freedom
   // The scale s: `scale` counts like `scale_weight` residuals of that size; infinite = fixed at it.
   double scale = 0.2, scale_weight = 1;
   int max_steps = 60;

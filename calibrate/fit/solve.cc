@@ -63,7 +63,7 @@ GroupFit SolveGroup(const FitGroup& group, std::span<const int> rows) {
   problem.residuals = residuals.size();
   problem.scale_residuals = residuals.main_rows();
   problem.weights = residuals.Weights();
-  problem.evaluate = [&](std::span<const double> x, int, std::span<double> out) { residuals.Evaluate(x, out); };
+  problem.evaluate = [&](std::span<const double> x, std::span<double> out) { residuals.Evaluate(x, out); };
   problem.jacobian = [&](std::span<const double> x, SparseRows* rows_out) { residuals.Jacobian(x, rows_out); };
   LeastSquaresOptions options;
   options.scale_weight = 5;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 #include "calibrate/measure/refused.h"
@@ -18,14 +17,6 @@ namespace spillway {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Columns that journals of earlier versions do not have, all at the end.
-constexpr std::string_view kLaterColumns = ",round,flags,load";
-
-std::string EarlierHeader() {
-  std::string header = SampleHeader();
-  return header.erase(header.rfind(kLaterColumns), kLaterColumns.size());
-}
 
 // With the reason that the system gave, where it gave one.
 [[noreturn]] void CannotWrite(const std::string& path) {
@@ -71,9 +62,6 @@ std::string BenchKey(const Sample& sample) {
 std::string BenchKeyLine(const Sample& sample) {
   std::string line = BenchKey(sample);
   while (!line.empty() && line.back() == '\n') line.pop_back();
-  // As earlier versions wrote it beside their journals: the later columns are empty in a key.
-  const auto later = std::count(kLaterColumns.begin(), kLaterColumns.end(), ',');
-  line.resize(line.size() - static_cast<std::size_t>(later));
   return line;
 }
 
@@ -85,19 +73,6 @@ void BenchJournal::Open(bool with_header) {
   file_.open(path_, std::ios::binary | std::ios::app);
   if (with_header) file_ << SampleHeader() << std::flush;
   if (!file_) CannotWrite(path_);
-}
-
-// Whatever kills the process meanwhile, the rows are there, in the earlier columns or in these.
-void BenchJournal::WriteAnew() const {
-  const std::string beside = path_ + ".new";
-  errno = 0;
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << SampleHeader();
-  for (const Sample& sample : samples_) file << SampleLine(sample);
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(beside, path_, error);
-  if (!file || error) CannotWrite(path_);
 }
 
 void BenchJournal::Begin() {
@@ -132,8 +107,7 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
     Open(true);
     return {};
   }
-  const bool earlier = !whole.starts_with(SampleHeader());
-  const std::string header = earlier ? EarlierHeader() : SampleHeader();
+  const std::string header = SampleHeader();
   if (!whole.starts_with(header)) {
     throw UserError(
         fmt::format("{}:1: error: no journal that this version of spillway writes; remove the file to "
@@ -147,11 +121,7 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
     }
   }
   resumed_ = static_cast<int>(samples_.size());
-  if (earlier) {
-    WriteAnew();
-  } else if (whole.size() < text.size()) {
-    CutTo(path_, whole.size());
-  }
+  if (whole.size() < text.size()) CutTo(path_, whole.size());
   Open(false);
   std::vector<std::string> warnings = SetupWarnings(samples_, identity);
   for (std::string& warning : warnings) warning = fmt::format("{}: {}", path_, warning);

@@ -54,7 +54,6 @@ class BenchJournal {
 
  private:
   void Begin();
-  void WriteAnew() const;
   void Open(bool with_header);
   void Take(Sample sample);
   std::string path_;

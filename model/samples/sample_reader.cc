@@ -56,32 +56,12 @@ void SampleReader::ReadIdentity() {
 }
 
 void SampleReader::ReadRound() {
-  if (!row_.Has(Column::kRound) && !row_.Has(Column::kFlags) && !row_.Has(Column::kLoad)) return ReadOldNote();
   sample_.round = static_cast<int>(row_.Integer(Column::kRound, 0, 1, kMostRounds));
   if (row_.Has(Column::kFlags)) sample_.flags = PartsOf(row_.Text(Column::kFlags));
   if (!row_.Has(Column::kLoad)) return;
   const auto load = ParseNumber(row_.Text(Column::kLoad));
   if (!load || *load < 0) return row_.Error(Column::kLoad, "load: expected a number from 0 on");
   sample_.load = *load;
-}
-
-// Journals had it in their notes before there were columns for it: "round 2; noisy; load 1.25".
-void SampleReader::ReadOldNote() {
-  constexpr std::string_view kRound = "round ", kLoad = "load ";
-  if (!sample_.note.starts_with(kRound)) return;
-  std::vector<std::string> parts = PartsOf(sample_.note);
-  const auto round = ParseInteger(std::string_view(parts[0]).substr(kRound.size()));
-  if (!round || *round < 1 || *round > kMostRounds) return;
-  parts.erase(parts.begin());
-  if (!parts.empty() && parts.back().starts_with(kLoad)) {
-    const auto load = ParseNumber(std::string_view(parts.back()).substr(kLoad.size()));
-    if (!load || *load < 0) return;
-    sample_.load = *load;
-    parts.pop_back();
-  }
-  sample_.round = static_cast<int>(*round);
-  sample_.flags = std::move(parts);
-  sample_.note = "";
 }
 
 void SampleReader::ReadOp() {

@@ -26,7 +26,6 @@ class SampleReader {
  private:
   void ReadIdentity();
   void ReadRound();
-  void ReadOldNote();
   void ReadOp();
   void ReadKernel(const OpWord& op);
   void ReadCopy();

@@ -210,10 +210,10 @@ unset SPILLWAY_RESULTS
 check "PoocH's table 3" run table3 500 pooch
 check "is looked at, measured, predicted, then run" test "$(sed 's/^as it is: \([a-z]*\).*/\1/' "$CALLS" | uniq | paste -sd' ')" = \
   "probe calibrate run validate plan validate plan validate"
-check "predictions are packed with their hash" grep -q 'predicted-p-calibrated/results.csv$' "$folder/table3.work/predictions.sha256"
+check "predictions are packed with their hash" grep -q 'predicted-calibrated/results.csv$' "$folder/table3.work/predictions.sha256"
 check "balances are apart" grep -q '^emulate: \[{compute_slowdown: 4}\]$' "$folder/table3.work/table3-n.yaml"
-check "both" grep -q '^emulate: \[{compute_slowdown: 4, link_rate: 10 GB/s}\]$' "$folder/table3.work/table3-p.yaml"
-check "or none" test -z "$(grep '^emulate' "$folder/table3.work/table3-as-is.yaml")"
+check "each" grep -q '^emulate: \[{compute_slowdown: 4, link_rate: 10 GB/s}\]$' "$folder/table3.work/table3-p.yaml"
+check "the random plans' is none" test -z "$(grep '^emulate' "$folder/table3.work/table3-as-is.yaml")"
 check "a plan for the fast link under the slow one" grep -q 'table3-p.yaml .*--plan .*/plan-n.yaml' "$CALLS"
 
 # Whatever second it is killed at, what lies in the folder is whole.

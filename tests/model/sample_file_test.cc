@@ -251,6 +251,16 @@ TEST_CASE("of many mistakes the first twenty are told and the others counted") {
   }
 }
 
+TEST_CASE("round, flags and load are columns of a calibration's rows, and notes stay notes") {
+  const std::string columns = "device,op,pass,n,c,median_us,note,round,flags,load";
+  const Sample row = One(columns, "X,relu,forward,1,2,3,round 7,12,noisy; own time,3.5");
+  CHECK(row.round == 12);
+  CHECK(row.flags == std::vector<std::string>{"noisy", "own time"});
+  CHECK(row.load == 3.5);
+  CHECK(row.note == "round 7");
+  CHECK_THAT(ErrorOf(columns + "\nX,relu,forward,1,2,3,,1,,few\n"), Contains("load: expected a number from 0 on"));
+}
+
 TEST_CASE("columns of other programs are ignored with a warning") {
   const SampleSet set =
       ParseSamples("device,op,pass,n,c,median_us,medain_us,sm_clock_mhz\nX,relu,forward,1,2,3,x,1980\n", "f.csv");

@@ -1,15 +1,9 @@
 // Kernels of the CPU device as they are measured: on operands in the state in which a training step leaves them.
 //
 // What a kernel takes depends on where its operands are. In a step most of them are found as they were left one op
-// before, or whole passes before:
-//
-//   kStep   The operands, workspace of a convolution included, lie in a ring of sets that is larger than the last cache,
-//           so that each run finds its set in memory. Then, not timed, those operands are written once more that the op
-//           finds fresh in its step: the ones touched so shortly before that less than half of the last cache has been
-//           touched since. The op before it always counts: its result is an input of this one. So does the workspace, if
-//           it is no larger than that: in a step it lies where the convolution before had its own.
-//   kCold   The same without writing anything again: everything is in memory.
-//   kWarm   One set, used over and over: everything that fits is in the caches.
+// before, or whole passes before: calibrate/ops/operand_ring.h says what its protocols make of that. A convolution's
+// workspace takes turns with the operands, and is fresh with kStep if it is no larger than half of the last cache and the
+// convolution before ended so shortly ago: in a step it lies where that one had its own.
 //
 // Contents: normal random numbers, those behind a ReLU with their negative half zero; what a forward op saves for a
 // backward one (positions of a maximum, masks, statistics) is made by running it.
@@ -23,7 +17,7 @@
 #include "calibrate/host/host_memory.h"
 #include "calibrate/measure/loop.h"
 #include "calibrate/measure/plan.h"
-#include "calibrate/ops/operands.h"
+#include "calibrate/ops/operand_ring.h"
 
 namespace spillway {
 
@@ -58,37 +52,28 @@ class BenchMemory {
 
 class KernelSubject : public BenchSubject {
  public:
-  // `memory` and `kernels` must outlive it; one subject at a time may use the memory.
+  // `network`, `memory` and `kernels` must outlive it; one subject at a time may use the memory.
   KernelSubject(const BenchNetwork& network, OpId op, std::int32_t algorithm, BenchProtocol protocol,
                 CpuKernels& kernels, BenchMemory& memory);
   void Prepare(int runs) override;
   void Run(int runs) override;
-  int sets() const { return sets_; }  // runs of one timing, at most
+  int sets() const { return ring_.sets(); }  // runs of one timing, at most
 
  private:
-  void LayOut(BenchProtocol protocol);
-  void FillSets();
-  void MakeSaved(std::byte* set, int number);
+  void MapRing(const BenchNetwork& network);
+  void FillSets(const BenchNetwork& network, CpuKernels& kernels);
+  void MakeSaved(const BenchNetwork& network, CpuKernels& kernels, int set);
   void RunOn(std::byte* set);
-  std::byte* SetAt(int k) const { return ring_ + static_cast<Bytes>(k) * set_bytes_; }
 
-  const BenchNetwork& network_;
-  OpId op_;
-  const Op& node_;
-  CpuKernels& kernels_;
   BenchMemory& memory_;
-  const CpuKernel* kernel_ = nullptr;
-  bool grants_workspace_ = false, fresh_workspace_ = false;
-  std::vector<BenchOperand> operands_;
-  std::vector<Bytes> reads_, writes_;  // offsets in a set
-  Bytes workspace_ = 0, set_bytes_ = 0;
-  std::byte* ring_ = nullptr;
-  std::byte* scratch_ = nullptr;
+  const CpuKernel& kernel_;
+  OperandRing ring_;
+  OperandRing::Places places_;  // of one run
+  bool freshens_, workspace_turns_, fresh_workspace_;
+  std::byte* scratch_ = nullptr;  // the workspace where it does not take turns
   std::vector<float> statistics_;
   std::vector<std::int32_t> labels_;
-  int sets_ = 1, next_ = 0;
   std::uint64_t stream_ = 0;  // another mask each time, as in training
-  bool rotates_ = true, freshens_ = true;
 };
 
 }  // namespace spillway

@@ -1,9 +1,5 @@
-// Kernels of the CUDA device as they are measured: on operands in the state in which a training step leaves them.
-//
-// The states are those of the CPU device (calibrate/devices/cpu/bench_kernel.h): a ring of operand sets larger than the L2
-// cache, so that each run finds its set in memory; with kStep those operands that the op finds fresh in its step are
-// then written once more, not timed, from a copy of their contents. Workspace is shared by all sets, as ops share it in
-// an arena.
+// Kernels of the CUDA device as they are measured: on operands in the state in which a training step leaves them
+// (bench_operands.h). Workspace is shared by all sets, as ops share it in an arena.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_KERNEL_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_KERNEL_H_
 
@@ -12,11 +8,9 @@
 #include <vector>
 
 #include "calibrate/devices/cuda/bench_beside.h"
-#include "calibrate/devices/cuda/bench_memory.h"
+#include "calibrate/devices/cuda/bench_operands.h"
 #include "calibrate/devices/cuda/timer.h"
 #include "calibrate/measure/loop.h"
-#include "calibrate/measure/plan.h"
-#include "calibrate/ops/operands.h"
 
 namespace spillway {
 
@@ -54,45 +48,22 @@ class CudaKernelSubject : public BenchSubject {
   double clock_mhz() const { return Megahertz(clock_); }
 
  private:
-  struct Place {
-    Bytes offset = 0;
-    bool saved = false;
-  };
-  void LayOut();
-  void FillSets();
-  void MakeSaved(std::byte* set, int number);
-  void KeepFreshOnes();
-  void MakeLabels();
-  void Freshen(std::byte* set);
   void RunOn(std::byte* set, std::vector<double>* issues);
   void TimeNothing();
-  void IssueRuns(int runs, bool each, std::vector<double>* issues);
+  void IssueRuns(int runs, std::vector<double>* issues);
   double TryRun(int runs, bool hold);
-  std::byte* SetAt(int k) const { return ring_ + static_cast<Bytes>(k) * set_bytes_; }
 
-  const BenchNetwork& network_;
-  OpId op_;
-  const Op& node_;
-  BenchProtocol protocol_;
   CudaCalls& calls_;
-  CudaBenchMemory& memory_;
   CudaTimer& timer_;
+  std::unique_ptr<CudaKernel> kernel_;
+  void* workspace_;
+  CudaOperandSets sets_;
+  bool each_;  // kStep: each run is timed by itself
   CudaCopiesBeside* beside_ = nullptr;
   const Clock* host_clock_ = nullptr;
   std::vector<double> issues_;  // nanoseconds of the host
   CudaMoment clock_;            // cycles and nanoseconds of all timings
-  std::unique_ptr<CudaKernel> kernel_;
-  std::vector<BenchOperand> operands_;
-  std::vector<Bytes> fresh_;           // operands that are written again: offsets in `kept_`, -1 for others
-  std::vector<Bytes> reads_, writes_;  // offsets in a set
-  std::vector<void*> read_, written_;  // of one run
-  Bytes set_bytes_ = 0;
-  std::byte* ring_ = nullptr;
-  std::byte* kept_ = nullptr;
-  void* workspace_ = nullptr;
-  void* labels_ = nullptr;
-  void* statistics_ = nullptr;
-  int sets_ = 1, next_ = 0, most_runs_ = 1;
+  int most_runs_ = 1;
   std::uint64_t stream_number_ = 0;  // another mask each time, as in training
   bool loaded_ = false;              // it ran once
   int at_once_ = 1 << 30;            // runs behind one hold

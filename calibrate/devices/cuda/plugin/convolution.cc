@@ -9,31 +9,22 @@
 namespace spillway::cuda {
 namespace {
 
-// What the passes differ in. `kVaries`: algorithms that NVIDIA lists as not deterministic.
+// The calls and operands in which the passes differ. The calls of all passes take their descriptors in one order: both
+// operands, as in Op::reads, with the convolution behind them, then the result. `kVaries`: algorithms that NVIDIA lists as
+// not deterministic.
 struct ForwardPass {
   using Algorithm = cudnnConvolutionFwdAlgo_t;
   using Answer = cudnnConvolutionFwdAlgoPerf_t;
   static constexpr Pass kPass = Pass::kForward;
   static constexpr int kCount = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
   static constexpr std::array<int, 0> kVaries{};
-
-  static cudnnStatus_t Workspace(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm,
-                                 std::size_t* bytes) {
-    return cudnnGetConvolutionForwardWorkspaceSize(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
-                                                   algorithm, bytes);
-  }
-  static cudnnStatus_t OnceCache(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
-                                 Answer* answers) {
-    return cudnnGetConvolutionForwardAlgorithm_v7(handle, p.in.get(), p.weight.get(), p.convolution.get(), p.out.get(),
-                                                  most, count, answers);
-  }
-  // Reads {input, weight}.
-  static void Run(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm, const CudaArguments& a,
-                  std::size_t workspace, const float* beta) {
-    SPILLWAY_CHECK(cudnnConvolutionForward(handle, &kOne, p.in.get(), Read(a, 0), p.weight.get(), Read(a, 1),
-                                           p.convolution.get(), algorithm, a.workspace, workspace, beta, p.out.get(),
-                                           Write(a, 0)));
-  }
+  static constexpr auto kWorkspace = cudnnGetConvolutionForwardWorkspaceSize;
+  static constexpr auto kRank = cudnnGetConvolutionForwardAlgorithm_v7;
+  static constexpr auto kRun = cudnnConvolutionForward;
+  static constexpr const char* kRunText = "cudnnConvolutionForward(...)";
+  static auto First(const ConvolutionProblem& p) { return p.in.get(); }
+  static auto Second(const ConvolutionProblem& p) { return p.weight.get(); }
+  static auto Result(const ConvolutionProblem& p) { return p.out.get(); }
 };
 
 struct DataPass {
@@ -42,24 +33,13 @@ struct DataPass {
   static constexpr Pass kPass = Pass::kBackwardData;
   static constexpr int kCount = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
   static constexpr std::array kVaries{static_cast<int>(CUDNN_CONVOLUTION_BWD_DATA_ALGO_0)};
-
-  static cudnnStatus_t Workspace(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm,
-                                 std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, p.weight.get(), p.out.get(), p.convolution.get(),
-                                                        p.in.get(), algorithm, bytes);
-  }
-  static cudnnStatus_t OnceCache(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
-                                 Answer* answers) {
-    return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, p.weight.get(), p.out.get(), p.convolution.get(),
-                                                       p.in.get(), most, count, answers);
-  }
-  // Reads {weight, gradient}.
-  static void Run(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm, const CudaArguments& a,
-                  std::size_t workspace, const float* beta) {
-    SPILLWAY_CHECK(cudnnConvolutionBackwardData(handle, &kOne, p.weight.get(), Read(a, 0), p.out.get(), Read(a, 1),
-                                                p.convolution.get(), algorithm, a.workspace, workspace, beta,
-                                                p.in.get(), Write(a, 0)));
-  }
+  static constexpr auto kWorkspace = cudnnGetConvolutionBackwardDataWorkspaceSize;
+  static constexpr auto kRank = cudnnGetConvolutionBackwardDataAlgorithm_v7;
+  static constexpr auto kRun = cudnnConvolutionBackwardData;
+  static constexpr const char* kRunText = "cudnnConvolutionBackwardData(...)";
+  static auto First(const ConvolutionProblem& p) { return p.weight.get(); }
+  static auto Second(const ConvolutionProblem& p) { return p.out.get(); }
+  static auto Result(const ConvolutionProblem& p) { return p.in.get(); }
 };
 
 struct FilterPass {
@@ -69,33 +49,23 @@ struct FilterPass {
   static constexpr int kCount = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
   static constexpr std::array kVaries{static_cast<int>(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0),
                                       static_cast<int>(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3)};
-
-  static cudnnStatus_t Workspace(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm,
-                                 std::size_t* bytes) {
-    return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, p.in.get(), p.out.get(), p.convolution.get(),
-                                                          p.weight.get(), algorithm, bytes);
-  }
-  static cudnnStatus_t OnceCache(cudnnHandle_t handle, const ConvolutionProblem& p, int most, int* count,
-                                 Answer* answers) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, p.in.get(), p.out.get(), p.convolution.get(),
-                                                         p.weight.get(), most, count, answers);
-  }
-  // Reads {input, gradient}.
-  static void Run(cudnnHandle_t handle, const ConvolutionProblem& p, Algorithm algorithm, const CudaArguments& a,
-                  std::size_t workspace, const float* beta) {
-    SPILLWAY_CHECK(cudnnConvolutionBackwardFilter(handle, &kOne, p.in.get(), Read(a, 0), p.out.get(), Read(a, 1),
-                                                  p.convolution.get(), algorithm, a.workspace, workspace, beta,
-                                                  p.weight.get(), Write(a, 0)));
-  }
+  static constexpr auto kWorkspace = cudnnGetConvolutionBackwardFilterWorkspaceSize;
+  static constexpr auto kRank = cudnnGetConvolutionBackwardFilterAlgorithm_v7;
+  static constexpr auto kRun = cudnnConvolutionBackwardFilter;
+  static constexpr const char* kRunText = "cudnnConvolutionBackwardFilter(...)";
+  static auto First(const ConvolutionProblem& p) { return p.in.get(); }
+  static auto Second(const ConvolutionProblem& p) { return p.out.get(); }
+  static auto Result(const ConvolutionProblem& p) { return p.weight.get(); }
 };
 
 // The library's own opinion of its algorithms.
 template <typename P>
-std::vector<typename P::Answer> OnceCache(const Libraries& libraries, const ConvolutionProblem& problem) {
+std::vector<typename P::Answer> Ranking(const Libraries& libraries, const ConvolutionProblem& problem) {
   std::vector<typename P::Answer> answers(2 * static_cast<std::size_t>(P::kCount));  // some are listed by math mode
   int count = 0;
   const cudnnStatus_t status =
-      P::OnceCache(libraries.cudnn(), problem, static_cast<int>(answers.size()), &count, answers.data());
+      P::kRank(libraries.cudnn(), P::First(problem), P::Second(problem), problem.convolution.get(), P::Result(problem),
+               static_cast<int>(answers.size()), &count, answers.data());
   answers.resize(status == CUDNN_STATUS_SUCCESS ? static_cast<std::size_t>(count) : 0);
   return answers;
 }
@@ -104,12 +74,14 @@ std::vector<typename P::Answer> OnceCache(const Libraries& libraries, const Conv
 // workspace for it.
 template <typename P>
 std::vector<CudaAlgorithm> AskAlgorithms(const Libraries& libraries, const ConvolutionProblem& problem) {
-  const std::vector<typename P::Answer> answers = OnceCache<P>(libraries, problem);
+  const std::vector<typename P::Answer> answers = Ranking<P>(libraries, problem);
   std::vector<CudaAlgorithm> algorithms;
   for (int number = 0; number < P::kCount; ++number) {
     const auto algorithm = static_cast<typename P::Algorithm>(number);
     std::size_t bytes = 0;
-    if (P::Workspace(libraries.cudnn(), problem, algorithm, &bytes) != CUDNN_STATUS_SUCCESS) continue;
+    const cudnnStatus_t status = P::kWorkspace(libraries.cudnn(), P::First(problem), P::Second(problem),
+                                               problem.convolution.get(), P::Result(problem), algorithm, &bytes);
+    if (status != CUDNN_STATUS_SUCCESS) continue;
     const bool varies = std::find(P::kVaries.begin(), P::kVaries.end(), number) != P::kVaries.end();
     CudaAlgorithm found{.algorithm = number + 1, .workspace = static_cast<Bytes>(bytes), .deterministic = !varies};
     const auto listed = [&](const auto& answer) { return answer.algo == algorithm; };
@@ -172,8 +144,11 @@ class Convolution : public Kernel {
   }
 
  protected:
-  void Launch(const CudaArguments& arguments) const override {
-    P::Run(libraries().cudnn(), problem_, algorithm_, arguments, static_cast<std::size_t>(workspace_), beta_);
+  void Launch(const CudaArguments& a) const override {
+    Check(P::kRun(libraries().cudnn(), &kOne, P::First(problem_), Read(a, 0), P::Second(problem_), Read(a, 1),
+                  problem_.convolution.get(), algorithm_, a.workspace, static_cast<std::size_t>(workspace_), beta_,
+                  P::Result(problem_), Write(a, 0)),
+          P::kRunText, __FILE__, __LINE__);
   }
 
  private:
