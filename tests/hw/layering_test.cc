@@ -23,6 +23,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"scenarios", {"hw", "model", "sim", "calibrate", "reports"}},
 };
 
+// Headers of results that reports/ shows: data without a way back to what found them.
+const std::set<std::string> kShownResults = {"calibrate/validate/results.h"};
+
 // And what each room of calibrate/ and of scenarios/ may include of the other rooms of its folder. Files outside of rooms
 // may include all.
 const std::map<std::string, std::set<std::string>> kRoomMayInclude = {
@@ -92,6 +95,7 @@ std::string Violation(const std::string& file, const std::string& line) {
   if (std::regex_match(code, match, own_include)) {
     if (match[2] != "/") return "includes must start at the root";
     const std::string header = match[1].str() + "/" + match[3].str();
+    if (folder == "reports" && kShownResults.count(header) != 0) return "";
     if (!RoomMayInclude(file, header)) return RoomOf(file) + "/ may not include " + header;
     if (match[1] == folder || kMayInclude.at(folder).count(match[1]) != 0) return "";
     return folder + "/ may not include " + match[1].str() + "/";
@@ -208,6 +212,7 @@ TEST_CASE("what a file adds to a table is listed there, or nobody could ask for 
       {"model/kernels", std::regex("KernelForm (\\w+)\\(\\) .*")},
       {"reports", std::regex("(?:std::string|void) (\\w+)\\(const (?:ResultSet& results|PointDetail& point)(?:, const "
                              "TextSink& sink)?\\) .*")},
+      {"scenarios/cli", std::regex("Verb (\\w+)\\(\\) .*")},
       {"model/zoo", std::regex("Network (\\w+)\\((?:int depth, )?const ZooOptions& options\\) .*")},
   };
   for (const auto& [folder, definition] : tables) {
