@@ -9,8 +9,8 @@
 
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
+#include "reports/calibration_page.h"
 #include "scenarios/cli/calibrate_command.h"
-#include "scenarios/cli/calibration_page.h"
 #include "scenarios/file/bench_networks.h"
 #include "scenarios/output/interrupts.h"
 #include "scenarios/output/output_folder.h"
