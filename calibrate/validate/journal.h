@@ -62,7 +62,7 @@ class ValidationJournal {
 
   // The cases that an earlier run finished; none where it finished none. UserError, all differences at once: the journal
   // is of something else; it is none that this version writes; or there is none, as that run finished all cases. Whether
-  // they are those that the identity has is for who knows it: CheckKnown (scenarios/cli/verb_validate.cc).
+  // they are those that the identity has is for who knows it: CheckKnown (scenarios/validate/validate_known.h).
   std::vector<FinishedCase> Resume();
   // Behind those resumed; the first one after no Resume begins the journal anew. UserError where it cannot be written.
   void Append(const FinishedCase& finished);

@@ -5,6 +5,7 @@
 #include "calibrate/devices/cpu/backend.h"
 #include "calibrate/devices/cuda/backend.h"
 #include "hw/text/lists.h"
+#include "scenarios/cli/command.h"
 
 namespace spillway {
 namespace {
@@ -30,24 +31,26 @@ const std::vector<DeviceKind>& DeviceKinds() {
   return kinds;
 }
 
-std::unique_ptr<DeviceBackend> DeviceByName(const std::string& name, const Clock& clock) {
+DeviceChoice DeviceByName(const std::string& name) {
   const std::size_t colon = name.find(':');
   const std::string base = name.substr(0, colon);
-  const DeviceKind* found = nullptr;
+  DeviceChoice choice;
   for (const DeviceKind& kind : DeviceKinds()) {
-    if (base == kind.name) found = &kind;
+    if (base == kind.name) choice.kind = &kind;
   }
-  if (found == nullptr) {
+  if (choice.kind == nullptr) {
     throw UserError(fmt::format("--device: unknown device '{}'{} (one of {})", name,
                                 DidYouMean(base, NamesOf(DeviceKinds())), fmt::join(NamesOf(DeviceKinds()), ", ")));
   }
-  if (colon == std::string::npos) return found->make(0, clock);
+  if (colon == std::string::npos) return choice;
   const auto index = ParseInteger(name.substr(colon + 1));
-  if (!index || *index < 0 || *index >= found->most) {
+  const int most = choice.kind->most;
+  if (!index || *index < 0 || *index >= most) {
     throw UserError(
-        fmt::format("--device: expected a device such as {}, found '{}'", found->most == 1 ? base : base + ":0", name));
+        fmt::format("--device: expected a device such as {}, found '{}'", most == 1 ? base : base + ":0", name));
   }
-  return found->make(static_cast<int>(*index), clock);
+  choice.index = static_cast<int>(*index);
+  return choice;
 }
 
 }  // namespace spillway

@@ -4,14 +4,11 @@
 #ifndef SPILLWAY_SCENARIOS_CLI_DEVICES_H_
 #define SPILLWAY_SCENARIOS_CLI_DEVICES_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "calibrate/devices/backend.h"
-#include "calibrate/validate/memory.h"
-#include "scenarios/cli/command.h"
 
 namespace spillway {
 
@@ -23,16 +20,13 @@ struct DeviceKind {
 };
 const std::vector<DeviceKind>& DeviceKinds();
 
-// The device called "cpu", "cpu:0", "cuda:1". Throws UserError with the nearest name.
-std::unique_ptr<DeviceBackend> DeviceByName(const std::string& name, const Clock& clock);
-
-// The verbs with a device of the caller's choice.
-ExitCode CalibrateWith(DeviceBackend& backend, const Command& command, Console& console);
-// `memory` and `stop` as in ValidateOptions; after a stop the exit status is kExitInterrupted, the tables are those of
-// the finished cases, and expectations are not judged. The folder: scenarios/validate/validate_files.h.
-ExitCode ValidateWith(
-    DeviceBackend& backend, const Command& command, Console& console, ProcessMemory* memory = nullptr,
-    const std::function<bool()>& stop = [] { return false; });
+struct DeviceChoice {
+  const DeviceKind* kind = nullptr;
+  int index = 0;
+  std::unique_ptr<DeviceBackend> Make(const Clock& clock) const { return kind->make(index, clock); }
+};
+// "cpu", "cpu:0", "cuda:1". Throws UserError with the nearest name.
+DeviceChoice DeviceByName(const std::string& name);
 
 }  // namespace spillway
 

@@ -9,8 +9,8 @@
 #include "model/zoo/zoo.h"
 #include "reports/tables/text.h"
 #include "sim/program/layout.h"
-#include "sim/strategies/shared/streaming.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/shared/streaming.h"
 
 namespace spillway {
 
@@ -121,37 +121,37 @@ Floors FloorsOf(const Network& network, const CostModel& costs) {
 
 std::string MemoryText(const Floor& floor) { return floor.memory > 0 ? FormatBytes(floor.memory) : "-"; }
 
-Machine MachineOf(const Command& command) {
-  Machine machine = LoadMachine(command.machine.empty() ? "unit" : command.machine);
+Machine MachineOf(const ShowAsked& asked) {
+  Machine machine = LoadMachine(asked.machine.empty() ? "unit" : asked.machine);
   CheckMeasured(machine, machine.name);
   return machine;
 }
 
 }  // namespace
 
-std::string ShowFloor(const Command& command, const Network& network) {
-  const Machine machine = MachineOf(command);
+std::string ShowFloor(const ShowAsked& asked, const Network& network) {
+  const Machine machine = MachineOf(asked);
   const CostModel costs(machine);
   const Floors floors = FloorsOf(network, costs);
   TextTable table({"<plan", "memory", "<in a little less"});
   table.Row({"all on the device", FormatBytes(floors.in_core), ""});
   table.Row({"ops whole, all else on the host", MemoryText(floors.whole), floors.whole.below});
   table.Row({"ops streamed in parts", MemoryText(floors.parts), floors.parts.below});
-  return fmt::format("{} at batch {} on {}: the least memory in which a plan was found\n\n", network.name,
-                     command.batch, machine.name) +
+  return fmt::format("{} at batch {} on {}: the least memory in which a plan was found\n\n", network.name, asked.batch,
+                     machine.name) +
          table.Text();
 }
 
-std::string ShowFloors(const Command& command, const std::vector<std::string>& networks) {
-  const Machine machine = MachineOf(command);
+std::string ShowFloors(const ShowAsked& asked, const std::vector<std::string>& networks) {
+  const Machine machine = MachineOf(asked);
   const CostModel costs(machine);
   TextTable table({"<network", "on the device", "ops whole", "in parts", "<in a little less"});
   for (const std::string& name : networks) {
-    const Floors floors = FloorsOf(BuildZooNetwork(name, {.batch = command.batch}), costs);
+    const Floors floors = FloorsOf(BuildZooNetwork(name, {.batch = asked.batch}), costs);
     table.Row(
         {name, FormatBytes(floors.in_core), MemoryText(floors.whole), MemoryText(floors.parts), floors.parts.below});
   }
-  return fmt::format("at batch {} on {}: the least memory in which a plan was found\n\n", command.batch, machine.name) +
+  return fmt::format("at batch {} on {}: the least memory in which a plan was found\n\n", asked.batch, machine.name) +
          table.Text();
 }
 

@@ -97,11 +97,11 @@ std::string Times(Nanos alone, Nanos time) {
 
 }  // namespace
 
-std::string ShowShares(const Command& command, const std::function<Network(std::int64_t batch)>& build) {
-  std::vector<SharingDevice> devices = DevicesOf(command.machine);
-  const std::int64_t grain = GrainOf(command.batch);
+std::string ShowShares(const ShowAsked& asked, const std::function<Network(std::int64_t batch)>& build) {
+  std::vector<SharingDevice> devices = DevicesOf(asked.machine);
+  const std::int64_t grain = GrainOf(asked.batch);
   Bytes gradients = 0;
-  for (std::int64_t samples = grain; samples <= command.batch; samples += grain) {
+  for (std::int64_t samples = grain; samples <= asked.batch; samples += grain) {
     const TrainingStep step = BuildTrainingStep(build(samples));
     gradients = GradientBytes(step);
     for (SharingDevice& device : devices) {
@@ -111,7 +111,7 @@ std::string ShowShares(const Command& command, const std::function<Network(std::
   std::vector<std::vector<ShareTime>> times;
   Nanos alone = 0;  // the fastest device by itself
   for (const SharingDevice& device : devices) {
-    if (const auto whole = ucudnn::ShareOut({device.times}, command.batch)) {
+    if (const auto whole = ucudnn::ShareOut({device.times}, asked.batch)) {
       alone = alone == 0 ? whole->time : std::min(alone, whole->time);
     }
   }
@@ -120,7 +120,7 @@ std::string ShowShares(const Command& command, const std::function<Network(std::
   for (const SharingDevice& device : devices) {
     times.push_back(device.times);
     taken.push_back(&device);
-    const auto shares = ucudnn::ShareOut(times, command.batch);
+    const auto shares = ucudnn::ShareOut(times, asked.batch);
     if (!shares) {
       table.Row({fmt::format("the first {}: the batch does not fit", times.size()), "", "", "", ""});
       continue;
@@ -131,7 +131,7 @@ std::string ShowShares(const Command& command, const std::function<Network(std::
                over(shares->time + exchange)});
   }
   return fmt::format("{} at batch {}, its samples shared out, each device by ucudnn-wr in core: analytic\n\n",
-                     command.name, command.batch) +
+                     asked.name, asked.batch) +
          table.Text() +
          "\nover one: against the fastest device alone; exchange: gradients in a ring through the hosts, behind the "
          "step, assumed\n";

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/scenario_options.h"
 #include "scenarios/run/run.h"
 #include "sim/bounds/claimed_bound.h"
 #include "sim/certify/certificate.h"
@@ -44,13 +45,26 @@ std::string FaultOf(const BoundCertificate& c, const PointResult& result, Nanos 
   return "";
 }
 
-}  // namespace
+class CertifyCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    scenarios_.DeclareFiles(options);
+    options
+        .Text("--plan", scenarios_.overrides.plan, "the plan; its certificate is the file beside it, PLAN.certificate")
+        .Required();
+    scenarios_.DeclareOverrides(options);
+  }
+  ExitCode Run(Console& console) const override;
 
-ExitCode CertifyVerb(const Command& command, Console& console) {
-  const std::string file = command.overrides.plan + ".certificate";
-  if (command.overrides.plan.empty())
+ private:
+  ScenarioOptions scenarios_;
+};
+
+ExitCode CertifyCommand::Run(Console& console) const {
+  const std::string file = scenarios_.overrides.plan + ".certificate";
+  if (scenarios_.overrides.plan.empty())
     throw UserError("certify: expected --plan PLAN, as `spillway plan -o PLAN` wrote it");
-  const PreparedRun run = PrepareCommand(command, true);
+  const PreparedRun run = scenarios_.Prepare();
   MustBeOnePlace(run, "certify");
   const std::optional<PointResult> result = BestOf(run, 1, console);
   if (!result) return SayWhy(run, run.points.front().row, console);
@@ -74,6 +88,16 @@ ExitCode CertifyVerb(const Command& command, Console& console) {
   console.out << fmt::format("gap: {:.2f} %\n",
                              100.0 * (static_cast<double>(row.step_time) / static_cast<double>(certificate.bound) - 1));
   return kExitDone;
+}
+
+}  // namespace
+
+Verb CertifyVerb() {
+  return {.name = "certify",
+          .description = "check a plan and the bound beside it by other code than made them",
+          .examples = {"spillway certify my.yaml --plan plan.yaml"},
+          .exits = {kDoneExit, {kExitExpectationFailed, "the certificate does not hold"}, kWrongExit, kNothingFitsExit},
+          .make = MakeCommand<CertifyCommand>};
 }
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 #include "reports/rows/expectation.h"
 #include "reports/tables/expectation_table.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/scenario_options.h"
 #include "scenarios/output/interrupts.h"
 #include "scenarios/run/run.h"
 
@@ -35,11 +36,10 @@ std::string ShippedScenario(const char* name) {
 }
 
 // Nothing when it was interrupted; else whether every gate holds.
-std::optional<bool> ShowClaims(const ClaimedSystem& system, Command command, Console& console,
+std::optional<bool> ShowClaims(const ClaimedSystem& system, ScenarioOptions scenarios, Console& console,
                                const std::function<bool()>& stop) {
-  command.files.clear();
-  for (const char* scenario : system.scenarios) command.files.push_back(ShippedScenario(scenario));
-  PreparedRun run = PrepareCommand(command, false);
+  for (const char* scenario : system.scenarios) scenarios.files.push_back(ShippedScenario(scenario));
+  PreparedRun run = scenarios.Prepare(false);
   run.bounds = false;  // no claim is about them
   std::vector<ResultRow> rows;
   {
@@ -48,27 +48,40 @@ std::optional<bool> ShowClaims(const ClaimedSystem& system, Command command, Con
       rows.push_back(std::move(result.row));
       progress.Step();
     };
-    if (!RunPoints(run, JobsOf(command), sink, 0, stop)) return std::nullopt;
+    if (!RunPoints(run, scenarios.Threads(), sink, 0, stop)) return std::nullopt;
   }
   const std::vector<Verdict> verdicts = Judge(rows, run.expectations);
   console.out << fmt::format("{} ({})\n", system.name, system.paper) << ClaimsTable(verdicts) << "\n";
   return std::none_of(verdicts.begin(), verdicts.end(), FailsGate);
 }
 
-}  // namespace
+class ClaimsCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    options.Text("SYSTEM", name_, "its claims alone, e.g. vdnn; without it those of all systems");
+    threads_.DeclareJobs(options);
+    options.Flag("--check", check_, "exit with 1 when a claim that is a gate does not hold");
+  }
+  ExitCode Run(Console& console) const override;
 
-ExitCode ClaimsVerb(const Command& command, Console& console) {
+ private:
+  std::string name_;
+  ScenarioOptions threads_;  // without files
+  bool check_ = false;
+};
+
+ExitCode ClaimsCommand::Run(Console& console) const {
   Interrupts interrupts;  // before there are threads
   const std::function<bool()> stop = StopBetweenPoints(interrupts, console.err);
   const std::vector<std::string> names = NamesOf(ClaimedSystems());
-  if (!command.name.empty() && !Contains(names, command.name)) {
-    throw UserError(fmt::format("claims: no system '{}'; those with claims are {}{}", command.name,
-                                fmt::join(names, ", "), DidYouMean(command.name, names)));
+  if (!name_.empty() && !Contains(names, name_)) {
+    throw UserError(fmt::format("claims: no system '{}'; those with claims are {}{}", name_, fmt::join(names, ", "),
+                                DidYouMean(name_, names)));
   }
   bool hold = true;
   for (const ClaimedSystem& system : ClaimedSystems()) {
-    if (!command.name.empty() && command.name != system.name) continue;
-    const std::optional<bool> all = ShowClaims(system, command, console, stop);
+    if (!name_.empty() && name_ != system.name) continue;
+    const std::optional<bool> all = ShowClaims(system, threads_, console, stop);
     if (!all) {
       console.err << "interrupted; claims keeps nothing\n";
       return kExitInterrupted;
@@ -78,7 +91,20 @@ ExitCode ClaimsVerb(const Command& command, Console& console) {
   console.out << "80 %: from the cost model's errors alone, over draws that both sides of a ratio share; nothing here "
                  "was fitted "
                  "to a claim\n";
-  return command.check && !hold ? kExitExpectationFailed : kExitDone;
+  return check_ && !hold ? kExitExpectationFailed : kExitDone;
+}
+
+}  // namespace
+
+Verb ClaimsVerb() {
+  return {.name = "claims",
+          .description = "what published systems claim, beside ours: one ledger",
+          .examples = {"spillway claims", "spillway claims vdnn"},
+          .exits = {kDoneExit,
+                    {kExitExpectationFailed, "--check: a claim that is a gate does not hold"},
+                    kWrongExit,
+                    {kExitInterrupted, "interrupted; nothing is kept"}},
+          .make = MakeCommand<ClaimsCommand>};
 }
 
 }  // namespace spillway

@@ -5,10 +5,8 @@
 #include "reports/reports.h"
 #include "reports/tables/plan_difference.h"
 #include "reports/tables/tables.h"
-#include "scenarios/cli/command.h"
+#include "scenarios/cli/results.h"
 #include "scenarios/output/interrupts.h"
-#include "scenarios/run/run.h"
-#include "scenarios/run/what_helps.h"
 
 namespace spillway {
 
@@ -24,45 +22,65 @@ std::vector<std::string> MachineLabels(const PreparedRun& run) {
 }
 
 // The best of the command's points; with a plan file that one. Throws UserError unless they are of one place.
-std::optional<PointResult> SideOf(const PreparedRun& run, const Command& command, Console& console) {
+std::optional<PointResult> SideOf(const PreparedRun& run, int threads, Console& console) {
   MustBeOnePlace(run, "compare");
-  return BestOf(run, JobsOf(command), console);
+  return BestOf(run, threads, console);
+}
+
+}  // namespace
+
+void CompareCommand::Declare(Options& options) {
+  scenarios_.DeclareFiles(options);
+  options.Text("--out", out_, "folder for results, plans, timelines and report.html");
+  scenarios_.DeclareJobs(options);
+  scenarios_.DeclareOverrides(options);
+  options.Texts("--plan", plans_, "a plan against another one (give it twice), or against the strategies' best")
+      .OneEach();
 }
 
 // Two plans of one place; one plan alone is held against the best of the scenario's strategies.
-ExitCode ComparePlans(const Command& command, Console& console) {
-  if (command.plans.size() > 2) throw UserError("compare: expected one or two plans behind --plan");
-  if (!command.out.empty()) throw UserError("compare: --plan prints how the plans differ; --out is for two machines");
-  Command first = command, second = command;
-  first.overrides.plan = command.plans.size() == 2 ? command.plans[0] : "";
-  second.overrides.plan = command.plans.back();
-  const PreparedRun run = PrepareCommand(first), other_run = PrepareCommand(second);
-  const std::optional<PointResult> a = SideOf(run, command, console), b = SideOf(other_run, command, console);
+ExitCode CompareCommand::ComparePlans(Console& console) const {
+  if (plans_.size() > 2) throw UserError("compare: expected one or two plans behind --plan");
+  if (!out_.empty()) throw UserError("compare: --plan prints how the plans differ; --out is for two machines");
+  ScenarioOptions first = scenarios_, second = scenarios_;
+  first.overrides.plan = plans_.size() == 2 ? plans_[0] : "";
+  second.overrides.plan = plans_.back();
+  const PreparedRun run = first.Prepare(), other_run = second.Prepare();
+  const std::optional<PointResult> a = SideOf(run, scenarios_.Threads(), console),
+                                   b = SideOf(other_run, scenarios_.Threads(), console);
   if (!a || !b) return kExitNothingFits;
   console.out << PlanDifference({a->row, a->plan, a->step->step}, {b->row, b->plan, b->step->step},
                                 *run.machines[run.points.front().machine]->costs);
   return kExitDone;
 }
 
-}  // namespace
-
-ExitCode CompareUntil(const Command& command, Console& console, const std::function<bool()>& stop) {
-  if (!command.plans.empty()) return ComparePlans(command, console);
-  const PreparedRun run = PrepareCommand(command, false);
+ExitCode CompareCommand::RunUntil(Console& console, const std::function<bool()>& stop) const {
+  if (!plans_.empty()) return ComparePlans(console);
+  const PreparedRun run = scenarios_.Prepare(false);
   const std::vector<std::string> machines = MachineLabels(run);
   if (machines.size() != 2) {
     throw UserError("compare: expected two machines, found " + std::to_string(machines.size()) +
                     "; name them by --machines A,B");
   }
-  return RunPrepared(
-      command, run, HelpsAsked{}, console, stop, [&](const ResultSet& results, const std::vector<Verdict>&) {
-        console.out << CompareTable(results, machines[0], machines[1]) << WhatHelpsTable(results.helps, results.rows);
-      });
+  const ResultsAsked asked{.out = out_, .line = line, .threads = scenarios_.Threads(), .stop = stop};
+  return RunPrepared(run, asked, console, [&](const ResultSet& results, const std::vector<Verdict>&) {
+    console.out << CompareTable(results, machines[0], machines[1]) << WhatHelpsTable(results.helps, results.rows);
+  });
 }
 
-ExitCode CompareVerb(const Command& command, Console& console) {
+ExitCode CompareCommand::Run(Console& console) const {
   Interrupts interrupts;  // before there are threads
-  return CompareUntil(command, console, StopBetweenPoints(interrupts, console.err));
+  return RunUntil(console, StopBetweenPoints(interrupts, console.err));
+}
+
+Verb CompareVerb() {
+  return {.name = "compare",
+          .description = "run a scenario on two machines, or two plans, side by side",
+          .examples =
+              {"spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2 --out out/both",
+               "spillway compare my.yaml --machine v100-x86-pcie3 --batch 256 --plan original.yaml --plan mine.yaml"},
+          .exits = {kDoneExit, kWrongExit, kNothingFitsExit, kRowsKeptExit},
+          .make = MakeCommand<CompareCommand>};
 }
 
 }  // namespace spillway

@@ -1,6 +1,7 @@
 // spillway dump: the step, program or plan of one point as JSON, for other programs; the format: reports/dump/README.md.
 #include "reports/dump/dump.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/scenario_options.h"
 #include "scenarios/cli/topics.h"
 #include "scenarios/run/run.h"
 
@@ -8,23 +9,28 @@ namespace spillway {
 
 namespace {
 
+struct DumpAsked {
+  ScenarioOptions scenarios;
+  std::string topic, out, format = "json";
+};
+
 DumpedPoint PointOf(const ResultRow& row) { return {row.network, row.machine, row.memory_limit}; }
 
-ExitCode WriteStep(const Command& command, const PreparedRun& run, Console& console) {
+ExitCode WriteStep(const DumpAsked& asked, const PreparedRun& run, Console& console) {
   const Point& point = run.points.front();
   const std::int64_t accumulate = point.plan == nullptr ? 1 : point.plan->accumulate;
   WriteText(
-      command.out,
+      asked.out,
       StepJson(StepOfPlan(*run.steps[point.step], accumulate), *run.machines[point.machine]->costs, PointOf(point.row)),
       console);
   return kExitDone;
 }
 
-ExitCode WriteProgram(const Command& command, const PreparedRun& run, Console& console) {
-  const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
+ExitCode WriteProgram(const DumpAsked& asked, const PreparedRun& run, Console& console) {
+  const std::optional<PointResult> best = BestOf(run, asked.scenarios.Threads(), console);
   if (!best) return kExitNothingFits;
   const Point& point = run.points.front();  // all have one step and machine
-  WriteText(command.out,
+  WriteText(asked.out,
             ProgramJson(best->evaluation, best->plan, best->step->step, *run.machines[point.machine]->costs,
                         PointOf(best->row)),
             console);
@@ -32,29 +38,55 @@ ExitCode WriteProgram(const Command& command, const PreparedRun& run, Console& c
 }
 
 // A plan that is given needs no machine that it fits.
-ExitCode WritePlan(const Command& command, const PreparedRun& run, Console& console) {
+ExitCode WritePlan(const DumpAsked& asked, const PreparedRun& run, Console& console) {
   const Point& point = run.points.front();
   if (point.plan != nullptr) {
     const TrainingStep step = StepOfPlan(*run.steps[point.step], point.plan->accumulate);
-    WriteText(command.out, PlanJson(*point.plan, step), console);
+    WriteText(asked.out, PlanJson(*point.plan, step), console);
     return kExitDone;
   }
-  const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
+  const std::optional<PointResult> best = BestOf(run, asked.scenarios.Threads(), console);
   if (!best) return kExitNothingFits;
-  WriteText(command.out, PlanJson(best->plan, best->step->step), console);
+  WriteText(asked.out, PlanJson(best->plan, best->step->step), console);
   return kExitDone;
 }
 
-constexpr Topic<ExitCode(const Command&, const PreparedRun&, Console&)> kTopics[] = {
+constexpr Topic<ExitCode(const DumpAsked&, const PreparedRun&, Console&)> kTopics[] = {
     {"step", WriteStep}, {"program", WriteProgram}, {"plan", WritePlan}};
+
+class DumpCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    options.Text("WHAT", asked_.topic, "step, program or plan").Required();
+    options.Texts("FILE", asked_.scenarios.files, "scenario file").Required().Once();
+    options.Text("-o,--output", asked_.out, "file to write; standard output without");
+    options.Text("--format", asked_.format, "json: described in reports/dump/README.md").Among({"json"});
+    asked_.scenarios.DeclareJobs(options);
+    asked_.scenarios.DeclareOverrides(options);
+    asked_.scenarios.DeclarePlan(options, "this plan instead of the strategies' best");
+  }
+  bool ForReading() const override { return false; }
+  ExitCode Run(Console& console) const override {
+    const auto dump = AnswerTo(asked_.topic, kTopics, "dump");
+    const PreparedRun run = asked_.scenarios.Prepare();
+    MustBeOnePlace(run, "dump");
+    return dump(asked_, run, console);
+  }
+
+ private:
+  DumpAsked asked_;
+};
 
 }  // namespace
 
-ExitCode DumpVerb(const Command& command, Console& console) {
-  const auto dump = AnswerTo(command.topic, kTopics, "dump");
-  const PreparedRun run = PrepareCommand(command);
-  MustBeOnePlace(run, "dump");
-  return dump(command, run, console);
+Verb DumpVerb() {
+  return {.name = "dump",
+          .description = "write the step, program or plan of one point as JSON",
+          .examples = {"spillway dump step my.yaml --machine v100-x86-pcie3 --batch 256 -o step.json",
+                       "spillway dump program my.yaml --batch 256 --strategy pooch",
+                       "spillway dump plan my.yaml --plan plan.yaml"},
+          .exits = {kDoneExit, kWrongExit, kNothingFitsExit},
+          .make = MakeCommand<DumpCommand>};
 }
 
 }  // namespace spillway

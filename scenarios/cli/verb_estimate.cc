@@ -5,6 +5,7 @@
 #include "model/cost/measured_cost.h"
 #include "model/samples/csv.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/options.h"
 #include "scenarios/output/output_folder.h"
 
 namespace spillway {
@@ -12,10 +13,10 @@ namespace spillway {
 namespace {
 
 // A library left alone takes what scratch its fastest algorithm wants.
-Bytes WorkspaceLimit(const Command& command) {
-  if (command.workspace.empty()) return std::numeric_limits<Bytes>::max();
-  const std::optional<Bytes> limit = ParseBytes(command.workspace);
-  if (!limit) throw UserError("--workspace: expected a size with a unit such as 8MiB, got '" + command.workspace + "'");
+Bytes WorkspaceLimit(const std::string& text) {
+  if (text.empty()) return std::numeric_limits<Bytes>::max();
+  const std::optional<Bytes> limit = ParseBytes(text);
+  if (!limit) throw UserError("--workspace: expected a size with a unit such as 8MiB, got '" + text + "'");
   return *limit;
 }
 
@@ -31,24 +32,49 @@ void Append(const std::string& table, const std::string& file, const std::string
   }
 }
 
-}  // namespace
+class EstimateCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    options.Texts("OPS", files_, "operations: CSV with the columns of a samples file").Required();
+    options.Text("--machine", machine_, "profile to ask").Required();
+    options.Text("--workspace", workspace_, "most scratch a call is granted, e.g. 8MiB (default: any)");
+    options.Text("-o,--output", out_, "file to write; standard output without");
+  }
+  bool ForReading() const override { return false; }
+  ExitCode Run(Console& console) const override;
 
-ExitCode EstimateVerb(const Command& command, Console& console) {
-  const Machine machine = LoadMachine(command.machine);
-  CheckMeasured(machine, command.machine);
-  const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(command)});
+ private:
+  std::vector<std::string> files_;
+  std::string machine_, workspace_, out_;
+};
+
+ExitCode EstimateCommand::Run(Console& console) const {
+  const Machine machine = LoadMachine(machine_);
+  CheckMeasured(machine, machine_);
+  const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_)});
   std::string text;
   std::vector<std::string> warnings;
-  for (const std::string& file : command.files) {
-    Append(EstimateCsv(LoadCsvText(file).text, file, costs, &warnings), file, command.files.front(), text);
+  for (const std::string& file : files_) {
+    Append(EstimateCsv(LoadCsvText(file).text, file, costs, &warnings), file, files_.front(), text);
   }
   for (const std::string& warning : warnings) console.err << warning << "\n";
-  if (command.out.empty() || command.out == "-") {
+  if (out_.empty() || out_ == "-") {
     console.out << text;
   } else {
-    WriteFile(command.out, text);
+    WriteFile(out_, text);
   }
   return kExitDone;
+}
+
+}  // namespace
+
+Verb EstimateVerb() {
+  return {.name = "estimate",
+          .description = "predict the cost of single operations: CSV in, CSV out",
+          .examples = {"spillway estimate --machine v100-x86-pcie3 calibrate/example-ops.csv",
+                       "spillway estimate --machine hw/mine.yaml --workspace 8MiB ops.csv -o times.csv"},
+          .exits = {kDoneExit, kWrongExit},
+          .make = MakeCommand<EstimateCommand>};
 }
 
 }  // namespace spillway

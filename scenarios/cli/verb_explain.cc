@@ -10,6 +10,7 @@
 #include "reports/html/packed.h"
 #include "reports/trace/explain.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/options.h"
 
 namespace spillway {
 
@@ -35,18 +36,39 @@ constexpr std::size_t kTimelinesTold = 5;
                               more > 0 ? fmt::format(" these and {} more:", more) : ":", fmt::join(files, "\n  ")));
 }
 
+class ExplainCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    options.Text("RESULT", name_, "a point's timeline: timelines/POINT.trace.json of a run's folder").Required();
+    options.Text("--op", op_, "what it costs and what it waits for");
+    options.Text("--map", map_, "what was decided about this feature map, why, and what else would cost");
+  }
+  ExitCode Run(Console& console) const override;
+
+ private:
+  std::string name_, op_, map_;  // op_ or map_
+};
+
+ExitCode ExplainCommand::Run(Console& console) const {
+  if (op_.empty() == map_.empty()) throw UserError("explain: expected --op NAME or --map NAME, one of them");
+  std::error_code none;
+  if (fs::is_directory(name_, none)) AskWhich(name_);
+  const std::string trace = Unpacked(ReadTextFile(name_, "a timeline", kLargestExplained), name_, kLargestExplained);
+  console.out << (op_.empty() ? ExplainMap(trace, name_, map_) : ExplainOp(trace, name_, op_));
+  return kExitDone;
+}
+
 }  // namespace
 
-ExitCode ExplainVerb(const Command& command, Console& console) {
-  if (command.op.empty() == command.map.empty())
-    throw UserError("explain: expected --op NAME or --map NAME, one of them");
-  std::error_code none;
-  if (fs::is_directory(command.name, none)) AskWhich(command.name);
-  const std::string trace =
-      Unpacked(ReadTextFile(command.name, "a timeline", kLargestExplained), command.name, kLargestExplained);
-  console.out << (command.op.empty() ? ExplainMap(trace, command.name, command.map)
-                                     : ExplainOp(trace, command.name, command.op));
-  return kExitDone;
+Verb ExplainVerb() {
+  return {
+      .name = "explain",
+      .description = "why a plan decided so about a map, or what an op costs in it",
+      .examples =
+          {"spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --map conv1",
+           "spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --op conv1:forward"},
+      .exits = {kDoneExit, kWrongExit},
+      .make = MakeCommand<ExplainCommand>};
 }
 
 }  // namespace spillway

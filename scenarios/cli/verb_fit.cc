@@ -15,112 +15,13 @@
 #include "model/samples/file.h"
 #include "model/samples/sample.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/fit_links.h"
+#include "scenarios/cli/options.h"
 #include "scenarios/output/output_folder.h"
 
 namespace spillway {
 
 namespace {
-
-// ---- links: whose copies were meant, and putting them into a profile
-
-struct LinkFit {
-  TransferFit transfers;
-  LinkChoice choice;
-};
-
-std::string TextOf(const CopyPlace& place) { return place.host + "@" + place.device; }
-
-std::vector<std::string> HostsOf(const std::vector<CopyPlace>& places) {
-  std::vector<std::string> hosts;
-  for (const CopyPlace& place : places) {
-    AddOnce(hosts, place.host);
-  }
-  return hosts;
-}
-
-// The places that `text` can mean: HOST@DEVICE, or a host with the devices in --devices, if it has copies of those, or
-// with all of its devices.
-std::vector<CopyPlace> Meant(const std::string& text, const std::vector<CopyPlace>& places,
-                             const std::vector<std::string>& devices) {
-  std::vector<CopyPlace> of_host, of_devices;
-  for (const CopyPlace& place : places) {
-    if (text == TextOf(place)) return {place};
-    if (text != place.host) continue;
-    of_host.push_back(place);
-    if (Contains(devices, place.device)) of_devices.push_back(place);
-  }
-  return of_devices.empty() ? of_host : of_devices;
-}
-
-UserError NoSuchPlace(const char* option, const std::string& text, const std::vector<CopyPlace>& places) {
-  std::vector<std::string> names = HostsOf(places);
-  const std::string known = fmt::format("{}", fmt::join(names, ", "));
-  const std::size_t at = text.rfind('@');
-  if (at != std::string::npos && Contains(names, text.substr(0, at))) {
-    names.clear();
-    for (const CopyPlace& place : places) names.push_back(TextOf(place));
-    return UserError(fmt::format("{}: no copies of '{}'{}", option, text, DidYouMean(text, names)));
-  }
-  return UserError(fmt::format("{}: no copies of host '{}'{}; the samples are of {}", option, text.substr(0, at),
-                               DidYouMean(text.substr(0, at), names), known));
-}
-
-CopyPlace PlaceNamed(const char* option, const std::string& text, const TransferFit& fit,
-                     const std::vector<std::string>& devices) {
-  const std::vector<CopyPlace> places = PlacesOf(fit);
-  if (places.empty()) {
-    throw UserError(fmt::format("{}: the samples hold no copies between a host and a device", option));
-  }
-  const std::vector<CopyPlace> meant = Meant(text, places, devices);
-  if (meant.empty()) throw NoSuchPlace(option, text, places);
-  if (meant.size() == 1) return meant.front();
-  std::vector<std::string> names;
-  for (const CopyPlace& place : meant) names.push_back("'" + TextOf(place) + "'");
-  throw UserError(fmt::format("{}: copies of host '{}' are of several devices; choose one of {}", option, text,
-                              fmt::join(names, ", ")));
-}
-
-void CheckDuplex(const TransferFit& fit, const CopyPlace& place) {
-  const bool measured = std::any_of(fit.links.begin(), fit.links.end(), [&](const FittedLink& link) {
-    return CopyPlace{link.host, link.device} == place && link.duplex.samples > 0;
-  });
-  if (measured) return;
-  throw UserError(fmt::format("--duplex: no copies of '{}' beside others in the other direction, with the same alone",
-                              TextOf(place)));
-}
-
-// Fits the copies and finds those that --copies and --duplex name. UserError: no such copies, or of several devices.
-LinkFit FitLinks(const Command& command, const SampleSet& set) {
-  LinkFit fit{FitTransfers(set.samples), {}};
-  fit.choice.curves = PlaceNamed("--copies", command.copies, fit.transfers, command.devices);
-  fit.choice.scale = command.copies_scale;
-  fit.choice.other_device = !command.devices.empty() && !Contains(command.devices, fit.choice.curves.device);
-  if (!command.duplex.empty()) {
-    fit.choice.duplex = PlaceNamed("--duplex", command.duplex, fit.transfers, command.devices);
-    CheckDuplex(fit.transfers, fit.choice.duplex);
-  }
-  return fit;
-}
-
-// Sets the links of `machine` and says so. UserError: none of its links was measured.
-void ApplyLinks(const Command& command, const LinkFit& fit, Console& console, Machine* machine) {
-  const CopyPlace& place = fit.choice.curves;
-  const int links = SetLinks(fit.transfers, fit.choice, machine);
-  if (links == 0) {
-    std::vector<std::string> found;
-    for (const FittedLink& link : fit.transfers.links) {
-      if (CopyPlace{link.host, link.device} == place) found.push_back("'" + link.link + "'");
-    }
-    throw UserError(fmt::format(
-        "--copies: {} sets no link of {}: pinned copies in both directions over 'local' or a link called '{}' are "
-        "needed, found {}",
-        TextOf(place), machine->name, machine->links.at(0).name, fmt::join(found, ", ")));
-  }
-  for (const std::string& note : machine->notes) {
-    if (note.starts_with(kLinkNote)) console.err << note << "\n";
-  }
-  console.err << fmt::format("{}: {} links from copies of {} with {}\n", command.out, links, place.host, place.device);
-}
 
 // ---- kernels
 
@@ -136,13 +37,13 @@ FitDevice FitDeviceOf(const std::string& name, const std::vector<ChipFigures>& c
       "device '{}' is not in hw/chips/chips.yaml: its peak, bandwidth and multiprocessors are needed", name));
 }
 
-FitOptions OptionsOf(const Command& command, const SampleSet& set, const Machine& base) {
+FitOptions OptionsOf(const FitAsked& asked, const SampleSet& set, const Machine& base) {
   FitOptions options;
   const std::vector<std::string> known = Devices(set);
-  for (const std::string& name : command.devices) CheckSampled(name, known);
-  std::vector<std::string> devices = command.devices;
+  for (const std::string& name : asked.devices) CheckSampled(name, known);
+  std::vector<std::string> devices = asked.devices;
   if (devices.empty()) devices = known;
-  if (devices.size() > 1 && command.devices.empty()) {
+  if (devices.size() > 1 && asked.devices.empty()) {
     throw UserError(
         fmt::format("the samples are of several devices: {}; choose one, or boards of the same chip, by "
                     "--devices",
@@ -157,8 +58,8 @@ FitOptions OptionsOf(const Command& command, const SampleSet& set, const Machine
   } else {
     for (const std::string& name : devices) options.devices.push_back(FitDeviceOf(name, chips));
   }
-  if (!command.carry.empty()) {
-    const Machine teacher = LoadMachine(command.carry);
+  if (!asked.carry.empty()) {
+    const Machine teacher = LoadMachine(asked.carry);
     options.carried = teacher.devices.at(0).models;
     options.carried_from = teacher.name;
   }
@@ -174,17 +75,17 @@ void Say(const std::vector<std::string>& warnings, Console& console) {
 }
 
 // Fits the kernels and writes the report that is asked for.
-Machine FitKernels(const Command& command, const SampleSet& set, const Machine& base, Console& console) {
-  FitOptions options = OptionsOf(command, set, base);
+Machine FitKernels(const FitAsked& asked, const SampleSet& set, const Machine& base, Console& console) {
+  FitOptions options = OptionsOf(asked, set, base);
   options.stack_error = base.devices.at(0).stack_error;
   const FitResult fit = Fit(set.samples, options);
   Say(fit.warnings, console);
-  console.err << fmt::format("{}: {} models from {} samples\n", command.out, fit.models.size(), set.samples.size());
-  if (!command.report.empty()) {
+  console.err << fmt::format("{}: {} models from {} samples\n", asked.out, fit.models.size(), set.samples.size());
+  if (!asked.report.empty()) {
     const AccuracyReport report = ReportAccuracy(set.samples, options, fit, set.files);
-    WriteFile(command.report + ".md", report.markdown);
-    WriteFile(command.report + ".csv", report.csv);
-    console.err << fmt::format("{0}.md, {0}.csv: accuracy\n", command.report);
+    WriteFile(asked.report + ".md", report.markdown);
+    WriteFile(asked.report + ".csv", report.csv);
+    console.err << fmt::format("{0}.md, {0}.csv: accuracy\n", asked.report);
   }
   Machine machine = ProfileFrom(base, fit);
   SetSlowdowns(FitSlowdowns(set.samples), NamesOf(options.devices), &machine.devices.at(0));
@@ -192,30 +93,30 @@ Machine FitKernels(const Command& command, const SampleSet& set, const Machine& 
 }
 
 // Options that do not go together, before anything is read.
-void CheckWords(const Command& command) {
+void CheckWords(const FitAsked& asked) {
   const auto refuse = [](bool wrong, const char* message) {
     if (wrong) throw UserError(message);
   };
-  const bool report_alone = command.links_only && command.out.empty() && command.base.empty();
-  refuse(command.copies.empty() && (command.copies_scale != 1 || !command.duplex.empty()),
+  const bool report_alone = asked.links_only && asked.out.empty() && asked.base.empty();
+  refuse(asked.copies.empty() && (asked.copies_scale != 1 || !asked.duplex.empty()),
          "--copies-scale, --duplex: of which links? --copies is missing");
-  refuse(!report_alone && command.out.empty(), "--output: expected a file; a profile is named after it");
-  refuse(!report_alone && command.base.empty(), "--base: expected a profile that tells what samples cannot");
-  refuse(command.out == "-", "--output: expected a file; a profile is named after it");
-  refuse(report_alone && command.report.empty(),
+  refuse(!report_alone && asked.out.empty(), "--output: expected a file; a profile is named after it");
+  refuse(!report_alone && asked.base.empty(), "--base: expected a profile that tells what samples cannot");
+  refuse(asked.out == "-", "--output: expected a file; a profile is named after it");
+  refuse(report_alone && asked.report.empty(),
          "--links-only: nothing to write; expected --output and --base, or "
          "--report");
-  refuse(report_alone && !command.copies.empty(), "--copies: no profile to set links in; expected --output and --base");
-  refuse(!report_alone && command.links_only && command.copies.empty(),
+  refuse(report_alone && !asked.copies.empty(), "--copies: no profile to set links in; expected --output and --base");
+  refuse(!report_alone && asked.links_only && asked.copies.empty(),
          "--links-only: whose copies make the links? --copies is missing");
-  refuse(command.links_only && !command.carry.empty(), "--carry: no kernels are fitted with --links-only");
+  refuse(asked.links_only && !asked.carry.empty(), "--carry: no kernels are fitted with --links-only");
 }
 
-void WriteTransferReport(const Command& command, const TransferFit& fit, Console& console) {
+void WriteTransferReport(const FitAsked& asked, const TransferFit& fit, Console& console) {
   const TransferReport report = ReportTransfers(fit);
-  WriteFile(command.report + ".md", report.markdown);
-  WriteFile(command.report + ".csv", report.csv);
-  console.err << fmt::format("{0}.md, {0}.csv: accuracy of {1} links\n", command.report, fit.links.size());
+  WriteFile(asked.report + ".md", report.markdown);
+  WriteFile(asked.report + ".csv", report.csv);
+  console.err << fmt::format("{0}.md, {0}.csv: accuracy of {1} links\n", asked.report, fit.links.size());
 }
 
 // --devices then says what the profile stands for, whatever the samples are of.
@@ -231,45 +132,80 @@ void CheckKnown(const std::vector<std::string>& devices, const SampleSet& set) {
 }
 
 // A profile that takes its models from another one has only links of its own to fit.
-bool HasKernels(const Command& command, const Machine& base) {
+bool HasKernels(const FitAsked& asked, const Machine& base) {
   const std::string& teacher = base.devices.at(0).models_from;
-  if (command.links_only || teacher.empty()) return !command.links_only;
-  if (command.copies.empty()) {
+  if (asked.links_only || teacher.empty()) return !asked.links_only;
+  if (asked.copies.empty()) {
     throw UserError(fmt::format("--base: {} takes its models from {}; fit that one, or this one's links by --copies",
                                 base.name, teacher));
   }
-  if (!(command.report.empty() && command.carry.empty())) {
+  if (!(asked.report.empty() && asked.carry.empty())) {
     throw UserError(
         fmt::format("--report and --carry: no kernels are fitted, {} takes its models from {}", base.name, teacher));
   }
   return false;
 }
 
-}  // namespace
+class FitCommand : public Command {
+ public:
+  void Declare(Options& options) override;
+  ExitCode Run(Console& console) const override;
 
-ExitCode FitVerb(const Command& command, Console& console) {
-  CheckWords(command);
-  const SampleSet set = ReadSamples(command.files);
+ private:
+  FitAsked asked_;
+};
+
+void FitCommand::Declare(Options& options) {
+  options.Texts("SAMPLES", asked_.samples, "samples files").Required();
+  options.Text("-o,--output", asked_.out, "profile to write");
+  options.Text("--base", asked_.base, "profile that tells what samples cannot: memory, host, links");
+  options.Texts("--devices,--device", asked_.devices, "use the samples of this device, or of boards of one chip")
+      .SplitAtCommas();
+  options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point");
+  options.Text("--copies", asked_.copies,
+               "HOST or HOST@DEVICE whose copies make the links' curves (columns host and device of the samples)");
+  options.Number("--copies-scale", asked_.copies_scale, 0.01, 100,
+                 "the near link is this many times as fast as the measured one (another number of lanes)");
+  options.Text("--duplex", asked_.duplex, "HOST or HOST@DEVICE whose copies in both directions at once count");
+  options.Flag("--links-only", asked_.links_only, "leave the kernel models as they are");
+  options.Text("--report", asked_.report,
+               "write an accuracy report to this name, .md and .csv; with --links-only, of the copies in the samples");
+}
+
+ExitCode FitCommand::Run(Console& console) const {
+  CheckWords(asked_);
+  const SampleSet set = ReadSamples(asked_.samples);
   Say(set.warnings, console);
-  if (command.base.empty()) {
-    WriteTransferReport(command, FitTransfers(set.samples), console);
+  if (asked_.base.empty()) {
+    WriteTransferReport(asked_, FitTransfers(set.samples), console);
     return kExitDone;
   }
-  Machine machine = LoadMachine(command.base);
-  const bool kernels = HasKernels(command, machine);
+  Machine machine = LoadMachine(asked_.base);
+  const bool kernels = HasKernels(asked_, machine);
   std::optional<LinkFit> links;
-  if (!kernels) CheckKnown(command.devices, set);
-  if (!command.copies.empty()) links = FitLinks(command, set);
-  if (links) ApplyLinks(command, *links, console, &machine);
+  if (!kernels) CheckKnown(asked_.devices, set);
+  if (!asked_.copies.empty()) links = FitLinks(asked_, set);
+  if (links) ApplyLinks(asked_, *links, console, &machine);
   if (kernels) {
-    machine = FitKernels(command, set, machine, console);
+    machine = FitKernels(asked_, set, machine, console);
   } else {
     DropServedLaws(&machine);
-    if (!command.report.empty()) WriteTransferReport(command, links->transfers, console);
+    if (!asked_.report.empty()) WriteTransferReport(asked_, links->transfers, console);
   }
-  machine.name = std::filesystem::path(command.out).stem().string();
-  WriteFile(command.out, kHeader + MachineToYaml(machine));
+  machine.name = std::filesystem::path(asked_.out).stem().string();
+  WriteFile(asked_.out, kHeader + MachineToYaml(machine));
   return kExitDone;
+}
+
+}  // namespace
+
+Verb FitVerb() {
+  return {.name = "fit",
+          .description = "fit a machine profile's kernel models to samples",
+          .examples = {"spillway fit samples.csv --base v100-x86-pcie3 -o hw/mine.yaml --report accuracy",
+                       "spillway fit samples.csv --base hw/mine.yaml --links-only --copies myhost -o hw/mine.yaml"},
+          .exits = {kDoneExit, kWrongExit},
+          .make = MakeCommand<FitCommand>};
 }
 
 }  // namespace spillway

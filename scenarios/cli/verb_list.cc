@@ -4,6 +4,7 @@
 #include "reports/reports.h"
 #include "reports/tables/text.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/options.h"
 #include "scenarios/cli/topics.h"
 #include "scenarios/file/scenario_keys.h"
 #include "sim/planning/runtimes.h"
@@ -68,11 +69,28 @@ constexpr Topic<std::string()> kTopics[] = {{"machines", Machines},
                                             {"strategies", StrategiesAndRuntimes},
                                             {"reports", ReportNames}};
 
+class ListCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    options.Text("WHAT", topic_, "machines, networks, layers, strategies or reports").Required();
+  }
+  ExitCode Run(Console& console) const override {
+    console.out << AnswerTo(topic_, kTopics, "list")();
+    return kExitDone;
+  }
+
+ private:
+  std::string topic_;
+};
+
 }  // namespace
 
-ExitCode ListVerb(const Command& command, Console& console) {
-  console.out << AnswerTo(command.topic, kTopics, "list")();
-  return kExitDone;
+Verb ListVerb() {
+  return {.name = "list",
+          .description = "list machines, networks, layers, strategies or reports",
+          .examples = {"spillway list machines", "spillway list layers"},
+          .exits = {kDoneExit, kWrongExit},
+          .make = MakeCommand<ListCommand>};
 }
 
 }  // namespace spillway

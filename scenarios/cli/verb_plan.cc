@@ -3,6 +3,7 @@
 
 #include "reports/reports.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/scenario_options.h"
 #include "scenarios/output/output_folder.h"
 #include "scenarios/run/run.h"
 #include "sim/certify/find_certificate.h"
@@ -12,16 +13,16 @@ namespace spillway {
 namespace {
 
 // The plan says network, batch and machine by itself; what else was asked for on the command line has to be asked again.
-std::string AgainBy(const Command& command) {
+std::string AgainBy(const ScenarioOptions& scenarios, const std::string& out) {
   const auto quoted = [](const std::string& text) {
     return text.find_first_of(" \t'$") == text.npos ? text : "\"" + text + "\"";
   };
-  std::string line = "spillway run " + quoted(command.files.front());
-  if (!command.overrides.machines.empty()) line += " --machine " + quoted(command.overrides.machines.front());
-  if (!command.overrides.batch.empty()) line += fmt::format(" --batch {}", command.overrides.batch.front());
-  if (!command.overrides.memory.empty()) line += fmt::format(" --memory \"{}\"", command.overrides.memory);
-  if (!command.overrides.runtime.empty()) line += " --runtime " + command.overrides.runtime;
-  return line + " --plan " + quoted(command.out);
+  std::string line = "spillway run " + quoted(scenarios.files.front());
+  if (!scenarios.overrides.machines.empty()) line += " --machine " + quoted(scenarios.overrides.machines.front());
+  if (!scenarios.overrides.batch.empty()) line += fmt::format(" --batch {}", scenarios.overrides.batch.front());
+  if (!scenarios.overrides.memory.empty()) line += fmt::format(" --memory \"{}\"", scenarios.overrides.memory);
+  if (!scenarios.overrides.runtime.empty()) line += " --runtime " + scenarios.overrides.runtime;
+  return line + " --plan " + quoted(out);
 }
 
 // The best bound of the row's scope that can be checked, where there is one.
@@ -31,25 +32,52 @@ void WriteCertificate(const PreparedRun& run, const PointResult& best, const std
   if (certificate) WriteFile(file, CertificateToYaml(*certificate, best.step->step));
 }
 
-}  // namespace
+class PlanCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    scenarios_.DeclareFiles(options);
+    options.Text("-o,--output", out_, "file to write; standard output without");
+    scenarios_.DeclareJobs(options);
+    scenarios_.DeclareOverrides(options);
+    scenarios_.DeclareCosts(options);
+  }
+  bool ForReading() const override { return false; }
+  ExitCode Run(Console& console) const override;
 
-ExitCode PlanVerb(const Command& command, Console& console) {
-  const PreparedRun run = PrepareCommand(command, false);
+ private:
+  ScenarioOptions scenarios_;
+  std::string out_;
+};
+
+ExitCode PlanCommand::Run(Console& console) const {
+  const PreparedRun run = scenarios_.Prepare(false);
   MustBeOnePlace(run, "plan");
-  const std::optional<PointResult> best = BestOf(run, JobsOf(command), console);
+  const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
   const PreparedMachine& on = *run.machines[run.points.front().machine];
-  WriteText(command.out, PlanReport({best->row, best->step->step, on.machine, best->plan, best->evaluation, *on.costs}),
+  WriteText(out_, PlanReport({best->row, best->step->step, on.machine, best->plan, best->evaluation, *on.costs}),
             console);
-  if (!command.out.empty() && command.out != "-") {
-    WriteCertificate(run, *best, command.out + ".certificate");
+  if (!out_.empty() && out_ != "-") {
+    WriteCertificate(run, *best, out_ + ".certificate");
     // One that was planned on another machine names that one, on which `run --plan` would look for it.
     const bool elsewhere = best->plan.machine != best->row.machine;
     console.err << fmt::format(
-        "{}: {} with {:.1f} images/s; {}again by: {}\n", command.out, best->row.strategy, best->row.SamplesPerSecond(),
-        elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "", AgainBy(command));
+        "{}: {} with {:.1f} images/s; {}again by: {}\n", out_, best->row.strategy, best->row.SamplesPerSecond(),
+        elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "",
+        AgainBy(scenarios_, out_));
   }
   return kExitDone;
+}
+
+}  // namespace
+
+Verb PlanVerb() {
+  return {.name = "plan",
+          .description = "write the best plan of one point as YAML",
+          .examples = {"spillway plan my.yaml --machine v100-x86-pcie3 --batch 256 -o plan.yaml",
+                       "spillway plan my.yaml --batch 256 --strategy pooch"},
+          .exits = {kDoneExit, kWrongExit, kNothingFitsExit},
+          .make = MakeCommand<PlanCommand>};
 }
 
 }  // namespace spillway

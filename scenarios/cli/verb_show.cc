@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
-#include "model/cost/menu.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "reports/tables/text.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/options.h"
 #include "scenarios/cli/show_floor.h"
+#include "scenarios/cli/show_menu.h"
 #include "scenarios/cli/show_shares.h"
 #include "scenarios/cli/topics.h"
 #include "sim/strategies/strategies.h"
@@ -72,8 +72,8 @@ std::string MapsText(const TrainingStep& step) {
   return table.Text();
 }
 
-std::string ShowNetwork(const Command& command) {
-  const Network network = NetworkByName(command.name, command.batch);
+std::string ShowNetwork(const ShowAsked& asked) {
+  const Network network = NetworkByName(asked.name, asked.batch);
   const TrainingStep step = BuildTrainingStep(network);
   double flops = 0;
   for (const Op& op : step.ops) flops += op.work.flops;
@@ -137,9 +137,9 @@ std::string DeviceText(const Device& d) {
   return text + LaunchesText(d.host_costs) + LawsText(d);
 }
 
-std::string ShowMachine(const Command& command) {
-  const Machine machine = LoadMachine(command.name);
-  CheckMeasured(machine, command.name);
+std::string ShowMachine(const ShowAsked& asked) {
+  const Machine machine = LoadMachine(asked.name);
+  CheckMeasured(machine, asked.name);
   [[maybe_unused]] const CostModel costs(machine);  // refuses a profile that no run would accept
   std::string text = fmt::format("{}: {}\nsoftware: {}\n", machine.name, machine.description, machine.software);
   for (const std::string& note : machine.notes) text += fmt::format("note: {}\n", note);
@@ -159,137 +159,64 @@ std::string ShowMachine(const Command& command) {
 
 // ---- menu
 
-struct Convolutions {
-  const Op* first = nullptr;
-  int times = 0;
-};
-
-// Ops with a choice of algorithm, equal ones together.
-std::vector<Convolutions> KindsOfConvolutions(const TrainingStep& step) {
-  std::vector<Convolutions> kinds;
-  for (const Op& op : step.ops) {
-    const Launch launch = LaunchOf(op);
-    if (AlgorithmNames(launch.kind, launch.pass).empty()) continue;
-    const auto same =
-        std::find_if(kinds.begin(), kinds.end(), [&](const Convolutions& k) { return LaunchOf(*k.first) == launch; });
-    if (same == kinds.end()) {
-      kinds.push_back({&op, 1});
-    } else {
-      ++same->times;
-    }
-  }
-  return kinds;
-}
-
-// A grant of workspace that some framework gives, and the options that grant it: "8 MiB by plain, chainer".
-struct UsualGrant {
-  Bytes workspace = 0;
-  std::string options;
-};
-
-std::vector<UsualGrant> UsualGrants() {
-  std::vector<UsualGrant> grants;
-  for (const StepOptions& options : StepOptionTable()) {
-    const auto same = std::find_if(grants.begin(), grants.end(),
-                                   [&](const UsualGrant& g) { return g.workspace == options.workspace_limit; });
-    if (same == grants.end()) {
-      grants.push_back({options.workspace_limit, options.name});
-    } else {
-      same->options += std::string(", ") + options.name;
-    }
-  }
-  return grants;
-}
-
-bool IsEntry(const MenuEntry& entry, const Cost& cost) {
-  return entry.cost.algorithm == cost.algorithm && entry.cost.time == cost.time &&
-         entry.cost.workspace == cost.workspace;
-}
-
-// What no other entry beats in both workspace and time, and what a run takes, the fastest first.
-std::vector<MenuEntry> EntriesToShow(const CostModel& costs, const Launch& launch, const std::vector<Cost>& taken) {
-  const std::vector<MenuEntry> menu = costs.Menu(launch);
-  std::vector<MenuEntry> entries = ParetoSet(menu);
-  for (const Cost& cost : taken) {
-    const auto is = [&cost](const MenuEntry& entry) { return IsEntry(entry, cost); };
-    if (std::any_of(entries.begin(), entries.end(), is)) continue;
-    const auto found = std::find_if(menu.begin(), menu.end(), is);
-    entries.push_back(found != menu.end() ? *found : MenuEntry{0, cost.workspace, cost});
-  }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const MenuEntry& a, const MenuEntry& b) { return a.cost.time < b.cost.time; });
-  return entries;
-}
-
-// What no other algorithm beats in both workspace and time, and what runs take.
-std::string ShowMenu(const Command& command) {
-  if (command.machine.empty()) throw UserError("show menu: --machine says whose; `spillway list machines` has them");
-  const Machine machine = LoadMachine(command.machine);
-  CheckMeasured(machine, command.machine);
-  const CostModel costs(machine);
-  const TrainingStep step = BuildTrainingStep(NetworkByName(command.name, command.batch));
-  const std::vector<UsualGrant> grants = UsualGrants();
-  TextTable table({"<op", "times", "<algorithm", "time", "workspace", "<how", "<taken with"});
-  const std::vector<Convolutions> kinds = KindsOfConvolutions(step);
-  for (const Convolutions& kind : kinds) {
-    Launch launch = LaunchOf(*kind.first);
-    std::vector<Cost> taken;
-    for (const UsualGrant& grant : grants) {
-      launch.workspace = grant.workspace;
-      taken.push_back(costs.Kernel(launch));
-    }
-    std::string name = kind.first->name, times = std::to_string(kind.times);
-    for (const MenuEntry& entry : EntriesToShow(costs, LaunchOf(*kind.first), taken)) {
-      std::string with;
-      for (std::size_t i = 0; i < grants.size(); ++i) {
-        if (IsEntry(entry, taken[i])) with += (with.empty() ? "" : ", ") + FormatBytesExact(grants[i].workspace);
-      }
-      table.Row({name, times, AlgorithmName(launch.kind, launch.pass, entry.cost.algorithm),
-                 FormatDuration(entry.cost.time), FormatBytes(entry.workspace), entry.cost.how, with});
-      name = times = "";
-    }
-  }
-  std::string said;
-  for (const UsualGrant& grant : grants) {
-    said +=
-        fmt::format("{}{} by options {}", said.empty() ? "" : "; ", FormatBytesExact(grant.workspace), grant.options);
-  }
-  return fmt::format(
-             "{} at batch {} on {}: what runs its {} kinds of convolutions, the fastest first\n"
-             "taken with: the workspace granted where no plan says otherwise, {}\n\n",
-             command.name, command.batch, machine.name, kinds.size(), said) +
-         table.Text();
+std::string ShowMenuOf(const ShowAsked& asked) {
+  return ShowMenu(asked, [&asked] { return NetworkByName(asked.name, asked.batch); });
 }
 
 // ---- strategy
 
-std::string ShowStrategy(const Command& command) {
-  const Strategy& s = StrategyByName(command.name);
+std::string ShowStrategy(const ShowAsked& asked) {
+  const Strategy& s = StrategyByName(asked.name);
   return fmt::format("{}: {}\npaper: {}\n", s.name, s.description, s.paper);
 }
 
 // ---- floor
 
-std::string ShowFloorOf(const Command& command) {
-  if (command.name == "all") return ShowFloors(command, NamesOf(Zoo()));
-  return ShowFloor(command, NetworkByName(command.name, command.batch));
+std::string ShowFloorOf(const ShowAsked& asked) {
+  if (asked.name == "all") return ShowFloors(asked, NamesOf(Zoo()));
+  return ShowFloor(asked, NetworkByName(asked.name, asked.batch));
 }
 
 // ---- shares
 
-std::string ShowSharesOf(const Command& command) {
-  return ShowShares(command, [&command](std::int64_t batch) { return NetworkByName(command.name, batch); });
+std::string ShowSharesOf(const ShowAsked& asked) {
+  return ShowShares(asked, [&asked](std::int64_t batch) { return NetworkByName(asked.name, batch); });
 }
 
-constexpr Topic<std::string(const Command&)> kTopics[] = {{"network", ShowNetwork},   {"machine", ShowMachine},
-                                                          {"strategy", ShowStrategy}, {"menu", ShowMenu},
-                                                          {"floor", ShowFloorOf},     {"shares", ShowSharesOf}};
+constexpr Topic<std::string(const ShowAsked&)> kTopics[] = {{"network", ShowNetwork},   {"machine", ShowMachine},
+                                                            {"strategy", ShowStrategy}, {"menu", ShowMenuOf},
+                                                            {"floor", ShowFloorOf},     {"shares", ShowSharesOf}};
+
+class ShowCommand : public Command {
+ public:
+  void Declare(Options& options) override {
+    options.Text("WHAT", topic_, "network, machine, strategy, menu, floor or shares").Required();
+    options.Text("NAME", asked_.name, "its name, or a file; of floors, all: every network of the zoo").Required();
+    options.Batch("--batch", asked_.batch, "batch size of the network");
+    options.Text("--machine", asked_.machine,
+                 "of a menu or floor: profile, by name or file; of shares several, separated by commas");
+  }
+  ExitCode Run(Console& console) const override {
+    console.out << AnswerTo(topic_, kTopics, "show")(asked_);
+    return kExitDone;
+  }
+
+ private:
+  std::string topic_;
+  ShowAsked asked_;
+};
 
 }  // namespace
 
-ExitCode ShowVerb(const Command& command, Console& console) {
-  console.out << AnswerTo(command.topic, kTopics, "show")(command);
-  return kExitDone;
+Verb ShowVerb() {
+  return {.name = "show",
+          .description = "describe a network, machine or strategy, or what runs its convolutions",
+          .examples = {"spillway show network resnet50 --batch 256", "spillway show machine v100-x86-pcie3",
+                       "spillway show strategy pooch", "spillway show menu vgg16 --batch 32 --machine v100-x86-pcie3",
+                       "spillway show floor vgg16 --batch 256 --machine p100-x86-pcie3",
+                       "spillway show shares resnet18 --batch 128 --machine v100-x86-pcie3,p100-x86-pcie3"},
+          .exits = {kDoneExit, kWrongExit},
+          .make = MakeCommand<ShowCommand>};
 }
 
 }  // namespace spillway

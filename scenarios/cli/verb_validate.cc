@@ -13,8 +13,8 @@
 #include "model/profile/machine.h"
 #include "reports/tables/expectation_table.h"
 #include "reports/tables/validation.h"
-#include "scenarios/cli/command.h"
-#include "scenarios/cli/devices.h"
+#include "scenarios/cli/options.h"
+#include "scenarios/cli/validate_command.h"
 #include "scenarios/output/files_as_it_goes.h"
 #include "scenarios/output/interrupts.h"
 #include "scenarios/output/output_folder.h"
@@ -49,15 +49,15 @@ std::string UsualProfile(const std::string& file) {
 
 // Predictions for another device say nothing about this one. The shipped scenarios name an example: the user's own
 // profile takes its place.
-PreparedRun PrepareValidation(const DeviceBackend& backend, const Command& command) {
-  PreparedRun run = PrepareCommand(command);
+PreparedRun PrepareValidation(const DeviceBackend& backend, const ValidateAsked& asked) {
+  PreparedRun run = asked.scenarios.Prepare();
   const auto is_example = [&](const auto& machine) { return machine->base == backend.traits().example; };
   if (std::any_of(run.machines.begin(), run.machines.end(), is_example)) {
-    Command own = command;
+    ScenarioOptions own = asked.scenarios;
     own.overrides.machines = {UsualProfile(backend.traits().usual_profile)};
     if (own.overrides.machines[0].empty())
-      NeedProfile(backend.traits().usual_profile, command.device, run.machines.front()->label);
-    run = PrepareCommand(own);
+      NeedProfile(backend.traits().usual_profile, asked.device, run.machines.front()->label);
+    run = own.Prepare();
   }
   for (const auto& step : run.steps) {
     if (step->source->recorded == nullptr) continue;
@@ -66,7 +66,7 @@ PreparedRun PrepareValidation(const DeviceBackend& backend, const Command& comma
   }
   for (const auto& machine : run.machines) {
     if (!machine->machine.devices[0].name.starts_with(backend.traits().devices))
-      NeedProfile(backend.traits().usual_profile, command.device, machine->label);
+      NeedProfile(backend.traits().usual_profile, asked.device, machine->label);
   }
   return run;
 }
@@ -118,8 +118,8 @@ ExitCode ReportStopped(const Validated& validated, std::size_t all, const std::s
 class ShownAndKept : public ValidateWatcher {
  public:
   // `out`: the folder; "": none. `known`: cases of it that an earlier run finished.
-  ShownAndKept(const Command& command, std::size_t known, ValidationJournal& journal, Console& console)
-      : table_(command.format == "table"), known_(known), journal_(journal), console_(console), files_(command.out) {}
+  ShownAndKept(const ValidateAsked& asked, std::size_t known, ValidationJournal& journal, Console& console)
+      : table_(asked.format == "table"), known_(known), journal_(journal), console_(console), files_(asked.out) {}
 
   // Judged before any number is: what is measured now says little.
   void Before(const MachineNoise& noise) override {
@@ -187,40 +187,75 @@ ExitCode Conclude(const PreparedRun& run, const Validated& validated, ShownAndKe
 
 }  // namespace
 
-ExitCode ValidateWith(DeviceBackend& backend, const Command& command, Console& console, ProcessMemory* memory,
+ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Console& console, ProcessMemory* memory,
                       const std::function<bool()>& stop) {
-  PreparedRun run = PrepareValidation(backend, command);
-  ValidateOptions options{.steps = command.steps,
-                          .random_plans = command.random_plans,
-                          .seed = command.seed,
+  PreparedRun run = PrepareValidation(backend, asked);
+  ValidateOptions options{.steps = asked.steps,
+                          .random_plans = asked.random_plans,
+                          .seed = asked.seed,
                           .memory = memory,
-                          .jobs = JobsOf(command),
+                          .jobs = asked.scenarios.Threads(),
                           .stop = stop};
-  const ResultFolder folder(command.out);
-  const FolderLock lock(command.out, command.line);  // given back first: then the folder may be empty
-  ValidationJournal journal(command.out, FactsOf(run, backend.Identity(), options));
-  if (command.resume) options.known = journal.Resume();
+  const ResultFolder folder(asked.out);
+  const FolderLock lock(asked.out, asked.line);  // given back first: then the folder may be empty
+  ValidationJournal journal(asked.out, FactsOf(run, backend.Identity(), options));
+  if (asked.resume) options.known = journal.Resume();
   CheckKnown(options.known, run.points, journal);
   NameByFile(run.points, options.known);
   WarnOfChanges(run, backend, console);
-  ShownAndKept shown(command, options.known.size(), journal, console);
+  ShownAndKept shown(asked, options.known.size(), journal, console);
   const Validated validated = ValidateRun(run, backend, options, shown);
   shown.EndProgress();
-  const ExitCode status = Conclude(run, validated, shown, command.out, console);
+  const ExitCode status = Conclude(run, validated, shown, asked.out, console);
   if (status == kExitDone || status == kExitExpectationFailed) journal.Remove();
   return status;
 }
 
-ExitCode ValidateVerb(const Command& command, Console& console) {
+void ValidateCommand::Declare(Options& options) {
+  ScenarioOptions& scenarios = asked_.scenarios;
+  scenarios.DeclareFiles(options);
+  options.Text("--device", asked_.device, "what to run on: cpu, or cuda:0 and so on");
+  options.Text("--out", asked_.out, "folder for validation.csv, validation.txt and falsification.csv");
+  options.Text("--format", asked_.format, "what goes to standard output").Among({"table", "csv"});
+  options.Whole("--steps", asked_.steps, 5, 10000, "steps measured of each plan, at least");
+  options.Flag("--resume", asked_.resume,
+               "go on with the cases that an interrupted run of the same command has finished in --out");
+  options.Whole("--random", asked_.random_plans, 0, 10000, "so many random plans per network, beside the strategies'");
+  options.Seed("--seed", asked_.seed, "of random plans, of the order of measuring, and of the numbers trained on");
+  scenarios.DeclareJobs(options);
+  scenarios.DeclareOverrides(options);
+  scenarios.DeclarePlan(options);
+  scenarios.overrides.plan_on_any_machine = true;  // the user's own profile may take the place of the scenario's
+}
+
+void ValidateCommand::Parse() {
+  device_ = DeviceByName(asked_.device);
+  asked_.line = line;
+}
+
+ExitCode ValidateCommand::Run(Console& console) const {
   const SteadyClock clock;
   OwnProcessMemory memory;
-  const std::unique_ptr<DeviceBackend> backend = DeviceByName(command.device, clock);
+  const std::unique_ptr<DeviceBackend> backend = device_.Make(clock);
   Interrupts interrupts;  // before there are threads, a device's among them
   backend->Need();
-  const ExitCode status =
-      ValidateWith(*backend, command, console, &memory, [&interrupts] { return interrupts.Came(); });
+  const ExitCode status = ValidateWith(*backend, asked_, console, &memory, [&interrupts] { return interrupts.Came(); });
   interrupts.Came();  // behind the last case one changes nothing any more
   return status;
+}
+
+Verb ValidateVerb() {
+  return {.name = "validate",
+          .description = "carry a scenario out on this machine: predicted against measured",
+          .examples = {"spillway validate scenarios/validate-cpu-resnet.yaml --device cpu --machine hw/mine.yaml",
+                       "spillway validate my.yaml --device cuda:0 --steps 50 --out out/mine"},
+          .exits = {kDoneExit,
+                    {kExitExpectationFailed,
+                     "a strategy could not be carried out, or an expectation that is a gate failed"},
+                    kWrongExit,
+                    kNothingFitsExit,
+                    kInterruptedExit},
+          .make = MakeCommand<ValidateCommand>};
 }
 
 }  // namespace spillway

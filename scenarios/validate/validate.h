@@ -20,14 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/validate/device_costs.h"
+#include "calibrate/devices/backend.h"
 #include "calibrate/validate/journal.h"
 #include "calibrate/validate/memory.h"
-#include "calibrate/validate/pace.h"
 #include "calibrate/validate/results.h"
 #include "scenarios/run/run.h"
-#include "sim/execute/clock.h"
-#include "sim/execute/device.h"
 
 namespace spillway {
 

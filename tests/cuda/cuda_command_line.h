@@ -18,7 +18,8 @@
 
 #include "calibrate/devices/cuda/backend.h"
 #include "model/step/launch.h"
-#include "scenarios/cli/devices.h"
+#include "scenarios/cli/calibrate_command.h"
+#include "scenarios/cli/validate_command.h"
 #include "tests/command_line.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/temporary_folder.h"
@@ -86,16 +87,16 @@ class Gpu {
   explicit Gpu(StandInOptions options = SlowGpu()) : cuda_(std::make_shared<CudaStandIn>(std::move(options))) {}
 
   Outcome Calibrate(const std::vector<std::string>& words) {
-    return Carry("calibrate", words, [&](const Command& command, Console& console) {
+    return Carry<CalibrateCommand>("calibrate", words, [&](const CalibrateAsked& asked, Console& console) {
       StandInBackend backend(cuda_, true);
-      return CalibrateWith(backend, command, console);
+      return CalibrateWith(backend, asked, console);
     });
   }
   enum class Pace { kMeasured, kAsProfile };
   Outcome Validate(const std::vector<std::string>& words, Pace pace = Pace::kMeasured) {
-    return Carry("validate", words, [&](const Command& command, Console& console) {
+    return Carry<ValidateCommand>("validate", words, [&](const ValidateAsked& asked, Console& console) {
       StandInBackend backend(cuda_, pace == Pace::kMeasured);
-      return ValidateWith(backend, command, console);
+      return ValidateWith(backend, asked, console);
     });
   }
   CudaStandIn& cuda() { return *cuda_; }
@@ -105,18 +106,17 @@ class Gpu {
   }
 
  private:
-  template <typename Verb>
-  static Outcome Carry(const char* name, std::vector<std::string> words, const Verb& verb) {
+  template <typename Made, typename Action>
+  static Outcome Carry(const char* name, std::vector<std::string> words, const Action& action) {
     words.insert(words.begin(), {name});
     words.insert(words.end(), {"--device", "cuda:0"});
     const Arguments arguments = ParseArguments(words);
-    INFO(arguments.text);
-    REQUIRE(arguments.command.has_value());
+    if (!arguments.command) return {arguments.status, "", arguments.text};
     std::ostringstream out, err;
     Console console{out, err};
     int status = kExitWrongInput;
     try {
-      status = verb(*arguments.command, console);
+      status = action(dynamic_cast<const Made&>(*arguments.command).asked(), console);
     } catch (const UserError& error) {
       err << error.what();
     }

@@ -19,7 +19,7 @@
 #include "model/step/launch.h"
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
-#include "scenarios/cli/devices.h"
+#include "scenarios/cli/calibrate_command.h"
 #include "scenarios/file/bench_networks.h"
 #include "tests/bench_samples.h"
 #include "tests/command_line.h"
@@ -223,14 +223,14 @@ class LookingBackend : public DeviceBackend {
 // What the profile held after copies and host calls, which come before kernels.
 std::string BeforeKernels(const TemporaryFolder& folder) {
   std::string seen;
-  Command command;
-  command.out = folder.Path("mine.yaml");
-  command.resume = true;
+  CalibrateAsked asked;
+  asked.out = folder.Path("mine.yaml");
+  asked.resume = true;
   std::ostringstream out, err;
   Console console{out, err};
   const StandingClock clock;
   LookingBackend backend(folder.Path("mine.yaml"), &seen, clock);
-  CHECK(CalibrateWith(backend, command, console) == kExitDone);
+  CHECK(CalibrateWith(backend, asked, console) == kExitDone);
   CHECK(LoadMachine(folder.Path("mine.yaml")).name == "mine");  // at the end, whatever was there
   CHECK_FALSE(Contains(folder.Read("mine.yaml"), "cut off"));
   return seen;

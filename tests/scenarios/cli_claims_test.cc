@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "model/profile/machine.h"
 #include "scenarios/file/scenario.h"
 #include "tests/command_line.h"
 

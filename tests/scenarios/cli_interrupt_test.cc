@@ -9,6 +9,7 @@
 #include <functional>
 #include <sstream>
 
+#include "scenarios/cli/results.h"
 #include "scenarios/output/interrupts.h"
 #include "tests/scenarios/cut_off_run.h"
 #include "tests/text.h"
@@ -18,14 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Until = ExitCode (*)(const Command&, Console&, const std::function<bool()>&);
-
-Outcome Interrupt(Until verb, const std::vector<std::string>& words, const std::function<bool()>& stop) {
+template <typename Made>
+Outcome Interrupt(const std::vector<std::string>& words, const std::function<bool()>& stop) {
   const Arguments arguments = ParseArguments(words);
   REQUIRE(arguments.command);
   std::ostringstream out, err;
   Console console{out, err};
-  const int status = verb(*arguments.command, console, stop);
+  const int status = dynamic_cast<const Made&>(*arguments.command).RunUntil(console, stop);
   return {status, out.str(), err.str()};
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("an interrupted run keeps its rows, says so, and is gone on with") {
     const std::string journal = fs::exists(folder.Path("out/run.journal")) ? folder.Read("out/run.journal") : "";
     return std::count(journal.begin(), journal.end(), '\n') == 1 + 3;
   };
-  const Outcome outcome = Interrupt(RunUntil, {"run", file, "--out", out, "--jobs", "2"}, three_rows);
+  const Outcome outcome = Interrupt<RunCommand>({"run", file, "--out", out, "--jobs", "2"}, three_rows);
   CHECK(outcome.status == kExitInterrupted);
   CHECK(outcome.out.empty());
   CHECK(outcome.err ==
@@ -48,7 +48,7 @@ TEST_CASE("an interrupted run keeps its rows, says so, and is gone on with") {
   CHECK(fs::exists(folder.Path("out/run.journal")));
   CHECK_FALSE(fs::exists(folder.Path("out/run.lock")));
   CHECK_FALSE(fs::exists(folder.Path("out/results.csv")));
-  const Outcome rest = Interrupt(RunUntil, {"run", file, "--out", out, "--resume"}, Never);
+  const Outcome rest = Interrupt<RunCommand>({"run", file, "--out", out, "--resume"}, Never);
   INFO(rest.err);
   CHECK(rest.status == kExitDone);
   CHECK(FilesOf(folder, "out") == FilesOf(folder, "whole"));
@@ -57,7 +57,7 @@ TEST_CASE("an interrupted run keeps its rows, says so, and is gone on with") {
 TEST_CASE("interrupted before the first row: the folder that was made goes again") {
   const TemporaryFolder folder("interrupt-first");
   const std::string file = folder.Write("s.yaml", SweepText());
-  const Outcome outcome = Interrupt(RunUntil, {"run", file, "--out", folder.Path("out")}, Always);
+  const Outcome outcome = Interrupt<RunCommand>({"run", file, "--out", folder.Path("out")}, Always);
   CHECK(outcome.status == kExitInterrupted);
   CHECK(outcome.err == "interrupted: 0 of 12 points are done: nothing is kept\n");
   CHECK_FALSE(fs::exists(folder.Path("out")));
@@ -66,12 +66,12 @@ TEST_CASE("interrupted before the first row: the folder that was made goes again
 TEST_CASE("interrupted without a folder nothing is kept, and that is said") {
   const TemporaryFolder folder("interrupt-none");
   const std::string file = folder.Write("s.yaml", SweepText());
-  const Outcome run = Interrupt(RunUntil, {"run", file}, Always);
+  const Outcome run = Interrupt<RunCommand>({"run", file}, Always);
   CHECK(run.status == kExitInterrupted);
   CHECK(run.out.empty());
   CHECK(run.err == "interrupted: 0 of 12 points are done, and nothing is kept without --out\n");
   const Outcome compare =
-      Interrupt(CompareUntil, {"compare", file, "--machines", "v100-x86-pcie3,v100-power9-nvlink2"}, Always);
+      Interrupt<CompareCommand>({"compare", file, "--machines", "v100-x86-pcie3,v100-power9-nvlink2"}, Always);
   CHECK(compare.status == kExitInterrupted);
   CHECK(compare.out.empty());
   CHECK(compare.err == "interrupted: 0 of 24 points are done, and nothing is kept without --out\n");

@@ -96,9 +96,7 @@ TEST_CASE("show floor: where nothing will do there is no figure, and the reason"
 }
 
 TEST_CASE("floors of several networks, a row each, as one by one") {
-  Command command;
-  command.batch = 8;
-  const std::string text = ShowFloors(command, {"cifar-resnet20", "alexnet"});
+  const std::string text = ShowFloors({.name = "", .batch = 8, .machine = ""}, {"cifar-resnet20", "alexnet"});
   INFO(text);
   for (const std::string name : {"cifar-resnet20", "alexnet"}) {
     const std::size_t begin = text.find("\n" + name + " ") + 1;

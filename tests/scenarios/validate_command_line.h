@@ -22,7 +22,7 @@
 #include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "scenarios/cli/devices.h"
+#include "scenarios/cli/validate_command.h"
 #include "tests/command_line.h"
 #include "tests/paced_target.h"
 #include "tests/scripted_device.h"
@@ -179,10 +179,11 @@ class ValidateFolder {
     std::vector<std::string> line = {"validate", Scenario(more), "--steps", "5"};
     line.insert(line.end(), words.begin(), words.end());
     const Arguments arguments = ParseArguments(line);
-    REQUIRE(arguments.command.has_value());
+    REQUIRE(arguments.command);
+    const auto& command = dynamic_cast<const ValidateCommand&>(*arguments.command);
     std::ostringstream out, err;
     Console console{out, err};
-    const int status = ValidateWith(backend, *arguments.command, console, nullptr, reality->stop);
+    const int status = ValidateWith(backend, command.asked(), console, nullptr, reality->stop);
     return {status, out.str(), err.str()};
   }
   const TemporaryFolder& folder() const { return folder_; }

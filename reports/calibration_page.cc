@@ -1,4 +1,4 @@
-#include "scenarios/cli/calibration_page.h"
+#include "reports/calibration_page.h"
 
 #include <fmt/format.h>
 

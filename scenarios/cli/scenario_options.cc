@@ -1,0 +1,58 @@
+#include "scenarios/cli/scenario_options.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "hw/text/lists.h"
+
+namespace spillway {
+
+void ScenarioOptions::DeclareFiles(Options& options) { options.Texts("FILE", files, "scenario files").Required(); }
+
+void ScenarioOptions::DeclareJobs(Options& options) {
+  options.Whole("--jobs", jobs, 1, 1024, "threads; the results do not depend on it (default: all cores)");
+}
+
+void ScenarioOptions::DeclareOverrides(Options& options) {
+  options.Texts("--machines,--machine", overrides.machines, "these machines instead of the scenario's").SplitAtCommas();
+  options.Texts("--strategies,--strategy", overrides.strategies, "these strategies").SplitAtCommas();
+  options.Batches("--batch", overrides.batch, "these batch sizes");
+  options.Text("--memory", overrides.memory, "cap on device memory, e.g. 12GiB");
+  options.Text("--runtime", overrides.runtime, "carry every plan out on this runtime");
+}
+
+void ScenarioOptions::DeclarePlan(Options& options, const char* meaning) {
+  options.Text("--plan", overrides.plan, meaning);
+}
+
+void ScenarioOptions::DeclareCosts(Options& options) {
+  options.Text("--costs", overrides.costs,
+               "plan and predict by what a step's launches and copies took: costs/POINT.csv of a validation's folder");
+}
+
+PreparedRun ScenarioOptions::Prepare(bool keep_steps) const {
+  PreparedRun run;
+  run.keep_steps = keep_steps;
+  std::vector<std::string> messages;
+  for (const std::string& file : files) {
+    try {
+      Scenario scenario = LoadScenario(file);
+      ApplyOverrides(overrides, scenario);
+      spillway::Prepare(scenario, overrides, run);
+    } catch (const UserError& error) {
+      for (const std::string& message : error.messages()) {
+        // The same machine file may be named by several scenarios.
+        AddOnce(messages, message);
+      }
+    }
+  }
+  if (!messages.empty()) throw UserError(std::move(messages));
+  return run;
+}
+
+int ScenarioOptions::Threads() const {
+  return jobs > 0 ? jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace spillway
