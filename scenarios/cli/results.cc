@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "reports/expectation.h"
-#include "reports/sketch.h"
-#include "reports/text.h"
+#include "reports/rows/expectation.h"
+#include "reports/trace/sketch.h"
+#include "reports/tables/text.h"
 #include "scenarios/run/run_folder.h"
 #include "scenarios/run/run_identity.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/expectation.h"
-#include "reports/result.h"
+#include "reports/rows/expectation.h"
+#include "reports/rows/result.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/run/run.h"

@@ -10,7 +10,7 @@
 #include "model/cost/menu.h"
 #include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
-#include "reports/text.h"
+#include "reports/tables/text.h"
 
 namespace spillway {
 

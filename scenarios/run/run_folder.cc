@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "reports/page.h"
+#include "reports/html/page.h"
 #include "reports/reports.h"
 
 namespace spillway {
