@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/network/network.h"
 #include "scenarios/cli/show_asked.h"
 
 namespace spillway {
