@@ -18,6 +18,25 @@ void ForEachField(Row& row, const Visit& visit) {
 #include "reports/rows/row_fields.inc"
 }
 
+template <typename Field>
+void Put(const Field& field, const char* key, Json& row) {
+  row[key] = field;
+}
+template <typename Field>
+void Take(const Json& row, const char* key, Field& field) {
+  row.at(key).get_to(field);
+}
+// Few rows have tiles: only those have the key.
+void Put(const TileCounts& tiles, const char* key, Json& row) {
+  if (tiles.Any()) row[key] = {tiles.in_channels, tiles.out_channels, tiles.rows};
+}
+void Take(const Json& row, const char* key, TileCounts& tiles) {
+  if (!row.contains(key)) return;
+  row.at(key).at(0).get_to(tiles.in_channels);
+  row.at(key).at(1).get_to(tiles.out_channels);
+  row.at(key).at(2).get_to(tiles.rows);
+}
+
 std::string Line(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 template <typename T, typename Read>
@@ -44,7 +63,7 @@ std::string JournalLine(const JournalHead& head) {
 
 std::string JournalLine(const JournalEntry& entry) {
   Json row = Json::object();
-  ForEachField(entry.row, [&row](const char* name, const auto& field) { row[name] = field; });
+  ForEachField(entry.row, [&row](const char* key, const auto& field) { Put(field, key, row); });
   return Line({{"row", row}, {"seconds", entry.seconds}, {"files", entry.files}});
 }
 
@@ -63,7 +82,7 @@ std::optional<JournalHead> ReadJournalHead(std::string_view line) {
 std::optional<JournalEntry> ReadJournalEntry(std::string_view line) {
   return Parsed<JournalEntry>(line, [](const Json& object, JournalEntry& to) {
     const Json& row = object.at("row");
-    ForEachField(to.row, [&row](const char* name, auto& field) { row.at(name).get_to(field); });
+    ForEachField(to.row, [&row](const char* key, auto& field) { Take(row, key, field); });
     object.at("seconds").get_to(to.seconds);
     object.at("files").get_to(to.files);
   });

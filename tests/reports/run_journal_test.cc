@@ -18,6 +18,7 @@ std::vector<ResultRow> Rows() {
   drawn.times.draws = {1, 2, std::numeric_limits<Nanos>::max()};
   drawn.times.stall_host = -3;
   drawn.bounds.scope = {AlgorithmScope::kAny, 2 * kGB, 1, kMiB};
+  drawn.bounds.scope.tiles = {1, 2, 3};
   drawn.scenario = "two\nlines, \"quoted\" \x1b \xe2\x82\xac";
   return {drawn, InCoreRow(), InfeasibleRow(), ResultRow{}};
 }
@@ -79,7 +80,7 @@ TEST_CASE("every field of a row is in the table, or a run that is gone on with w
       {"times", FieldsOf<RowTimes>()},
       {"memory", FieldsOf<RowMemory>()},
       {"bounds", FieldsOf<RowBounds>()},
-      {"bounds.scope", FieldsOf<Scope>() - 1},  // but for its tiles
+      {"bounds.scope", FieldsOf<Scope>()},
       {"provenance", FieldsOf<RowProvenance>()},
       {"provenance.shares", FieldsOf<SourceShares>()},
       // A row has its identity as its base.
