@@ -58,4 +58,13 @@ std::string GoldenDifference(const std::string& name, const std::string& text) {
 
 std::string PageDifference(const std::string& page, const std::string& text) { return Difference(page, page, text); }
 
+std::string PageWithSections(const std::string& page, const std::map<std::string, std::string>& texts) {
+  std::string whole = ReadFile(fs::path(SPILLWAY_SOURCE_DIR) / page).value();
+  for (const auto& [section, text] : texts) {
+    const std::size_t begin = whole.find('\n', whole.find("<!-- begin " + section)) + 1;
+    whole.replace(begin, whole.find("<!-- end " + section) - begin, text);
+  }
+  return whole;
+}
+
 }  // namespace spillway

@@ -8,6 +8,7 @@
 #define SPILLWAY_TESTS_GOLDEN_H_
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 
 namespace spillway {
@@ -17,6 +18,10 @@ std::string GoldenDifference(const std::string& name, const std::string& text);
 
 // The same for a page of the documentation that is generated, by its path from the root: scenarios/keys/plan.md.
 std::string PageDifference(const std::string& page, const std::string& text);
+
+// A page by its path from the root, with these texts by section as the lines between "<!-- begin SECTION" and
+// "<!-- end SECTION". REQUIRES: the page has both of each, in this order.
+std::string PageWithSections(const std::string& page, const std::map<std::string, std::string>& texts);
 
 // The first line in which the texts differ, both versions: "line 3:\n  golden: ...\n  actual: ...".
 std::string FirstDifference(const std::string& golden, const std::string& actual);

@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
@@ -38,36 +37,18 @@ constexpr const char* kShown[] = {"results.json", "validation.csv", "falsificati
 // of thousands of rows.
 constexpr std::string_view kKeys[] = {"scenario", "network",  "batch",       "machine", "memory_limit_bytes",
                                       "feasible", "strategy", "step_time_s", "point"};
-// What the page reads of a row besides. `standing` it makes up where results are older than that.
-constexpr std::string_view kShownKeys[] = {"precision",
-                                           "reason",
-                                           "step_time_low_s",
-                                           "step_time_high_s",
-                                           "samples_per_second",
-                                           "lower_bound_s",
-                                           "peak_bytes",
-                                           "keep",
-                                           "swap",
-                                           "recompute",
-                                           "bytes_out",
-                                           "bytes_in",
-                                           "stall_out_s",
-                                           "stall_in_s",
-                                           "stall_host_s",
-                                           "other_s",
-                                           "recompute_time_s",
-                                           "compute_time_s",
-                                           "link",
-                                           "gap",
-                                           "loss",
-                                           "measured_share",
-                                           "published_share",
-                                           "assumed_share"};
-constexpr std::size_t kNeededKeys = std::size(kKeys) + std::size(kShownKeys);
 constexpr int kRowDepth = 2;  // of a row's braces in {"results": [{...}]}
 
-bool IsIn(std::span<const std::string_view> keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+// All keys of a row that the page reads. `standing` it makes up where results are older than that.
+const std::set<std::string_view>& NeededKeys() {
+  static const std::set<std::string_view> keys = [] {
+    std::set<std::string_view> needed;
+    for (const ResultColumn& column : ResultColumns()) {
+      if (column.place.page) needed.insert(column.name);
+    }
+    return needed;
+  }();
+  return keys;
 }
 
 [[noreturn]] void NotARunsResults(const std::string& file, const std::string& why) {
@@ -91,9 +72,9 @@ ResultsJson ParsedRows(const std::string& text, const std::string& file) {
   const auto keep = [&](int depth, ResultsJson::parse_event_t event, ResultsJson& value) {
     const bool in_row = depth == kRowDepth && list == "results";
     if (event == ResultsJson::parse_event_t::object_start && in_row) needed = 0;
-    if (event == ResultsJson::parse_event_t::object_end && in_row && (++row, needed != kNeededKeys)) {
-      NotARunsResults(file, fmt::format("row {} lacks {} of the {} keys that the page needs", row, kNeededKeys - needed,
-                                        kNeededKeys));
+    if (event == ResultsJson::parse_event_t::object_end && in_row && (++row, needed != NeededKeys().size())) {
+      NotARunsResults(file, fmt::format("row {} lacks {} of the {} keys that the page needs", row,
+                                        NeededKeys().size() - needed, NeededKeys().size()));
     }
     if (event != ResultsJson::parse_event_t::key) return true;
     const std::string& key = value.get_ref<const std::string&>();
@@ -102,9 +83,8 @@ ResultsJson ParsedRows(const std::string& text, const std::string& file) {
       return key == "results" || key == "format" || key == "version";
     }
     if (depth != kRowDepth + 1 || list != "results") return false;
-    const bool kept = IsIn(kKeys, key);
-    if (kept || IsIn(kShownKeys, key)) ++needed;
-    return kept;
+    if (NeededKeys().contains(key)) ++needed;
+    return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
   };
   try {
     ResultsJson document = ResultsJson::parse(text, keep);

@@ -34,7 +34,7 @@ constexpr std::size_t kMostOpsBytes = 400'000;
 // validation.csv or falsification.csv with other first columns.
 std::string ReportPage(const std::filesystem::path& folder);
 
-// The same of texts by the names that the page knows them by: calibration.csv (reports/calibration_page.h).
+// The same of texts by the names that the page knows them by: calibration.csv (reports/html/calibration_page.h).
 std::string PageOf(const std::vector<std::pair<std::string, std::string>>& files);
 
 // ---- What it is made of.

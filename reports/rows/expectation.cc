@@ -1,7 +1,6 @@
 #include "reports/rows/expectation.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <map>
@@ -47,11 +46,6 @@ class RowIndex {
   std::map<Key, std::vector<const ResultRow*>> by_key_;
 };
 
-std::optional<double> RatioOf(const ResultRow& row, const ResultRow* other) {
-  if (other == nullptr || !other->feasible) return std::nullopt;
-  return row.SamplesPerSecond() / other->SamplesPerSecond();
-}
-
 // What does not run has throughput 0: a bound on a ratio then holds or fails without a figure, and it holds when neither
 // of the two runs.
 bool BoundHoldsWithoutFigure(const ResultRow& row, const ResultRow* other, const Expectation& e) {
@@ -61,63 +55,18 @@ bool BoundHoldsWithoutFigure(const ResultRow& row, const ResultRow* other, const
   return row.feasible ? holds_at_infinity : !other->feasible || holds_at_zero;
 }
 
-std::optional<double> LossOf(const ResultRow& row, const ResultRow* reference) {
-  if (reference == nullptr) return std::nullopt;
-  return LossAgainst(*reference, row);
-}
-
-// `reference`: the row's, in core; `other`: of a ratio.
-std::optional<double> Measured(const ResultRow& row, const ResultRow* reference, const ResultRow* other,
-                               Measure measure) {
-  if (measure == Measure::kFeasible) return row.feasible ? 1 : 0;
-  if (measure == Measure::kNetworkWide) return static_cast<double>(row.network_wide);
-  if (measure == Measure::kCopyRate && row.page_rate == 0) return row.CopyRate();
-  if (!row.feasible) return std::nullopt;
-  switch (measure) {
-    case Measure::kSamplesPerSecond:
-      return row.SamplesPerSecond();
-    case Measure::kStepTime:
-      return static_cast<double>(row.step_time) / static_cast<double>(kSecond);
-    case Measure::kLoss:
-      return LossOf(row, reference);
-    case Measure::kKeep:
-      return row.classes.keep;
-    case Measure::kSwap:
-      return row.classes.swap;
-    case Measure::kRecompute:
-      return row.classes.recompute;
-    case Measure::kRatio:
-      return RatioOf(row, other);
-    case Measure::kMeanSaving:
-      return row.MeanSaving();
-    case Measure::kMeanSavingBesideParameters:
-      return row.MeanSavingBesideParameters();
-    case Measure::kPeak:
-      return static_cast<double>(row.peak);
-    case Measure::kHostPeak:
-      return static_cast<double>(row.host_peak);
-    case Measure::kMapShare:
-      return row.MapShare();
-    case Measure::kCopyRate:
-      return row.CopyRate();
-    case Measure::kFeasible:
-    case Measure::kNetworkWide:
-      break;
-  }
-  return std::nullopt;
-}
-
 // Losses are fractions near zero: their differences are given in points, not relative to the loss itself.
 double DifferenceFrom(Measure measure, const ValueRange& range, double ours) {
   if (ours >= range.low && ours <= range.high) return 0;
   const double end = ours < range.low ? range.low : range.high;
-  if (IsShare(measure) || measure == Measure::kFeasible) return ours - end;
+  const MeasureForm form = TraitsOf(measure).form;
+  if (form == MeasureForm::kShare || form == MeasureForm::kFits) return ours - end;
   return end == 0 ? ours : ours / end - 1;
 }
 
 // Times of unified memory are assumptions: nothing is held to them, and no ratio over them is confirmed.
 bool IsAssumed(const ResultRow& row, const Expectation& e) {
-  return row.memory_model.starts_with("managed") && e.measure != Measure::kFeasible;
+  return row.plan.memory_model.starts_with("managed") && e.measure != Measure::kFeasible;
 }
 
 Verdict JudgeRow(const ResultRow& row, const ResultRow* reference, const RowIndex& rows, const Expectation& e) {
@@ -126,7 +75,7 @@ Verdict JudgeRow(const ResultRow& row, const ResultRow* reference, const RowInde
   verdict.expectation = &e;
   verdict.row = &row;
   verdict.compared = e.measure == Measure::kRatio ? other : e.measure == Measure::kLoss ? reference : nullptr;
-  verdict.ours = Measured(row, reference, other, e.measure);
+  verdict.ours = ValueOf(e.measure, {row, reference, other});
   verdict.gate =
       (e.within.has_value() || e.required) && !IsAssumed(row, e) && (other == nullptr || !IsAssumed(*other, e));
   if (verdict.ours) verdict.difference = DifferenceFrom(e.measure, e.value, *verdict.ours);
@@ -143,34 +92,10 @@ Verdict JudgeRow(const ResultRow& row, const ResultRow* reference, const RowInde
 bool RowSelector::Matches(const ResultRow& row) const {
   if (!SameOrAny(scenario, row.scenario, row.scenario) || !SameOrAny(strategy, row.strategy, row.strategy))
     return false;
-  if (!SameOrAny(network, row.network, row.network_base)) return false;
-  if (!SameOrAny(machine, row.machine, row.machine_base)) return false;
+  if (!SameOrAny(network, row.network, row.grouping.network)) return false;
+  if (!SameOrAny(machine, row.machine, row.grouping.machine)) return false;
   if (batch != 0 && batch != row.batch) return false;
   return memory_limit == 0 || memory_limit == row.memory_limit;
-}
-
-bool IsShare(Measure measure) {
-  return measure == Measure::kLoss || measure == Measure::kMeanSaving ||
-         measure == Measure::kMeanSavingBesideParameters || measure == Measure::kMapShare;
-}
-
-const char* MeasureName(Measure measure) {
-  static constexpr std::array kNames = {"samples_per_second",
-                                        "step_time",
-                                        "loss",
-                                        "keep",
-                                        "swap",
-                                        "recompute",
-                                        "ratio",
-                                        "feasible",
-                                        "mean_saving",
-                                        "mean_saving_beside_parameters",
-                                        "peak",
-                                        "network_wide",
-                                        "host_peak",
-                                        "map_share",
-                                        "copy_rate"};
-  return kNames.at(static_cast<std::size_t>(measure));
 }
 
 std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations) {
@@ -190,19 +115,20 @@ std::vector<double> DrawsOf(const Verdict& verdict) {
   const ResultRow& row = *verdict.row;
   const Measure measure = verdict.expectation->measure;
   const bool timed = measure == Measure::kSamplesPerSecond || measure == Measure::kStepTime;
-  const bool against = verdict.compared != nullptr && verdict.compared->draws.size() == row.draws.size();
+  const bool against = verdict.compared != nullptr && verdict.compared->times.draws.size() == row.times.draws.size();
   if (!verdict.ours || (!timed && !against)) return {};
   std::vector<double> draws;
-  for (std::size_t i = 0; i < row.draws.size(); ++i) {
-    const double seconds = static_cast<double>(row.draws[i]) / static_cast<double>(kSecond);
+  for (std::size_t i = 0; i < row.times.draws.size(); ++i) {
+    const double seconds = static_cast<double>(row.times.draws[i]) / static_cast<double>(kSecond);
     const double rate = static_cast<double>(row.batch) / seconds;
     if (measure == Measure::kStepTime) draws.push_back(seconds);
     if (measure == Measure::kSamplesPerSecond) draws.push_back(rate);
     if (!against) continue;
     const ResultRow& other = *verdict.compared;
     const double others =
-        static_cast<double>(other.batch) * static_cast<double>(kSecond) / static_cast<double>(other.draws[i]);
-    const double samples = static_cast<double>(row.sample_elements) / static_cast<double>(other.sample_elements);
+        static_cast<double>(other.batch) * static_cast<double>(kSecond) / static_cast<double>(other.times.draws[i]);
+    const double samples =
+        static_cast<double>(row.grouping.sample_elements) / static_cast<double>(other.grouping.sample_elements);
     draws.push_back(measure == Measure::kRatio ? rate / others : 1 - rate * samples / others);
   }
   return draws;

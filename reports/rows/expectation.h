@@ -12,10 +12,9 @@
 
 #include "hw/text/document.h"
 #include "hw/text/units.h"
+#include "reports/rows/measure.h"
 
 namespace spillway {
-
-struct ResultRow;
 
 // Which rows are meant; an empty or zero field matches everything. Networks and machines are named in full or by
 // their base name, which matches every variant.
@@ -25,26 +24,6 @@ struct RowSelector {
   Bytes memory_limit = 0;
   bool Matches(const ResultRow& row) const;
 };
-
-enum class Measure : std::uint8_t {
-  kSamplesPerSecond,
-  kStepTime,  // seconds
-  kLoss,      // against the fastest in-core row, a fraction
-  kKeep,
-  kSwap,
-  kRecompute,
-  kRatio,                       // throughput over that of `other`; for gates, what does not run has throughput 0
-  kFeasible,                    // 1 or 0
-  kMeanSaving,                  // ResultRow::MeanSaving
-  kMeanSavingBesideParameters,  // ResultRow::MeanSavingBesideParameters
-  kPeak,                        // ResultRow::peak, bytes
-  kNetworkWide,                 // ResultRow::network_wide, bytes; of rows that do not run, too
-  kHostPeak,                    // ResultRow::host_peak, bytes
-  kMapShare,                    // ResultRow::MapShare
-  kCopyRate,                    // ResultRow::CopyRate, bytes per second; of rows that do not run, too
-};
-const char* MeasureName(Measure measure);
-bool IsShare(Measure measure);  // differences are in points
 
 // One published value, or the range that a text or a figure gives; low == high for one value. Either end may be
 // infinite ("at least 1.0").
@@ -58,7 +37,8 @@ struct Expectation {
   RowSelector where;
   Measure measure = Measure::kSamplesPerSecond;
   ValueRange value;
-  RowSelector other;  // kRatio: what differs in the row compared with; its empty fields are those of the row
+  RowSelector
+      other;  // of Measure::kRatio: what differs in the row compared with; its empty fields are those of the row
   std::string source;
   std::string why;               // shown with the line: what explains a difference
   std::optional<double> within;  // gate: largest relative difference allowed

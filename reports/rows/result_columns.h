@@ -1,9 +1,13 @@
-// The columns of results.csv, one table for the CSV, the JSON and the page that explains them (reports/README.md).
+// The columns of results.csv and the keys of results.json, as reports/rows/row_fields.inc lists them: one table for both
+// files, for what report.html needs and for the reference in reports/README.md.
+//
+// Tested by reports_test.
 #ifndef SPILLWAY_REPORTS_ROWS_RESULT_COLUMNS_H_
 #define SPILLWAY_REPORTS_ROWS_RESULT_COLUMNS_H_
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,35 +15,70 @@
 
 namespace spillway {
 
-// A time, shown as seconds with nine digits: nothing is lost.
+// Whoever changes the meaning of a key of results.json or takes one away raises the version.
+constexpr const char* kResultsFormat = "spillway-results";
+constexpr int kResultsVersion = 1;
+
+// ---- Cells: one value of a row, as files write it.
+
+// A time, written as seconds with nine digits: nothing is lost.
 struct ExactSeconds {
   Nanos time = 0;
 };
 // A figure without a unit, or one whose last digits mean nothing.
 struct Ratio {
   double value = 0;
-  int digits = 4;  // behind the point, in CSV
+  int digits = 4;  // after the point, in CSV
 };
-// Nothing: there is no such figure.
-using Cell = std::variant<std::monostate, std::string, std::int64_t, ExactSeconds, Ratio>;
+using TextByName = std::vector<std::pair<std::string, std::string>>;
+// Of monostate there is no such figure. The last two are of results.json alone, where they are objects.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, ExactSeconds, Ratio, BytesByClass, TextByName>;
+
+// ---- Columns.
+
+enum class ColumnUnit : std::uint8_t {
+  kText,
+  kCount,
+  kBytes,
+  kSeconds,  // of nanoseconds
+  kRatio,    // four digits in CSV, as kPerSecond
+  kPerSecond,
+  kBytesPerSecond,  // of bytes per nanosecond; whole in CSV
+  kByName,          // an object
+};
+
+enum class ColumnKnown : std::uint8_t {
+  kAlways,
+  kRuns,        // of feasible rows
+  kBounded,     // of those that have a lower bound
+  kReferenced,  // of feasible rows beside which an in-core row runs (Standing::reference)
+};
+
+struct ColumnPlace {
+  bool csv;    // else a key of results.json alone
+  int number;  // from 1, of each kind
+  bool page;   // report.html cannot do without it
+  bool operator<(const ColumnPlace& other) const { return csv != other.csv ? csv : number < other.number; }
+};
 
 struct ResultColumn {
+  ColumnPlace place;
   const char* name;
-  const char* meaning;  // with its unit, for the page
-  Cell (*of)(const ResultRow& row, const Standing& standing);
-  bool known_before = false;  // also of a row that is not feasible; else nothing there
+  ColumnUnit unit;
+  ColumnKnown known;
+  const char* meaning;
+  Cell (*of)(const ResultRow& row, const Standing& among);  // REQUIRES: the row is one of `known`
 };
-
-// Whoever changes the meaning of a key of results.json or takes one away raises the version.
-constexpr const char* kResultsFormat = "spillway-results";
-constexpr int kResultsVersion = 1;
 
 // Columns are only ever added, at the end: scripts rely on them.
 const std::vector<ResultColumn>& ResultColumns();
-// What the column shows of a row; nothing for most columns of rows that are not feasible.
+// The same, then the keys that results.json alone has.
+const std::vector<ResultColumn>& ResultKeys();
+
+// The value of a column in a row; monostate where there is none.
 Cell CellOf(const ResultColumn& column, const ResultRow& row, const Standing& standing);
 
-// The table of reports/README.md: one line "| name | meaning |" each.
+// The reference in reports/README.md: tables of the columns and of the further keys, one line each.
 std::string ResultColumnPage();
 
 }  // namespace spillway

@@ -3,15 +3,17 @@
 namespace spillway {
 
 double ResultRow::SamplesPerSecond() const {
-  if (!feasible || step_time <= 0) return 0;
-  return static_cast<double>(batch) * static_cast<double>(kSecond) / static_cast<double>(step_time);
+  if (!feasible || times.step <= 0) return 0;
+  return static_cast<double>(batch) * static_cast<double>(kSecond) / static_cast<double>(times.step);
 }
 
-double ResultRow::ElementsPerSecond() const { return SamplesPerSecond() * static_cast<double>(sample_elements); }
+double ResultRow::ElementsPerSecond() const {
+  return SamplesPerSecond() * static_cast<double>(grouping.sample_elements);
+}
 
 Bytes ResultRow::MeanBytes() const {
   Bytes sum = 0;
-  for (const auto& [name, bytes] : mean_by_class) sum += bytes;
+  for (const auto& [name, bytes] : memory.on_average) sum += bytes;
   return sum;
 }
 
@@ -23,34 +25,34 @@ double SavingOf(Bytes mean, Bytes whole) {
 
 }  // namespace
 
-double ResultRow::MeanSaving() const { return SavingOf(MeanBytes(), network_wide); }
+double ResultRow::MeanSaving() const { return SavingOf(MeanBytes(), memory.network_wide); }
 
 double ResultRow::MeanSavingBesideParameters() const {
   Bytes parameters_mean = 0;
-  for (const auto& [name, bytes] : mean_by_class) {
+  for (const auto& [name, bytes] : memory.on_average) {
     for (const TensorTraits& traits : kTensorTraits) {
       if (traits.of_parameters && name == traits.name) parameters_mean += bytes;
     }
   }
-  return SavingOf(MeanBytes() - parameters_mean, network_wide - parameter_bytes);
+  return SavingOf(MeanBytes() - parameters_mean, memory.network_wide - memory.parameters);
 }
 
 double ResultRow::MapShare() const {
-  for (const auto& [name, bytes] : memory_by_class) {
-    if (live_peak > 0 && name == TensorClassName(TensorClass::kFeatureMap)) {
-      return static_cast<double>(bytes) / static_cast<double>(live_peak);
+  for (const auto& [name, bytes] : memory.at_peak) {
+    if (memory.live_peak > 0 && name == TensorClassName(TensorClass::kFeatureMap)) {
+      return static_cast<double>(bytes) / static_cast<double>(memory.live_peak);
     }
   }
   return 0;
 }
 
-double ResultRow::CopyRate() const { return static_cast<double>(kSecond) * (page_rate > 0 ? page_rate : link_rate); }
-
-double ResultRow::BoundGap() const {
-  if (!feasible || lower_bound <= 0) return 0;
-  return static_cast<double>(step_time) / static_cast<double>(lower_bound) - 1;
+double ResultRow::CopyRate() const {
+  return static_cast<double>(kSecond) * (memory.page_rate > 0 ? memory.page_rate : grouping.link_rate);
 }
 
-Nanos ResultRow::OtherTime() const { return step_time - compute_time - stall_out - stall_in - stall_host; }
+double ResultRow::BoundGap() const {
+  if (!feasible || bounds.lower <= 0) return 0;
+  return static_cast<double>(times.step) / static_cast<double>(bounds.lower) - 1;
+}
 
 }  // namespace spillway

@@ -9,80 +9,32 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;  // of the lines
 
-// Calls visit("name", field) for every field of a row, const or not: what is written is what is read.
+// Calls visit("key", field) for every field of a row, const or not: the fields written are the fields read.
 template <typename Row, typename Visit>
 void ForEachField(Row& row, const Visit& visit) {
-  // As many names as ResultRow has fields, in its order: with a new one this does not compile. Add it here and below.
-  auto& [scenario, network, network_base, options, batch, sample_elements, precision, devices, machine, machine_base,
-         beside_link, link_rate, emulation, memory_limit, memory_model, strategy, runtime, choices, feasible, reason,
-         step_time, step_time_low, step_time_high, draws, lower_bound, binding_bound, bound_scope, widest_bound, peak,
-         live_peak, host_peak, classes, bytes_out, bytes_in, recompute_time, compute_time, stall_out, stall_in,
-         stall_host, evaluations, search, measured_share, published_share, assumed_share, cost_source, memory_by_class,
-         bound_by, mean_by_class, accumulate, numbers, page_rate, network_wide, parameter_bytes, parameters, point] =
-      row;
-  visit("point", point);
-  visit("scenario", scenario);
-  visit("network", network);
-  visit("network_base", network_base);
-  visit("options", options);
-  visit("batch", batch);
-  visit("sample_elements", sample_elements);
-  visit("precision", precision);
-  visit("devices", devices);
-  visit("machine", machine);
-  visit("machine_base", machine_base);
-  visit("beside_link", beside_link);
-  visit("link_rate", link_rate);
-  visit("emulation", emulation);
-  visit("memory_limit", memory_limit);
-  visit("memory_model", memory_model);
-  visit("strategy", strategy);
-  visit("runtime", runtime);
-  visit("choices", choices);
-  visit("feasible", feasible);
-  visit("reason", reason);
-  visit("step_time", step_time);
-  visit("step_time_low", step_time_low);
-  visit("step_time_high", step_time_high);
-  visit("lower_bound", lower_bound);
-  visit("binding_bound", binding_bound);
-  visit("bound_algorithms", bound_scope.algorithms);
-  visit("bound_workspace", bound_scope.workspace);
-  visit("bound_copy_streams", bound_scope.copy_streams);
-  visit("bound_copy_chunk", bound_scope.copy_chunk);
-  visit("bound_parts", bound_scope.parts);
-  visit("bound_accumulate", bound_scope.accumulate);
-  visit("bound_managed", bound_scope.managed);
-  visit("widest_bound", widest_bound);
-  visit("peak", peak);
-  visit("live_peak", live_peak);
-  visit("host_peak", host_peak);
-  visit("keep", classes.keep);
-  visit("swap", classes.swap);
-  visit("recompute", classes.recompute);
-  visit("bytes_out", bytes_out);
-  visit("bytes_in", bytes_in);
-  visit("recompute_time", recompute_time);
-  visit("compute_time", compute_time);
-  visit("stall_out", stall_out);
-  visit("stall_in", stall_in);
-  visit("stall_host", stall_host);
-  visit("evaluations", evaluations);
-  visit("search", search);
-  visit("measured_share", measured_share);
-  visit("published_share", published_share);
-  visit("assumed_share", assumed_share);
-  visit("cost_source", cost_source);
-  visit("memory_by_class", memory_by_class);
-  visit("bound_by", bound_by);
-  visit("mean_by_class", mean_by_class);
-  visit("accumulate", accumulate);
-  visit("numbers", numbers);
-  visit("page_rate", page_rate);
-  visit("network_wide", network_wide);
-  visit("parameter_bytes", parameter_bytes);
-  visit("parameters", parameters);
-  visit("draws", draws);
+#define ROW_FIELD(FIELD, KEY) visit(KEY, row.FIELD);
+#define ROW_COLUMN(FIELD, KEY, ...) ROW_FIELD(FIELD, KEY)
+#define ROW_FIGURE(...)
+#include "reports/rows/row_fields.inc"
+}
+
+template <typename Field>
+void Put(const Field& field, const char* key, Json& row) {
+  row[key] = field;
+}
+template <typename Field>
+void Take(const Json& row, const char* key, Field& field) {
+  row.at(key).get_to(field);
+}
+// Few rows have tiles: only those have the key.
+void Put(const TileCounts& tiles, const char* key, Json& row) {
+  if (tiles.Any()) row[key] = {tiles.in_channels, tiles.out_channels, tiles.rows};
+}
+void Take(const Json& row, const char* key, TileCounts& tiles) {
+  if (!row.contains(key)) return;
+  row.at(key).at(0).get_to(tiles.in_channels);
+  row.at(key).at(1).get_to(tiles.out_channels);
+  row.at(key).at(2).get_to(tiles.rows);
 }
 
 std::string Line(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -111,7 +63,7 @@ std::string JournalLine(const JournalHead& head) {
 
 std::string JournalLine(const JournalEntry& entry) {
   Json row = Json::object();
-  ForEachField(entry.row, [&row](const char* name, const auto& field) { row[name] = field; });
+  ForEachField(entry.row, [&row](const char* key, const auto& field) { Put(field, key, row); });
   return Line({{"row", row}, {"seconds", entry.seconds}, {"files", entry.files}});
 }
 
@@ -130,7 +82,7 @@ std::optional<JournalHead> ReadJournalHead(std::string_view line) {
 std::optional<JournalEntry> ReadJournalEntry(std::string_view line) {
   return Parsed<JournalEntry>(line, [](const Json& object, JournalEntry& to) {
     const Json& row = object.at("row");
-    ForEachField(to.row, [&row](const char* name, auto& field) { row.at(name).get_to(field); });
+    ForEachField(to.row, [&row](const char* key, auto& field) { Take(row, key, field); });
     object.at("seconds").get_to(to.seconds);
     object.at("files").get_to(to.files);
   });

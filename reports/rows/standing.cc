@@ -25,15 +25,17 @@ std::string_view RuntimeAskedFor(const ResultRow& r) {
   return plus == std::string::npos ? std::string_view() : std::string_view(r.strategy).substr(plus + 1);
 }
 
-auto WherePut(const ResultRow& r) { return std::tie(r.scenario, r.network_base, r.options, r.machine, r.memory_limit); }
+auto WherePut(const ResultRow& r) {
+  return std::tie(r.scenario, r.grouping.network, r.grouping.options, r.machine, r.memory_limit);
+}
 auto Place(const ResultRow& r) { return std::tie(r.scenario, r.network, r.batch, r.machine, r.memory_limit); }
 // Two runtimes of a scenario's own are told apart by what it calls them.
 auto PlaceAndRuntime(const ResultRow& r) {
-  return std::tuple_cat(Place(r), std::tie(r.runtime), std::tuple(RuntimeAskedFor(r)));
+  return std::tuple_cat(Place(r), std::tie(r.plan.runtime), std::tuple(RuntimeAskedFor(r)));
 }
 auto ButForMemory(const ResultRow& r) { return std::tie(r.scenario, r.network, r.batch, r.machine, r.strategy); }
 auto ButForLink(const ResultRow& r) {
-  return std::tie(r.scenario, r.network, r.batch, r.beside_link, r.memory_limit, r.strategy);
+  return std::tie(r.scenario, r.network, r.batch, r.grouping.beside_link, r.memory_limit, r.strategy);
 }
 
 // Calls `each` with the indices of the feasible rows that have the same key, in their order.
@@ -59,19 +61,20 @@ void HoldAgainstLess(const Rows& rows, Indices group, const Measure& measure, st
       const ResultRow& row = rows[group[i]];
       const ResultRow*& beaten_by = standings[group[i]].beaten_by;
       const bool beaten =
-          static_cast<double>(row.step_time) > (1 + kWorthSaying) * static_cast<double>(fastest->step_time);
-      if (beaten && (beaten_by == nullptr || fastest->step_time < beaten_by->step_time)) beaten_by = fastest;
+          static_cast<double>(row.times.step) > (1 + kWorthSaying) * static_cast<double>(fastest->times.step);
+      if (beaten && (beaten_by == nullptr || fastest->times.step < beaten_by->times.step)) beaten_by = fastest;
     }
     for (; begin < end; ++begin) {
       const ResultRow& row = rows[group[begin]];
-      if (fastest == nullptr || row.step_time < fastest->step_time) fastest = &row;
+      if (fastest == nullptr || row.times.step < fastest->times.step) fastest = &row;
     }
   }
 }
 
 const ResultRow* Fastest(const Rows& rows, const Indices& group) {
-  const auto fastest = std::min_element(
-      group.begin(), group.end(), [&](std::size_t a, std::size_t b) { return rows[a].step_time < rows[b].step_time; });
+  const auto fastest = std::min_element(group.begin(), group.end(), [&](std::size_t a, std::size_t b) {
+    return rows[a].times.step < rows[b].times.step;
+  });
   return &rows[*fastest];
 }
 
@@ -94,10 +97,10 @@ std::vector<Standing> Standings(const Rows& rows) {
   ForGroups(rows, PlaceAndRuntime, [&](const Indices& group) {
     Indices rated;  // whose strategies are known
     for (const std::size_t i : group) {
-      if (rows[i].choices >= 0) rated.push_back(i);
+      if (rows[i].grouping.choices >= 0) rated.push_back(i);
     }
     HoldAgainstLess(
-        rows, rated, [](const ResultRow& r) { return r.choices; }, standings);
+        rows, rated, [](const ResultRow& r) { return r.grouping.choices; }, standings);
   });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (const auto found = references.find(WherePut(rows[i])); found != references.end()) {
@@ -111,7 +114,7 @@ std::vector<Standing> Standings(const Rows& rows) {
   });
   ForGroups(rows, ButForLink, [&](const Indices& group) {
     HoldAgainstLess(
-        rows, group, [](const ResultRow& r) { return r.link_rate; }, standings);
+        rows, group, [](const ResultRow& r) { return r.grouping.link_rate; }, standings);
   });
   return standings;
 }
@@ -121,9 +124,9 @@ double LossAgainst(const ResultRow& reference, const ResultRow& row) {
 }
 
 const char* StandingWord(const ResultRow& row, const ResultRow& best) {
-  if (row.step_time == best.step_time) return "best";
-  if (row.draws.empty() || row.draws.size() != best.draws.size()) return "";
-  return CannotBeToldApart(row.draws, best.draws) ? "equal" : "";
+  if (row.times.step == best.times.step) return "best";
+  if (row.times.draws.empty() || row.times.draws.size() != best.times.draws.size()) return "";
+  return CannotBeToldApart(row.times.draws, best.times.draws) ? "equal" : "";
 }
 
 }  // namespace spillway

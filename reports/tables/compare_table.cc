@@ -33,7 +33,7 @@ const ResultRow* Partner(const std::vector<ResultRow>& rows, const ResultRow& a,
 }
 
 bool Better(const ResultRow& row, const ResultRow* best) {
-  return row.feasible && (best == nullptr || row.step_time < best->step_time);
+  return row.feasible && (best == nullptr || row.times.step < best->times.step);
 }
 
 std::string RateText(const ResultRow* row) {
@@ -46,13 +46,13 @@ std::string Comparison(const Pair& pair) {
   const bool b_runs = pair.b != nullptr && pair.b->feasible;
   if (!a_runs && !b_runs) return "neither runs";
   if (!a_runs || !b_runs) return fmt::format("{} runs", (a_runs ? pair.a : pair.b)->machine);
-  if (pair.a->step_time == pair.b->step_time) return "equal";
-  const bool a_wins = pair.a->step_time < pair.b->step_time;
+  if (pair.a->times.step == pair.b->times.step) return "equal";
+  const bool a_wins = pair.a->times.step < pair.b->times.step;
   const ResultRow& faster = a_wins ? *pair.a : *pair.b;
   const ResultRow& slower = a_wins ? *pair.b : *pair.a;
-  const double factor = static_cast<double>(slower.step_time) / static_cast<double>(faster.step_time);
-  const bool drawn = !faster.draws.empty() && faster.draws.size() == slower.draws.size();
-  if (drawn && CannotBeToldApart(faster.draws, slower.draws)) {
+  const double factor = static_cast<double>(slower.times.step) / static_cast<double>(faster.times.step);
+  const bool drawn = !faster.times.draws.empty() && faster.times.draws.size() == slower.times.draws.size();
+  if (drawn && CannotBeToldApart(faster.times.draws, slower.times.draws)) {
     return fmt::format("cannot be told apart ({} by {:.2f}x)", faster.machine, factor);
   }
   const std::string why = WhySlower(slower, faster);
@@ -62,7 +62,7 @@ std::string Comparison(const Pair& pair) {
 void AddPair(TextTable& table, const std::string& strategy, const Pair& pair) {
   const ResultRow& row = pair.a != nullptr ? *pair.a : *pair.b;
   const auto classes = [](const ResultRow* r) {
-    return r != nullptr && r->feasible ? ClassesText(r->classes) : std::string();
+    return r != nullptr && r->feasible ? ClassesText(r->plan.classes) : std::string();
   };
   table.RowThenText({row.network, std::to_string(row.batch), strategy, RateText(pair.a), classes(pair.a),
                      RateText(pair.b), classes(pair.b)},
@@ -94,11 +94,11 @@ std::string WhySlower(const ResultRow& slower, const ResultRow& faster) {
     const char* what;
   };
   const std::array<Part, 5> parts = {{
-      {slower.stall_in - faster.stall_in, "waiting for swap-ins"},
-      {slower.stall_out - faster.stall_out, "waiting for swap-outs"},
-      {slower.recompute_time - faster.recompute_time, "recomputing"},
-      {slower.stall_host - faster.stall_host, "waiting for the host"},
-      {slower.compute_time - faster.compute_time, "computing"},
+      {slower.times.stall_in - faster.times.stall_in, "waiting for swap-ins"},
+      {slower.times.stall_out - faster.times.stall_out, "waiting for swap-outs"},
+      {slower.times.recompute - faster.times.recompute, "recomputing"},
+      {slower.times.stall_host - faster.times.stall_host, "waiting for the host"},
+      {slower.times.compute - faster.times.compute, "computing"},
   }};
   const Part& most =
       *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.more < b.more; });
@@ -122,7 +122,7 @@ std::string CompareTable(const ResultSet& results, const std::string& machine_a,
   close();
   std::string in_parts;
   for (const ResultRow& row : results.rows) {
-    if (row.feasible && row.accumulate > 1) in_parts += fmt::format("{}: {}\n", row.machine, AccumulateText(row));
+    if (row.feasible && row.plan.accumulate > 1) in_parts += fmt::format("{}: {}\n", row.machine, AccumulateText(row));
   }
   return fmt::format("A = {}, B = {}; k/s/r: feature maps kept/swapped/recomputed\n", machine_a, machine_b) +
          table.Text() + in_parts;

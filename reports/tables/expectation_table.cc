@@ -21,30 +21,23 @@ constexpr std::size_t kExceptionsShown = 5;
 }  // namespace
 
 std::string ValueText(Measure measure, double value) {
-  switch (measure) {
-    case Measure::kFeasible:
-      return value > 0.5 ? "fits" : "does not fit";
-    case Measure::kLoss:
-    case Measure::kMeanSaving:
-    case Measure::kMeanSavingBesideParameters:
-    case Measure::kMapShare:
-      return fmt::format("{:.1f} %", value * 100);
-    case Measure::kCopyRate:
-      return FormatBytes(static_cast<Bytes>(value)) + "/s";
-    case Measure::kHostPeak:
-    case Measure::kPeak:
-    case Measure::kNetworkWide:
-      return FormatBytes(static_cast<Bytes>(value));
-    case Measure::kKeep:
-    case Measure::kSwap:
-    case Measure::kRecompute:
+  switch (TraitsOf(measure).form) {
+    case MeasureForm::kCount:
       return fmt::format("{:.0f}", value);
-    case Measure::kStepTime:
-      return ShortNumber(value) + " s";
-    case Measure::kSamplesPerSecond:
+    case MeasureForm::kPerSecond:
       return ShortNumber(value) + "/s";
-    case Measure::kRatio:
+    case MeasureForm::kSeconds:
+      return ShortNumber(value) + " s";
+    case MeasureForm::kShare:
+      return fmt::format("{:.1f} %", value * 100);
+    case MeasureForm::kFactor:
       return fmt::format("{:.2f}x", value);
+    case MeasureForm::kFits:
+      return value > 0.5 ? "fits" : "does not fit";
+    case MeasureForm::kBytes:
+      return FormatBytes(static_cast<Bytes>(value));
+    case MeasureForm::kBytesPerSecond:
+      return FormatBytes(static_cast<Bytes>(value)) + "/s";
   }
   return "";
 }
@@ -60,7 +53,7 @@ std::string DifferenceText(const Verdict& v) {
   if (!v.ours) return "";
   if (v.difference == 0) return v.expectation->value.low == v.expectation->value.high ? "equal" : "inside";
   if (v.expectation->measure == Measure::kFeasible) return "differs";
-  const char* unit = IsShare(v.expectation->measure) ? "points" : "%";
+  const char* unit = TraitsOf(v.expectation->measure).form == MeasureForm::kShare ? "points" : "%";
   return fmt::format("{:+.1f} {}", v.difference * 100, unit);
 }
 
@@ -68,6 +61,7 @@ namespace {
 
 std::string GateText(bool gate, bool passed) { return gate ? (passed ? "yes" : "NO") : "-"; }
 
+// Of a ratio the row that it is over; "" of other figures, which name none.
 std::string OtherText(const RowSelector& other) {
   std::string text;
   for (const std::string& part : {other.network, other.machine, other.strategy}) {
@@ -79,34 +73,7 @@ std::string OtherText(const RowSelector& other) {
 
 }  // namespace
 
-std::string MeasureText(const Expectation& e) {
-  switch (e.measure) {
-    case Measure::kRatio:
-      return "over" + OtherText(e.other);
-    case Measure::kLoss:
-      return "loss";
-    case Measure::kSamplesPerSecond:
-      return "images";
-    case Measure::kStepTime:
-      return "step time";
-    case Measure::kFeasible:
-      return "memory";
-    case Measure::kMeanSaving:
-      return "mean saving";
-    case Measure::kMeanSavingBesideParameters:
-      return "without parameters";
-    case Measure::kNetworkWide:
-      return "network-wide";
-    case Measure::kHostPeak:
-      return "host memory";
-    case Measure::kMapShare:
-      return "share of feature maps";
-    case Measure::kCopyRate:
-      return "rate of copies";
-    default:
-      return MeasureName(e.measure);
-  }
-}
+std::string MeasureText(const Expectation& e) { return TraitsOf(e.measure).words + OtherText(e.other); }
 
 namespace {
 
@@ -213,7 +180,7 @@ std::string ExpectationCsv(const std::vector<Verdict>& verdicts) {
     const Expectation& e = *v.expectation;
     const ResultRow& r = *v.row;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(r.scenario), CsvField(r.network),
-                        r.batch, CsvField(r.machine), r.memory_limit, CsvField(r.strategy), MeasureName(e.measure),
+                        r.batch, CsvField(r.machine), r.memory_limit, CsvField(r.strategy), TraitsOf(e.measure).name,
                         Number(e.value.low), Number(e.value.high), v.ours ? Number(*v.ours) : "",
                         v.ours ? Number(v.difference) : "", v.gate ? 1 : 0, v.gate ? (v.passed ? "1" : "0") : "",
                         CsvField(e.source), CsvField(e.why));

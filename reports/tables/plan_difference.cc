@@ -35,16 +35,16 @@ std::string CostsTable(const ResultRow& a, const ResultRow& b) {
   };
   table.Row({"samples/s", ShortNumber(a.SamplesPerSecond()), ShortNumber(b.SamplesPerSecond()),
              Percent(b.SamplesPerSecond() / a.SamplesPerSecond() - 1)});
-  times("step", a.step_time, b.step_time);
-  times("compute", a.compute_time - a.recompute_time, b.compute_time - b.recompute_time);
-  times("recompute", a.recompute_time, b.recompute_time);
-  times("waits for swap-outs", a.stall_out, b.stall_out);
-  times("waits for swap-ins", a.stall_in, b.stall_in);
-  times("waits for the host", a.stall_host, b.stall_host);
-  sizes("copied to the host", a.bytes_out, b.bytes_out);
-  sizes("copied to the device", a.bytes_in, b.bytes_in);
-  sizes("peak", a.peak, b.peak);
-  table.Row({"kept/swapped/recomputed", ClassesText(a.classes), ClassesText(b.classes), ""});
+  times("step", a.times.step, b.times.step);
+  times("compute", a.times.compute - a.times.recompute, b.times.compute - b.times.recompute);
+  times("recompute", a.times.recompute, b.times.recompute);
+  times("waits for swap-outs", a.times.stall_out, b.times.stall_out);
+  times("waits for swap-ins", a.times.stall_in, b.times.stall_in);
+  times("waits for the host", a.times.stall_host, b.times.stall_host);
+  sizes("copied to the host", a.memory.bytes_out, b.memory.bytes_out);
+  sizes("copied to the device", a.memory.bytes_in, b.memory.bytes_in);
+  sizes("peak", a.memory.peak, b.memory.peak);
+  table.Row({"kept/swapped/recomputed", ClassesText(a.plan.classes), ClassesText(b.plan.classes), ""});
   return table.Text();
 }
 

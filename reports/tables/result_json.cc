@@ -19,30 +19,28 @@ constexpr auto kReplace = Json::error_handler_t::replace;
 double InBytesPerSecond(double bytes_per_nano) { return std::round(bytes_per_nano * static_cast<double>(kSecond)); }
 double InSeconds(Nanos time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
 
-Json JsonCell(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* count = std::get_if<std::int64_t>(&cell)) return *count;
-  if (const auto* time = std::get_if<ExactSeconds>(&cell)) return InSeconds(time->time);
-  if (const auto* ratio = std::get_if<Ratio>(&cell)) return ratio->value;
-  return nullptr;
+Json JsonCell(const std::string& text) { return text; }
+Json JsonCell(std::int64_t count) { return count; }
+Json JsonCell(ExactSeconds seconds) { return InSeconds(seconds.time); }
+Json JsonCell(Ratio ratio) { return ratio.value; }
+Json JsonCell(std::monostate) { return nullptr; }
+Json JsonCell(const BytesByClass& sizes) {
+  Json object = Json::object();
+  for (const auto& [name, bytes] : sizes) object[name] = bytes;
+  return object;
+}
+// A value that is JSON by itself, a number say, stays what it is.
+Json JsonCell(const TextByName& texts) {
+  Json object = Json::object();
+  for (const auto& [name, text] : texts) object[name] = Json::accept(text) ? Json::parse(text) : Json(text);
+  return object;
 }
 
-// In the order of results.csv, then what only this file has.
 Json RowJson(const ResultRow& row, const Standing& standing) {
   Json object = Json::object();
-  for (const ResultColumn& column : ResultColumns()) object[column.name] = JsonCell(CellOf(column, row, standing));
-  object["parameters"] = Json::object();
-  for (const auto& [name, value] : row.parameters)
-    object["parameters"][name] = Json::accept(value) ? Json::parse(value) : Json(value);
-  object["standing"] = row.feasible ? Json(StandingWord(row, *standing.best)) : Json(nullptr);
-  object["binding_bound"] = row.feasible ? Json(row.binding_bound) : Json(nullptr);
-  object["bound_by"] = row.feasible ? Json(row.bound_by) : Json(nullptr);
-  object["bound_scope"] = row.feasible ? Json(row.bound_scope.Text()) : Json(nullptr);
-  object["search"] = row.feasible ? Json(row.search) : Json(nullptr);
-  object["memory_by_class"] = row.feasible ? Json::object() : Json(nullptr);
-  for (const auto& [name, bytes] : row.memory_by_class) object["memory_by_class"][name] = bytes;
-  object["mean_by_class"] = row.feasible ? Json::object() : Json(nullptr);
-  for (const auto& [name, bytes] : row.mean_by_class) object["mean_by_class"][name] = bytes;
+  for (const ResultColumn& column : ResultKeys()) {
+    object[column.name] = std::visit([](const auto& value) { return JsonCell(value); }, CellOf(column, row, standing));
+  }
   return object;
 }
 
@@ -52,7 +50,7 @@ Json VerdictJson(const Verdict& v) {
   const Expectation& e = *v.expectation;
   Json object = {{"scenario", v.row->scenario},
                  {"point", v.row->point},
-                 {"measure", MeasureName(e.measure)},
+                 {"measure", TraitsOf(e.measure).name},
                  {"paper_low", Finite(e.value.low)},
                  {"paper_high", Finite(e.value.high)},
                  {"ours", v.ours ? Json(*v.ours) : Json(nullptr)},

@@ -29,7 +29,7 @@ bool SameBlock(const ResultRow& a, const ResultRow& b) {
 
 TimeUnit UnitOf(RowIterator begin, RowIterator end) {
   Nanos longest = 0;
-  for (auto row = begin; row != end; ++row) longest = std::max(longest, row->step_time);
+  for (auto row = begin; row != end; ++row) longest = std::max(longest, row->times.step);
   if (longest >= kSecond) return {"s", kSecond};
   if (longest >= kMillisecond) return {"ms", kMillisecond};
   return {"us", kMicrosecond};
@@ -41,19 +41,19 @@ std::string InUnit(Nanos time, const TimeUnit& unit) {
 
 // The ends with the digits that sim/uncertainty/uncertainty.h left them: in steps of more than a hundredth of their distance.
 std::string IntervalText(const ResultRow& row, const TimeUnit& unit) {
-  const Nanos width = row.step_time_high - row.step_time_low;
-  if (width == 0) return InUnit(row.step_time_low, unit);
+  const Nanos width = row.times.high - row.times.low;
+  if (width == 0) return InUnit(row.times.low, unit);
   int digits = 0;
   for (Nanos step = unit.nanos; step > 1 && step > width / 10; step /= 10) ++digits;
   const auto text = [&](Nanos time) {
     return fmt::format("{:.{}f}", static_cast<double>(time) / static_cast<double>(unit.nanos), digits);
   };
-  return text(row.step_time_low) + "-" + text(row.step_time_high);
+  return text(row.times.low) + "-" + text(row.times.high);
 }
 
 std::string GapText(const ResultRow& row) {
-  if (row.lower_bound <= 0) return "";
-  return Percent(row.BoundGap()) + (row.binding_bound.empty() ? "" : " " + row.binding_bound.substr(0, 1));
+  if (row.bounds.lower <= 0) return "";
+  return Percent(row.BoundGap()) + (row.bounds.binding.empty() ? "" : " " + row.bounds.binding.substr(0, 1));
 }
 
 std::string StandingText(const ResultRow& row, const ResultRow& best) {
@@ -68,15 +68,15 @@ std::vector<std::string> FeasibleCells(const ResultRow& row, const Standing& amo
           ShortNumber(row.SamplesPerSecond()),
           has_loss ? Percent(LossAgainst(*among.reference, row)) : "",
           StandingText(row, *among.best),
-          InUnit(row.step_time, unit),
+          InUnit(row.times.step, unit),
           IntervalText(row, unit),
           GapText(row),
-          ShortNumber(static_cast<double>(row.peak) / static_cast<double>(kGB)),
-          ClassesText(row.classes),
-          InUnit(row.recompute_time, unit),
-          InUnit(row.stall_out, unit),
-          InUnit(row.stall_in, unit),
-          InUnit(row.stall_host, unit)};
+          ShortNumber(static_cast<double>(row.memory.peak) / static_cast<double>(kGB)),
+          ClassesText(row.plan.classes),
+          InUnit(row.times.recompute, unit),
+          InUnit(row.times.stall_out, unit),
+          InUnit(row.times.stall_in, unit),
+          InUnit(row.times.stall_host, unit)};
 }
 
 // What a row with more memory, a faster link or a cleverer strategy loses to one with less: for all to see.
@@ -102,8 +102,8 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
   };
   std::vector<Line> lines;
   for (auto row = begin; row != end; ++row) {
-    if (!row->feasible || row->bound_scope.algorithms == AlgorithmScope::kUsual) continue;
-    const std::string scope = row->bound_scope.Text();
+    if (!row->feasible || row->bounds.scope.algorithms == AlgorithmScope::kUsual) continue;
+    const std::string scope = row->bounds.scope.Text();
     const auto known = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
       return line.strategy == row->strategy && line.scope == scope;
     });
@@ -126,7 +126,7 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
 
 std::string AccumulateLines(RowIterator begin, RowIterator end) {
   std::string text;
-  for (auto row = begin; row != end; ++row) text += AccumulateText(*row) + (row->accumulate > 1 ? "\n" : "");
+  for (auto row = begin; row != end; ++row) text += AccumulateText(*row) + (row->plan.accumulate > 1 ? "\n" : "");
   return text;
 }
 
@@ -181,13 +181,13 @@ std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {
 }
 
 std::string AccumulateText(const ResultRow& row) {
-  if (row.accumulate == 1) return "";
-  const char* const changes = row.numbers == "changed"
+  if (row.plan.accumulate == 1) return "";
+  const char* const changes = row.plan.numbers == "changed"
                                   ? "; changes the numbers: batch norm's statistics are those of a part"
-                              : row.numbers == "redrawn" ? "; changes the numbers: dropout draws other masks"
-                                                         : "";
-  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.accumulate,
-                     row.batch / row.accumulate, changes);
+                              : row.plan.numbers == "redrawn" ? "; changes the numbers: dropout draws other masks"
+                                                              : "";
+  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.plan.accumulate,
+                     row.batch / row.plan.accumulate, changes);
 }
 
 std::string ResultTable(const ResultSet& results) {
@@ -201,7 +201,7 @@ std::string ResultTable(const ResultSet& results) {
   }
   if (rows.empty()) return text;
   const auto binds = [&rows](const char* bound) {
-    return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.binding_bound == bound; });
+    return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.bounds.binding == bound; });
   };
   return text + kLegend + (binds(kInstantBinds) ? kInstantLegend : "") + (binds(kClaimed) ? kClaimedLegend : "");
 }

@@ -37,9 +37,9 @@ std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vect
     const double more = static_cast<double>(place.more) / static_cast<double>(kGB);
     const double rate = place.faster_rate - place.even_rate;  // GB/s
     table.Row({row.network, std::to_string(row.batch), row.machine, row.strategy,
-               ShortNumber(static_cast<double>(row.step_time) * 1e-9), fmt::format("{:.2g}", more),
-               Percentage(row.step_time, place.memory.step), Gain(row.step_time, place.memory.step, more),
-               Gain(row.lower_bound, place.memory.bound, more), fmt::format("{:.3g}", place.even_rate),
+               ShortNumber(static_cast<double>(row.times.step) * 1e-9), fmt::format("{:.2g}", more),
+               Percentage(row.times.step, place.memory.step), Gain(row.times.step, place.memory.step, more),
+               Gain(row.bounds.lower, place.memory.bound, more), fmt::format("{:.3g}", place.even_rate),
                Percentage(place.even.step, place.faster.step), Gain(place.even.step, place.faster.step, rate),
                Gain(place.even.bound, place.faster.bound, rate), FreeFrom(place)});
   }

@@ -70,8 +70,8 @@ std::string TraceHead(const TraceSubject& subject) {
                      {"strategy", subject.plan->strategy},  // its row may be called by a file, which may be renamed
                      {"point", row.point},
                      {"memory_limit_bytes", row.memory_limit},
-                     {"step_time_ns", row.step_time},
-                     {"lower_bound_ns", row.lower_bound}};
+                     {"step_time_ns", row.times.step},
+                     {"lower_bound_ns", row.bounds.lower}};
   if (subject.measured != nullptr) head["measured_step_ns"] = subject.measured->makespan;
   DumpObject maps = DumpObject::array();
   const Uses uses(*subject.step);

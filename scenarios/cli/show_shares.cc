@@ -5,43 +5,39 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <vector>
 
 #include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
-#include "reports/tables/text.h"
+#include "reports/tables/shares.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/strategies.h"
-#include "sim/strategies/ucudnn/shares.h"
 
 namespace spillway {
 
 namespace {
 
-using ucudnn::Shares;
-using ucudnn::ShareTime;
-
 constexpr std::int64_t kMostShares = 32;
 
-struct SharingDevice {
+struct MachineAndCosts {
   std::unique_ptr<Machine> machine;  // stays where it is: the costs point to it
   std::unique_ptr<CostModel> costs;
-  std::vector<ShareTime> times;
 };
 
-std::vector<SharingDevice> DevicesOf(const std::string& names) {
+std::vector<MachineAndCosts> MachinesOf(const std::string& names) {
   if (names.empty()) throw UserError("show shares: --machine says whose: profiles, separated by commas");
-  std::vector<SharingDevice> devices;
+  std::vector<MachineAndCosts> machines;
   std::istringstream words(names);
   for (std::string name; std::getline(words, name, ',');) {
-    SharingDevice device{.machine = std::make_unique<Machine>(LoadMachine(name)), .costs = {}, .times = {}};
-    CheckMeasured(*device.machine, name);
-    device.costs = std::make_unique<CostModel>(*device.machine);
-    devices.push_back(std::move(device));
+    MachineAndCosts of{.machine = std::make_unique<Machine>(LoadMachine(name)), .costs = {}};
+    CheckMeasured(*of.machine, name);
+    of.costs = std::make_unique<CostModel>(*of.machine);
+    machines.push_back(std::move(of));
   }
-  return devices;
+  return machines;
 }
 
 // Of equal parts of the batch, as many as divide it and no more than kMostShares.
@@ -52,11 +48,11 @@ std::int64_t GrainOf(std::int64_t batch) {
 }
 
 // nullopt where the share does not fit.
-std::optional<Nanos> TimeOf(const TrainingStep& step, const SharingDevice& device) {
+std::optional<Nanos> TimeOf(const TrainingStep& step, const MachineAndCosts& of) {
   Problem problem;
   problem.step = &step;
-  problem.costs = device.costs.get();
-  problem.capacity = device.machine->devices[0].UsableMemory();
+  problem.costs = of.costs.get();
+  problem.capacity = of.machine->devices[0].UsableMemory();
   const Planned planned = StrategyByName("ucudnn-wr").plan(problem);
   if (!planned.feasible) return std::nullopt;
   const Evaluation e = Evaluate(planned.plan, problem, {.verify = true, .bounds = false, .timeline = false});
@@ -71,68 +67,40 @@ Bytes GradientBytes(const TrainingStep& step) {
   return bytes;
 }
 
-Nanos ExchangeOf(const std::vector<const SharingDevice*>& devices, Bytes gradients) {
-  const auto count = static_cast<Bytes>(devices.size());
+// Of gradients among these machines: a ring through the hosts.
+Nanos ExchangeOf(std::span<const MachineAndCosts> machines, Bytes gradients) {
+  const auto count = static_cast<Bytes>(machines.size());
   if (count < 2) return 0;
   Nanos slowest = 0;
-  for (const SharingDevice* device : devices) {
+  for (const MachineAndCosts& of : machines) {
     for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
-      slowest = std::max(slowest, device->costs->Copy(2 * (count - 1) * gradients / count, direction).time);
+      slowest = std::max(slowest, of.costs->Copy(2 * (count - 1) * gradients / count, direction).time);
     }
   }
   return slowest;
 }
 
-std::string SharesText(const std::vector<SharingDevice>& devices, const Shares& shares) {
-  std::string text;
-  for (std::size_t g = 0; g < shares.samples.size(); ++g) {
-    text += fmt::format("{}{} {}", g == 0 ? "" : ", ", devices[g].machine->name, shares.samples[g]);
-  }
-  return text;
-}
-
-std::string Times(Nanos alone, Nanos time) {
-  return fmt::format("{:.2f}x", static_cast<double>(alone) / static_cast<double>(time));
-}
-
 }  // namespace
 
 std::string ShowShares(const ShowAsked& asked, const std::function<Network(std::int64_t batch)>& build) {
-  std::vector<SharingDevice> devices = DevicesOf(asked.machine);
+  const std::vector<MachineAndCosts> machines = MachinesOf(asked.machine);
+  std::vector<SharingDevice> devices;
+  for (const MachineAndCosts& of : machines) devices.push_back({.name = of.machine->name, .times = {}});
   const std::int64_t grain = GrainOf(asked.batch);
   Bytes gradients = 0;
   for (std::int64_t samples = grain; samples <= asked.batch; samples += grain) {
     const TrainingStep step = BuildTrainingStep(build(samples));
     gradients = GradientBytes(step);
-    for (SharingDevice& device : devices) {
-      if (const auto time = TimeOf(step, device)) device.times.push_back({samples, *time});
+    for (std::size_t g = 0; g < machines.size(); ++g) {
+      if (const auto time = TimeOf(step, machines[g])) devices[g].times.push_back({samples, *time});
     }
   }
-  std::vector<std::vector<ShareTime>> times;
-  Nanos alone = 0;  // the fastest device by itself
-  for (const SharingDevice& device : devices) {
-    if (const auto whole = ucudnn::ShareOut({device.times}, asked.batch)) {
-      alone = alone == 0 ? whole->time : std::min(alone, whole->time);
-    }
-  }
-  TextTable table({"<devices and their samples", "slowest", "over one", "exchange", "with it"});
-  std::vector<const SharingDevice*> taken;
-  for (const SharingDevice& device : devices) {
-    times.push_back(device.times);
-    taken.push_back(&device);
-    const auto shares = ucudnn::ShareOut(times, asked.batch);
-    if (!shares) {
-      table.Row({fmt::format("the first {}: the batch does not fit", times.size()), "", "", "", ""});
-      continue;
-    }
-    const Nanos exchange = ExchangeOf(taken, gradients);
-    const auto over = [alone](Nanos time) { return alone > 0 ? Times(alone, time) : std::string("-"); };
-    table.Row({SharesText(devices, *shares), FormatDuration(shares->time), over(shares->time), FormatDuration(exchange),
-               over(shares->time + exchange)});
+  for (std::size_t g = 0; g < machines.size(); ++g) {
+    devices[g].exchange = ExchangeOf(std::span(machines).first(g + 1), gradients);
   }
   return fmt::format("{} at batch {}, its samples shared out, each device by ucudnn-wr in core: analytic\n\n",
                      asked.name, asked.batch) +
-         table.Text() +
+         SharesTable(devices, asked.batch) +
          "\nover one: against the fastest device alone; exchange: gradients in a ring through the hosts, behind the "
          "step, assumed\n";
 }

@@ -41,7 +41,7 @@ std::string FaultOf(const BoundCertificate& c, const PointResult& result, Nanos 
   if (c.bound > proven)
     return fmt::format("{} proves {}, not {}", c.op == kNoOp ? "the work" : "its instant", FormatDurationExact(proven),
                        FormatDurationExact(c.bound));
-  if (c.bound > result.row.step_time) return "the plan takes less";
+  if (c.bound > result.row.times.step) return "the plan takes less";
   return "";
 }
 
@@ -70,7 +70,7 @@ ExitCode CertifyCommand::Run(Console& console) const {
   if (!result) return SayWhy(run, run.points.front().row, console);
   const ResultRow& row = result->row;
   console.out << fmt::format("plan: proved safe, computes the step; takes {}, {} of {}\n",
-                             FormatDurationExact(row.step_time), FormatBytesExact(row.peak),
+                             FormatDurationExact(row.times.step), FormatBytesExact(row.memory.peak),
                              FormatBytesExact(row.memory_limit));
   if (!std::filesystem::exists(file)) {
     console.out << fmt::format("bound: none certified ({} is not there)\n", file);
@@ -85,8 +85,8 @@ ExitCode CertifyCommand::Run(Console& console) const {
   console.out << fmt::format("bound: {} by {}, {}; {}\n", FormatDurationExact(certificate.bound), by,
                              certificate.scope.Text(), fault.empty() ? "holds" : "does not hold: " + fault);
   if (!fault.empty()) return kExitExpectationFailed;
-  console.out << fmt::format("gap: {:.2f} %\n",
-                             100.0 * (static_cast<double>(row.step_time) / static_cast<double>(certificate.bound) - 1));
+  console.out << fmt::format(
+      "gap: {:.2f} %\n", 100.0 * (static_cast<double>(row.times.step) / static_cast<double>(certificate.bound) - 1));
   return kExitDone;
 }
 

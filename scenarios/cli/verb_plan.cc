@@ -28,7 +28,7 @@ std::string AgainBy(const ScenarioOptions& scenarios, const std::string& out) {
 // The best bound of the row's scope that can be checked, where there is one.
 void WriteCertificate(const PreparedRun& run, const PointResult& best, const std::string& file) {
   const StepFacts facts(best.step->step, *run.machines[run.points.front().machine]->costs);
-  const auto certificate = FindCertificate(facts, best.row.memory_limit, best.row.bound_scope);
+  const auto certificate = FindCertificate(facts, best.row.memory_limit, best.row.bounds.scope);
   if (certificate) WriteFile(file, CertificateToYaml(*certificate, best.step->step));
 }
 

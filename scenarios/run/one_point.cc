@@ -24,7 +24,7 @@ std::optional<PointResult> BestOf(const PreparedRun& run, int jobs, Console& con
     RunPoints(run, jobs, [&](const Point&, PointResult& result) {
       progress.Step();
       rows.push_back(result.row);
-      if (result.row.feasible && (!best || result.row.step_time < best->row.step_time)) best = std::move(result);
+      if (result.row.feasible && (!best || result.row.times.step < best->row.times.step)) best = std::move(result);
     });
   }
   if (best) return best;

@@ -98,7 +98,7 @@ class Preparer {
     Point point = NewPoint(step, machine, usable, cap, runtime);
     point.strategy = &StrategyByName(choice.name);
     CheckBatch(*point.strategy, choice, point.row.batch);
-    if (choice.planned_on.empty()) point.row.choices = point.strategy->choices;
+    if (choice.planned_on.empty()) point.row.grouping.choices = point.strategy->choices;
     point.row.strategy = choice.Label() + RuntimeSuffix(runtime);
     point.parameters = choice.parameters;
     for (const auto& [parameter, value] : choice.parameters.values()) {
@@ -144,16 +144,16 @@ class Preparer {
     ResultRow& row = point.row;
     row.scenario = scenario_.name;
     row.network = s.network;
-    row.network_base = s.network_base;
-    row.options = s.options;
+    row.grouping.network = s.network_base;
+    row.grouping.options = s.options;
     row.batch = s.batch;
-    row.sample_elements = s.sample_elements;
+    row.grouping.sample_elements = s.sample_elements;
     row.precision = s.precision;
     row.machine = m.label;
-    row.machine_base = m.base;
-    row.beside_link = m.beside_link;
+    row.grouping.machine = m.base;
+    row.grouping.beside_link = m.beside_link;
     const Link& link = m.machine.LinkOf(0);
-    row.link_rate = (link.curves[0].Rate() + link.curves[1].Rate()) / 2;
+    row.grouping.link_rate = (link.curves[0].Rate() + link.curves[1].Rate()) / 2;
     row.emulation = m.emulation.Any() ? m.emulation.Label() : "";
     row.memory_limit = point.planned_capacity = CapacityOf(m.machine, usable, cap);
     return point;

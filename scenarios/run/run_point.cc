@@ -75,12 +75,9 @@ std::string RuntimeName(const Runtime& runtime) {
   return "own";
 }
 
-void FillShares(const Evaluation& e, const CostModel& costs, ResultRow& row) {
-  const SourceShares shares = SharesOf(e, costs);
-  row.measured_share = shares.measured;
-  row.published_share = shares.published;
-  row.assumed_share = shares.assumed;
-  row.cost_source = SourceKindName(e.fault_time > 0 ? Source::Kind::kAssumed : shares.Largest());
+void FillProvenance(const Evaluation& e, const CostModel& costs, RowProvenance& provenance) {
+  provenance.shares = SharesOf(e, costs);
+  provenance.largest = SourceKindName(e.fault_time > 0 ? Source::Kind::kAssumed : provenance.shares.Largest());
 }
 
 // A strategy that claims too much is not to be believed in anything: no row, an error.
@@ -89,52 +86,57 @@ void FillBounds(const Evaluation& e, const Planned& planned, ResultRow& row) {
     MustHold(*planned.bound, ScopeOf(planned.plan, planned.bound->scope), e.step_time, row.strategy);
   }
   KnownBounds known = BetterOf(e.bounds, e.widest, e.scope, planned.bound);
-  row.bound_scope = e.scope;
-  row.lower_bound = known.lower;
-  row.binding_bound = std::move(known.binding);
-  row.bound_by = std::move(known.by);
-  row.widest_bound = known.widest;
+  row.bounds.scope = e.scope;
+  row.bounds.lower = known.lower;
+  row.bounds.binding = std::move(known.binding);
+  row.bounds.by = std::move(known.by);
+  row.bounds.widest = known.widest;
 }
 
-void FillFigures(const Evaluation& e, ResultRow& row) {
-  row.step_time = e.step_time;
-  row.peak = e.peak_bytes;
-  row.live_peak = e.live_peak_bytes;
-  row.host_peak = e.host_peak_bytes;
-  row.classes = e.classes;
-  row.bytes_out = e.bytes_out;
-  row.bytes_in = e.bytes_in;
-  row.recompute_time = e.recompute_time;
-  row.compute_time = e.compute_time;
-  row.stall_out = e.stall_out;
-  row.stall_in = e.stall_in + e.fault_time;
-  row.stall_host = e.stall_host;
+RowTimes TimesOf(const Evaluation& e, StepDraws draws) {
+  return {.step = e.step_time,
+          .low = draws.interval.low,
+          .high = draws.interval.high,
+          .draws = std::move(draws.times),
+          .recompute = e.recompute_time,
+          .compute = e.compute_time,
+          .stall_out = e.stall_out,
+          .stall_in = e.stall_in + e.fault_time,
+          .stall_host = e.stall_host};
+}
+
+void FillMemory(const Evaluation& e, RowMemory& memory) {
+  memory.peak = e.peak_bytes;
+  memory.live_peak = e.live_peak_bytes;
+  memory.host_peak = e.host_peak_bytes;
+  memory.at_peak = NamedClasses(e.memory_by_class);
+  memory.on_average = NamedClasses(e.mean_by_class);
+  memory.bytes_out = e.bytes_out;
+  memory.bytes_in = e.bytes_in;
   const auto pages = static_cast<double>(e.faults.in + e.faults.out);
-  row.page_rate = e.fault_time > 0 ? pages / static_cast<double>(e.fault_time) : 0;
-  row.memory_by_class = NamedClasses(e.memory_by_class);
-  row.mean_by_class = NamedClasses(e.mean_by_class);
+  memory.page_rate = e.fault_time > 0 ? pages / static_cast<double>(e.fault_time) : 0;
 }
 
-// What follows from the step on its machine, whatever is planned.
-void FillStep(const StepTables& tables, ResultRow& row) {
-  row.network_wide = tables.NetworkWide();
-  row.parameter_bytes = 0;
+// The bytes that follow from the step on its machine, whatever is planned.
+void FillStep(const StepTables& tables, RowMemory& memory) {
+  memory.network_wide = tables.NetworkWide();
+  memory.parameters = 0;
   for (std::size_t t = 0; t < tables.bytes.size(); ++t) {
-    if (tables.step->tensors[t].Traits().of_parameters) row.parameter_bytes += tables.bytes[t];
+    if (tables.step->tensors[t].Traits().of_parameters) memory.parameters += tables.bytes[t];
   }
 }
 
 void Compute(const PreparedRun& run, const Point& point, int threads, StepCache::Entry& at, PointResult& result) {
   ResultRow& row = result.row;
   const Problem whole = ProblemOf(run, point, at.step->step, point.machine, row.memory_limit);
-  FillStep(at.oracles.For(whole)->facts().tables(), row);
+  FillStep(at.oracles.For(whole)->facts().tables(), row.memory);
   Planned planned = PlanOf(run, point, threads, at);
   if (!planned.feasible) {
     row.reason = planned.reason;
     return;
   }
-  row.runtime = RuntimeName(planned.plan.runtime);
-  row.memory_model = RuntimeWord(planned.plan.runtime, "memory");
+  row.plan.runtime = RuntimeName(planned.plan.runtime);
+  row.plan.memory_model = RuntimeWord(planned.plan.runtime, "memory");
   const TrainingStep& step = StepWithin(planned.plan, at);
   const Problem problem = ProblemOf(run, point, step, point.machine, row.memory_limit);
   EvaluateOptions options{.bounds = run.bounds};
@@ -144,17 +146,15 @@ void Compute(const PreparedRun& run, const Point& point, int threads, StepCache:
   row.reason = evaluation.reason;
   if (!row.feasible) return;
   // What a file says about its search need not hold any more: it may have been edited.
-  row.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
-  row.search = point.strategy != nullptr ? planned.plan.search : "plan file";
-  StepDraws draws = DrawStep(evaluation, planned.plan, *problem.costs, problem.capacity);
-  row.draws = std::move(draws.times);
-  row.step_time_low = draws.interval.low;
-  row.step_time_high = draws.interval.high;
-  FillFigures(evaluation, row);
+  row.plan.evaluations = point.strategy != nullptr ? planned.plan.evaluations : 0;
+  row.plan.search = point.strategy != nullptr ? planned.plan.search : "plan file";
+  row.plan.classes = evaluation.classes;
+  row.times = TimesOf(evaluation, DrawStep(evaluation, planned.plan, *problem.costs, problem.capacity));
+  FillMemory(evaluation, row.memory);
   if (run.bounds) FillBounds(evaluation, planned, row);
-  FillShares(evaluation, *problem.costs, row);
-  row.accumulate = planned.plan.accumulate;
-  row.numbers = AccumulatedNumbersName(NumbersOf(step));
+  FillProvenance(evaluation, *problem.costs, row.provenance);
+  row.plan.accumulate = planned.plan.accumulate;
+  row.plan.numbers = AccumulatedNumbersName(NumbersOf(step));
   result.step = StepFor(planned.plan, at);
   result.plan = std::move(planned.plan);
   result.evaluation = std::move(evaluation);

@@ -26,7 +26,7 @@ std::vector<std::size_t> FastestOfPlaces(const std::vector<ResultRow>& rows) {
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
     std::size_t best = begin;
     for (; end < rows.size() && SamePlace(rows[begin], rows[end]); ++end) {
-      const bool faster = !rows[best].feasible || rows[end].step_time < rows[best].step_time;
+      const bool faster = !rows[best].feasible || rows[end].times.step < rows[best].times.step;
       if (rows[end].feasible && faster) best = end;
     }
     if (rows[best].feasible) fastest.push_back(best);
@@ -79,7 +79,7 @@ class Questions {
     asked_.bounds = bounds;
     const auto add = [&](const Point&, PointResult& result) {
       const ResultRow& row = result.row;
-      answers.push_back(row.feasible ? StepAndBound{row.step_time, row.lower_bound} : StepAndBound{});
+      answers.push_back(row.feasible ? StepAndBound{row.times.step, row.bounds.lower} : StepAndBound{});
       told();
     };
     RunPoints(asked_, jobs, add, 0, stop);
@@ -129,7 +129,7 @@ double FreeFrom(const std::vector<StepAndBound>& steps) {
 bool AskAboutLinks(const PreparedRun& run, const ResultRow& row, int jobs, const std::function<bool()>& stop,
                    WhatHelps& place) {
   const Point& point = run.points[place.row];
-  place.even_rate = row.link_rate;
+  place.even_rate = row.grouping.link_rate;
   place.faster_rate = place.even_rate + place.even_rate / kLinkShare;
   Questions questions(run);
   for (const double rate : {place.even_rate, place.faster_rate}) {

@@ -140,7 +140,7 @@ class Validation {
     finished.no_memory = std::move(found.no_memory);
     for (std::string& note : found.notes) finished.notes.push_back(finished.place.network + ": " + std::move(note));
     for (std::size_t k = 0; k < place.planned.size(); ++k) {
-      finished.classes.push_back(place.planned[k].result.row.classes);
+      finished.classes.push_back(place.planned[k].result.row.plan.classes);
       if (k < found.steps.size())
         finished.steps.emplace_back(place.planned[k].point->row.point, std::move(found.steps[k]));
     }
@@ -216,7 +216,7 @@ class Validation {
     ValidationCase c;
     c.scenario = row.scenario;
     c.network = row.network;
-    c.network_base = row.network_base;
+    c.network_base = row.grouping.network;
     c.machine = row.machine;
     c.device = run_.machines[place.machine]->machine.devices[0].name;
     c.batch = row.batch;
@@ -234,8 +234,8 @@ class Validation {
   void AddResult(ResultRow result, const ValidationRow& row, const ClassCounts& classes) {
     result.feasible = row.Measured();
     result.reason = row.reason;
-    result.classes = classes;
-    result.step_time = static_cast<Nanos>(row.measured);
+    result.plan.classes = classes;
+    result.times.step = static_cast<Nanos>(row.measured);
     result_.results.push_back(std::move(result));
   }
 

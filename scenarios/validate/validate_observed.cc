@@ -13,8 +13,8 @@ std::vector<ObservedTexts> ObservedOf(const Place& place, const CaseSetup& setup
     if (step.measured.empty()) continue;
     ResultRow row = place.planned[k].result.row;
     row.point = place.planned[k].point->row.point;
-    row.step_time = step.predicted.makespan;
-    if (&costs != setup.costs) row.lower_bound = 0;
+    row.times.step = step.predicted.makespan;
+    if (&costs != setup.costs) row.bounds.lower = 0;
     const TraceSubject subject{.timeline = step.predicted,
                                .program = step.program,
                                .machine = costs.machine(),

@@ -20,8 +20,8 @@ Expectation Claim(Measure measure, double value, const char* claim) {
 ResultRow At(Bytes memory, Nanos step) {
   ResultRow row = FeasibleRow();
   row.memory_limit = memory;
-  row.step_time = step;
-  for (const int percent : {80, 90, 100, 110, 120}) row.draws.push_back(step / 100 * percent);
+  row.times.step = step;
+  for (const int percent : {80, 90, 100, 110, 120}) row.times.draws.push_back(step / 100 * percent);
   return row;
 }
 

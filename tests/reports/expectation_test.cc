@@ -71,21 +71,21 @@ TEST_CASE("measures") {
 
 TEST_CASE("rates of copies are of the link, of unified memory those of its pages") {
   std::vector<ResultRow> rows = {FeasibleRow(), InfeasibleRow()};
-  rows[1].link_rate = 12.5;
+  rows[1].grouping.link_rate = 12.5;
   const std::vector<Expectation> rate = {Expect(Measure::kCopyRate, 12.8e9, 12.8e9)};
   CHECK(*Judge(rows, rate).at(0).ours == Approx(12.5e9));
   CHECK(*Judge(rows, rate).at(1).ours == Approx(12.5e9));  // what does not run has a link all the same
-  rows[0].page_rate = 0.5;
+  rows[0].memory.page_rate = 0.5;
   CHECK(*Judge(rows, rate).at(0).ours == Approx(0.5e9));
 }
 
 TEST_CASE("feature maps' share is of what is live at the peak") {
   std::vector<ResultRow> rows = {FeasibleRow()};
-  rows[0].live_peak = 8;
+  rows[0].memory.live_peak = 8;
   const std::vector<Expectation> share = {Expect(Measure::kMapShare, 0.5, 1)};
   CHECK(*Judge(rows, share).at(0).ours == Approx(7.0 / 8));
   CHECK(Judge(rows, share).at(0).difference == 0);
-  rows[0].memory_by_class[0].second = 2;
+  rows[0].memory.at_peak[0].second = 2;
   CHECK(Judge(rows, share).at(0).difference == Approx(-0.25));  // points
 }
 
@@ -105,10 +105,10 @@ TEST_CASE("a ratio replaces some of the row's names") {
 
 TEST_CASE("the other row of a ratio may be of any variant of the network named; loss is against the same options") {
   ResultRow torch = InCoreRow(), chainer = InCoreRow(), row = FeasibleRow();  // 64/s; below 32/s; 50/s
-  torch.options = "torch";
+  torch.grouping.options = "torch";
   torch.network = "net+torch";
-  chainer.step_time = 2 * kSecond;
-  chainer.options = row.options = "chainer";
+  chainer.times.step = 2 * kSecond;
+  chainer.grouping.options = row.grouping.options = "chainer";
   chainer.network = row.network = "net+chainer";
   const std::vector<ResultRow> rows = {torch, chainer, row};
   Expectation ratio = Expect(Measure::kRatio, 1, 1), loss = Expect(Measure::kLoss, 0, 1);
@@ -218,7 +218,7 @@ TEST_CASE("many rows are summed up, exceptions to an order are listed") {
   for (int i = 0; i < 5; ++i) {
     ResultRow row = FeasibleRow();
     row.memory_limit = (10 + i) * kGB;
-    row.step_time = i == 4 ? 4 * kSecond : 2 * kSecond;  // 50/s, the last one 25/s
+    row.times.step = i == 4 ? 4 * kSecond : 2 * kSecond;  // 50/s, the last one 25/s
     rows.push_back(row);
   }
   const std::vector<Expectation> all = {

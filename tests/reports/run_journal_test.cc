@@ -2,8 +2,12 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
 
 #include "reports/reports.h"
+#include "reports/rows/what_helps.h"
 #include "tests/result_rows.h"
 
 namespace spillway {
@@ -11,9 +15,10 @@ namespace {
 
 std::vector<ResultRow> Rows() {
   ResultRow drawn = FeasibleRow();
-  drawn.draws = {1, 2, std::numeric_limits<Nanos>::max()};
-  drawn.stall_host = -3;
-  drawn.bound_scope = {AlgorithmScope::kAny, 2 * kGB, 1, kMiB};
+  drawn.times.draws = {1, 2, std::numeric_limits<Nanos>::max()};
+  drawn.times.stall_host = -3;
+  drawn.bounds.scope = {AlgorithmScope::kAny, 2 * kGB, 1, kMiB};
+  drawn.bounds.scope.tiles = {1, 2, 3};
   drawn.scenario = "two\nlines, \"quoted\" \x1b \xe2\x82\xac";
   return {drawn, InCoreRow(), InfeasibleRow(), ResultRow{}};
 }
@@ -27,8 +32,8 @@ TEST_CASE("rows that were read again make the same reports") {
     REQUIRE(entry);
     CHECK(entry->seconds == 0.125);
     CHECK(entry->files == std::vector<std::pair<std::string, std::string>>{{"plans/a.yaml", "00ff"}});
-    CHECK(entry->row.draws == row.draws);
-    CHECK(entry->row.bound_scope == row.bound_scope);
+    CHECK(entry->row.times.draws == row.times.draws);
+    CHECK(entry->row.bounds.scope == row.bounds.scope);
     CHECK(JournalLine(*entry) == line);
     before.rows.push_back(row);
     after.rows.push_back(entry->row);
@@ -36,6 +41,56 @@ TEST_CASE("rows that were read again make the same reports") {
   CHECK(ResultCsv(after) == ResultCsv(before));
   CHECK(ResultJson(after) == ResultJson(before));
   CHECK(ResultTable(after) == ResultTable(before));
+}
+
+// Converts to anything: as many of them initialize an aggregate as it has fields.
+struct AnyField {
+  template <typename T>
+  operator T() const;  // NOLINT(google-explicit-constructor)
+};
+template <typename Aggregate, typename... Fields>
+constexpr std::size_t FieldsOf() {
+  if constexpr (requires { Aggregate{Fields{}..., AnyField{}}; }) {
+    return FieldsOf<Aggregate, Fields..., AnyField>();
+  } else {
+    return sizeof...(Fields);
+  }
+}
+static_assert(FieldsOf<StepAndBound>() == 2);
+
+TEST_CASE("every field of a row is in the table, or a run that is gone on with would lose it") {
+  // By struct, as a path within the row, "" for the row itself: the fields that the table names.
+  std::map<std::string, std::set<std::string>> named;
+  const auto name = [&named](const std::string& path) {
+    std::string within;
+    for (std::size_t begin = 0, dot = 0; dot != std::string::npos; begin = dot + 1) {
+      dot = path.find('.', begin);
+      named[within].insert(path.substr(begin, dot - begin));
+      within = path.substr(0, dot);
+    }
+  };
+#define ROW_FIELD(FIELD, KEY) name(#FIELD);
+#define ROW_COLUMN(FIELD, KEY, ...) ROW_FIELD(FIELD, KEY)
+#define ROW_FIGURE(...)
+#include "reports/rows/row_fields.inc"
+  const std::map<std::string, std::size_t> fields = {
+      {"grouping", FieldsOf<RowGrouping>()},
+      {"plan", FieldsOf<RowPlan>()},
+      {"plan.classes", FieldsOf<ClassCounts>()},
+      {"times", FieldsOf<RowTimes>()},
+      {"memory", FieldsOf<RowMemory>()},
+      {"bounds", FieldsOf<RowBounds>()},
+      {"bounds.scope", FieldsOf<Scope>()},
+      {"provenance", FieldsOf<RowProvenance>()},
+      {"provenance.shares", FieldsOf<SourceShares>()},
+      // A row has its identity as its base.
+      {"", FieldsOf<RowIdentity>() + FieldsOf<ResultRow>() - 1},
+  };
+  for (const auto& [within, count] : fields) {
+    INFO(within);
+    CHECK(named[within].size() == count);
+  }
+  CHECK(named.size() == fields.size());
 }
 
 TEST_CASE("a line that is torn or lacks a field is none") {

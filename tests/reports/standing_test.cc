@@ -12,10 +12,10 @@ namespace {
 ResultRow Row(const char* strategy, int choices, Nanos milliseconds) {
   ResultRow row = FeasibleRow();
   row.strategy = strategy;
-  row.choices = choices;
-  row.step_time = milliseconds * kMillisecond;
-  row.beside_link = row.machine;
-  row.link_rate = 10;
+  row.grouping.choices = choices;
+  row.times.step = milliseconds * kMillisecond;
+  row.grouping.beside_link = row.machine;
+  row.grouping.link_rate = 10;
   return row;
 }
 
@@ -46,21 +46,21 @@ TEST_CASE("a strategy that a simpler one beats says so, the fastest of them") {
 
 TEST_CASE("a simpler strategy on another runtime beats nobody: the runtime is what differs") {
   std::vector<ResultRow> rows = {Row("in-core", 0, 500), Row("pooch", 2, 1000)};
-  rows[0].runtime = "arena";
+  rows[0].plan.runtime = "arena";
   CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, nullptr});
-  rows[0].runtime = "pooch";
+  rows[0].plan.runtime = "pooch";
   CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, &rows[0]});
   // Two runtimes that a scenario made up have no name of their own in the column.
   rows = {Row("swap-all+quick", 0, 500), Row("pooch+slow", 2, 1000), Row("swap-opt+slow", 1, 900)};
-  for (ResultRow& row : rows) row.runtime = "own";
+  for (ResultRow& row : rows) row.plan.runtime = "own";
   CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, &rows[2], nullptr});
   CHECK(Standings(rows)[1].best == &rows[0]);  // which is the best of the place all the same
 }
 
 TEST_CASE("what a framework unrolls is measured against in-core training of the same options") {
   std::vector<ResultRow> rows = {Row("in-core", 0, 500), Row("in-core", 0, 800), Row("pooch", 2, 1000)};
-  rows[0].options = "torch";
-  rows[1].options = rows[2].options = "chainer";
+  rows[0].grouping.options = "torch";
+  rows[1].grouping.options = rows[2].grouping.options = "chainer";
   CHECK(Standings(rows)[0].reference == &rows[0]);
   CHECK(Standings(rows)[1].reference == &rows[1]);
   CHECK(Standings(rows)[2].reference == &rows[1]);
@@ -85,9 +85,9 @@ TEST_CASE("a row that is slower than with less memory says so, whatever the orde
 TEST_CASE("a row that is slower than on a slower link says so; other machines are no such link") {
   std::vector<ResultRow> rows = {Row("pooch", 2, 900), Row("pooch", 2, 1000), Row("pooch", 2, 10)};
   rows[0].machine = "box+link=5GB/s";
-  rows[0].link_rate = 5;
-  rows[2].machine = rows[2].beside_link = "crate";
-  rows[2].link_rate = 1;
+  rows[0].grouping.link_rate = 5;
+  rows[2].machine = rows[2].grouping.beside_link = "crate";
+  rows[2].grouping.link_rate = 1;
   CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, &rows[0], nullptr});
   CHECK(BeatenText(rows[1], rows[0]) == "pooch at batch 100: 100 images/s, 111 on box+link=5GB/s");
 }

@@ -30,11 +30,11 @@ Counted Judged(const PreparedRun& run) {
     if (!row.feasible) counted.reasons.insert(row.reason.substr(0, row.reason.find(':')));
     if (!row.feasible) return;
     ++counted.feasible;
-    counted.swapped += row.bytes_out > 0 ? 1 : 0;
-    counted.recomputed += row.recompute_time > 0 ? 1 : 0;
-    CHECK(row.lower_bound <= row.step_time);
-    CHECK(row.widest_bound <= row.step_time);
-    if (!row.memory_model.starts_with("managed")) CHECK(row.peak <= row.memory_limit);
+    counted.swapped += row.memory.bytes_out > 0 ? 1 : 0;
+    counted.recomputed += row.times.recompute > 0 ? 1 : 0;
+    CHECK(row.bounds.lower <= row.times.step);
+    CHECK(row.bounds.widest <= row.times.step);
+    if (!row.plan.memory_model.starts_with("managed")) CHECK(row.memory.peak <= row.memory_limit);
   });
   return counted;
 }

@@ -30,7 +30,7 @@ TEST_CASE("points come in order: machine, link, memory, batch, strategy") {
   CHECK(run.points[2].row.batch == 2);
   CHECK(run.points[4].row.memory_limit == 2 * kGB);
   CHECK(run.points[8].row.machine == "unit+link=16GB/s");
-  CHECK(run.points[8].row.machine_base == "unit");
+  CHECK(run.points[8].row.grouping.machine == "unit");
   CHECK(run.steps.size() == 2);  // shared between all points of a batch
   CHECK(run.machines.size() == 2);
 }
@@ -63,7 +63,7 @@ TEST_CASE("a machine on other terms: another node of the host, other memory") {
           link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)].Time(kGB));
   }
   CHECK(run.points.at(1).row.machine == "far");
-  CHECK(run.points.at(1).row.machine_base == "v100-power9-nvlink2-x3");
+  CHECK(run.points.at(1).row.grouping.machine == "v100-power9-nvlink2-x3");
   // By its name on the command line, too.
   const PreparedRun one = PrepareText(text, {.machines = {"far-paged"}});
   REQUIRE(one.machines.size() == 1);
@@ -87,10 +87,10 @@ TEST_CASE("labels say what is unusual") {
       "strategies: in-core\nruntime: arena\n");
   CHECK(run.points.at(0).row.network == "resnet50+classes=10");
   CHECK(run.points.at(1).row.network == "resnet50+448x224+classes=10");
-  CHECK(run.points.at(1).row.network_base == "resnet50");
+  CHECK(run.points.at(1).row.grouping.network == "resnet50");
   CHECK(run.points.at(1).row.strategy == "in-core+arena");
   CHECK(run.points.at(0).row.precision == "fp32");
-  CHECK(run.points.at(0).row.sample_elements == 3 * 224 * 224);
+  CHECK(run.points.at(0).row.grouping.sample_elements == 3 * 224 * 224);
 }
 
 TEST_CASE("a runtime takes the framework's time of the options where it is asked to") {
@@ -122,8 +122,8 @@ TEST_CASE("rows of several options have references of their own, and selectors o
       "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n"
       "options: [chainer, torch]\n");
   REQUIRE(run.points.size() == 2);
-  CHECK(run.points[0].row.options == "chainer");
-  CHECK(run.points[1].row.options == "torch");
+  CHECK(run.points[0].row.grouping.options == "chainer");
+  CHECK(run.points[1].row.grouping.options == "torch");
   CHECK(run.points[1].row.network == "cifar-resnet20+torch");
   for (const Point& point : run.points) CHECK(RowSelector{.network = "cifar-resnet20"}.Matches(point.row));
 }
@@ -133,8 +133,8 @@ TEST_CASE("how much a strategy decides is known of plans made for the machine th
       "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: v100-x86-pcie3\n"
       "strategies: [pooch, {strategy: pooch, planned_on: unit}]\n");
   REQUIRE(run.points.size() == 2);
-  CHECK(run.points[0].row.choices == 2);
-  CHECK(run.points[1].row.choices == -1);
+  CHECK(run.points[0].row.grouping.choices == 2);
+  CHECK(run.points[1].row.grouping.choices == -1);
 }
 
 TEST_CASE("a plan made for another machine") {

@@ -46,7 +46,7 @@ inline std::string DigestLine(const PointResult& result, const TrainingStep& ste
   const ResultRow& row = result.row;
   const std::string place =
       fmt::format(kPlaceColumns, row.network, row.batch, row.machine, FormatBytesExact(row.memory_limit),
-                  row.memory_model.empty() ? "-" : row.memory_model, row.strategy);
+                  row.plan.memory_model.empty() ? "-" : row.plan.memory_model, row.strategy);
   return place + (row.feasible ? DigestOf(result, step) : " " + row.reason) + "\n";
 }
 

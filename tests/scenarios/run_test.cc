@@ -59,33 +59,32 @@ TEST_CASE("a feasible row is complete") {
   const ResultRow& row = result.row;
   REQUIRE(row.feasible);
   CHECK(row.reason.empty());
-  CHECK(row.step_time > 0);
-  CHECK(row.step_time_low < row.step_time);
-  CHECK(row.step_time < row.step_time_high);
-  CHECK(row.lower_bound <= row.step_time);
-  CHECK(row.classes.keep + row.classes.swap + row.classes.recompute == 42);  // see training_step_test
-  CHECK(row.bytes_in >= row.bytes_out);  // the batch itself comes in and never goes out
-  CHECK(row.peak <= row.memory_limit);
-  CHECK(row.memory_by_class.back().first == "workspace");
+  CHECK(row.times.step > 0);
+  CHECK(row.times.low < row.times.step);
+  CHECK(row.times.step < row.times.high);
+  CHECK(row.bounds.lower <= row.times.step);
+  CHECK(row.plan.classes.keep + row.plan.classes.swap + row.plan.classes.recompute == 42);  // see training_step_test
+  CHECK(row.memory.bytes_in >= row.memory.bytes_out);  // the batch itself comes in and never goes out
+  CHECK(row.memory.peak <= row.memory_limit);
+  CHECK(row.memory.at_peak.back().first == "workspace");
   Bytes sum = 0;
-  for (const auto& [name, bytes] : row.memory_by_class) sum += bytes;
-  CHECK(sum == row.live_peak);
-  CHECK(row.measured_share + row.published_share + row.assumed_share == Approx(1));
-  CHECK(row.cost_source == "assumed");  // a batch of 1 waits for the host, whose costs are
-  CHECK(row.assumed_share > std::max(row.published_share, row.measured_share));
-  CHECK(row.runtime == "pooch");
-  CHECK(row.OtherTime() >= 0);
-  CHECK(row.memory_model == "pool");
+  for (const auto& [name, bytes] : row.memory.at_peak) sum += bytes;
+  CHECK(sum == row.memory.live_peak);
+  CHECK(row.provenance.shares.measured + row.provenance.shares.published + row.provenance.shares.assumed == Approx(1));
+  CHECK(row.provenance.largest == "assumed");  // a batch of 1 waits for the host, whose costs are
+  CHECK(row.provenance.shares.assumed > std::max(row.provenance.shares.published, row.provenance.shares.measured));
+  CHECK(row.plan.runtime == "pooch");
+  CHECK(row.times.Other() >= 0);
+  CHECK(row.plan.memory_model == "pool");
   CHECK(result.plan.strategy == "swap-all");
 }
 
 TEST_CASE("the interval holds the prediction") {
   const PreparedRun run = Prepared();
   for (const ResultRow& row : RowsOf(run)) {
-    CHECK(row.step_time_low < row.step_time);
-    CHECK(row.step_time_high > row.step_time);
-    CHECK(RoundedToItsWidth({row.step_time_low, row.step_time_high}) ==
-          Interval{row.step_time_low, row.step_time_high});
+    CHECK(row.times.low < row.times.step);
+    CHECK(row.times.high > row.times.step);
+    CHECK(RoundedToItsWidth({row.times.low, row.times.high}) == Interval{row.times.low, row.times.high});
   }
 }
 
@@ -122,37 +121,37 @@ ResultRow RowOf(Planned (*plan)(const Problem&), const std::string& runtime = "p
 TEST_CASE("a row has the better of the general bound and the one that its strategy proved") {
   const ResultRow general = RowOf(nullptr);
   REQUIRE(general.feasible);
-  REQUIRE(general.step_time > kClaimed);
-  REQUIRE(general.lower_bound < kClaimed);
-  CHECK(general.bound_by == "general bounds");
+  REQUIRE(general.times.step > kClaimed);
+  REQUIRE(general.bounds.lower < kClaimed);
+  CHECK(general.bounds.by == "general bounds");
 
   const ResultRow claimed = RowOf(ClaimsOfAll);
-  CHECK(claimed.lower_bound == kClaimed);
-  CHECK(claimed.widest_bound == kClaimed);
-  CHECK(claimed.binding_bound == "strategy");
-  CHECK(claimed.bound_by == "a look at the clouds");
+  CHECK(claimed.bounds.lower == kClaimed);
+  CHECK(claimed.bounds.widest == kClaimed);
+  CHECK(claimed.bounds.binding == "strategy");
+  CHECK(claimed.bounds.by == "a look at the clouds");
   CHECK(claimed.BoundGap() < general.BoundGap());
-  CHECK(claimed.step_time == general.step_time);
+  CHECK(claimed.times.step == general.times.step);
 
   const ResultRow less = RowOf(ClaimsNothingMuch);
-  CHECK(less.lower_bound == general.lower_bound);
-  CHECK(less.binding_bound == general.binding_bound);
-  CHECK(less.bound_by == "general bounds");
+  CHECK(less.bounds.lower == general.bounds.lower);
+  CHECK(less.bounds.binding == general.bounds.binding);
+  CHECK(less.bounds.by == "general bounds");
 }
 
 TEST_CASE("a claim holds within its scope, for the machine that it was made for") {
   const ResultRow one = RowOf(ClaimsOfOneStream);
-  CHECK(one.lower_bound == kClaimed);
-  CHECK(one.widest_bound == RowOf(nullptr).widest_bound);
+  CHECK(one.bounds.lower == kClaimed);
+  CHECK(one.bounds.widest == RowOf(nullptr).bounds.widest);
   const ResultRow two = RowOf(ClaimsOfOneStream, "arena");
-  CHECK(two.lower_bound == RowOf(nullptr, "arena").lower_bound);
-  CHECK(two.bound_by == "general bounds");
+  CHECK(two.bounds.lower == RowOf(nullptr, "arena").bounds.lower);
+  CHECK(two.bounds.by == "general bounds");
 
   PreparedRun run = Prepared("memory: 64 MiB\n");
   const Strategy strategy{"claims", "", "", ClaimsOfAll};
   run.points[1].strategy = &strategy;
   run.points[1].planned_capacity -= kMiB;  // planned elsewhere
-  CHECK(ResultOf(run, 1).row.bound_by == "general bounds");
+  CHECK(ResultOf(run, 1).row.bounds.by == "general bounds");
 }
 
 TEST_CASE("a claim that the strategy's own plan refutes is our bug") {
@@ -177,10 +176,10 @@ TEST_CASE("what a scenario tells a strategy decides its plan, and stands in the 
   CHECK(results[1].plan.strategy == "pooch:rungs=1:keep_passed=false");
   CHECK(results[1].row.parameters ==
         std::vector<std::pair<std::string, std::string>>{{"rungs", "1"}, {"keep_passed", "false"}});
-  CHECK_THAT(results[1].row.search, Catch::EndsWith(" for one capacity"));
-  CHECK(Contains(results[3].row.search, "of 3 capacities"));
-  CHECK(results[1].row.evaluations < results[3].row.evaluations);
-  CHECK(results[3].row.evaluations < results[5].row.evaluations);
+  CHECK_THAT(results[1].row.plan.search, Catch::EndsWith(" for one capacity"));
+  CHECK(Contains(results[3].row.plan.search, "of 3 capacities"));
+  CHECK(results[1].row.plan.evaluations < results[3].row.plan.evaluations);
+  CHECK(results[3].row.plan.evaluations < results[5].row.plan.evaluations);
   const auto passing = [&](std::size_t i) {
     const auto& gaps = results[i].plan.gaps;
     return std::count_if(gaps.begin(), gaps.end(), [](const GapDecision& gap) { return !gap.keep_passed; });
@@ -249,7 +248,7 @@ TEST_CASE("a runtime put in place of the strategy's own reaches plan and row") {
   PreparedRun run = Prepared("runtime: arena\n");
   const PointResult result = ResultOf(run, 1);
   CHECK(result.row.strategy == "swap-all+arena");
-  CHECK(result.row.memory_model == "arena");
+  CHECK(result.row.plan.memory_model == "arena");
   CHECK(result.plan.runtime.copy_streams == 2);
 }
 
@@ -266,12 +265,12 @@ TEST_CASE("a plan from a file has no search of its own, and the name plan where 
   };
   const ResultRow bare = row_of("network: cifar-resnet20\nbatch: 1\n");
   CHECK(bare.strategy == "plan (p.yaml)");
-  CHECK(bare.search == "plan file");
+  CHECK(bare.plan.search == "plan file");
   const ResultRow named =
       row_of("network: cifar-resnet20\nbatch: 1\nstrategy: pooch\nsearch: exact\nevaluations: 77\n");
   CHECK(named.strategy == "pooch (p.yaml)");
-  CHECK(named.search == "plan file");
-  CHECK(named.evaluations == 0);
+  CHECK(named.plan.search == "plan file");
+  CHECK(named.plan.evaluations == 0);
 }
 
 TEST_CASE("a faster link never makes swapping everything slower") {
@@ -284,7 +283,7 @@ TEST_CASE("a faster link never makes swapping everything slower") {
   // Copies that are faster take more of the device memory's bandwidth from the kernels beside them: at 64 GB/s at most
   // 64 / 900 of a kernel, here a small part of steps that the host bounds.
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(static_cast<double>(swap_all[i + 3].step_time) <= 1.01 * static_cast<double>(swap_all[i].step_time));
+    CHECK(static_cast<double>(swap_all[i + 3].times.step) <= 1.01 * static_cast<double>(swap_all[i].times.step));
   }
 }
 

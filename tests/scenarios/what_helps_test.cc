@@ -47,13 +47,13 @@ TEST_CASE("what would help is what the scenario with more memory or another link
   const ResultRow row = RowsOf(run).at(place.row);
   CHECK(place.more == 16'000'000);
   CHECK(place.even_rate == Approx(4).epsilon(1e-3));
-  CHECK(place.even.step == row.step_time);  // the link is even already
+  CHECK(place.even.step == row.times.step);  // the link is even already
   const std::string only = "strategies: " + row.strategy + "\n";
   const ResultRow more = RowsOf(Prepared("usable_memory: 80 MB\nlink: 4 GB/s\n" + only)).at(0);
-  CHECK(place.memory.step == more.step_time);
-  CHECK(place.memory.bound == more.lower_bound);
+  CHECK(place.memory.step == more.times.step);
+  CHECK(place.memory.bound == more.bounds.lower);
   const ResultRow faster = RowsOf(Prepared("usable_memory: 64 MB\nlink: 4.5 GB/s\n" + only)).at(0);
-  CHECK(static_cast<double>(place.faster.step) == Approx(static_cast<double>(faster.step_time)).epsilon(1e-3));
+  CHECK(static_cast<double>(place.faster.step) == Approx(static_cast<double>(faster.times.step)).epsilon(1e-3));
   CHECK(place.faster.bound <= place.even.bound);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("the rate from which on copies are free is one at which swap-all takes
   REQUIRE(rate > 1);
   const auto step = [](double at) {
     const std::string link = "link: " + std::to_string(at) + " GB/s\nstrategies: swap-all\nusable_memory: 64 MB\n";
-    return static_cast<double>(RowsOf(Prepared(link)).at(0).step_time);
+    return static_cast<double>(RowsOf(Prepared(link)).at(0).times.step);
   };
   CHECK(step(rate) <= 1.0101 * step(1024));
   CHECK(step(rate / 1.2) > 1.0099 * step(1024));
@@ -83,7 +83,7 @@ TEST_CASE("of many places the largest batches of each limit are asked about, and
     CHECK_FALSE(place.links);
     CHECK(place.more == row.memory_limit / 4);
     CHECK(place.memory.step > 0);
-    CHECK(place.memory.step <= row.step_time);
+    CHECK(place.memory.step <= row.times.step);
   }
   CHECK(asked == std::vector<std::pair<Bytes, std::int64_t>>{{40'000'000, 32}, {40'000'000, 64}, {60'000'000, 64}});
 }
@@ -106,8 +106,8 @@ TEST_CASE("the table of what would help: differences for each gigabyte, and who 
   row.machine = "box";
   row.strategy = "best";
   row.batch = 7;
-  row.step_time = 2'000'000'000;
-  row.lower_bound = 1'900'000'000;
+  row.times.step = 2'000'000'000;
+  row.bounds.lower = 1'900'000'000;
   CHECK(WhatHelpsTable(results.helps, results.rows).empty());
   WhatHelps& place = results.helps.emplace_back();
   place.links = true;

@@ -1,17 +1,15 @@
 // A batch shared out among unlike devices, against every way to do it.
+#include "reports/tables/shares.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <numeric>
 
 #include "model/util/random.h"
-#include "sim/strategies/ucudnn/shares.h"
 
 namespace spillway {
 namespace {
-
-using ucudnn::Shares;
-using ucudnn::ShareTime;
 
 using Devices = std::vector<std::vector<ShareTime>>;
 
@@ -38,13 +36,13 @@ TEST_CASE("devices of speeds 3, 2 and 1 share a batch by their speeds") {
       devices[slowness == 2 ? 0 : slowness == 3 ? 1 : 2].push_back({samples, slowness * samples});
     }
   }
-  const auto shares = ucudnn::ShareOut(devices, 12);
+  const auto shares = ShareOut(devices, 12);
   REQUIRE(shares.has_value());
   CHECK(shares->samples == std::vector<std::int64_t>{6, 4, 2});
   CHECK(shares->time == 12);  // the fastest alone takes 24
   // One that is slower than all by itself gets nothing.
   devices[2] = {{1, 100}};
-  CHECK(ucudnn::ShareOut(devices, 12)->samples == std::vector<std::int64_t>{7, 5, 0});
+  CHECK(ShareOut(devices, 12)->samples == std::vector<std::int64_t>{7, 5, 0});
 }
 
 TEST_CASE("shares are as good as the best of all ways to share a batch") {
@@ -59,7 +57,7 @@ TEST_CASE("shares are as good as the best of all ways to share a batch") {
       }
     }
     const Nanos least = LeastOfAll(devices, batch);
-    const std::optional<Shares> shares = ucudnn::ShareOut(devices, batch);
+    const std::optional<Shares> shares = ShareOut(devices, batch);
     REQUIRE(shares.has_value() == (least >= 0));
     if (!shares) {
       ++none;

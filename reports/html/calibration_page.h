@@ -12,8 +12,8 @@
 //   flags               what is to be said of the sample: noisy, ...
 //
 // Tested by calibration_page_test.
-#ifndef SPILLWAY_REPORTS_CALIBRATION_PAGE_H_
-#define SPILLWAY_REPORTS_CALIBRATION_PAGE_H_
+#ifndef SPILLWAY_REPORTS_HTML_CALIBRATION_PAGE_H_
+#define SPILLWAY_REPORTS_HTML_CALIBRATION_PAGE_H_
 
 #include <span>
 #include <string>
@@ -29,4 +29,4 @@ std::string CalibrationPage(std::span<const Sample> samples, const Machine& mach
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_REPORTS_CALIBRATION_PAGE_H_
+#endif  // SPILLWAY_REPORTS_HTML_CALIBRATION_PAGE_H_

@@ -1,21 +1,23 @@
-// A batch shared out among unlike devices, each of which trains its samples by itself: micro-cuDNN's heterogeneous setting.
+// A batch shared out among unlike devices, each of which trains its samples by itself: micro-cuDNN's heterogeneous
+// setting, as a table.
 //
 // Device g takes t_g(b) for b samples, which is known for some b; the batch is done when the last one is. Exact, by a dynamic
 // program over devices: with F_g[n] the least time in which the first g devices do n samples
 //
 //   F_g[n] = min over b of max(F_(g-1)[n - b], t_g(b)),   t_g(0) = 0
 //
-// Pure arithmetic; what devices tell each other afterwards is the caller's.
-#ifndef SPILLWAY_SIM_STRATEGIES_UCUDNN_SHARES_H_
-#define SPILLWAY_SIM_STRATEGIES_UCUDNN_SHARES_H_
+// Tested by shares_test, cli_show_test.
+#ifndef SPILLWAY_REPORTS_TABLES_SHARES_H_
+#define SPILLWAY_REPORTS_TABLES_SHARES_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "hw/text/units.h"
 
-namespace spillway::ucudnn {
+namespace spillway {
 
 struct ShareTime {
   std::int64_t samples = 0;
@@ -31,6 +33,16 @@ struct Shares {
 // shares is the whole batch. REQUIRES: batch > 0; samples > 0 and times > 0.
 std::optional<Shares> ShareOut(const std::vector<std::vector<ShareTime>>& devices, std::int64_t batch);
 
-}  // namespace spillway::ucudnn
+struct SharingDevice {
+  std::string name;
+  std::vector<ShareTime> times;  // of the shares that fit
+  Nanos exchange = 0;            // of gradients, among this device and those before it
+};
 
-#endif  // SPILLWAY_SIM_STRATEGIES_UCUDNN_SHARES_H_
+// For the first device, the first two, and so on: their samples, the time of the slowest, and how much faster than the
+// fastest device alone that is, without and with the exchange.
+std::string SharesTable(const std::vector<SharingDevice>& devices, std::int64_t batch);
+
+}  // namespace spillway
+
+#endif  // SPILLWAY_REPORTS_TABLES_SHARES_H_

@@ -1,5 +1,5 @@
 // What a calibration measured beside what models answer: on a machine of whose times every one can be worked out.
-#include "reports/calibration_page.h"
+#include "reports/html/calibration_page.h"
 
 #include <catch2/catch.hpp>
 

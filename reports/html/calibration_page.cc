@@ -1,4 +1,4 @@
-#include "reports/calibration_page.h"
+#include "reports/html/calibration_page.h"
 
 #include <fmt/format.h>
 
