@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "reports/reports.h"
 #include "reports/rows/result_columns.h"
 #include "reports/tables/tables.h"
 #include "reports/tables/text.h"

@@ -3,7 +3,6 @@
 #include <set>
 #include <string_view>
 
-#include "reports/reports.h"
 #include "reports/rows/result_columns.h"
 #include "reports/tables/tables.h"
 #include "reports/tables/text.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/reports.h"
 #include "reports/rows/standing.h"
 #include "reports/tables/tables.h"
 #include "reports/tables/text.h"

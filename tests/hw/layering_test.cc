@@ -81,7 +81,7 @@ const std::map<std::string, std::set<std::string>> kRoomMayInclude = {
     {"calibrate/devices/cuda/plugin", {"calibrate/ops", "calibrate/devices/cuda"}},
     {"calibrate/validate", {"calibrate/ops", "calibrate/measure", "calibrate/devices"}},
     {"reports/rows", {}},
-    {"reports/tables", {"reports/rows", "reports"}},
+    {"reports/tables", {"reports/rows"}},
     {"reports/dump", {}},
     {"reports/trace", {"reports/rows", "reports/tables", "reports/dump"}},
     {"reports/html", {"reports/rows", "reports/tables"}},
