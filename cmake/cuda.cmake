@@ -4,6 +4,19 @@ set(SPILLWAY_CUDA AUTO CACHE STRING
 set_property(CACHE SPILLWAY_CUDA PROPERTY STRINGS AUTO ON OFF)
 list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
 
+# spillway_find_toolkit: CUDAToolkit, the one of cmake/cuda_toolkit.sh where none is named or on the PATH.
+macro(spillway_find_toolkit)
+  if(NOT nvcc AND NOT CUDAToolkit_ROOT AND NOT DEFINED ENV{CUDAToolkit_ROOT})
+    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/cmake/cuda_toolkit.sh --where
+      OUTPUT_VARIABLE CUDAToolkit_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  # CMake 3.25 stops at CUDA 13, which has no CUDA::nvToolsExt to mark as deprecated; for projects of 3.24 it does not.
+  set(spillway_required ${CMAKE_MINIMUM_REQUIRED_VERSION})
+  set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+  find_package(CUDAToolkit 11 QUIET)
+  set(CMAKE_MINIMUM_REQUIRED_VERSION ${spillway_required})
+endmacro()
+
 # spillway_find_nvcc(why): makes CMAKE_CUDA_COMPILER known. `why`: what is the matter; "" where nvcc is there and works.
 macro(spillway_find_nvcc why)
   if(NOT CMAKE_CUDA_COMPILER)
@@ -34,9 +47,9 @@ endmacro()
 set(cuda_missing "")
 set(SPILLWAY_HAS_CUDA OFF)
 if(SPILLWAY_CUDA)
-  find_package(CUDAToolkit 11 QUIET)
-  find_package(CUDNN 8 QUIET)
   find_program(nvcc nvcc NO_CACHE)
+  spillway_find_toolkit()
+  find_package(CUDNN 8 QUIET)
   if(NOT CUDAToolkit_FOUND AND NOT nvcc)  # it is what a toolkit is found by
     set(cuda_missing "nvcc not found, nor a CUDA toolkit of version 11 or later (CUDAToolkit_ROOT says where)")
   elseif(NOT CUDAToolkit_FOUND)
