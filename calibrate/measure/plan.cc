@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hw/text/lists.h"
+#include "model/step/work_hash.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 

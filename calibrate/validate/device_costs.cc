@@ -14,6 +14,7 @@
 #include "model/cost/menu.h"
 #include "model/cost/op_parts.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 
 namespace spillway {

@@ -18,6 +18,7 @@
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
 #include "model/profile/machine_keys.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 
 namespace spillway {

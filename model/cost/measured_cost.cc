@@ -10,6 +10,7 @@
 #include "model/cost/launch_text.h"
 #include "model/profile/profile_text.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 
 namespace spillway {

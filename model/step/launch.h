@@ -38,10 +38,6 @@ inline Launch Unchosen(Launch launch) {
 // Work of a launch, counted in one place for all machines (also fills Op::work).
 Work CountWork(const Launch& launch);
 
-// What is computed: everything of the launch but algorithm and workspace. The draws of sim/uncertainty/ hang on it: another
-// function gives other intervals, within their standard error.
-std::uint64_t HashOfWork(const Launch& launch);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_MODEL_STEP_LAUNCH_H_

@@ -4,7 +4,6 @@
 // table in model/step/op_kind.h has it. Gradients count as what they are the gradient of.
 // An op that accumulates reads its destination once more.
 #include "model/step/launch.h"
-#include "model/util/hash.h"
 
 namespace spillway {
 namespace {
@@ -80,26 +79,6 @@ Work CountWork(const Launch& launch) {
   Work work = IsProduct(launch.kind) ? WeightedWork(launch, element) : StreamingWork(launch, element);
   if (launch.accumulate) work.bytes += element * DestinationElements(launch);
   return work;
-}
-
-std::uint64_t HashOfWork(const Launch& l) {
-  Hasher hash;
-  const auto add = [&hash](std::int64_t value) { hash.Add(static_cast<std::uint64_t>(value)); };
-  add(static_cast<std::int64_t>(l.kind) | static_cast<std::int64_t>(l.pass) << 8 |
-      static_cast<std::int64_t>(l.type) << 16 | static_cast<std::int64_t>(l.math) << 24 |
-      static_cast<std::int64_t>(l.layout) << 32 | static_cast<std::int64_t>(l.accumulate) << 40);
-  for (const Shape* s : {&l.shape.in, &l.shape.out}) {
-    for (const std::int64_t size : {s->n, s->c, s->d, s->h, s->w}) add(size);
-  }
-  const std::array<std::int64_t, 3> before = l.shape.PadBegin(), after = l.shape.PadEnd();
-  for (const auto* sizes : {&l.shape.window, &l.shape.stride, &before}) {
-    for (const std::int64_t size : *sizes) add(size);
-  }
-  for (std::size_t k = 0; after != before && k < after.size(); ++k) add(after[k]);
-  add(l.shape.groups);
-  add(l.shape.operands);
-  if (l.shape.recorded != 0) add(l.shape.recorded);
-  return hash.Value();
 }
 
 }  // namespace spillway

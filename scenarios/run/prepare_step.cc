@@ -6,6 +6,7 @@
 #include "hw/text/file_kind.h"
 #include "model/step/accumulate.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/zoo/zoo.h"

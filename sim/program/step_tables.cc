@@ -6,6 +6,7 @@
 
 #include "hw/text/lists.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 #include "sim/plan/tiles.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 
 namespace spillway {

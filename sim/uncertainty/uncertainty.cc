@@ -10,6 +10,7 @@
 #include "model/stats/deviates.h"
 #include "model/stats/quantile.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 #include "sim/uncertainty/drawn_error.h"
 #include "sim/uncertainty/kernel_errors.h"

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "sim/evaluate/evaluation.h"

@@ -9,6 +9,7 @@
 
 #include "model/cost/menu.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/util/random.h"

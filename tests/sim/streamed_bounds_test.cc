@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "sim/certify/find_certificate.h"

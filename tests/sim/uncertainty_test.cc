@@ -9,6 +9,7 @@
 #include "model/network/network.h"
 #include "model/stats/deviates.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/zoo/zoo.h"

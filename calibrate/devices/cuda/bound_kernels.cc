@@ -9,6 +9,7 @@
 #include "calibrate/devices/cuda/emulation.h"
 #include "model/cost/launch_text.h"
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 
 namespace spillway {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/step/launch.h"
+#include "model/step/work_hash.h"
 #include "model/util/hash.h"
 
 namespace spillway {
