@@ -12,10 +12,10 @@ program=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-awk '/^```python$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/reports/dump.md" >example.py
+awk '/^```python$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/reports/dump/README.md" >example.py
 test -s example.py
 # The command of the page too, with the program and the scenario where they are here.
-command=$(grep '^spillway dump step ' "$source/reports/dump.md")
+command=$(grep '^spillway dump step ' "$source/reports/dump/README.md")
 command=${command/spillway/\"$program\"}
 command=${command/scenarios\//\"$source\"/scenarios/}
 eval "$command"
