@@ -96,7 +96,7 @@ ResultsJson ParsedRows(const std::string& text, const std::string& file) {
   }
 }
 
-// The first columns of the tables that the page draws: their files' own (reports/tables/validation.h).
+// The first columns of the tables that the page draws: their files' own (reports/README.md).
 void MustBeginWith(std::string_view columns, const std::string& text, const std::string& file) {
   if (text.starts_with(columns)) return;
   throw UserError(fmt::format("{}:1: error: not what a validation writes: expected a first line that begins with {}",

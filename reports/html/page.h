@@ -3,7 +3,7 @@
 //
 // The page is reports/html/dist/page.html, built from the sources beside it (reports/html/README.md), and behind it the
 // folder's own files as they are, each compressed: <script type="application/gzip" data-file="results.json">BASE64</script>.
-// What the page shows it reads from these formats alone (reports/README.md, reports/trace/trace.h, reports/tables/validation.h): it has
+// What the page shows it reads from these formats alone (reports/README.md, reports/trace/trace.h): it has
 // none of its own. It opens from a disk and asks nobody for anything.
 //
 // Tested by page_test and tests/reports/html.

@@ -1,6 +1,6 @@
 // What a validation leaves in its folder while it runs, so that whoever ends it keeps what it found, SIGKILL included.
 //
-//   validation.csv       rows of the cases that are finished (reports/tables/validation.h)
+//   validation.csv       rows of the cases that are finished (reports/README.md)
 //   validation.txt       their tables, and behind the last case the summary: what goes to standard output as a table,
 //                        above it that the numbers are not to be trusted, if so
 //   costs/POINT.csv      what the launches and copies of a measured plan took while it ran, as samples: for --costs
