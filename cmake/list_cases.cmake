@@ -1,6 +1,7 @@
 # cmake -DPROGRAM=... -DFILES=a_test;b_test -DCASES=file.cmake -DFOLDER=... -DLABEL=... -P list_cases.cmake
 # Asks a program of tests for the cases of each of its files and writes a CTest for each, named "a_test:what the case says".
-# A case tagged [threads] keeps two processors busy and is given two. TAGS: what else a case has to have or not.
+# A case tagged [threads] keeps two processors busy and is given two; one tagged [deep] is a test only where SPILLWAY_DEEP
+# is set when CTest runs (tests/deep.h). TAGS: what else a case has to have or not.
 
 cmake_policy(VERSION 3.25)
 
@@ -21,6 +22,7 @@ endfunction()
 
 set(script "")
 cases_of("[threads]" threaded)
+cases_of("[deep]" deep)
 foreach(file IN LISTS FILES)
   cases_of("[#${file}]~[.]${TAGS}" cases)  # without those that are hidden
   if(NOT cases)
@@ -32,12 +34,18 @@ foreach(file IN LISTS FILES)
       list(APPEND properties PROCESSORS 2 COST 100)  # begins early
     endif()
     list(JOIN properties " " properties)
+    set(begin "")
+    set(end "")
+    if(case IN_LIST deep)
+      set(begin "if(DEFINED ENV{SPILLWAY_DEEP})\n")
+      set(end "endif()\n")
+    endif()
     string(REPLACE "<semicolon>" ";" case "${case}")
     string(REPLACE "<open>" "[" case "${case}")
     string(REPLACE "<close>" "]" case "${case}")
     string(REGEX REPLACE "([],[\\])" "\\\\\\1" pattern "${case}")  # what Catch's patterns take for their own
-    string(APPEND script "add_test([==[${file}:${case}]==] [==[${PROGRAM}]==] [==[${pattern}]==])\n"
-      "set_tests_properties([==[${file}:${case}]==] PROPERTIES WORKING_DIRECTORY [==[${FOLDER}]==] ${properties})\n")
+    string(APPEND script "${begin}add_test([==[${file}:${case}]==] [==[${PROGRAM}]==] [==[${pattern}]==])\n"
+      "set_tests_properties([==[${file}:${case}]==] PROPERTIES WORKING_DIRECTORY [==[${FOLDER}]==] ${properties})\n${end}")
   endforeach()
 endforeach()
 file(WRITE ${CASES} "${script}")

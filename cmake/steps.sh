@@ -17,6 +17,12 @@ build_folder() {
   esac
 }
 
+# Sets SPILLWAY_SEED, by which tests draw strategies: the number of git's HEAD, so that a commit always draws the same.
+draw_seed() {
+  head=$(git -c safe.directory="$root" -C "$root" rev-parse --short=7 HEAD 2>/dev/null) || head=0
+  export SPILLWAY_SEED="${SPILLWAY_SEED:-$((0x$head))}"
+}
+
 say() { printf '%s\n' "$*" >&2; }
 
 # need PACKAGE...: installs the Debian or Ubuntu packages that are not there. Of "a|b" either will do; a is installed.

@@ -28,6 +28,7 @@
 #include "sim/program/lower.h"
 #include "sim/strategies/strategies.h"
 #include "sim/verify/verify.h"
+#include "tests/deep.h"
 
 namespace spillway {
 
@@ -116,7 +117,7 @@ inline Evaluation Tight(const CpuCase& c, const std::string& strategy, Bytes in_
 template <typename Check>
 void ForEachTightProgram(const CpuCase& c, Bytes in_core, const Check& check) {
   int feasible = 0, swapped = 0, recomputed = 0;
-  for (const Strategy& strategy : Strategies()) {
+  for (const Strategy& strategy : Drawn(Strategies())) {
     // Nothing has told this machine what the library wants for parts (DeviceCosts does, where it is asked).
     if (strategy.scope.parts != PartScope::kNone) continue;
     const Evaluation evaluation = Tight(c, strategy.name, in_core);
@@ -129,9 +130,9 @@ void ForEachTightProgram(const CpuCase& c, Bytes in_core, const Check& check) {
     recomputed += evaluation.recompute_time > 0 ? 1 : 0;
   }
   INFO(feasible << " strategies, " << swapped << " swap, " << recomputed << " recompute");
-  CHECK(feasible >= 4);
-  CHECK(swapped >= 2);
-  CHECK(recomputed >= 1);
+  CHECK(feasible >= Cases(1, 4));
+  CHECK(swapped >= Cases(1, 2));
+  CHECK(recomputed >= Cases(0, 1));
 }
 
 // What training leaves behind.

@@ -6,6 +6,7 @@
 #include "model/util/random.h"
 #include "model/zoo/network_builder.h"
 #include "tests/cpu_training.h"
+#include "tests/deep.h"
 #include "tests/in_parts.h"
 #include "tests/random_programs.h"
 #include "tests/small_networks.h"
@@ -77,7 +78,7 @@ TEST_CASE("a batch in parts trains as the whole one does") {
 
 TEST_CASE("random networks in parts train as whole ones do") {
   const char* const options[] = {"plain", "chainer", "torch"};
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Cases(10u, 30u); ++seed) {
     INFO("seed " << seed);
     CheckAccumulated(RandomNetwork(seed), StepOptionsByName(options[seed % 3]), 1e-5);
   }

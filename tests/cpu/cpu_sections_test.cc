@@ -8,6 +8,7 @@
 #include "sim/program/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
+#include "tests/deep.h"
 #include "tests/random_sections.h"
 #include "tests/small_networks.h"
 
@@ -20,7 +21,7 @@ TEST_CASE("networks of which random sections are swapped train as in core, bit f
     const CpuCase c(network, StepOptionsByName(options));
     const StepTables tables(c.step, c.costs);
     const Trained expected = Train(c, c.InCore().program, {.iterations = 2});
-    for (int k = 0; k < 10; ++k) {
+    for (int k = 0; k < Cases(4, 10); ++k) {
       Plan plan = RandomPlan(c.step, {.copy_streams = 1 + k % 2, .copy_chunk = k % 3 == 0 ? kLeastCopyChunk : 0},
                              40 + 10 * random.Below(7), random);
       if (k % 2 == 0) std::erase_if(plan.gaps, [](const auto& gap) { return gap.action != GapAction::kSwap; });
@@ -43,8 +44,8 @@ TEST_CASE("networks of which random sections are swapped train as in core, bit f
     run(Modules(), options);
   }
   INFO(plans << " plans, " << sections << " sections");
-  CHECK(plans == 90);
-  CHECK(sections > 1200);
+  CHECK(plans == 9 * Cases(4, 10));
+  CHECK(sections > Cases(450, 1200));
 }
 
 }  // namespace spillway

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/cuda/cuda_copies.h"
+#include "tests/deep.h"
 #include "tests/hand_session.h"
 
 namespace spillway {
@@ -76,7 +77,7 @@ TEST_CASE("each call of each kind may fail: one error that says what, nothing le
       INFO(expected.word << ", " << count << " of them");
       CHECK(count > 0);
       for (std::uint32_t nth = device.emulate == CudaEmulation{} ? 0 : 1; nth < count;
-           nth += 2) {  // each on one of the devices
+           nth += Cases(6u, 2u)) {  // each on one of the devices in the deep tier
         CudaCopies c;
         CudaStandIn cuda(Faulty(expected.what, nth));
         const Outcome outcome = RunOnce(c, cuda, program, options, device);
@@ -105,7 +106,7 @@ TEST_CASE("what fails on the device, or loses it, at whichever call: one error, 
       const std::uint32_t count = CountOf(what, program, options, device);
       CHECK(count > 0);
       for (std::uint32_t nth = device.emulate == CudaEmulation{} ? 0 : 1; nth < count;
-           nth += 2) {  // each on one of the devices
+           nth += Cases(6u, 2u)) {  // each on one of the devices in the deep tier
         CudaCopies c;
         CudaStandIn cuda(Faulty(what, nth));
         const Outcome outcome = RunOnce(c, cuda, program, options, device);

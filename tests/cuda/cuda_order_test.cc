@@ -16,6 +16,7 @@
 #include "sim/planning/runtimes.h"
 #include "sim/strategies/strategies.h"
 #include "tests/cuda/cuda_copies.h"
+#include "tests/deep.h"
 #include "tests/random_programs.h"
 #include "tests/small_networks.h"
 
@@ -171,7 +172,7 @@ TEST_CASE("every strategy's Programs run as they are simulated") {
   REQUIRE(in_core.feasible);
   CheckAsPredicted(c, in_core.program);
   int swapping = 0, recomputing = 0, programs = 0;
-  for (const Strategy& strategy : Strategies()) {
+  for (const Strategy& strategy : Drawn(Strategies())) {
     if (std::string_view(strategy.name).starts_with("ooc-")) continue;  // streams, which is left out below, at length
     for (const int percent : {60, 70, 80, 90, 100}) {
       const Evaluation evaluation = c.Of(strategy, in_core.peak_bytes * percent / 100);
@@ -185,9 +186,9 @@ TEST_CASE("every strategy's Programs run as they are simulated") {
     }
   }
   INFO(entry.name << ": " << programs << " Programs, " << swapping << " swap, " << recomputing << " recompute");
-  CHECK(programs >= 12);
-  CHECK(swapping >= 4);
-  CHECK(recomputing >= 2);
+  CHECK(programs >= Cases(4, 12));
+  CHECK(swapping >= Cases(1, 4));
+  CHECK(recomputing >= Cases(0, 2));
 }
 
 TEST_CASE("random plans run as they are simulated, on all runtimes that execute") {

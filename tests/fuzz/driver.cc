@@ -1,6 +1,6 @@
 // Runs a fuzzer without libFuzzer:
 //   fuzz_x RUNS [FIRST]   RUNS mutations of the seeds, from number FIRST (default 0) on; every number is a text of
-//                         its own, the same on every machine
+//                         its own, the same on every machine; the deep tier (tests/deep.h) makes ten times as many
 //   fuzz_x FILE...        these texts, e.g. to see a failure again
 // A text that fails is left beside the program as fuzz_x.failure.yaml, and its number is printed.
 #include <csignal>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/deep.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutate.h"
 
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
   char* end = nullptr;
   const unsigned long long runs = std::strtoull(argv[1], &end, 10);
   if (*end == '\0') {
-    Mutations(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0, runs);
+    Mutations(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0, spillway::Cases(runs, 10 * runs));
     return 0;
   }
   for (int i = 1; i < argc; ++i) {

@@ -14,6 +14,7 @@
 #include "sim/planning/runtimes.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
 #include "sim/strategies/strategies.h"
+#include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"
 
@@ -115,7 +116,7 @@ TEST_CASE("every strategy's plan of a part is a plan of all parts, whatever the 
     const StepsInParts::InParts& in = s.parts.In(2);
     const Bytes whole = Evaluate(StrategyByName("in-core").plan(s.At(in.part)).plan, s.At(in.part)).peak_bytes;
     int feasible = 0, streamed = 0, moved = 0;
-    for (const Strategy& strategy : Strategies()) {
+    for (const Strategy& strategy : Drawn(Strategies())) {
       for (const int percent : {20, 25, 30, 45, 60, 80, 100}) {
         if (std::string(strategy.name) == "accumulate") continue;
         INFO(strategy.name << " in " << percent << " % by " << options);
@@ -140,9 +141,9 @@ TEST_CASE("every strategy's plan of a part is a plan of all parts, whatever the 
         });
       }
     }
-    CHECK(feasible > 50);
-    CHECK(streamed > 4);
-    CHECK(moved > 0);
+    CHECK(feasible > Cases(15, 50));
+    CHECK(streamed >= Cases(0, 5));
+    CHECK(moved >= Cases(0, 1));
   }
 }
 

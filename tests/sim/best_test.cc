@@ -12,6 +12,7 @@
 #include "sim/strategies/best/robust.h"
 #include "sim/strategies/strategies.h"
 #include "sim/uncertainty/uncertainty.h"
+#include "tests/deep.h"
 #include "tests/sim/zoo_place.h"
 
 namespace spillway {
@@ -36,15 +37,16 @@ struct Setting : ZooPlace {
 // In-core they need 103 and 164 MB.
 TEST_CASE("best is never behind another strategy on the same runtime, and mostly ahead") {
   int behind_bound = 0, ahead = 0, cases = 0;
+  const std::vector<Bytes> capacities = {60 * kMB, 75 * kMB, 95 * kMB, 200 * kMB};
   for (const char* network : {"cifar-vgg", "cifar-resnet20"}) {
     for (const char* machine : {"v100-x86-pcie3", "unit"}) {
       Setting s(network, 64, machine);
-      for (const Bytes capacity : {60 * kMB, 75 * kMB, 95 * kMB, 200 * kMB}) {
+      for (const Bytes capacity : Drawn(capacities)) {
         for (const char* runtime : {"arena", "pooch"}) {
           const Problem problem = s.At(capacity, runtime);
           const Nanos best = s.TimeOf("best", problem);
           Nanos others = 0;
-          for (const Strategy& strategy : Strategies()) {
+          for (const Strategy& strategy : Drawn(Strategies())) {
             if (std::string(strategy.name) == "best" || strategy.for_best != ForBest::kYes) continue;
             const Nanos time = s.TimeOf(strategy.name, problem);
             INFO(network << " on " << machine << ", " << runtime << " within " << capacity << ": " << strategy.name);
@@ -62,7 +64,7 @@ TEST_CASE("best is never behind another strategy on the same runtime, and mostly
     }
   }
   INFO(cases << " cases, ahead in " << ahead << ", above the bound in " << behind_bound);
-  CHECK(cases > 20);
+  CHECK(cases > Cases(8, 20));
   CHECK(ahead > cases / 4);
 }
 
@@ -104,7 +106,8 @@ TEST_CASE("best says why there is no plan") {
 
 TEST_CASE("best plans the same with plans of others at hand and without, and twice") {
   Setting s("cifar-resnet20", 64, "v100-x86-pcie3");
-  const Problem problem = s.At(70 * kMB, "arena");
+  Problem problem = s.At(70 * kMB, "arena");
+  if (!Deep()) problem.parameters.Set("simulations", std::int64_t{4000});
   const Planned alone = StrategyByName("best").plan(problem);
   REQUIRE(alone.feasible);
   CHECK((StrategyByName("best").plan(problem).plan == alone.plan));
@@ -132,9 +135,11 @@ TEST_CASE("more memory or a faster link hardly ever makes best slower, and then 
     Nanos time = 0;
   };
   std::vector<Point> points;
-  for (const double link : {0.5, 1.0, 4.0}) {
+  const auto links = Deep() ? std::vector{0.5, 1.0, 4.0} : std::vector{0.5, 4.0};
+  const auto memories = Deep() ? std::vector{70 * kMB, 77 * kMB, 84 * kMB} : std::vector{70 * kMB, 84 * kMB};
+  for (const double link : links) {
     Setting s("cifar-resnet20", 64, WithFasterLink(machine, link));
-    for (const Bytes memory : {70 * kMB, 77 * kMB, 84 * kMB}) {
+    for (const Bytes memory : memories) {
       points.push_back({link, memory, s.TimeOf("best", s.At(memory, "arena"))});
     }
   }
@@ -162,9 +167,10 @@ Nanos LateTime(const Plan& plan, const Problem& problem) {
 }
 
 TEST_CASE("best that is robust is never later than best, in nine of ten draws, and says what that costs") {
+  const std::vector<Bytes> capacities = {75 * kMB, 95 * kMB, 200 * kMB};
   for (const char* network : {"cifar-vgg", "cifar-resnet20"}) {
     Setting s(network, 64, "v100-x86-pcie3");
-    for (const Bytes capacity : {75 * kMB, 95 * kMB, 200 * kMB}) {
+    for (const Bytes capacity : Drawn(capacities)) {
       Problem problem = s.At(capacity, "arena");
       const Planned best = StrategyByName("best").plan(problem);
       problem.parameters.Set("robust", true);

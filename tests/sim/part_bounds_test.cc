@@ -6,6 +6,7 @@
 #include "model/network/network.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
+#include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"
@@ -68,7 +69,7 @@ TEST_CASE("no plan in parts is faster than the bounds") {
   const std::vector<TileCounts> kTilesOfSeed = {{}, {}, {}, {}, {2, 1, 1}, {1, 2, 1}, {1, 1, 3}, {2, 1, 2}};
   Random random(7);
   int cases = 0, close = 0;
-  for (std::uint64_t seed = 1; seed <= 90; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Cases(24u, 90u); ++seed) {
     const Network network = seed % 2 == 0 ? BoxedNetwork() : Modules();
     const PartsPlace p(network);
     const DiceCosts costs(p.machine, seed);
@@ -91,9 +92,9 @@ TEST_CASE("no plan in parts is faster than the bounds") {
       }
     }
   }
-  CHECK(cases > 2000);
+  CHECK(cases > Cases(500, 2000));
   INFO(close << " within twice the bound");
-  CHECK(close > cases / 10);
+  CHECK(close > cases / Cases(20, 10));
 }
 
 // Every convolution in the fastest parts there are, found by trying all sizes of each next part.

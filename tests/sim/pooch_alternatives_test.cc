@@ -10,6 +10,7 @@
 #include "model/zoo/zoo.h"
 #include "sim/strategies/pooch/classify.h"
 #include "sim/program/step_tables.h"
+#include "tests/deep.h"
 
 namespace spillway {
 namespace {
@@ -84,7 +85,8 @@ TEST_CASE("alternatives are what whole simulations of them are") {
   Random random(11);
   const Machine machine = LoadMachine("v100-x86-pcie3");
   const CostModel costs(machine);
-  for (const char* network : {"resnet50", "vgg16", "googlenet", "densenet121", "resnet101", "resnet152"}) {
+  const std::vector<std::string> networks = {"resnet50", "vgg16", "googlenet", "densenet121", "resnet101", "resnet152"};
+  for (const std::string& network : Drawn(networks)) {
     const TrainingStep step = BuildTrainingStep(BuildZooNetwork(network, {.batch = 64}), StepOptionsByName("chainer"));
     const Bytes least = StepTables(step, costs).WorkingSet(StepTables(step, costs).LargestWorkingSet());
     for (const int percent : {104, 110, 150, 250, 400}) {
@@ -102,13 +104,13 @@ TEST_CASE("alternatives are what whole simulations of them are") {
   INFO(tally.asked << " asked, " << tally.shorter << " shorter, " << tally.fits << " fit, " << tally.does_not_fit
                    << " do not, " << tally.endless << " without end, " << tally.gains << " gain time, "
                    << tally.seen_early << " are seen early to gain none");
-  CHECK(tally.asked > 2000);
-  CHECK(tally.shorter > 300);
-  CHECK(tally.fits > 1000);
-  CHECK(tally.does_not_fit > 10);
-  CHECK(tally.endless > 10);
-  CHECK(tally.gains > 1000);
-  CHECK(tally.seen_early > 10);
+  CHECK(tally.asked > Cases(500, 2000));
+  CHECK(tally.shorter > Cases(50, 300));
+  CHECK(tally.fits > Cases(200, 1000));
+  CHECK(tally.does_not_fit > Cases(0, 10));
+  CHECK(tally.endless > Cases(0, 10));
+  CHECK(tally.gains > Cases(200, 1000));
+  CHECK(tally.seen_early > Cases(0, 10));
 }
 
 TEST_CASE("when swap-ins are issued follows from bytes, not from when they were before") {

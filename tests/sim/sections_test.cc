@@ -8,6 +8,7 @@
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower.h"
+#include "tests/deep.h"
 #include "tests/random_sections.h"
 #include "tests/sim/half_swapped.h"
 #include "tests/sim/judge_mutations.h"
@@ -99,6 +100,7 @@ TEST_CASE("what leaves in part saves that part of the memory") {
 
 TEST_CASE("random plans with sections are lowered to Programs that verify proves, in every arena") {
   Random random(5);
+  const int per_runtime = Cases(4, 8);  // of all kinds
   int programs = 0, sections = 0;
   const std::vector<Runtime> runtimes = {
       {},
@@ -111,7 +113,7 @@ TEST_CASE("random plans with sections are lowered to Programs that verify proves
     for (const Network& network : {LargeMaps(), Modules(), Vgg()}) {
       const PartsPlace p(network, options);
       for (const Runtime& runtime : runtimes) {
-        for (int k = 0; k < 8; ++k) {
+        for (int k = 0; k < per_runtime; ++k) {
           Plan plan = RandomPlan(p.step, runtime, 20 + 10 * random.Below(9), random);
           if (k % 2 == 0) std::erase_if(plan.gaps, [](const auto& gap) { return gap.action != GapAction::kSwap; });
           sections += AddRandomSections(p.step, 80, random, plan);
@@ -132,8 +134,8 @@ TEST_CASE("random plans with sections are lowered to Programs that verify proves
     }
   }
   INFO(programs << " Programs, " << sections << " sections");
-  CHECK(programs == 3 * 3 * 6 * 8 * 3);
-  CHECK(sections > 3000);
+  CHECK(programs == 3 * 3 * 6 * per_runtime * 3);
+  CHECK(sections > Cases(1400, 3000));
 }
 
 TEST_CASE("Programs with sections wait for nothing that they could do without") {
@@ -161,14 +163,14 @@ TEST_CASE("Programs with sections wait for nothing that they could do without") 
 TEST_CASE("small changes of Programs with sections are judged rightly") {
   Random random(29);
   MutationTally tally;
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < Cases(2, 4); ++k) {
     const PartsPlace p(Vgg());
     Plan plan = RandomPlan(p.step, {.copy_streams = 1 + k % 2}, 60, random);
     AddRandomSections(p.step, 100, random, plan);
     Judge(p.Lowered(plan), &p.step, tally);
   }
   INFO(tally.Text());
-  CHECK(tally.Total() > 2000);
+  CHECK(tally.Total() > Cases(1000, 2000));
 }
 
 // Every buffer of every section, a unit further on, or left out of its kernel, or in another order.

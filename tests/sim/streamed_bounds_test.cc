@@ -16,6 +16,7 @@
 #include "sim/planning/runtimes.h"
 #include "sim/program/lower.h"
 #include "sim/strategies/strategies.h"
+#include "tests/deep.h"
 #include "tests/sim/turn_plans.h"
 #include "tests/small_networks.h"
 #include "tests/step_builder.h"
@@ -174,7 +175,7 @@ TEST_CASE("what is live at the turn is kept, copied or computed again, whatever 
 
 TEST_CASE("no plan that streams is faster than what an instant says of the memory it takes") {
   Tally tally;
-  for (std::uint64_t seed = 1; seed <= 160; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Cases(40u, 160u); ++seed) {
     const std::vector<SmallNetwork>& networks = seed % 2 == 0 ? kNetworks : kDeep;
     const SmallNetwork& network = networks[seed / 2 % networks.size()];
     Place p(network.build(), network.options, seed);
@@ -200,14 +201,14 @@ TEST_CASE("no plan that streams is faster than what an instant says of the memor
     }
   }
   INFO(tally.Text());
-  CHECK(tally.streamed > 2000);
+  CHECK(tally.streamed > Cases(500, 2000));
   CHECK(tally.instant > tally.streamed / 10);
-  CHECK(tally.certified > 20);
+  CHECK(tally.certified > Cases(5, 20));
 }
 
 TEST_CASE("nor is what best finds") {
   Tally tally;
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Cases(5u, 8u); ++seed) {
     const SmallNetwork& network = kDeep[seed % kDeep.size()];
     Place p(network.build(), network.options, seed);
     const auto facts = std::make_shared<const StepFacts>(p.step, p.costs);
@@ -225,8 +226,8 @@ TEST_CASE("nor is what best finds") {
     }
   }
   INFO(tally.Text());
-  CHECK(tally.streamed > 3);
-  CHECK(tally.instant > 2);
+  CHECK(tally.streamed > Cases(0, 3));
+  CHECK(tally.instant >= Cases(0, 3));
 }
 
 }  // namespace spillway

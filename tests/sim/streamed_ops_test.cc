@@ -7,6 +7,7 @@
 #include "sim/plan/tiles.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower.h"
+#include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"
 #include "tests/sim/parts_place.h"
@@ -150,6 +151,7 @@ TEST_CASE("a step streamed throughout needs a fraction of the memory of any plan
 
 TEST_CASE("random streamed plans are lowered to Programs that verify proves, on every runtime") {
   Random random(11);
+  const int per_runtime = Cases(4, 12);
   int programs = 0, streaming = 0;
   const std::vector<Runtime> runtimes = {
       {},
@@ -162,7 +164,7 @@ TEST_CASE("random streamed plans are lowered to Programs that verify proves, on 
   for (const SmallNetwork& network : kNetworks) {
     const PartsPlace p(network.build(), network.options);
     for (const Runtime& runtime : runtimes) {
-      for (int k = 0; k < 12; ++k) {
+      for (int k = 0; k < per_runtime; ++k) {
         Plan plan = RandomPlan(p.step, runtime, 10 * random.Below(9), random);
         AddRandomParts(p.step, 30, random, plan);
         AddRandomTiles(p.step, {2, 3, 4}, random, plan);
@@ -177,7 +179,7 @@ TEST_CASE("random streamed plans are lowered to Programs that verify proves, on 
       }
     }
   }
-  CHECK(programs == 4 * 7 * 12);
+  CHECK(programs == 4 * 7 * per_runtime);
   CHECK(streaming > programs * 9 / 10);
 }
 
@@ -185,7 +187,7 @@ TEST_CASE("no streamed plan is faster than the bounds") {
   const std::vector<TileCounts> kTilesOfSeed = {{}, {2, 1, 1}, {1, 2, 1}, {1, 1, 3}};
   Random random(23);
   int cases = 0, close = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= Cases(12u, 40u); ++seed) {
     const PartsPlace p(seed % 2 == 0 ? BoxedNetwork() : Modules());
     const DiceCosts costs(p.machine, seed);
     const auto facts = std::make_shared<const StepFacts>(p.step, costs);
@@ -211,7 +213,7 @@ TEST_CASE("no streamed plan is faster than the bounds") {
     }
   }
   INFO(cases << " plans, " << close << " within 3.3 times their bound");
-  CHECK(cases > 1000);
+  CHECK(cases > Cases(300, 1000));
   CHECK(close > cases / 20);
 }
 

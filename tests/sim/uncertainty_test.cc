@@ -16,6 +16,7 @@
 #include "sim/planning/headroom.h"
 #include "sim/strategies/strategies.h"
 #include "sim/uncertainty/drawn_error.h"
+#include "tests/deep.h"
 
 namespace spillway {
 namespace {
@@ -215,7 +216,9 @@ double EndsSpread(const Evaluation& evaluation, const Plan& plan, const Problem&
 
 TEST_CASE("the ends of an interval are known to 1 % of the step", "[plain]") {
   const TrainingStep step = BuildTrainingStep(BuildZooNetwork("resnet50", {.batch = 64}));
-  for (const char* const name : {"unit", "v100-x86-pcie3", "v100-power9-nvlink2", "titanx-maxwell-x86-pcie3"}) {
+  const std::vector<std::string> machines = {"unit", "v100-x86-pcie3", "v100-power9-nvlink2",
+                                             "titanx-maxwell-x86-pcie3"};
+  for (const std::string& name : Drawn(machines)) {
     const Machine machine = LoadMachine(name);
     const CostModel costs(machine);
     Problem problem;
