@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "reports/rows/expectation.h"
-#include "reports/trace/sketch.h"
 #include "reports/tables/text.h"
+#include "reports/trace/sketch.h"
 #include "scenarios/run/run_folder.h"
 #include "scenarios/run/run_identity.h"
 

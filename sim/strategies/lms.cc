@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "sim/planning/problem.h"
-#include "sim/strategies/shared/paging.h"
 #include "sim/program/lower.h"
+#include "sim/strategies/shared/paging.h"
 
 namespace spillway {
 namespace {

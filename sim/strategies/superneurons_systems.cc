@@ -24,9 +24,9 @@
 
 #include "hw/text/lists.h"
 #include "sim/planning/problem.h"
+#include "sim/program/lower.h"
 #include "sim/strategies/shared/convolution_ways.h"
 #include "sim/strategies/shared/paging.h"
-#include "sim/program/lower.h"
 
 namespace spillway {
 namespace {

@@ -8,8 +8,8 @@
 #include "model/unroll/unroll.h"
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
-#include "sim/strategies/pooch/classify.h"
 #include "sim/program/step_tables.h"
+#include "sim/strategies/pooch/classify.h"
 #include "tests/deep.h"
 
 namespace spillway {
