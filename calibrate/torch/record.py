@@ -1,6 +1,6 @@
 """Records a training step of PyTorch as a graph that Spillway plans (model/recorded/README.md).
 
-    python3 torch_graph.py transformer --batch 8 -o step.json        one of the two small networks below
+    python3 record.py transformer --batch 8 -o step.json        one of the two small networks below
     from torch_graph import record                                   any other, on any device
 
 Every call that reaches the library under autograd is a node (TorchDispatchMode: forward, backward and the optimizer's alike),
