@@ -9,10 +9,9 @@
 
 namespace spillway {
 
-// Where the costs of a prediction come from.
-// Shares of a step's time, adding up to 1: kernels by the source of each one's cost, stalls on copies by that of the
-// copies waited for (page faults are assumed), stalls on the host by that of its costs. What is neither (kernels slowed down by copies, waits for
-// other kernels) is shared out like the rest.
+// The shares add up to 1. A kernel counts by the source of its cost, a stall on copies by that of the copies waited for
+// (page faults are assumed), a stall on the host by that of its costs. The rest of the step (kernels slowed down by
+// copies, waits for other kernels) is shared out likewise.
 struct SourceShares {
   double measured = 0, published = 0, assumed = 0;
   Source::Kind Largest() const;  // of equals the less sure one

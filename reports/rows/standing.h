@@ -13,7 +13,6 @@ namespace spillway {
 // 1 - throughput / throughput of the in-core reference, in input elements per second.
 double LossAgainst(const ResultRow& reference, const ResultRow& row);
 
-// How a row stands among the others of its run.
 // Pointers are into the rows asked about.
 struct Standing {
   // The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
@@ -23,7 +22,7 @@ struct Standing {
   // The fastest of the same scenario, network, batch, machine and memory limit; nullptr where nothing runs.
   const ResultRow* best = nullptr;
   // A row that should not be faster and is, by more than kWorthSaying: the same strategy with less memory or on a slower
-  // link, or a strategy that decides less (ResultRow::choices) at the same place and on the same runtime; the fastest
+  // link, or a strategy that decides less (RowGrouping::choices) at the same place and on the same runtime; the fastest
   // of those. Else nullptr.
   const ResultRow* beaten_by = nullptr;
 };
