@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/cost/kernel_form.h"
 #include "sim/program/layout.h"
@@ -13,12 +14,14 @@ namespace spillway {
 namespace {
 
 constexpr int kLayoutTries = 6;
+constexpr Bytes kSmallestSteps = 200;  // each try has at least capacity / 200 less for prefetching
+constexpr Bytes kNoPrefetching = 1;    // a live limit below everything
 
-// Every map on the host between its forward and its backward uses.
+// Every map on the host between its forward and its backward uses. Nothing of a map that is swapped is streamed.
 Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& ops) {
   Plan plan;
   plan.ops = ops;
-  for (OpDecision& decision : plan.ops) {  // where they are swapped, nothing of them is streamed
+  for (OpDecision& decision : plan.ops) {
     if (!HasAlgorithms(tables.step->ops[Index(decision.op)].kind)) decision.parts.clear();
     if (decision.parts.empty()) decision.tiles = {};
     decision.streamed.clear();
@@ -40,96 +43,70 @@ Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& op
 
 // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
 Bytes LeastOfSwapAll(const StepTables& tables, const std::vector<OpDecision>& ops) {
-  Lowered lowered = LowerItems(EveryMapSwapped(tables, ops), tables, 1);
+  Lowered lowered = LowerItems(EveryMapSwapped(tables, ops), tables, kNoPrefetching);
   return PlaceBuffers(lowered.skeleton, lowered.program, 0);
 }
 
-class ProgramMaker {
- public:
-  ProgramMaker(const Plan& plan, const StepTables& tables, Bytes capacity)
-      : plan_(plan), tables_(tables), capacity_(capacity) {}
+// Too many bytes are live for any layout, or recomputation does not end.
+CompiledPlan Refused(const Lowered& lowered, const TrainingStep& step) {
+  const std::string name = NameOfOp(step, lowered.op);
+  return {.reason = lowered.Endless()
+                        ? fmt::format("recomputation: before {} more than {} times all ops have run again", name,
+                                      kRecomputeLimit)
+                        : fmt::format("out_of_memory: the plan needs {} at {}", FormatBytes(lowered.list_peak), name)};
+}
 
-  CompiledPlan Make() {
-    if (IsManaged(plan_.runtime.memory)) {
-      LayOutManaged();
-    } else if (plan_.runtime.memory == MemoryModel::kArena) {
-      LayOut();
-    } else {
-      Lowered lowered = Lower(plan_, tables_, 0);
-      if (lowered.Endless())
-        NoRoom(lowered);
-      else
-        room_.program = std::move(lowered.program);
+CompiledPlan CompileForPool(const Plan& plan, const StepTables& tables) {
+  Lowered lowered = Lower(plan, tables, 0);
+  if (lowered.Endless()) return Refused(lowered, *tables.step);
+  return {.program = std::move(lowered.program)};
+}
+
+// Addresses go on beyond the device's memory.
+CompiledPlan CompileForManaged(const Plan& plan, const StepTables& tables, Bytes capacity) {
+  Lowered lowered = LowerItems(plan, tables, 0);
+  if (lowered.Endless()) return Refused(lowered, *tables.step);
+  const Bytes all = PlaceBuffers(lowered.skeleton, lowered.program, 0);
+  return {.program = std::move(lowered.program), .peak_bytes = std::min(all, capacity), .managed_bytes = all};
+}
+
+CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes capacity) {
+  Bytes limit = capacity, lowest = 0;
+  for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
+    Lowered lowered = LowerItems(plan, tables, limit);
+    if (lowered.list_peak > capacity) {
+      if (lowered.Endless() || limit == kNoPrefetching) return Refused(lowered, *tables.step);
+      limit = kNoPrefetching;  // a swap-in moved forward may change which recomputed tensors stay on the device
+      continue;
     }
-    return std::move(room_);
+    const Bytes peak = PlaceBuffers(lowered.skeleton, lowered.program, capacity);
+    if (peak <= capacity) return {.program = std::move(lowered.program), .peak_bytes = peak};
+    lowest = lowest == 0 ? peak : std::min(peak, lowest);
+    if (limit == kNoPrefetching) break;
+    limit = std::max(kNoPrefetching, limit - std::max(peak - capacity, capacity / kSmallestSteps));
   }
-
- private:
-  // Addresses go on behind the device's memory.
-  void LayOutManaged() {
-    Lowered lowered = LowerItems(plan_, tables_, 0);
-    if (lowered.Endless()) return NoRoom(lowered);
-    room_.managed_bytes = PlaceBuffers(lowered.skeleton, lowered.program, 0);
-    room_.peak_bytes = std::min(room_.managed_bytes, capacity_);
-    room_.program = std::move(lowered.program);
-  }
-
-  // A layout needs some bytes more than are live. Where that goes beyond the capacity, the plan is lowered again with
-  // less room for prefetching, so that swap-ins come later.
-  void LayOut() {
-    Bytes limit = capacity_, fragmented_peak = 0;
-    for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
-      Lowered lowered = LowerItems(plan_, tables_, limit);
-      if (lowered.list_peak > capacity_ && !lowered.Endless() && limit > 1) {
-        limit = 1;  // a swap-in moved forward may change what recomputation leaves on the device: without any
-        continue;
-      }
-      if (lowered.list_peak > capacity_) return NoRoom(lowered);
-      const Bytes peak = PlaceBuffers(lowered.skeleton, lowered.program, capacity_);
-      if (peak <= capacity_) {
-        room_.peak_bytes = peak;
-        room_.program = std::move(lowered.program);
-        return;
-      }
-      fragmented_peak = fragmented_peak == 0 ? peak : std::min(peak, fragmented_peak);
-      if (limit == 1) break;  // without any prefetching, there is nothing left to try
-      limit = std::max<Bytes>(1, limit - std::max<Bytes>(peak - capacity_, capacity_ / 200));
-    }
-    room_.smallest_limit = fragmented_peak;
-    room_.reason = fmt::format("fragmentation: no layout below {} found", FormatBytes(fragmented_peak));
-  }
-
-  void NoRoom(const Lowered& lowered) {
-    const std::string name = NameOfOp(*tables_.step, lowered.op);
-    room_.reason =
-        lowered.Endless()
-            ? fmt::format("recomputation: before {} more than {} times all ops have run again", name, kRecomputeLimit)
-            : fmt::format("out_of_memory: the plan needs {} at {}", FormatBytes(lowered.list_peak), name);
-  }
-
-  const Plan& plan_;
-  const StepTables& tables_;
-  const Bytes capacity_;
-  CompiledPlan room_;
-};
+  return {.reason = fmt::format("fragmentation: no layout below {} found", FormatBytes(lowest)),
+          .smallest_limit = lowest};
+}
 
 }  // namespace
 
 CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes capacity) {
-  CompiledPlan room;
   const std::vector<Bytes> sets = tables.WorkingSets(plan.ops);
   const auto largest = std::max_element(sets.begin(), sets.end());
   const Bytes needed = *largest;
-  if (needed <= capacity) return room;
-  room.worst_op = static_cast<OpId>(largest - sets.begin());
-  room.smallest_limit = std::max(needed, LeastOfSwapAll(tables, plan.ops));
-  room.reason = fmt::format("working_set: {} needs {} with everything else moved out",
-                            NameOfOp(*tables.step, room.worst_op), FormatBytes(needed));
-  return room;
+  if (needed <= capacity) return {};
+  const auto op = static_cast<OpId>(largest - sets.begin());
+  return {.reason = fmt::format("working_set: {} needs {} with everything else moved out", NameOfOp(*tables.step, op),
+                                FormatBytes(needed)),
+          .worst_op = op,
+          .smallest_limit = std::max(needed, LeastOfSwapAll(tables, plan.ops))};
 }
 
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity) {
-  return ProgramMaker(plan, tables, capacity).Make();
+  if (IsManaged(plan.runtime.memory)) return CompileForManaged(plan, tables, capacity);
+  if (plan.runtime.memory == MemoryModel::kPool) return CompileForPool(plan, tables);
+  return CompileForArena(plan, tables, capacity);
 }
 
 std::string NameOfOp(const TrainingStep& step, OpId op) {

@@ -1,4 +1,11 @@
-// Whether there is room on the device for a plan, and the Program that it becomes there.
+// From a plan to a Program that runs within `capacity` bytes of device memory, or to the reason why there is none.
+//
+// An arena's layout needs some bytes more than are ever live, for gaps between buffers (fragmentation). If that goes
+// beyond the capacity, the plan is lowered again with less room for prefetching, so that swap-ins come later:
+//
+//   capacity 16.0 GB     live limit      list peak      layout
+//   1st try                16.0 GB        15.9 GB       16.3 GB      0.3 GB too much
+//   2nd try                15.7 GB        15.6 GB       15.9 GB      done
 #ifndef SPILLWAY_SIM_PROGRAM_COMPILE_H_
 #define SPILLWAY_SIM_PROGRAM_COMPILE_H_
 
@@ -11,19 +18,24 @@
 namespace spillway {
 
 struct CompiledPlan {
-  std::string reason;        // token plus details where there is none
-  OpId worst_op = kNoOp;     // as Evaluation has them
-  Bytes smallest_limit = 0;  // likewise
-  Program program;
+  // Empty: there is a program. Else a token and details, as "out_of_memory: the plan needs 41.6 GB at fc:backward".
+  std::string reason{};
+  OpId worst_op = kNoOp;     // of "working_set": the op that needs most
+  Bytes smallest_limit = 0;  // bytes with which the refused step would run, as far as is known; 0: not known
+  Program program{};
   Bytes peak_bytes = 0;     // of an arena: its highest address
-  Bytes managed_bytes = 0;  // of unified memory: all there is, on the device and behind it
+  Bytes managed_bytes = 0;  // of unified memory: all addresses, those beyond the device's memory too
 };
 
-// All need a plan that was checked against the tables' step (CheckPlan).
-//
-// For each op with everything else moved out ("working_set"); no program. Not asked of unified memory.
+// REQUIRES of both: the plan was checked against the tables' step (CheckPlan).
+
+// Refuses with "working_set" a plan with an op that has no room even with everything else offloaded; makes no program.
+// Not asked for unified memory.
 CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes capacity);
-// For all that is live at once ("recomputation", "out_of_memory"), and in an arena for its layout ("fragmentation").
+// Refuses with
+//   "recomputation"   lowering gave up (kRecomputeLimit)
+//   "out_of_memory"   more bytes are live at once than there are
+//   "fragmentation"   no layout of the live bytes was found within the capacity; arenas only
 // Whether a pool has room only its simulation tells.
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity);
 

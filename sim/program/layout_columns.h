@@ -1,8 +1,21 @@
-// Buffers in order of address, kept for searches through all of them. Internal to `layout`.
+// Placed buffers in order of address, for searches through all of them. Internal to `layout`.
 //
-// A search looks at the lifetimes of hundreds of neighbours to find the few that matter. They are kept in columns, so
-// that the compiler compares several at once, and in leaves of a few hundred, so that one more moves few others: Programs
-// of ops in tiles have tens of thousands of buffers. Addresses and sizes are bytes.
+// A buffer is a rectangle: live for items [first, last) of the Program, at addresses [begin, begin + bytes). Example,
+// three buffers, and what a search for a fourth looks at:
+//
+//   address
+//    20 |        [--D--)[---C---)           A = {.bytes = 10, .first = 0, .last = 9} at 0
+//    10 |     [----B----)                   B = {.bytes = 10, .first = 2, .last = 5} at 10
+//     0 |[------------A------------)        C = {.bytes = 10, .first = 5, .last = 8} at 20
+//       +-----------------------------> items
+//        0    2  3      5        8  9       columns   first {0, 2, 5}    last {9, 5, 8}
+//                                                     begin {0, 10, 20}  end {10, 20, 30}
+//
+//   D = {.bytes = 10, .first = 3, .last = 5}: ForEachGap(D, ...) visits [20, infinity): A and B are live, C is not.
+//
+// A search compares the lifetimes of hundreds of neighbours to find the few that it meets. Lifetimes lie in columns, so
+// that the compiler compares several at once. Columns are cut into blocks of up to 256 buffers, so that one more moves
+// few others: ops in tiles make tens of thousands of buffers. Addresses and sizes are bytes.
 #ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
 
@@ -20,28 +33,29 @@
 
 namespace spillway {
 
-// Of one buffer, in items: live from `first`, its allocation, until just before `last`, its free.
+// When a buffer is live and how much it takes, without its address.
 struct Lifetime {
   BufferId buffer = kNoBuffer;
   Bytes bytes = 0;
-  std::int32_t first = 0;
-  std::int32_t last = 0;
+  std::int32_t first = 0;          // item that allocates it
+  std::int32_t last = 0;           // item that frees it: live for [first, last)
   StreamId stream = 0;             // of the allocation
-  std::uint32_t frame = kNoFrame;  // as in Buffer: of one frame all lie `distance` behind one address
-  Bytes distance = 0;
+  std::uint32_t frame = kNoFrame;  // Buffer::frame: buffers of one frame are placed together, ...
+  Bytes distance = 0;              // ... each at this distance from the frame's address
 };
 
 // Up to kMost buffers.
-class Leaf {
+class Block {
  public:
   static constexpr std::size_t kMost = 256;
+  static constexpr Bytes kFound = -1;
 
   std::size_t count() const { return count_; }
+  Bytes lowest() const { return begin_.front(); }  // REQUIRES: not empty
 
-  static constexpr Bytes kFound = -1;
-  // Calls visit(begin, end) for each gap of life.bytes from `at` up to the last buffer that is free throughout its lifetime,
-  // in order of address, until it returns true. Returns where the gap behind all of them begins, or kFound. What lies at
-  // `own` is not there, as if it had been taken out.
+  // Calls visit(begin, end) for each gap [begin, end) of at least life.bytes that is free during the lifetime: from
+  // `at` up to the block's last buffer, in order of address, until visit returns true. A buffer at `own` counts as
+  // absent. Returns kFound, or the address at which the gap above all buffers begins.
   template <typename Visit>
   Bytes ForEachGap(const Lifetime& life, Bytes own, Bytes at, Visit visit) const {
     for (std::size_t from = 0; from < count_; from += kChunk) {
@@ -71,10 +85,11 @@ class Leaf {
     ++count_;
   }
 
-  // Whether it was there.
+  // Returns whether the buffer was there.
   bool Erase(const Lifetime& life, Bytes at) {
-    const std::size_t place = PlaceOf(life, at);
-    if (place == count_) return false;
+    std::size_t place = Find(at);
+    while (place < count_ && begin_[place] == at && (first_[place] != life.first || last_[place] != life.last)) ++place;
+    if (place == count_ || begin_[place] != at) return false;
     const auto erase = [&](auto& column) {
       std::copy(column.data() + place + 1, column.data() + count_, column.data() + place);
     };
@@ -86,26 +101,9 @@ class Leaf {
     return true;
   }
 
-  // To another address; whether it was there.
-  bool Move(const Lifetime& life, Bytes from, Bytes to) {
-    const std::size_t place = PlaceOf(life, from), found = Find(to);
-    if (place == count_) return false;
-    const std::size_t now = found > place ? found - 1 : found;
-    const auto move = [&](auto& column, auto value) {
-      if (place < now) std::copy(&column[place] + 1, &column[now] + 1, &column[place]);
-      if (now < place) std::copy_backward(&column[now], &column[place], &column[place] + 1);
-      column[now] = value;
-    };
-    move(first_, life.first);
-    move(last_, life.last);
-    move(begin_, to);
-    move(end_, to + life.bytes);
-    return true;
-  }
-
-  // Takes the upper half out.
-  Leaf Split() {
-    Leaf upper;
+  // Takes the upper half of the buffers out.
+  Block Split() {
+    Block upper;
     upper.count_ = count_ / 2;
     upper.Resize(first_.size());
     count_ -= upper.count_;
@@ -117,13 +115,12 @@ class Leaf {
     std::fill(first_.begin() + static_cast<std::ptrdiff_t>(count_), first_.end(), kNever);
     return upper;
   }
-  Bytes lowest() const { return begin_.front(); }  // REQUIRES: not empty
 
  private:
   static constexpr std::size_t kChunk = 64;
-  static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();  // fills the columns up
+  static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();  // `first` of unused places
 
-  // One bit for each of the kChunk buffers at `from`: whether its lifetime meets `life`.
+  // One bit for each of the kChunk buffers from `from` on: whether its lifetime meets `life`.
   std::uint64_t Meeting(std::size_t from, const Lifetime& life) const {
     std::array<std::uint8_t, kChunk> meets;
     for (std::size_t k = 0; k < kChunk; ++k) {
@@ -146,17 +143,10 @@ class Leaf {
     return eight * kGather >> 56;
   }
 
-  // Logarithmic. The first buffer that begins at `address` or above.
+  // The place of the first buffer that begins at `address` or above; logarithmic.
   std::size_t Find(Bytes address) const {
     const auto end = begin_.begin() + static_cast<std::ptrdiff_t>(count_);
     return static_cast<std::size_t>(std::lower_bound(begin_.begin(), end, address) - begin_.begin());
-  }
-
-  // count(): it is not there.
-  std::size_t PlaceOf(const Lifetime& life, Bytes at) const {
-    std::size_t place = Find(at);
-    while (place < count_ && begin_[place] == at && (first_[place] != life.first || last_[place] != life.last)) ++place;
-    return place < count_ && begin_[place] == at ? place : count_;
   }
 
   void Resize(std::size_t size) {
@@ -166,53 +156,53 @@ class Leaf {
     end_.resize(size);
   }
 
+  // Columns: in order of begin_, count_ places in use, a multiple of kChunk in all.
   std::size_t count_ = 0;
-  std::vector<std::int32_t> first_, last_;  // lifetimes
-  std::vector<Bytes> begin_, end_;          // addresses
+  std::vector<std::int32_t> first_, last_;
+  std::vector<Bytes> begin_, end_;
 };
 
-// Any number of them.
+// Any number of buffers, in blocks.
 class Columns {
  public:
-  // As Leaf's, from `at`; the last gap is open-ended.
+  // As Block::ForEachGap, from `at`; the last gap is open-ended.
   template <typename Visit>
   void ForEachGap(const Lifetime& life, Bytes own, Bytes at, Visit visit) const {
-    for (const Leaf& leaf : leaves_) {
-      at = leaf.ForEachGap(life, own, at, visit);
-      if (at == Leaf::kFound) return;
+    for (const Block& block : blocks_) {
+      at = block.ForEachGap(life, own, at, visit);
+      if (at == Block::kFound) return;
     }
     visit(at, std::numeric_limits<Bytes>::max());
   }
 
   void Put(const Lifetime& life, Bytes at) {
-    std::size_t row = LeafBelow(std::upper_bound(lows_.begin(), lows_.end(), at));
-    if (leaves_[row].count() == Leaf::kMost) {
-      Leaf upper = leaves_[row].Split();
+    std::size_t row = BlockBelow(std::upper_bound(lows_.begin(), lows_.end(), at));
+    if (blocks_[row].count() == Block::kMost) {
+      Block upper = blocks_[row].Split();
       lows_.insert(lows_.begin() + static_cast<std::ptrdiff_t>(row) + 1, upper.lowest());
-      leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(row) + 1, std::move(upper));
+      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(row) + 1, std::move(upper));
       if (at >= lows_[row + 1]) ++row;
     }
-    leaves_[row].Insert(life, at);
+    blocks_[row].Insert(life, at);
   }
 
-  // REQUIRES: it was put at `from`.
+  // REQUIRES: the buffer was put at `from`.
   void Move(const Lifetime& life, Bytes from, Bytes to) {
-    const std::size_t target = LeafBelow(std::upper_bound(lows_.begin(), lows_.end(), to));
-    std::size_t row = LeafBelow(std::lower_bound(lows_.begin(), lows_.end(), from));
-    while (!(row == target ? leaves_[row].Move(life, from, to) : leaves_[row].Erase(life, from))) {
+    std::size_t row = BlockBelow(std::lower_bound(lows_.begin(), lows_.end(), from));
+    while (!blocks_[row].Erase(life, from)) {
       ++row;
-      assert(row < leaves_.size() && "it is there");
+      assert(row < blocks_.size() && "it is there");
     }
-    if (row != target) Put(life, to);
+    Put(life, to);
   }
 
  private:
-  std::size_t LeafBelow(std::vector<Bytes>::const_iterator low) const {
+  std::size_t BlockBelow(std::vector<Bytes>::const_iterator low) const {
     return static_cast<std::size_t>(low - lows_.begin()) - 1;
   }
 
-  std::vector<Leaf> leaves_{1};
-  std::vector<Bytes> lows_{-1};  // by leaf: none of its buffers lies lower, none of those before it higher
+  std::vector<Block> blocks_{1};
+  std::vector<Bytes> lows_{-1};  // by block: its buffers lie no lower than this, those of blocks before it no higher
 };
 
 }  // namespace spillway

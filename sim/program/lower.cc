@@ -4,7 +4,8 @@
 #include <cassert>
 
 #include "sim/plan/sections.h"
-#include "sim/program/lower_walk.h"
+#include "sim/program/lower/rematerialize.h"
+#include "sim/program/lower/walk.h"
 
 namespace spillway {
 
@@ -17,11 +18,15 @@ std::vector<OpId> PlannedIssueTimes(const Plan& plan, OpId never) {
   return issue;
 }
 
-// Swap-ins in the order in which they are needed, as early as the plan asks and memory allows.
+// By row of Plan::gaps: the op before which its swap-in is issued, as early as the plan asks and memory allows.
 //
-// `live` is what each op holds when every swap-in waits until it is needed. A swap-in may be moved forward from its
-// need to op k if its bytes fit beside `live` and the swap-ins moved before it at every op from k on. Copies run in
-// order, so none overtakes an earlier one.
+// `live` has the bytes at each op if every swap-in waits until it is needed. Swap-ins are moved forward in the order of
+// their needs. One may be issued before op k if its bytes fit at every op from k on. Copies run in order: none
+// overtakes another. Example, a limit of 10 bytes; 4 bytes are needed at op 5, and the plan asks for them before op 2:
+//
+//   op             2    3    4    5
+//   live           5    7    6    9      at op 5 the 4 bytes are among them
+//   with them      9   11   10           they fit at op 4, but not at op 3: issued before op 4
 std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTables& tables, std::vector<Bytes> live,
                                    const std::vector<OpId>& needed_at) {
   const OpId never = static_cast<OpId>(live.size());
@@ -44,13 +49,13 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   return issue;
 }
 
-// The ops at which a swap-in may be wanted: from the first at which anything is brought back, by copy or recomputation,
-// to the last use of what is swapped. Empty: nothing is swapped.
-struct Range {
+// The ops [first, end) at which a swap-in may be wanted: from the first op before which anything is brought back, by
+// copy or recomputation, to the last use of a swapped tensor. Empty: nothing is swapped.
+struct OpRange {
   OpId first = 0, end = 0;
 };
-Range OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
-  Range range{tables.step->first_backward, 0};  // where layers begin to fetch what they saved
+OpRange OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
+  OpRange range{tables.step->first_backward, 0};  // where layers begin to fetch what they saved
   for (const GapDecision& gap : plan.gaps) {
     const bool swap = gap.action == GapAction::kSwap;
     range.first = std::min(range.first, swap ? gap.in_at : gap.before);
@@ -62,7 +67,7 @@ Range OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
 
 Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit) {
   LowerWalk walk(plan, tables);
-  const Range swap_ins = OpsOfSwapIns(plan, tables);
+  const OpRange swap_ins = OpsOfSwapIns(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) {
     walk.IssueSwapInsAt(PlannedIssueTimes(plan, static_cast<OpId>(tables.step->ops.size())));
   } else if (swap_ins.end > 0) {

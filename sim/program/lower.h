@@ -13,32 +13,30 @@
 
 namespace spillway {
 
-// A plan whose recomputations pass on what they come by, freed and computed again for the next, can take a time that is
-// exponential in the joins of the network. Lowering gives up where more forward ops run again than so many times all there
-// are.
+// Lowering gives up when it has recomputed so many times as many ops as the step has: temporaries that are freed and
+// computed again for each use can take a time exponential in the joins of the network.
 constexpr std::int64_t kRecomputeLimit = 16;
 constexpr Bytes kEndlessBytes = std::numeric_limits<Bytes>::max() / 4;
 
 struct Lowered {
-  // Given up at kRecomputeLimit, at `op`: no Program, and of every op kEndlessBytes are said to be live.
+  // Given up at `op`: there is no Program, and `live_at` says kEndlessBytes of every op.
   bool Endless() const { return list_peak >= kEndlessBytes; }
 
-  // The bytes live in list order at their most, and the op that runs then. No layout can need less.
-  Bytes list_peak = 0;
-  OpId op = kNoOp;
-  std::vector<Bytes> live_at;  // by op: the same while it runs, its workspace included
+  Bytes list_peak = 0;         // the most bytes live in list order; no layout can need less
+  OpId op = kNoOp;             // the op that runs then
+  std::vector<Bytes> live_at;  // by op: the most bytes live while it runs, its workspace included
   Program program;             // without offsets
-  Skeleton skeleton;           // of LowerItems: what `program` will be made of, which has no code yet
+  Skeleton skeleton;           // of LowerItems, whose `program` has no code yet: Synchronise makes it from this
 };
 
-// `live_limit` (arena runtimes only; 0 = unlimited): swap-ins are issued as early as the plan and the bytes live in list
-// order allow. A pool runtime issues them where the plan says.
-// REQUIRES: the plan was checked against the step (CheckPlan).
+// Carries out every decision of the plan. `live_limit` in bytes, 0 for none, is for arena runtimes: they issue a
+// swap-in as early as the plan and the live bytes allow. A pool runtime issues it where the plan says. REQUIRES: the
+// plan was checked against the step (CheckPlan).
 Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit);
-// The same before it is synchronised, for who will place its buffers (PlaceBuffers) and may have to lower it again.
+// The same without Synchronise, for callers that place buffers (PlaceBuffers) and may have to lower the plan again.
 Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit);
-// Lowered::live_at of LowerItems(plan, tables, 1) alone, in a fraction of the time: nothing is written down.
-// REQUIRES: a plan that recomputes nothing, and as Lower.
+// Only Lowered::live_at of LowerItems(plan, tables, 1), in a fraction of the time: no items are written.
+// REQUIRES: as Lower, and the plan recomputes nothing.
 std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables);
 
 }  // namespace spillway

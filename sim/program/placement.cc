@@ -7,10 +7,10 @@ namespace spillway {
 
 namespace {
 
-// Of all rounds of one order: buffers that were looked past when one was placed; and rounds, for each buffer.
+// Limits of all rounds of one order: buffers that were looked past when one was placed; rounds, for each buffer.
 constexpr std::int64_t kMostSteps = 1'000'000;
 constexpr std::size_t kMostRounds = 2;
-constexpr std::uint32_t kNobody = 0xffffffffu;
+constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max();
 
 double Size(const Lifetime& life) { return static_cast<double>(life.bytes); }  // exact up to 2^53
 double Area(const Lifetime& life) { return Size(life) * (life.last - life.first); }
@@ -30,7 +30,8 @@ class Oldest {
   // Every place in the gap that can be better than those seen: at its start and behind each earlier user. Returns
   // whether the best possible one has been found.
   //
-  // A place over one who left as late as the last user of the best place is no better; the next that can be is behind it.
+  // A place over one who left as late as the last user of the best place is no better; the next that can be is behind
+  // it.
   bool Try(Bytes begin, Bytes end) {
     end = std::min(end, capacity_);
     if (end - begin < life_.bytes) return false;
@@ -70,17 +71,19 @@ class Oldest {
 
 }  // namespace
 
-Bottom::Bottom(const std::vector<Lifetime>& lifetimes, std::int32_t end) : longest_(end - end / 10 * 3) {
-  for (const Lifetime& life : lifetimes) base_ += Holds(life) ? life.bytes : 0;
+ResidentRegion::ResidentRegion(const std::vector<Lifetime>& lifetimes, std::int32_t end)
+    : longest_(end - end / 10 * 3) {
+  for (const Lifetime& life : lifetimes) size_ += Holds(life) ? life.bytes : 0;
 }
 
 Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
     : lifetimes_(lifetimes),
       capacity_(capacity),
+      most_steps_(capacity > 0 ? kMostSteps : 1),
       end_(LastOf(lifetimes)),
-      bottom_(lifetimes, end_),
-      bottom_offsets_(AtTheBottom()),
-      peak_(std::numeric_limits<Bytes>::max()) {
+      residents_(lifetimes, end_),
+      resident_offsets_(ResidentOffsets()),
+      peak_(kUnlimited) {
   for (std::uint32_t k = 0; k < lifetimes.size(); ++k) {
     const std::uint32_t frame = lifetimes[k].frame;
     if (frame == kNoFrame) continue;
@@ -89,23 +92,24 @@ Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
   }
 }
 
-// Who stands for the frame that the buffer is of.
-std::uint32_t Placement::LeaderOf(std::uint32_t k) const {
-  return lifetimes_[k].frame == kNoFrame ? k : frames_[lifetimes_[k].frame].front();
+// The buffers of k's frame; k alone, if it is of none. Valid while `k` is.
+std::span<const std::uint32_t> Placement::Members(const std::uint32_t& k) const {
+  if (lifetimes_[k].frame == kNoFrame) return {&k, 1};
+  return frames_[lifetimes_[k].frame];
 }
 
-std::vector<Bytes> Placement::AtTheBottom() const {
+std::vector<Bytes> Placement::ResidentOffsets() const {
   std::vector<Bytes> offsets(lifetimes_.size(), -1);
   Bytes at = 0;
   for (std::size_t k = 0; k < lifetimes_.size(); ++k) {
-    if (!bottom_.Holds(lifetimes_[k])) continue;
+    if (!residents_.Holds(lifetimes_[k])) continue;
     offsets[k] = at;
     at += lifetimes_[k].bytes;
   }
   return offsets;
 }
 
-// Sorted with the key beside the index, ties by index.
+// By descending key, ties by index; a frame counts as the sum of its buffers.
 template <typename Key>
 Placement::Order Placement::LargestFirst(Key key) const {
   struct Keyed {
@@ -116,11 +120,9 @@ Placement::Order Placement::LargestFirst(Key key) const {
   std::vector<Keyed> keyed;
   keyed.reserve(lifetimes_.size());
   for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
-    if (bottom_.Holds(lifetimes_[k]) || LeaderOf(k) != k) continue;
-    double sum = lifetimes_[k].frame == kNoFrame ? key(lifetimes_[k]) : 0;
-    if (lifetimes_[k].frame != kNoFrame) {
-      for (const std::uint32_t member : frames_[lifetimes_[k].frame]) sum += key(lifetimes_[member]);
-    }
+    if (residents_.Holds(lifetimes_[k]) || Members(k).front() != k) continue;
+    double sum = 0;
+    for (const std::uint32_t member : Members(k)) sum += key(lifetimes_[member]);
     keyed.push_back({sum, k});
   }
   std::sort(keyed.begin(), keyed.end());
@@ -130,23 +132,25 @@ Placement::Order Placement::LargestFirst(Key key) const {
   return order;
 }
 
-// Buffers of one order put down one after the other.
+// Buffers of one order, placed one after the other.
 struct Placement::Round {
   Order order;
   Arena arena;
   Offsets offsets;
-  std::size_t next = 0;
+  std::size_t next = 0;    // into `order`
+  std::int64_t steps = 0;  // buffers that were looked past
 };
 
 Placement::Round Placement::Begin(Order order) const {
-  return {std::move(order), Arena(lifetimes_.size(), end_, bottom_.base()), bottom_offsets_};
+  return {std::move(order), Arena(lifetimes_.size(), end_, residents_.size()), resident_offsets_};
 }
 
-// Goes on until a buffer ends above `beyond`; whether none does.
+// Goes on until a buffer ends above `beyond`. Returns whether none does.
 bool Placement::GoOn(Round& round, Bytes beyond) const {
   while (round.next < round.order.size()) {
-    const std::uint32_t k = round.order[round.next++];
-    PlaceNext(k, round.arena, round.offsets);
+    const std::size_t i = round.next++;
+    const std::uint32_t k = round.order[i];
+    round.steps += static_cast<std::int64_t>(i) * PlaceNext(k, round.arena, round.offsets);
     if (EndOf(k, round.offsets) > beyond) return false;
   }
   return true;
@@ -154,7 +158,9 @@ bool Placement::GoOn(Round& round, Bytes beyond) const {
 
 Bytes Placement::PlaceCompactly() {
   Order by_size = LargestFirst(Size);
-  if (AreTooManyForRounds(by_size.size())) {
+  const std::size_t buffers = by_size.size();
+  // A single round of many buffers takes all the steps that there are.
+  if (static_cast<std::int64_t>(buffers * (buffers - 1) / 2) >= most_steps_) {
     PlaceInOneRound(std::move(by_size));
   } else {
     TryRounds(std::move(by_size));
@@ -163,66 +169,43 @@ Bytes Placement::PlaceCompactly() {
   return peak_;
 }
 
-std::int64_t Placement::MostSteps() const { return capacity_ > 0 ? kMostSteps : 1; }
-
-// A single round alone takes all the steps that there are.
-bool Placement::AreTooManyForRounds(std::size_t buffers) const {
-  return static_cast<std::int64_t>(buffers * (buffers - 1) / 2) >= MostSteps();
-}
-
-// The same as TryRounds of both orders, without what no longer matters: the largest-first round stops where it goes beyond the
-// capacity, and again where it goes beyond the peak of the other one.
+// Gives what TryRounds of both orders would, without the rest: the largest-first round stops where it goes beyond the
+// capacity, and again where it goes beyond the peak of the other round.
 void Placement::PlaceInOneRound(Order by_size) {
   Round sizes = Begin(std::move(by_size));
-  if (GoOn(sizes, capacity_)) return Keep(std::move(sizes.arena), std::move(sizes.offsets));
+  if (GoOn(sizes, capacity_)) return Keep(std::move(sizes));
   Round areas = Begin(LargestFirst(Area));
-  GoOn(areas, std::numeric_limits<Bytes>::max());
+  GoOn(areas, kUnlimited);
   const Bytes peak = areas.arena.peak();
   const bool smaller = peak > capacity_ && sizes.arena.peak() <= peak && GoOn(sizes, peak);
-  Round& best = smaller ? sizes : areas;
-  Keep(std::move(best.arena), std::move(best.offsets));
+  Keep(std::move(smaller ? sizes : areas));
 }
 
 // The first round is carried to its end, for its peak; others end with the first buffer that goes beyond the capacity.
 void Placement::TryRounds(Order order) {
-  const std::int64_t most = MostSteps();
   const std::size_t rounds = kMostRounds * order.size();
   std::int64_t steps = 0;
-  for (std::size_t round = 0; round == 0 || (peak_ > capacity_ && steps < most && round < rounds); ++round) {
-    const bool first = round == 0;
-    Arena arena(lifetimes_.size(), end_, bottom_.base());
-    Offsets offsets = bottom_offsets_;
-    std::uint32_t beyond = kNobody;
-    for (std::size_t i = 0; i < order.size() && (first || beyond == kNobody); ++i) {
-      steps += static_cast<std::int64_t>(i) * PlaceNext(order[i], arena, offsets);
-      if (EndOf(order[i], offsets) > capacity_) beyond = order[i];
-    }
-    if (first) beyond = LeaderOf(LargestAboveCapacity(offsets));
+  for (std::size_t k = 0; k == 0 || (peak_ > capacity_ && steps < most_steps_ && k < rounds); ++k) {
+    Round round = Begin(order);
+    const bool complete = GoOn(round, k == 0 ? kUnlimited : capacity_);
+    steps += round.steps;
+    const std::uint32_t beyond = k == 0 ? LargestAboveCapacity(round.offsets) : round.order[round.next - 1];
     const auto bump = std::find(order.begin(), order.end(), beyond);
     if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
-    if ((first || beyond == kNobody) && arena.peak() < peak_) Keep(std::move(arena), std::move(offsets));
+    if (complete && round.arena.peak() < peak_) Keep(std::move(round));
   }
 }
 
 // Returns how often the arena was asked.
 int Placement::PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const {
-  if (lifetimes_[k].frame != kNoFrame) return PlaceFrame(frames_[lifetimes_[k].frame], arena, offsets);
+  if (lifetimes_[k].frame != kNoFrame) return PlaceFrame(Members(k), arena, offsets);
   offsets[k] = arena.Lowest(lifetimes_[k]);
   arena.Put(lifetimes_[k], offsets[k]);
   return 1;
 }
 
-Bytes Placement::EndOf(std::uint32_t k, const Offsets& offsets) const {
-  if (lifetimes_[k].frame == kNoFrame) return offsets[k] + lifetimes_[k].bytes;
-  Bytes end = 0;
-  for (const std::uint32_t member : frames_[lifetimes_[k].frame]) {
-    end = std::max(end, offsets[member] + lifetimes_[member].bytes);
-  }
-  return end;
-}
-
 // From the lowest address on, the frame moves up to where the member that is furthest off finds its place, until all do.
-int Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) const {
+int Placement::PlaceFrame(std::span<const std::uint32_t> members, Arena& arena, Offsets& offsets) const {
   Bytes at = arena.base();
   int asked = 0;
   for (bool moved = true; moved;) {
@@ -242,10 +225,16 @@ int Placement::PlaceFrame(const Order& members, Arena& arena, Offsets& offsets) 
   return asked;
 }
 
-void Placement::Keep(Arena arena, Offsets offsets) {
-  peak_ = arena.peak();
-  arena_ = std::move(arena);
-  offsets_ = std::move(offsets);
+Bytes Placement::EndOf(std::uint32_t k, const Offsets& offsets) const {
+  Bytes end = 0;
+  for (const std::uint32_t member : Members(k)) end = std::max(end, offsets[member] + lifetimes_[member].bytes);
+  return end;
+}
+
+void Placement::Keep(Round round) {
+  peak_ = round.arena.peak();
+  arena_ = std::move(round.arena);
+  offsets_ = std::move(round.offsets);
 }
 
 std::uint32_t Placement::LargestAboveCapacity(const Offsets& offsets) const {
@@ -256,12 +245,12 @@ std::uint32_t Placement::LargestAboveCapacity(const Offsets& offsets) const {
     largest = k;
     bytes = lifetimes_[k].bytes;
   }
-  return largest;
+  return Members(largest).front();
 }
 
 bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
   const Lifetime& life = lifetimes_[k];
-  if (bottom_.Holds(life)) return false;
+  if (residents_.Holds(life)) return false;
   if (life.frame != kNoFrame) return true;
   Oldest oldest(frees, life, capacity_);
   if (oldest.Try(offsets_[k], offsets_[k] + life.bytes)) return false;

@@ -138,8 +138,8 @@ TileSizes SizesOf(const TrainingStep& step, const OpDecision& decision, TensorId
 
 }  // namespace
 
-// Bytes of a streamed op's tiles at the moment when they are most: tiles of the kernel that runs, tiles copied in ahead of it,
-// tiles still copied out behind it.
+// Bytes of a streamed op's tiles at the moment when they are most: tiles of the kernel that runs, tiles copied in ahead
+// of it, tiles still copied out behind it.
 Bytes StepTables::MostTiles(const OpDecision& decision, const TileDepth& depth) const {
   if (decision.streamed.empty()) return 0;
   const std::vector<OpTile> tiles =

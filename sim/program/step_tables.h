@@ -1,8 +1,8 @@
-// Facts about one training step on one device that do not depend on any plan. They are made once and used for thousands of
-// plans: by `lower`, by bounds and by strategies.
+// Facts about one training step on one device that do not depend on any plan. They are made once and used for thousands
+// of plans: by `lower`, by bounds and by strategies.
 //
-// Rows are flat arrays, by op or by tensor, because lowering goes through a whole step and TrainingStep's ops are far apart
-// in memory. Example, a convolution and a ReLU in place, tensors of 1000 bytes, x the input, w parameters:
+// Rows are flat arrays, by op or by tensor, because lowering goes through a whole step and TrainingStep's ops are far
+// apart in memory. Example, a convolution and a ReLU in place, tensors of 1000 bytes, x the input, w parameters:
 //
 //   op 0  conv reads x, w, writes y      Touches(0): {x, kRead, last} {w, kRead} {y, kWrite}
 //   op 1  relu reads y, writes y         Touches(1): {y, kReadWrite, last}
@@ -63,18 +63,18 @@ struct StepTables {
     return {touches_.data() + first_touch_[row], touches_.data() + first_touch_[row + 1]};
   }
 
-  // Bytes that must be on the device while `op` runs and everything else is offloaded: its operands, its workspace and the
-  // persistent tensors. The workspace is the usual one.
+  // Bytes that must be on the device while `op` runs and everything else is offloaded: its operands, its workspace and
+  // the persistent tensors. The workspace is the usual one.
   Bytes WorkingSet(OpId op) const { return working_set_[static_cast<std::size_t>(op)]; }
   OpId LargestWorkingSet() const;  // the op that has it
-  // The same by op, with the workspaces that `decisions` grant; a streamed operand counts as its tiles. An op that is also
-  // recomputed counts as its first run, which every plan has. The recomputation may need more, or less (OpDecision::again),
-  // or never happen; only lowering tells. So working sets are never too large, and a plan without room for the
-  // recomputation is refused later, for its live bytes (sim/program/compile.h).
+  // The same by op, with the workspaces that `decisions` grant; a streamed operand counts as its tiles. An op that is
+  // also recomputed counts as its first run, which every plan has. The recomputation may need more, or less
+  // (OpDecision::again), or never happen; only lowering tells. So working sets are never too large, and a plan without
+  // room for the recomputation is refused later, for its live bytes (sim/program/compile.h).
   std::vector<Bytes> WorkingSets(std::span<const OpDecision> decisions) const;
-  // Bytes of network-wide allocation, which lasts from the beginning of training to its end. Every tensor has a buffer of
-  // its own, with two exceptions: gradients of values share two buffers, workspaces one, each as large as the largest that
-  // it must hold (Torch; the baseline of vDNN, MICRO 2016).
+  // Bytes of network-wide allocation, which lasts from the beginning of training to its end. Every tensor has a buffer
+  // of its own, with two exceptions: gradients of values share two buffers, workspaces one, each as large as the
+  // largest that it must hold (Torch; the baseline of vDNN, MICRO 2016).
   Bytes NetworkWide() const;
 
  private:

@@ -1,13 +1,18 @@
-// Writes the items of a Program and keeps track of who touched which buffer, so that every dependency between
-// streams is found in one place, whatever the item is.
+// Writes the items of a Program, and finds every dependency between streams in one place, whatever the items are.
 //
-// Items are instructions without kRecord and kWait, which Synchronise() adds where a dependency is not implied already.
-// An item follows the last write of what it reads, and the last write and all reads since of what it writes, if they
-// are on other streams; within a stream order is enough. Copies to and from tiles touch no more than their box of
-// the host buffer. But for trials buffers are only added: their numbers are places in program.buffers; this owns the
-// skeleton and writes into the Program that it was given.
-#ifndef SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
-#define SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
+// Items are instructions without kRecord and kWait: Synchronise() adds those where a dependency is not implied already.
+// An item that reads a buffer follows the last write of it. An item that writes it follows the last write and all reads
+// since then. Within a stream, order is enough. A copy to or from a tile touches only the tile's box of the host
+// buffer.
+//
+//   0  compute   kernel  w=b1
+//   1  d2h       copy    b1 -> b2       follows 0 (kProduced)
+//   2  compute   kernel  rw=b1          follows 1 (kSwapOut); 0 is on its own stream
+//
+// The writer owns the skeleton and writes into the Program that it was given. Buffers are only added, except in a
+// trial: their numbers are places in program.buffers.
+#ifndef SPILLWAY_SIM_PROGRAM_LOWER_ITEM_WRITER_H_
+#define SPILLWAY_SIM_PROGRAM_LOWER_ITEM_WRITER_H_
 
 #include <array>
 #include <cstdint>
@@ -21,32 +26,35 @@ namespace spillway {
 
 class ItemWriter {
  public:
-  // `step`: what the tensors of buffers are of. REQUIRES: program.streams is filled before the first item, with at most
-  // four streams.
+  // `step` has the tensors of the buffers. REQUIRES: program.streams is filled before the first item, with at most four
+  // streams.
   ItemWriter(Program& program, const TrainingStep& step) : program_(program), step_(step) {}
   void Reserve(std::size_t items);
 
-  // A buffer of `bytes`, of that tensor or kNoTensor, on device or host node `place`. Not live before Alloc().
-  BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place);
+  // A buffer of that tensor, or kNoTensor, on a device. It is not live before Alloc().
+  BufferId NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int device);
+  // A pinned buffer, which is there throughout.
+  BufferId NewHostBuffer(Bytes bytes, TensorId tensor, int host);
   // In a pool the bytes may be those of a buffer that the compute stream has yet to give back: then `stream` waits.
   void Alloc(BufferId buffer, StreamId stream);
   // Frees on `stream`, after every access on any stream.
   void Free(BufferId buffer, StreamId stream);
-  // One access more of the kernel that is being written, to `box` of the buffer's tensor; call before Kernel().
+  // Adds an access of the next Kernel(), to `box` of the buffer's tensor.
   void Operand(BufferId buffer, Access access, BoxId box = kWhole);
-  // Its operands are those given since the last one.
+  // Its operands are those added since the last kernel.
   void Kernel(spillway::Kernel kernel, StreamId stream);
   void Copy(const spillway::Copy& copy, StreamId stream);  // operands are taken from `copy`
-  // A box for the copy that is to be written next; in a trial nobody looks at it.
+  // A box for the copy or operand that is written next. In a trial it means nothing.
   BoxId NewBox(const Box& box);
   // The host waits for the last item of `stream`, if there is one: for what is being copied, or else as a barrier.
   void HostSync(StreamId stream);
   // The host waits for the last write of `buffer`, by a copy to the device.
   void HostSyncFor(BufferId buffer);
 
-  // In between, buffers are numbered and nothing else is written; then they are forgotten again.
+  // During a trial, buffers are numbered and nothing else is written. EndTrial() forgets the buffers, too.
   void StartTrial();
   void EndTrial();
+  bool InTrial() const { return trial_; }
 
   std::uint32_t next_item() const { return static_cast<std::uint32_t>(skeleton_.items.size()); }
   Skeleton TakeSkeleton() { return std::move(skeleton_); }
@@ -60,7 +68,7 @@ class ItemWriter {
     std::uint32_t streams = 0;                                             // one bit for each that ever did
   };
   void Write(Opcode opcode, StreamId stream, std::uint32_t arg);
-  // Makes the next item of `stream` follow earlier accesses that `access` conflicts with, and notes it.
+  // Makes the next item of `stream` follow the earlier accesses that `access` conflicts with, and notes the access.
   void Touch(BufferId buffer, Access access, StreamId stream);
   // The same for some places of a tensor, all of which the buffer holds.
   void TouchBox(BufferId buffer, const Box& box, Access access, StreamId stream);
@@ -78,8 +86,8 @@ class ItemWriter {
   std::size_t buffers_before_trial_ = 0;
   Skeleton skeleton_;
   std::vector<Touched> touched_;
-  // Of buffers that are copied to or from by boxes, instead of touched_: they do not overlap and are all of the tensor, what
-  // was cut off last behind what it was cut from.
+  // A buffer that is copied to or from by boxes has sections instead of a row of touched_. Sections do not overlap and
+  // make up the whole tensor; a section that was cut off lies after the one that it was cut from.
   struct Section {
     Box box;
     Touched touched;
@@ -92,9 +100,9 @@ class ItemWriter {
 };
 
 // Called several times for each op of a step, and mostly a few instructions.
-inline BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int place) {
+inline BufferId ItemWriter::NewBuffer(Bytes bytes, TensorId tensor, BufferKind kind, int device) {
   program_.buffers.push_back(
-      {.bytes = bytes, .tensor = tensor, .place = static_cast<std::int16_t>(place), .kind = kind});
+      {.bytes = bytes, .tensor = tensor, .place = static_cast<std::int16_t>(device), .kind = kind});
   if (!trial_) touched_.emplace_back();
   return static_cast<BufferId>(program_.buffers.size() - 1);
 }
@@ -146,4 +154,4 @@ inline void ItemWriter::Free(BufferId buffer, StreamId stream) {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_ITEM_WRITER_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LOWER_ITEM_WRITER_H_

@@ -1,4 +1,4 @@
-#include "sim/program/item_writer.h"
+#include "sim/program/lower/item_writer.h"
 
 #include <algorithm>
 #include <cassert>
@@ -37,6 +37,10 @@ void ItemWriter::EndTrial() {
   program_.buffers.resize(buffers_before_trial_);
 }
 
+BufferId ItemWriter::NewHostBuffer(Bytes bytes, TensorId tensor, int host) {
+  return NewBuffer(bytes, tensor, BufferKind::kHost, host);
+}
+
 void ItemWriter::Kernel(spillway::Kernel kernel, StreamId stream) {
   if (trial_) return;
   const auto end = static_cast<std::uint32_t>(program_.operands.size());
@@ -72,8 +76,9 @@ Box ItemWriter::AllOf(BufferId buffer) const {
   return WholeOf(step_.tensors[Index(program_.buffers[buffer].tensor)].shape);
 }
 
-// Sections that the box cuts are divided; what is written at once is one section again. From the last one on, as what is
-// cut off lies behind what it is cut from: tiles are cut from the last section, and what is behind one that is cut moves.
+// Sections that the box cuts are divided; what is written at once is one section again. From the last one on, as what
+// is cut off lies behind what it is cut from: tiles are cut from the last section, and what is behind one that is cut
+// moves.
 void ItemWriter::TouchBox(BufferId buffer, const Box& box, Access access, StreamId stream) {
   std::vector<Section>& sections = sections_[buffer];
   if (sections.empty()) sections.push_back({AllOf(buffer), touched_[buffer]});

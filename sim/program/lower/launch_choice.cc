@@ -1,4 +1,4 @@
-#include "sim/program/launch_choice.h"
+#include "sim/program/lower/launch_choice.h"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ LaunchChoice::LaunchChoice(const Plan& plan, const StepTables& tables, Program& 
     if (decision.parts.empty()) {
       row_[Index(decision.op)] = Add(decision.op, {decision.algorithm, decision.workspace}, tables, program);
     }
-    if (decision.again) again_[decision.op] = Add(decision.op, *decision.again, tables, program);
+    if (decision.again) recompute_row_[decision.op] = Add(decision.op, *decision.again, tables, program);
   }
   first_divided_ = static_cast<std::uint32_t>(workspace_.size());
   for (const OpDecision& decision : plan.ops) {
@@ -54,7 +54,7 @@ void LaunchChoice::AddRow(Bytes workspace) {
   workspace_.push_back(workspace);
 }
 
-// Whole; returns its row.
+// A launch of the whole op. Returns its row.
 std::uint32_t LaunchChoice::Add(OpId op, const OpAgain& way, const StepTables& tables, Program& program) {
   const Launch& usual = tables.launches[tables.launch[Index(op)]];
   parts_.push_back({.launch = static_cast<std::uint32_t>(program.launches.size())});
@@ -70,7 +70,7 @@ void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables
   const bool padded = HoldsPadding(decision, op);
   AddTiles(decision, padded, tables, program);
   if (!padded || decision.again) return;
-  again_[decision.op] = static_cast<std::uint32_t>(workspace_.size());
+  recompute_row_[decision.op] = static_cast<std::uint32_t>(workspace_.size());
   AddTiles(decision, false, tables, program);
 }
 

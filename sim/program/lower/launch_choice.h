@@ -1,7 +1,12 @@
-// What each op of a step is launched as under a plan: rows of the Program's launch table, and for ops in parts the boxes
-// of their operands. Internal to `lower`.
-#ifndef SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
-#define SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
+// The launches of each op of a step under a plan: rows of the Program's launch table, and for ops in parts the boxes of
+// their operands.
+//
+//   plan: op 1 in two parts of 4 samples; op 2 by algorithm 3; nothing else       (Touches of op 1: x, then y)
+//   FirstRun(0).parts   {launch 0}                            as StepTables has it
+//   FirstRun(1).parts   {launch 5, boxes x[0,4) y[0,4)} {launch 5, boxes x[4,8) y[4,8)}
+//   FirstRun(2).parts   {launch 4}                            launch 1 with another algorithm
+#ifndef SPILLWAY_SIM_PROGRAM_LOWER_LAUNCH_CHOICE_H_
+#define SPILLWAY_SIM_PROGRAM_LOWER_LAUNCH_CHOICE_H_
 
 #include <algorithm>
 #include <map>
@@ -17,8 +22,17 @@ namespace spillway {
 struct PartLaunch {
   std::uint32_t launch = 0;  // row of Program::launches
   BoxId first_box = kWhole;  // of the first touch; kWhole: none has one, the kernel runs the whole op
-  bool adds = false;         // to what an earlier part has written
+  bool adds = false;         // to the result of an earlier part
   BoxId BoxOf(std::size_t touch) const { return first_box == kWhole ? kWhole : first_box + static_cast<BoxId>(touch); }
+};
+
+// One run of an op.
+struct OpLaunch {
+  OpId op = kNoOp;
+  bool recomputation = false;
+  std::span<const PartLaunch> parts;  // in order, at least one
+  Bytes workspace = 0;                // its kernels share it, one after the other
+  bool divided = false;               // the plan has the op in parts, be it in one
 };
 
 class LaunchChoice {
@@ -26,37 +40,31 @@ class LaunchChoice {
   // Fills the launches and boxes of `program`. REQUIRES: CheckPlan found nothing wrong.
   LaunchChoice(const Plan& plan, const StepTables& tables, Program& program);
 
-  // The kernels of an op, in order. At least one.
-  std::span<const PartLaunch> Of(OpId op) const { return InRow(row_[static_cast<std::size_t>(op)]); }
-  // The same where the op runs again, and nothing of it is streamed: there no box reaches beyond its tensor.
-  std::span<const PartLaunch> Again(OpId op) const { return InRow(RowAgain(op)); }
-  // Bytes that the op's kernels share, one after the other.
-  Bytes WorkspaceOf(OpId op) const { return workspace_[row_[static_cast<std::size_t>(op)]]; }
-  Bytes WorkspaceAgain(OpId op) const { return workspace_[RowAgain(op)]; }
-  bool IsDivided(OpId op) const { return row_[static_cast<std::size_t>(op)] >= first_divided_; }
-  bool IsDividedAgain(OpId op) const { return RowAgain(op) >= first_divided_; }
-  // Whether the op, run for the first time, streams some of its operands, and which.
+  OpLaunch FirstRun(OpId op) const { return InRow(op, row_[static_cast<std::size_t>(op)], false); }
+  // Recomputed, an op streams nothing: none of its boxes reaches beyond its tensor.
+  OpLaunch Recomputation(OpId op) const {
+    const auto found = recompute_row_.find(op);
+    return InRow(op, found == recompute_row_.end() ? row_[static_cast<std::size_t>(op)] : found->second, true);
+  }
+  // In its first run the op streams some operands; this one.
   bool Streams(OpId op) const { return !depth_.empty() && depth_[static_cast<std::size_t>(op)] > 0; }
   bool Streams(OpId op, TensorId tensor) const {
     return Streams(op) && std::binary_search(streamed_.begin(), streamed_.end(), std::pair(op, tensor));
   }
-  int DepthOf(OpId op) const { return depth_[static_cast<std::size_t>(op)]; }
-  // Behind the last op that is fused with `first`, directly or by those in between; first + 1: none is.
+  TileDepth DepthOf(OpId op) const { return TileDepth(depth_[static_cast<std::size_t>(op)]); }
+  // One past the last op that is fused with `first`, directly or by ops in between; first + 1: none is.
   OpId EndOfGroup(OpId first) const {
     OpId end = first + 1;
     while (!fused_.empty() && std::binary_search(fused_.begin(), fused_.end(), end)) ++end;
     return end;
   }
-  // Whether some op touches boxes of it.
+  // Some op touches boxes of the tensor.
   bool HasBoxes(TensorId tensor) const { return !has_boxes_.empty() && has_boxes_[static_cast<std::size_t>(tensor)]; }
 
  private:
-  std::span<const PartLaunch> InRow(std::uint32_t row) const {
-    return {parts_.data() + first_[row], parts_.data() + first_[row + 1]};
-  }
-  std::uint32_t RowAgain(OpId op) const {
-    const auto found = again_.find(op);
-    return found == again_.end() ? row_[static_cast<std::size_t>(op)] : found->second;
+  OpLaunch InRow(OpId op, std::uint32_t row, bool recomputation) const {
+    const PartLaunch* const parts = parts_.data();
+    return {op, recomputation, {parts + first_[row], parts + first_[row + 1]}, workspace_[row], row >= first_divided_};
   }
   std::uint32_t Add(OpId op, const OpAgain& way, const StepTables& tables, Program& program);
   void AddParts(const OpDecision& decision, const StepTables& tables, Program& program);
@@ -70,7 +78,7 @@ class LaunchChoice {
   std::vector<PartLaunch> parts_;
   std::uint32_t first_divided_ = 0;
   std::vector<std::uint32_t> row_;                   // by op
-  std::map<OpId, std::uint32_t> again_;              // rows, where they are others
+  std::map<OpId, std::uint32_t> recompute_row_;      // where a recomputation has another one
   std::vector<bool> has_boxes_;                      // by tensor; empty: none
   std::vector<int> depth_;                           // by op, 0: streams nothing; empty: none does
   std::vector<std::pair<OpId, TensorId>> streamed_;  // sorted
@@ -79,4 +87,4 @@ class LaunchChoice {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LAUNCH_CHOICE_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LOWER_LAUNCH_CHOICE_H_
