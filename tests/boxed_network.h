@@ -4,8 +4,8 @@
 
 #include "model/network/network.h"
 #include "model/zoo/network_builder.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 
 namespace spillway {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/step_builder.h"
 
 namespace spillway {

@@ -2,8 +2,8 @@
 #ifndef SPILLWAY_TESTS_RANDOM_PROGRAMS_H_
 #define SPILLWAY_TESTS_RANDOM_PROGRAMS_H_
 
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

@@ -8,8 +8,8 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "reports/tables/text.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/streaming.h"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 
 #include "sim/bounds/cut_graph.h"
 #include "sim/bounds/planes.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 
 namespace spillway {
 

@@ -70,7 +70,7 @@ struct StepTables {
   // The same by op, with the workspaces that `decisions` grant; a streamed operand counts as its tiles. An op that is
   // also recomputed counts as its first run, which every plan has. The recomputation may need more, or less
   // (OpDecision::again), or never happen; only lowering tells. So working sets are never too large, and a plan without
-  // room for the recomputation is refused later, for its live bytes (sim/program/compile.h).
+  // room for the recomputation is refused later, for its live bytes (sim/evaluate/compile.h).
   std::vector<Bytes> WorkingSets(std::span<const OpDecision> decisions) const;
   // Bytes of network-wide allocation, which lasts from the beginning of training to its end. Every tensor has a buffer
   // of its own, with two exceptions: gradients of values share two buffers, workspaces one, each as large as the

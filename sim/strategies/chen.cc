@@ -18,7 +18,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 
 namespace spillway {
 namespace {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/paging.h"
 
 namespace spillway {

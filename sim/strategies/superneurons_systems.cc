@@ -24,7 +24,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/convolution_ways.h"
 #include "sim/strategies/shared/paging.h"
 

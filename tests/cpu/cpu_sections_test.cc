@@ -4,8 +4,8 @@
 
 #include "model/unroll/step_options.h"
 #include "model/zoo/zoo.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/cpu_training.h"
 #include "tests/deep.h"

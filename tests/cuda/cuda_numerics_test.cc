@@ -8,7 +8,7 @@
 #include "calibrate/validate/measure.h"
 #include "model/network/network.h"
 #include "model/unroll/step_options.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/cuda/cuda_training.h"
 #include "tests/in_parts.h"
 #include "tests/random_groups.h"

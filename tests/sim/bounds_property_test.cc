@@ -11,7 +11,7 @@
 #include "sim/bounds/bounds.h"
 #include "sim/engine/simulate.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/sim/menu_costs.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/unroll/unroll.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/boxed_network.h"
 #include "tests/boxed_program.h"

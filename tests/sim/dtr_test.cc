@@ -9,7 +9,7 @@
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/dtr/dtr_play.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/small_dags.h"

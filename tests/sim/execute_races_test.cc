@@ -3,8 +3,8 @@
 
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/mutations.h"
 #include "tests/random_plan.h"

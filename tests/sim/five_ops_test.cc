@@ -11,7 +11,7 @@
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/every_plan.h"
 

@@ -5,7 +5,7 @@
 #include "model/network/network.h"
 #include "sim/plan/check_op.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/random_groups.h"
 #include "tests/sim/judge_mutations.h"
 #include "tests/sim/stream_all.h"

@@ -1,5 +1,5 @@
 // The gaps that an arena tells of, with windows and leaves or without, against all of its buffers looked at.
-#include "sim/program/layout_arena.h"
+#include "sim/program/layout/layout_arena.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Addresses: small cases drawn by hand, and the rules by brute force on Programs of real networks.
-#include "sim/program/layout.h"
+#include "sim/program/layout/layout.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 #include "model/cost/cost_model.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/program_builder.h"
 #include "tests/random_plan.h"

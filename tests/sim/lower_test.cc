@@ -1,6 +1,6 @@
 // Lowering, compared with instruction lists written by hand. Every tensor is smaller than the allocator's unit, so
 // every device buffer takes one unit, 512 bytes.
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 
 #include "sim/planning/runtimes.h"
 #include "sim/planning/strategy.h"

@@ -18,7 +18,7 @@
 
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/sim/small_dags.h"

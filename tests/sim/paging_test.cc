@@ -12,7 +12,7 @@
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

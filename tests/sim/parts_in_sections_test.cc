@@ -12,7 +12,7 @@
 #include "model/unroll/unroll.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/random_sections.h"
 #include "tests/sim/parts_place.h"
 #include "tests/small_networks.h"

@@ -13,8 +13,8 @@
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/util/random.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 #include "tests/boxed_network.h"
 #include "tests/boxed_program.h"
 

@@ -12,7 +12,7 @@
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
 #include "sim/planning/runtimes.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
 #include "tests/sim/small_dags.h"

@@ -9,8 +9,8 @@
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 #include "sim/verify/verify.h"
 #include "tests/step_builder.h"
 

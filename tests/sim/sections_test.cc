@@ -7,7 +7,7 @@
 #include "model/network/network.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/deep.h"
 #include "tests/random_sections.h"
 #include "tests/sim/half_swapped.h"

@@ -14,7 +14,7 @@
 #include "sim/plan/tiles.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/runtimes.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 #include "tests/deep.h"
 #include "tests/sim/turn_plans.h"

@@ -9,7 +9,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/sim/turn_plans.h"
 #include "tests/step_builder.h"
 

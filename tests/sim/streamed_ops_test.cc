@@ -6,7 +6,7 @@
 #include "sim/evaluate/oracle.h"
 #include "sim/plan/tiles.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/random_streams.h"

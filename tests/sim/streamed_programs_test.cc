@@ -2,7 +2,7 @@
 // one is judged rightly.
 #include <catch2/catch.hpp>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/sim/judge_mutations.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/program/lower/kernels.h"
 #include "sim/program/lower/tensors.h"
 

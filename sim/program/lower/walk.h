@@ -1,5 +1,5 @@
 // One pass over the ops of a step that carries out a plan. It goes in the order of the ops, which is the host's issue
-// order. Internal to `lower` (sim/program/lower.h), as is this folder.
+// order. Internal to `lower` (sim/program/lower/lower.h), as is this folder.
 //
 // Around each op the walk does, in this order:
 //
@@ -20,7 +20,7 @@
 
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/program/lower/plan_walk.h"
 
 namespace spillway {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/best/gap_tables.h"
 #include "sim/strategies/best/op_ways.h"
 

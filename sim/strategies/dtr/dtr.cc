@@ -19,7 +19,7 @@
 
 #include "hw/text/lists.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/dtr/dtr_play.h"
 
 namespace spillway {

@@ -15,7 +15,7 @@
 #include "model/cost/op_parts.h"
 #include "sim/planning/headroom.h"
 #include "sim/planning/runtimes.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/best/contest.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/tile_search.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {

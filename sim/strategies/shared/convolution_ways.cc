@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 
 namespace spillway {
 

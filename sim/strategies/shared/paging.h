@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 
 namespace spillway {
 

@@ -11,7 +11,7 @@
 #include "sim/plan/streams.h"
 #include "sim/plan/tiles.h"
 #include "sim/planning/problem.h"
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/stream_divisions.h"
 
 namespace spillway {

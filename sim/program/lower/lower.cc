@@ -1,4 +1,4 @@
-#include "sim/program/lower.h"
+#include "sim/program/lower/lower.h"
 
 #include <algorithm>
 #include <cassert>

@@ -3,15 +3,15 @@
 // The problem is dynamic storage allocation with lifetimes known beforehand: rectangles of given height (bytes) and place
 // along one axis (items of the Program, in list order) are put on top of each other so that none overlap. Addresses and
 // sizes are bytes, multiples of kAllocationUnit where the callers' are; nothing here rounds.
-#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_ARENA_H_
-#define SPILLWAY_SIM_PROGRAM_LAYOUT_ARENA_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_ARENA_H_
+#define SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_ARENA_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "sim/program/layout_columns.h"
+#include "sim/program/layout/layout_columns.h"
 
 namespace spillway {
 
@@ -91,4 +91,4 @@ class Arena {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_ARENA_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_ARENA_H_

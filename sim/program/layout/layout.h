@@ -5,8 +5,8 @@
 // order may share; if they are freed and allocated on different streams, the later one waits. Since list order agrees
 // with every stream, such waits cannot deadlock, and a Program that was laid out cannot run out of memory whatever the
 // durations are.
-#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_H_
-#define SPILLWAY_SIM_PROGRAM_LAYOUT_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_H_
+#define SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_H_
 
 #include "sim/program/program.h"
 #include "sim/program/synchronise.h"
@@ -14,7 +14,7 @@
 namespace spillway {
 
 // Within `capacity` bytes (0 = as few as possible). The placement that needs fewest bytes is found first; where there is
-// more room than that, buffers that would wait move to where memory was given back longest ago (sim/program/placement.h).
+// more room than that, buffers that would wait move to where memory was given back longest ago (sim/program/layout/placement.h).
 // Returns the highest address used, which may exceed `capacity`: then there was no better. The program's buffers get
 // offsets, its code the waits. Deterministic; O(n x neighbours).
 Bytes PlaceBuffers(Program& program, Bytes capacity = 0);
@@ -24,4 +24,4 @@ Bytes PlaceBuffers(Skeleton& skeleton, Program& program, Bytes capacity);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_H_

@@ -1,4 +1,4 @@
-#include "sim/program/compile.h"
+#include "sim/evaluate/compile.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "model/cost/kernel_form.h"
-#include "sim/program/layout.h"
-#include "sim/program/lower.h"
+#include "sim/program/layout/layout.h"
+#include "sim/program/lower/lower.h"
 
 namespace spillway {
 

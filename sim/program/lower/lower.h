@@ -1,6 +1,6 @@
 // Plan -> Program. The only place that knows how decisions become streams and buffers; events come from `Synchronise`.
-#ifndef SPILLWAY_SIM_PROGRAM_LOWER_H_
-#define SPILLWAY_SIM_PROGRAM_LOWER_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LOWER_LOWER_H_
+#define SPILLWAY_SIM_PROGRAM_LOWER_LOWER_H_
 
 #include <cstdint>
 #include <limits>
@@ -41,4 +41,4 @@ std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LOWER_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LOWER_LOWER_H_

@@ -1,9 +1,9 @@
-#include "sim/program/layout.h"
+#include "sim/program/layout/layout.h"
 
 #include <algorithm>
 #include <cassert>
 
-#include "sim/program/placement.h"
+#include "sim/program/layout/placement.h"
 
 namespace spillway {
 

@@ -16,8 +16,8 @@
 // A search compares the lifetimes of hundreds of neighbours to find the few that it meets. Lifetimes lie in columns, so
 // that the compiler compares several at once. Columns are cut into blocks of up to 256 buffers, so that one more moves
 // few others: ops in tiles make tens of thousands of buffers. Addresses and sizes are bytes.
-#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
-#define SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_COLUMNS_H_
+#define SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_COLUMNS_H_
 
 #include <algorithm>
 #include <array>
@@ -207,4 +207,4 @@ class Columns {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_COLUMNS_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_COLUMNS_H_

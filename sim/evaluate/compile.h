@@ -6,8 +6,8 @@
 //   capacity 16.0 GB     live limit      list peak      layout
 //   1st try                16.0 GB        15.9 GB       16.3 GB      0.3 GB too much
 //   2nd try                15.7 GB        15.6 GB       15.9 GB      done
-#ifndef SPILLWAY_SIM_PROGRAM_COMPILE_H_
-#define SPILLWAY_SIM_PROGRAM_COMPILE_H_
+#ifndef SPILLWAY_SIM_EVALUATE_COMPILE_H_
+#define SPILLWAY_SIM_EVALUATE_COMPILE_H_
 
 #include <string>
 
@@ -44,4 +44,4 @@ std::string NameOfOp(const TrainingStep& step, OpId op);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_COMPILE_H_
+#endif  // SPILLWAY_SIM_EVALUATE_COMPILE_H_

@@ -4,8 +4,8 @@
 // (clause 3 of sim/program/program.h). This answers, for a place, for whom; the Waits are layout's to write. Addresses are
 // bytes from the arena's start. Stretches cover all of it, in order, without gaps; both operations take time logarithmic in
 // their number and linear in those that they meet.
-#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_FREES_H_
-#define SPILLWAY_SIM_PROGRAM_LAYOUT_FREES_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_FREES_H_
+#define SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_FREES_H_
 
 #include <algorithm>
 #include <array>
@@ -74,4 +74,4 @@ class LastFrees {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_FREES_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_LAYOUT_FREES_H_

@@ -1,4 +1,4 @@
-#include "sim/program/placement.h"
+#include "sim/program/layout/placement.h"
 
 #include <limits>
 #include <utility>

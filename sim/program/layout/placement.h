@@ -10,14 +10,14 @@
 //     0 |[-----------A-----------)     D = {.bytes = 10, .first = 50, .last =  80}   offset 10
 //       +----------------------------> items
 //        0    20     50     80   100   peak 40
-#ifndef SPILLWAY_SIM_PROGRAM_PLACEMENT_H_
-#define SPILLWAY_SIM_PROGRAM_PLACEMENT_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_PLACEMENT_H_
+#define SPILLWAY_SIM_PROGRAM_LAYOUT_PLACEMENT_H_
 
 #include <span>
 #include <vector>
 
-#include "sim/program/layout_arena.h"
-#include "sim/program/layout_frees.h"
+#include "sim/program/layout/layout_arena.h"
+#include "sim/program/layout/layout_frees.h"
 
 namespace spillway {
 
@@ -88,4 +88,4 @@ class Placement {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_PLACEMENT_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_PLACEMENT_H_
