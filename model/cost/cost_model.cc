@@ -4,11 +4,8 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
-#include <mutex>
 #include <numeric>
-#include <shared_mutex>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "hw/text/document.h"
@@ -20,6 +17,7 @@
 #include "model/profile/machine_keys.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"
+#include "model/util/once_cache.h"
 
 namespace spillway {
 namespace {
@@ -63,48 +61,33 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+// Hashes the fields by which most launches of a step differ. A hash of all fields would take as long as the rest of a
+// known answer.
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
-    Hasher hash(HashOfWork(key.launch));
-    hash.Add(static_cast<std::uint64_t>(key.launch.algorithm)).Add(static_cast<std::uint64_t>(key.launch.workspace));
-    return static_cast<std::size_t>(hash.Add(static_cast<std::uint64_t>(key.device)).Value());
+    const auto both = [](std::int64_t a, std::int64_t b) { return static_cast<std::uint64_t>(a << 32 ^ b); };
+    const Launch& l = key.launch;
+    const OpShape& s = l.shape;
+    Hasher hash(both(l.algorithm, static_cast<std::int64_t>(l.kind) << 8 ^ static_cast<std::int64_t>(l.pass)));
+    hash.Add(both(s.in.n, s.recorded)).Add(both(s.in.c, s.out.c)).Add(both(s.in.h, s.out.h));
+    hash.Add(both(s.window[1], s.in.w)).Add(static_cast<std::uint64_t>(l.workspace));
+    return static_cast<std::size_t>(hash.Value());
   }
 };
 
 }  // namespace
 
-// Answers already given. Planners ask for the same few hundred launches ten thousand times.
-class CostModel::Memo {
+// Answers already given: planners ask for the same few hundred launches ten thousand times. The limit is that of some
+// thirty steps, in ten megabytes: a sweep over thousands of batches asks for others each time.
+class CostModel::Memo : public OnceCache<Key, Cost, KeyHash> {
  public:
-  // Launches of some thirty steps at once, in ten megabytes. A sweep over thousands of batches asks for others each time.
-  static constexpr std::size_t kMostAnswers = 16'384;
-
-  template <typename Compute>
-  Cost Get(const Key& key, const Compute& compute) {
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto found = costs_.find(key); found != costs_.end()) return found->second;
-    }
-    const Cost cost = compute();
-    const std::unique_lock lock(mutex_);
-    if (costs_.size() >= kMostAnswers) costs_.clear();
-    return costs_.emplace(key, cost).first->second;
-  }
-  // With the memory that the table of answers takes.
-  void Clear() {
-    const std::unique_lock lock(mutex_);
-    std::unordered_map<Key, Cost, KeyHash>().swap(costs_);
-  }
-
- private:
-  std::shared_mutex mutex_;
-  std::unordered_map<Key, Cost, KeyHash> costs_;
+  Memo() : OnceCache(16'384) {}
 };
 
 // What each device has to answer from.
-class CostModel::OnceCache {
+class CostModel::Sources {
  public:
-  explicit OnceCache(const Machine& machine) {
+  explicit Sources(const Machine& machine) {
     std::vector<std::string> mistakes;
     for (std::size_t i = 0; i < machine.devices.size(); ++i) {
       const Device& device = machine.devices[i];
@@ -189,7 +172,7 @@ class CostModel::OnceCache {
 CostModel::CostModel(const Machine& machine, const CostOptions& options)
     : machine_(&machine),
       options_(options),
-      answers_(std::make_unique<const OnceCache>(machine)),
+      sources_(std::make_unique<const Sources>(machine)),
       memo_(std::make_unique<Memo>()) {}
 
 CostModel::~CostModel() = default;
@@ -202,7 +185,7 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
 }
 
 Cost CostModel::Ask(const Launch& launch, int device) const {
-  Cost cost = answers_->Answer(machine_->devices[static_cast<std::size_t>(device)], launch, device);
+  Cost cost = sources_->Answer(machine_->devices[static_cast<std::size_t>(device)], launch, device);
   cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
   if (options_.compute_slowdown > 1) cost = Slowed(cost, options_.compute_slowdown);
   if (cost.how != std::string_view("measured")) {
@@ -214,12 +197,12 @@ Cost CostModel::Ask(const Launch& launch, int device) const {
 double CostModel::LeastTime(const Launch& launch, int device) const {
   const double by_peak = TimeAtMostPeak(launch, device);
   if (by_peak == 0) return 0;
-  return std::min(by_peak, answers_->LeastMeasured(CountWork(launch).flops, device) * FactorOf(launch));
+  return std::min(by_peak, sources_->LeastMeasured(CountWork(launch).flops, device) * FactorOf(launch));
 }
 
 double CostModel::TimeAtMostPeak(const Launch& launch, int device) const {
   if (!IsProduct(launch.kind) || launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) return 0;
-  if (!answers_->LawsCountWork(device)) return 0;
+  if (!sources_->LawsCountWork(device)) return 0;
   const double peak = machine_->devices[static_cast<std::size_t>(device)].peak_flops;
   const auto& window = launch.shape.window;
   const auto places = static_cast<double>(window[0] * window[1] * window[2]);
@@ -242,7 +225,7 @@ void CostModel::Forget() const { memo_->Clear(); }
 
 const LaunchCosts& CostModel::launch_costs(int device) const {
   assert(device >= 0 && static_cast<std::size_t>(device) < machine_->devices.size());
-  return answers_->launches(device);
+  return sources_->launches(device);
 }
 
 Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t rows) const {

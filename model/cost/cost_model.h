@@ -91,13 +91,13 @@ class CostModel {
 
  private:
   class Memo;
-  class OnceCache;
+  class Sources;
   Cost Ask(const Launch& launch, int device) const;
   double TimeAtMostPeak(const Launch& launch, int device) const;  // 0: anything may answer
   double FactorOf(const Launch& launch) const;                    // on times, of pace and slowdown
   const Machine* machine_;
   CostOptions options_;
-  std::unique_ptr<const OnceCache> answers_;
+  std::unique_ptr<const Sources> sources_;
   std::unique_ptr<Memo> memo_;
 };
 

@@ -6,14 +6,11 @@ namespace spillway {
 
 const StepsInParts::InParts& StepsInParts::In(std::int64_t parts) {
   assert(parts >= 1 && batch_ % parts == 0);
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<const InParts>& made = made_[parts];
-  if (made == nullptr) {
+  return made_.Ref(parts, [&] {
     TrainingStep part = make_(batch_ / parts);
     AccumulatedStep all = Accumulated(part, parts);
-    made = std::make_unique<const InParts>(InParts{std::move(part), std::move(all)});
-  }
-  return *made;
+    return InParts{std::move(part), std::move(all)};
+  });
 }
 
 std::vector<std::int64_t> PartsOf(std::int64_t batch) {

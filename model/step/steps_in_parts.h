@@ -4,13 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "model/step/accumulate.h"
+#include "model/util/once_cache.h"
 
 namespace spillway {
 
@@ -33,8 +31,7 @@ class StepsInParts {
  private:
   const std::int64_t batch_;
   const MakeStep make_;
-  std::mutex mutex_;
-  std::map<std::int64_t, std::unique_ptr<const InParts>> made_;  // by parts
+  OnceCache<std::int64_t, InParts> made_;  // by parts
 };
 
 // Into how many parts a batch can be divided alike, ascending, from 1 on.

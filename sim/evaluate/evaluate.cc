@@ -7,9 +7,9 @@
 
 #include "model/step/launch.h"
 #include "sim/engine/engine_internal.h"
+#include "sim/evaluate/compile.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/evaluate/unsupported_launch.h"
-#include "sim/evaluate/compile.h"
 #include "sim/verify/verify.h"
 
 namespace spillway {

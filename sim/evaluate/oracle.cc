@@ -7,32 +7,23 @@ StepFacts::StepFacts(const TrainingStep& step, const CostModel& costs, int devic
     : costs_(&costs), tables_(step, costs, device) {}
 
 const LaunchMenus& StepFacts::menus() const {
-  std::call_once(once_, [this] { menus_ = MenusOf(tables_, *costs_); });
+  std::call_once(menus_once_, [this] { menus_ = MenusOf(tables_, *costs_); });
   return menus_;
 }
 
 const LaunchPartRates& StepFacts::part_rates(PartScope parts, const TileCounts& tiles) const {
-  const std::lock_guard lock(rates_mutex_);  // who asks for the same waits for it
-  for (const Rates& known : rates_) {
-    if (known.parts == parts && known.tiles == tiles) return known.rates;
-  }
-  rates_.push_back({parts, tiles, PartRatesOf(tables_, *costs_, parts, tiles)});
-  return rates_.back().rates;
+  return rates_.Ref({parts, tiles}, [&] { return PartRatesOf(tables_, *costs_, parts, tiles); });
 }
 
 Oracle::Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity)
     : facts_(std::move(facts)), capacity_(capacity) {}
 
 Bounds Oracle::BoundsIn(const Scope& scope) const {
-  const std::lock_guard lock(mutex_);  // who asks for the same waits for it
-  for (const auto& [known, bounds] : bounds_) {
-    if (known == scope) return bounds;
-  }
   static const LaunchMenus kNoMenus;
-  bounds_.emplace_back(
-      scope, LowerBounds(facts_->tables(), facts_->costs(), scope.LeavesNoChoice() ? kNoMenus : facts_->menus(),
-                         facts_->part_rates(scope.parts, scope.tiles), capacity_, scope));
-  return bounds_.back().second;
+  return bounds_.Get(scope, [&] {
+    return LowerBounds(facts_->tables(), facts_->costs(), scope.LeavesNoChoice() ? kNoMenus : facts_->menus(),
+                       facts_->part_rates(scope.parts, scope.tiles), capacity_, scope);
+  });
 }
 
 }  // namespace spillway

@@ -3,13 +3,12 @@
 #ifndef SPILLWAY_SIM_EVALUATE_ORACLE_H_
 #define SPILLWAY_SIM_EVALUATE_ORACLE_H_
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "model/cost/cost_model.h"
+#include "model/util/once_cache.h"
 #include "sim/bounds/bounds.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/program/step_tables.h"
@@ -23,22 +22,16 @@ class StepFacts {
   StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
   const StepTables& tables() const { return tables_; }
   const CostModel& costs() const { return *costs_; }
-  const LaunchMenus& menus() const;  // made when first asked for
-  const LaunchPartRates& part_rates(PartScope parts,
-                                    const TileCounts& tiles) const;  // the same; a second for some networks
+  // Made when first asked for, the rates for each scope of parts. These take a second for some networks.
+  const LaunchMenus& menus() const;
+  const LaunchPartRates& part_rates(PartScope parts, const TileCounts& tiles) const;
 
  private:
   const CostModel* costs_;
   StepTables tables_;
-  mutable std::once_flag once_;
+  mutable std::once_flag menus_once_;  // there is one set of menus, and no key to keep it by
   mutable LaunchMenus menus_;
-  struct Rates {
-    PartScope parts;
-    TileCounts tiles;
-    LaunchPartRates rates;
-  };
-  mutable std::mutex rates_mutex_;
-  mutable std::deque<Rates> rates_;
+  mutable OnceCache<std::pair<PartScope, TileCounts>, LaunchPartRates> rates_;
 };
 
 // Judges plans for a step on a machine with so many bytes of device memory. Thread-safe, deterministic.
@@ -51,14 +44,12 @@ class Oracle {
   // Remembered by scope.
   Bounds BoundsIn(const Scope& scope) const;
   const StepFacts& facts() const { return *facts_; }
-  std::shared_ptr<const StepFacts> shared_facts() const { return facts_; }
   Bytes capacity() const { return capacity_; }
 
  private:
   std::shared_ptr<const StepFacts> facts_;
   Bytes capacity_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::pair<Scope, Bounds>> bounds_;
+  mutable OnceCache<Scope, Bounds> bounds_;
 };
 
 }  // namespace spillway

@@ -6,18 +6,6 @@
 
 namespace spillway {
 
-namespace {
-
-// Points of one place lie together; those of a sweep over machines or memories come back to none.
-constexpr std::size_t kMostOracles = 16;
-
-bool IsOf(const StepFacts& facts, const Problem& problem) {
-  return facts.tables().step == problem.step && &facts.costs() == problem.costs &&
-         facts.tables().device == problem.device;
-}
-
-}  // namespace
-
 PlanCache::Question::Question(const Strategy& s, const Problem& problem)
     : strategy(&s),
       step(problem.step),
@@ -45,22 +33,13 @@ Planned PlanCache::Plan(const Strategy& strategy, const Problem& problem) {
   return planned;
 }
 
-std::shared_ptr<const StepFacts> OracleCache::FactsFor(const Problem& problem) const {
-  for (const std::shared_ptr<const Oracle>& oracle : oracles_) {
-    if (IsOf(oracle->facts(), problem)) return oracle->shared_facts();
-  }
-  return std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device);
-}
-
 std::shared_ptr<const Oracle> OracleCache::For(const Problem& problem) {
-  const std::lock_guard lock(mutex_);
-  for (const std::shared_ptr<const Oracle>& oracle : oracles_) {
-    if (IsOf(oracle->facts(), problem) && oracle->capacity() == problem.capacity) return oracle;
-  }
-  oracles_.push_back(std::make_shared<const Oracle>(FactsFor(problem), problem.capacity));
-  std::shared_ptr<const Oracle> made = oracles_.back();
-  if (oracles_.size() > kMostOracles) oracles_.pop_front();
-  return made;
+  const Place place(problem);
+  return oracles_.Get({place, problem.capacity}, [&] {
+    auto facts =
+        facts_.Get(place, [&] { return std::make_shared<const StepFacts>(*place.step, *place.costs, place.device); });
+    return std::make_shared<const Oracle>(std::move(facts), problem.capacity);
+  });
 }
 
 }  // namespace spillway

@@ -1,6 +1,6 @@
-// What a run has asked before: plans, and oracles with what they know of a step and a machine. Both memos may be shared by
-// threads, hold what was asked last, and tell steps and costs apart by their addresses: these have to live as long as the
-// memo, and as what it returns.
+// Caches of a run: plans, and oracles with what they know of a step and a machine. Both are OnceCaches, which threads may
+// share, and tell steps and costs apart by their addresses: these have to live as long as the cache, and as what it
+// returns.
 //
 // Tested by plan_cache_test and oracle_test (tests/).
 #ifndef SPILLWAY_SIM_PLANNING_PLAN_CACHE_H_
@@ -8,12 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <typeindex>
 #include <typeinfo>
-#include <unordered_map>
+#include <utility>
 
 #include "model/util/once_cache.h"
 #include "sim/evaluate/oracle.h"
@@ -25,8 +23,6 @@ namespace spillway {
 // The plans that were made already. Points that differ in the runtime alone ask most strategies the same question: their
 // decisions depend on nothing of it but its backward units, and a search of a second is made once for nine of them.
 // Points that differ in the memory share the rungs of their searches.
-//
-// Who asks for a plan that is being made waits for it.
 class PlanCache {
  public:
   // What strategy.plan(problem) returns or throws, on the problem's runtime.
@@ -36,9 +32,7 @@ class PlanCache {
   // this is.
   template <typename Cache>
   Cache& Shared() {
-    const std::lock_guard lock(mutex_);
-    std::shared_ptr<void>& held = shared_[typeid(Cache)];
-    if (held == nullptr) held = std::make_shared<Cache>();
+    const std::shared_ptr<void>& held = shared_.Ref(typeid(Cache), [] { return std::make_shared<Cache>(); });
     return *static_cast<Cache*>(held.get());
   }
 
@@ -62,21 +56,29 @@ class PlanCache {
   static constexpr std::size_t kMostPlans = 200;
 
   OnceCache<Question, Planned> plans_{kMostPlans};
-  std::mutex mutex_;
-  std::unordered_map<std::type_index, std::shared_ptr<void>> shared_;
+  OnceCache<std::type_index, std::shared_ptr<void>> shared_;
 };
 
-// The oracles that were asked for last, with the facts that those of one step and machine share.
+// Oracles, with the facts that those of one step and machine share.
 class OracleCache {
  public:
   // Of the problem's step, costs, device and capacity.
   std::shared_ptr<const Oracle> For(const Problem& problem);
 
  private:
-  std::shared_ptr<const StepFacts> FactsFor(const Problem& problem) const;
+  struct Place {
+    explicit Place(const Problem& problem) : step(problem.step), costs(problem.costs), device(problem.device) {}
+    bool operator==(const Place&) const = default;
+    const TrainingStep* step;
+    const CostModel* costs;
+    int device;
+  };
 
-  std::mutex mutex_;
-  std::deque<std::shared_ptr<const Oracle>> oracles_;
+  // Points of one place lie together; those of a sweep over machines or memories come back to none.
+  static constexpr std::size_t kMostOracles = 16;
+
+  OnceCache<Place, std::shared_ptr<const StepFacts>> facts_{kMostOracles};
+  OnceCache<std::pair<Place, Bytes>, std::shared_ptr<const Oracle>> oracles_{kMostOracles};  // by place and capacity
 };
 
 }  // namespace spillway

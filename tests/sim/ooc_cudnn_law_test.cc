@@ -8,6 +8,7 @@
 #include "model/network/network.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/plan/streams.h"
+#include "sim/planning/problem.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 #include "tests/sim/parts_place.h"
 

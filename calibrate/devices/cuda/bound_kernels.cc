@@ -10,7 +10,6 @@
 #include "model/cost/launch_text.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
-#include "model/util/hash.h"
 
 namespace spillway {
 
@@ -37,13 +36,7 @@ Bytes FloatBytes(std::int64_t count) { return count * static_cast<Bytes>(sizeof(
 }  // namespace
 
 CudaKernelCache::Entry& CudaKernelCache::Prepare(const OpCall& call) {
-  const std::uint64_t hash = HashOfWork(call.launch);
-  const auto [begin, end] = entries_.equal_range(hash);
-  for (auto entry = begin; entry != end; ++entry) {
-    if (entry->second->call == call) return *entry->second;
-  }
-  auto made = std::make_unique<Entry>(Entry{.call = call, .kernel = calls_.Prepare(call)});
-  return *entries_.emplace(hash, std::move(made))->second;
+  return *entries_.Ref(call, [&] { return std::make_unique<Entry>(Entry{.kernel = calls_.Prepare(call)}); });
 }
 
 // ---- binding ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_BOUND_KERNELS_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_BOUND_KERNELS_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "calibrate/devices/cuda/staging.h"
 #include "calibrate/ops/bind_kernel.h"
 #include "calibrate/ops/training_state.h"
+#include "model/step/work_hash.h"
+#include "model/util/once_cache.h"
 
 namespace spillway {
 
@@ -24,7 +27,6 @@ class CudaKernelCache {
  public:
   explicit CudaKernelCache(CudaCalls& calls) : calls_(calls) {}
   struct Entry {
-    OpCall call;
     std::unique_ptr<CudaKernel> kernel;
     double time = -1;  // nanoseconds, as rehearsed; -1: not yet
   };
@@ -32,8 +34,11 @@ class CudaKernelCache {
   Entry& Prepare(const OpCall& call);
 
  private:
+  struct Hash {
+    std::size_t operator()(const OpCall& call) const { return HashOfWork(call.launch); }
+  };
   CudaCalls& calls_;
-  std::multimap<std::uint64_t, std::unique_ptr<Entry>> entries_;  // by HashOfWork
+  OnceCache<OpCall, std::unique_ptr<Entry>, Hash> entries_;
 };
 
 class CudaBoundKernels {

@@ -22,7 +22,8 @@ inline Launch ProblemOf(Launch launch) {
   return launch;
 }
 
-// One answer for each problem, of which there are thousands at most.
+// One answer for each problem, of which there are thousands at most. No OnceCache
+// (model/util/once_cache.h): the caller decides which answers to keep, and one thread asks.
 template <typename Answer>
 class ProblemMemo {
  public:

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/lower/lower.h"
 #include "sim/program/lower/kernels.h"
+#include "sim/program/lower/lower.h"
 #include "sim/program/lower/tensors.h"
 
 namespace spillway {
