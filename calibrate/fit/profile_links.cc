@@ -6,6 +6,7 @@
 
 #include "calibrate/fit/profile.h"
 #include "hw/text/lists.h"
+#include "model/profile/machine_keys.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -27,18 +28,20 @@ const FittedLink* FindLink(const TransferFit& fit, const CopyPlace& place, const
   return nullptr;
 }
 
-// nullptr: nowhere measured there.
-const RangedValue* FindDuplex(const TransferFit& fit, const CopyPlace& place) {
+// A link of the place on which copies in both directions were measured; nullptr: there is none.
+const FittedLink* FindDuplex(const TransferFit& fit, const CopyPlace& place) {
   for (const FittedLink& link : fit.links) {
-    if (PlaceOf(link) == place && link.duplex.samples > 0) return &link.duplex;
+    if (PlaceOf(link) == place && link.DuplexMeasured()) return &link;
   }
   return nullptr;
 }
 
-void SetDuplex(const RangedValue& duplex, Link* link) {
-  if (duplex.samples == 0) return;  // the base's word is as good as ours
-  link->duplex_factor = Digits(3, duplex.value);
-  link->duplex_source = duplex.source;
+void SetDuplex(const FittedLink& fitted, Link* link) {
+  if (!fitted.DuplexMeasured()) return;  // the base's word is as good as ours
+  for (std::size_t way = 0; way < link->duplex_factor.size(); ++way) {
+    link->duplex_factor[way] = Digits(3, fitted.duplex[way].value);
+  }
+  link->duplex_source = fitted.duplex[0].source;
 }
 
 // Both directions of a kind of memory.
@@ -146,18 +149,19 @@ bool SetCurves(const FittedLink& fitted, Link* link) {
       memory.note = OversubscribedNote(*fitted.oversubscribed_rate);
     }
   }
-  SetDuplex(fitted.duplex, link);
+  SetDuplex(fitted, link);
   return true;
 }
 
 double LawSlowdown(const CostLaw& law, const Device& device, double link_rate) {
   if (law.flop_fraction > 0 || device.memory_bandwidth <= 0) return 1;
-  return Digits(4, 1 + std::min(1.0, law.bandwidth_fraction) * link_rate / device.memory_bandwidth);
+  return std::min(kMostSlowdown,
+                  Digits(4, 1 + std::min(1.0, law.bandwidth_fraction) * link_rate / device.memory_bandwidth));
 }
 
 int SetLinks(const TransferFit& fit, const LinkChoice& choice, Machine* machine) {
   const char* const localities[] = {"local", "remote"};
-  const RangedValue* const duplex = choice.duplex.host.empty() ? nullptr : FindDuplex(fit, choice.duplex);
+  const FittedLink* const duplex = choice.duplex.host.empty() ? nullptr : FindDuplex(fit, choice.duplex);
   std::vector<std::string> notes;
   int set = 0;
   for (std::size_t i = 0; i < std::size(localities) && i < machine->links.size(); ++i) {
@@ -166,8 +170,8 @@ int SetLinks(const TransferFit& fit, const LinkChoice& choice, Machine* machine)
     if (fitted == nullptr) fitted = FindLink(fit, choice.curves, localities[i]);
     if (fitted == nullptr) continue;
     FittedLink adapted = Adapted(*fitted, choice, i == 0);
-    if (duplex != nullptr) adapted.duplex = *duplex;
-    if (choice.other_device) Assume("as with " + choice.curves.device + ": ", &adapted.duplex.source);
+    if (duplex != nullptr) adapted.duplex = duplex->duplex;
+    if (choice.other_device) Assume("as with " + choice.curves.device + ": ", &adapted.duplex[0].source);
     if (!SetCurves(adapted, &link)) continue;
     ++set;
     notes.push_back(LinkNote(*fitted, choice, i == 0));
@@ -186,7 +190,7 @@ void SetSlowdowns(const std::vector<FittedSlowdown>& slowdowns, const std::vecto
     if (!Contains(devices, found.device)) continue;
     const std::string op = OpKindName(found.kind), pass = PassName(found.pass);
     const auto set = [&](auto& row) {
-      if (row.op == op && row.pass == pass) row.copy_slowdown = Digits(4, found.factor.value);
+      if (row.op == op && row.pass == pass) row.copy_slowdown = std::min(kMostSlowdown, Digits(4, found.factor.value));
     };
     for (KernelModel& model : device->models) set(model);
     for (CostLaw& law : device->laws) set(law);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <tuple>
 
+#include "hw/machine/hardware_keys.h"
 #include "model/stats/quantile.h"
 
 namespace spillway {
@@ -155,9 +157,9 @@ void FitCurves(const Samples& samples, const CurveFitOptions& options, FittedLin
 
 // Both directions at once --------------------------------------------------------------------------------------------
 
-// Share of its rate alone that each copy of `direction` kept beside the other direction. Latency is no matter of the
-// link, so copies of a MiB and more count where there are any.
-void FitDuplexOf(const Samples& samples, Direction direction, FittedLink* link) {
+// The share of its rate alone that each copy of `direction` kept while one in the other direction ran. Latency is no
+// matter of the link, so copies of a MiB and more count where there are any. Nothing: there was no such copy.
+std::optional<RangedValue> DuplexOf(const Samples& samples, Direction direction, FittedLink* link) {
   Samples used;
   std::vector<double> all, large;
   for (const Sample* sample : samples) {
@@ -168,32 +170,36 @@ void FitDuplexOf(const Samples& samples, Direction direction, FittedLink* link) 
     all.push_back(static_cast<double>(alone->curve.Time(sample->bytes)) / NanosOf(*sample));
     if (sample->bytes >= kLarge) large.push_back(all.back());
   }
-  if (used.empty()) return;
+  if (used.empty()) return std::nullopt;
   const std::vector<double>& shares = large.empty() ? all : large;
-  const auto bounded = [&](double share) { return std::clamp(NearestRank(shares, share), 0.05, 1.0); };
-  link->duplex_by_direction[static_cast<std::size_t>(direction)] =
-      RangedValue{bounded(0.5), bounded(0), bounded(1), static_cast<int>(shares.size()),
-                  SourceOf(used, "copies beside one in the other direction against copies alone")};
+  const double median = NearestRank(shares, 0.5);
+  if (median < kLeastDuplexFactor) {
+    link->warnings.push_back(
+        fmt::format("{} copies kept {:.3g} of their rate while others ran; a profile says {} at least",
+                    direction == Direction::kHostToDevice ? "h2d" : "d2h", median, kLeastDuplexFactor));
+  }
+  const auto bounded = [&](double share) { return std::clamp(NearestRank(shares, share), kLeastDuplexFactor, 1.0); };
+  return RangedValue{bounded(0.5), bounded(0), bounded(1), static_cast<int>(shares.size()),
+                     SourceOf(used, "copies beside one in the other direction against copies alone")};
 }
 
 void FitDuplex(const Samples& samples, FittedLink* link) {
-  FitDuplexOf(samples, Direction::kHostToDevice, link);
-  FitDuplexOf(samples, Direction::kDeviceToHost, link);
-  const std::optional<RangedValue>&in = link->duplex_by_direction[0], &out = link->duplex_by_direction[1];
-  if (in && out) {
-    link->duplex = {(in->value + out->value) / 2, std::min(in->low, out->low), std::max(in->high, out->high),
-                    in->samples + out->samples, in->source};
-  } else if (in || out) {
-    link->duplex = in ? *in : *out;
-    link->duplex.source.text += "; one direction measured, the other taken as the same";
-  } else {
-    link->duplex = {kUsualDuplex,
-                    kLeastDuplex,
-                    kMostDuplex,
-                    0,
-                    {Source::Kind::kAssumed, fmt::format("both directions at once not measured; {} to {} is usual",
-                                                         kLeastDuplex, kMostDuplex)}};
+  std::optional<RangedValue> in = DuplexOf(samples, Direction::kHostToDevice, link);
+  std::optional<RangedValue> out = DuplexOf(samples, Direction::kDeviceToHost, link);
+  if (in.has_value() != out.has_value()) {
+    (in ? out : in) = in ? in : out;
+    for (RangedValue* const factor : {&*in, &*out}) {
+      factor->source.text += "; one direction measured, the other taken as the same";
+    }
   }
+  const RangedValue usual{
+      kUsualDuplex,
+      kLeastDuplex,
+      kMostDuplex,
+      0,
+      {Source::Kind::kAssumed,
+       fmt::format("both directions at once not measured; {} to {} is usual", kLeastDuplex, kMostDuplex)}};
+  link->duplex = {in.value_or(usual), out.value_or(usual)};
 }
 
 // Rows ---------------------------------------------------------------------------------------------------------------

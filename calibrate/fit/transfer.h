@@ -53,10 +53,10 @@ struct FittedLink {
   // By Sample::kind: "pinned", "pageable", "managed_prefetch", "managed_touch" (demand faults), "write_combined", ...;
   // then by Direction. Not "pitched": `pitched_row` is what its rows cost on top of the pinned curve.
   std::map<std::string, std::array<std::optional<FittedCurve>, 2>> kinds;
-  // Fraction of its rate alone at which a copy proceeds beside one in the other direction: per direction, and one for
-  // both (their mean), as Link::duplex_factor.
-  std::array<std::optional<RangedValue>, 2> duplex_by_direction;
-  RangedValue duplex;
+  // By Direction: the fraction of its rate alone at which a copy proceeds while one in the other direction runs, as
+  // Link::duplex_factor. A direction that was not measured has the other's; `samples` are 0 where neither was.
+  std::array<RangedValue, 2> duplex;
+  bool DuplexMeasured() const { return duplex[0].samples > 0; }
   RangedValue pitched_row;  // nanoseconds per row beyond the first
   // Bytes per nanosecond of demand faults once managed memory exceeds the device's, so that every page that comes makes
   // another one go. Derived, never measured: without eviction at best, twice the traffic at worst. Absent without a

@@ -25,7 +25,6 @@ constexpr double kAssumedPeak = 50, kAssumedBandwidth = 8, kAssumedLink = 5;
 constexpr Nanos kAssumedCall = kMicrosecond;
 // Drift of less cannot be told from a few rounds; so much is assumed where there is only one.
 constexpr double kLeastDrift = 0.01, kAssumedDrift = 0.03;
-constexpr double kLeastDuplex = 0.5;
 // What a profile may say at most (model/profile/machine_file.cc).
 constexpr double kMostSlowdown = 10, kMostError = 10;
 
@@ -127,8 +126,10 @@ void SetLink(const TransferFit& fit, const BenchFacts& facts, Machine* machine) 
     curve.source = Measured(facts, fmt::format("{} copies of {} sizes", fitted->samples, fitted->sizes));
   }
   for (const FittedLink& fitted : fit.links) SetOtherMemory(fitted, facts, &link);
-  const bool measured = !fit.links.empty() && fit.links.front().duplex.samples > 0;
-  link.duplex_factor = measured ? Digits(5, std::clamp(fit.links.front().duplex.value, kLeastDuplex, 1.0)) : 1.0;
+  const bool measured = !fit.links.empty() && fit.links.front().DuplexMeasured();
+  for (std::size_t way = 0; measured && way < link.duplex_factor.size(); ++way) {
+    link.duplex_factor[way] = Digits(5, fit.links.front().duplex[way].value);
+  }
   link.duplex_source = measured ? Measured(facts, "copies beside one in the other direction") : NotYet();
   link.host_error = UsualHostError(link);
   machine->links.push_back(std::move(link));

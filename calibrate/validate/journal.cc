@@ -42,7 +42,7 @@ void Fields(Archive& a, ValidationRow& r) {
 }
 template <typename Archive>
 void Fields(Archive& a, MeasuredLink& l) {
-  a(l.stated_rate, l.in_rate, l.out_rate, l.in_latency, l.out_latency, l.duplex_factor);
+  a(l.stated_rate, l.in_rate, l.out_rate, l.in_latency, l.out_latency, l.in_duplex, l.out_duplex);
 }
 template <typename Archive>
 void Fields(Archive& a, PaceGroup& g) {

@@ -109,19 +109,18 @@ std::vector<Span> Overlapped(const std::vector<Span>& spans, const CopyList& lis
   return inside;
 }
 
-double DuplexFactor(const LinkCurves& measured, const MeasureLinkOptions& options, ExecutionDevice& device,
-                    const Clock& clock) {
+std::array<double, 2> DuplexFactors(const LinkCurves& measured, const MeasureLinkOptions& options,
+                                    ExecutionDevice& device, const Clock& clock) {
   const CopyList both = Both(options);
   const std::vector<Span> spans = Overlapped(SpansOf(both, device, clock), both);
-  double sum = 0;
-  int ways = 0;
+  std::array<double, 2> factors = {1, 1};
   for (const Direction way : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
     const double beside = MedianTime(spans, both, way, options.duplex_size);
     if (beside <= 0) continue;  // the faster direction had ended before one of these had
-    sum += static_cast<double>(measured.curves[static_cast<std::size_t>(way)].Time(options.duplex_size)) / beside;
-    ++ways;
+    const auto alone = static_cast<double>(measured.curves[static_cast<std::size_t>(way)].Time(options.duplex_size));
+    factors[static_cast<std::size_t>(way)] = std::min(1.0, alone / beside);
   }
-  return ways == 0 ? 1 : std::min(1.0, sum / ways);
+  return factors;
 }
 
 void ScaleSlowdowns(double factor, Device& device) {
@@ -139,7 +138,8 @@ MeasuredLink LinkCurves::Summary(double stated_rate) const {
           .out_rate = curves[1].Rate(),
           .in_latency = curves[0].points.front().time,
           .out_latency = curves[1].points.front().time,
-          .duplex_factor = duplex_factor};
+          .in_duplex = duplex_factor[0],
+          .out_duplex = duplex_factor[1]};
 }
 
 LinkCurves MeasureLink(ExecutionDevice& device, const Clock& clock, const MeasureLinkOptions& options) {
@@ -156,7 +156,7 @@ LinkCurves MeasureLink(ExecutionDevice& device, const Clock& clock, const Measur
     curve.source = {Source::Kind::kMeasured,
                     fmt::format("at the start of the validation, median of {} copies or more", options.copies)};
   }
-  measured.duplex_factor = DuplexFactor(measured, options, device, clock);
+  measured.duplex_factor = DuplexFactors(measured, options, device, clock);
   return measured;
 }
 

@@ -16,8 +16,8 @@
 namespace spillway {
 
 struct LinkCurves {
-  std::array<TransferCurve, 2> curves;  // by Direction
-  double duplex_factor = 1;             // mean of both directions, at most 1
+  std::array<TransferCurve, 2> curves;           // by Direction
+  std::array<double, 2> duplex_factor = {1, 1};  // by Direction, as in Link
   MeasuredLink Summary(double stated_rate) const;
 };
 

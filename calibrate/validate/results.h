@@ -82,7 +82,7 @@ struct MeasuredLink {
   double stated_rate = 0;            // bytes per nanosecond; 0 = not limited
   double in_rate = 0, out_rate = 0;  // of a large copy alone, host to device and back
   Nanos in_latency = 0, out_latency = 0;
-  double duplex_factor = 1;
+  double in_duplex = 1, out_duplex = 1;  // factors on the rates while copies run in both directions
 };
 
 // How fast the device computed before anything was predicted, against when its profile was measured

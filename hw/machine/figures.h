@@ -69,8 +69,9 @@ struct Link {
   int device = 0;                         // index into Machine::devices
   std::array<TransferCurve, 2> curves;    // by Direction, pinned memory
   std::vector<OtherMemory> other_memory;  // what is known of it, each kind at most once
-  // While copies run in both directions, each proceeds at this fraction of its rate alone; 1 = full duplex.
-  double duplex_factor = 1.0;
+  // By Direction: while copies run in both, a copy in this one proceeds at this fraction of its rate alone. 1: full
+  // duplex. The two often differ: 0.5 to the device and 0.95 to the host over PCIe 4.0 (NVIDIA/nvbandwidth issue 11).
+  std::array<double, 2> duplex_factor = {1, 1};
   Source duplex_source;
   // Standard deviation of the logarithm that all copies over it share because the curves are another host's: chip set,
   // firmware, clocks and place of the memory differ between hosts that have one kind of link. Nothing where the curves

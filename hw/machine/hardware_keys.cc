@@ -52,8 +52,11 @@ const KeyTable& OtherMemoryKeys() {
 const KeyTable& DuplexKeys() {
   static const KeyTable kTable{
       .title = "duplex of a link",
-      .keys = {{"factor", NumberFrom(kLeastDuplexFactor, 1), kRequired,
+      .keys = {{"factor", NumberFrom(kLeastDuplexFactor, 1), "from the two keys below",
                 "rate of each direction while both are busy, against its rate alone; 1: full duplex"},
+               {"host_to_device", NumberFrom(kLeastDuplexFactor, 1), "`factor`",
+                "the same of copies to the device, where the directions differ"},
+               {"device_to_host", NumberFrom(kLeastDuplexFactor, 1), "`factor`", "the same of copies to the host"},
                SourceRow()}};
   return kTable;
 }

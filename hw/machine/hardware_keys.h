@@ -9,7 +9,7 @@ namespace spillway {
 // Limits are there to catch slips of unit and of the decimal point, not to judge hardware: each is far beyond what is
 // known to exist. Fractions and factors have no unit.
 constexpr double kMostError = 10;           // of a model, a curve, a measurement: relative, one standard deviation
-constexpr double kLeastDuplexFactor = 0.5;  // below it, taking turns would be faster
+constexpr double kLeastDuplexFactor = 0.1;  // hosts with a third were measured
 
 // The entry of `links` and the maps within it, outer ones first.
 const KeyTable& LinkKeys();

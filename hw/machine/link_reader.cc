@@ -1,6 +1,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "hw/machine/hardware_keys.h"
@@ -108,7 +110,20 @@ void LinkReader::CheckKinds(const Node& list, const std::vector<OtherMemory>& me
 
 void LinkReader::ReadDuplex(const Node& node, const std::string& owner, Link& link) {
   MapReader reader(node, diagnostics_, "duplex of " + owner, DuplexKeys());
-  link.duplex_factor = reader.RequiredNumber("factor", kLeastDuplexFactor, 1);
+  const std::array<const char*, 2> each = {"host_to_device", "device_to_host"};  // by Direction
+  const bool apart = std::any_of(each.begin(), each.end(), [&](const char* key) { return reader.Optional(key); });
+  const double both = reader.NumberOr("factor", 1, kLeastDuplexFactor, 1);
+  reader.Check(!apart, "factor", "it is that of both directions; leave it out, or the keys of each");
+  const auto demand = [&](const char* key) {
+    if (reader.Optional(key) == nullptr) {
+      diagnostics_.Error(node.mark, fmt::format("missing key '{}' in duplex of {}", key, owner));
+    }
+  };
+  if (!apart) demand("factor");
+  for (std::size_t way = 0; way < each.size(); ++way) {
+    if (apart) demand(each[way]);
+    link.duplex_factor[way] = reader.NumberOr(each[way], both, kLeastDuplexFactor, 1);
+  }
   link.duplex_source = ReadSource(reader, diagnostics_);
   reader.Finish();
 }

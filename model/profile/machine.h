@@ -197,6 +197,8 @@ Machine LoadMachine(const std::string& name_or_path);
 Machine ParseMachine(const std::string& text, const std::string& file);
 // The profile as YAML; loading it again gives an equal machine.
 std::string MachineToYaml(const Machine& machine);
+// MachineToYaml for a file. Throws UserError where a figure is one that no reader accepts, so that no such file is written.
+std::string ReadableProfile(const Machine& machine);
 
 }  // namespace spillway
 

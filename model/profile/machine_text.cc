@@ -94,6 +94,17 @@ void PrintCurves(std::string& out, const std::string& indent, const std::array<T
   PrintCurve(out, indent, "device_to_host", curves[static_cast<std::size_t>(Direction::kDeviceToHost)]);
 }
 
+void PrintDuplex(std::string& out, const Link& link) {
+  const auto [in, out_factor] = link.duplex_factor;
+  Print(out, "    duplex:\n");
+  if (in == out_factor) {
+    Print(out, "      factor: {}\n", in);
+  } else {
+    Print(out, "      host_to_device: {}\n      device_to_host: {}\n", in, out_factor);
+  }
+  Print(out, "      source: {}\n", SourceText(link.duplex_source));
+}
+
 void PrintLink(std::string& out, const Machine& machine, const Link& link) {
   Print(out, "  - name: {}\n", Quoted(link.name));
   Print(out, "    host: {}\n", Quoted(machine.hosts[static_cast<std::size_t>(link.host)].name));
@@ -105,7 +116,7 @@ void PrintLink(std::string& out, const Machine& machine, const Link& link) {
     if (!memory.note.empty()) Print(out, "        note: {}\n", Quoted(memory.note));
     PrintCurves(out, "        ", memory.curves);
   }
-  Print(out, "    duplex:\n      factor: {}\n      source: {}\n", link.duplex_factor, SourceText(link.duplex_source));
+  PrintDuplex(out, link);
   Print(out, "    host_error: {}\n", link.host_error);
 }
 
@@ -124,6 +135,12 @@ std::string MachineToYaml(const Machine& machine) {
   Print(out, "links:\n");
   for (const Link& link : machine.links) PrintLink(out, machine, link);
   return out;
+}
+
+std::string ReadableProfile(const Machine& machine) {
+  std::string text = MachineToYaml(machine);
+  ParseMachine(text, "the profile that was to be written");
+  return text;
 }
 
 }  // namespace spillway

@@ -62,7 +62,7 @@ std::string StepJson(const TrainingStep& step, const CostModel& costs, const Dum
   const StepTables tables(step, costs);
   DumpObject document = DumpHead("step", point.network, step.batch, point.machine);
   document["capacity_bytes"] = point.capacity;
-  document["duplex_factor"] = costs.machine().links[tables.link].duplex_factor;
+  document["duplex_factor"] = costs.machine().links[tables.link].duplex_factor;  // by Direction
   document["inference"] = step.inference;
   document["accumulate"] = step.parts;
   document["first_backward"] = step.first_backward;

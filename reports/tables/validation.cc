@@ -18,8 +18,8 @@ std::string OrNone(double ratio) { return ratio > 0 ? Signed(ratio - 1) : "none"
 
 std::string LinkText(const MeasuredLink& link) {
   const std::string stated = link.stated_rate > 0 ? fmt::format("{:g} GB/s", link.stated_rate) : "not limited";
-  return fmt::format("link {} (measured: in {} out {} GB/s, duplex {:.2f})", stated, ShortNumber(link.in_rate),
-                     ShortNumber(link.out_rate), link.duplex_factor);
+  return fmt::format("link {} (measured: in {} out {} GB/s, duplex {:.2f} and {:.2f})", stated,
+                     ShortNumber(link.in_rate), ShortNumber(link.out_rate), link.in_duplex, link.out_duplex);
 }
 
 std::string FactorText(const PaceGroup& group) {

@@ -104,7 +104,7 @@ HostNode ProfileWriter::Write(const std::vector<std::string>& notes, int folds) 
   facts.memory = of_.backend.HostMemory();
   written_ = of_.journal.samples().size();
   const Machine machine = MachineOfBench(of_.journal.samples(), facts, folds);
-  WriteFile(of_.asked.out, kHeader + MachineToYaml(machine));
+  WriteFile(of_.asked.out, kHeader + ReadableProfile(machine));
   WriteFile(std::filesystem::path(of_.asked.out).replace_extension(".report.html"),
             CalibrationPage(of_.journal.samples(), machine));
   return machine.hosts.at(0);

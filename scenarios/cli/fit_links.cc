@@ -65,7 +65,7 @@ CopyPlace PlaceNamed(const char* option, const std::string& text, const Transfer
 
 void CheckDuplex(const TransferFit& fit, const CopyPlace& place) {
   const bool measured = std::any_of(fit.links.begin(), fit.links.end(), [&](const FittedLink& link) {
-    return CopyPlace{link.host, link.device} == place && link.duplex.samples > 0;
+    return CopyPlace{link.host, link.device} == place && link.DuplexMeasured();
   });
   if (measured) return;
   throw UserError(fmt::format("--duplex: no copies of '{}' beside others in the other direction, with the same alone",

@@ -191,7 +191,7 @@ ExitCode FitCommand::Run(Console& console) const {
     if (!asked_.report.empty()) WriteTransferReport(asked_, links->transfers, console);
   }
   machine.name = std::filesystem::path(asked_.out).stem().string();
-  WriteFile(asked_.out, kHeader + MachineToYaml(machine));
+  WriteFile(asked_.out, kHeader + ReadableProfile(machine));
   return kExitDone;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "hw/text/lists.h"
 #include "model/cost/measured_cost.h"
@@ -137,6 +138,12 @@ std::string DeviceText(const Device& d) {
   return text + LaunchesText(d.host_costs) + LawsText(d);
 }
 
+// "90 %"; "48 % (to the device) and 96 % (to the host)"
+std::string DuplexText(const std::array<double, 2>& factor) {
+  if (factor[0] == factor[1]) return Percent(factor[0]);
+  return fmt::format("{} (to the device) and {} (to the host)", Percent(factor[0]), Percent(factor[1]));
+}
+
 std::string ShowMachine(const ShowAsked& asked) {
   const Machine machine = LoadMachine(asked.name);
   CheckMeasured(machine, asked.name);
@@ -150,7 +157,7 @@ std::string ShowMachine(const ShowAsked& asked) {
   }
   for (const Link& link : machine.links) {
     text += fmt::format("\nlink {}: both directions at once run at {} of their rates {}\n", link.name,
-                        Percent(link.duplex_factor), SourceText(link.duplex_source));
+                        DuplexText(link.duplex_factor), SourceText(link.duplex_source));
     text += CurveText(link.curves[static_cast<std::size_t>(Direction::kHostToDevice)], "host to device");
     text += CurveText(link.curves[static_cast<std::size_t>(Direction::kDeviceToHost)], "device to host");
   }

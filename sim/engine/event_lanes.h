@@ -66,7 +66,7 @@ class IssuedLists {
 };
 
 // The copies that run, by device and by link and direction: what kernels and other copies run beside. A kernel proceeds
-// at 1 / copy_slowdown while a copy runs on its device, a copy at the link's duplex factor while one in the other
+// at 1 / copy_slowdown while a copy runs on its device, a copy at its direction's duplex factor while one in the other
 // direction runs on that link. Refers to both arguments.
 class RunningCopies {
  public:
@@ -100,8 +100,9 @@ class RunningCopies {
     return {&kernels_, &kernels_, &on_device_[DeviceOf(stream)], slowed};
   }
   Entry OfCopy(StreamId stream, const Copy& copy) {
-    const std::size_t way = 2 * copy.link + static_cast<std::size_t>(copy.direction);
-    const double slowed = conditions_.duplex_factor.empty() ? 1 : conditions_.duplex_factor[copy.link];
+    const auto direction = static_cast<std::size_t>(copy.direction);
+    const std::size_t way = 2 * copy.link + direction;
+    const double slowed = conditions_.duplex_factor.empty() ? 1 : conditions_.duplex_factor[copy.link][direction];
     return {&on_device_[DeviceOf(stream)], &over_link_[way], &over_link_[way ^ 1], slowed};
   }
 

@@ -10,7 +10,10 @@ namespace spillway {
 
 bool Conditions::Contention() const {
   const auto not_one = [](double factor) { return factor != 1.0; };
-  return std::any_of(duplex_factor.begin(), duplex_factor.end(), not_one) ||
+  const auto any_not_one = [&](const std::array<double, 2>& ways) {
+    return std::any_of(ways.begin(), ways.end(), not_one);
+  };
+  return std::any_of(duplex_factor.begin(), duplex_factor.end(), any_not_one) ||
          std::any_of(copy_slowdown.begin(), copy_slowdown.end(), not_one);
 }
 

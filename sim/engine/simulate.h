@@ -38,8 +38,8 @@ struct Conditions {
   Nanos collection_time = 0;
   // What of a kernel's cost for the host is for its op, and not paid for further parts of the same op.
   Nanos framework_time = 0;
-  std::vector<double> duplex_factor;  // by link; empty or 1 = none
-  std::vector<double> copy_slowdown;  // by launch: factor on a kernel while a copy runs; empty = none
+  std::vector<std::array<double, 2>> duplex_factor;  // by link, then Direction (Link::duplex_factor); empty or 1 = none
+  std::vector<double> copy_slowdown;                 // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
   // The host does everything in no time.
   void DropHostCosts() {

@@ -189,7 +189,7 @@ TEST_CASE("links, both directions at once, host calls") {
   const Machine machine = MachineOfBench(rows, Facts(), 0);
   CHECK(machine.links[0].curves[0].Time(16 * kMiB) == Approx(2000 + 8 * kMiB).epsilon(0.01));
   CHECK(machine.links[0].curves[1].source.kind == Source::Kind::kMeasured);
-  CHECK(machine.links[0].duplex_factor == Approx(0.8).epsilon(0.01));
+  CHECK(machine.links[0].duplex_factor[0] == Approx(0.8).epsilon(0.01));
   const HostCosts& costs = machine.devices[0].host_costs;
   CHECK(costs.kernel_launch == 40);
   CHECK(costs.copy_submit == 50);

@@ -131,13 +131,15 @@ TEST_CASE("The duplex factor is what copies keep of their rate beside the other 
   const TransferFit fit = FitTransfers(samples);
   REQUIRE(fit.links.size() == 1);
   const FittedLink& link = fit.links[0];
-  CHECK(link.duplex_by_direction[0]->value == Approx(0.5).epsilon(1e-3));
-  CHECK(link.duplex_by_direction[1]->value == Approx(0.8).epsilon(1e-3));
-  CHECK(link.duplex_by_direction[0]->samples == 9);  // 1 to 256 MiB
-  CHECK(link.duplex.value == Approx(0.65).epsilon(1e-3));
-  CHECK(link.duplex.low == Approx(0.5).epsilon(1e-3));
-  CHECK(link.duplex.high == Approx(0.8).epsilon(1e-3));
-  CHECK(link.duplex.source.kind == Source::Kind::kMeasured);
+  CHECK(link.DuplexMeasured());
+  for (const std::size_t way : {0u, 1u}) {
+    const RangedValue& factor = link.duplex[way];
+    CHECK(factor.value == Approx(way == 0 ? 0.5 : 0.8).epsilon(1e-3));
+    CHECK(factor.low == Approx(factor.value).epsilon(1e-3));
+    CHECK(factor.high == Approx(factor.value).epsilon(1e-3));
+    CHECK(factor.samples == 9);  // 1 to 256 MiB
+    CHECK(factor.source.kind == Source::Kind::kMeasured);
+  }
   CHECK(Of(link, "pinned", 0).samples == 13);
 }
 
@@ -145,16 +147,31 @@ TEST_CASE("One direction measured stands for both, none is assumed with its rang
   std::vector<Sample> samples;
   AddCurve(10, "h2d", "pinned", &samples);
   const FittedLink none = FitTransfers(samples).links.at(0);
-  CHECK(none.duplex.source.kind == Source::Kind::kAssumed);
-  CHECK(none.duplex.samples == 0);
-  CHECK(none.duplex.low < none.duplex.value);
-  CHECK(none.duplex.value < none.duplex.high);
-  CHECK(none.duplex.high == 1);
+  CHECK_FALSE(none.DuplexMeasured());
+  for (const RangedValue& factor : none.duplex) {
+    CHECK(factor.source.kind == Source::Kind::kAssumed);
+    CHECK(factor.low < factor.value);
+    CHECK(factor.value < factor.high);
+    CHECK(factor.high == 1);
+  }
   samples.push_back(Beside(samples[12], "d2h", 1.6));
   const FittedLink one = FitTransfers(samples).links.at(0);
-  CHECK(one.duplex.value == Approx(0.625).epsilon(1e-3));
-  CHECK_FALSE(one.duplex_by_direction[1].has_value());
-  CHECK(one.duplex.source.text.find("the other taken as the same") != std::string::npos);
+  CHECK(one.DuplexMeasured());
+  for (const RangedValue& factor : one.duplex) {
+    CHECK(factor.value == Approx(0.625).epsilon(1e-3));
+    CHECK_THAT(factor.source.text, Catch::Contains("the other taken as the same"));
+  }
+  CHECK(one.warnings.empty());
+}
+
+TEST_CASE("A share that no profile may say is fitted as the least that it may, with a warning") {
+  std::vector<Sample> samples;
+  AddCurve(10, "h2d", "pinned", &samples);
+  samples.push_back(Beside(samples[12], "d2h", 50));
+  const FittedLink link = FitTransfers(samples).links.at(0);
+  CHECK(link.duplex[0].value == Approx(0.1));
+  REQUIRE(link.warnings.size() == 1);
+  CHECK_THAT(link.warnings[0], Catch::Contains("h2d copies kept 0.02 of their rate"));
 }
 
 TEST_CASE("Pitched copies cost by the row on top of their bytes") {
@@ -211,7 +228,7 @@ TEST_CASE("Fitted curves go into a profile's link, if both directions are there"
   CHECK(SetCurves(FitTransfers(samples).links.at(0), &link));
   CHECK(link.name == "kept");
   CHECK(link.curves[1].Time(64 * kMiB) == Approx(5000 + 5592405.3).epsilon(1e-4));
-  CHECK(link.duplex_factor == Approx(0.5).epsilon(1e-3));
+  CHECK(link.duplex_factor[0] == Approx(0.5).epsilon(1e-3));
   CHECK(link.other_memory.empty());
   AddCurve(4, "d2h", "pageable", &samples);
   CHECK(SetCurves(FitTransfers(samples).links.at(0), &link));

@@ -1,4 +1,5 @@
 // Measured transfers become the links of a profile.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -18,7 +19,7 @@ FittedLink Fitted(const std::string& host, const std::string& link, Nanos last) 
   fitted.host = host;
   fitted.link = link;
   fitted.kinds["pinned"] = {FittedCurve{Curve(last)}, FittedCurve{Curve(last + 10)}};
-  fitted.duplex = {0.75, 0.7, 0.8, 4, {Source::Kind::kMeasured, "both ways"}};
+  fitted.duplex.fill({0.75, 0.7, 0.8, 4, {Source::Kind::kMeasured, "both ways"}});
   return fitted;
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("local copies make the first link, remote ones the second") {
   CHECK(machine.links[1].curves[0] == Curve(300'000));
   CHECK(machine.links[1].curves[1] == Curve(300'010));
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(machine.links[i].duplex_factor == 0.75);
+    CHECK(machine.links[i].duplex_factor == std::array{0.75, 0.75});
     CHECK(machine.links[i].duplex_source.text == "both ways");
     CHECK(machine.links[i].name == before.links[i].name);
     CHECK(machine.links[i].host == before.links[i].host);
@@ -189,14 +190,15 @@ TEST_CASE("a link of fewer lanes: the rate is scaled, the latency is not, nor wh
 TEST_CASE("the duplex factor stays where none was measured, and may come from another host") {
   TransferFit fit;
   fit.links = {Fitted("host", "local", 100'000), Fitted("lab", "local", 100'000)};
-  fit.links[0].duplex = {0.85, 0.7, 1, 0, {Source::Kind::kAssumed, "usual"}};
-  fit.links[1].duplex = {0.61234, 0.6, 0.7, 2, {Source::Kind::kMeasured, "lab"}};
+  fit.links[0].duplex.fill({0.85, 0.7, 1, 0, {Source::Kind::kAssumed, "usual"}});
+  fit.links[1].duplex = {RangedValue{0.48321, 0.4, 0.5, 2, {Source::Kind::kMeasured, "lab"}},
+                         RangedValue{0.96234, 0.9, 1, 2, {Source::Kind::kMeasured, "lab"}}};
   Machine machine = LoadMachine("unit");
   REQUIRE(SetFrom(fit, kPlace, &machine) == 1);
-  CHECK(machine.links[0].duplex_factor == 1);
+  CHECK(machine.links[0].duplex_factor == std::array{1.0, 1.0});
   CHECK(machine.links[0].duplex_source == LoadMachine("unit").links[0].duplex_source);
   REQUIRE(SetLinks(fit, {.curves = kPlace, .duplex = {"lab", "gpu"}}, &machine) == 1);
-  CHECK(machine.links[0].duplex_factor == 0.612);
+  CHECK(machine.links[0].duplex_factor == std::array{0.483, 0.962});
   CHECK(machine.links[0].duplex_source.text == "lab");
 }
 

@@ -26,7 +26,7 @@ std::map<std::string, Nanos> TimesOf(const LowerCase& c, const Plan& plan) {
 // 1 ns a byte after 100 ns; copies and kernels in each other's way; calls cost the host 7 ns.
 Machine FullMachine() {
   Machine machine = HandMachine(1, 100);
-  machine.links[0].duplex_factor = 0.5;
+  machine.links[0].duplex_factor = {0.5, 0.5};
   machine.devices[0].host_costs.kernel_launch = 7;
   machine.devices[0].host_costs.copy_submit = 7;
   CostLaw law;

@@ -59,7 +59,7 @@ TEST_CASE("a calibration becomes a profile that says what was put in") {
   const Link& link = machine.links.at(0);
   CHECK(link.curves[0].Rate() == Approx(8).epsilon(0.02));
   CHECK(link.curves[1].Rate() == Approx(4).epsilon(0.02));
-  CHECK(link.duplex_factor == Approx(1).margin(0.01));
+  for (const double factor : link.duplex_factor) CHECK(factor == Approx(1).margin(0.01));
   CHECK(link.FindOtherMemory(OtherMemory::Kind::kPageable) != nullptr);
   CHECK(link.FindOtherMemory(OtherMemory::Kind::kManagedPrefetch) != nullptr);
   // fp32 and TF32, every algorithm, are rows of their own.

@@ -64,8 +64,14 @@ TEST_CASE("every wrong figure of a profile is refused") {
       {"[10 MB, 910 us]", "[10 MB, 110 us]", "the last interval gives the rate of larger copies"},
       {"[1 MB, 110 us], [10 MB, 910 us]", "[1 MB, 110]", "expected a point [size, time]"},
       {", [1 MB, 110 us], [10 MB, 910 us]", "", "expected at least 2 points"},
-      {"duplex: {factor: 0.85", "duplex: {factor: 0.4", "factor: expected a number from 0.5 to 1"},
-      {"duplex: {factor: 0.85", "duplex: {factor: 1.01", "factor: expected a number from 0.5 to 1"},
+      {"duplex: {factor: 0.85", "duplex: {factor: 0.04", "factor: expected a number from 0.1 to 1"},
+      {"duplex: {factor: 0.85", "duplex: {factor: 1.01", "factor: expected a number from 0.1 to 1"},
+      {"duplex: {factor: 0.85", "duplex: {host_to_device: 0.85",
+       "missing key 'device_to_host' in duplex of link 'bus'"},
+      {"duplex: {factor: 0.85", "duplex: {host_to_device: 0.5, device_to_host: 2",
+       "device_to_host: expected a number from 0.1 to 1"},
+      {"duplex: {factor: 0.85", "duplex: {factor: 0.85, host_to_device: 0.5, device_to_host: 0.9",
+       "factor: it is that of both directions; leave it out, or the keys of each"},
       {"    duplex: {factor: 0.85, source: {assumed: d}}\n", "", "missing key 'duplex' in link 'bus'"},
   };
   for (const BadProfile& c : cases) {

@@ -1,6 +1,7 @@
 #include "model/profile/machine.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"
@@ -45,7 +46,7 @@ TEST_CASE("a profile is read") {
   REQUIRE(link.curves[1].points.at(1) == TransferCurve::Point{kMB, 110'000});
   REQUIRE(link.curves[1].error == 0.05);
   REQUIRE(link.curves[1].source.text == "d2h");
-  REQUIRE(link.duplex_factor == 0.85);
+  REQUIRE(link.duplex_factor == std::array{0.85, 0.85});
 }
 
 TEST_CASE("copies by another host's curves have a host's error, measured ones none") {
@@ -162,7 +163,7 @@ TEST_CASE("the unit machine: one byte per nanosecond and nothing else") {
   REQUIRE(device.UsableMemory() == 1'000'000'000'000);  // a multiple of 512 as it is
   REQUIRE(unit.hosts.at(0).memory == 1'000'000'000'000);
   const Link& link = unit.LinkOf(0);
-  REQUIRE(link.duplex_factor == 1);
+  REQUIRE(link.duplex_factor == std::array{1.0, 1.0});
   for (const TransferCurve& curve : link.curves) {
     REQUIRE(curve.error == 0);
     for (const Bytes bytes :

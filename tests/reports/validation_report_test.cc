@@ -16,7 +16,8 @@ ValidationSet Example() {
   place.machine = "mine+link=2GB/s";
   place.device = "cpu0";
   place.memory_limit = 24'000'000;
-  place.link = {.stated_rate = 2, .in_rate = 1.9, .out_rate = 1.8, .in_latency = 5000, .duplex_factor = 0.95};
+  place.link = {
+      .stated_rate = 2, .in_rate = 1.9, .out_rate = 1.8, .in_latency = 5000, .in_duplex = 0.9, .out_duplex = 1};
   place.pace = {.products = {.factor = 1.2,
                              .low = 1.15,
                              .high = 1.25,
@@ -110,7 +111,8 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
         "replay_error,predicted_peak_bytes,measured_peak_bytes,predicted_device_bytes,measured_device_bytes,numerics,"
         "scenario,machine,kind,stratum,feasible,reason,measured_low_s,measured_high_s,steps,kernel_error,"
         "seen_kernel_error,modelled_kernel_error,isolated_error,context_error,copy_error,gap_share,perturbation,"
-        "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,measured_fastest_s,"
+        "seen_share,predicted_host_bytes,measured_host_bytes,in_rate,out_rate,duplex_factor,in_duplex,out_duplex,"
+        "measured_fastest_s,"
         "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,clock_mhz,lowest_clock_"
         "mhz,products_pace_applied,others_pace_applied,products_pace_meanwhile,others_pace_meanwhile,at_pace_s,"
         "tracked_s,tracked_error,load,rounds_differ,launches_differ,trusted,forward_error,recomputed_error,"
@@ -120,7 +122,8 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
       "net,32,cpu0,24000000,2000000000,swap-all,0.110000000,0.100000000,0.050000,0.100000,-0.030000,23999488,23999400,"
       "24000000,25000000,bitwise,\"small, with a comma\",mine+link=2GB/s,strategy,,1,,0.099000000,0.110000000,3,"
       "0.200000,,,0.250000,-0.040000,-0.500000,0.010000,0.000000,0.000000,30000000,29000000,1900000000,1800000000,"
-      "0.9500,0.100000000,1.2000,,0.095000000,,,,,1,,1.180000,,0.110000000,0.104000000,0.040000,1.50,0.020000,0.030000,"
+      "0.9500,0.9000,1.0000,0.100000000,1.2000,,0.095000000,,,,,1,,1.180000,,0.110000000,0.104000000,0.040000,1.50,0."
+      "020000,0.030000,"
       "1,-0.100000,0.150000,-0.020000,net_b32_swap-all");
 }
 
@@ -128,7 +131,8 @@ TEST_CASE("a row that was not measured has empty numbers and a reason") {
   CHECK(LinesOf(ValidationCsv(Example()))[1] ==
         "net,32,cpu0,24000000,2000000000,in-core,,,,,,,,,,skipped,\"small, with a comma\",mine+link=2GB/s,strategy,,0,"
         "out_of_memory: the plan needs 53 "
-        "MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,,1.2000,,,,,,,1,,1.180000,,,,,1.50,0.020000,0.030000,1,,,,");
+        "MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,0.9000,1.0000,,1.2000,,,,,,,1,,1.180000,,,,,1.50,0.020000,0."
+        "030000,1,,,,");
 }
 
 TEST_CASE("a machine that nobody looked at is neither trusted nor distrusted") {
@@ -161,7 +165,7 @@ TEST_CASE("the table of a case") {
   INFO(text);
   CHECK_THAT(text,
              Catch::StartsWith("small, with a comma: net at batch 32 on mine+link=2GB/s, 24.0 MB of device memory, "
-                               "link 2 GB/s (measured: in 1.90 out 1.80 GB/s, duplex 0.95)\n"));
+                               "link 2 GB/s (measured: in 1.90 out 1.80 GB/s, duplex 0.90 and 1.00)\n"));
   CHECK_THAT(text, Catch::Contains("kernels now, times those of the profile: products 1.20 (1.15 to 1.25), applied: "
                                    "1.18 (1.10 to 1.26) between the steps; others not measured; 19 launches timed "
                                    "again\nmachine: load 1.5 (up to 2 nobody waits), rounds of a plan differ by 2 %, "

@@ -19,7 +19,8 @@ FinishedCase Finished(const std::string& network) {
   place.machine = "mine";
   place.batch = 32;
   place.memory_limit = 24'000'000;
-  place.link = {.stated_rate = 2, .in_rate = 1.0 / 3, .out_rate = 0.1, .in_latency = 5, .duplex_factor = 0.9};
+  place.link = {
+      .stated_rate = 2, .in_rate = 1.0 / 3, .out_rate = 0.1, .in_latency = 5, .in_duplex = 0.9, .out_duplex = 0.7};
   place.pace.products = {.factor = 0.8,
                          .low = 0.7,
                          .high = 0.9,

@@ -127,7 +127,10 @@ void BM_SimulatePlan(benchmark::State& state) {
   const Resnet50Plan c;
   const std::vector<Nanos> durations = Durations(c.lowered.program, c.costs);
   Conditions conditions = ConditionsOf(c.lowered.program, c.costs, c.plan.runtime, c.problem.capacity);
-  if (state.range(0) == 0) conditions.duplex_factor = conditions.copy_slowdown = {};
+  if (state.range(0) == 0) {
+    conditions.duplex_factor.clear();
+    conditions.copy_slowdown.clear();
+  }
   Scratch scratch;
   for (auto _ : state) {
     benchmark::DoNotOptimize(Simulate(c.lowered.program, durations, conditions, scratch).makespan);

@@ -26,7 +26,7 @@ Simulated TimesAlone(const TrainChain& chain, const Conditions& conditions, Scra
 Conditions Contention() {
   Conditions conditions;
   conditions.host_cost = {5000, 5000, 0, 0, 1000, 1000, 5000};
-  conditions.duplex_factor = {0.85};
+  conditions.duplex_factor = {{0.85, 0.85}};
   conditions.copy_slowdown = {1.03};
   return conditions;
 }

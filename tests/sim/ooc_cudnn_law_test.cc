@@ -40,7 +40,7 @@ class OneConvolution {
     for (TransferCurve& curve : link.curves) {
       for (TransferCurve::Point& point : curve.points) point.time *= kind.link;
     }
-    if (copying == Copying::kHalfRate) link.duplex_factor = 0.5;
+    if (copying == Copying::kHalfRate) link.duplex_factor = {0.5, 0.5};
   }
 
   double Law() const {

@@ -88,7 +88,7 @@ inline Conditions RandomConditions(std::mt19937& random, bool pool) {
   if (random() % 4 == 0) conditions.framework_time = 1;
   if (random() % 4 == 0) conditions.blocking_copies = BlockingCopies::kSwapOuts;
   if (random() % 2 == 0) conditions.copy_slowdown = {1.03, 1.4};
-  if (random() % 2 == 0) conditions.duplex_factor = {0.85};
+  if (random() % 2 == 0) conditions.duplex_factor = {{0.85, random() % 2 == 0 ? 0.85 : 0.4}};
   if (pool) conditions.pool_capacity = 12 + static_cast<Bytes>(random() % 20);
   return conditions;
 }

@@ -2,8 +2,13 @@
 // simulate_host_test.cc; each other: simulate_random_test.cc.
 #include "sim/engine/simulate.h"
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <random>
+#include <vector>
 
+#include "tests/deep.h"
 #include "tests/sim/flat_lines.h"
 #include "tests/sim/reference_engine.h"
 #include "tests/sim/relaxation_lines.h"
@@ -142,10 +147,68 @@ TEST_CASE("copies in both directions share the link") {
   sketch.Copy(1, 100);
   sketch.Copy(2, 40);
   Conditions conditions;
-  conditions.duplex_factor = {0.5};
+  conditions.duplex_factor = {{0.5, 0.5}};
   Timeline timeline;
   CHECK(RunSketch(SimulateEvents, sketch, conditions, &timeline).makespan == 140);
   CHECK(timeline.spans[1].end == 80);
+}
+
+TEST_CASE("each direction has a rate of its own while both copy") {
+  // 12 GB/s in and 24 out at once, 25 alone: b comes in for 4001 / 0.48 while a leaves at 0.96 of its rate. Then a has
+  // 16001 - 0.96 x 8336 left.
+  TimedSketch sketch;
+  sketch.Copy(1, 16001);
+  sketch.Copy(2, 4001);
+  REQUIRE(sketch.program.copies[0].direction == Direction::kDeviceToHost);
+  Conditions conditions;
+  conditions.duplex_factor = {{0.48, 0.96}};
+  Timeline timeline;
+  CHECK(RunSketch(SimulateEvents, sketch, conditions, &timeline).makespan == 8336 + 7999);
+  CHECK(timeline.spans[1].end == 8336);
+}
+
+// The ends of copies, one lane for each direction, each copy after the one before it: nanosecond by nanosecond.
+std::array<std::vector<Nanos>, 2> DullEnds(std::array<std::vector<Nanos>, 2> lanes, std::array<double, 2> factor) {
+  std::array<std::vector<Nanos>, 2> ends;
+  std::array<double, 2> left{};
+  const auto busy = [&](std::size_t way) { return ends[way].size() < lanes[way].size(); };
+  for (std::size_t way : {0u, 1u}) left[way] = busy(way) ? static_cast<double>(lanes[way][0]) : 0;
+  for (Nanos now = 1; busy(0) || busy(1); ++now) {
+    const bool both = busy(0) && busy(1);
+    for (std::size_t way : {0u, 1u}) {
+      if (!busy(way)) continue;
+      left[way] -= both ? factor[way] : 1;
+      if (left[way] > 1e-6) continue;
+      ends[way].push_back(now);
+      if (busy(way)) left[way] = static_cast<double>(lanes[way][ends[way].size()]);
+    }
+  }
+  return ends;
+}
+
+TEST_CASE("copies in both directions end as a dull simulation says") {
+  std::mt19937 random(40);
+  for (int i = 0; i < Cases(200, 2000); ++i) {
+    const auto factor = [&] { return 0.1 + 0.01 * static_cast<double>(random() % 91); };
+    Conditions conditions;
+    conditions.duplex_factor = {{factor(), factor()}};
+    TimedSketch sketch;
+    std::array<std::vector<Nanos>, 2> lanes, ends;
+    for (int copies = 2 + static_cast<int>(random() % 9); copies > 0; --copies) {
+      const auto way = static_cast<std::size_t>(random() % 2);
+      lanes[way].push_back(1 + static_cast<Nanos>(random() % 400));
+      sketch.Copy(way == 0 ? 2 : 1, lanes[way].back());
+    }
+    Timeline timeline;
+    RunSketch(SimulateEvents, sketch, conditions, &timeline);
+    std::sort(timeline.spans.begin(), timeline.spans.end(),
+              [](const Span& a, const Span& b) { return a.instruction < b.instruction; });
+    for (const Span& span : timeline.spans) {
+      const Copy& copy = sketch.program.copies[sketch.program.code[span.instruction].arg];
+      ends[static_cast<std::size_t>(copy.direction)].push_back(span.end);
+    }
+    REQUIRE(ends == DullEnds(lanes, conditions.duplex_factor[0]));
+  }
 }
 
 TEST_CASE("copies in one direction on two links do not share") {
@@ -154,7 +217,7 @@ TEST_CASE("copies in one direction on two links do not share") {
   sketch.Copy(2, 40);
   sketch.program.copies[1].link = 1;
   Conditions conditions;
-  conditions.duplex_factor = {0.5, 0.5};
+  conditions.duplex_factor = {{0.5, 0.5}, {0.5, 0.5}};
   CHECK(RunSketch(SimulateEvents, sketch, conditions).makespan == 100);
 }
 

@@ -69,7 +69,7 @@ void GapClock::RunPoint(std::int32_t number) {
   AwaitMemory(-in_flight_);
   AwaitCopies(number);
   if (point.brought > 0)
-    in_lane_ = std::max(in_lane_, clock_) + InBoth(point.brought, std::max(in_lane_, clock_), out_lane_);
+    in_lane_ = std::max(in_lane_, clock_) + InBoth(Direction::kHostToDevice, point.brought, std::max(in_lane_, clock_));
   RunOps(point);
   if (point.brought > 0) clock_ = std::max(clock_, in_lane_);
   for (; act_ < point.acts_end; ++act_) Act(tables_.events[Index(walked_->acts[Index(act_)])]);
@@ -85,12 +85,14 @@ Nanos GapClock::Beside(Nanos time, double slowdown) const {
   return static_cast<Nanos>(alone * slowdown <= busy ? alone * slowdown : alone + busy - busy / slowdown);
 }
 
-// What a copy of so long takes that begins while the other lane is busy until `other`.
-Nanos GapClock::InBoth(Nanos time, Nanos start, Nanos other) const {
-  if (runtime_.copy_streams == 1 || tables_.duplex >= 1 || other <= start) return time;
+// The time of a copy that takes `time` alone and begins at `start`, with the other direction's lane as busy as it is.
+Nanos GapClock::InBoth(Direction direction, Nanos time, Nanos start) const {
+  const Nanos other = direction == Direction::kHostToDevice ? out_lane_ : in_lane_;
+  const double duplex = tables_.duplex[static_cast<std::size_t>(direction)];
+  if (runtime_.copy_streams == 1 || duplex >= 1 || other <= start) return time;
   const auto busy = static_cast<double>(other - start), alone = static_cast<double>(time);
-  const double longer = alone / tables_.duplex;
-  return static_cast<Nanos>(longer <= busy ? longer : alone + busy - busy * tables_.duplex);
+  const double longer = alone / duplex;
+  return static_cast<Nanos>(longer <= busy ? longer : alone + busy - busy * duplex);
 }
 
 void GapClock::RunOps(const Point& point) {
@@ -116,7 +118,7 @@ void GapClock::IssueAt(std::int32_t point) {
     copy.start = std::max({in_lane_, clock_, WhenThereIsRoom(walked_->points[Index(point)].load)});
     if (walked_->copied[Index(copy.gap)] != 0)
       copy.start = std::max(copy.start, out_end_[Index(copy.gap)]);  // its way out
-    copy.end = in_lane_ = copy.start + InBoth(gap.in, copy.start, out_lane_);
+    copy.end = in_lane_ = copy.start + InBoth(Direction::kHostToDevice, gap.in, copy.start);
   }
 }
 
@@ -165,7 +167,7 @@ void GapClock::Act(const GapTables::Event& event) {
   Nanos& end = out_end_[Index(event.gap)];
   if (event.kind == Kind::kMade) {
     const Nanos start = std::max(OutLane(), clock_);
-    end = OutLane() = start + InBoth(gap.out, start, in_lane_);
+    end = OutLane() = start + InBoth(Direction::kDeviceToHost, gap.out, start);
   } else if (end > clock_) {
     leaving_.push_back({end, gap.bytes, event.gap});
     pending_ += gap.bytes;

@@ -33,7 +33,7 @@ class GapClock {
   void Begin();
   void RunPoint(std::int32_t number);
   Nanos Beside(Nanos time, double slowdown) const;
-  Nanos InBoth(Nanos time, Nanos start, Nanos other) const;
+  Nanos InBoth(Direction direction, Nanos time, Nanos start) const;
   void RunOps(const Point& point);
   void IssueAt(std::int32_t point);
   Nanos WhenThereIsRoom(Bytes load) const;

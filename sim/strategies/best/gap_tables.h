@@ -119,8 +119,8 @@ struct GapTables {
   std::vector<Event> events;  // by op and kind
   std::vector<Nanos> uploads;
   OpId first_backward = kNoOp;
-  Nanos kernels = 0;  // of all ops, as usual
-  double duplex = 1;  // rate of a copy while one runs in the other direction, as a share of its own
+  Nanos kernels = 0;                      // of all ops, as usual
+  std::array<double, 2> duplex = {1, 1};  // Link::duplex_factor
 
  private:
   void AddOps(const StepFacts& facts, BackwardUnits units);
