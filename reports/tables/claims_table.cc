@@ -112,8 +112,8 @@ struct ClaimCounts {
   }
   std::string Text() const {
     return fmt::format(
-        "{} of {} boundaries of what fits hold; {} of {} figures are what was published, to its digits, and of {} more "
-        "the 80 % interval reaches it; {} are shown only\n",
+        "{} of {} boundaries (what fits into memory, what does not) hold. {} of {} figures agree with the published "
+        "digits; the 80 % intervals of {} more reach the published figure. {} are shown only.\n",
         gates_hold, gates, figures_hold, figures, figures_reached, shown);
   }
 };
@@ -125,7 +125,7 @@ void AddClaim(TextTable& table, ClaimRows rows, ClaimStanding standing) {
              v.ours ? ValueText(e.measure, *v.ours) : "does not run", IntervalText(v), SpreadText(rows),
              DifferenceText(v), StandingText(e, standing)});
   if (!v.row->feasible && v.difference != 0) table.Line("    " + v.row->reason);
-  if (!e.why.empty()) table.Line("    moved by: " + e.why);
+  if (!e.why.empty()) table.Line("    why: " + e.why);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::string Comparison(const Pair& pair) {
     return fmt::format("cannot be told apart ({} by {:.2f}x)", faster.machine, factor);
   }
   const std::string why = WhySlower(slower, faster);
-  return fmt::format("{} by {:.2f}x{}", faster.machine, factor, why.empty() ? "" : ": the other " + why);
+  return fmt::format("{} by {:.2f}x{}", faster.machine, factor, why.empty() ? "" : ": " + slower.machine + " " + why);
 }
 
 void AddPair(TextTable& table, const std::string& strategy, const Pair& pair) {
@@ -124,7 +124,7 @@ std::string CompareTable(const ResultSet& results, const std::string& machine_a,
   for (const ResultRow& row : results.rows) {
     if (row.feasible && row.plan.accumulate > 1) in_parts += fmt::format("{}: {}\n", row.machine, AccumulateText(row));
   }
-  return fmt::format("A = {}, B = {}; k/s/r: feature maps kept/swapped/recomputed\n", machine_a, machine_b) +
+  return fmt::format("A = {}, B = {}; k/s/r: feature maps kept, swapped, recomputed\n", machine_a, machine_b) +
          table.Text() + in_parts;
 }
 

@@ -54,14 +54,14 @@ std::string MapsTable(const PlanSide& a, const PlanSide& b, const CostModel& cos
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     if (of_a[i] != of_b[i]) differ.push_back(i);
   }
-  if (differ.empty()) return fmt::format("both decide the same about all of the {} feature maps\n", of_a.size());
+  if (differ.empty()) return fmt::format("both plans decide the same about all {} feature maps\n", of_a.size());
   const auto tensor = [&a](std::size_t i) -> const Tensor& { return a.step.tensors[Index(a.step.maps[i])]; };
   Bytes all = 0;
   for (const std::size_t i : differ) all += tensor(i).bytes;
   std::stable_sort(differ.begin(), differ.end(),
                    [&](std::size_t x, std::size_t y) { return tensor(x).bytes > tensor(y).bytes; });
   const Uses uses(a.step);
-  TextTable table({"<map", "size", "<" + a.row.strategy, "<" + b.row.strategy, "copies", "again"});
+  TextTable table({"<map", "size", "<" + a.row.strategy, "<" + b.row.strategy, "copies", "recompute"});
   for (std::size_t k = 0; k < std::min(differ.size(), kMapsTold); ++k) {
     const Tensor& map = tensor(differ[k]);
     const Nanos copies =
@@ -70,9 +70,11 @@ std::string MapsTable(const PlanSide& a, const PlanSide& b, const CostModel& cos
     table.Row({map.name, FormatBytes(map.bytes), GapClassName(of_a[differ[k]]), GapClassName(of_b[differ[k]]),
                MillisecondsText(copies), again > 0 ? MillisecondsText(again) : ""});
   }
-  if (differ.size() > kMapsTold) table.Line(fmt::format("and {} smaller ones", differ.size() - kMapsTold));
+  if (differ.size() > kMapsTold) table.Line(fmt::format("and {} smaller maps", differ.size() - kMapsTold));
   return fmt::format("{} of {} feature maps differ, {}:\n", differ.size(), of_a.size(), FormatBytes(all)) +
-         table.Text() + "copies: one out and one in, nothing else on the link; again: the kernels that write it\n";
+         table.Text() +
+         "copies: time to swap the map out and in on an idle link\n"
+         "recompute: time of the kernels that write the map\n";
 }
 
 }  // namespace
@@ -83,8 +85,8 @@ std::string PlanDifference(const PlanSide& a, const PlanSide& b, const CostModel
   const bool same_maps = a.plan.accumulate == b.plan.accumulate;
   return head + CostsTable(a.row, b.row) + "\n" +
          (same_maps ? MapsTable(a, b, costs)
-                    : fmt::format("their maps are not comparable: the batch is in {} and {} parts\n", a.plan.accumulate,
-                                  b.plan.accumulate));
+                    : fmt::format("the maps cannot be compared: the plans divide the batch into {} and {} parts\n",
+                                  a.plan.accumulate, b.plan.accumulate));
 }
 
 }  // namespace spillway

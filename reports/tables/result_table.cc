@@ -87,7 +87,7 @@ std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, R
     const ResultRow* by = standings[static_cast<std::size_t>(row - rows.begin())].beaten_by;
     if (by == nullptr || ++beaten > kBeatenTold) continue;
     ++told;
-    text += "slower than less would be: " + BeatenText(*row, *by) + "\n";
+    text += "unexpectedly slow: " + BeatenText(*row, *by) + "\n";
   }
   if (beaten > told) text += fmt::format("and {} more such rows (column beaten_by of results.csv)\n", beaten - told);
   return text;
@@ -117,8 +117,8 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
   for (const Line& line : lines) {
     const bool one = std::count_if(lines.begin(), lines.end(),
                                    [&](const Line& other) { return other.strategy == line.strategy; }) == 1;
-    text += fmt::format("gap of {}{}: its bound is over {}\n", line.strategy, one ? "" : " at batch " + line.batches,
-                        line.scope);
+    text += fmt::format("gap of {}{}: the lower bound holds for plans with {}\n", line.strategy,
+                        one ? "" : " at batch " + line.batches, line.scope);
   }
   return text;
 }
@@ -149,16 +149,17 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
 }
 
 constexpr const char* kLegend =
-    "loss: against the fastest in-core row of that network and machine; best: the fastest at that batch, = cannot be\n"
-    "told apart from it (slower in fewer than 90 % of common draws of the cost model's errors); 80 %: interval from\n"
-    "those errors alone, without those of the modelled runtime; gap: above the lower bound under this cost model (c "
-    "compute,\n"
-    "t transfer, m memory binds); k/s/r: feature maps kept/swapped/recomputed; rec: time spent recomputing; out, in,\n"
-    "host: compute stalled on swap-out, on swap-in, on the host\n";
+    "loss: throughput lost against the fastest in-core row of the same network and machine\n"
+    "best: the fastest strategy at the batch; =: cannot be told apart from the best\n"
+    "  (slower than the best in fewer than 90 % of common draws of the cost model's errors)\n"
+    "80 %: interval of the step time, from errors of the op costs, not of the modelled runtime\n"
+    "k/s/r: feature maps kept, swapped, recomputed; rec: time spent recomputing\n"
+    "out, in, host: time that compute waits for swap-outs, for swap-ins, for the host\n"
+    "gap: step time above the lower bound under this cost model; the letter names the bound:\n"
+    "  c compute, t transfer, m memory\n";
 constexpr const char* kInstantLegend =
-    "gap ... i: what can be kept, copied and recomputed around one instant binds (README, lower bounds)\n";
-constexpr const char* kClaimedLegend =
-    "gap ... s: above a bound that the strategy itself proved (results.json: bound_by)\n";
+    "  i instant: what can be kept, copied and recomputed around one op (sim/bounds/README.md)\n";
+constexpr const char* kClaimedLegend = "  s strategy: proved by the strategy itself (results.json: bound_by)\n";
 
 }  // namespace
 
@@ -181,10 +182,10 @@ std::string BeatenText(const ResultRow& row, const ResultRow& beaten_by) {
 
 std::string AccumulateText(const ResultRow& row) {
   if (row.plan.accumulate == 1) return "";
-  const char* const changes = row.plan.numbers == "changed"
-                                  ? "; changes the numbers: batch norm's statistics are those of a part"
-                              : row.plan.numbers == "redrawn" ? "; changes the numbers: dropout draws other masks"
-                                                              : "";
+  const char* const changes =
+      row.plan.numbers == "changed"   ? "; not the results of the whole batch: batch norm uses the statistics of a part"
+      : row.plan.numbers == "redrawn" ? "; not the results of the whole batch: dropout draws other masks"
+                                      : "";
   return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.plan.accumulate,
                      row.batch / row.plan.accumulate, changes);
 }

@@ -24,7 +24,8 @@ std::string LinkText(const MeasuredLink& link) {
 
 std::string FactorText(const PaceGroup& group) {
   if (group.high <= 0) return "not measured";
-  if (group.of_other) return fmt::format("{:.2f} as well ({} launches are too few)", group.factor, group.launches);
+  if (group.of_other)
+    return fmt::format("{:.2f} too ({} launches are too few for a factor of their own)", group.factor, group.launches);
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", group.factor, group.low, group.high);
 }
 
@@ -37,12 +38,12 @@ std::string UseText(const PaceGroup& group) {
                             group.meanwhile_high);
   }
   if (group.applied) return meanwhile.empty() ? ", applied" : ", applied: " + meanwhile;
-  if (group.HoldsOne()) return ", not applied: that may be 1";
+  if (group.HoldsOne()) return ", not applied: the interval holds 1";
   return meanwhile.empty() ? ", not applied" : ", not applied: " + meanwhile;
 }
 std::string PaceText(const MeasuredPace& pace) {
   if (!pace.Known()) return "";
-  return fmt::format("kernels now, times those of the profile: products {}{}; others {}{}; {} launches timed again\n",
+  return fmt::format("kernel times now / in the profile: products {}{}; others {}{}; {} launches timed again\n",
                      FactorText(pace.products), UseText(pace.products), FactorText(pace.others), UseText(pace.others),
                      pace.products.launches + pace.others.launches);
 }
@@ -51,10 +52,10 @@ std::string NoiseText(const MachineNoise& noise) {
   std::string text;
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "machine: " : ", ") + part; };
   if (noise.load >= 0 && noise.room > 0) {
-    add(fmt::format("load {:.1f} (up to {:.0f} nobody waits)", noise.load, noise.room));
+    add(fmt::format("load {:.1f} (threads wait above {:.0f})", noise.load, noise.room));
   }
   if (noise.rounds >= 0) add(fmt::format("rounds of a plan differ by {:.0f} %", 100 * noise.rounds));
-  if (noise.launches >= 0) add(fmt::format("launches timed between them by {:.0f} %", 100 * noise.launches));
+  if (noise.launches >= 0) add(fmt::format("launches timed between rounds by {:.0f} %", 100 * noise.launches));
   return text.empty() ? "" : text + "\n";
 }
 
@@ -89,9 +90,9 @@ std::string InCoreText(const ValidationCase& place) {
   if (place.in_core <= 0) return "in-core in a larger arena: not run\n";
   const ErrorSplit& s = place.in_core_split;
   return fmt::format(
-      "in-core in a larger arena: predicted {} measured {} ms, error {}; kernels {}: by themselves {}, in the step "
-      "around "
-      "them {}; those timed in calibration {}, by model {}; {:.0f} % of the kernel time was seen in calibration\n",
+      "in-core in a larger arena: predicted {} measured {} ms, error {}\n"
+      "  error of kernels {}: measured alone {}, effect of the step {}; timed in calibration {}, by model {}\n"
+      "  launches timed in calibration are {:.0f} % of the kernel time\n",
       Milliseconds(place.in_core_predicted), Milliseconds(place.in_core),
       Signed(place.in_core_predicted / place.in_core - 1), OrNone(s.kernels), OrNone(s.isolated), OrNone(s.context),
       OrNone(s.seen), OrNone(s.modelled), 100 * s.seen_share);
@@ -99,8 +100,8 @@ std::string InCoreText(const ValidationCase& place) {
 
 std::string ChoiceText(const ValidationCase& place) {
   if (place.best_predicted.empty()) return "";
-  std::string text =
-      fmt::format("order: tau {:.2f} over {} pairs; chosen {}: ", place.tau, place.pairs, place.best_predicted);
+  std::string text = fmt::format("order of plans: Kendall's tau {:.2f} over {} pairs; chosen {}: ", place.tau,
+                                 place.pairs, place.best_predicted);
   if (place.best_predicted == place.best_measured) return text + "the fastest measured\n";
   return text + fmt::format("{} slower than {} ({} to {}), {}\n", Signed(place.regret), place.best_measured,
                             Signed(place.regret_low), Signed(place.regret_high),
@@ -134,27 +135,27 @@ std::string RegretsText(const ValidationSet& set) {
   const std::string clear =
       set.clear_pairs == 0 ? std::string("none") : fmt::format("{} of {}", set.clear_right, set.clear_pairs);
   return fmt::format(
-      "\nThe strategy predicted best is the best measured one or within its noise at {} of {} points; largest regret "
-      "{:.1f} %.\nOrder of plans within points: Kendall's tau-b {:.2f}. Of pairs that differ beyond noise, in the "
-      "order predicted: {}.\nReplay of measured spans: median size of the "
-      "error {:.1f} %.\n",
+      "\nThe strategy predicted fastest was measured fastest, or within noise of the fastest, at {} of {} points; "
+      "largest regret {:.1f} %.\n"
+      "Order of plans within points: Kendall's tau-b {:.2f}. Pairs that differ beyond noise and have the predicted "
+      "order: {}.\n"
+      "Replay of measured spans: median size of the error {:.1f} %.\n",
       set.best_or_noise, set.judged, 100 * largest, set.tau, clear, 100 * set.median_replay);
 }
 
 constexpr const char* kLegend =
-    "\nTimes in ms, medians; 95 %: interval of the median; error: predicted / measured - 1; tracked: the same with "
-    "each\n"
-    "step predicted at the pace of its own moment; parts of the error: kernels and copies (predicted / measured "
-    "spans),\n"
-    "replay (the step simulated with its measured spans); gaps: share of the step in which compute stood still with "
-    "all\n"
-    "it needed there; spans: what taking them costs; peak MB: highest arena byte, predicted and measured; proc: growth "
-    "of\n"
-    "the process without host buffers; numerics: against in-core. chosen: predicted best, = within the noise of the\n"
-    "fastest. full closer, farther: points at which the full model's error is smaller, larger; p: sign test. One "
-    "factor\n"
-    "per point: each model's predictions times the median of measured / predicted there, so that a machine that is\n"
-    "slower than when it was calibrated speaks for none of them; no model is rejected that such factors explain.\n";
+    "\nTimes are medians in ms. 95 %: interval of the median\n"
+    "error: predicted / measured - 1; tracked: the error if each step is predicted at the pace of its own moment\n"
+    "kernels, copies: parts of the error, predicted / measured spans - 1\n"
+    "replay: the simulator's own part of the error, from the step simulated with its measured spans\n"
+    "gaps: share of the step in which compute was idle although all its inputs were there\n"
+    "spans: time that taking spans costs\n"
+    "peak MB: highest byte of the arena, predicted and measured; proc: growth of the process without host buffers\n"
+    "numerics: difference from in-core training\n"
+    "chosen: the strategy predicted fastest; =: within noise of the fastest\n"
+    "full closer, farther: points at which the full model's error is smaller, larger; p: of the sign test\n"
+    "one factor per point: predictions of each model are multiplied by the median of measured / predicted at the\n"
+    "  point, so a machine slower than at calibration favours no model; a model that such factors explain stays\n";
 
 }  // namespace
 
@@ -191,7 +192,7 @@ std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index
 
 std::string ValidationSummaryTable(const ValidationSet& set) {
   std::string text = NoiseVerdict(set.noise) + SummariesText(set) + RegretsText(set) +
-                     FalsificationText("model of the step time, as it is", set.falsification) +
+                     FalsificationText("model of the step time, no factors", set.falsification) +
                      FalsificationText("with one factor per point", set.scaled_falsification);
   for (const std::string& note : set.notes) text += "note: " + note + "\n";
   return text + kLegend;

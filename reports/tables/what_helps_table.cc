@@ -43,10 +43,11 @@ std::string WhatHelpsTable(const std::vector<WhatHelps>& places, const std::vect
                Percentage(place.even.step, place.faster.step), Gain(place.even.step, place.faster.step, rate),
                Gain(place.even.bound, place.faster.bound, rate), FreeFrom(place)});
   }
-  return "\nwhat would help: the fastest strategy planned again with so much more memory, and behind a link an eighth\n"
-         "faster than one of that even rate; bound: what its lower bound gains by the same; copies free from: GB/s "
-         "from\n"
-         "which on swapping every feature map costs less than 1 %\n" +
+  return "\nwhat would help: the fastest strategy, planned again with more memory and with a faster link\n"
+         "+GB: more memory; faster: more throughput; ms/GB: step time saved; bound: the same saving of the lower "
+         "bound\n"
+         "link GB/s: rate in both directions; the next columns compare it with a link an eighth faster\n"
+         "copies free from: link rate in GB/s from which swapping every feature map costs less than 1 %\n" +
          table.Text();
 }
 

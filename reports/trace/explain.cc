@@ -20,7 +20,7 @@ namespace {
 using Told = nlohmann::json;
 
 constexpr const char* kMeaningOfR =
-    "              r: what recomputing it costs, over what the step would gain if its copies took no time\n";
+    "              r: time to recompute the map / time the step would save if the map's copies took no time\n";
 
 struct Slice {
   std::string name, category;
@@ -128,19 +128,19 @@ std::string ElseText(const Told& map, const std::string& action) {
   const Nanos again = map.at("again_ns").get<Nanos>();
   std::string text;
   if (action != "keep") {
-    text += fmt::format("  kept        {} more of device memory from {} to {}\n", FormatBytes(map.at("bytes")),
+    text += fmt::format("  keep        {} more device memory from {} to {}\n", FormatBytes(map.at("bytes")),
                         map.at("after").get<std::string>(),
                         map.at("before").is_null() ? std::string("the end") : map.at("before").get<std::string>());
   }
-  if (action != "swap") text += fmt::format("  swapped     {} of copies, where nothing hides them\n", InUnits(copies));
+  if (action != "swap") text += fmt::format("  swap        {} of copies, unless kernels hide them\n", InUnits(copies));
   if (action != "recompute" && again > 0) {
-    text += fmt::format("  recomputed  {} of kernels, if what it is made of is there\n", InUnits(again));
+    text += fmt::format("  recompute   {} of kernels, if their inputs are on the device\n", InUnits(again));
   }
   const bool copy_cheaper = action == "keep" ? again == 0 || copies < again : action == "recompute";
-  text += fmt::format("  the next best without more memory: {}\n",
-                      action == "swap" ? (again > 0 ? "recomputed" : "none: it cannot be computed again")
-                      : copy_cheaper   ? "swapped"
-                                       : "recomputed");
+  text += fmt::format("  next best without more memory: {}\n",
+                      action == "swap" ? (again > 0 ? "recompute" : "none, since the map cannot be recomputed")
+                      : copy_cheaper   ? "swap"
+                                       : "recompute");
   return text;
 }
 
@@ -155,19 +155,18 @@ std::string MapText(const TimelineFile& timeline, const std::string& file, const
   const MapCosts costs = CostsOf(timeline, name);
   std::string text = fmt::format("{}: {}, {}, {} by {}\n", name, map.at("shape").get<std::string>(),
                                  FormatBytes(map.at("bytes")), PastOf(action), PlaceText(timeline.head));
-  text +=
-      fmt::format("  why         {}\n", reason.empty() ? "nothing was decided about it: what fits is kept" : reason);
+  text += fmt::format("  why         {}\n", reason.empty() ? "no decision was made: a map that fits is kept" : reason);
   if (reason.starts_with("r = ")) text += kMeaningOfR;
   if (map.contains("leaves_after")) {
-    text += fmt::format("  stays       from {} until {} is done, and leaves then\n", map.at("after").get<std::string>(),
-                        map.at("leaves_after").get<std::string>());
+    text += fmt::format("  stays       on the device from {} until {} is done, then leaves\n",
+                        map.at("after").get<std::string>(), map.at("leaves_after").get<std::string>());
   }
   text += fmt::format("  moved       {} out, {} in, by {} cop{}\n", FormatBytes(costs.out), FormatBytes(costs.in),
                       costs.copies, costs.copies == 1 ? "y" : "ies");
-  text += fmt::format("  stall       compute stood still for {} until its copies were done\n", InUnits(costs.stall));
-  text += fmt::format("  again       {} of kernels of its layer, {} run{}\n", InUnits(costs.again), costs.kernels,
+  text += fmt::format("  stall       compute waits {} for copies of the map\n", InUnits(costs.stall));
+  text += fmt::format("  recompute   {} of kernels of the map's layer, {} run{}\n", InUnits(costs.again), costs.kernels,
                       costs.kernels == 1 ? "" : "s");
-  return text + "in place of that\n" + ElseText(map, action);
+  return text + "alternatives\n" + ElseText(map, action);
 }
 
 std::string OpText(const TimelineFile& timeline, const std::string& file, const std::string& name) {
@@ -180,7 +179,7 @@ std::string OpText(const TimelineFile& timeline, const std::string& file, const 
     names.insert(op);
     if (op != name) continue;
     ++runs;
-    text += fmt::format("  {} at {} for {}{}\n", slice.category == "recompute" ? "again" : "runs ",
+    text += fmt::format("  {} at {} for {}{}\n", slice.category == "recompute" ? "recomputed" : "runs ",
                         InUnits(slice.start), InUnits(slice.Time()),
                         slice.args.contains("reason") ? ", " + slice.args.at("reason").get<std::string>() : "");
     if (slice.args.contains("algorithm")) {
@@ -188,12 +187,12 @@ std::string OpText(const TimelineFile& timeline, const std::string& file, const 
                           FormatBytes(slice.args.at("workspace")));
     }
     if (slice.args.contains("source")) {
-      text += fmt::format("    its time is {} ({}); {}\n", slice.args.at("source").get<std::string>(),
+      text += fmt::format("    time {} ({}), shape {}\n", slice.args.at("source").get<std::string>(),
                           slice.args.at("how").get<std::string>(), slice.args.at("shape").get<std::string>());
     }
     for (const Slice& stall : timeline.slices) {
       if (stall.category != "stall" || stall.end != slice.start) continue;
-      text += fmt::format("    before it compute {} for {}\n", stall.name, InUnits(stall.Time()));
+      text += fmt::format("    compute first {} for {}\n", stall.name, InUnits(stall.Time()));
     }
   }
   if (runs > 0) return text;

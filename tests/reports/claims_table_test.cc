@@ -35,7 +35,7 @@ TEST_CASE("a claim is its first row; the others are its spread") {
   INFO(text);
   CHECK_THAT(text, Catch::Contains("a paper, page 3\n"));
   CHECK_THAT(text, Catch::Contains("so fast") && Catch::Contains("50.0/s") && Catch::Contains("25.0/s to 50.0/s"));
-  CHECK_THAT(text, Catch::Contains("-50.0 %") && Catch::Contains("off") && Catch::Contains("moved by: the memory"));
+  CHECK_THAT(text, Catch::Contains("-50.0 %") && Catch::Contains("off") && Catch::Contains("why: the memory"));
   CHECK_THAT(text, Catch::Contains("0 of 0 boundaries") && Catch::Contains("0 of 1 figures"));
 }
 

@@ -56,8 +56,8 @@ TEST_CASE("rows say in how many parts they run, what that changes, and what thei
   }
   const std::string table = Spillway({"run", file}).out;
   CHECK(Contains(table,
-                 "\naccumulate:parts=2 at batch 64: 2 parts of 32 samples; changes the numbers: dropout draws other "
-                 "masks\n"));
+                 "\naccumulate:parts=2 at batch 64: 2 parts of 32 samples; not the results of the whole batch: "
+                 "dropout draws other masks\n"));
 }
 
 TEST_CASE("batch norm over parts is said to change the numbers") {
@@ -67,8 +67,8 @@ TEST_CASE("batch norm over parts is said to change the numbers") {
                                         "strategies: {strategy: accumulate, parameters: {parts: 2}}\n");
   CHECK(Rows({"run", file})[0]["numbers"] == "changed");
   const std::string line =
-      "accumulate:parts=2 at batch 16: 2 parts of 8 samples; changes the numbers: batch norm's statistics are those of "
-      "a part\n";
+      "accumulate:parts=2 at batch 16: 2 parts of 8 samples; not the results of the whole batch: batch norm uses the "
+      "statistics of a part\n";
   CHECK(Contains(Spillway({"run", file}).out, "\n" + line));
   const std::string both =
       folder.Write("both.yaml",

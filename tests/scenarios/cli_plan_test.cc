@@ -114,7 +114,7 @@ TEST_CASE("naming an algorithm in a plan widens what its gap is measured against
   const std::string wider = named["bound_scope"];
   CHECK(wider.starts_with("any algorithm, workspaces up to 1.00 MB, "));
   CHECK(named["gap"].get<double>() > usual["gap"].get<double>());
-  CHECK(Contains(table(), "\ngap of in-core (q.yaml): its bound is over " + wider + "\n"));
+  CHECK(Contains(table(), "\ngap of in-core (q.yaml): the lower bound holds for plans with " + wider + "\n"));
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST_CASE("explain tells why a map was swapped, what that moves, and what else w
   CHECK(map.status == kExitDone);
   CHECK(Contains(map.out, "conv1: 64x16x32x32, 4.19 MB, swapped by swap-all at batch 64 on v100-x86-pcie3"));
   CHECK(Contains(map.out, "moved       4.19 MB out, 4.19 MB in, by 2 copies"));
-  CHECK(Contains(map.out, "the next best without more memory: recomputed"));
+  CHECK(Contains(map.out, "next best without more memory: recompute\n"));
   const Outcome op = Spillway({"explain", swapped, "--op", "conv1:forward"});
   CHECK(Contains(op.out, "conv1:forward by swap-all"));
   CHECK(Contains(op.out, "algorithm "));
@@ -185,7 +185,8 @@ TEST_CASE("explain and dump say until when a map stays in its gap") {
       folder.Path("o/timelines/cifar-resnet20_b64_v100-x86-pcie3_60-MB_swap-all-given.trace.json");
   const Outcome map = Spillway({"explain", trace, "--map", "conv1"});
   INFO(map.err);
-  CHECK(Contains(map.out, "  stays       from bn_conv1:forward until bn_conv1:forward is done, and leaves then\n"));
+  CHECK(Contains(map.out,
+                 "  stays       on the device from bn_conv1:forward until bn_conv1:forward is done, then leaves\n"));
   CHECK_FALSE(Contains(Spillway({"explain", trace, "--map", "bn_conv1"}).out, "  stays "));
   int staying = 0;
   const Events dumped = Events::parse(Spillway({"dump", "plan", file, "--plan", plan}).out);

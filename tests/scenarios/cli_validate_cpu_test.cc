@@ -125,7 +125,7 @@ TEST_CASE("a measured algorithm and workspaces that are not the library's: it is
   CHECK(outcome.status == kExitDone);
   CHECK_THAT(outcome.out, Catch::Contains("others the modelled algorithm is not offered"));
   // Those that it has are timed again; the others are left out.
-  CHECK_THAT(outcome.out, Catch::Contains("kernels now, times those of the profile: products "));
+  CHECK_THAT(outcome.out, Catch::Contains("kernel times now / in the profile: products "));
 }
 
 // Idle threads that another thread's kernels left behind would take the device's own ones their turns on the cores.

@@ -24,7 +24,7 @@ TEST_CASE("a device that is slower than when it was calibrated: predictions are 
   const Outcome now = f.Run(kLimit, {"--strategies", "recompute-all", "--out", out}, &reality);
   INFO(now.out << now.err);
   CHECK(now.status == kExitDone);
-  CHECK_THAT(now.out, Catch::Contains("kernels now, times those of the profile: products 1.25 (1.25 to 1.25), "
+  CHECK_THAT(now.out, Catch::Contains("kernel times now / in the profile: products 1.25 (1.25 to 1.25), "
                                       "applied: 1.25 (1.25 to 1.25) between the steps; others 1.25 (1.25 to 1.25), "
                                       "applied: 1.25 (1.25 to 1.25) between the steps; 32 launches timed again\n"));
   CHECK_THAT(now.out, Catch::Contains("all strategies, at the pace of the calibration     1  -20.0 %"));
@@ -61,7 +61,8 @@ TEST_CASE("a factor whose interval holds 1 is not applied") {
   const std::vector<std::string> words = {"--strategies", "recompute-all", "--out", f.folder().Path("out")};
   const Outcome outcome = f.Run(kLimit, words, &reality);
   INFO(outcome.out << outcome.err);
-  CHECK_THAT(outcome.out, Catch::Contains("products 0.85 (0.60 to 1.10), not applied: that may be 1; others 0.85"));
+  CHECK_THAT(outcome.out,
+             Catch::Contains("products 0.85 (0.60 to 1.10), not applied: the interval holds 1; others 0.85"));
   auto row = RowIn(f.folder().Read("out/validation.csv"));
   CHECK(row["products_pace_applied"] == "0");
   CHECK(row["others_pace_applied"] == "0");

@@ -163,7 +163,7 @@ TEST_CASE("the default table in the README is that of its results") {
   for (std::string line; std::getline(golden, line) && !line.starts_with("loss: ");) {
     const std::vector<std::string> words = WordsOf(line);
     const auto batch = std::find(words.begin(), words.end(), "batch");
-    const bool beaten = line.starts_with("slower than less would be: ") && batch + 1 < words.end();
+    const bool beaten = line.starts_with("unexpectedly slow: ") && batch + 1 < words.end();
     const std::string of = beaten ? (batch + 1)->substr(0, 3) : words.empty() ? "" : words[0];
     if (of != "256" && of != "384" && of != "640") found += line + "\n";
   }
