@@ -66,7 +66,7 @@ function marks(row, api, scale, longest, c, width) {
 
 function tooltip(row, does) {
   const c = colours();
-  if (!row.feasible) return tip(`${literal(row.strategy)}: does not run`, [['because', literal(reasonText(row))], does ? ['what it does', does] : null]);
+  if (!row.feasible) return tip(`${literal(row.strategy)}: does not run`, [['because', literal(reasonText(row))], does ? ['strategy', does] : null]);
   const parts = partsOf(row);
   return tip(literal(row.strategy), [
     ['step', `${time(row.step_time_s)} (80 %: ${time(row.step_time_low_s)} to ${time(row.step_time_high_s)})`],
@@ -74,7 +74,7 @@ function tooltip(row, does) {
     ['lower bound', `${time(row.lower_bound_s)}, gap ${percent(row.gap)}`, c.bad],
     ['kept / swapped / recomputed', `${row.keep} / ${row.swap} / ${row.recompute}`],
     row.loss !== null && !row.strategy.startsWith('in-core') ? ['below in-core', percent(row.loss)] : null,
-    does ? ['what it does', does] : null,
+    does ? ['strategy', does] : null,
   ]);
 }
 
@@ -89,8 +89,8 @@ function reasons(rows) {
 function legend() {
   return h('ul', { class: 'legend' },
     PARTS.map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)),
-    h('li', {}, h('i', { class: 'bound' }), 'lower bound of any such plan'), h('li', {}, h('i', { class: 'interval' }), '80 % interval'),
-    h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '◦ its timeline is a file beside the page'));
+    h('li', {}, h('i', { class: 'bound' }), 'lower bound of the strategy’s plans'), h('li', {}, h('i', { class: 'interval' }), '80 % interval'),
+    h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '◦ the page lacks the timeline, a file has it'));
 }
 
 /** Where there is most to compare: of the places where training in core does not run that with most rows that do; of these the last. */
@@ -139,6 +139,6 @@ export function bars(results, onPick) {
     segmented('time', [['step', 'per step'], ['sample', 'per sample']], 'step', (value) => { perSample = value === 'sample'; show(); }));
   queueMicrotask(show);
   const waits = results.rows.some((row) => row.stall_out_s > 0)
-    ? h('p', { class: 'note' }, 'Compute waits for a swap-out where what comes next finds no room before its end, or where the runtime waits for all copies, as some do after forward.') : null;
+    ? h('p', { class: 'note' }, 'Compute waits for a swap-out if the next op has no memory until the swap-out ends. Some runtimes also wait for all copies after the forward pass.') : null;
   return [controls, legend(), panels, waits];
 }

@@ -27,7 +27,7 @@ function kernels(rows) {
         ...ops.map((op, i) => ({ name: op, type: 'scatter', ...marked(i, 0.65), symbolSize: 7, data: rows.filter((row) => row.op === op).map((row) => ({ value: [row.measured_s, row.predicted_s], row })) }))],
     };
   }, 'kernels measured against the models'));
-  return h('figure', {}, h('figcaption', {}, 'kernels; the band is 20 %'), canvas, h('ul', { class: 'legend' }, ops.map((op, i) => h('li', {}, h('i', marking(i)), literal(op)))));
+  return h('figure', {}, h('figcaption', {}, 'kernels; dashed lines: 20 % above and below'), canvas, h('ul', { class: 'legend' }, ops.map((op, i) => h('li', {}, h('i', marking(i)), literal(op)))));
 }
 
 function residuals(rows) {
@@ -78,8 +78,8 @@ export function calibration(content) {
   const worst = [...rows].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, 10);
   const main = ['op', 'pass', 'shape', 'algorithm', 'direction', 'bytes', 'measured_s', 'predicted_s', 'error', 'how', 'flags'];
   const noisy = rows.filter((row) => String(row.flags).includes('noisy')).length;
-  return [sizes.length === 0 ? null : h('p', {}, h('b', {}, `The models miss the kernels they were fitted to by ${percent(quantile(sizes, 0.5))} in the median, ${percent(quantile(sizes, 0.9))} at the 90th percentile`), `, ${ofKernels.length} samples${noisy > 0 ? `, ${noisy} of all samples noisy` : ''}. A launch that was timed itself is not predicted by them: plans go by its own time.`),
+  return [sizes.length === 0 ? null : h('p', {}, h('b', {}, `Error of the models on the kernels that they were fitted to: ${percent(quantile(sizes, 0.5))} in the median, ${percent(quantile(sizes, 0.9))} at the 90th percentile`), `, ${ofKernels.length} samples${noisy > 0 ? `, ${noisy} of all samples noisy` : ''}. Plans use the measured time of a launch that was timed, and a model for every other launch.`),
     h('div', { class: 'panels' }, ofKernels.length > 0 ? [kernels(ofKernels), residuals(ofKernels)] : null, ofCopies.length > 0 ? copies(ofCopies) : null),
-    h('h3', {}, 'The ten farthest off'), table(worst, { all: main.filter((key) => worst.some((row) => row[key] !== '')), label: 'worst' }),
+    h('h3', {}, 'The ten largest errors'), table(worst, { all: main.filter((key) => worst.some((row) => row[key] !== '')), label: 'worst' }),
     h('h3', {}, 'All samples'), table(rows, { main, all: Object.keys(rows[0] ?? { op: '' }), label: 'samples' })];
 }

@@ -77,7 +77,7 @@ export function crossings(rows, key) {
       const still = holders.filter((holder) => b.tied.includes(holder));
       if (still.length > 0) { holders = still; continue; }
       const from = holders.includes(a.best.strategy) ? a.best.strategy : holders[0];
-      texts.push(`${literal(name)}: ${literal(from)} gives way to ${literal(b.best.strategy)} ${where(own, key, a.x, b.x, from, b.best.strategy)}`);
+      texts.push(`${literal(name)}: ${literal(b.best.strategy)} overtakes ${literal(from)} ${where(own, key, a.x, b.x, from, b.best.strategy)}`);
       holders = b.tied;
     }
   }
@@ -94,9 +94,9 @@ function where(rows, key, a, b, from, to) {
 }
 
 function changesText(rows, key) {
-  if (!rows.some((row) => row.feasible)) return 'Nothing runs here.';
+  if (!rows.some((row) => row.feasible)) return 'No strategy runs here.';
   const changes = crossings(rows, key);
-  if (changes.length === 0) return 'On no machine does one strategy give way to another by more than the predictions can tell.';
+  if (changes.length === 0) return 'On no machine does a strategy overtake another by more than the errors of the predictions.';
   return `The winner changes: ${changes.slice(0, 6).join('; ')}${changes.length > 6 ? `; and ${changes.length - 6} more times` : ''}.`;
 }
 
@@ -152,7 +152,7 @@ export function curves(results, onPick) {
       return one;
     });
     const left = names.length - Math.min(names.length, MOST_PANELS);
-    fill(note, changesText(rows, key), rows.some((row) => row.feasible) ? gapsText(rows, key) : null, left > 0 ? ` Drawn are ${MOST_PANELS} of ${names.length} machines; the table has all.` : null);
+    fill(note, changesText(rows, key), rows.some((row) => row.feasible) ? gapsText(rows, key) : null, left > 0 ? ` The charts show ${MOST_PANELS} of ${names.length} machines; the table has all.` : null);
   };
   const rebuild = () => { fill(pick, picker(results.rows, others(), chosen, show)); show(); };
   const legend = h('ul', { class: 'legend toggles' }, results.strategies.map((name, i) => {

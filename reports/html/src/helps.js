@@ -53,8 +53,8 @@ function limitsHint(results) {
     const [unit, name] = limits[0] * part >= 1e10 ? [1e9, 'GB'] : limits[0] * part >= 1e7 ? [1e6, 'MB'] : [1e3, 'kB'];
     return `${Math.floor(Number((limits[0] * part / unit).toPrecision(2)))} ${name}`;
   };
-  return h('p', { class: 'note' }, 'Less memory, and steps between, are asked about by a list of limits in the scenario: ', h('code', {}, `memory: [${below(0.5)}, ${below(0.75)}]`),
-    `. A limit above what a machine has is cut to that.`);
+  return h('p', { class: 'note' }, 'To compare other limits, list them in the scenario: ', h('code', {}, `memory: [${below(0.5)}, ${below(0.75)}]`),
+    '. A limit above the memory of a machine is cut to that memory.');
 }
 
 /** @param {import('./rows.js').Results} results @returns {HTMLElement[]|null} null: nothing was asked */
@@ -68,12 +68,12 @@ export function helps(results) {
     cell(String(row.batch)), h('td', {}, literal(row.strategy)), cell(short(row.samples_per_second)), cell(short(row.samples_per_second * (1 + gained))),
     cell(inWords(gained), gained >= WORTH_SAYING), cell(most === null ? '–' : most < WORTH_SAYING ? 'nothing' : percent(most)),
     links ? (link ? [cell(`${short(link.rate / 1e9)} to ${rate(link.faster)}`), cell(inWords(link.gain), link.gain >= WORTH_SAYING), cell(link.free > 0 ? rate(link.free) : '–')] : [cell('–'), cell('–'), cell('–')]) : []);
-  const head = [column('batch'), column('fastest', false), column(`${images(answers[0].row)} now`), column('then'), column('gains'), column('at most'),
+  const head = [column('batch'), column('fastest', false), column(`${images(answers[0].row)} now`), column('planned again'), column('gains'), column('at most'),
     ...(links ? [column('link'), column('gains'), column('copies free from')] : [])];
   const groups = distinct(answers.map((answer) => ({ ...answer, place: placeOf(answer, results) })), 'place');
   const lines = groups.flatMap((place) => [h('tr', { class: 'place' }, h('th', { scope: 'rowgroup', colspan: head.length }, place)),
     ...answers.filter((answer) => placeOf(answer, results) === place).map(line)]);
   return [h('div', { class: 'scroll' }, h('table', { class: 'helps' }, h('caption', {}, 'what would help'), h('thead', {}, h('tr', {}, head)), h('tbody', {}, lines))),
-    h('p', { class: 'note' }, 'Each line is a plan of its own: the strategy that is fastest now decided again with that much more memory', links ? ', and behind a link an eighth faster' : '', ', nothing else changed. At most: what the lower bound with that memory leaves any plan to gain, with the algorithms and workspaces that the strategy may choose. ',
-      links ? 'Copies free from: the link at which swapping every feature map costs less than 1 %. ' : null), limitsHint(results)];
+    h('p', { class: 'note' }, 'Each line plans the strategy that is fastest now again, with that much more memory', links ? ' and then with a link an eighth faster' : '', '; everything else stays. At most: the largest gain that the lower bound with that memory allows, for plans with the algorithms and workspaces that the strategy may choose. ',
+      links ? 'Copies free from: the link rate at which swapping every feature map costs less than 1 %. ' : null), limitsHint(results)];
 }

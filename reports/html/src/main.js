@@ -67,14 +67,14 @@ function lookInside(results) {
   };
   const change = (next) => { row = next; timeline.show(row); offer(); };
   const first = pointPicker(results, start, change);
-  const element = section('timeline', 'Timeline', 'One step of one plan: what runs on each stream, why compute stands still, and what lies in device memory meanwhile.', h('div', { class: 'controls' }, first.element), timelineLegend(), timeline.element);
-  section('plan', 'Plan', 'What becomes of every feature map between forward and backward, in the order of the step; as wide as it is large.', h('div', { class: 'controls' }, others), plans);
+  const element = section('timeline', 'Timeline', 'One step of one plan: kernels and copies on each stream, the reasons why compute waits, and the contents of device memory.', h('div', { class: 'controls' }, first.element), timelineLegend(), timeline.element);
+  section('plan', 'Plan', 'Every feature map between forward and backward pass, in the order of the step: kept, swapped or recomputed. The width of a map is its size.', h('div', { class: 'controls' }, others), plans);
   offer();
   timeline.show(row);
   return { go(next) { first.set(next); change(next); element.scrollIntoView({ behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' }); } };
 }
 
-const timelineLegend = () => h('ul', { class: 'legend' }, [['compute', 'compute'], ['recompute', 'recompute'], ['out', 'swap-out, and waiting for it'], ['in', 'swap-in, and waiting for it'], ['host', 'the host, and waiting for it'], ['other', 'other waits']].map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)));
+const timelineLegend = () => h('ul', { class: 'legend' }, [['compute', 'compute'], ['recompute', 'recompute'], ['out', 'swap-out, waits for swap-outs'], ['in', 'swap-in, waits for swap-ins'], ['host', 'host, waits for the host'], ['other', 'other waits']].map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)));
 
 async function showRun() {
   const results = new Results(JSON.parse(await files.text('results.json')));
@@ -87,15 +87,15 @@ async function showRun() {
   let inside = { go() {} };
   const go = (row) => inside.go(row);
   section('verdict', 'Verdict', null, verdict(results));
-  section('time', 'Where the time goes', 'Each bar is one step; choose it to see its timeline. ★ is the fastest, = cannot be told apart from it, and the number behind the bar is its throughput.', bars(results, go));
+  section('time', 'Where the time goes', 'Each bar is one step; choose a bar to see its timeline. ★ marks the fastest strategy, = a strategy that cannot be told apart from the fastest. The number after a bar is the throughput.', bars(results, go));
   const help = helps(results);
-  if (help) section('helps', 'What would help', 'The fastest plan of each place, planned again.', help);
+  if (help) section('helps', 'What would help', 'The fastest strategy of each batch, machine and limit, planned again.', help);
   const over = curves(results, go);
-  if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from the errors of the ops’ costs alone. The machines share their axes.`, over);
+  if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from errors of the op costs alone. All machines have the same axes.`, over);
   inside = lookInside(results);
   const tables = [resultsTable(results, go), columnMeanings(results)];
-  if (results.expectations.length > 0) tables.push(h('h3', {}, 'Published beside ours'), expectationsTable(results));
-  section('tables', 'Tables', 'The numbers of results.csv and expectations.csv; a column’s head sorts by it.', tables);
+  if (results.expectations.length > 0) tables.push(h('h3', {}, 'Published figures and ours'), expectationsTable(results));
+  section('tables', 'Tables', 'The numbers of results.csv and expectations.csv; click the head of a column to sort the rows.', tables);
 }
 
 async function showValidation() {
@@ -109,7 +109,7 @@ async function showValidation() {
   section('validation', 'Predicted against measured', null, validation(content, falsification));
   const measured = measuredOf(rows);
   const ops = await opsSection(measured);
-  if (ops) section('ops', 'Op by op', 'Each kernel and copy of the plans that ran: what its cost says, nothing else running, against what it took in the step.', ops);
+  if (ops) section('ops', 'Op by op', 'Each kernel and copy of the plans that ran: the predicted time, as if nothing else ran, against the time measured in the step.', ops);
   measuredTimeline(measured.filter((row) => row.point));
 }
 
@@ -119,7 +119,7 @@ function measuredTimeline(rows) {
   if (!start) return;
   const timeline = new Timeline(() => {}), names = rowNames(rows);
   const plans = select('plan', rows.map((row) => [row, `${names.get(row)}${hasTrace(row.point) ? '' : ' (not in the page)'}`]), start, (row) => timeline.show(row));
-  section('measured-timeline', 'Timeline, predicted and measured', 'One step of one plan as it was predicted and, below, as it ran: the one of the median time of those that ran with instruments. Memory is as predicted.', h('div', { class: 'controls' }, plans), timelineLegend(), timeline.element);
+  section('measured-timeline', 'Timeline, predicted and measured', 'One step of one plan: predicted above, measured below. The measured step has the median time of the steps that ran with instruments. The memory curve is predicted.', h('div', { class: 'controls' }, plans), timelineLegend(), timeline.element);
   timeline.show(start);
 }
 

@@ -89,9 +89,9 @@ export async function opsSection(measured) {
   queueMicrotask(show);
   return [
     h('div', { class: 'controls' }, select('plan', [[null, 'all plans'], ...plans.map((name) => [name, name])], null, (chosen) => { plan = chosen; show(); })),
-    told, h('figure', {}, h('figcaption', {}, 'each kernel and copy; bands at 20 % and at twice'), canvas,
+    told, h('figure', {}, h('figcaption', {}, 'each kernel and copy; lines at 20 % and at a factor of 2'), canvas,
       h('ul', { class: 'legend' }, KINDS.filter(([what]) => ops.some((op) => op.what === what)).map(([, colour, name]) => h('li', {}, h('i', { style: `background:var(--${colour})` }), name)))),
-    missing > 0 ? h('p', { class: 'note' }, `The page does not hold the ops of ${missing} of ${measured.filter((row) => row.point).length} plans: they are in ops/, beside it.`) : null,
-    h('h3', {}, 'The ten ops farthest off'), h('div', { class: 'controls' }, segmented('farthest off by', [['seconds', 'by time'], ['ratio', 'by ratio']], by, (value) => { by = value; show(); })), worst,
+    missing > 0 ? h('p', { class: 'note' }, `The page lacks the ops of ${missing} of ${measured.filter((row) => row.point).length} plans; the files in ops/ have them.`) : null,
+    h('h3', {}, 'The ten ops with the largest errors'), h('div', { class: 'controls' }, segmented('largest error', [['seconds', 'by time'], ['ratio', 'by ratio']], by, (value) => { by = value; show(); })), worst,
     h('h3', {}, 'All ops'), all];
 }

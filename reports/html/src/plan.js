@@ -6,7 +6,7 @@ import { tracedOrWhy } from './timeline.js';
 const CLASSES = [['keep', 'kept'], ['swap', 'swapped'], ['recompute', 'recomputed']];
 const WIDTH = 1000, HEIGHT = 34, COST = 26;
 
-const MEANING_OF_R = ' (r: what recomputing it costs, over what the step would gain if its copies took no time)';
+const MEANING_OF_R = ' (r: time to recompute the map / time the step would save if the map’s copies took no time)';
 
 function totals(maps) {
   return CLASSES.map(([key, name]) => {
@@ -19,7 +19,7 @@ function says(map) {
   const swap = map.copy_out_ns + map.copy_in_ns;
   const parts = map.parts > 1 ? `, written in ${map.parts} parts` : '';
   return [h('b', {}, literal(map.name)), ` ${map.shape}, ${bytes(map.bytes)}: ${map.class === 'keep' ? 'kept' : `${map.class === 'swap' ? 'swapped' : 'recomputed'}`}${parts}`,
-    `. Copying it out and in takes ${time(swap / 1e9)}, computing it again ${map.again_ns > 0 ? time(map.again_ns / 1e9) : 'is not possible'}${map.again_ns > 0 ? ' from what it is made of' : ''}.`,
+    `. Copying the map out and in takes ${time(swap / 1e9)}; ${map.again_ns > 0 ? `recomputing the map takes ${time(map.again_ns / 1e9)}, if its inputs are on the device` : 'the map cannot be recomputed'}.`,
     map.reason ? ` Why: ${literal(map.reason)}${map.reason.startsWith('r = ') ? MEANING_OF_R : ''}.` : ''];
 }
 
@@ -69,12 +69,12 @@ const asked = new WeakMap(); // by box, how often
 export async function showPlans(box, row, other) {
   const turn = (asked.get(box) ?? 0) + 1;
   asked.set(box, turn);
-  const absent = (one) => `The page does not hold the plan of ${literal(one.strategy)}; it is in plans/${one.point}.yaml.`;
+  const absent = (one) => `The page lacks the plan of ${literal(one.strategy)}; the file plans/${one.point}.yaml has it.`;
   const { trace, why } = await tracedOrWhy(row.point, absent(row));
   const { trace: second, why: secondWhy } = other ? await tracedOrWhy(other.point, absent(other)) : { trace: null, why: '' };
   if (asked.get(box) !== turn) return; // another was asked for meanwhile
   if (!trace || trace.maps.length === 0) { fill(box, h('p', { class: 'note' }, why || absent(row))); return; }
-  const line = h('p', { class: 'says', 'aria-live': 'polite' }, 'Point at a map, or go along them with ← →, for what it costs and why.');
+  const line = h('p', { class: 'says', 'aria-live': 'polite' }, 'Point at a map, or use ← →, to see its costs and the reason for the decision.');
   const first = strip(row, trace, second, line);
   const parts = [first.figure];
   if (second && second.maps.length > 0) {
@@ -83,7 +83,7 @@ export async function showPlans(box, row, other) {
     const faster = row.step_time_s <= other.step_time_s ? [row, other] : [other, row];
     const gained = faster[1].step_time_s - faster[0].step_time_s;
     parts.push(h('p', { class: 'note' }, differing.length === 0 && trace.maps.length === second.maps.length ? 'The two plans decide the same about every map.'
-      : `They differ in ${differing.length} of ${trace.maps.length} maps, ${bytes(differing.reduce((sum, map) => sum + map.bytes, 0))}; ${literal(faster[0].strategy)} on ${literal(faster[0].machine)} is ${time(gained)} a step faster.`));
+      : `The plans differ in ${differing.length} of ${trace.maps.length} maps, ${bytes(differing.reduce((sum, map) => sum + map.bytes, 0))}; ${literal(faster[0].strategy)} on ${literal(faster[0].machine)} is ${time(gained)} a step faster.`));
     parts.push(differenceTable(differing, second));
   } else if (other) parts.push(h('p', { class: 'note' }, secondWhy || absent(other)));
   fill(box, parts, line, legend());
@@ -93,9 +93,9 @@ function differenceTable(maps, second) {
   if (maps.length === 0) return null;
   const rows = [...maps].sort((a, b) => b.bytes - a.bytes).slice(0, 12);
   return h('details', {}, h('summary', {}, `the ${rows.length === maps.length ? '' : 'largest '}${rows.length} maps that differ`), h('div', { class: 'scroll' }, h('table', {},
-    h('thead', {}, h('tr', {}, [['map'], ['size', 'n'], ['above'], ['below'], ['copying it', 'n'], ['computing it again', 'n']].map(([text, kind]) => h('th', { class: kind ?? null }, text)))),
+    h('thead', {}, h('tr', {}, [['map'], ['size', 'n'], ['upper plan'], ['lower plan'], ['copies', 'n'], ['recompute', 'n']].map(([text, kind]) => h('th', { class: kind ?? null }, text)))),
     h('tbody', {}, rows.map((map) => h('tr', {}, h('td', {}, literal(map.name)), h('td', { class: 'n' }, bytes(map.bytes)), h('td', {}, map.class), h('td', {}, second.maps.find((m) => m.name === map.name).class), h('td', { class: 'n' }, time((map.copy_out_ns + map.copy_in_ns) / 1e9)), h('td', { class: 'n' }, time(map.again_ns / 1e9))))))));
 }
 
 const legend = () => h('ul', { class: 'legend' }, CLASSES.map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)),
-  h('li', {}, 'below each map, to one scale: how long copying it out and in takes (left), and computing it again (right)'), h('li', {}, h('i', { class: 'bound flat' }), 'decided otherwise in the other plan'));
+  h('li', {}, 'below each map, on one scale: time to copy the map out and in (left), time to recompute the map (right)'), h('li', {}, h('i', { class: 'bound flat' }), 'the other plan decides otherwise'));

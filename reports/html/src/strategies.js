@@ -24,5 +24,5 @@ export function strategyList(results) {
       h('dd', {}, explained(results, strategy), source ? [' ', h('cite', {}, literal(source))] : null));
   }));
   return h('details', { class: 'explained', open: told.length <= MOST_OPEN }, h('summary', {}, told.length > 1 ? `What the ${told.length} strategies do` : 'What the strategy does'),
-    h('p', { class: 'note' }, 'A feature map is what forward leaves for backward. It is kept on the device, swapped (copied to the host and back), or dropped and recomputed.'), list);
+    h('p', { class: 'note' }, 'A feature map is a result of the forward pass that the backward pass needs. A plan keeps the map on the device, swaps it (copies it to the host and back), or drops and recomputes it.'), list);
 }

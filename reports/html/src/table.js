@@ -82,7 +82,7 @@ export function table(rows, { main = null, all, label, onRow = null, meanings = 
   }
   const copy = h('button', { type: 'button', class: 'button', click: async () => {
     const text = [columns(), ...sorted.map((row) => columns().map((key) => row[key]))].map((line) => line.map(csvCell).join(',')).join('\n');
-    try { await navigator.clipboard.writeText(`${text}\n`); fill(copy, 'copied'); } catch { fill(copy, 'the browser does not let a file copy'); }
+    try { await navigator.clipboard.writeText(`${text}\n`); fill(copy, 'copied'); } catch { fill(copy, 'the browser does not allow a file to copy'); }
     setTimeout(() => fill(copy, 'copy as CSV'), 2000);
   } }, 'copy as CSV');
   const columnsButton = main === null ? null : h('button', { type: 'button', class: 'button', 'aria-pressed': 'false', click: () => { full = !full; found = new Map(); columnsButton.setAttribute('aria-pressed', String(full)); draw(); } }, `all ${all.length} columns`);
@@ -110,7 +110,7 @@ export function expectationsTable(results) {
     const row = results.byPoint.get(e.point) ?? {};
     return { machine: row.machine, batch: row.batch, strategy: row.strategy, measure: e.measure === 'feasible' ? 'memory' : e.measure.replaceAll('_', ' '), published: range(e), ours: fits(e, e.ours), difference: e.difference === null || e.measure === 'feasible' ? '' : `${(100 * e.difference).toFixed(0)} %`, 'must hold': e.gate ? (e.passed ? 'yes, and does' : 'yes, and does NOT') : '', source: e.source, why: e.why ?? '' };
   });
-  return table(rows, { all: Object.keys(rows[0]).filter((key) => key !== 'why' || rows.some((row) => row.why !== '')), label: 'published beside ours' });
+  return table(rows, { all: Object.keys(rows[0]).filter((key) => key !== 'why' || rows.some((row) => row.why !== '')), label: 'published figures and ours' });
 }
 const fits = (e, value) => (e.measure !== 'feasible' || value === null ? value : value > 0 ? 'fits' : 'does not fit');
 const range = (e) => (e.measure === 'feasible' ? fits(e, e.paper_low ?? e.paper_high) : e.paper_low === e.paper_high ? short(e.paper_low) : `${e.paper_low === null ? 'at most ' : short(e.paper_low)}${e.paper_low !== null && e.paper_high !== null ? ' to ' : ''}${e.paper_high === null ? ' or more' : short(e.paper_high)}`);

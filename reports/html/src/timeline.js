@@ -59,7 +59,7 @@ export class Timeline {
     this.onOpen = onOpen;
     this.status = h('p', { class: 'note', role: 'status' });
     this.canvas = h('div', { class: 'chart', tabindex: 0 });
-    this.detail = h('div', { class: 'detail', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a bar for all that is known of it; point at the memory for what lies in it. Drag to move, Ctrl and the wheel to zoom, or the slider; with the keyboard ← → + − and 0.'));
+    this.detail = h('div', { class: 'detail', 'aria-live': 'polite' }, h('p', { class: 'note' }, 'Choose a bar to see its details; point at the memory curve to see the contents of memory. Drag to move; use Ctrl and the wheel, or the slider, to zoom. Keys: ← → + − and 0.'));
     this.search = h('input', { type: 'search', placeholder: 'op or map', 'aria-label': 'find an op or map', keydown: (e) => { if (e.key === 'Enter') { e.preventDefault(); this.#find(); } } });
     this.classes = h('ul', { class: 'legend' });
     this.caption = h('p', { class: 'on-paper' });
@@ -72,7 +72,7 @@ export class Timeline {
   async show(row) {
     this.row = row;
     fill(this.caption, `${literal(row.strategy)} on ${literal(row.machine)}, batch ${row.batch}${row.memory_limit_bytes ? `, ${bytes(row.memory_limit_bytes)}` : ''}`);
-    const { trace, why } = await tracedOrWhy(row.point, `The page does not hold this timeline. It is in timelines/${row.point}.trace.json, beside the page: `);
+    const { trace, why } = await tracedOrWhy(row.point, `The page lacks this timeline; the file timelines/${row.point}.trace.json has it: `);
     if (this.row !== row) return;
     this.chart?.dispose();
     this.chart = null;
@@ -81,7 +81,7 @@ export class Timeline {
     this.hits = null;
     if (!trace || trace.lanes.length === 0) {
       this.canvas.style.height = '0';
-      fill(this.status, why || 'There is nothing in this timeline. ', this.#opener());
+      fill(this.status, why || 'This timeline is empty. ', this.#opener());
       fill(this.detail);
       fill(this.classes);
       return;
@@ -101,7 +101,7 @@ export class Timeline {
       try {
         const trace = new Trace(await files.unpacked(input.files[0]));
         const { point } = trace.head;
-        if (point !== row.point) throw new Error(point === undefined ? 'it does not say of which point it is' : `it is the timeline of ${literal(point)}`);
+        if (point !== row.point) throw new Error(point === undefined ? 'the file names no point' : `the file is the timeline of ${literal(point)}`);
         cache.set(row.point, trace);
       } catch (error) {
         fill(this.status, `${literal(name)} is not timelines/${row.point}.trace.json: ${error.message}. `, this.#opener());
@@ -110,7 +110,7 @@ export class Timeline {
       this.onOpen();
       if (this.row === row) this.show(row);
     } });
-    return h('label', { class: 'button' }, 'open it', input);
+    return h('label', { class: 'button' }, 'open the file', input);
   }
 
   #option(width) {
@@ -119,7 +119,7 @@ export class Timeline {
     const narrow = width < 460;
     const left = narrow ? 70 : trace.lanes.some((lane) => lane.measured) ? 148 : 128, plot = width - left - 18;
     const { bars, merged } = barsOf(trace, from, to, plot);
-    fill(this.status, `${bars.length} bars drawn${merged > 0 ? `, ${merged} slice${merged === 1 ? '' : 's'} narrower than a pixel merged into their neighbours` : ''}; all of them are in timelines/${this.row.point}.trace.json, for Perfetto.`);
+    fill(this.status, `${bars.length} bars drawn${merged > 0 ? `, ${merged} slice${merged === 1 ? '' : 's'} narrower than a pixel merged into their neighbours` : ''}; timelines/${this.row.point}.trace.json has all slices, for Perfetto.`);
     const points = curveOf(trace, from, to, Math.floor(plot / 2));
     const bottom = trace.lanes.length * LANE + 12;
     const x = (more) => axis({ type: 'value', min: 0, max: trace.end, axisLabel: { color: c.soft, fontSize: 11.5, hideOverlap: true, showMaxLabel: false, formatter: (v) => time(v) }, ...more });
@@ -188,8 +188,8 @@ export class Timeline {
     const stalls = slice.args.instruction === undefined || slice.measured ? [] : this.#stallsBy(slice.args.instruction);
     fill(this.detail, h('h4', {}, h('i', { class: 'key', style: `background:var(--${categoryOf(slice)})` }), literal(slice.name)),
       h('dl', {}, facts(slice, this.trace).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
-      cause ? h('button', { type: 'button', class: 'button', click: () => this.go(cause) }, `to what it waited for: ${literal(cause.name)}`) : null,
-      stalls.length > 0 ? h('p', { class: 'note' }, `Compute stood still for it: ${time(stalls.reduce((sum, s) => sum + s.end - s.start, 0))}.`) : null);
+      cause ? h('button', { type: 'button', class: 'button', click: () => this.go(cause) }, `show the cause of the wait: ${literal(cause.name)}`) : null,
+      stalls.length > 0 ? h('p', { class: 'note' }, `Compute waited for this: ${time(stalls.reduce((sum, s) => sum + s.end - s.start, 0))}.`) : null);
     this.chart.draw();
   }
   #stallsBy(instruction) { return this.trace.lanes.flatMap((lane) => lane.slices).filter((s) => s.cat === 'stall' && s.args.by === instruction); }
@@ -233,10 +233,10 @@ export class Timeline {
   #find() {
     if (!this.trace || this.search.value === '') return;
     if (!this.hits || this.hits.word !== this.search.value) this.hits = { word: this.search.value, list: this.trace.find(this.search.value), at: -1 };
-    if (this.hits.list.length === 0) { fill(this.status, `nothing is called ${literal(this.search.value)}`); return; }
+    if (this.hits.list.length === 0) { fill(this.status, `no op or map has ${literal(this.search.value)} in its name`); return; }
     this.hits.at = (this.hits.at + 1) % this.hits.list.length;
     this.go(this.hits.list[this.hits.at]);
-    fill(this.status, `${this.hits.at + 1} of ${this.hits.list.length}; again for the next`);
+    fill(this.status, `${this.hits.at + 1} of ${this.hits.list.length}; press Enter again for the next`);
   }
 }
 

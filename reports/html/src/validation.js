@@ -32,11 +32,11 @@ function scatter(rows) {
         ...names.map((name, i) => one(name, rows.filter((row) => row.strategy === name), i))],
     };
   }, 'predicted against measured step times'));
-  return h('figure', {}, h('figcaption', {}, 'each step; bands at 10 and 20 %'), canvas,
+  return h('figure', {}, h('figcaption', {}, 'each plan; lines at 10 and 20 %'), canvas,
     h('ul', { class: 'legend' }, names.map((name, i) => h('li', {}, h('i', marking(i)), literal(name)))));
 }
 
-const PARTS = [['error', 'step'], ['kernel_error', 'kernels'], ['forward_error', 'forward'], ['recomputed_error', 'recomputed'], ['backward_error', 'backward'], ['isolated_error', 'kernels by themselves'], ['context_error', 'the step around them'], ['copy_error', 'copies'], ['replay_error', 'scheduling (replay)']];
+const PARTS = [['error', 'step'], ['kernel_error', 'kernels'], ['forward_error', 'forward'], ['recomputed_error', 'recomputed'], ['backward_error', 'backward'], ['isolated_error', 'kernels measured alone'], ['context_error', 'effect of the step'], ['copy_error', 'copies'], ['replay_error', 'scheduling (replay)']];
 
 function errorParts(rows) {
   const canvas = h('div', { class: 'chart', style: `height:${PARTS.length * 36 + 60}px` });
@@ -71,7 +71,7 @@ function chosenBy(plans) {
   const least = (rows, key) => rows.reduce((a, b) => (b[key] < a[key] ? b : a));
   const behind = contested.map((rows) => least(rows, 'predicted_s').measured_s / least(rows, 'measured_s').measured_s - 1);
   const right = behind.filter((loss) => loss === 0).length;
-  return ` What was predicted to be the fastest was measured to be it at ${right} of ${contested.length} settings${right < contested.length ? `, at the others at most ${(100 * Math.max(...behind)).toFixed(1)}\u00a0% slower than it` : ''}.`;
+  return ` The strategy predicted fastest was also measured fastest at ${right} of ${contested.length} settings${right < contested.length ? `; at the others it was at most ${(100 * Math.max(...behind)).toFixed(1)}\u00a0% slower than the fastest` : ''}.`;
 }
 
 function summary(rows) {
@@ -82,7 +82,7 @@ function summary(rows) {
   const trusted = rows.every((row) => row.trusted !== 0);
   const fits = rows.every((row) => row.measured_peak_bytes <= row.predicted_peak_bytes);
   return [trusted ? null : h('p', { class: 'warning' }, 'Do not trust these numbers: the machine was busy, or rounds of the same plan differed too much.'),
-    h('p', {}, h('b', {}, `Median error ${percent(median(sizes))}, worst ${percent(Math.max(...sizes))}`), ` over ${plans.length} measured strategies${rows.length > plans.length ? ` and ${rows.length - plans.length} random plans` : ''}. The measured peak of memory is ${fits ? 'nowhere above' : 'somewhere ABOVE'} the predicted one; ${bitwise} of ${rows.length} trained bit for bit what in-core training does${rounded.length > 0 ? `, ${rounded.length} to within ${Math.max(...rounded).toPrecision(2)} of it (relative)` : ''}.${chosenBy(plans)}`)];
+    h('p', {}, h('b', {}, `Median error ${percent(median(sizes))}, worst ${percent(Math.max(...sizes))}`), ` over ${plans.length} measured strategies${rows.length > plans.length ? ` and ${rows.length - plans.length} random plans` : ''}. The measured peak of memory is ${fits ? 'nowhere above' : 'somewhere ABOVE'} the predicted one; ${bitwise} of ${rows.length} plans computed the same bits as in-core training${rounded.length > 0 ? `, ${rounded.length} within a relative difference of ${Math.max(...rounded).toPrecision(2)}` : ''}.${chosenBy(plans)}`)];
 }
 
 /** @param {string} content validation.csv @param {string|null} falsification falsification.csv */
@@ -94,12 +94,12 @@ export function validation(content, falsification) {
   const differs = (key) => measured.some((row) => row[key] !== measured[0][key]);
   const main = [...['scenario', 'network', 'batch', 'memory_limit_bytes', 'link_rate'].filter(differs), 'strategy', 'predicted_s', 'measured_s', 'error', 'kernel_error', 'copy_error', 'replay_error', 'measured_spread', 'predicted_peak_bytes', 'measured_peak_bytes', 'numerics'];
   return [...summary(measured), h('div', { class: 'panels' }, scatter(measured), errorParts(measured)),
-    h('h3', {}, 'The ten farthest off'), table(worst, { all: main, label: 'worst' }),
+    h('h3', {}, 'The ten largest errors'), table(worst, { all: main, label: 'worst' }),
     falsification ? rivals(typed(csv(falsification))) : null,
     h('h3', {}, 'All'), table(rows, { main, all: Object.keys(rows[0]), label: 'validation' })];
 }
 
 function rivals(rows) {
-  const plain = rows.map((row) => ({ model: row.variant, scaled: row.scaled === 1 ? 'one factor per point' : 'as it is', median: percent(row.median_error), worst: percent(row.worst_error), tau: short(row.tau), 'full model closer': row.full_closer, farther: row.full_farther, p: row.sign_test_p === '' ? '' : Number(row.sign_test_p).toPrecision(2), verdict: row.verdict }));
+  const plain = rows.map((row) => ({ model: row.variant, scaled: row.scaled === 1 ? 'one factor per point' : 'no factors', median: percent(row.median_error), worst: percent(row.worst_error), tau: short(row.tau), 'full model closer': row.full_closer, farther: row.full_farther, p: row.sign_test_p === '' ? '' : Number(row.sign_test_p).toPrecision(2), verdict: row.verdict }));
   return h('div', {}, h('h3', {}, 'Simpler models of the step: rejected or not'), table(plain, { all: Object.keys(plain[0] ?? { model: '' }), label: 'models' }));
 }

@@ -62,10 +62,10 @@ function nearest(rows) {
 function tiesText(run) {
   const names = [...new Set(run.places.flatMap((place) => place.tied))].filter((name) => name !== run.winner);
   const always = names.filter((name) => run.places.every((place) => place.tied.includes(name)));
-  const parts = always.length > 0 ? [`Cannot be told apart from it: ${listed(always.map(literal))}`] : [];
+  const parts = always.length > 0 ? [`Cannot be told apart from the fastest: ${listed(always.map(literal))}`] : [];
   for (const name of names.filter((one) => !always.includes(one))) {
     const at = run.places.filter((place) => place.tied.includes(name)).map((place) => String(place.batch));
-    parts.push(`${parts.length === 0 ? 'Cannot be told apart from it ' : ''}at ${listed(at)}: ${literal(name)}`);
+    parts.push(`${parts.length === 0 ? 'Cannot be told apart from the fastest ' : ''}at ${listed(at)}: ${literal(name)}`);
   }
   return parts.length > 0 ? ` ${parts.join('; ')}.` : '';
 }
@@ -75,25 +75,25 @@ function winnerSentence(run, oneNetwork) {
   if (run.winner === null) {
     const row = nearest(run.places[0].rows);
     const which = run.places[0].rows.length > 1 ? `${literal(row.strategy)} ${run.places.length > 1 ? `at ${row.batch} ` : ''}is nearest: ` : '';
-    return h('li', {}, h('b', {}, 'Nothing runs'), ` at ${where}: ${which}${literal(reasonText(row))}.`);
+    return h('li', {}, h('b', {}, 'No strategy runs'), ` at ${where}: ${which}${literal(reasonText(row))}.`);
   }
   const last = run.places[run.places.length - 1];
   const at = run.places.length > 1 ? `, ${speed(last.best)} at ${last.batch}` : `: ${speed(last.best)}`;
   return h('li', {}, h('b', {}, literal(run.winner)), ` is fastest at ${where}${at}.`, tiesText(run));
 }
 
-const CAUSES = [['stall_out_s', 'waits for swap-outs'], ['stall_in_s', 'waits for swap-ins'], ['recompute_time_s', 'computes again'], ['stall_host_s', 'waits for the host'], ['other_s', 'is slowed down by copies and the like']];
+const CAUSES = [['stall_out_s', 'waits for swap-outs'], ['stall_in_s', 'waits for swap-ins'], ['recompute_time_s', 'recomputes'], ['stall_host_s', 'waits for the host'], ['other_s', 'is slowed down by copies and other waits']];
 
 const WORTH_SAYING = 0.02; // of the step
 
 /** Why a row is not as fast as training in core would be: what takes time beside its kernels, the largest part first. */
 export function whySlow(row) {
   const told = CAUSES.filter(([key]) => row[key] >= WORTH_SAYING * row.step_time_s).sort((a, b) => row[b[0]] - row[a[0]]).slice(0, 2);
-  if (told.length === 0) return 'nothing but kernels';
+  if (told.length === 0) return 'kernels take all of its time';
   const copied = row.bytes_out + row.bytes_in;
   const moves = told.some(([key]) => key === 'stall_out_s' || key === 'stall_in_s')
-    ? `: it moves ${bytes(row.bytes_out)} out and ${bytes(row.bytes_in)} in over a link of ${rate(row.link)}${/\b1 copy stream\b/.test(row.bound_scope) ? ', one copy at a time' : ''}, ${time(copied / row.link)} of copying against ${time(row.compute_time_s)} of computing` : '';
-  return `of ${time(row.step_time_s)} it ${listed(told.map(([key, words]) => `${words} for ${time(row[key])}`))}${moves}`;
+    ? `: the plan moves ${bytes(row.bytes_out)} out and ${bytes(row.bytes_in)} in over a link of ${rate(row.link)}${/\b1 copy stream\b/.test(row.bound_scope) ? ', one copy at a time' : ''}, ${time(copied / row.link)} of copying against ${time(row.compute_time_s)} of computing` : '';
+  return `the step of ${time(row.step_time_s)} ${listed(told.map(([key, words]) => `${words} for ${time(row[key])}`))}${moves}`;
 }
 
 function slowest(places, oneNetwork) {
@@ -122,7 +122,7 @@ function moreMemory(places, results, answers, oneNetwork) {
   const more = withMore(best, results);
   if (!more) return ceiling(last, where);
   const gain = best.step_time_s / more.step_time_s - 1;
-  return h('p', {}, gain >= 0.005 ? `With ${bytes(more.memory_limit_bytes)} ${where} would run ${percent(gain)} faster, by ${literal(more.strategy)}.` : `None of the larger limits here makes ${where} faster.`);
+  return h('p', {}, gain >= 0.005 ? `With ${bytes(more.memory_limit_bytes)}, ${where} would run ${percent(gain)} faster, with ${literal(more.strategy)}.` : `None of the larger limits here makes ${where} faster.`);
 }
 
 /** However much memory: the kernels of the fastest plan have to run, unless so much memory as was asked about allows faster ones. */
@@ -131,7 +131,7 @@ function ceiling({ best, rows }, where, found = 0) {
   if (!(kernels > 0) || rows.some((row) => row.feasible && row.strategy.startsWith('in-core'))) return null;
   const gain = best.step_time_s / kernels - 1;
   if (found > gain) return null;
-  return h('p', {}, `However much memory: at ${where} the kernels of ${literal(best.strategy)} alone take ${time(kernels)} of its ${time(best.step_time_s)}, so more makes it at most ${percent(Math.ceil(100 * gain) / 100)} faster, unless more workspace allows faster kernels.`);
+  return h('p', {}, `With any amount of memory, at ${where} the kernels of ${literal(best.strategy)} take ${time(kernels)} of the step’s ${time(best.step_time_s)}. More memory makes the step at most ${percent(Math.ceil(100 * gain) / 100)} faster, unless more workspace allows faster kernels.`);
 }
 
 // Of the fastest plans: those that nobody would take say little.
@@ -141,9 +141,9 @@ function sources(rows) {
   const total = running.reduce((sum, row) => sum + row.step_time_s, 0);
   const share = (key) => running.reduce((sum, row) => sum + row[key] * row.step_time_s, 0) / total;
   const parts = [['measured', share('measured_share')], ['published', share('published_share')], ['assumed', share('assumed_share')]];
-  return h('div', { class: 'sources', title: 'of the time of the fastest plans’ steps, by where the costs come from' },
+  return h('div', { class: 'sources', title: 'shares of the fastest plans’ step time, by the source of the costs' },
     h('span', { class: 'share-bar', 'aria-hidden': 'true' }, parts.map(([name, part]) => h('i', { class: name, style: `width:${100 * part}%` }))),
-    h('span', {}, 'their times are ', parts.map(([name, part]) => `${name} ${percent(part)}`).join(', ')));
+    h('span', {}, 'costs of the fastest plans: ', parts.map(([name, part]) => `${name} ${percent(part)}`).join(', ')));
 }
 
 /** Of each machine the least and the most memory and link. */
@@ -173,7 +173,7 @@ export function verdict(results) {
       h('ul', {}, runs.slice(0, 5).map((run) => winnerSentence(run, oneNetwork)), runs.length > 5 ? h('li', {}, `and ${runs.length - 5} more, in the table.`) : null),
       slowest(places, oneNetwork), moreMemory(places, results, answers, oneNetwork), sources(rows));
   });
-  const more = keys.length > told.length ? h('p', { class: 'note' }, `Told are ${told.length} of ${keys.length} machines, links and memory limits, of each machine the ends; the others are in the charts and the table below.`) : null;
+  const more = keys.length > told.length ? h('p', { class: 'note' }, `The sentences cover ${told.length} of ${keys.length} machines, links and memory limits: the smallest and the largest of each machine. The charts and the table below have all.`) : null;
   return [h('div', { class: `verdicts ${keys.length === 1 ? 'single' : ''}` }, cards), more,
-    h('p', { class: 'note' }, 'In brackets the interval that holds the true figure in 80 % of cases, as far as the errors of the ops’ costs go. Strategies that these do not separate cannot be told apart.'), strategyList(results)];
+    h('p', { class: 'note' }, 'Brackets give 80 % intervals: the true figure lies inside in 80 % of cases, as far as errors of the op costs go. Strategies cannot be told apart if these errors do not separate them.'), strategyList(results)];
 }

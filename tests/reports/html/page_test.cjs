@@ -51,7 +51,7 @@ async function measuredUsed(browser, file) {
   check(!(await page.title()).includes('broken'), 'no name is run');
   await says(page.locator('#validation'), /Median error \d+ %, worst \d+ %/, 'validation: #validation says');
   await says(page.locator('#ops'), /\d+ kernels: [+-]?[\d.]+ % in sum, half of them within \d+ %/, 'validation: #ops says');
-  await says(page.locator('#validation'), /was measured to be it at [01] of 1 settings?/, 'whether the predictions choose well');
+  await says(page.locator('#validation'), /was also measured fastest at [01] of 1 settings?/, 'whether the predictions choose well');
   for (const name of ['predicted', 'measured', 'error']) await figuresInView(page, '[data-table="worst ops"]', name);
   const ops = page.locator('#ops'), worst = ops.locator('[data-table="worst ops"]');
   const column = async (table, name) => {
@@ -103,7 +103,7 @@ async function main() {
   await all([
     sweep, () => used(browser, page('names')), () => touched(browser, page('names')), () => measuredUsed(browser, page('validation')),
     ...pages.flatMap(([name, file, rows]) => [WIDE, NARROW].map((modes) => () => looks(browser, file, rows, name, modes, screenshots))),
-    () => told(browser, 'links', { '#throughput .controls': /link/, '#verdict': /Told are 2 of 6 machines, links and memory limits/ }),
+    () => told(browser, 'links', { '#throughput .controls': /link/, '#verdict': /cover 2 of 6 machines, links and memory limits/ }),
     () => told(browser, 'linked', { '#helps': /8.00 to 9.00 GB\/s\s+25 %\s+16.0 GB\/s/ }),
     () => told(browser, 'old', { '#verdict': /is fastest at batch/ }, { absent: '#helps, .strategies' }), () => brokenTold(browser), () => merged(sources), () => toldApart(sources)], AT_ONCE);
   await browser.close();

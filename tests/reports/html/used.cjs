@@ -178,16 +178,16 @@ async function used(browser, file) {
     await page.mouse.move(box.x + at, box.y + 70);
     await tipSeen(bars, `hovering a bar at ${at} tells what it is`);
   }
-  check(/what it does\s+Every feature map is swapped/.test(await textOf(tip, /what it does/)), 'and what its strategy does');
+  check(/strategy\s+Every feature map is swapped/.test(await textOf(tip, /strategy\s+Every/)), 'and what its strategy does');
   await timelineUsed(page);
   // Plans: along the maps by keyboard.
   await page.locator('#plan svg').nth(1).waitFor();
   await page.locator('#plan svg').first().focus();
   await page.keyboard.press('ArrowRight');
-  await says(page.locator('#plan .says'), /Copying it out and in takes/, 'a map tells what it costs');
+  await says(page.locator('#plan .says'), /Copying the map out and in takes/, 'a map tells what it costs');
   const why = () => page.locator('#plan .says').innerText();
   for (let i = 0; i < 60 && !/Why: r =/.test(await why()); ++i) await page.keyboard.press('ArrowRight');
-  check(/Why: r = [\d.]+ (<|>=) 1 \(r: what recomputing it costs/.test(await why()), `a ratio says of what: ${await why()}`);
+  check(/Why: r = [\d.]+ (<|>=) 1 \(r: time to recompute the map/.test(await why()), `a ratio says of what: ${await why()}`);
   check(await page.locator('#plan svg').count() === 2, 'two plans are above each other');
   await tablesUsed(page);
   // The switch, and paper.
