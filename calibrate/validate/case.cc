@@ -171,7 +171,7 @@ class CaseRun {
     isolated_ =
         MeasureIsolated(in_core.program, *in_core.step, device_, clock_, kRepeats, &timed_values_.at(in_core.step));
     options_.progress();
-    if (isolated_.failure) result_.notes.push_back("kernels by themselves: " + isolated_.failure->message);
+    if (isolated_.failure) result_.notes.push_back("kernels measured alone: " + isolated_.failure->message);
   }
 
   void Measure() {

@@ -141,7 +141,7 @@ double DeviceAsFound::Waiting(std::size_t machine) {
 
 std::vector<std::string> DeviceAsFound::Lost() const {
   if (lost_.empty()) return {};
-  return {"the pace was followed no further, as launches could not be timed again: " + lost_};
+  return {"tracking of the pace stopped, since launches could not be timed again: " + lost_};
 }
 
 void DeviceAsFound::NoteReserve(std::size_t machine, Bytes bytes) {
@@ -156,12 +156,13 @@ std::vector<std::string> DeviceAsFound::Reserves() const {
     const auto of_profile = [&name = profile](const auto& machine) { return machine.profile == name; };
     const auto machine = std::find_if(run_.machines.begin(), run_.machines.end(), of_profile);
     std::string note = fmt::format(
-        "{}: context, libraries and all else beside arenas take {} of the device's memory by the profile (its reserve, "
-        "in predicted_device_bytes), {} with the kernels loaded (in measured_device_bytes)",
+        "{}: the profile's reserve (device memory besides arenas: context, libraries) is {}, in "
+        "predicted_device_bytes; "
+        "measured: {} with the kernels loaded (in measured_device_bytes)",
         profile, FormatBytes(machine->machine->devices[0].reserve), FormatBytes(measured));
     const auto found = paces_.find(profile);
     const Bytes left = found == paces_.end() ? 0 : found->second.left;
-    if (left > 0) note += fmt::format("; {} of it came when launches were timed again", FormatBytes(left));
+    if (left > 0) note += fmt::format("; timing launches again took {} of this memory", FormatBytes(left));
     notes.push_back(std::move(note));
   }
   return notes;
@@ -173,16 +174,16 @@ std::vector<std::string> DeviceAsFound::Drift() const {
   try {
     now = MeasurePaces();
   } catch (const std::exception& error) {
-    return {fmt::format("how far the pace moved while this was measured is not known: {}", error.what())};
+    return {fmt::format("the change of the pace during the measurement is not known: {}", error.what())};
   }
   std::vector<std::string> notes;
   for (const auto& [profile, found] : now) {
     const MeasuredPace &before = paces_.at(profile).pace, &pace = found.pace;
     if (!pace.Known() || !before.Known()) continue;
-    notes.push_back(fmt::format(
-        "{}: while this was measured, times of products changed by {:+.1f} %, of other kernels by {:+.1f} %", profile,
-        100 * (pace.products.factor / before.products.factor - 1),
-        100 * (pace.others.factor / before.others.factor - 1)));
+    notes.push_back(
+        fmt::format("{}: during the measurement, times of products changed by {:+.1f} %, of other kernels by {:+.1f} %",
+                    profile, 100 * (pace.products.factor / before.products.factor - 1),
+                    100 * (pace.others.factor / before.others.factor - 1)));
   }
   return notes;
 }

@@ -75,9 +75,10 @@ void DeviceOffers::AskFor(const Op& op, const Launch& launch, const AskDevice& a
 }
 
 std::string OfferDifference::Text() const {
-  std::string text = fmt::format("another workspace than modelled for {} of {} convolutions", other, launches);
+  std::string text = fmt::format("a workspace other than modelled for {} of {} convolutions", other, launches);
   if (other > 0) text += ", by at most " + FormatBytes(largest);
-  if (not_offered > 0) text += fmt::format("; of {} others the modelled algorithm is not offered", not_offered);
+  if (not_offered > 0)
+    text += fmt::format("; for {} others the device does not offer the modelled algorithm", not_offered);
   return text;
 }
 

@@ -50,7 +50,7 @@ struct OfferDifference {
   int other = 0;             // the device wants another workspace for the algorithm that the costs choose
   Bytes largest = 0;         // difference of those
   int not_offered = 0;       // the costs choose an algorithm that the device does not offer
-  std::string Text() const;  // "another workspace than modelled for 3 of 40 convolutions, by at most 1.20 MB"
+  std::string Text() const;  // "a workspace other than modelled for 3 of 40 convolutions, by at most 1.20 MB"
 };
 
 // What the device was asked about is answered by what it offers; everything else, parts of other sizes too, as CostModel

@@ -12,11 +12,11 @@ void NoteNumerics(const std::string& where, const Numerics& numerics, double tol
   tolerance = std::max(tolerance, numerics.allowed);
   if (tolerance > 0 && numerics.largest_difference <= tolerance) {
     judgement.notes.push_back(
-        fmt::format("{}: not in-core training's bits: {} differs by {:.2g}, rounding may by {:.2g}", where,
+        fmt::format("{}: differs from in-core training by rounding: {} by {:.2g}, allowed are {:.2g}", where,
                     numerics.tensor, numerics.largest_difference, tolerance));
     return;
   }
-  judgement.failures.push_back(fmt::format("{}: computes something else than in-core training: {} differs by {:.2g}",
+  judgement.failures.push_back(fmt::format("{}: does not compute what in-core training computes: {} differs by {:.2g}",
                                            where, numerics.tensor, numerics.largest_difference));
 }
 

@@ -108,8 +108,8 @@ void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<Fa
     const bool clear = table[k].verdict == kRejected || table[k].verdict == kCloser;
     if (!clear || table[k].verdict == scaled[k].verdict) continue;
     const bool rejected = table[k].verdict == kRejected;
-    table[k].verdict = rejected ? "cannot be rejected: one factor per point explains it"
-                                : "closer to the data, but one factor per point explains it";
+    table[k].verdict = rejected ? "cannot be rejected: one factor per point explains the difference"
+                                : "closer to the data, but one factor per point explains the difference";
   }
 }
 

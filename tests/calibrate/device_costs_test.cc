@@ -96,7 +96,7 @@ TEST_CASE("where device and profile agree nothing changes") {
     CHECK(cost.error == 0.03);
     CHECK(cost.workspace == (cost.algorithm == Algorithm("direct") ? 1000 : 100));
   }
-  CHECK(asked.costs.Difference().Text() == "another workspace than modelled for 0 of 1 convolutions");
+  CHECK(asked.costs.Difference().Text() == "a workspace other than modelled for 0 of 1 convolutions");
 }
 
 TEST_CASE("the device's workspace is the plan's, and decides what fits") {
@@ -112,7 +112,7 @@ TEST_CASE("the device's workspace is the plan's, and decides what fits") {
   CHECK(difference.other == 1);
   CHECK(difference.largest == 4096 - 1000);
   CHECK(difference.not_offered == 0);
-  CHECK(difference.Text() == "another workspace than modelled for 1 of 1 convolutions, by at most 3.10 kB");
+  CHECK(difference.Text() == "a workspace other than modelled for 1 of 1 convolutions, by at most 3.10 kB");
 }
 
 TEST_CASE("less than modelled fits where the model says that it does not") {

@@ -117,8 +117,9 @@ std::vector<FalsificationRow> UnderCommonBias(double less, double shape) {
 }
 
 TEST_CASE("a bias that all plans of a point share rejects nobody; plans told apart wrongly do") {
-  CHECK(UnderCommonBias(0.004, 0)[1].verdict == "cannot be rejected: one factor per point explains it");
-  CHECK(UnderCommonBias(0.004, 0.0005)[1].verdict == "cannot be rejected: one factor per point explains it");
+  CHECK(UnderCommonBias(0.004, 0)[1].verdict == "cannot be rejected: one factor per point explains the difference");
+  CHECK(UnderCommonBias(0.004, 0.0005)[1].verdict ==
+        "cannot be rejected: one factor per point explains the difference");
   CHECK(UnderCommonBias(0.4, 0.5)[1].verdict == "rejected");
 }
 
@@ -128,7 +129,7 @@ TEST_CASE("a model that is closer by a common factor alone is not called closer"
   std::vector<FalsificationRow> table = Falsify(set, models, 1);
   REQUIRE(table[1].verdict == "closer to the data than the full model");
   AllowCommonFactors(Falsify(set, ScaledByCase(set, models), 1), table);
-  CHECK(table[1].verdict == "closer to the data, but one factor per point explains it");
+  CHECK(table[1].verdict == "closer to the data, but one factor per point explains the difference");
 }
 
 TEST_CASE("without measured rows there is nothing to falsify") {

@@ -100,11 +100,9 @@ TEST_CASE("code of kernels is the reserve's: measured with them loaded, told bes
   }
   const std::string now = FormatBytes(bytes(paced, kNow));
   CHECK_THAT(validate(kCode, Gpu::Pace::kMeasured, "table").out,
-             Catch::Contains("take 67.1 MB of the device's memory by the profile (its reserve, in "
-                             "predicted_device_bytes), " +
-                             now +
-                             " with the kernels loaded (in measured_device_bytes); 1.05 MB of it came when launches "
-                             "were timed again\n"));  // sixteen of them
+             Catch::Contains("is 67.1 MB, in predicted_device_bytes; measured: " + now +
+                             " with the kernels loaded (in measured_device_bytes); timing launches again took 1.05 MB "
+                             "of this memory\n"));  // sixteen of them
   CHECK_THAT(validate(0, Gpu::Pace::kMeasured, "table").out,
              Catch::Contains("67.1 MB with the kernels loaded (in measured_device_bytes)\n"));
 }

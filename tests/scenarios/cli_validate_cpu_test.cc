@@ -112,7 +112,7 @@ TEST_CASE("a profile whose workspaces no algorithm can do with: plans grant what
   const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "8 MB", {"--random", "2"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);
-  CHECK_THAT(outcome.out, Catch::Contains("note: tiny: the device wants another workspace than modelled for "));
+  CHECK_THAT(outcome.out, Catch::Contains("note: tiny: the device wants a workspace other than modelled for "));
   CHECK(CountOf(outcome.out, "bitwise") == 2 + 2);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("a measured algorithm and workspaces that are not the library's: it is
   const Outcome outcome = f.Run("cifar-resnet20, batch: 4", "8 MB");
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);
-  CHECK_THAT(outcome.out, Catch::Contains("others the modelled algorithm is not offered"));
+  CHECK_THAT(outcome.out, Catch::Contains("others the device does not offer the modelled algorithm"));
   // Those that it has are timed again; the others are left out.
   CHECK_THAT(outcome.out, Catch::Contains("kernel times now / in the profile: products "));
 }

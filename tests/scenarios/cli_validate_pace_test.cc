@@ -199,7 +199,7 @@ TEST_CASE("a device that is lost when all is measured takes nothing of it along"
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == kExitDone);
   CHECK(reality.benches < 0);
-  CHECK_THAT(outcome.out, Catch::Contains("note: how far the pace moved while this was measured is not known: the "
+  CHECK_THAT(outcome.out, Catch::Contains("note: the change of the pace during the measurement is not known: the "
                                           "device is lost\n"));
   CHECK(CountOf(f.folder().Read("out/falsification.csv"), "\nas calibrated,") == 2);
 }

@@ -140,10 +140,10 @@ TEST_CASE("where a device's algorithms round differently, a small difference is 
   CHECK(small.status == kExitDone);
   CHECK(small.err.empty());
   CHECK_THAT(small.out,
-             Catch::Contains("not in-core training's bits: the loss differs by 9.5e-07, rounding may by 0.0001"));
+             Catch::Contains("differs from in-core training by rounding: the loss by 9.5e-07, allowed are 0.0001"));
   for (const Outcome& failed : {run(0x1p-10, 1e-4), run(0x1p-20, 0)}) {
     CHECK(failed.status == kExitExpectationFailed);
-    CHECK_THAT(failed.err, Catch::Contains("computes something else than in-core training: the loss differs by"));
+    CHECK_THAT(failed.err, Catch::Contains("does not compute what in-core training computes: the loss differs by"));
   }
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("plans grant the workspaces that the device wants, once it was asked")
   // The profile knows of no workspace. Once for both links: both are of one profile.
   CHECK(asked > 0);
   const std::string all = std::to_string(asked);
-  CHECK_THAT(outcome.out, Catch::Contains("note: unit: the device wants another workspace than modelled for"));
+  CHECK_THAT(outcome.out, Catch::Contains("note: unit: the device wants a workspace other than modelled for"));
   CHECK_THAT(outcome.out, Catch::Contains(" of " + all + " convolutions, by at most 4.10 kB\n"));
 }
 
