@@ -155,7 +155,8 @@ std::string MapText(const TimelineFile& timeline, const std::string& file, const
   const MapCosts costs = CostsOf(timeline, name);
   std::string text = fmt::format("{}: {}, {}, {} by {}\n", name, map.at("shape").get<std::string>(),
                                  FormatBytes(map.at("bytes")), PastOf(action), PlaceText(timeline.head));
-  text += fmt::format("  why         {}\n", reason.empty() ? "no decision was made: a map that fits is kept" : reason);
+  const char* const undecided = action == "keep" ? "no decision: a map that fits is kept" : "the plan gives no reason";
+  text += fmt::format("  why         {}\n", reason.empty() ? undecided : reason);
   if (reason.starts_with("r = ")) text += kMeaningOfR;
   if (map.contains("leaves_after")) {
     text += fmt::format("  stays       on the device from {} until {} is done, then leaves\n",
