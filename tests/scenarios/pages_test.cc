@@ -1,0 +1,305 @@
+// The pages of the tree, *.md: their paths, links and commands are real, sentences are short, and each folder says what
+// it holds.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "scenarios/file/scenario.h"
+#include "tests/command_line.h"
+#include "tests/markdown.h"
+#include "tests/temporary_folder.h"
+#include "tests/text.h"
+
+namespace spillway {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = SPILLWAY_SOURCE_DIR;
+
+// Pages whose sentences are held; a new page joins them.
+const std::vector<std::string> kHeldPages = {"CHANGELOG.md", "CONTRIBUTING.md", "LIMITS.md", "README.md"};
+
+// Files that pages name and users make.
+const std::set<std::string> kMadeByUsers = {"hw/gpu.yaml", "hw/h200-pcie5.yaml", "hw/mine.samples.csv", "hw/mine.yaml"};
+
+bool IsMade(const std::string& folder) {
+  return folder.starts_with("build") || folder == "out" || folder == "node_modules" || folder == "__pycache__" ||
+         (folder.starts_with(".") && folder != ".ci");
+}
+
+// All that was written by hand, relative to the root: folders with their files.
+using Tree = std::map<std::string, std::vector<std::string>>;
+
+const Tree& TheTree() {
+  static const Tree kTree = [] {
+    Tree tree;
+    for (fs::recursive_directory_iterator it(kRoot), end; it != end; ++it) {
+      const std::string name = it->path().filename().string(), path = fs::relative(it->path(), kRoot).string();
+      if (it->is_directory()) {
+        if (IsMade(name)) it.disable_recursion_pending();
+      } else {
+        tree[fs::path(path).parent_path().string()].push_back(name);
+      }
+    }
+    return tree;
+  }();
+  return kTree;
+}
+
+struct Page {
+  std::string path, folder, text;
+  Markdown markdown;
+};
+
+const std::vector<Page>& Pages() {
+  static const std::vector<Page> kPages = [] {
+    std::vector<Page> pages;
+    for (const auto& [folder, files] : TheTree()) {
+      for (const std::string& file : files) {
+        if (!file.ends_with(".md")) continue;
+        std::ostringstream text;
+        text << std::ifstream(kRoot / folder / file).rdbuf();
+        pages.push_back({(fs::path(folder) / file).string(), folder, text.str(), ParseMarkdown(text.str())});
+      }
+    }
+    return pages;
+  }();
+  return kPages;
+}
+
+const Page& PageAt(const std::string& path) {
+  const auto page = std::find_if(Pages().begin(), Pages().end(), [&](const Page& p) { return p.path == path; });
+  INFO(path);
+  REQUIRE(page != Pages().end());
+  return *page;
+}
+
+bool HasAnchor(const fs::path& path, const std::string& anchor) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("#") && AnchorOf(line) == anchor) return true;
+  }
+  return false;
+}
+
+// Is there a file whose path ends so, at a '/'?
+bool IsEndOfAFile(const std::string& path) {
+  static const std::set<std::string> kEnds = [] {
+    std::set<std::string> ends;
+    for (const auto& [folder, files] : TheTree()) {
+      for (const std::string& file : files) {
+        std::string full = (fs::path(folder) / file).string();
+        for (ends.insert(full); full.find('/') != std::string::npos; ends.insert(full))
+          full = full.substr(full.find('/') + 1);
+        ends.insert(fs::path(file).stem().string());
+      }
+    }
+    return ends;
+  }();
+  return kEnds.contains(path);
+}
+
+// With one '*', in the last part of the path.
+bool AnyFileLike(const std::string& pattern) {
+  const std::string name = fs::path(pattern).filename().string(), begin = name.substr(0, name.find('*')),
+                    end = name.substr(name.find('*') + 1);
+  const auto folder = TheTree().find(fs::path(pattern).parent_path().string());
+  return folder != TheTree().end() && std::any_of(folder->second.begin(), folder->second.end(), [&](const auto& file) {
+           return file.starts_with(begin) && file.ends_with(end);
+         });
+}
+
+bool BeginsInTheTree(const std::string& word) {
+  static const std::set<std::string> kTops = {".ci",     "calibrate", "cmake", "hw",       "model",
+                                              "reports", "sim",       "tests", "scenarios"};
+  return kTops.contains(word.substr(0, word.find('/'))) && word.find('/') != std::string::npos;
+}
+
+bool IsPath(const std::string& word) {
+  return !word.empty() &&
+         word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./*") ==
+             std::string::npos;
+}
+
+// A path from the root or from the page; a source file or a test may be named by the end of its path.
+bool IsReal(const std::string& word, const Page& page) {
+  static const std::set<std::string> kSources = {".cc", ".cu", ".h", ".inc", ".js", ".mjs", ".py", ".sh"};
+  if (!IsPath(word) || kMadeByUsers.contains(word)) return true;
+  const bool in_tree = BeginsInTheTree(word);
+  if (word.find('*') != std::string::npos) return !in_tree || word.find("**") != std::string::npos || AnyFileLike(word);
+  if (in_tree) return fs::exists(kRoot / word) || fs::exists(kRoot / page.folder / word) || IsEndOfAFile(word);
+  const bool source = kSources.contains(fs::path(word).extension().string()), test = word.ends_with("_test");
+  if (!source && !test) return true;
+  return IsEndOfAFile(word) || fs::exists(kRoot / page.folder / word);
+}
+
+// The words of a line as a shell has them, until a comment or another command. Brackets of a synopsis are left out.
+std::vector<std::string> ShellWords(const std::string& line) {
+  std::vector<std::string> words = {""};
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == '"' || (!quoted && (c == '[' || c == ']'))) continue;
+    if (!quoted && std::string("#|>&;").find(c) != std::string::npos) break;
+    if (!quoted && c == ' ')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  std::erase(words, "");
+  return words;
+}
+
+// The words behind the program's name; none where the line calls something else, or the program without a verb.
+std::vector<std::string> CommandOf(const std::string& line) {
+  static const std::set<std::string> kNames = {"./run", "spillway", "build/spillway", "./build/spillway"};
+  std::vector<std::string> words = ShellWords(line);
+  if (words.size() < 2 || !kNames.contains(words[0])) return {};
+  words.erase(words.begin());
+  return words;
+}
+
+TEST_CASE("README is read in ten minutes") { CHECK(PageAt("README.md").text.size() <= 12 * 1024); }
+
+TEST_CASE("every link of a page leads to a file and a heading that are there") {
+  for (const Page& page : Pages()) {
+    for (const std::string& paragraph : Paragraphs(page.markdown)) {
+      for (const std::string& link : Links(CodeSpans(paragraph).second).first) {
+        if (link.find(':') != std::string::npos || link.find(' ') != std::string::npos)
+          continue;  // another place, code
+        INFO(page.path << ": " << link);
+        const std::size_t mark = std::min(link.find('#'), link.size());
+        const fs::path target = mark == 0 ? kRoot / page.path : kRoot / page.folder / link.substr(0, mark);
+        CHECK(fs::exists(target));
+        if (mark < link.size()) CHECK(HasAnchor(target, link.substr(mark + 1)));
+      }
+    }
+  }
+}
+
+TEST_CASE("every path, source file and test that a page names is there") {
+  for (const Page& page : Pages()) {
+    for (const std::string& paragraph : Paragraphs(page.markdown)) {
+      for (const std::string& span : CodeSpans(paragraph).first) {
+        for (const std::string& word : WordsOf(span)) {
+          INFO(page.path << ": " << word);
+          CHECK(IsReal(word, page));
+        }
+      }
+    }
+    for (const std::string& line : page.markdown.code) {
+      for (const std::string& word : CommandOf(line)) {
+        INFO(page.path << ": " << line);
+        CHECK((!BeginsInTheTree(word) || IsReal(word, page)));
+      }
+    }
+  }
+}
+
+TEST_CASE("every command of a page is one that the program takes") {
+  for (const Page& page : Pages()) {
+    for (const std::string& line : page.markdown.code) {
+      const std::vector<std::string> words = CommandOf(line);
+      if (words.empty()) continue;
+      const Arguments arguments = ParseArguments(words);
+      INFO(page.path << ": " << line << "\n" << arguments.text);
+      CHECK(arguments.status == kExitDone);
+    }
+    for (const std::string& paragraph : Paragraphs(page.markdown)) {
+      for (const std::string& span : CodeSpans(paragraph).first) {  // a mention may leave out what a verb wants
+        const std::vector<std::string> words = CommandOf(span);
+        if (words.empty() || span.find("...") != std::string::npos || words[0] == "VERB" || words[0] == "X") continue;
+        const Arguments arguments = ParseArguments(words);
+        INFO(page.path << ": " << span << "\n" << arguments.text);
+        CHECK_FALSE(Contains(arguments.text, "unknown"));
+      }
+    }
+  }
+}
+
+TEST_CASE("README's own question is a scenario, and its plan is taken, certified, run and compared") {
+  const Page& readme = PageAt("README.md");
+  const std::size_t begin = readme.text.find("```yaml\n") + 8;
+  const std::string question = readme.text.substr(begin, readme.text.find("```", begin) - begin);
+  const TemporaryFolder folder("readme");
+  const std::string scenario = folder.Write("mine.yaml", question);
+  CHECK(LoadScenario(scenario).strategies.size() == 5);
+  int commands = 0;
+  for (const std::string& line : readme.markdown.code) {
+    std::vector<std::string> words = CommandOf(line);
+    if (words.size() < 2 || words[1] != "mine.yaml") continue;
+    for (std::string& word : words) {
+      if (word.ends_with(".yaml")) word = folder.Path(word);
+    }
+    const Outcome outcome = Spillway(words);
+    INFO(line << "\n" << outcome.err);
+    CHECK(outcome.status == kExitDone);
+    ++commands;
+    if (words[0] == "plan") folder.Write("edited.yaml", folder.Read("plan.yaml"));
+  }
+  CHECK(commands == 4);
+}
+
+TEST_CASE("the sentences of pages have 20 words in the median, and 40 at most") {
+  for (const std::string& path : kHeldPages) {
+    std::vector<std::size_t> counts;
+    for (const std::string& sentence : Sentences(PageAt(path).markdown)) {
+      INFO(path << ": " << sentence);
+      counts.push_back(WordCount(sentence));
+      CHECK(counts.back() <= 40);
+    }
+    INFO(path);
+    REQUIRE(!counts.empty());
+    std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2), counts.end());
+    CHECK(counts[counts.size() / 2] <= 20);
+  }
+}
+
+// By a page of its own, or by a line of CONTRIBUTING.md: | `folder/` | what it holds |.
+TEST_CASE("each folder of three files and more says what it holds") {
+  std::set<std::string> told;
+  for (const std::string& row : Paragraphs(PageAt("CONTRIBUTING.md").markdown)) {
+    const std::size_t end = row.find("/` | ");
+    if (!row.starts_with("| `") || end == std::string::npos) continue;
+    const std::string folder = row.substr(3, end - 3);
+    INFO(row);
+    CHECK(TheTree().contains(folder));
+    CHECK(told.insert(folder).second);
+    const std::size_t words = WordCount(row.substr(end + 5));
+    CHECK(words >= 1);
+    CHECK(words <= 25);
+  }
+  for (const auto& [folder, files] : TheTree()) {
+    if (files.size() < 3 || folder.empty()) continue;
+    INFO(folder << " needs a README.md, or a line in CONTRIBUTING.md");
+    CHECK((told.contains(folder) || std::find(files.begin(), files.end(), "README.md") != files.end()));
+  }
+}
+
+TEST_CASE("a page is taken apart into code, spans, links and sentences") {
+  const Markdown page = ParseMarkdown(
+      "# A `b` page, 2.0\n\nFirst sentence. Second [one](a/b.md#c), with `code` in\nit: Third!\n\n- item\n- an 80 % "
+      "one. And more\n\n| a | b |\n\n```\n./run list machines # all\n```\n\n    spillway run x\n<!-- hidden -->\n");
+  CHECK(page.code == std::vector<std::string>{"./run list machines # all", "    spillway run x"});
+  CHECK(Sentences(page) == std::vector<std::string>{"First sentence.", "Second [one, with X in it:", "Third!", "- item",
+                                                    "- an 80 % one.", "And more"});
+  CHECK(WordCount("- an 80 % one.") == 3);
+  CHECK(AnchorOf("# A `b` page, 2.0") == "a-b-page-20");
+  CHECK(CommandOf(page.code[0]) == std::vector<std::string>{"list", "machines"});
+  CHECK(CommandOf("./run") == std::vector<std::string>{});
+  CHECK_FALSE(IsReal("sim/plan/nowhere.h", PageAt("README.md")));
+  CHECK_FALSE(IsReal("nowhere_test", PageAt("README.md")));
+  CHECK(IsReal("pages_test", PageAt("README.md")));
+  CHECK(IsReal("scenarios/pooch-fig*.yaml", PageAt("README.md")));
+  CHECK_FALSE(IsReal("scenarios/nowhere*.yaml", PageAt("README.md")));
+}
+
+}  // namespace
+}  // namespace spillway
