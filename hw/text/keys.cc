@@ -18,7 +18,7 @@ const char* const kAFlopRate = "a computing rate such as 15.7 TFLOP/s";
 
 namespace {
 
-constexpr std::size_t kPageWidth = 120;
+constexpr std::size_t kPageWidth = 100;
 
 // Words of `text` on as many lines as it takes, the first with `head` before it, the others indented.
 std::string Wrapped(const std::string& head, const std::string& text, std::size_t indent) {

@@ -51,7 +51,7 @@ extern const char* const kABandwidth;
 extern const char* const kAFlopRate;
 
 // One page of the reference: the table, and after it those of the maps in it, each once, in the order in which they are
-// met. Text for a terminal that is Markdown too, at most 120 columns wide.
+// met. Text for a terminal that is Markdown too, at most 100 columns wide.
 std::string KeyPage(const KeyTable& table);
 // The tables of that page, in its order.
 std::vector<const KeyTable*> TablesOf(const KeyTable& table);

@@ -90,8 +90,8 @@ const KeyTable& DeviceKeys() {
                {"host_costs", "a map", kRequired, "what calls cost the host", {&HostCostKeys()}},
                list("laws", "rooflines for ops without a model", LawKeys()),
                {"models_from", kAnyText, "its own",
-                "a profile (beside this file, or shipped) whose first device's models, call floors and stacks hold "
-                "here; it must be the same chip"},
+                "a profile (in this file's folder, or shipped) whose first device's models, call floors and stacks "
+                "hold here; it must be the same chip"},
                list("call_floors", "what harnesses add to samples", CallFloorKeys()),
                list("stacks", "other software stacks", StackKeys()),
                ErrorRow("stack_error", "0.15", "what a whole software stack shares; one standard deviation"),
@@ -101,14 +101,14 @@ const KeyTable& DeviceKeys() {
 }
 
 const KeyTable& SecondNameKeys() {
-  static const KeyTable kTable{
-      .title = "second name of a machine",
-      .keys = {{"name", kAnyText, kRequired, "of this machine"},
-               {"same_as", kAnyText, kRequired, "a profile (beside this file, or shipped) whose figures hold here"},
-               {"description", kAnyText, "the other's", "one line"},
-               {"software", kAnyText, "the other's", "driver and libraries"},
-               {"notes", "a list of texts", "the other's alone", "added to the other's"}},
-      .note = "A file with `same_as` has these keys and no others."};
+  static const KeyTable kTable{.title = "second name of a machine",
+                               .keys = {{"name", kAnyText, kRequired, "of this machine"},
+                                        {"same_as", kAnyText, kRequired,
+                                         "a profile (in this file's folder, or shipped) whose figures hold here"},
+                                        {"description", kAnyText, "the other's", "one line"},
+                                        {"software", kAnyText, "the other's", "driver and libraries"},
+                                        {"notes", "a list of texts", "the other's alone", "added to the other's"}},
+                               .note = "A file with `same_as` has these keys and no others."};
   return kTable;
 }
 

@@ -30,15 +30,13 @@ const std::vector<std::string>& GraphPlaceNames() {
 }
 
 const KeyTable& GraphValueKeys() {
-  static const KeyTable kTable{
-      .title = "value of a recorded step",
-      .keys =
-          {{"id", kAnyText, "required", "as deps call it"},
-           {"bytes", BytesValue(), "required", "its size"},
-           {"where", OneOf(GraphPlaceNames()), "device",
-            "device: there throughout, as parameters are; host: the batch, with its copy there, brought in anew each "
-            "step"}},
-      .note = "What is there before the step."};
+  static const KeyTable kTable{.title = "value of a recorded step",
+                               .keys = {{"id", kAnyText, "required", "as deps call it"},
+                                        {"bytes", BytesValue(), "required", "its size"},
+                                        {"where", OneOf(GraphPlaceNames()), "device",
+                                         "device: there throughout, as parameters are; host: the batch, with its copy "
+                                         "there, brought in anew each step"}},
+                               .note = "What is there before the step."};
   return kTable;
 }
 
@@ -47,7 +45,7 @@ const KeyTable& GraphWayKeys() {
       .title = "way of a node",
       .keys = {{"algorithm", kAnyText, "\"\"", "for people; plans say way1, way2, ..., in the order of the list"},
                {"ns", TimeValue(), "required", "time in nanoseconds"},
-               {"workspace", WorkspaceValue(), "0", "bytes beside operands and results"}},
+               {"workspace", WorkspaceValue(), "0", "bytes besides operands and results"}},
       .note = "The library's own choice is the fastest that fits into the workspace granted."};
   return kTable;
 }
@@ -59,7 +57,7 @@ const KeyTable& GraphResultKeys() {
                {"bytes", BytesValue(), kSizeOrOther, "its size"},
                {"alias", kAnyText, "none", "an id: this is another name for the same bytes, as a view is"},
                {"in_place", kAnyText, "none",
-                "an id: this takes its place, and nobody reads that id, or another name of it, any more"}},
+                "an id whose place this result takes; no later node reads that id or another name of it"}},
       .note = "Exactly one of bytes, alias and in_place."};
   return kTable;
 }
@@ -67,19 +65,18 @@ const KeyTable& GraphResultKeys() {
 const KeyTable& GraphNodeKeys() {
   static const KeyTable kTable{
       .title = "node of a recorded step",
-      .keys =
-          {{"id", kAnyText, "required", "unique; plans and traces call the op so"},
-           {"op", kAnyText, "required", "what ran, for people"},
-           {"pass", OneOf(GraphPassNames()), "forward", "first come all forward nodes, then backward, then update"},
-           {"layer", kAnyText, "a layer of its own",
-            "nodes of one pass in a row with the same layer are one: what they need again is brought back before the "
-            "first of them"},
-           {"ns", TimeValue(), kRequiredOrWays, "time in nanoseconds"},
-           {"workspace", WorkspaceValue(), "0", "bytes beside operands and results; with `ns`"},
-           {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
-           {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
-           {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},
-           {"recompute", kTrueOrFalse, "true", "false: it must not run twice in a step"}},
+      .keys = {{"id", kAnyText, "required", "unique; plans and traces call the op so"},
+               {"op", kAnyText, "required", "what ran, for people"},
+               {"pass", OneOf(GraphPassNames()), "forward", "first come all forward nodes, then backward, then update"},
+               {"layer", kAnyText, "a layer of its own",
+                "nodes of one pass in a row with the same layer are one: what they need again is brought back before "
+                "the first of them"},
+               {"ns", TimeValue(), kRequiredOrWays, "time in nanoseconds"},
+               {"workspace", WorkspaceValue(), "0", "bytes besides operands and results; with `ns`"},
+               {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
+               {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
+               {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},
+               {"recompute", kTrueOrFalse, "true", "false: it must not run twice in a step"}},
       .note = "Ids have up to 200 characters: letters, digits and _ . : / + @ # - [ ]."};
   return kTable;
 }
@@ -93,7 +90,7 @@ const KeyTable& GraphKeys() {
                {"error", NumberFrom(0, 10), "required", "of the times; relative, one standard deviation"},
                {"shared_error", NumberFrom(0, 10), "0",
                 "the part of it that all times of the file share; at most `error`"},
-               {"fixed_bytes", BytesValue(), "0", "on the device throughout, beside the values there"},
+               {"fixed_bytes", BytesValue(), "0", "on the device throughout, besides the values there"},
                {"values", "a list of maps", "none", "what is there before the step", {&GraphValueKeys()}},
                {"nodes", "a list of maps", "required", "in the order in which they run", {&GraphNodeKeys()}}},
       .note = "A file that `network: {graph: ...}` of a scenario names; model/recorded/README.md says what it means."};

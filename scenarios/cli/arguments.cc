@@ -19,7 +19,7 @@ namespace spillway {
 namespace {
 
 constexpr const char* kDescription =
-    "Spillway predicts how fast a network trains when it does not fit in GPU memory, and which plan is best.";
+    "Spillway predicts how fast a network trains beyond GPU memory, and which plan is best.";
 
 constexpr const char* kMore =
     "\nExamples:\n"
@@ -30,10 +30,9 @@ constexpr const char* kMore =
     "  spillway list machines\n"
     "  spillway help run            options, examples and exit status of a verb\n"
     "  spillway help scenario       the keys of scenario files; likewise plan, network, graph, machine\n"
-    "\nExit status: 0 done; 1 an expectation failed under --check, or what was measured is not as promised; 2 the "
-    "input\n"
-    "is wrong, or the output cannot be written; 3 no strategy fits somewhere; 130 run, compare, calibrate or "
-    "validate was interrupted; 70 a bug of ours.\n";
+    "\nExit status: 0 done; 1 a check failed: an expectation under --check, a certificate, a\n"
+    "measurement; 2 the input is wrong, or the output cannot be written; 3 no strategy fits somewhere;\n"
+    "130 run, compare, calibrate or validate was interrupted; 70 a bug of ours.\n";
 
 CLI::Option* InRange(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
   return option->check([=](const std::string& text) { return WholeNumberMistake(text, least, most); },

@@ -27,8 +27,7 @@ void ScenarioOptions::DeclarePlan(Options& options, const char* meaning) {
 }
 
 void ScenarioOptions::DeclareCosts(Options& options) {
-  options.Text("--costs", overrides.costs,
-               "plan and predict by what a step's launches and copies took: costs/POINT.csv of a validation's folder");
+  options.Text("--costs", overrides.costs, "plan and predict by measured times: a validation's costs/POINT.csv");
 }
 
 PreparedRun ScenarioOptions::Prepare(bool keep_steps) const {

@@ -75,28 +75,20 @@ void CheckOutput(const std::string& out) {
 
 void CalibrateCommand::Declare(Options& options) {
   options.Text("--device", device_name_, "cpu, or cuda:0 and so on").Required();
-  options.Text("-o,--output", asked_.out, "profile to write; the journal goes beside it, as NAME.samples.csv")
+  options.Text("-o,--output", asked_.out, "profile to write; its journal is NAME.samples.csv in the same folder")
       .Required();
   options.Flag("--quick", asked_.quick, "within a minute: fewer repetitions, fewer shapes and sizes");
   options.Text("--budget", budget_, "time to measure, e.g. 300s; what matters most comes first");
-  options.Flag("--resume", asked_.resume, "go on with the journal of an earlier run; nothing is measured again");
-  options.Text("--link-rate", link_rate_,
-               "rate of the link in each direction, e.g. \"2 GB/s\"; without it as fast as memory copies");
-  options.Text("--pinned-limit", pinned_limit_,
-               "most host memory that may be pinned, e.g. 100GiB; without it all that the system states");
-  options
-      .Texts("--networks", asked_.networks,
-             "measure the launches of these first: NAME:BATCH, network.yaml:BATCH, or a scenario's")
+  options.Flag("--resume", asked_.resume, "continue the journal of an earlier run; nothing is measured again");
+  options.Text("--link-rate", link_rate_, "rate of the link in each direction, e.g. \"2 GB/s\" (default: memory's)");
+  options.Text("--pinned-limit", pinned_limit_, "most host memory to pin, e.g. 100GiB (default: as the system states)");
+  options.Texts("--networks", asked_.networks, "measure these first: NAME:BATCH, network.yaml:BATCH or a scenario")
       .SplitAtCommas();
-  options
-      .Texts("--groups", groups_,
-             "measure these alone: copies, host, networks, beside, memory, grid, beyond, again, managed (without it "
-             "all but managed)")
+  options.Texts("--groups", groups_, "any of copies,host,networks,beside,memory,grid,beyond,again,managed")
       .SplitAtCommas();
-  options.Flag("--no-grid", asked_.no_grid, "measure the launches of --networks only; models will not hold elsewhere");
+  options.Flag("--no-grid", asked_.no_grid, "measure only --networks; the models hold for nothing else");
   options.Whole("--threads", asked_.threads, 1, 256, "threads of the compute library");
-  options.Text("--protocol", protocol_,
-               "state in which kernels find their operands: step (as in training, the default), cold or warm");
+  options.Text("--protocol", protocol_, "state of the operands: step (as in training; default), cold or warm");
 }
 
 void CalibrateCommand::Parse() {

@@ -50,7 +50,7 @@ class CertifyCommand : public Command {
   void Declare(Options& options) override {
     scenarios_.DeclareFiles(options);
     options
-        .Text("--plan", scenarios_.overrides.plan, "the plan; its certificate is the file beside it, PLAN.certificate")
+        .Text("--plan", scenarios_.overrides.plan, "the plan; its certificate is PLAN.certificate in the same folder")
         .Required();
     scenarios_.DeclareOverrides(options);
   }
@@ -94,7 +94,7 @@ ExitCode CertifyCommand::Run(Console& console) const {
 
 Verb CertifyVerb() {
   return {.name = "certify",
-          .description = "check a plan and the bound beside it by other code than made them",
+          .description = "check a plan and its bound by code that did not make them",
           .examples = {"spillway certify my.yaml --plan plan.yaml"},
           .exits = {kDoneExit, {kExitExpectationFailed, "the certificate does not hold"}, kWrongExit, kNothingFitsExit},
           .make = MakeCommand<CertifyCommand>};

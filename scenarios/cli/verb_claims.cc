@@ -58,7 +58,7 @@ std::optional<bool> ShowClaims(const ClaimedSystem& system, ScenarioOptions scen
 class ClaimsCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("SYSTEM", name_, "its claims alone, e.g. vdnn; without it those of all systems");
+    options.Text("SYSTEM", name_, "one system, e.g. vdnn (default: all)");
     threads_.DeclareJobs(options);
     options.Flag("--check", check_, "exit with 1 when a claim that is a gate does not hold");
   }
@@ -98,7 +98,7 @@ ExitCode ClaimsCommand::Run(Console& console) const {
 
 Verb ClaimsVerb() {
   return {.name = "claims",
-          .description = "what published systems claim, beside ours: one ledger",
+          .description = "compare what published systems claim with our results",
           .examples = {"spillway claims", "spillway claims vdnn"},
           .exits = {kDoneExit,
                     {kExitExpectationFailed, "--check: a claim that is a gate does not hold"},

@@ -34,8 +34,7 @@ void CompareCommand::Declare(Options& options) {
   options.Text("--out", out_, "folder for results, plans, timelines and report.html");
   scenarios_.DeclareJobs(options);
   scenarios_.DeclareOverrides(options);
-  options.Texts("--plan", plans_, "a plan against another one (give it twice), or against the strategies' best")
-      .OneEach();
+  options.Texts("--plan", plans_, "a plan; twice: against each other, once: against the best strategy").OneEach();
 }
 
 // Two plans of one place; one plan alone is held against the best of the scenario's strategies.
@@ -76,9 +75,8 @@ ExitCode CompareCommand::Run(Console& console) const {
 Verb CompareVerb() {
   return {.name = "compare",
           .description = "run a scenario on two machines, or two plans, side by side",
-          .examples =
-              {"spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2 --out out/both",
-               "spillway compare my.yaml --machine v100-x86-pcie3 --batch 256 --plan original.yaml --plan mine.yaml"},
+          .examples = {"spillway compare my.yaml --machines v100-x86-pcie3,v100-power9-nvlink2 --out out/both",
+                       "spillway compare my.yaml --machine v100-x86-pcie3 --batch 256 --plan a.yaml --plan b.yaml"},
           .exits = {kDoneExit, kWrongExit, kNothingFitsExit, kRowsKeptExit},
           .make = MakeCommand<CompareCommand>};
 }

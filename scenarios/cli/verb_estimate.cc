@@ -36,8 +36,8 @@ class EstimateCommand : public Command {
  public:
   void Declare(Options& options) override {
     options.Texts("OPS", files_, "operations: CSV with the columns of a samples file").Required();
-    options.Text("--machine", machine_, "profile to ask").Required();
-    options.Text("--workspace", workspace_, "most scratch a call is granted, e.g. 8MiB (default: any)");
+    options.Text("--machine", machine_, "machine profile, by name or file").Required();
+    options.Text("--workspace", workspace_, "the most workspace of a call, e.g. 8MiB (default: any)");
     options.Text("-o,--output", out_, "file to write; standard output without");
   }
   bool ForReading() const override { return false; }

@@ -40,8 +40,8 @@ class ExplainCommand : public Command {
  public:
   void Declare(Options& options) override {
     options.Text("RESULT", name_, "a point's timeline: timelines/POINT.trace.json of a run's folder").Required();
-    options.Text("--op", op_, "what it costs and what it waits for");
-    options.Text("--map", map_, "what was decided about this feature map, why, and what else would cost");
+    options.Text("--op", op_, "op whose cost and waits are explained");
+    options.Text("--map", map_, "feature map: the decision, its reason and the alternatives' costs");
   }
   ExitCode Run(Console& console) const override;
 
@@ -63,10 +63,9 @@ ExitCode ExplainCommand::Run(Console& console) const {
 Verb ExplainVerb() {
   return {
       .name = "explain",
-      .description = "why a plan decided so about a map, or what an op costs in it",
-      .examples =
-          {"spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --map conv1",
-           "spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --op conv1:forward"},
+      .description = "explain a plan's decision about a feature map, or the cost of an op",
+      .examples = {"spillway explain out/default/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --map conv1",
+                   "spillway explain out/r/timelines/resnet50_b512_v100-x86-pcie3_pooch.trace.json --op conv1:forward"},
       .exits = {kDoneExit, kWrongExit},
       .make = MakeCommand<ExplainCommand>};
 }

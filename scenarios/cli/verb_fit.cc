@@ -162,14 +162,12 @@ void FitCommand::Declare(Options& options) {
   options.Texts("--devices,--device", asked_.devices, "use the samples of this device, or of boards of one chip")
       .SplitAtCommas();
   options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point");
-  options.Text("--copies", asked_.copies,
-               "HOST or HOST@DEVICE whose copies make the links' curves (columns host and device of the samples)");
+  options.Text("--copies", asked_.copies, "HOST or HOST@DEVICE (columns of the samples) for the links' curves");
   options.Number("--copies-scale", asked_.copies_scale, 0.01, 100,
-                 "the near link is this many times as fast as the measured one (another number of lanes)");
-  options.Text("--duplex", asked_.duplex, "HOST or HOST@DEVICE whose copies in both directions at once count");
+                 "speed of the near link over the measured one, e.g. for other lanes");
+  options.Text("--duplex", asked_.duplex, "HOST or HOST@DEVICE for copies in both directions at once");
   options.Flag("--links-only", asked_.links_only, "leave the kernel models as they are");
-  options.Text("--report", asked_.report,
-               "write an accuracy report to this name, .md and .csv; with --links-only, of the copies in the samples");
+  options.Text("--report", asked_.report, "accuracy report NAME.md and NAME.csv; with --links-only, of copies");
 }
 
 ExitCode FitCommand::Run(Console& console) const {

@@ -47,7 +47,7 @@ namespace {
 class HelpCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("TOPIC", topic_, "a verb, or scenario, plan, network, graph or machine: the keys of such files");
+    options.Text("TOPIC", topic_, "a verb, or a kind of file: scenario, plan, network, graph, machine");
   }
   ExitCode Run(Console& console) const override {
     const std::string page = HelpPage(topic_);

@@ -21,23 +21,26 @@ std::string Machines() {
 }
 
 std::string Networks() {
-  TextTable table({"<name", "<description", "<source"});
-  for (const ZooEntry& entry : Zoo()) table.Row({entry.name, entry.description, entry.source});
-  return table.Text() + "also resnet<3n+2> from 26 on, by bottleneck blocks, and vgg<16+5k>: resnet1001, vgg416\n";
+  TextTable table({"<name", "<description"}), sources({"<name", "<source"});
+  for (const ZooEntry& entry : Zoo()) {
+    table.Row({entry.name, entry.description});
+    sources.Row({entry.name, entry.source});
+  }
+  return table.Text() + "also resnet<3n+2> from 26 on, by bottleneck blocks, and vgg<16+5k>: resnet1001, vgg416\n\n" +
+         sources.Text();
 }
 
 std::string StrategiesAndRuntimes() {
-  TextTable table({"<name", "<description", "<paper"});
-  for (const Strategy& s : Strategies()) table.Row({s.name, s.description, s.paper});
-  TextTable parameters({"<strategy", "<parameter", "<value", "<without it", "<meaning"});
+  TextTable table({"<name", "<description"}), papers({"<name", "<paper"});
+  std::string parameters;
   for (const Strategy& s : Strategies()) {
-    for (const KeyRow& key : ParameterKeys(s).keys) {
-      parameters.Row({s.name, key.name, key.value, key.otherwise, key.meaning});
-    }
+    table.Row({s.name, s.description});
+    if (*s.paper != '\0') papers.Row({s.name, s.paper});
+    if (!s.parameters.empty()) parameters += KeyPage(ParameterKeys(s)) + "\n";
   }
   TextTable runtimes({"<runtime", "<description"});
   for (const RuntimeEntry& r : RuntimeTable()) runtimes.Row({r.name, r.description});
-  return table.Text() + "\n" + parameters.Text() + "\n" + runtimes.Text();
+  return table.Text() + "\n" + papers.Text() + "\n" + parameters + runtimes.Text();
 }
 
 std::string ReportNames() {
@@ -56,11 +59,12 @@ std::string KeyNames(const LayerKind& kind) {
 }
 
 std::string Layers() {
-  TextTable table({"<kind", "<reads", "<keys", "<description"});
+  TextTable table({"<kind", "<description"}), keys({"<kind", "<reads", "<keys"});
   for (const LayerKind* kind : LayerKinds()) {
-    table.Row({kind->name, InputCountText(*kind), KeyNames(*kind), kind->description});
+    table.Row({kind->name, kind->description});
+    keys.Row({kind->name, InputCountText(*kind), KeyNames(*kind)});
   }
-  return table.Text() + "\nWhat the keys mean: spillway help network\n";
+  return table.Text() + "\n" + keys.Text() + "\nThe keys are explained by: spillway help network\n";
 }
 
 constexpr Topic<std::string()> kTopics[] = {{"machines", Machines},

@@ -36,9 +36,9 @@ ExitCode ProbeCommand::Run(Console& console) const {
 
 Verb ProbeVerb() {
   return {.name = "probe",
-          .description = "look at a GPU for a minute: clocks, holds, copies, a convolution by every algorithm",
+          .description = "test a GPU for a minute: clocks, held streams, copies, a convolution's algorithms",
           .examples = {"spillway probe --device cuda:0"},
-          .exits = {kDoneExit, {kExitExpectationFailed, "something that measuring relies on is not so"}, kWrongExit},
+          .exits = {kDoneExit, {kExitExpectationFailed, "an assumption of the measurements does not hold"}, kWrongExit},
           .make = MakeCommand<ProbeCommand>};
 }
 

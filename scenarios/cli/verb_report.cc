@@ -43,7 +43,7 @@ ExitCode ReportCommand::Run(Console& console) const {
 
 Verb ReportVerb() {
   return {.name = "report",
-          .description = "make report.html of a folder of results again",
+          .description = "write report.html of a folder of results",
           .examples = {"spillway report out/default", "spillway report out/mine -o mine.html"},
           .exits = {kDoneExit, kWrongExit},
           .make = MakeCommand<ReportCommand>};

@@ -33,13 +33,13 @@ void Print(const std::string& format, const ResultSet& results, const std::vecto
 void RunCommand::Declare(Options& options) {
   scenarios_.DeclareFiles(options);
   options.Text("--out", asked_.out, "folder for results, plans, timelines and report.html");
-  options.Flag("--resume", asked_.resume, "go on with the run in the folder of --out that was cut off");
-  options.Text("--format", asked_.format, "what goes to standard output").Among({"table", "csv", "json"});
+  options.Flag("--resume", asked_.resume, "continue the interrupted run in the folder of --out");
+  options.Text("--format", asked_.format, "format of the standard output").Among({"table", "csv", "json"});
   scenarios_.DeclareJobs(options);
   scenarios_.DeclareOverrides(options);
   scenarios_.DeclarePlan(options);
   scenarios_.DeclareCosts(options);
-  options.Flag("--timeline", asked_.timeline, "a sketch of each point's streams and memory, in characters");
+  options.Flag("--timeline", asked_.timeline, "print each point's streams and memory over time as text");
   options.Flag("--check", asked_.check, "exit with 1 when an expectation that is a gate fails");
 }
 
@@ -63,7 +63,7 @@ ExitCode RunCommand::Run(Console& console) const {
 
 Verb RunVerb() {
   return {.name = "run",
-          .description = "run scenarios: predict every point with every strategy",
+          .description = "predict every point of a scenario with every strategy",
           .examples = {"spillway run scenarios/resnet50-pcie-vs-nvlink.yaml --out out/",
                        "spillway run my.yaml --strategies pooch,swap-all --memory 12GiB --format csv",
                        "spillway run my.yaml --plan plan.yaml", "spillway run my.yaml --check"},

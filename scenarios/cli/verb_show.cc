@@ -193,8 +193,7 @@ class ShowCommand : public Command {
     options.Text("WHAT", topic_, "network, machine, strategy, menu, floor or shares").Required();
     options.Text("NAME", asked_.name, "its name, or a file; of floors, all: every network of the zoo").Required();
     options.Batch("--batch", asked_.batch, "batch size of the network");
-    options.Text("--machine", asked_.machine,
-                 "of a menu or floor: profile, by name or file; of shares several, separated by commas");
+    options.Text("--machine", asked_.machine, "profile for menu or floor; for shares several, separated by commas");
   }
   ExitCode Run(Console& console) const override {
     console.out << AnswerTo(topic_, kTopics, "show")(asked_);

@@ -214,14 +214,14 @@ ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Consol
 void ValidateCommand::Declare(Options& options) {
   ScenarioOptions& scenarios = asked_.scenarios;
   scenarios.DeclareFiles(options);
-  options.Text("--device", asked_.device, "what to run on: cpu, or cuda:0 and so on");
+  options.Text("--device", asked_.device, "device that runs the plans: cpu, or cuda:0 and so on");
   options.Text("--out", asked_.out, "folder for validation.csv, validation.txt and falsification.csv");
   options.Text("--format", asked_.format, "what goes to standard output").Among({"table", "csv"});
-  options.Whole("--steps", asked_.steps, 5, 10000, "steps measured of each plan, at least");
-  options.Flag("--resume", asked_.resume,
-               "go on with the cases that an interrupted run of the same command has finished in --out");
-  options.Whole("--random", asked_.random_plans, 0, 10000, "so many random plans per network, beside the strategies'");
-  options.Seed("--seed", asked_.seed, "of random plans, of the order of measuring, and of the numbers trained on");
+  options.Whole("--steps", asked_.steps, 5, 10000, "the fewest steps measured for each plan");
+  options.Flag("--resume", asked_.resume, "continue an interrupted run of the same command in --out");
+  options.Whole("--random", asked_.random_plans, 0, 10000,
+                "number of random plans per network, besides those of strategies");
+  options.Seed("--seed", asked_.seed, "of random plans, of the measuring order and of the training data");
   scenarios.DeclareJobs(options);
   scenarios.DeclareOverrides(options);
   scenarios.DeclarePlan(options);

@@ -68,78 +68,76 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
   };
   return {
       {"copy_streams", WholeNumberFrom(1, 2), without(std::to_string(usual.copy_streams)),
-       "1: both directions share one stream"},
+       "1: copies of both directions share one stream"},
       choice("memory",
-             "arena: every buffer has a fixed address before the step, and allocation costs nothing; pool: "
-             "allocation blocks the host until there is room, and fails where none can come; managed: unified memory, "
-             "whose pages come when kernels touch them, or (managed_prefetch) ahead of each kernel; predicted only, by "
-             "assumption, and for plans that copy nothing by themselves"),
+             "arena: every buffer has a fixed address before the step, and allocation costs nothing. pool: an "
+             "allocation blocks the host until there is memory, and fails if none can become free. managed: unified "
+             "memory, whose pages come when kernels touch them. managed_prefetch: pages come before each kernel. The "
+             "last two are predicted only, by assumption, for plans that copy nothing"),
       choice("barrier",
-             "phase: after forward the host waits for every copy; op: after each layer it waits for its kernels "
-             "and every copy (vDNN); call: after each op"),
-      choice("host_syncs",
-             "backward_layer: after the backward ops of each layer (or break point) the host waits for them (PoocH)"),
+             "phase: after forward the host waits for every copy. op: after each layer the host waits for the layer's "
+             "kernels and every copy (vDNN). call: the host does so after each op"),
+      choice("host_syncs", "backward_layer: the host waits for the backward ops of each layer, or break point (PoocH)"),
       {"framework_time", kADuration, without(FormatDurationExact(usual.framework_time)),
-       "of the host per op, on top of what the driver takes: an interpreter's; predicted only, no device "
-       "carries it out; up to 1 s"},
+       "the host's time for each op besides the driver's, such as an interpreter's; up to 1 s. Predicted only: no "
+       "device carries it out"},
       {"copy_chunk", kASize, without(FormatBytesExact(usual.copy_chunk)),
-       "tensors are copied in pieces of this size, from 64 KiB on (those of ops in parts: or a little more, in whole "
-       "samples); 0 B: in one piece"},
+       "tensors are copied in pieces of this size, at least 64 KiB; tensors of ops in parts in whole samples. 0 B: in "
+       "one piece"},
       choice("pool",
-             "only with memory: pool; addresses: free bytes must lie together, and where they do not, the host "
-             "waits for the device and the pool is compacted"),
+             "only with memory: pool. addresses: free bytes must lie together; if they do not, the host waits for the "
+             "device and compacts the pool"),
       choice("blocking_copies",
-             "copies whose call returns only when they are done, as from memory that is not pinned; predicted only"),
+             "copies whose call returns only when the copy is done, as from memory that is not pinned. Predicted only"),
       choice("swap_in_waits",
-             "who waits for what is copied in. kernel: the first kernel that uses it, on its stream; "
-             "backward_layer: the host, before it issues anything of the layer's (or break point's) backward (PoocH)"),
+             "who waits for a swap-in. kernel: the first kernel that uses the tensor, on its stream. backward_layer: "
+             "the host, before it issues any backward op of the layer, or break point (PoocH)"),
       {"collection_time", kADuration, without(FormatDurationExact(usual.collection_time)),
-       "the host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every "
-       "wait of a pool for a swap-out (PoocH's published code); predicted only, no device carries it out; up to 1 s"},
+       "the host's pause for a garbage collection, after every recomputing kernel and every wait of a pool for a "
+       "swap-out (PoocH's code); up to 1 s. Predicted only: no device carries it out"},
       choice("backward_units",
-             "what backward is cut into for these waits, and for the planners' timings. break_points: a layer whose "
-             "result is a feature map begins one, the others go on with it (PoocH's published code: ReLU, addition "
-             "and batch norm together)"),
+             "units of backward, for these waits and for planners. break_points: each layer whose result is a feature "
+             "map begins a unit; layers without one belong to the unit before (PoocH's code: ReLU, addition and batch "
+             "norm together)"),
       choice("part_waits",
-             "who waits behind each kernel of an op that the plan divides. host: the host, until it is done "
-             "(micro-cuDNN's published code)"),
+             "who waits after each kernel of an op in parts. host: the host, until the kernel is done (micro-cuDNN's "
+             "code)"),
       choice("workspaces",
-             "how long they are there. per_op: while their op runs; held: throughout, each op owns its own "
+             "lifetime of workspaces. per_op: while their op runs. held: the whole step; each op owns one "
              "(micro-cuDNN's workspace division)"),
       {"host_percent", WholeNumberFrom(1, 100), without(std::to_string(usual.host_percent)),
-       "of the bytes that copies out leave on the host, what it holds: a CPU that compresses them there (vDNN++), by a "
-       "ratio that is stated here; copies cross the link whole, and compressing keeps up with them; predicted only"}};
+       "per cent of the swapped-out bytes that the host holds, where a CPU compresses them (vDNN++). The ratio is "
+       "stated, not measured; copies cross the link uncompressed, and take no longer. Predicted only"}};
 }
 
 const KeyTable& RuntimeKeys() {
   static const KeyTable kTable{
-      .title = "runtime of a plan", .keys = RuntimeFieldKeys(), .note = "How the system executes what is decided."};
+      .title = "runtime of a plan", .keys = RuntimeFieldKeys(), .note = "How the system executes the plan."};
   return kTable;
 }
 
 const KeyTable& GapKeys() {
   static const KeyTable kTable{
       .title = "gap",
-      .keys =
-          {{"tensor", kAnyText, "required", "its name in the step (`spillway dump step`)"},
-           {"action", OneOf(GapActionNames()), "required", "what becomes of it between two uses"},
-           {"after", "the name of an op, or start", "required", "the use that the gap follows"},
-           {"before", "the name of an op", "required", "the use that ends it, the next one after `after`"},
-           {"out_after", "the name of an op, or start", "as `after`",
-            "swap: the copy to the host may start when this op is done"},
-           {"in_at", "the name of an op, or start", "as `before`",
-            "swap: the copy back is issued just before this op, or later where there is no room yet"},
-           {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
-           {"keep_passed", kTrueOrFalse, "true",
-            "recompute: computed on the way to another tensor, the result stays too"},
-           {"leaves_after", "the name of an op", "none",
-            "it stays in the gap until this op is done, and for entries of `recompute` before the next op that read "
-            "it; none: it leaves right behind `after`"},
-           {"samples", "two whole numbers, the first sample and the one behind the last", "all",
-            "swap: a section, which leaves and comes back by itself; the others stay, or have decisions of their own "
-            "on the gap; arena only"},
-           {"reason", kAnyText, "none", "why; nothing depends on it"}},
-      .note = "A tensor that no gap names stays on the device. Each is taken once, and parameters never move."};
+      .keys = {{"tensor", kAnyText, "required", "the tensor's name in the step (`spillway dump step`)"},
+               {"action", OneOf(GapActionNames()), "required", "what happens to the tensor between two uses"},
+               {"after", "the name of an op, or start", "required", "the use that the gap follows"},
+               {"before", "the name of an op", "required", "the use that ends the gap: the next one after `after`"},
+               {"out_after", "the name of an op, or start", "as `after`",
+                "swap: the copy to the host may start when this op is done"},
+               {"in_at", "the name of an op, or start", "as `before`",
+                "swap: the copy back is issued just before this op, or later if there is no memory yet"},
+               {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
+               {"keep_passed", kTrueOrFalse, "true",
+                "recompute: the result stays, too, if it was computed on the way to another tensor"},
+               {"leaves_after", "the name of an op", "none",
+                "the tensor stays in the gap until this op is done, and for entries of `recompute` before the next op "
+                "that read it. none: the tensor leaves right after `after`"},
+               {"samples", "two whole numbers, the first sample and the one after the last", "all",
+                "swap: a section of the batch that is swapped alone. Other samples stay, or have decisions of their "
+                "own. Arenas only"},
+               {"reason", kAnyText, "none", "the reason, for readers; nothing depends on the text"}},
+      .note = "A tensor that no gap names stays on the device. Each gap is listed once, and parameters never move."};
   return kTable;
 }
 
@@ -147,41 +145,42 @@ const KeyTable& OpDecisionKeys() {
   static const KeyTable kTable{
       .title = "op",
       .keys =
-          {{"op", kAnyText, "required", "its name in the step"},
+          {{"op", kAnyText, "required", "the op's name in the step"},
            {"algorithm", "the name of an algorithm of the op, or 0", "0",
-            "implicit_gemm, winograd, ... as `spillway estimate` has them; 0: the library's choice"},
-           {"workspace", kASize, "0 B", "scratch that it is granted"},
+            "implicit_gemm, winograd, ... as in `spillway estimate`; 0: the library's choice"},
+           {"workspace", kASize, "0 B", "workspace granted"},
            {"parts",
             "a list of maps",
             "none",
-            "a convolution in parts along the batch, one kernel behind the other; with `streamed` most other ops too",
+            "a convolution runs in parts along the batch, one kernel after the other; with `streamed` most other ops, "
+            "too",
             {&OpPartKeys()}},
            {"again",
             "a map",
             "none",
-            "how a forward op runs when it is recomputed, whole; none: as the first time",
+            "how a forward op runs, whole, when it is recomputed; none: as the first time",
             {&OpAgainKeys()}},
            {"tiles",
             "a map",
             "none",
-            "each part cut further, along channels and rows: a kernel for each tile",
+            "each part is cut further, along channels and rows; each tile has a kernel",
             {&OpTilesKeys()}},
            {"streamed", "a list of names of tensors", "none",
-            "operands that each part copies in from the host, or out to it, by itself: the device never holds them "
-            "whole while the op runs; where the use before or behind has them on the device, gaps hold a swap"},
+            "operands that each part copies in from the host, or out to the host. The device never holds them whole "
+            "while the op runs. If the use before or after has them on the device, the gap needs a swap"},
            {"depth", WholeNumberFrom(1, kMostTilesDeep), std::to_string(kTilesDeep),
-            "with streamed: memory is laid out for the tiles of so many parts, one of which runs"},
+            "with `streamed`: number of parts whose tiles have memory at once; one of them runs"},
            {"fused", kTrueOrFalse, "false",
-            "with streamed: it runs with the op just before it in the step, both on one part after another; what both "
-            "stream stays in its tile, comes in once and goes out once, if anybody uses it later"}},
-      .note = "An op without one gets the library's choice and the workspace that it asks for."};
+            "with `streamed`: the op runs with the op just before it in the step, both on one part after another. A "
+            "tensor that both stream comes in once and stays in its tile. It goes out once, if a later op uses it"}},
+      .note = "An op without a decision gets the library's choice and the workspace that this choice asks for."};
   return kTable;
 }
 
 const KeyTable& OpAgainKeys() {
   static const KeyTable kTable{.title = "again of an op",
                                .keys = {{"algorithm", "the name of an algorithm of the op, or 0", "0", "as of an op"},
-                                        {"workspace", kASize, "0 B", "scratch that it is granted then"}},
+                                        {"workspace", kASize, "0 B", "workspace granted then"}},
                                .note = "How the op runs when it is recomputed."};
   return kTable;
 }
@@ -190,11 +189,13 @@ const KeyTable& OpPartKeys() {
   static const KeyTable kTable{
       .title = "part of an op",
       .keys = {{"samples", WholeNumberFrom(1, kAnyInteger), "required",
-                "of the batch, behind those of the part before"},
+                "samples of the part, following those of the part before"},
                {"algorithm", "the name of an algorithm of the op, or 0", "0", "as of an op"},
-               {"workspace", kASize, "0 B", "scratch that it is granted; the parts of an op share the largest"},
-               {"times", WholeNumberFrom(1, kAnyInteger), "1", "so many parts of this kind in a row"}},
-      .note = "All samples of the batch, in order. Of a filter's gradient each part adds to those before it."};
+               {"workspace", kASize, "0 B", "workspace granted; the parts of an op share the largest"},
+               {"times", WholeNumberFrom(1, kAnyInteger), "1", "number of parts of this kind in a row"}},
+      .note =
+          "The parts hold all samples of the batch, in order. Each part of a filter's gradient adds to the parts "
+          "before."};
   return kTable;
 }
 
@@ -202,54 +203,51 @@ const KeyTable& OpTilesKeys() {
   static const KeyTable kTable{
       .title = "tiles of an op",
       .keys = {{"in_channels", WholeNumberFrom(1, kAnyInteger), "1",
-                "convolutions without groups: ranges of their input's channels, over which forward sums"},
+                "convolutions without groups: ranges of the input's channels, over which forward sums"},
                {"out_channels", WholeNumberFrom(1, kAnyInteger), "1",
-                "ranges of the output's channels; of bias, ReLU, add, copy and pooling their channels"},
+                "ranges of the output's channels; for bias, ReLU, add, copy and pooling, of their channels"},
                {"rows", WholeNumberFrom(1, kAnyInteger), "1",
-                "ranges of rows of what the op makes; of pooling where windows lie side by side"}},
+                "ranges of rows of the op's result; for pooling only if windows do not overlap"}},
       .note =
-          "Ranges as equal as can be. Rows that two tiles read are read twice; what is summed over several tiles is "
-          "written by the first, and the others add to it."};
+          "Ranges are as equal as possible. Rows that two tiles read are read twice. The first of several tiles writes "
+          "a sum, and the others add to it."};
   return kTable;
 }
 
 const KeyTable& RecomputationKeys() {
   static const KeyTable kTable{
       .title = "recomputation",
-      .keys =
-          {{"before", kAnyText, "required", "the name of the op that it runs before"},
-           {"run", kAnyText, "required",
-            "the name of the forward op that runs again, with those that finish the same "
-            "results"},
-           {"keep", kTrueOrFalse, "true",
-            "the results stay for the use that ends their gap; false, or where no op uses them any more: freed behind "
-            "the last entry of the same op that reads them"},
-           {"leaves_after", "the name of an op", "none",
-            "with keep: the results stay until this op is done, and for entries before the next op that read them; "
-            "then "
-            "they are missing again"}},
+      .keys = {{"before", kAnyText, "required", "the name of the op before which the entry runs"},
+               {"run", kAnyText, "required",
+                "the name of the forward op that runs again, with those that finish the same results"},
+               {"keep", kTrueOrFalse, "true",
+                "the results stay for the use that ends their gap. false, or if no op uses them any more: they are "
+                "freed after the last entry of the same op that reads them"},
+               {"leaves_after", "the name of an op", "none",
+                "with `keep`: the results stay until this op is done, and for entries before the next op that read "
+                "them; afterwards they are missing again"}},
       .note =
-          "Entries of a schedule, in order: a value may be computed several times within one gap. Its gap has action "
-          "recompute, which by itself means: right before the use that ends it."};
+          "Entries of a schedule, in order. A value may be computed several times within one gap. Its gap has action "
+          "recompute, which alone means: right before the use that ends the gap."};
   return kTable;
 }
 
 const KeyTable& PlanKeys() {
   static const KeyTable kTable{
       .title = "plan",
-      .keys = {{"strategy", kAnyText, "none", "who made it, as results call it"},
-               {"network", kAnyText, "required", "the network it is for, by its own name"},
-               {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch it is for"},
+      .keys = {{"strategy", kAnyText, "none", "the strategy that made the plan, as in results"},
+               {"network", kAnyText, "required", "the network's own name"},
+               {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch size"},
                {"accumulate", WholeNumberFrom(1, kAnyInteger), "1",
-                "batch parts that the step runs in, one after another, gradients accumulated; a divisor of the batch. "
-                "Tensors and ops of the second part are called as 'conv1:part2', 'conv1:forward:part2'"},
+                "number of batch parts that run one after another and add up gradients; a divisor of the batch. "
+                "Tensors and ops of the second part are named 'conv1:part2', 'conv1:forward:part2'"},
                {"machine", kAnyText, "none",
-                "the machine it was made for, as results call it; `run --plan` leaves other machines "
-                "out, and without this line none"},
-               {"capacity", kASize, "0 B", "memory that it was made for"},
+                "the machine that the plan was made for, as in results. `run --plan` leaves other machines out; "
+                "without this line, it leaves out none"},
+               {"capacity", kASize, "0 B", "device memory that the plan was made for"},
                {"search", kAnyText, "none", "how the decisions were found"},
                {"evaluations", WholeNumberFrom(0, kAnyInteger), "0", "simulations spent"},
-               {"runtime", "a map", "our own (arena)", "how it is executed", {&RuntimeKeys()}},
+               {"runtime", "a map", "our own (arena)", "how the plan is executed", {&RuntimeKeys()}},
                {"gaps", "a list of maps", "none", "what is swapped and recomputed", {&GapKeys()}},
                {"ops", "a list of maps", "none", "algorithms and workspaces", {&OpDecisionKeys()}},
                {"recompute", "a list of maps", "none", "when forward ops run again", {&RecomputationKeys()}}},

@@ -30,23 +30,15 @@ std::vector<RuntimeEntry> MakeRuntimes() {
   managed.memory = MemoryModel::kManaged;
   prefetch.memory = MemoryModel::kManagedPrefetch;
   return {
-      {"arena", "ours: a copy stream per direction, memory laid out in advance, no barriers", Runtime{}},
-      {"pooch",
-       "PoocH: one copy stream, a memory pool that blocks, host waits after forward and before and after each backward "
-       "layer",
-       pooch},
-      {"vdnn", "vDNN: one copy stream, a memory pool, the host waits for kernels and copies after every layer", vdnn},
-      {"unified-memory", "CUDA's managed memory: pages come when kernels touch them; simulated only, by assumption",
-       managed},
-      {"unified-memory-prefetch", "the same, each kernel's operands prefetched before it", prefetch},
-      {"vdnn++", "vDNN++: one copy stream, a memory pool that blocks, the host waits for copies after forward only",
-       vdnn_plus},
-      {"paging", "SuperNeurons, TFLMSv2, PyTorch LMS: a copy stream per direction, a memory pool that blocks", paging},
-      {"paging-synchronous", "SuperNeurons' published code: a memory pool, copies that return when they are done",
-       synchronous},
-      {"chainer-ooc",
-       "out-of-core Chainer: a copy stream per direction, a memory pool that blocks, backward in break points",
-       chainer_ooc},
+      {"arena", "ours: two copy streams, addresses fixed before the step, no barriers", Runtime{}},
+      {"pooch", "PoocH: one copy stream, pool; host waits after forward, at backward layers", pooch},
+      {"vdnn", "vDNN: one copy stream, pool; host waits for all work after each layer", vdnn},
+      {"unified-memory", "managed memory: pages come when kernels touch them; simulated, assumed", managed},
+      {"unified-memory-prefetch", "unified-memory, with operands prefetched before each kernel", prefetch},
+      {"vdnn++", "vDNN++: one copy stream, pool; host waits for copies after forward only", vdnn_plus},
+      {"paging", "SuperNeurons, TFLMSv2, PyTorch LMS: two copy streams, pool", paging},
+      {"paging-synchronous", "SuperNeurons' code: pool; each copy call returns after its copy", synchronous},
+      {"chainer-ooc", "out-of-core Chainer: two copy streams, pool, backward in break points", chainer_ooc},
   };
 }
 

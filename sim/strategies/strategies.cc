@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kPoochPaper = "Ito et al., Profiling based Out-of-core Hybrid Method, arXiv 1907.05013";
 constexpr const char* kSuperneuronsPaper = "Wang et al., SuperNeurons, PPoPP 2018, arXiv 1801.04380";
-constexpr const char* kDtrPaper = "Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, arXiv 2006.09616";
+constexpr const char* kDtrPaper = "Kirisame et al., Dynamic Tensor Rematerialization, arXiv 2006.09616";
 constexpr const char* kTflmsPaper = "IBM/tensorflow-large-model-support, branch tflmsv2";
 constexpr const char* kVdnnPaper = "Rhu et al., vDNN, MICRO 2016, arXiv 1602.08124";
 constexpr const char* kVdnnPlusPaper = "Shriram, Garg and Kulkarni, IPDPS 2019 (vDNN++)";
@@ -21,11 +21,11 @@ constexpr Scope kAnyAlgorithm{.algorithms = AlgorithmScope::kAny, .workspace = k
 constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, arXiv 1804.04806";
 constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 2017; github.com/yukiito2/ooc_cuDNN";
 constexpr const char* kTvdnnPaper = "Park et al., tvDNN, PPoPP 2018 (poster)";
-constexpr const char* kSectionMeaning = "MiB that a section of a tensor has at most, where the batch divides so";
-constexpr const char* kUcudnnPolicies = "parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
-constexpr const char* kUcudnnAware = "each part's launch and the host's wait behind it are counted";
+constexpr const char* kSectionMeaning = "the most MiB of a section, where the batch divides so";
+constexpr const char* kUcudnnPolicies = "sizes of parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
+constexpr const char* kUcudnnAware = "the search counts each part's launch, and the host's wait after the part";
 constexpr const char* kUcudnnSure =
-    "convolutions are divided only where that is faster in 90 % of the common draws of the model's errors";
+    "a convolution is divided only where that is faster in 90 % of the draws of the model's errors";
 constexpr Scope kSectionsScope{.copy_streams = 1, .copy_chunk = kLeastCopyChunk};
 constexpr Scope kStreamedScope{.copy_streams = 1, .parts = PartScope::kStreamed};
 }  // namespace

@@ -50,7 +50,7 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"dump step a.yaml b.yaml", "dump: FILE: expected one, found 2: 'a.yaml', 'b.yaml' (spillway help dump)\n"},
       {"dump step a.yaml --format yaml", "dump: --format: expected json, found 'yaml' (spillway help dump)\n"},
       {"calibrate --device cpu",
-       "calibrate: --output is missing: profile to write; the journal goes beside it, as NAME.samples.csv (spillway "
+       "calibrate: --output is missing: profile to write; its journal is NAME.samples.csv in the same folder (spillway "
        "help calibrate)\n"},
       {"probe --device", "probe: --device: expected a value behind it: cuda:0 and so on (spillway help probe)\n"},
       {"fit s.csv --copies-scale nan",
@@ -58,7 +58,8 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"validate s.yaml --seed -1",
        "validate: --seed: expected a whole number from 0 to 18446744073709551615, found '-1' (spillway help "
        "validate)\n"},
-      {"estimate ops.csv", "estimate: --machine is missing: profile to ask (spillway help estimate)\n"},
+      {"estimate ops.csv",
+       "estimate: --machine is missing: machine profile, by name or file (spillway help estimate)\n"},
       {"help run more", "help: expected TOPIC and options, found 'more' behind it (spillway help help)\n"},
       {"runn s.yaml", "unknown verb 'runn'; did you mean 'run'? (spillway --help)\n"}};
   for (const Wrong& wrong : lines) {

@@ -315,7 +315,7 @@ TEST_CASE("the pages of keys in the repository are those that help prints") {
   for (const std::string& name : HelpPageNames()) {
     CHECK(PageDifference("scenarios/keys/" + name + ".md", HelpPage(name)) == "");
     for (std::size_t at = 0, end = 0; (end = HelpPage(name).find('\n', at)) != std::string::npos; at = end + 1) {
-      CHECK(end - at <= 120);
+      CHECK(end - at <= 100);
     }
   }
 }

@@ -126,7 +126,7 @@ Machine WithFasterLink(Machine machine, double factor) {
   return machine;
 }
 
-// It is searched for, not proved: README has the figures of a larger network.
+// It is searched for, not proved: sim/strategies/best/README.md has the figures of a larger network.
 TEST_CASE("more memory or a faster link hardly ever makes best slower, and then by little") {
   const Machine machine = LoadMachine("v100-x86-pcie3");
   struct Point {

@@ -1,5 +1,5 @@
 // ooc_cuDNN's three-bottleneck law against our engine on the unit machine, one byte and one flop a nanosecond: where they
-// agree, where not, and why. README.md has a table.
+// agree, where not, and why. The table is in sim/strategies/ooc_cudnn/README.md.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -276,11 +276,11 @@ TEST_CASE("steps of five ops: no plan is below the bounds, no strategy below the
   CHECK(figures.most_plans <= 1'000'000);
   CHECK(figures.distances.at("the bound, the usual algorithms").size() > 40);
   CHECK(figures.distances.at("pooch").size() > 20);
-  UNSCOPED_INFO(Text(figures));  // README's figures: shown by -s
+  UNSCOPED_INFO(Text(figures));  // figures of sim/bounds/README.md: shown by -s
   CHECK(Median(figures.distances.at("the bound, the usual algorithms")) < 0.1);
 }
 
-TEST_CASE("steps of seven ops, for the README's table", "[.][figures]") {
+TEST_CASE("steps of seven ops, for the table of sim/bounds/README.md", "[.][figures]") {
   const Figures figures = MeasureAll(3, 2, 5);
   UNSCOPED_INFO(Text(figures));
   CHECK(figures.most_plans <= 1'000'000);

@@ -4,7 +4,7 @@
 // in parts where that is not close to the bound (search_space.h); and judges everything by the full path.
 //
 // The search is made for capacities that are the same whatever the capacity (rungs.h): what lies between two rungs
-// has the same plans. More memory is not proved to be never slower; README tells how often it was.
+// has the same plans. More memory is not proved to be never slower; README.md of this folder says how often it was.
 //
 // What is entered, and in which order, is decided here, by one thread. Searches and the other strategies' plans are made by
 // helpers, some of them before they are known to be wanted (model/util/thread_pool.h).
