@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten convolutions in PyTorch: what cuDNN gives a framework, as rows of a samples file (calibrate/README.md).
+"""Ten convolutions in PyTorch: what cuDNN gives a framework, as rows of a samples file (model/samples/README.md).
 
     calibrate/peers/torch_convolutions.py [-o torch-convolutions.csv] [--math fma,tf32] [--device cuda:0|cpu]
                                           [--seconds 300] [--timings 30]

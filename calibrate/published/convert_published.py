@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns tables of published measurements into samples, the format of README.md in this folder.
+"""Turns tables of published measurements into samples, the format of model/samples/README.md.
 
     calibrate/published/convert_published.py FOLDER OUT
 

@@ -15,7 +15,7 @@ namespace spillway {
 
 // Units: median_us, p10_us, p90_us and host_us are microseconds; bytes, row_bytes, pitch_bytes and workspace_* bytes;
 // sm_clock_mhz megahertz; sizes (n, c, d, h, w, k), windows (t, r, s), pads and strides are elements. An empty cell
-// says that nothing is known, never 0. What each column means is said for users in calibrate/README.md. A new column is
+// says that nothing is known, never 0. README.md of this folder says what each column means. A new column is
 // a value, a name and a line there; files written before have none of it and stay readable.
 // clang-format off
 enum class Column : std::uint8_t {
