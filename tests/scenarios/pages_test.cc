@@ -24,7 +24,33 @@ namespace fs = std::filesystem;
 const fs::path kRoot = SPILLWAY_SOURCE_DIR;
 
 // Pages whose sentences are held; a new page joins them.
-const std::vector<std::string> kHeldPages = {"CHANGELOG.md", "CONTRIBUTING.md", "LIMITS.md", "README.md"};
+const std::vector<std::string> kHeldPages = {"CHANGELOG.md",
+                                             "CONTRIBUTING.md",
+                                             "LIMITS.md",
+                                             "README.md",
+                                             "calibrate/README.md",
+                                             "calibrate/devices/cpu/README.md",
+                                             "calibrate/devices/cuda/README.md",
+                                             "calibrate/devices/cuda/plugin/README.md",
+                                             "calibrate/validate/README.md",
+                                             "hw/accuracy/README.md",
+                                             "model/README.md",
+                                             "model/recorded/README.md",
+                                             "model/samples/README.md",
+                                             "reports/README.md",
+                                             "scenarios/README.md",
+                                             "scenarios/claims/README.md",
+                                             "scenarios/claims/pooch.md",
+                                             "sim/README.md",
+                                             "sim/bounds/README.md",
+                                             "sim/plan/README.md",
+                                             "sim/strategies/README.md",
+                                             "sim/strategies/best/README.md",
+                                             "sim/strategies/dtr/README.md",
+                                             "sim/strategies/ooc_cudnn/README.md",
+                                             "sim/strategies/pooch/README.md",
+                                             "sim/strategies/ucudnn/README.md",
+                                             "tests/README.md"};
 
 // Files that pages name and users make.
 const std::set<std::string> kMadeByUsers = {"hw/gpu.yaml", "hw/h200-pcie5.yaml", "hw/mine.samples.csv", "hw/mine.yaml"};
@@ -163,6 +189,9 @@ std::vector<std::string> CommandOf(const std::string& line) {
   std::vector<std::string> words = ShellWords(line);
   if (words.size() < 2 || !kNames.contains(words[0])) return {};
   words.erase(words.begin());
+  for (std::string& word : words) {  // FILE, N: a value
+    if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isupper(c) != 0; })) word = "1";
+  }
   return words;
 }
 
@@ -215,7 +244,7 @@ TEST_CASE("every command of a page is one that the program takes") {
     for (const std::string& paragraph : Paragraphs(page.markdown)) {
       for (const std::string& span : CodeSpans(paragraph).first) {  // a mention may leave out what a verb wants
         const std::vector<std::string> words = CommandOf(span);
-        if (words.empty() || span.find("...") != std::string::npos || words[0] == "VERB" || words[0] == "X") continue;
+        if (words.empty() || span.find("...") != std::string::npos || words[0] == "1") continue;
         const Arguments arguments = ParseArguments(words);
         INFO(page.path << ": " << span << "\n" << arguments.text);
         CHECK_FALSE(Contains(arguments.text, "unknown"));
@@ -278,8 +307,9 @@ TEST_CASE("each folder of three files and more says what it holds") {
   }
   for (const auto& [folder, files] : TheTree()) {
     if (files.size() < 3 || folder.empty()) continue;
-    INFO(folder << " needs a README.md, or a line in CONTRIBUTING.md");
-    CHECK((told.contains(folder) || std::find(files.begin(), files.end(), "README.md") != files.end()));
+    INFO(folder << " needs a README.md or a line in CONTRIBUTING.md, one of them");
+    const bool has_page = std::find(files.begin(), files.end(), "README.md") != files.end();
+    CHECK(told.contains(folder) != has_page);
   }
 }
 
