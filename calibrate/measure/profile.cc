@@ -26,7 +26,7 @@ constexpr Nanos kAssumedCall = kMicrosecond;
 // Drift of less cannot be told from a few rounds; so much is assumed where there is only one.
 constexpr double kLeastDrift = 0.01, kAssumedDrift = 0.03;
 constexpr double kLeastDuplex = 0.5;
-// What a profile may say at most (model/profile/machine_file.cc).
+// What a profile may say at most (model/profile/profile_text.h).
 constexpr double kMostSlowdown = 10, kMostError = 10;
 
 Source Measured(const BenchFacts& facts, const std::string& what) {

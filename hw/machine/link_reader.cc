@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "hw/machine/hardware_keys.h"
 #include "hw/machine/hardware_text.h"
 #include "hw/text/lists.h"
 
