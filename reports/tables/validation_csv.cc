@@ -163,7 +163,7 @@ constexpr ValidationColumn kPaceColumns[] = {
      [](Case, Row r) { return LessOne(r.split.backward); }},
     {"point",
      "names the files of a strategy's row that was measured: timelines/POINT.trace.json (reports/trace/trace.h), "
-     "ops/POINT.csv (reports/trace/validation_ops.h); empty of random plans",
+     "ops/POINT.csv (reports/trace/trace.h); empty of random plans",
      [](Case, Row r) { return CsvField(r.point); }},
 };
 

@@ -12,7 +12,7 @@
 
 #include "calibrate/validate/device_costs.h"
 #include "reports/reports.h"
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "scenarios/cli/command.h"
 #include "tests/deep.h"
 #include "tests/golden.h"

@@ -1,8 +1,11 @@
-#include "sim/strategies/best/cuts.h"
+#include "sim/strategies/best/starts.h"
 
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "sim/bounds/bounds.h"
+#include "sim/strategies/strategies.h"
 
 namespace spillway {
 
@@ -17,6 +20,24 @@ BoundProblem ProblemOf(const StepFacts& facts, const Scope& scope, Bytes capacit
 }
 
 }  // namespace
+
+std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contest& contest, PlanCache& memo,
+                             ThreadPool& helpers) {
+  Problem plain = problem;
+  plain.parameters = {};
+  plain.in_parts = nullptr;
+  std::vector<Asked> asked;
+  for (const Strategy& strategy : Strategies()) {
+    if (std::strcmp(strategy.name, "best") == 0 || strategy.for_best != which) continue;
+    const auto ask = [plain, &strategy, &contest, &memo] {
+      JudgedPlan answer{.planned = PlanWithHeadroom(strategy, plain, contest.oracle(), memo), .judged = {}};
+      if (answer.planned.feasible) answer.judged = contest.Judge(answer.planned.plan);
+      return answer;
+    };
+    asked.push_back({&strategy, helpers.Submit(ask)});
+  }
+  return asked;
+}
 
 CutBound CutToClaim(const StepFacts& facts, const Scope& scope, Bytes capacity) {
   return BestCut(ProblemOf(facts, scope, capacity), kInstantsToClaim);

@@ -1,6 +1,5 @@
-#include "sim/planning/runtimes.h"
-
 #include "hw/text/lists.h"
+#include "sim/plan/runtime.h"
 
 namespace spillway {
 
