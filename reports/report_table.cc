@@ -1,5 +1,5 @@
 #include "reports/reports.h"
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "reports/trace/trace.h"
 
 namespace spillway {

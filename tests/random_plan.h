@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "model/cost/kernel_form.h"
-#include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
 #include "model/util/random.h"
 #include "sim/plan/plan.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/util/random.h"
-#include "sim/plan/sections.h"
+#include "sim/plan/parts.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/util/random.h"
-#include "sim/plan/streams.h"
+#include "sim/plan/parts.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/profile.h"
 #include "hw/text/lists.h"
-#include "model/profile/machine_keys.h"
+#include "model/profile/profile_text.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "hw/machine/hardware_keys.h"
+#include "hw/machine/hardware_text.h"
 #include "model/stats/quantile.h"
 
 namespace spillway {

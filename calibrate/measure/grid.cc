@@ -2,7 +2,7 @@
 
 #include "calibrate/measure/plan.h"
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/network_builder.h"
 
 namespace spillway {

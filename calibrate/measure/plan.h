@@ -22,7 +22,7 @@
 
 #include "model/network/network.h"
 #include "model/step/launch.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 

@@ -25,7 +25,7 @@ constexpr double kAssumedPeak = 50, kAssumedBandwidth = 8, kAssumedLink = 5;
 constexpr Nanos kAssumedCall = kMicrosecond;
 // Drift of less cannot be told from a few rounds; so much is assumed where there is only one.
 constexpr double kLeastDrift = 0.01, kAssumedDrift = 0.03;
-// What a profile may say at most (model/profile/machine_file.cc).
+// What a profile may say at most (model/profile/profile_text.h).
 constexpr double kMostSlowdown = 10, kMostError = 10;
 
 Source Measured(const BenchFacts& facts, const std::string& what) {

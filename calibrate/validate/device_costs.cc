@@ -12,7 +12,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/cost/menu.h"
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"

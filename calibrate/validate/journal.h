@@ -28,7 +28,7 @@
 
 namespace spillway {
 
-// Of a point that was measured: scenarios/validate/validate_observed.h.
+// Of a point that was measured: scenarios/validate/validate_parts.h.
 struct ObservedTexts {
   std::string point, trace, ops;
 };
@@ -62,7 +62,7 @@ class ValidationJournal {
 
   // The cases that an earlier run finished; none where it finished none. UserError, all differences at once: the journal
   // is of something else; it is none that this version writes; or there is none, as that run finished all cases. Whether
-  // they are those that the identity has is for who knows it: CheckKnown (scenarios/validate/validate_known.h).
+  // they are those that the identity has is for who knows it: CheckKnown (scenarios/validate/validate_parts.h).
   std::vector<FinishedCase> Resume();
   // Behind those resumed; the first one after no Resume begins the journal anew. UserError where it cannot be written.
   void Append(const FinishedCase& finished);

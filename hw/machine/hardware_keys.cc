@@ -1,6 +1,5 @@
-#include "hw/machine/hardware_keys.h"
-
 #include "hw/machine/figures.h"
+#include "hw/machine/hardware_text.h"
 
 namespace spillway {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "hw/machine/hardware_keys.h"
-
 namespace spillway {
 
 std::string Quoted(const std::string& text) {

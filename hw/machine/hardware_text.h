@@ -1,4 +1,5 @@
-// Figures as text in profiles, with where they come from. What is wrong goes to the diagnostics, with its place.
+// Figures of hardware in profiles: their keys, as tables (hw/text/keys.h), and how they are read and written. Mistakes go
+// to the diagnostics, with their places.
 #ifndef SPILLWAY_HW_MACHINE_HARDWARE_TEXT_H_
 #define SPILLWAY_HW_MACHINE_HARDWARE_TEXT_H_
 
@@ -10,8 +11,14 @@
 
 #include "hw/machine/figures.h"
 #include "hw/text/document.h"
+#include "hw/text/keys.h"
 
 namespace spillway {
+
+// Limits catch slips of unit and of the decimal point: each is far beyond all known hardware. Fractions and factors have
+// no unit.
+constexpr double kMostError = 10;           // of a model, a curve, a measurement: relative, one standard deviation
+constexpr double kLeastDuplexFactor = 0.1;  // hosts with a third were measured
 
 // ---- Where numbers come from: {published: "..."}.
 
@@ -20,14 +27,25 @@ std::string Quoted(const std::string& text);
 std::string SourceText(const Source& source);
 // The map under the required key `source`.
 Source ReadSource(MapReader& reader, Diagnostics& diagnostics);
+const KeyTable& SourceKeys();
+KeyRow SourceRow();  // the key `source` in the tables of maps that have it
 
-// ---- Links and their transfer curves. Their keys are listed in hardware_keys.cc.
+// ---- Links and their transfer curves.
+
+// The entry of `links` and the maps within it, outer ones first.
+const KeyTable& LinkKeys();
+const KeyTable& CurveKeys();
+const KeyTable& OtherMemoryKeys();
+const KeyTable& DuplexKeys();
 
 // One entry of `links`, which leads from one of `hosts` to one of `devices`, by name. An end that is not there is -1.
 Link ReadLink(const Node& node, const std::vector<std::string>& hosts, const std::vector<std::string>& devices,
               Diagnostics& diagnostics);
 
-// ---- What the readers of the parts of a profile share.
+// ---- Shared by the readers of the parts of a profile.
+
+// The row of an error in a table of keys, between 0 and kMostError.
+KeyRow ErrorRow(const char* name, const char* usual, const char* meaning);
 
 // "device 'gpu0'", or "device" while it has no name.
 inline std::string Called(const char* what, const Node& node) {

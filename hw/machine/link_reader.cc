@@ -5,7 +5,6 @@
 #include <array>
 #include <set>
 
-#include "hw/machine/hardware_keys.h"
 #include "hw/machine/hardware_text.h"
 #include "hw/text/lists.h"
 

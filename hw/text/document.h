@@ -93,7 +93,7 @@ class Diagnostics {
   std::vector<std::pair<Mark, std::string>> messages_;
 };
 
-struct UnitFamily;  // hw/text/quantity.h
+struct UnitFamily;  // hw/text/units.h
 struct KeyRow;      // hw/text/keys.h
 struct KeyTable;
 

@@ -8,7 +8,7 @@
 #include "hw/text/document.h"
 #include "hw/text/keys.h"
 #include "hw/text/lists.h"
-#include "hw/text/quantity.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <span>
 #include <system_error>
 #include <utility>
+
+#include "hw/text/keys.h"
+#include "hw/text/lists.h"
 
 namespace spillway {
 namespace {
@@ -32,9 +36,6 @@ bool IsDigits(std::string_view number) {
   return true;
 }
 
-// "010" is eight to some and ten to others.
-bool BeginsWithZero(std::string_view digits) { return digits.size() > 1 && digits[0] == '0' && IsDigits(digits); }
-
 // "12.5 GB" -> "12.5" and "GB". Only a leading digit is accepted, so signs, "inf" and "nan" end here.
 struct Split {
   std::string_view number, unit;
@@ -46,7 +47,7 @@ std::optional<Split> SplitQuantity(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, ignored);
   if (error != std::errc()) return std::nullopt;
   Split split{{text.data(), rest}, {rest, end}};
-  if (BeginsWithZero(split.number)) return std::nullopt;
+  if (LeadingZero(split.number)) return std::nullopt;
   while (!split.unit.empty() && split.unit.front() == ' ') split.unit.remove_prefix(1);
   return split;
 }
@@ -147,7 +148,7 @@ std::optional<double> ParseFlopRate(std::string_view text) {
 
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
   std::int64_t value = 0;
-  if (BeginsWithZero(text.substr(text.starts_with('-') ? 1 : 0))) return std::nullopt;
+  if (LeadingZero(text)) return std::nullopt;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value, 10);
   if (error != std::errc() || rest != end) return std::nullopt;
@@ -156,11 +157,16 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
 
 std::optional<double> ParseNumber(std::string_view text) {
   double value = 0;
-  if (BeginsWithZero(text.substr(text.starts_with('-') ? 1 : 0))) return std::nullopt;
+  if (LeadingZero(text)) return std::nullopt;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+bool LeadingZero(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && IsDigits(text);
 }
 
 std::string FormatBytes(Bytes bytes) { return FormatRounded(bytes, kDecimalByteUnits); }
@@ -176,5 +182,44 @@ std::pair<std::string, std::string> FormatBytesApart(Bytes a, Bytes b) {
 std::string FormatDuration(Nanos time) { return FormatRounded(time, kTimeUnits); }
 std::string FormatBytesExact(Bytes bytes) { return FormatExact(bytes, kByteUnits); }
 std::string FormatDurationExact(Nanos time) { return FormatExact(time, kTimeUnits); }
+
+const UnitFamily& SizeUnits() {
+  static const UnitFamily kFamily{
+      "a size", "16 GiB or 16 GB", kASize, {"B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}};
+  return kFamily;
+}
+
+const UnitFamily& TimeUnits() {
+  static const UnitFamily kFamily{"a duration", "5 us or 1.5 ms", kADuration, {"ns", "us", "ms", "s"}};
+  return kFamily;
+}
+
+const UnitFamily& BandwidthUnits() {
+  static const UnitFamily kFamily{"a bandwidth", "12.5 GB/s", kABandwidth, {"MB/s", "GB/s", "TB/s"}};
+  return kFamily;
+}
+
+const UnitFamily& FlopRateUnits() {
+  static const UnitFamily kFamily{"a computing rate", "15.7 TFLOP/s", kAFlopRate, {"GFLOP/s", "TFLOP/s"}};
+  return kFamily;
+}
+
+std::string QuantityProblem(std::string_view text, const UnitFamily& family) {
+  const std::size_t unit_at = text.find_first_not_of("0123456789.");
+  const std::string_view number = text.substr(0, unit_at);
+  if (LeadingZero(number)) return fmt::format("'{}' begins with a zero; write it without", text);
+  if (!text.empty() && unit_at == std::string_view::npos && ParseNumber(text)) {
+    return fmt::format("'{}' has no unit; write for example {}", text, family.example);
+  }
+  if (unit_at != 0 && unit_at != std::string_view::npos && ParseNumber(text.substr(0, unit_at))) {
+    std::string_view unit = text.substr(unit_at);
+    unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+    if (!Contains(family.units, unit)) {
+      return fmt::format("unknown unit '{}', expected one of {}{}", unit, fmt::join(family.units, " "),
+                         DidYouMean(unit, family.units));
+    }
+  }
+  return fmt::format("expected {} that fits, such as {}, found '{}'", family.noun, family.example, text);
+}
 
 }  // namespace spillway

@@ -1,4 +1,5 @@
-// Quantities used everywhere, and their text form.
+// Quantities used everywhere, their text form, and messages about text that is no such quantity. MapReader
+// (hw/text/document.h) reads them from input files.
 //
 // Time is whole nanoseconds, memory is whole bytes. Rates are double and chosen so that no factor is needed:
 //   1 GB/s  = 1 byte per nanosecond        1 TFLOP/s = 1000 floating-point operations per nanosecond.
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace spillway {
 
@@ -37,6 +39,24 @@ std::optional<double> ParseBandwidth(std::string_view text);      // MB/s GB/s T
 std::optional<double> ParseFlopRate(std::string_view text);       // GFLOP/s TFLOP/s -> operations per nanosecond
 std::optional<std::int64_t> ParseInteger(std::string_view text);  // decimal digits only: 0x10 is refused
 std::optional<double> ParseNumber(std::string_view text);         // finite decimal number
+// Whether a whole number, with a sign or without, begins with a zero.
+bool LeadingZero(std::string_view text);
+
+// How messages and tables of keys call one kind of quantity.
+struct UnitFamily {
+  const char* noun;     // "a size"
+  const char* example;  // "16 GiB or 16 GB"
+  const char* value;    // both, as tables of keys have it (hw/text/keys.h)
+  std::vector<std::string> units;
+};
+const UnitFamily& SizeUnits();
+const UnitFamily& TimeUnits();
+const UnitFamily& BandwidthUnits();
+const UnitFamily& FlopRateUnits();
+
+// Why the family's parser refuses a text: no unit, an unknown one with the nearest known, or no quantity at all.
+// REQUIRES: the parser refuses it.
+std::string QuantityProblem(std::string_view text, const UnitFamily& family);
 
 // For people: three significant digits, decimal units ("16.1 GB", "2.05 s", "310 us").
 std::string FormatBytes(Bytes bytes);

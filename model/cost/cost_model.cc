@@ -10,11 +10,11 @@
 
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
-#include "model/cost/launch_costs.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
-#include "model/profile/machine_keys.h"
+#include "model/profile/profile_names.h"
+#include "model/profile/profile_text.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"
 #include "model/util/once_cache.h"
@@ -245,6 +245,20 @@ Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t 
     cost.error = std::max(cost.error, kPitchedError);
   }
   return cost;
+}
+
+LaunchCosts::LaunchCosts(const Device& device, const std::string& machine) {
+  const HostCosts& costs = device.host_costs;
+  times_.fill(costs.kernel_launch);
+  ProfileNames names(device, machine, "launches");
+  for (const LaunchCost& cost : costs.launches) {
+    const LaunchCost::Places& at = cost.places;
+    const auto kind = names.Op(cost.op, at.file, at.op);
+    const auto pass = names.Pass(cost.pass, at.file, at.pass);
+    if (kind && pass) times_[Index(*kind, *pass)] = cost.time;
+  }
+  names.ThrowIfAny();
+  differ_ = std::any_of(times_.begin(), times_.end(), [&](Nanos time) { return time != costs.kernel_launch; });
 }
 
 }  // namespace spillway

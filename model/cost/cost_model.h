@@ -7,9 +7,11 @@
 //             launch in the workspace granted
 //   law       a roofline with fitted fractions (CostLaw), for ops without a model
 //   roofline  the chip's figures alone, `assumed`
+// Copies take a curve of their link; launches cost the host what the profile says (LaunchCosts).
 #ifndef SPILLWAY_MODEL_COST_COST_MODEL_H_
 #define SPILLWAY_MODEL_COST_COST_MODEL_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -59,7 +61,26 @@ struct CostOptions {
   KernelPace pace{};
 };
 
-class LaunchCosts;  // model/cost/launch_costs.h
+// What issuing a launch costs the host, by op and pass, as the host costs of a profile say.
+class LaunchCosts {
+ public:
+  // Throws UserError with all ops and passes of the profile that this program does not know: each with its place,
+  // machine, device and the nearest known name.
+  LaunchCosts(const Device& device, const std::string& machine);
+
+  // False: one figure holds for every op and pass.
+  bool differ() const { return differ_; }
+  Nanos Of(OpKind kind, Pass pass) const { return times_[Index(kind, pass)]; }
+
+ private:
+  static constexpr std::size_t kKinds = kOpTraits.size();
+  static constexpr std::size_t kPasses = static_cast<std::size_t>(Pass::kUpdate) + 1;
+  static std::size_t Index(OpKind kind, Pass pass) {
+    return kPasses * static_cast<std::size_t>(kind) + static_cast<std::size_t>(pass);
+  }
+  std::array<Nanos, kKinds * kPasses> times_{};
+  bool differ_ = false;
+};
 
 // Owns nothing of the machine: it must outlive the model. Deterministic, thread-safe; answers are remembered, up to some
 // ten thousand.

@@ -97,6 +97,19 @@ Box ParameterBox(const Launch& whole, const Tensor& tensor, const OpTile& tile) 
 
 }  // namespace
 
+bool AddsUpSamples(const Op& op) { return SumsPlaces(op.pass); }
+
+Box SamplesOf(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
+  const Box whole = WholeOf(tensor.shape);
+  return tensor.Traits().of_parameters ? whole : WithRange(whole, kBatchAxis, begin, end);
+}
+
+Launch PartOf(Launch whole, std::int64_t samples, bool first) {
+  whole.shape.in.n = whole.shape.out.n = samples;
+  whole.accumulate = whole.accumulate || (!first && SumsPlaces(whole.pass));
+  return whole;
+}
+
 TileCounts Most(const TileCounts& a, const TileCounts& b) {
   return {std::max(a.in_channels, b.in_channels), std::max(a.out_channels, b.out_channels), std::max(a.rows, b.rows)};
 }

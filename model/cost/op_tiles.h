@@ -1,19 +1,29 @@
-// Ops in tiles: the parts of an op along its batch (op_parts.h), each cut further along channels and rows.
+// Ops in parts along the batch, and parts in tiles along channels and rows.
+//
+//   forward, backward data            backward filter
+//   x |--0--|--1--|--2--|             x  |--0--|--1--|--2--|    every part adds to all of dw; the first one writes it
+//   w (whole)                         dy |--0--|--1--|--2--|
+//   y |--0--|--1--|--2--|             dw (whole)
+//
+// The training step is never divided: its ops and tensors stay as they are. Each part or tile is a launch of a smaller
+// shape on boxes of the same tensors. verify has rules of its own (sim/verify/verify_boxes.h).
+//
+// A tile computes one of these sums, over its own ranges:
 //
 //   forward          out (n, k, r)  =  sum over c of  in (n, c, the rows that windows of r read)  *  w (k, c)
 //   backward data    in  (n, c, r)  =  sum over k of  out (n, k, the rows whose windows touch r)  *  w (k, c)
 //   backward filter  w   (k, c)     =  sum over n, r of  in (n, c, ...)  *  out (n, k, r)
 //
-// n samples, c input channels, k output channels, r rows of what the op makes (of a filter's gradient: of the output's).
+// n samples, c input channels, k output channels, r rows of the result (of a filter's gradient: of the output's).
 // Ranges of an axis are as equal as can be, the first ones larger by one. Rows that neighbouring tiles both read (the halo)
-// are read twice. Each tile is a launch of a smaller shape on boxes of the same tensors. Which ops divide along what:
+// are read twice. Ops are divided along these axes:
 //
 //   convolution without groups   all three; with groups rows; backward data has rows where no stride exceeds its window
 //   bias, ReLU, add, copy        channels (as out_channels) and rows
 //   pooling                      channels; rows where windows lie side by side, without padding
 //   LRN                          rows
 //
-// Source: Ito et al., ooc_cuDNN, fig. 1, and its code's loops. verify has rules of its own (sim/verify/part_rules.h).
+// Source of tiles: Ito et al., ooc_cuDNN, fig. 1, and its code's loops.
 #ifndef SPILLWAY_MODEL_COST_OP_TILES_H_
 #define SPILLWAY_MODEL_COST_OP_TILES_H_
 
@@ -25,6 +35,26 @@
 #include "model/step/training_step.h"
 
 namespace spillway {
+
+// ---- Parts.
+
+// Whether ops of the kind may run in parts along the batch: those that compute each sample by itself. Batch norm's
+// statistics and the loss's mean are of all samples, a dropout mask is drawn for all at once, and updates have none.
+constexpr bool HasSampleParts(OpKind kind) { return TraitsOf(kind).samples_apart; }
+
+// Whether an op may stream the tensor, part by part (OpDecision::streamed): it has samples, and may leave the device.
+inline bool MayStream(const Tensor& tensor) { return tensor.Traits().may_move && !tensor.Traits().of_parameters; }
+
+// Whether the parts of an op add up: its result is of all samples.
+bool AddsUpSamples(const Op& op);
+
+// What a part with the samples [begin, end) touches of a tensor of its op: all of parameters and their gradients.
+Box SamplesOf(const Tensor& tensor, std::int64_t begin, std::int64_t end);
+
+// The launch of a part with so many samples. `first`: no part of the op runs before it.
+Launch PartOf(Launch whole, std::int64_t samples, bool first);
+
+// ---- Tiles.
 
 struct TileCounts {  // ranges that each part of the batch is cut into
   std::int64_t in_channels = 1, out_channels = 1, rows = 1;

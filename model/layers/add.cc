@@ -37,7 +37,6 @@ const LayerKind kAddLayer{
     .min_inputs = 2,
     .max_inputs = 64,
     .infer = Infer,
-    .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,
 };

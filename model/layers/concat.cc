@@ -77,7 +77,6 @@ const LayerKind kConcatLayer{
     .min_inputs = 2,
     .max_inputs = 1024,
     .infer = Infer,
-    .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,
 };

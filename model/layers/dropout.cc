@@ -31,7 +31,6 @@ const LayerKind kDropoutLayer{
     .description = "sets elements to zero at random in training",
     .keys = kRateKey,
     .infer = SameShape,
-    .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,
 };

@@ -29,7 +29,6 @@ const LayerKind kLrnLayer{
     .keys = kSizeKey,
     .backward_reads_result = true,
     .infer = SameShape,
-    .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,
 };

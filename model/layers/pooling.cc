@@ -38,7 +38,6 @@ const LayerKind kMaxPoolLayer{
     .required = kWindowKey | kStrideKey,
     .backward_reads_result = true,
     .infer = Infer,
-    .parameters = nullptr,
     .forward = ForwardMax,
     .backward = BackwardMax,
 };
@@ -48,7 +47,6 @@ const LayerKind kAveragePoolLayer{
     .description = "average pooling, over a window or the whole image",
     .keys = kWindowKey | kStrideKey | kPadKey | kCeilKey | kGlobalKey,
     .infer = Infer,
-    .parameters = nullptr,
     .forward = ForwardAverage,
     .backward = BackwardAverage,
 };

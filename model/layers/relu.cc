@@ -24,7 +24,6 @@ const LayerKind kReluLayer{
     .description = "rectified linear unit",
     .backward_reads_result = true,
     .infer = SameShape,
-    .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,
 };

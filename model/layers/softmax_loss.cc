@@ -23,7 +23,6 @@ const LayerKind kSoftmaxLossLayer{
     .backward_reads_result = true,
     .loss = true,
     .infer = SameShape,
-    .parameters = nullptr,
     .forward = Forward,
     .backward = Backward,
 };

@@ -1,5 +1,3 @@
-#include "model/network/attribute_reader.h"
-
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
 

@@ -47,7 +47,7 @@ struct LayerKind {
   // Shape of the result. On a misfit fills `problem` with what is wrong, shapes included; the result is then ignored.
   Shape (*infer)(const LayerAttributes& attributes, const std::vector<Shape>& inputs, std::string& problem);
   // Trainable parameters, in the order in which StepWriter::Parameter numbers them; null if there are none.
-  std::vector<ParameterShape> (*parameters)(const LayerAttributes& attributes, const Shape& input);
+  std::vector<ParameterShape> (*parameters)(const LayerAttributes& attributes, const Shape& input) = nullptr;
   // Emit the ops of the writer's current layer. Backward is only asked for where some gradient is wanted.
   void (*forward)(StepWriter& writer);
   void (*backward)(StepWriter& writer);

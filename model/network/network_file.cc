@@ -5,7 +5,6 @@
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
-#include "model/network/attribute_reader.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"

@@ -1,10 +1,14 @@
-// The keys of network files (hw/text/keys.h): `spillway help network`, `spillway list layers`.
+// The keys of network files, as tables (hw/text/keys.h), and how each attribute gets from its key into LayerAttributes.
+// `spillway help network` and `spillway list layers` print the tables.
 #ifndef SPILLWAY_MODEL_NETWORK_NETWORK_KEYS_H_
 #define SPILLWAY_MODEL_NETWORK_NETWORK_KEYS_H_
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "hw/text/document.h"
 #include "hw/text/keys.h"
 #include "model/network/layer_kind.h"
 
@@ -15,11 +19,38 @@ const KeyTable& InputKeys();
 const KeyTable& LayerKeys();                           // what every layer has
 const KeyTable& LayerKindKeys(const LayerKind& kind);  // those and what layers of this kind have besides
 
-// What a kind's layers have besides the keys of all layers; in network_file.cc, with how they are read, as InputKeys().
+// The attributes alone: all that a kind's layers have besides the keys of all layers.
 std::vector<KeyRow> AttributeKeys(const LayerKind& kind);
 
 // "one layer", "2 to 64 layers".
 std::string InputCountText(const LayerKind& kind);
+
+// ---- Attributes of layers.
+
+constexpr std::int64_t kMaxChannels = 1 << 24;
+constexpr std::int64_t kMaxExtent = 1 << 20;  // of an image, window, stride or padding
+
+// An attribute that is a single value: its row in the table of keys, its bit in LayerKind::keys, and how it gets into
+// the struct.
+struct AttributeReader {
+  KeyRow key;
+  AttributeKey bit;
+  void (*read)(MapReader& reader, const std::string& key, bool required, LayerAttributes& attributes);
+};
+const std::vector<AttributeReader>& Scalars();
+
+// An attribute with one number per spatial axis.
+struct ExtentReader {
+  const char* key;
+  AttributeKey bit;
+  std::array<std::int64_t, 3> LayerAttributes::*field;
+  std::int64_t min;
+  const char* meaning;
+};
+constexpr std::array<ExtentReader, 3> kExtents = {
+    {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from"},
+     {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next"},
+     {"pad", kPadKey, &LayerAttributes::pad, 0, "zeros around the image"}}};
 
 }  // namespace spillway
 

@@ -1,6 +1,6 @@
 // What a profile knows of kernels: laws, fitted models, measured launches, and what samples of them hold beside.
 #include "model/profile/machine.h"
-#include "model/profile/machine_keys.h"
+#include "model/profile/profile_text.h"
 
 namespace spillway {
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "model/profile/machine_keys.h"
 #include "model/profile/profile_text.h"
 
 namespace spillway {

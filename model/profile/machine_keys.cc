@@ -1,6 +1,5 @@
-#include "model/profile/machine_keys.h"
-
 #include "model/profile/machine.h"
+#include "model/profile/profile_text.h"
 
 namespace spillway {
 

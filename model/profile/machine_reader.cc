@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "hw/text/lists.h"
-#include "model/profile/machine_keys.h"
 #include "model/profile/profile_text.h"
 
 namespace spillway {

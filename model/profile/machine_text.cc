@@ -1,4 +1,4 @@
-// A profile as YAML. The keys are described in machine_file.cc.
+// A profile as YAML. The keys are described in machine_keys.cc.
 #include <fmt/format.h>
 
 #include <iterator>

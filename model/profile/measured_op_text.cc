@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include "model/profile/machine_keys.h"
 #include "model/profile/profile_text.h"
 
 namespace spillway {

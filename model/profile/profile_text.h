@@ -1,5 +1,6 @@
-// The parts of a machine profile as text: each is read from a node of YAML and, but for the whole, written by
-// its own file. What is wrong goes to the diagnostics, with its place.
+// Machine profiles as text: their keys, as tables (hw/text/keys.h), and their parts, each read from a node of YAML and
+// written by a file of its own. Mistakes go to the diagnostics, with their places. Whether the program knows the names in
+// a profile, of forms, ops and passes, is for the cost model to say.
 #ifndef SPILLWAY_MODEL_PROFILE_PROFILE_TEXT_H_
 #define SPILLWAY_MODEL_PROFILE_PROFILE_TEXT_H_
 
@@ -11,9 +12,39 @@
 
 namespace spillway {
 
+// ---- Keys. `spillway help machine` prints MachineKeys() and SecondNameKeys().
+
+// Limits, as in hw/machine/hardware_text.h.
+constexpr double kMostFraction = 5;  // fast algorithms, counted by their direct operations, exceed the peak
+constexpr double kMostSlowdown = 10;
+constexpr double kMostWork = 1e21;   // flops or bytes of one launch
+constexpr double kMostFactor = 100;  // of one software stack against another
+constexpr std::int64_t kMostMultiprocessors = 10000;
+
+const KeyTable& MachineKeys();     // a profile
+const KeyTable& SecondNameKeys();  // a profile with `same_as`: a second name for another one's figures
+// The entries of `hosts` and `devices`, and the maps within them, outer ones first.
+const KeyTable& HostKeys();
+const KeyTable& DeviceKeys();
+const KeyTable& FigureKeys();
+const KeyTable& DeviceMemoryKeys();
+const KeyTable& HostCostKeys();
+const KeyTable& LaunchListKeys();
+const KeyTable& LaunchCostKeys();
+const KeyTable& LawKeys();
+const KeyTable& CallFloorKeys();
+const KeyTable& StackKeys();
+const KeyTable& KernelModelKeys();
+const KeyTable& ModelWorkKeys();
+const KeyTable& MeasuredKeys();
+const KeyTable& MeasuredSoftwareKeys();
+
+// Rows that several of them have.
+KeyRow OpRow(const char* meaning);
+KeyRow PassRow();
+
 // ---- Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
 
-// Mistakes go to the diagnostics. Whether the program knows the form and its parameters is for the cost model to say.
 KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner);
 // As an item of a list that is indented by six spaces; ends with a newline.
 std::string KernelModelText(const KernelModel& model);
@@ -31,8 +62,7 @@ std::string StackText(const SoftwareStack& stack);
 //     ops:
 //       - {op: convolution, pass: forward, time: 9200 ns}
 
-// Sets HostCosts::launches and launches_source. Mistakes go to the diagnostics, an op and pass that come twice among them.
-// Whether the program knows the names is for the cost model to say.
+// Sets HostCosts::launches and launches_source. An op and pass that come twice are a mistake.
 void ReadLaunchCosts(const Node& node, Diagnostics& diagnostics, const std::string& owner, HostCosts& costs);
 // The entry, indented by six spaces; ends with a newline. "" where there is none.
 std::string LaunchCostsText(const HostCosts& costs);
@@ -49,10 +79,8 @@ std::string LaunchCostsText(const HostCosts& costs);
 // One text a launch: parts separated by commas, first op, pass and shape, then words with their values in any order.
 // Texts, since a few hundred maps of ten keys each would take a tenth of a second to load.
 
-// Sets Device::measured, measured_source and measured_with. Mistakes go to the diagnostics, a launch that comes twice
-// among them. Files of before there were keys for it say in their source's text how and with what was measured, in words
-// that were always the same: these are read here, and by nobody else.
-// Whether the program knows the names, and what the shape says, is for the cost model to say.
+// Sets Device::measured, measured_source and measured_with. A launch that comes twice is a mistake. Older files tell how
+// and with which software they were measured in their source's text, always in the same words: it is read for them.
 void ReadMeasured(const Node& node, Diagnostics& diagnostics, const std::string& owner, Device& device);
 // The entry, indented by four spaces; ends with a newline.
 std::string MeasuredText(const Device& device);
@@ -60,9 +88,10 @@ std::string MeasuredText(const Device& device);
 std::string MeasuredOpText(const MeasuredOp& op);
 std::string MeasuredKey(const MeasuredOp& op);
 
-// The body of a profile; for machine_file.cc. Its keys are listed in machine_keys.cc.
-// Reads and checks everything but `same_as`. Mistakes go to the diagnostics, and the result is then not to be used.
-// The caller calls reader.Finish().
+// ---- The body of a profile.
+
+// Reads and checks everything but `same_as`. After a mistake the result is not to be used. The caller calls
+// reader.Finish().
 Machine ReadMachine(MapReader& reader, Diagnostics& diagnostics);
 
 }  // namespace spillway

@@ -1,6 +1,4 @@
-#include "model/recorded/graph_keys.h"
-
-#include "model/profile/machine_keys.h"
+#include "model/profile/profile_text.h"
 #include "model/recorded/recorded_step.h"
 #include "model/step/launch.h"
 

@@ -7,8 +7,8 @@
 
 #include "model/cost/kernel_form.h"
 #include "model/profile/profile_text.h"
-#include "model/recorded/graph_keys.h"
 #include "model/recorded/recorded_graph.h"
+#include "model/recorded/recorded_step.h"
 #include "model/step/launch.h"
 
 namespace spillway {

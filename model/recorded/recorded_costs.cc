@@ -1,10 +1,9 @@
-#include "model/recorded/recorded_costs.h"
-
 #include <cassert>
 #include <cmath>
 #include <numeric>
 
 #include "model/cost/menu.h"
+#include "model/recorded/recorded_step.h"
 
 namespace spillway {
 

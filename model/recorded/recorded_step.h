@@ -34,6 +34,8 @@
 #include <vector>
 
 #include "hw/text/document.h"
+#include "hw/text/keys.h"
+#include "model/cost/cost_model.h"
 #include "model/profile/machine.h"
 #include "model/step/training_step.h"
 
@@ -64,6 +66,38 @@ struct RecordedStep {
 // beyond the limits above, passes out of order. Seconds at most, whatever the file.
 std::shared_ptr<const RecordedStep> LoadRecordedStep(const std::string& path);
 std::shared_ptr<const RecordedStep> ReadRecordedStep(const Document& document);
+
+// The keys of the file: `spillway help graph` prints them.
+const KeyTable& GraphKeys();
+const KeyTable& GraphValueKeys();
+const KeyTable& GraphNodeKeys();
+const KeyTable& GraphWayKeys();
+const KeyTable& GraphResultKeys();
+
+const std::vector<std::string>& GraphPassNames();   // "forward", "backward", "update": in this order a step runs
+const std::vector<std::string>& GraphPlaceNames();  // "device", "host"
+
+// Costs of a recorded step: ops by the recording, copies and the host's part by the machine.
+//
+// A recorded op answers with its ways. Asked for none it takes the fastest within the workspace granted, or the one that
+// wants least; where a scenario does not say how much is granted, all that it wants. Its times are the file's, whatever
+// the machine computes, but for `emulate` of a scenario. Their error is the file's too, and shared_error of it is one for
+// all ops. A recording does not tell by how much copies slow an op down: it runs as fast while they do.
+class RecordedCosts : public CostModel {
+ public:
+  // The machine must outlive it. Throws UserError as CostModel does.
+  RecordedCosts(const Machine& machine, const CostOptions& options, std::shared_ptr<const RecordedStep> recorded)
+      : CostModel(machine, options), recorded_(std::move(recorded)) {}
+
+  // Launches of other steps are the machine's.
+  Cost Kernel(const Launch& launch, int device = 0) const override;
+  std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const override;
+
+ private:
+  Cost CostOf(const RecordedWay& way, std::int32_t algorithm) const;
+
+  const std::shared_ptr<const RecordedStep> recorded_;
+};
 
 }  // namespace spillway
 

@@ -1,6 +1,5 @@
-#include "model/unroll/step_options.h"
-
 #include "hw/text/lists.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 

@@ -20,7 +20,7 @@
 
 #include "model/network/layer_kind.h"
 #include "model/step/training_step.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 
 namespace spillway {
 

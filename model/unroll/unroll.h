@@ -1,12 +1,39 @@
-// From a network to one iteration of its training.
+// From a network to one iteration of its training, as a framework would run it.
 #ifndef SPILLWAY_MODEL_UNROLL_UNROLL_H_
 #define SPILLWAY_MODEL_UNROLL_UNROLL_H_
 
+#include <string>
+#include <vector>
+
 #include "model/network/network.h"
+#include "model/step/launch.h"
 #include "model/step/training_step.h"
-#include "model/unroll/step_options.h"
 
 namespace spillway {
+
+// How a framework differs in the step that it makes of a network: a row of a table, not forks in the code.
+struct StepOptions {
+  const char* name = "plain";
+  const char* description = "every op has its own result; add's gradient is shared, concat copies";
+  bool inplace_relu = false;      // ReLU and dropout overwrite an input that backward does not need
+  bool inplace_add = false;       // add overwrites its first input under the same condition
+  bool inplace_gradient = false;  // the gradient through ReLU and dropout overwrites the incoming one
+  // Forks add gradients by a kernel of their own into a new tensor, not inside the producer.
+  bool separate_accumulation = false;
+  // Backward of convolution and linear: data, filter, bias (Chainer, PyTorch). False: bias, filter, data (Caffe), where
+  // the saved input can go before its gradient exists.
+  bool data_first = false;
+  bool update_at_once = false;                  // a parameter is updated right after its gradient is complete
+  bool momentum = true;                         // SGD keeps one vector per parameter
+  Bytes workspace_limit = kFrameworkWorkspace;  // most scratch that the framework grants one convolution
+  bool inference = false;
+  // Host time that the framework spends on every op, beside the driver's launch. Nothing takes it unless it is asked
+  // for (`framework: of-options` of a scenario's runtime): the systems modelled are said to hide it, and so it is told
+  // apart.
+  Nanos framework_time = 0;
+};
+const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", "vdnn", "inference"
+const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name
 
 // REQUIRES: InferShapes(network) succeeded.
 TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options = {});

@@ -1,5 +1,3 @@
-#include "reports/html/calibration_page.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -16,7 +16,6 @@
 #include "hw/text/document.h"
 #include "hw/text/text_file.h"
 #include "reports/html/packed.h"
-#include "reports/html/page_template.h"
 #include "reports/rows/result_columns.h"
 
 namespace spillway {

@@ -1,20 +1,35 @@
-// report.html: what a run, a comparison or a validation left in a folder, as one file to look at; and, of the samples of
-// a calibration, the page that it leaves beside its profile.
+// The pages that runs leave to look at, each one file: report.html of a folder, and calibration.html of a calibration.
 //
-// The page is reports/html/dist/page.html, built from the sources beside it (reports/html/README.md), and behind it the
-// folder's own files as they are, each compressed: <script type="application/gzip" data-file="results.json">BASE64</script>.
-// What the page shows it reads from these formats alone (reports/README.md, reports/trace/trace.h): it has
-// none of its own. It opens from a disk and asks nobody for anything.
+// A page is reports/html/dist/page.html, built from the sources beside it (reports/html/README.md), and after it the files
+// that it shows, each compressed: <script type="application/gzip" data-file="results.json">BASE64</script>. The page knows
+// their formats alone (reports/README.md, reports/trace/trace.h). It opens from a disk and loads nothing else.
 //
-// Tested by page_test and tests/reports/html.
+// The file of a calibration holds what was measured and what the profile's models answer. calibration.csv has a row for
+// each sample of a kernel, and of a copy between host and device:
+//
+//   what                kernel or copy
+//   op, pass, shape, algorithm     of a kernel, as profiles write them; algorithm empty: the library's choice
+//   direction, bytes, rows         of a copy: h2d or d2h; rows > 1: pitched
+//   measured_s, low_s, high_s      median, 10th and 90th percentile
+//   predicted_s         by the models fitted to these samples, not by looking the very launch up, as plans do
+//   error               predicted / measured - 1
+//   how                 model, model beyond its data, law, roofline, curve
+//   flags               what is to be said of the sample: noisy, ...
+//
+// Tested by page_test, calibration_page_test and tests/reports/html.
 #ifndef SPILLWAY_REPORTS_HTML_PAGE_H_
 #define SPILLWAY_REPORTS_HTML_PAGE_H_
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "model/profile/machine.h"
+#include "model/samples/sample.h"
 
 namespace spillway {
 
@@ -34,10 +49,16 @@ constexpr std::size_t kMostOpsBytes = 400'000;
 // validation.csv or falsification.csv with other first columns.
 std::string ReportPage(const std::filesystem::path& folder);
 
-// The same of texts by the names that the page knows them by: calibration.csv (reports/html/calibration_page.h).
+// `machine`: the profile fitted to the samples.
+std::string CalibrationPage(std::span<const Sample> samples, const Machine& machine);
+std::string CalibrationCsv(std::span<const Sample> samples, const Machine& machine);
+// A page with texts, by the names that it knows them by.
 std::string PageOf(const std::vector<std::pair<std::string, std::string>>& files);
 
-// ---- What it is made of.
+// ---- Steps of making them.
+
+// The page without files, as the build put it into the program.
+std::string_view PageTemplate();
 
 // Of results.json: the rows' files that the page should have, the most wanted first: timelines/POINT.trace.json.
 // UserError, with `file` as its name: it is not what a run writes.

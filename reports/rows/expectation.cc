@@ -111,6 +111,15 @@ std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector
   return verdicts;
 }
 
+std::vector<std::span<const Verdict>> ByExpectation(const std::vector<Verdict>& verdicts) {
+  std::vector<std::span<const Verdict>> groups;
+  for (std::size_t begin = 0, end = 0; begin < verdicts.size(); begin = end) {
+    while (end < verdicts.size() && verdicts[end].expectation == verdicts[begin].expectation) ++end;
+    groups.push_back(std::span(verdicts).subspan(begin, end - begin));
+  }
+  return groups;
+}
+
 std::vector<double> DrawsOf(const Verdict& verdict) {
   const ResultRow& row = *verdict.row;
   const Measure measure = verdict.expectation->measure;

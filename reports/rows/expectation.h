@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,9 @@ inline bool FailsGate(const Verdict& verdict) { return verdict.gate && !verdict.
 // One verdict per expectation and row it selects, in the order of expectations, then rows.
 // O((expectations + log(rows)) x rows).
 std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations);
+
+// The verdicts of each expectation, which follow each other, in order.
+std::vector<std::span<const Verdict>> ByExpectation(const std::vector<Verdict>& verdicts);
 
 // The figure under each draw of the cost model's errors that the row, and the row that it is compared with, have in common;
 // nothing where there are none: of figures that no error of a cost moves.

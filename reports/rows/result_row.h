@@ -15,11 +15,23 @@
 #include <utility>
 #include <vector>
 
-#include "reports/rows/source_shares.h"
+#include "model/cost/cost_model.h"
 #include "sim/bounds/scope.h"
 #include "sim/evaluate/evaluation.h"
 
 namespace spillway {
+
+// Where the costs of a prediction come from, as shares of the step's time, which add up to 1. A kernel counts by the
+// source of its cost, a stall on copies by that of the copies waited for (page faults are assumed), a stall on the host
+// by that of its costs. The rest of the step (kernels slowed down by copies, waits for other kernels) is shared out
+// likewise.
+struct SourceShares {
+  double measured = 0, published = 0, assumed = 0;
+  Source::Kind Largest() const;  // of equals the less sure one
+};
+
+// REQUIRES: a feasible evaluation with a timeline.
+SourceShares SharesOf(const Evaluation& evaluation, const CostModel& costs);
 
 using BytesByClass = std::vector<std::pair<std::string, Bytes>>;  // by class of tensor, "workspace" last
 
@@ -97,8 +109,8 @@ struct RowProvenance {
   std::string largest;  // of the three, by name
 };
 
-// Rows that are not feasible have their identity, `reason`, `grouping` and, where a plan was made, its runtime and memory
-// model; the other groups are as they begin.
+// Rows that are not feasible have their identity, `reason`, `grouping` and, where a plan was made, its runtime and
+// memory model; the other groups are as they begin.
 struct ResultRow : RowIdentity {
   bool feasible = false;
   std::string reason;  // token plus details when not feasible

@@ -9,7 +9,7 @@
 
 #include "model/stats/quantile.h"
 #include "reports/rows/result_row.h"
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 
 namespace spillway {
@@ -133,16 +133,14 @@ void AddClaim(TextTable& table, ClaimRows rows, ClaimStanding standing) {
 std::string ClaimsTable(const std::vector<Verdict>& verdicts) {
   TextTable table({"<  claim", "published", "ours", "80 %", "over its settings", "difference", "<stands"});
   ClaimCounts counts;
-  for (std::size_t begin = 0; begin < verdicts.size();) {
-    std::size_t end = begin;
-    while (end < verdicts.size() && verdicts[end].expectation == verdicts[begin].expectation) ++end;
-    const Expectation& e = *verdicts[begin].expectation;
-    if (begin == 0 || e.source != verdicts[begin - 1].expectation->source) table.Line(e.source);
-    const ClaimRows rows = std::span(verdicts).subspan(begin, end - begin);
+  const std::string* source = nullptr;
+  for (const ClaimRows rows : ByExpectation(verdicts)) {
+    const Expectation& e = *rows[0].expectation;
+    if (source == nullptr || e.source != *source) table.Line(e.source);
+    source = &e.source;
     const ClaimStanding standing = StandingOf(rows);
     AddClaim(table, rows, standing);
     counts.Add(e, standing);
-    begin = end;
   }
   return table.Text() + "\n" + counts.Text();
 }

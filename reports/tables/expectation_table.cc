@@ -1,6 +1,4 @@
 // How verdicts on expectations are shown.
-#include "reports/tables/expectation_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <span>
 
 #include "reports/rows/result_row.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 
 namespace spillway {
@@ -161,13 +160,12 @@ std::string ExpectationTable(const std::vector<Verdict>& verdicts) {
   for (const Verdict& v : verdicts) columns.memory |= v.row->memory_limit != verdicts[0].row->memory_limit;
   TextTable table(columns.Chosen(
       {"<  network", "batch", "<machine", "memory", "<strategy", "<figure", "paper", "ours", "difference", "within?"}));
-  for (std::size_t begin = 0; begin < verdicts.size();) {
-    std::size_t end = begin;
-    while (end < verdicts.size() && verdicts[end].expectation == verdicts[begin].expectation) ++end;
-    const Expectation& e = *verdicts[begin].expectation;
-    if (begin == 0 || e.source != verdicts[begin - 1].expectation->source) table.Line(e.source);
-    AddGroup(table, columns, Verdicts(verdicts).subspan(begin, end - begin));
-    begin = end;
+  const std::string* source = nullptr;
+  for (const Verdicts group : ByExpectation(verdicts)) {
+    const Expectation& e = *group[0].expectation;
+    if (source == nullptr || e.source != *source) table.Line(e.source);
+    source = &e.source;
+    AddGroup(table, columns, group);
   }
   return table.Text();
 }

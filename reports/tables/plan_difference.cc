@@ -1,5 +1,3 @@
-#include "reports/tables/plan_difference.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "reports/tables/map_words.h"
 #include "reports/tables/tables.h"
 #include "reports/tables/text.h"
 

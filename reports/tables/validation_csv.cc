@@ -175,8 +175,8 @@ constexpr ValidationColumn kPaceColumns[] = {
     {"backward_error", "kernel_error of the backward pass and the update",
      [](Case, Row r) { return LessOne(r.split.backward); }},
     {"point",
-     "names the files of a strategy's measured row: timelines/POINT.trace.json (reports/trace/trace.h), ops/POINT.csv "
-     "(reports/trace/validation_ops.h); empty for random plans",
+     "names the files of a strategy's measured row: timelines/POINT.trace.json and ops/POINT.csv "
+     "(reports/trace/trace.h); empty for random plans",
      [](Case, Row r) { return CsvField(r.point); }},
 };
 

@@ -1,5 +1,3 @@
-#include "reports/trace/explain.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "hw/text/lists.h"
 #include "hw/text/units.h"
 #include "reports/tables/text.h"
+#include "reports/trace/trace.h"
 
 namespace spillway {
 

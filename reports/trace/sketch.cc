@@ -1,10 +1,10 @@
-#include "reports/trace/sketch.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <vector>
+
+#include "reports/trace/trace.h"
 
 namespace spillway {
 

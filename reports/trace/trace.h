@@ -1,4 +1,6 @@
-// A Timeline in the Chrome trace event format (JSON), as chrome://tracing, Perfetto and report.html read it.
+// Timelines to look at: files for Perfetto, report.html and `spillway explain`, a sketch for the terminal, and tables.
+//
+// The file is in the Chrome trace event format (JSON).
 //
 // Process 0 is the host, process d + 1 is device d. Of the host there is one thread, of a device one for each stream and
 // one, behind them, for the stalls of its compute stream. Events are sorted by time; those of one thread do not overlap.
@@ -29,11 +31,13 @@
 // Sources: the trace event format of the Chromium project; Perfetto shows events of one thread only where they nest, which
 // is why stalls and issuing have threads of their own.
 //
-// Tested by trace_test and, as report.html reads it, by tests/reports/html.
+// Tested by trace_test, sketch_test, validation_report_test, cli_report_test and, as report.html reads the file, by
+// tests/reports/html.
 #ifndef SPILLWAY_REPORTS_TRACE_TRACE_H_
 #define SPILLWAY_REPORTS_TRACE_TRACE_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -68,7 +72,55 @@ std::string TraceJson(const TraceSubject& subject);
 // Live device memory over time as CSV: time_ns,live_bytes, one line per change.
 std::string MemoryCsv(const Timeline& timeline);
 
-// ---- What it is made of.
+// ---- For a terminal.
+
+// What the streams do, a column each for an equal part of the step, and the memory below:
+//
+//   compute   ####rr##i..   # kernels, r computed again, i o h stands still for a swap-in, a swap-out, the host; . else idle
+//   copies    >>>><<<       > to the host, < to the device, = both
+//   memory    ▂▃▅▇█▇▅       of the limit, in eighths; the most of each column
+//
+// A column shows what takes most of it. Without colours, so that NO_COLOR changes nothing.
+//
+// Three lines. `limit`: bytes of device memory; `columns` at least 1.
+std::string TimelineSketch(const Timeline& timeline, const Program& program, Bytes limit, int columns = 72);
+
+// ---- What the file tells of one map or op. It is read back, so that what is told is what was written.
+
+// `trace`: the text of the file `file`. Lines for people: what was decided and why, the bytes that its copies move, how long
+// compute stood still for them, what was computed again; and what the other two classes would cost at least: memory for
+// how long, copies, kernels. UserError: no such map, with the nearest name, or a file that is no timeline with maps.
+std::string ExplainMap(const std::string& trace, const std::string& file, const std::string& name);
+
+// Each launch of the op called `name`: when, how long, by which algorithm, where its cost comes from, and which wait of
+// compute was before it.
+std::string ExplainOp(const std::string& trace, const std::string& file, const std::string& name);
+
+// ---- A plan that a device carried out: predicted beside measured.
+
+// ops/POINT.csv has one row per kernel and copy, in the order in which the host issues them:
+//
+//   instruction            of the Program: the one that slices of the point's trace have
+//   what                   kernel, recompute, swap-in, swap-out
+//   name                   of the op, or of the tensor that is copied
+//   shape                  of the op; empty of copies
+//   algorithm              by name; empty where there is no choice, and of copies
+//   bytes                  copied; empty of kernels
+//   how                    where the prediction comes from: "measured" where the profile has timed this very launch, else
+//                          what answers for it (model, law, roofline); of copies measured, published or assumed, as the
+//                          link's curve is
+//   predicted_s            by the costs that the row of validation.csv is held to, nothing else running
+//   measured_s             median over the steps with instruments, as it ran among the others
+//   low_s, high_s          least and most of these
+//   steps                  how many there are
+//   error                  predicted_s / measured_s - 1
+//
+// kernel_error and copy_error of validation.csv are of the sums of these, step by step.
+//
+// REQUIRES: step and costs of the subject; spans of every kernel and copy of its Program in each of `measured`.
+std::string ValidationOpsCsv(const TraceSubject& subject, std::span<const Timeline> measured);
+
+// ---- A part of the file.
 
 // otherData as one JSON object. REQUIRES: step, plan, costs and row.
 std::string TraceHead(const TraceSubject& subject);

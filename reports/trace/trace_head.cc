@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/dump/dump_json.h"
-#include "reports/tables/map_words.h"
+#include "reports/tables/tables.h"
 #include "reports/trace/trace.h"
 
 namespace spillway {

@@ -1,5 +1,3 @@
-#include "reports/trace/validation_ops.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "model/cost/launch_text.h"
 #include "model/stats/quantile.h"
 #include "reports/tables/text.h"
+#include "reports/trace/trace.h"
 #include "reports/trace/trace_internal.h"
 
 namespace spillway {

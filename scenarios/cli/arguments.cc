@@ -10,7 +10,6 @@
 #include "hw/text/lists.h"
 #include "scenarios/cli/argument_mistakes.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/help.h"
 #include "scenarios/cli/options.h"
 #include "scenarios/file/scenario.h"
 

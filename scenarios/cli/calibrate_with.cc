@@ -9,7 +9,7 @@
 
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
-#include "reports/html/calibration_page.h"
+#include "reports/html/page.h"
 #include "scenarios/cli/calibrate_command.h"
 #include "scenarios/file/bench_networks.h"
 #include "scenarios/output/interrupts.h"

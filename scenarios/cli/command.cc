@@ -1,5 +1,7 @@
 #include "scenarios/cli/command.h"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <ostream>
 #include <system_error>
@@ -10,6 +12,28 @@
 namespace spillway {
 
 const char* Version() { return SPILLWAY_VERSION; }
+
+#define VERB(FUNCTION) Verb FUNCTION();
+#include "scenarios/cli/table.inc"
+#undef VERB
+
+const std::vector<Verb>& Verbs() {
+#define VERB(FUNCTION) FUNCTION(),
+  static const std::vector<Verb> kTable = {
+#include "scenarios/cli/table.inc"
+  };
+#undef VERB
+  return kTable;
+}
+
+std::string GuideText(const Verb& verb) {
+  std::string text = "\nExamples:\n";
+  for (const char* example : verb.examples) text += fmt::format("  {}\n", example);
+  text += "\nExit status:\n";
+  for (const VerbExit& exit : verb.exits)
+    text += fmt::format("  {:<3} {}\n", static_cast<int>(exit.code), exit.meaning);
+  return text + fmt::format("  {:<3} a bug of ours\n", static_cast<int>(kExitInternalError));
+}
 
 namespace {
 

@@ -73,6 +73,11 @@ const std::vector<Verb>& Verbs();  // in the order of table.inc
 // The examples and exits, as they stand below the options in the verb's help.
 std::string GuideText(const Verb& verb);
 
+// Pages of keys that `spillway help` knows, in addition to verbs, by name: "scenario", "plan", "network", "machine". A
+// name that is a verb's too (plan) asks for both.
+std::vector<std::string> HelpPageNames();
+std::string HelpPage(const std::string& name);  // "" when there is none
+
 // Either a command, or what to print and the status to leave with (help, version, a mistake).
 struct Arguments {
   std::unique_ptr<Command> command;

@@ -9,7 +9,7 @@
 
 #include "reports/rows/expectation.h"
 #include "reports/tables/text.h"
-#include "reports/trace/sketch.h"
+#include "reports/trace/trace.h"
 #include "scenarios/run/run_folder.h"
 #include "scenarios/run/run_identity.h"
 

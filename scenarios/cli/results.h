@@ -13,7 +13,6 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/run/run.h"
-#include "scenarios/run/what_helps.h"
 
 namespace spillway {
 

@@ -1,5 +1,3 @@
-#include "scenarios/cli/show_floor.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "reports/tables/text.h"
+#include "scenarios/cli/show.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/streaming.h"

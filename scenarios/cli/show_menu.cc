@@ -1,5 +1,3 @@
-#include "scenarios/cli/show_menu.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
 #include "reports/tables/text.h"
+#include "scenarios/cli/show.h"
 
 namespace spillway {
 

@@ -1,5 +1,3 @@
-#include "scenarios/cli/show_shares.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
 #include "reports/tables/shares.h"
+#include "scenarios/cli/show.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/strategies.h"

@@ -5,7 +5,7 @@
 
 #include "hw/text/lists.h"
 #include "reports/rows/expectation.h"
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/output/interrupts.h"

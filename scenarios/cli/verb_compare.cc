@@ -3,7 +3,6 @@
 
 #include "hw/text/lists.h"
 #include "reports/reports.h"
-#include "reports/tables/plan_difference.h"
 #include "reports/tables/tables.h"
 #include "scenarios/cli/results.h"
 #include "scenarios/output/interrupts.h"

@@ -8,7 +8,7 @@
 
 #include "hw/text/text_file.h"
 #include "reports/html/packed.h"
-#include "reports/trace/explain.h"
+#include "reports/trace/trace.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
 

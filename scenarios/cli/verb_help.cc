@@ -3,12 +3,11 @@
 
 #include "hw/text/lists.h"
 #include "model/network/network_keys.h"
-#include "model/profile/machine_keys.h"
-#include "model/recorded/graph_keys.h"
+#include "model/profile/profile_text.h"
+#include "model/recorded/recorded_step.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/help.h"
 #include "scenarios/cli/options.h"
-#include "scenarios/file/scenario_keys.h"
+#include "scenarios/file/scenario_reader.h"
 #include "sim/plan/plan_keys.h"
 
 namespace spillway {

@@ -6,8 +6,8 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
 #include "scenarios/cli/topics.h"
-#include "scenarios/file/scenario_keys.h"
-#include "sim/planning/runtimes.h"
+#include "scenarios/file/scenario_reader.h"
+#include "sim/plan/runtime.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

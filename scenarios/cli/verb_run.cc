@@ -1,9 +1,9 @@
 // spillway run: every point of the scenarios, to the console and into a folder.
 #include "reports/html/page.h"
 #include "reports/reports.h"
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/text.h"
-#include "reports/trace/sketch.h"
+#include "reports/trace/trace.h"
 #include "scenarios/cli/results.h"
 #include "scenarios/output/interrupts.h"
 

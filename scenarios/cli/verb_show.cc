@@ -11,9 +11,7 @@
 #include "reports/tables/text.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
-#include "scenarios/cli/show_floor.h"
-#include "scenarios/cli/show_menu.h"
-#include "scenarios/cli/show_shares.h"
+#include "scenarios/cli/show.h"
 #include "scenarios/cli/topics.h"
 #include "sim/strategies/strategies.h"
 

@@ -11,7 +11,7 @@
 
 #include "calibrate/validate/journal.h"
 #include "model/profile/machine.h"
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "reports/tables/validation.h"
 #include "scenarios/cli/options.h"
 #include "scenarios/cli/validate_command.h"
@@ -21,7 +21,7 @@
 #include "scenarios/run/run_identity.h"
 #include "scenarios/validate/validate.h"
 #include "scenarios/validate/validate_files.h"
-#include "scenarios/validate/validate_known.h"
+#include "scenarios/validate/validate_parts.h"
 #include "sim/execute/clock.h"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/file/scenario.h"
 #include "sim/strategies/strategies.h"

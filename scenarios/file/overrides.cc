@@ -1,5 +1,3 @@
-#include "scenarios/file/overrides.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include "hw/text/lists.h"
 #include "hw/text/text_file.h"
 #include "model/profile/machine.h"
-#include "sim/planning/runtimes.h"
+#include "scenarios/file/scenario.h"
+#include "sim/plan/runtime.h"
 
 namespace spillway {
 

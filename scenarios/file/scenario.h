@@ -8,6 +8,9 @@
 //   expect: [{strategy: pooch, batch: 256, samples_per_second: 195, source: "PoocH, fig. 17"}]
 //
 // A list anywhere is swept; all combinations are run. All keys: scenario_keys.cc, which `spillway help scenario` prints.
+// Options of the command line may replace what the file says (Overrides).
+//
+// Tested by cli_test and prepare_test (tests/).
 #ifndef SPILLWAY_SCENARIOS_FILE_SCENARIO_H_
 #define SPILLWAY_SCENARIOS_FILE_SCENARIO_H_
 
@@ -89,6 +92,24 @@ struct Scenario {
 // Throws UserError with every mistake in the file, and in the files it names.
 Scenario LoadScenario(const std::string& path);
 Scenario ReadScenario(const Document& document);
+
+// Command line options that replace what the scenario says. Empty: as the scenario has it.
+struct Overrides {
+  std::vector<std::string> machines{};
+  std::vector<std::string> strategies{};
+  std::vector<std::int64_t> batch{};
+  std::string memory{};  // with its unit
+  std::string runtime{};
+  std::string plan{};                // path: this plan in place of the strategies
+  bool plan_on_any_machine = false;  // whatever the plan says that it was made for
+  // Path: samples of a measured step, in place of what the machine's profile says of its launches and copies
+  // (calibrate/validate/step_costs.h). All machines of the run have to be the one that was measured.
+  std::string costs{};
+  bool Any() const;
+};
+
+// Throws UserError for names and values that do not exist. Expectations that no longer apply are dropped by Prepare.
+void ApplyOverrides(const Overrides& overrides, Scenario& scenario);
 
 // `path` as seen from the folder that `file` is in.
 std::string RelativeTo(const std::string& file, const std::string& path);

@@ -15,7 +15,6 @@
 #include <optional>
 
 #include "scenarios/file/list_reader.h"
-#include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
 
 namespace spillway {

@@ -7,13 +7,12 @@
 #include "hw/text/lists.h"
 #include "model/network/network.h"
 #include "model/profile/machine.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/file/list_reader.h"
 #include "scenarios/file/scenario.h"
-#include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

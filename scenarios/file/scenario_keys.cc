@@ -1,11 +1,10 @@
-#include "scenarios/file/scenario_keys.h"
-
 #include <fmt/format.h>
 
 #include <map>
 #include <utility>
 
 #include "scenarios/file/scenario.h"
+#include "scenarios/file/scenario_reader.h"
 #include "sim/plan/plan_keys.h"
 #include "sim/strategies/strategies.h"
 

@@ -7,7 +7,6 @@
 #include "model/recorded/recorded_step.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/file/list_reader.h"
-#include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
 
 namespace spillway {

@@ -7,9 +7,8 @@
 #include "hw/text/lists.h"
 #include "model/profile/machine.h"
 #include "scenarios/file/list_reader.h"
-#include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/strategy.h"
 
 namespace spillway {

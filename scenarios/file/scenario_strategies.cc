@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "scenarios/file/list_reader.h"
-#include "scenarios/file/scenario_keys.h"
 #include "scenarios/file/scenario_reader.h"
 #include "sim/strategies/strategies.h"
 

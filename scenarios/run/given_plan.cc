@@ -2,7 +2,7 @@
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
-#include "model/step/steps_in_parts.h"
+#include "model/step/accumulate.h"
 #include "scenarios/run/prepare_internal.h"
 
 namespace spillway {

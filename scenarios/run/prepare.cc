@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "hw/text/lists.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "scenarios/output/output_folder.h"
 #include "scenarios/run/prepare_internal.h"
 #include "sim/strategies/strategies.h"

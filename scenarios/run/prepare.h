@@ -14,7 +14,6 @@
 #include "model/network/network.h"
 #include "model/recorded/recorded_step.h"
 #include "reports/rows/result.h"
-#include "scenarios/file/overrides.h"
 #include "scenarios/file/scenario.h"
 #include "sim/planning/strategy.h"
 

@@ -5,7 +5,7 @@
 
 #include "calibrate/validate/step_costs.h"
 #include "model/cost/measured_cost.h"
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "scenarios/run/prepare_internal.h"
 
 namespace spillway {

@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "reports/rows/result_row.h"
-#include "reports/rows/source_shares.h"
 #include "scenarios/run/run.h"
 #include "scenarios/run/step_cache.h"
 #include "sim/plan/plan_keys.h"
-#include "sim/planning/headroom.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
+#include "sim/planning/strategy.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {

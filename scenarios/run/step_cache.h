@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/step/steps_in_parts.h"
+#include "model/step/accumulate.h"
 #include "model/util/once_cache.h"
 #include "scenarios/run/prepare.h"
 #include "sim/planning/plan_cache.h"

@@ -1,13 +1,12 @@
-#include "scenarios/run/what_helps.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "scenarios/run/prepare_internal.h"
+#include "scenarios/run/run.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

@@ -18,9 +18,7 @@
 #include "calibrate/validate/stoppable_device.h"
 #include "reports/rows/expectation.h"
 #include "scenarios/validate/validate_contenders.h"
-#include "scenarios/validate/validate_device.h"
-#include "scenarios/validate/validate_observed.h"
-#include "scenarios/validate/validate_places.h"
+#include "scenarios/validate/validate_parts.h"
 
 namespace spillway {
 

@@ -12,8 +12,8 @@
 
 #include "calibrate/validate/case.h"
 #include "calibrate/validate/predictions.h"
-#include "model/step/steps_in_parts.h"
-#include "scenarios/validate/validate_places.h"
+#include "model/step/accumulate.h"
+#include "scenarios/validate/validate_parts.h"
 
 namespace spillway {
 

@@ -1,8 +1,7 @@
-#include "scenarios/validate/validate_device.h"
-
 #include <set>
 
 #include "scenarios/file/bench_networks.h"
+#include "scenarios/validate/validate_parts.h"
 
 namespace spillway {
 

@@ -1,5 +1,3 @@
-#include "scenarios/validate/validate_known.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <utility>
 
 #include "calibrate/validate/falsify.h"
-#include "scenarios/validate/validate_places.h"
+#include "scenarios/validate/validate_parts.h"
 
 namespace spillway {
 

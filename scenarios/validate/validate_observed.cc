@@ -1,7 +1,5 @@
-#include "scenarios/validate/validate_observed.h"
-
 #include "reports/trace/trace.h"
-#include "reports/trace/validation_ops.h"
+#include "scenarios/validate/validate_parts.h"
 
 namespace spillway {
 

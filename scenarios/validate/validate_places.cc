@@ -1,11 +1,10 @@
-#include "scenarios/validate/validate_places.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "sim/planning/runtimes.h"
+#include "scenarios/validate/validate_parts.h"
+#include "sim/plan/runtime.h"
 
 namespace spillway {
 namespace {

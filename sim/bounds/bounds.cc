@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "model/cost/menu.h"
-#include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
 #include "sim/bounds/cut_bound.h"
 #include "sim/bounds/memory_bound.h"

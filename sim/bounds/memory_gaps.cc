@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
 
 namespace spillway {

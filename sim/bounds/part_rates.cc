@@ -1,10 +1,8 @@
-#include "sim/bounds/part_rates.h"
-
 #include <algorithm>
 
 #include "model/cost/menu.h"
-#include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
+#include "sim/bounds/bounds.h"
 
 namespace spillway {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "sim/certify/certificate.h"
 #include "sim/certify/flow.h"
 #include "sim/certify/readings.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
 #include "sim/certify/certificate.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "model/cost/launch_costs.h"
+#include "model/cost/cost_model.h"
 #include "sim/engine/engine_internal.h"
 
 namespace spillway {

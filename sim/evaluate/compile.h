@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "model/cost/cost_model.h"
 #include "sim/plan/plan.h"
 #include "sim/program/program.h"
 #include "sim/program/step_tables.h"
@@ -38,6 +39,11 @@ CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes 
 //   "fragmentation"   no layout of the live bytes was found within the capacity; arenas only
 // Whether a pool has room only its simulation tells.
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity);
+
+// Names the first launch of the plan that a library would refuse, as a token plus details: "workspace", an algorithm is
+// granted less than it wants, or "algorithm", the profile has no time of it. Empty where all of them run: a device
+// carries launches out as they stand, or not at all. REQUIRES: as above.
+std::string UnsupportedLaunch(const Plan& plan, const StepTables& tables, const CostModel& costs);
 
 // "the end of the step" for kNoOp
 std::string NameOfOp(const TrainingStep& step, OpId op);

@@ -1,10 +1,9 @@
-#include "sim/evaluate/unsupported_launch.h"
-
 #include <fmt/format.h>
 
 #include "model/cost/kernel_form.h"
-#include "model/cost/op_parts.h"
-#include "sim/plan/tiles.h"
+#include "model/cost/op_tiles.h"
+#include "sim/evaluate/compile.h"
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

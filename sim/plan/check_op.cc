@@ -6,7 +6,6 @@
 
 #include "hw/text/lists.h"
 #include "model/cost/kernel_form.h"
-#include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
 
 namespace spillway {

@@ -1,4 +1,5 @@
-// What a plan may say of one op, of what runs again when, and of what ops stream.
+// The checks of CheckPlan (plan.h) beyond single gaps: what a plan may say of one op, of entries that recompute, of
+// streamed operands, of fused ops, and of sections.
 #ifndef SPILLWAY_SIM_PLAN_CHECK_OP_H_
 #define SPILLWAY_SIM_PLAN_CHECK_OP_H_
 
@@ -9,9 +10,9 @@
 
 namespace spillway {
 
-// What is wrong with a decision, each with the op's name: algorithms that it has not, workspaces out of range, parts of what
-// has none, or that are not all samples of its batch. What an algorithm needs, a machine says (sim/evaluate/unsupported_launch.h).
-// REQUIRES: the op is one of the step's.
+// What is wrong with a decision, each with the op's name: algorithms that it has not, workspaces out of range, parts of
+// what has none, or that are not all samples of its batch. What an algorithm needs, a machine says
+// (sim/evaluate/compile.h). REQUIRES: the op is one of the step's.
 std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step);
 
 // The last op up to `until` that writes the tensor; kNoOp: none does.
@@ -25,9 +26,15 @@ std::vector<PlanMistake> EntryMistakes(const Plan& plan, const TrainingStep& ste
 // REQUIRES: nothing else is wrong with the plan. `uses`: of the step.
 std::vector<PlanMistake> StreamMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses);
 
-// Fused ops that cannot run part by part together: the op before lacks parts, or has others; what they find in place would
-// move, or be computed again, between them. REQUIRES: as above.
+// Fused ops that cannot run part by part together: the op before lacks parts, or has others; what they find in place
+// would move, or be computed again, between them. REQUIRES: as above.
 std::vector<PlanMistake> FusedMistakes(const Plan& plan, const TrainingStep& step);
+
+// Sections that are wrong: of a tensor without samples, beyond them, too small or not at multiples of SamplesApart, or
+// that overlap without being the same; a second decision on one; sections in a pool; a tensor in sections that is
+// recomputed or streamed elsewhere.
+// REQUIRES: each decision by itself is right.
+std::vector<PlanMistake> SectionMistakes(const Plan& plan, const TrainingStep& step);
 
 }  // namespace spillway
 

@@ -55,7 +55,7 @@ struct GapDecision {
   // being served (BackwardUnits) uses it, and computed again for `before`.
   bool keep_passed = true;
   std::string reason;
-  // kSwap: a section, which is swapped by itself (sim/plan/sections.h); what else the tensor has stays, or is another
+  // kSwap: a section, which is swapped by itself (sim/plan/parts.h); what else the tensor has stays, or is another
   // section with a decision of its own on the same gap. Arena runtimes only.
   SampleRange samples{};
   // It stays on the device until this op is done (after <= leaves_after < before), and for those entries of
@@ -86,7 +86,7 @@ struct Recomputation {
   bool operator==(const Recomputation&) const = default;
 };
 
-// One part of an op that runs in parts along the batch (model/cost/op_parts.h), by a kernel of its own.
+// One part of an op that runs in parts along the batch (model/cost/op_tiles.h), by a kernel of its own.
 struct OpPart {
   std::int64_t samples = 0;    // > 0, behind those of the part before it
   std::int32_t algorithm = 0;  // as in OpDecision

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sim/plan/check_op.h"
-#include "sim/plan/sections.h"
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

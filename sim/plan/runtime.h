@@ -3,6 +3,7 @@
 #define SPILLWAY_SIM_PLAN_RUNTIME_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hw/text/document.h"
@@ -77,8 +78,8 @@ struct Runtime {
   Barrier barrier = Barrier::kNone;
   HostSyncs host_syncs = HostSyncs::kNone;
   Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
-  // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk. Tensors of ops in parts are cut between samples, into
-  // pieces that are no smaller.
+  // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk. Tensors of ops in parts are cut between
+  // samples, into pieces that are no smaller.
   Bytes copy_chunk = 0;
   PoolKind pool = PoolKind::kBytes;
   BlockingCopies blocking_copies = BlockingCopies::kNone;
@@ -98,6 +99,16 @@ struct Runtime {
 
 // Reads the fields of a Runtime from a map, here as in scenarios; fields that are not there stay as they are.
 void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
+
+// ---- The runtimes of the modelled systems, by name: "pooch", "arena".
+
+struct RuntimeEntry {
+  const char* name;
+  const char* description;  // one line
+  Runtime runtime;
+};
+const std::vector<RuntimeEntry>& RuntimeTable();
+const Runtime& RuntimeByName(const std::string& name);  // UserError with the nearest name
 
 }  // namespace spillway
 

@@ -1,11 +1,11 @@
-#include "sim/plan/sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
+#include "sim/plan/check_op.h"
+#include "sim/plan/parts.h"
 #include "sim/plan/plan_keys.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
-#include "sim/plan/streams.h"
-
 #include <algorithm>
 #include <set>
+
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

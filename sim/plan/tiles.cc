@@ -1,8 +1,7 @@
-#include "sim/plan/tiles.h"
-
 #include <algorithm>
 
 #include "hw/text/lists.h"
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

@@ -1,7 +1,8 @@
-#include "sim/planning/headroom.h"
-
 #include <optional>
 #include <utility>
+
+#include "sim/planning/plan_cache.h"
+#include "sim/planning/strategy.h"
 
 namespace spillway {
 

@@ -13,7 +13,7 @@ PlanCache::Question::Question(const Strategy& s, const Problem& problem)
       capacity(problem.capacity),
       device(problem.device),
       use_runtime(problem.use_runtime),
-      units(problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers),
+      units(problem.Units()),
       simulation_cap(problem.simulation_cap),
       parameters(problem.parameters) {}
 

@@ -2,9 +2,18 @@
 
 #include <memory>
 
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 
 namespace spillway {
+
+const Runtime& Problem::RuntimeOr(const char* own) const { return use_runtime ? runtime : RuntimeByName(own); }
+
+Problem Problem::OnRuntimeOr(const char* own) const {
+  Problem problem = *this;
+  problem.runtime = RuntimeOr(own);
+  problem.use_runtime = true;
+  return problem;
+}
 
 Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime) {
   Plan plan;
@@ -14,7 +23,7 @@ Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime
   plan.accumulate = problem.step->parts;
   plan.machine = problem.costs->machine().name;
   plan.capacity = problem.capacity;
-  plan.runtime = problem.use_runtime ? problem.runtime : RuntimeByName(runtime);
+  plan.runtime = problem.RuntimeOr(runtime);
   return plan;
 }
 

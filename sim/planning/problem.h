@@ -13,7 +13,7 @@
 namespace spillway {
 
 class PlanCache;     // sim/planning/plan_cache.h
-class StepsInParts;  // model/step/steps_in_parts.h
+class StepsInParts;  // model/step/accumulate.h
 
 struct Problem {
   const TrainingStep* step = nullptr;
@@ -23,6 +23,9 @@ struct Problem {
   // Overrides the runtime of the modelled system, e.g. PoocH's decisions on our own runtime.
   bool use_runtime = false;
   Runtime runtime;
+  const Runtime& RuntimeOr(const char* own) const;  // `own`: of the modelled system, by name
+  Problem OnRuntimeOr(const char* own) const;       // the same problem, which overrides the runtime with that one
+  BackwardUnits Units() const { return use_runtime ? runtime.backward_units : BackwardUnits::kLayers; }
   std::int64_t simulation_cap = 20000;  // searches that could go on for ever stop here
   PlanCache* plans = nullptr;           // plans and searches of the same run, to be shared; may be left out
   StrategyParameters parameters{};      // of those that Strategy::parameters lists

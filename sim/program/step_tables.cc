@@ -8,7 +8,7 @@
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 // backward of the nearest convolution before their need, without a look at memory, so the step may run out of it.
 #include <cstddef>
 
-#include "sim/strategies/pooch/classify.h"
+#include "sim/strategies/pooch/search.h"
 
 namespace spillway {
 namespace {

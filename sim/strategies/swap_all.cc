@@ -1,8 +1,8 @@
 // swap-all and swap-all-unscheduled: every map leaves the device. They differ in when swap-ins are issued: as early as
 // there is room (PoocH section 4.3), or one layer ahead of need (its starting point). swap-all-parts: the same with ops that
 // do not fit by themselves in streamed parts.
-#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/pooch/search.h"
 #include "sim/strategies/shared/streaming.h"
 
 namespace spillway {

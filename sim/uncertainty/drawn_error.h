@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "model/cost/cost_model.h"
 #include "model/stats/deviates.h"
 #include "model/util/hash.h"
 
@@ -20,7 +21,8 @@ namespace spillway {
 struct ErrorPart {
   double size = 0;        // one standard deviation
   std::uint64_t key = 0;  // of its deviate
-  // `deviate`: a standard normal deviate of a key in the draw, such as StratifiedDeviate's. Not asked for a part of size 0.
+  // `deviate`: a standard normal deviate of a key in the draw, such as StratifiedDeviate's. Not asked for a part of
+  // size 0.
   template <typename Deviate>
   double Drawn(const Deviate& deviate) const {
     return size > 0 ? size * deviate(key) : 0;
@@ -65,6 +67,16 @@ struct Errors {
     return DrawnError{.stack = stack.Drawn(deviate), .shared = shared.Drawn(deviate)}.Factor();
   }
 };
+
+// ---- Kernels: the parts of a Cost's error, and the keys of their deviates.
+
+// Of a cost that belongs to `work` (as for KeyOfWork); `all`: what everything of its kind shares.
+Errors ErrorsOf(const Cost& cost, const ErrorPart& all, std::uint64_t work, std::uint64_t seed);
+
+// What all kernels of a device share: it goes by its models and laws, or its bare figures, never by its name.
+ErrorPart StackErrorOf(const Device& device, std::uint64_t seed);
+
+Errors ErrorsOfKernel(const CostModel& costs, const Launch& launch, std::uint64_t seed, int device = 0);
 
 }  // namespace spillway
 

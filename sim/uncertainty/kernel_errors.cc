@@ -1,5 +1,3 @@
-#include "sim/uncertainty/kernel_errors.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,6 +5,7 @@
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"
+#include "sim/uncertainty/drawn_error.h"
 
 namespace spillway {
 namespace {

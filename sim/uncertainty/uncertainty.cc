@@ -13,7 +13,6 @@
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"
 #include "sim/uncertainty/drawn_error.h"
-#include "sim/uncertainty/kernel_errors.h"
 
 namespace spillway {
 namespace {

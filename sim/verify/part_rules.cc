@@ -1,10 +1,10 @@
-#include "sim/verify/part_rules.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "sim/verify/verify_boxes.h"
 
 namespace spillway::verifying {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/verify/verify_boxes.h"
 #include "sim/verify/verify_internal.h"
-#include "sim/verify/verify_sections.h"
 
 namespace spillway {
 

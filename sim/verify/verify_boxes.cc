@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/verify/verify_sections.h"
-
 namespace spillway::verifying {
 
 namespace {

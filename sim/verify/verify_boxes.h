@@ -1,16 +1,46 @@
-// What buffers hold whose tensors a Program divides: boxes with versions, sums that are not finished yet among them.
-// Internal to verify.
+// Programs that divide tensors and ops: which part of an op a kernel runs, what buffers hold, and sections (clause 9 of
+// sim/program/program.h). Internal to verify, whose own account this is: it shares nothing with what writes Programs.
+//
+// There are parts of
+//   convolutions                              along batch, channels, rows and columns of the output; sums over channels
+//                                             or places
+//   bias, ReLU, additions, copies, pooling    along batch, channels and rows; of pooling where windows lie side by side
+//   LRN                                       along batch and rows
+//   other ops that compute samples apart      along the batch
+// and none of batch norm, whose statistics are of all samples, of the loss, whose gradient is divided by their number,
+// of dropout, whose mask is drawn for all, and of updates.
 #ifndef SPILLWAY_SIM_VERIFY_VERIFY_BOXES_H_
 #define SPILLWAY_SIM_VERIFY_VERIFY_BOXES_H_
 
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/verify/part_rules.h"
+#include "model/step/launch.h"
+#include "model/step/training_step.h"
 #include "sim/verify/verify_contents.h"
+#include "sim/verify/verify_internal.h"
 
 namespace spillway::verifying {
+
+// ---- Parts of ops.
+
+struct Part {
+  std::string fault;  // why launch and boxes are no part of the op; "" if they are
+  // Where each place of the result is a sum: the places it runs over, and which of them this part adds up. One place of
+  // one where there is nothing to sum.
+  Box summed, all;
+  bool IsWholeSum() const { return summed == all; }
+};
+
+// `touched`: what the kernel touches of a tensor of the op. Only a convolution's input may reach beyond its tensor,
+// where it holds zeros.
+Part PartOf(const TrainingStep& step, const Op& op, const Launch& launch, const std::function<Box(TensorId)>& touched);
+
+// ---- Contents of buffers.
 
 constexpr Version kZeros = -2;  // padding: what lies outside of the tensor
 
@@ -60,6 +90,20 @@ class FinishedParts {
 bool IsPart(const Program& program, const TrainingStep& step, const Kernel& kernel);
 // By tensor: whether any of its buffers, operands or copies names a box. Empty where the Program has no boxes.
 std::vector<bool> DividedTensors(const Program& program, const TrainingStep& step);
+
+// ---- Sections: what a kernel's operands of one tensor come to, and whether their addresses let it find them as one.
+
+// The operands of one tensor that a kernel has.
+struct TensorOperands {
+  std::size_t count = 0;
+  // What they touch together, where each begins with the sample behind those of the one before and all have the same of
+  // every other dimension; one operand: what it touches.
+  std::optional<Box> together{};
+};
+TensorOperands OperandsOf(const Program& program, const TrainingStep& step, const Kernel& kernel, TensorId tensor);
+
+// Clause 9. REQUIRES: CheckStructure found nothing.
+void CheckSections(const Program& program, const TrainingStep& step, Report& report);
 
 }  // namespace spillway::verifying
 

@@ -1,10 +1,10 @@
-#include "sim/verify/verify_sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
 #include <vector>
+
+#include "sim/verify/verify_boxes.h"
 
 namespace spillway::verifying {
 

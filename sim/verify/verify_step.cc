@@ -19,7 +19,6 @@
 
 #include "sim/verify/step_versions.h"
 #include "sim/verify/verify_boxes.h"
-#include "sim/verify/verify_sections.h"
 
 namespace spillway::verifying {
 

@@ -7,7 +7,7 @@
 #include "hw/text/document.h"
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 
 namespace spillway {
 namespace {

@@ -8,7 +8,7 @@
 #include "model/cost/kernel_form.h"
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/paced_target.h"
 

@@ -8,7 +8,7 @@
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
 #include "model/stats/quantile.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/paced_target.h"
 #include "tests/small_programs.h"

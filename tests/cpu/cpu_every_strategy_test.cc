@@ -10,7 +10,7 @@
 
 #include "calibrate/validate/device_costs.h"
 #include "calibrate/validate/measure.h"
-#include "model/step/steps_in_parts.h"
+#include "model/step/accumulate.h"
 #include "model/unroll/unroll.h"
 #include "sim/strategies/strategies.h"
 #include "tests/cpu_training.h"

@@ -12,7 +12,7 @@
 
 #include "calibrate/devices/cpu/event.h"
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
 #include "tests/cpu_training.h"

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/util/random.h"
 #include "model/zoo/network_builder.h"
 #include "sim/strategies/strategies.h"

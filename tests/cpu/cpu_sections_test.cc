@@ -2,7 +2,7 @@
 // as in core bit for bit.
 #include <catch2/catch.hpp>
 
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"

@@ -4,7 +4,7 @@
 // leaves behind is the same bits; sums over parts are rounded in another order.
 #include <catch2/catch.hpp>
 
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "sim/strategies/best/search_space.h"
 #include "tests/cpu_training.h"
 #include "tests/deep.h"

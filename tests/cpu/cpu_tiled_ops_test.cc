@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/network_builder.h"
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 #include "tests/cpu_training.h"
 #include "tests/deep.h"
 #include "tests/random_convolution.h"

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
-#include "model/cost/launch_costs.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 
 #include "calibrate/devices/cuda/bench_plan.h"
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include "calibrate/devices/cuda/load.h"
 #include "calibrate/devices/cuda/owned.h"
 #include "hw/text/document.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/execute/device.h"
 #include "tests/cuda/cuda_kernel_compare.h"

@@ -14,7 +14,7 @@
 #include "model/cost/launch_text.h"
 #include "model/network/network.h"
 #include "model/profile/profile_text.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "sim/execute/device.h"
 #include "tests/cpu_step_runner.h"
 #include "tests/cuda/max_pool_ties.h"

@@ -7,7 +7,7 @@
 
 #include "calibrate/validate/measure.h"
 #include "model/network/network.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "sim/program/lower/lower.h"
 #include "tests/cuda/cuda_training.h"
 #include "tests/in_parts.h"

@@ -1,11 +1,11 @@
 // Steps in batch parts: what each part reads and writes, and that nothing is done twice that should be done once.
 #include "model/step/accumulate.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
 
-#include "hw/text/lists.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/model/step_lines.h"
@@ -124,7 +124,7 @@ TEST_CASE("gradients are written by the first part and added to by the others; u
       for (const TensorId t : op.writes) {
         if (step.tensors[static_cast<std::size_t>(t)].use != TensorClass::kParameterGradient) continue;
         ++writes[t];
-        adds[t] += op.accumulate && Contains(op.reads, t) ? 1 : 0;
+        adds[t] += op.accumulate && std::count(op.reads.begin(), op.reads.end(), t) != 0 ? 1 : 0;
       }
     }
     for (TensorId t = 0; t < static_cast<TensorId>(part.tensors.size()); ++t) {

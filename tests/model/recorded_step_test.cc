@@ -5,8 +5,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "model/recorded/recorded_costs.h"
-
 namespace spillway {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "model/network/network.h"
 #include "model/step/training_step.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/network_builder.h"
 
 namespace spillway {

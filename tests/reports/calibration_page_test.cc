@@ -1,9 +1,8 @@
 // What a calibration measured beside what models answer: on a machine of whose times every one can be worked out.
-#include "reports/html/calibration_page.h"
-
 #include <catch2/catch.hpp>
 
 #include "model/cost/cost_model.h"
+#include "reports/html/page.h"
 #include "tests/text.h"
 
 namespace spillway {

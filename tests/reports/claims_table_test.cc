@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "tests/result_rows.h"
 
 namespace spillway {

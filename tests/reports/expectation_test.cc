@@ -2,7 +2,7 @@
 #include <limits>
 #include <set>
 
-#include "reports/tables/expectation_table.h"
+#include "reports/tables/tables.h"
 #include "tests/result_rows.h"
 #include "tests/text.h"
 

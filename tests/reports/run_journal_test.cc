@@ -7,7 +7,7 @@
 #include <string>
 
 #include "reports/reports.h"
-#include "reports/rows/what_helps.h"
+#include "reports/rows/result.h"
 #include "tests/result_rows.h"
 
 namespace spillway {

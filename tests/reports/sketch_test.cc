@@ -1,7 +1,7 @@
 // Timelines in characters, drawn by hand: a column is ten nanoseconds.
-#include "reports/trace/sketch.h"
-
 #include <catch2/catch.hpp>
+
+#include "reports/trace/trace.h"
 
 namespace spillway {
 namespace {

@@ -2,7 +2,7 @@
 #include "calibrate/validate/pace.h"
 #include "model/cost/launch_text.h"
 #include "model/step/launch.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/file/bench_networks.h"
 #include "tests/cuda/cuda_command_line.h"

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "model/network/layer_kind.h"
-#include "scenarios/cli/help.h"
+#include "scenarios/cli/command.h"
 #include "tests/command_line.h"
 #include "tests/text.h"
 

@@ -9,7 +9,7 @@
 #include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "scenarios/cli/show_floor.h"
+#include "scenarios/cli/show.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network_keys.h"
-#include "model/profile/machine_keys.h"
-#include "model/recorded/graph_keys.h"
-#include "scenarios/file/scenario_keys.h"
+#include "model/profile/profile_text.h"
+#include "model/recorded/recorded_step.h"
+#include "scenarios/file/scenario_reader.h"
 #include "sim/plan/plan_keys.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

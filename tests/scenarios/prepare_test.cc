@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "scenarios/output/output_folder.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"

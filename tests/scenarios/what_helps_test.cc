@@ -1,6 +1,4 @@
 // What would help: the same as running the scenario with more memory and behind another link.
-#include "scenarios/run/what_helps.h"
-
 #include <catch2/catch.hpp>
 #include <optional>
 #include <sstream>
@@ -10,6 +8,7 @@
 
 #include "reports/reports.h"
 #include "reports/tables/tables.h"
+#include "scenarios/run/run.h"
 #include "tests/text.h"
 
 namespace spillway {

@@ -4,14 +4,14 @@
 #include <set>
 
 #include "hw/text/lists.h"
-#include "model/step/steps_in_parts.h"
+#include "model/step/accumulate.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/planning/headroom.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/random_plans.h"
-#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
 #include "sim/strategies/strategies.h"
 #include "tests/deep.h"

@@ -7,8 +7,8 @@
 
 #include "model/stats/quantile.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/planning/headroom.h"
 #include "sim/planning/problem.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/best/robust.h"
 #include "sim/strategies/strategies.h"
 #include "sim/uncertainty/uncertainty.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <tuple>
 
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "model/util/random.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/evaluate/oracle.h"

@@ -1,8 +1,8 @@
 // Certificates: what is found can be checked, what is changed cannot; what does not fit is said by the op that needs it.
 #include <catch2/catch.hpp>
 
-#include "model/recorded/recorded_costs.h"
-#include "model/step/steps_in_parts.h"
+#include "model/recorded/recorded_step.h"
+#include "model/step/accumulate.h"
 #include "model/unroll/unroll.h"
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
@@ -10,8 +10,8 @@
 #include "sim/certify/certificate.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/certify/flow.h"
-#include "sim/planning/headroom.h"
 #include "sim/planning/random_plans.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"

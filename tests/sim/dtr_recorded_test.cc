@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "model/util/random.h"
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "sim/strategies/dtr/dtr_play.h"
 #include "sim/strategies/strategies.h"
 

@@ -4,14 +4,14 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "model/step/steps_in_parts.h"
+#include "model/step/accumulate.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/execute/forwarding_device.h"
-#include "sim/planning/headroom.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 #include "tests/deep.h"

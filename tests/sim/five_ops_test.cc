@@ -9,8 +9,8 @@
 
 #include "model/util/random.h"
 #include "sim/evaluate/oracle.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/every_plan.h"

@@ -1,4 +1,6 @@
 // best's model of gaps and ways against the full path, its search against all choices of small steps.
+#include "sim/strategies/best/gap_model.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -8,9 +10,8 @@
 #include "model/unroll/unroll.h"
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/strategies/best/annealing.h"
-#include "sim/strategies/best/gap_plans.h"
 #include "sim/strategies/best/rung_searches.h"
 #include "tests/sim/small_dags.h"
 

@@ -2,13 +2,13 @@
 // full for one small network under every strategy; digests for all that is shipped are in shipped_scenarios_test.cc.
 #include <catch2/catch.hpp>
 
-#include "model/step/steps_in_parts.h"
+#include "model/step/accumulate.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
-#include "sim/planning/headroom.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 #include "tests/golden.h"
 

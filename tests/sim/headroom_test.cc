@@ -1,12 +1,11 @@
-#include "sim/planning/headroom.h"
-
 #include <catch2/catch.hpp>
 
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

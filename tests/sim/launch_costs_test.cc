@@ -1,6 +1,4 @@
 // What issuing a launch costs by op and pass: names resolved, and a step that the host holds up.
-#include "model/cost/launch_costs.h"
-
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"

@@ -5,8 +5,8 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "tests/random_plan.h"
 
 namespace spillway {

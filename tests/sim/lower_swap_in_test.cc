@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/strategy.h"
 #include "tests/lower_case.h"
 

@@ -2,7 +2,7 @@
 // every device buffer takes one unit, 512 bytes.
 #include "sim/program/lower/lower.h"
 
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/strategy.h"
 #include "sim/verify/verify.h"
 #include "tests/lower_case.h"

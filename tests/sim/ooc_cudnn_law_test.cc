@@ -4,10 +4,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/network/network.h"
 #include "sim/evaluate/evaluation.h"
-#include "sim/plan/streams.h"
+#include "sim/plan/parts.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 #include "tests/sim/parts_place.h"

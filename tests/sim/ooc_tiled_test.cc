@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/network/network.h"
-#include "sim/plan/streams.h"
-#include "sim/planning/headroom.h"
+#include "sim/plan/parts.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/ooc_cudnn/tile_search.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/parts_place.h"

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "model/unroll/unroll.h"
-#include "sim/planning/headroom.h"
 #include "sim/planning/plan_cache.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/menu_costs.h"
 #include "tests/small_networks.h"

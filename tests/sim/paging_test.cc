@@ -10,8 +10,8 @@
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"
 

@@ -5,7 +5,7 @@
 
 #include "model/network/network.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"

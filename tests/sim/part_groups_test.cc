@@ -8,7 +8,7 @@
 #include "hw/text/lists.h"
 #include "model/unroll/unroll.h"
 #include "model/util/random.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/strategies/best/search_space.h"
 #include "sim/strategies/strategies.h"
 #include "tests/small_networks.h"

@@ -7,7 +7,7 @@
 
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/recorded/recorded_costs.h"
-#include "sim/planning/headroom.h"
+#include "model/recorded/recorded_step.h"
 #include "sim/planning/plan_cache.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 #include "tests/sim/zoo_place.h"
 

@@ -9,7 +9,7 @@
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
 #include "sim/program/step_tables.h"
-#include "sim/strategies/pooch/classify.h"
+#include "sim/strategies/pooch/search.h"
 #include "tests/deep.h"
 
 namespace spillway {

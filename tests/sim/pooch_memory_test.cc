@@ -6,11 +6,11 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "sim/program/lower/lower.h"
-#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/pooch/search.h"
 #include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"
 

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/plan/runtime.h"
 #include "sim/planning/plan_cache.h"
-#include "sim/planning/runtimes.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "tests/sim/zoo_setting.h"
 

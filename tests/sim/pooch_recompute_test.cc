@@ -11,10 +11,10 @@
 #include "model/unroll/unroll.h"
 #include "model/util/random.h"
 #include "model/zoo/zoo.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/program/lower/lower.h"
-#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/pooch/search.h"
 #include "tests/sim/small_dags.h"
 #include "tests/small_networks.h"
 

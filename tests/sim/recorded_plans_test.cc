@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/planning/headroom.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/plan_cache.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 #include "tests/random_plan.h"
 #include "tests/recorded_text.h"

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network.h"
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/strategies.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "model/network/network.h"
-#include "sim/plan/sections.h"
+#include "sim/plan/parts.h"
 #include "tests/sim/half_swapped.h"
 #include "tests/sim/stream_all.h"
 #include "tests/user_errors.h"

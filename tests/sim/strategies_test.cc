@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "tests/deep.h"
 #include "tests/sim/zoo_setting.h"
 

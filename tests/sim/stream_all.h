@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/plan/streams.h"
+#include "sim/plan/parts.h"
 #include "tests/random_streams.h"
 #include "tests/sim/parts_place.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "sim/evaluate/oracle.h"
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower/lower.h"
 #include "tests/deep.h"

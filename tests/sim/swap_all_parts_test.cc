@@ -5,7 +5,7 @@
 
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
-#include "sim/planning/runtimes.h"
+#include "sim/plan/runtime.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/streaming.h"
 #include "sim/strategies/strategies.h"

@@ -7,7 +7,7 @@
 #include "model/cost/op_tiles.h"
 #include "model/step/launch.h"
 #include "model/util/random.h"
-#include "sim/bounds/part_rates.h"
+#include "sim/bounds/bounds.h"
 
 namespace spillway {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "sim/evaluate/evaluation.h"
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 #include "sim/planning/problem.h"
 #include "tests/random_plan.h"
 #include "tests/sim/parts_place.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/strategies/strategies.h"
-#include "sim/strategies/ucudnn/sure_configurations.h"
+#include "sim/strategies/ucudnn/configurations.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway {

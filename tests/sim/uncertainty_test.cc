@@ -13,7 +13,7 @@
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
 #include "model/zoo/zoo.h"
-#include "sim/planning/headroom.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
 #include "sim/uncertainty/drawn_error.h"
 #include "tests/deep.h"

@@ -6,8 +6,8 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
 #include "sim/strategies/strategies.h"
 #include "sim/strategies/vdnn/offload.h"
 

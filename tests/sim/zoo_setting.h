@@ -10,7 +10,7 @@
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
-#include "sim/strategies/pooch/classify.h"
+#include "sim/strategies/pooch/search.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

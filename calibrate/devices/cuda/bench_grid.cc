@@ -1,7 +1,7 @@
 #include <array>
 
 #include "calibrate/devices/cuda/bench_plan.h"
-#include "model/unroll/step_options.h"
+#include "model/unroll/unroll.h"
 #include "model/zoo/network_builder.h"
 #include "model/zoo/zoo.h"
 

@@ -1,5 +1,3 @@
-#include "sim/program/lower/entries.h"
-
 #include <span>
 
 #include "sim/program/lower/evictions.h"

@@ -4,7 +4,6 @@
 #include <cassert>
 
 #include "sim/program/lower/rematerialize.h"
-#include "sim/program/lower/sections.h"
 #include "sim/program/lower/tensors.h"
 
 namespace spillway {

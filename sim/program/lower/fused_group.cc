@@ -12,7 +12,6 @@
 
 #include "sim/program/lower/buffers.h"
 #include "sim/program/lower/kernels.h"
-#include "sim/program/lower/streaming.h"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "sim/plan/sections.h"
+#include "sim/plan/parts.h"
 #include "sim/program/lower/rematerialize.h"
 #include "sim/program/lower/walk.h"
 

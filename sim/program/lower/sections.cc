@@ -1,10 +1,9 @@
-#include "sim/program/lower/sections.h"
-
 #include <algorithm>
 
-#include "model/cost/op_parts.h"
-#include "sim/plan/sections.h"
+#include "model/cost/op_tiles.h"
+#include "sim/plan/parts.h"
 #include "sim/program/lower/buffers.h"
+#include "sim/program/lower/tensors.h"
 
 namespace spillway {
 

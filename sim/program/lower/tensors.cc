@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/program/lower/buffers.h"
-#include "sim/program/lower/sections.h"
 
 namespace spillway {
 

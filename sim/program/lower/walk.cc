@@ -5,12 +5,9 @@
 #include <utility>
 
 #include "sim/program/lower/buffers.h"
-#include "sim/program/lower/entries.h"
 #include "sim/program/lower/evictions.h"
 #include "sim/program/lower/kernels.h"
 #include "sim/program/lower/rematerialize.h"
-#include "sim/program/lower/sections.h"
-#include "sim/program/lower/streaming.h"
 #include "sim/program/lower/tensors.h"
 
 namespace spillway {

@@ -4,17 +4,17 @@
 // Around each op the walk does, in this order:
 //
 //   swap-ins that are issued before it                           tensors.h
-//   entries of Plan::recompute before it                         entries.h
+//   entries of Plan::recompute before it                         rematerialize.h
 //   if a unit of backward begins: swap-ins that the runtime
 //     awaits there, and recomputations
 //   operands that are still missing                              rematerialize.h
-//   results, workspace, kernels                                  kernels.h, streaming.h
+//   results, workspace, kernels                                  kernels.h
 //   copies out that may start, gaps that begin, last uses        evictions.h
 //   waits of the host
 //
 // Fused ops take these steps together. The steps share a PlanWalk (plan_walk.h): read that first. Then read from the
-// bottom: buffers.h, sections.h, tensors.h, kernels.h, streaming.h, rematerialize.h, evictions.h, entries.h. Each file
-// calls only those before it.
+// bottom: buffers.h, tensors.h, kernels.h, rematerialize.h, evictions.h. Each file calls only those before it, but for
+// entries.cc, which also evicts.
 #ifndef SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 #define SPILLWAY_SIM_PROGRAM_LOWER_WALK_H_
 

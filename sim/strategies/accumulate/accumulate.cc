@@ -4,14 +4,15 @@
 // In how many parts is tried out: fewer parts have larger, more efficient kernels and fewer launches, more parts need less
 // memory, and what is left over may pay for faster algorithms. Every number that divides the batch is judged by
 // evaluate(); those are left out whose kernels alone take longer than the fastest step found.
+#include "model/step/accumulate.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "model/step/steps_in_parts.h"
-#include "sim/planning/headroom.h"
+#include "sim/planning/strategy.h"
 #include "sim/program/step_tables.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
 #include "sim/strategies/strategies.h"

@@ -18,15 +18,12 @@
 
 #include "model/util/thread_pool.h"
 #include "sim/planning/plan_cache.h"
-#include "sim/planning/runtimes.h"
-#include "sim/strategies/best/cuts.h"
-#include "sim/strategies/best/effort.h"
 #include "sim/strategies/best/found_plans.h"
 #include "sim/strategies/best/full_path.h"
-#include "sim/strategies/best/others.h"
 #include "sim/strategies/best/rungs.h"
 #include "sim/strategies/best/search_space.h"
 #include "sim/strategies/best/search_turns.h"
+#include "sim/strategies/best/starts.h"
 
 namespace spillway {
 namespace {
@@ -48,7 +45,7 @@ class Planner {
         rungs_(problem),
         whole_(SpaceOf({.algorithms = contest_.allowed().algorithms, .divided = false, .groups = {}})),
         shared_(problem, oracle_.facts(), contest_.allowed()),
-        effort_(problem, whole_.open.gaps.size() + whole_.open.ops.size()),
+        budget_(problem, whole_.open.gaps.size() + whole_.open.ops.size()),
         helpers_(std::min(problem.threads, kMostThreads)) {}
 
   Planned Run() {
@@ -107,7 +104,7 @@ class Planner {
   const SearchSpace whole_;
   SharedSpaces shared_;
   std::deque<SearchSpace> in_parts_;
-  const Effort effort_;
+  const SearchBudget budget_;
   std::string reason_in_parts_;  // why what streams does not run either
   struct Candidate {
     const SearchSpace* space = nullptr;
@@ -158,7 +155,7 @@ std::vector<SearchOrder> Planner::Orders(const SearchSpace& space, bool insist) 
   const std::vector<Bytes> needs = oracle_.facts().tables().WorkingSets(Leanest(space).ops);
   const Bytes need = *std::max_element(needs.begin(), needs.end());
   const bool shares = rungs_.AddressesMatter() && &space == &whole_;
-  return OrdersOver(space, rungs_, need, effort_, insist, shares ? &shared_ : nullptr);
+  return OrdersOver(space, rungs_, need, budget_, insist, shares ? &shared_ : nullptr);
 }
 
 SearchTurns Planner::Begin(const SearchSpace& space, bool insist) {
@@ -207,12 +204,12 @@ void Planner::SearchParts() {
 void Planner::ImproveFound() {
   for (const Candidate& candidate : candidates_) {
     GapModel model(candidate.space->tables, problem_.runtime, candidate.rung);
-    ImproveChoices(problem_, model, kBySearch, effort_.judged, candidate.choices, found_, helpers_);
+    ImproveChoices(problem_, model, kBySearch, budget_.judged, candidate.choices, found_, helpers_);
     if (found_.decided()) break;
   }
   const bool improved = !std::exchange(candidates_, {}).empty() && found_.decided();
   if (!improved) return;
-  ImproveMoments(effort_.judged, found_, helpers_);
+  ImproveMoments(budget_.judged, found_, helpers_);
   contest_.Enter(found_.plan(), kBySearch);
 }
 
@@ -255,9 +252,7 @@ Planned Planner::Result() {
 }  // namespace
 
 Planned PlanBest(const Problem& problem) {
-  Problem on_runtime = problem;
-  if (!problem.use_runtime) on_runtime.runtime = RuntimeByName("arena");
-  on_runtime.use_runtime = true;
+  const Problem on_runtime = problem.OnRuntimeOr("arena");
   PlanCache own;
   return Planner(on_runtime, problem.plans == nullptr ? own : *problem.plans).Run();
 }

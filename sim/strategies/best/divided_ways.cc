@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/cost/launch_costs.h"
-#include "model/cost/op_parts.h"
-#include "sim/strategies/ucudnn/sure_configurations.h"
+#include "model/cost/cost_model.h"
+#include "model/cost/op_tiles.h"
+#include "sim/strategies/ucudnn/configurations.h"
 
 namespace spillway {
 

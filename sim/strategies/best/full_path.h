@@ -1,5 +1,5 @@
-// Single decisions of the winner, changed one by one and judged by the full path: lowered, laid out, simulated. Stopped by
-// count; the same every time, as all that helpers do is to judge what comes next before it is known whether it will.
+// Single decisions of the winner, changed one by one and judged by the full path: lowered, laid out, simulated. Stopped
+// by count; the same every time, as all that helpers do is to judge what comes next before it is known whether it will.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_FULL_PATH_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_FULL_PATH_H_
 
@@ -8,12 +8,12 @@
 
 #include "model/util/thread_pool.h"
 #include "sim/strategies/best/annealing.h"
-#include "sim/strategies/best/gap_plans.h"
+#include "sim/strategies/best/gap_model.h"
 
 namespace spillway {
 
-// Enters the plan of `choices`, then those of every other way of a single gap or op, the most promising in the model first,
-// and goes on from whatever wins the contest, until none does or `most` plans were judged.
+// Enters the plan of `choices`, then those of every other way of a single gap or op, the most promising in the model
+// first, and goes on from whatever wins the contest, until none does or `most` plans were judged.
 void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, std::int64_t most,
                     GapChoices choices, Contest& contest, ThreadPool& helpers);
 

@@ -1,13 +1,13 @@
-// A step as decisions on its gaps and ops see it: how long it takes and how far beyond the memory it is, some 200,000 times
-// a second. What a search asks before it asks the full path.
+// A step as decisions on its gaps and ops see it: how long it takes and how far beyond the memory it is, some 200,000
+// times a second. What a search asks before it asks the full path.
 //
-// It carries out what `lower` would: what an op finds away is copied in or computed again with all that this takes; copies
-// in are issued as early as there is room, and not before the way out has ended; a copy out holds its memory until it ends.
-// Kernels beside copies and copies in both directions are slower, as the engine has it. Left out are addresses, what the
-// host takes, and which of two copies under way ends first.
+// It carries out what `lower` would: what an op finds away is copied in or computed again with all that this takes;
+// copies in are issued as early as there is room, and not before the way out has ended; a copy out holds its memory
+// until it ends. Kernels beside copies and copies in both directions are slower, as the engine has it. Left out are
+// addresses, what the host takes, and which of two copies under way ends first.
 //
-// It walks the step once for what is where (gap_walk.h), and once more by the clock (gap_clock.h), but for what cannot be
-// worth it.
+// It walks the step once for what is where (gap_walk.h), and once more by the clock (gap_clock.h), but for what cannot
+// be worth it.
 //
 // An op whose workspace finds no room, the first time or again, runs in the fastest way that does. Memory that does not
 // suffice even so is no end: the excess is told, so that a search may pass through what does not fit.
@@ -16,9 +16,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/bounds/cut_bound.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/best/gap_clock.h"
 
 namespace spillway {
@@ -38,8 +41,9 @@ struct GapJudgement {
   bool Fits() const { return excess == 0 && time < kEndless; }
 };
 
-// What a judgement is asked for: where more than `cost` is sure, a byte beyond the capacity counted at `price`, and either it
-// does not fit or at least `time` is sure as well, the clock stops, and the time that is told is what was sure then.
+// What a judgement is asked for: where more than `cost` is sure, a byte beyond the capacity counted at `price`, and
+// either it does not fit or at least `time` is sure as well, the clock stops, and the time that is told is what was
+// sure then.
 struct WorthTiming {
   double cost = std::numeric_limits<double>::infinity();
   double price = 0;
@@ -79,6 +83,21 @@ class GapModel {
   GapClock clock_;
   std::int64_t judgements_ = 0;
 };
+
+// ---- From plans to choices, and back.
+
+// All kept that may be, all ops as usual.
+GapChoices AllKept(const GapTables& tables);
+
+// `model` judges them once more, for the moments of copies: each back as late as it could begin without being later.
+Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled, const std::string& reason);
+
+// What `plan` decides of the gaps that there are, and of ops that run whole; what else it decides is left out. Of a way
+// that the tables do not have the fastest one that takes no more workspace.
+GapChoices ChoicesOf(const GapTables& tables, const Plan& plan);
+
+// What the best choice at one instant copies and recomputes (sim/bounds/cut_bound.h), ops as in `kept`, which keeps all.
+GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& kept);
 
 }  // namespace spillway
 

@@ -1,11 +1,10 @@
-#include "sim/strategies/best/gap_plans.h"
-
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "hw/text/lists.h"
 #include "sim/planning/problem.h"
+#include "sim/strategies/best/gap_model.h"
 
 namespace spillway {
 

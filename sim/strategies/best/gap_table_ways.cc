@@ -16,7 +16,21 @@ std::int32_t Size(const auto& table) { return static_cast<std::int32_t>(table.si
 
 Bytes Taken(Bytes workspace) { return workspace > 0 ? RoundToUnit(workspace) : 0; }
 
+// Groups around ops that take more than so many per cent of the memory by themselves: less than all of it leaves room for
+// what addresses cost and for copies ahead.
+constexpr int kGroupPercents[] = {95, 80, 60};
+
 }  // namespace
+
+std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity) {
+  std::vector<WaysLookedAt> tried{{.algorithms = true, .divided = true, .groups = {}}};
+  for (const int percent : kGroupPercents) {
+    std::vector<PartGroup> groups = GroupsOver(tables, capacity / 100 * percent);
+    if (groups.empty() || groups == tried.back().groups) continue;
+    tried.push_back({.algorithms = true, .divided = false, .groups = std::move(groups)});
+  }
+  return tried;
+}
 
 void GapTables::AddGroups(const StepFacts& facts) {
   for (OpId op = 0; op < Size(ops); ++op) ops[Index(op)].group_first = ops[Index(op)].group_last = op;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/evaluate/oracle.h"
-#include "sim/strategies/best/part_groups.h"
+#include "sim/strategies/best/divided_ways.h"
 
 namespace spillway {
 
@@ -36,6 +36,9 @@ struct WaysLookedAt {
   bool divided = false;  // in parts along the batch; asking for them takes some ms for each distinct convolution
   std::vector<PartGroup> groups{};  // of ops that run in parts together, whatever the search decides
 };
+
+// The ways in parts to look at, in the order in which they are tried; equal ones come once.
+std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity);
 
 // Sizes are bytes as allocated, times nanoseconds. A row names what belongs to it as [begin, end) of another table.
 struct GapTables {

@@ -1,11 +1,10 @@
-#include "sim/strategies/best/part_groups.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "hw/text/lists.h"
 #include "model/cost/menu.h"
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
+#include "sim/strategies/best/divided_ways.h"
 
 namespace spillway {
 

@@ -1,12 +1,16 @@
-// The capacities that searches of `best` are made for: the same ones whatever the capacity that there is, on two ladders
-// (pooch/ladder.h). What lies between two rungs of the fine one has the same plans.
+// The searches of `best`: for which capacities, with how much effort, in which order.
+//
+// The capacities are the same ones whatever the capacity that there is, on two ladders (pooch/ladder.h). Capacities
+// between two rungs of the fine one have the same plans. Effort is counted, so that the plans depend on no clock.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_RUNGS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_RUNGS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
-#include "sim/strategies/best/effort.h"
+#include "sim/planning/strategy.h"
 #include "sim/strategies/best/found_plans.h"
 
 namespace spillway {
@@ -44,13 +48,24 @@ class SharedSpaces {
   std::map<Bytes, SearchSpace> spaces_;
 };
 
+// How much a search may spend.
+struct SearchBudget {
+  // By the problem's parameters and caps; less in large steps, in which each judgement takes longer, and where there is
+  // little to choose. `choices`: gaps and ops that have any.
+  SearchBudget(const Problem& problem, std::size_t choices);
+
+  std::int64_t judgements = 0;  // of the model, over whole ops, and as many over each other space
+  std::int64_t judged = 0;      // plans, by the full path, around the best of them
+  bool few_choices = false;     // so that more searches take no time
+};
+
 // Tensors up to so many bytes stay, on that rung.
 Bytes SmallOn(Bytes rung);
 
-// What is searched over `space`, in order, on rungs of at least `need` bytes. `shared`: the spaces of the coarse ladder, over
-// which it begins where there is one; nullptr: it does not.
-std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need, const Effort& effort,
-                                    bool insist, SharedSpaces* shared);
+// What is searched over `space`, in order, on rungs of at least `need` bytes. `shared`: the spaces of the coarse
+// ladder, over which it begins where there is one; nullptr: it does not.
+std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need,
+                                    const SearchBudget& budget, bool insist, SharedSpaces* shared);
 
 }  // namespace spillway
 

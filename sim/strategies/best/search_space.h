@@ -1,5 +1,5 @@
-// What a search of `best` chooses from: the step with every op whole, with convolutions in parts, or with groups of ops that
-// run in parts together.
+// What a search of `best` chooses from: the step with every op whole, with convolutions in parts, or with groups of ops
+// that run in parts together.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_SEARCH_SPACE_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_SEARCH_SPACE_H_
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/strategies/best/annealing.h"
-#include "sim/strategies/best/gap_plans.h"
+#include "sim/strategies/best/gap_model.h"
 
 namespace spillway {
 
@@ -33,9 +33,6 @@ struct SearchSpace {
   GapTables tables;
   OpenChoices open;
 };
-
-// With what is in parts, in the order in which it is tried; what comes out alike is there once.
-std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity);
 
 }  // namespace spillway
 

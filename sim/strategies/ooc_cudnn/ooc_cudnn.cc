@@ -18,8 +18,8 @@
 #include <span>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
-#include "sim/plan/streams.h"
+#include "model/cost/op_tiles.h"
+#include "sim/plan/parts.h"
 #include "sim/planning/problem.h"
 #include "sim/program/step_tables.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/op_parts.h"
-#include "sim/planning/headroom.h"
-#include "sim/planning/runtimes.h"
+#include "model/cost/op_tiles.h"
+#include "sim/planning/plan_cache.h"
+#include "sim/planning/strategy.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/best/contest.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
@@ -70,7 +70,7 @@ class OocTiled {
     return planned;
   }
 
-  const Runtime& OwnRuntime() const { return problem_.use_runtime ? problem_.runtime : RuntimeByName("arena"); }
+  const Runtime& OwnRuntime() const { return problem_.RuntimeOr("arena"); }
 
   bool Enter(Plan plan, const std::string& by) {
     for (const OpDecision& decision : plan.ops) kernels_ += KernelsOf(decision);

@@ -1,9 +1,9 @@
-#include "sim/strategies/pooch/classify.h"
-
 #include <fmt/format.h>
 
 #include <cassert>
 #include <cstddef>
+
+#include "sim/strategies/pooch/search.h"
 
 namespace spillway {
 namespace {
@@ -62,8 +62,7 @@ void AddDecisions(const Search& search, const Classes& classes, const std::vecto
 }
 
 PoochModel MakeModel(const Problem& problem) {
-  const BackwardUnits units = problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers;
-  return PoochModel(ProfileStep(*problem.step, *problem.costs, problem.capacity, problem.device, units));
+  return PoochModel(ProfileStep(*problem.step, *problem.costs, problem.capacity, problem.device, problem.Units()));
 }
 
 Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "hw/text/lists.h"
-#include "sim/plan/tiles.h"
+#include "sim/plan/parts.h"
 
 namespace spillway {
 

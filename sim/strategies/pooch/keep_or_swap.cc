@@ -13,30 +13,29 @@
 namespace spillway {
 namespace {
 
-struct Stalls {                       // of the all-swap timeline
-  std::vector<std::int32_t> out, in;  // maps, ascending
-  std::vector<Nanos> in_wait;         // by map
-};
-
-Stalls FindStalls(const Search& search) {
-  Stalls stalls;
-  stalls.in_wait = search.scratch.in_wait;
+// Every map swapped: how long that takes, and whose copies stall. Does not fit: no stalls.
+KeepOrSwap AllSwapped(Search& search) {
+  KeepOrSwap result;
+  result.classes = search.AllSwap();
+  result.simulation = search.Simulate(result.classes);
+  if (!result.simulation.feasible) return result;
   for (std::int32_t m = 0; m < search.model->maps(); ++m) {
-    if (search.scratch.out_wait[Index(m)] > 0) stalls.out.push_back(m);
-    if (search.scratch.in_wait[Index(m)] > 0) stalls.in.push_back(m);
+    if (search.scratch.out_wait[Index(m)] > 0) result.out_stalls.push_back(m);
+    if (search.scratch.in_wait[Index(m)] > 0) result.in_stalls.push_back(m);
   }
-  return stalls;
+  return result;
 }
 
 class Tree {
  public:
-  Tree(Search& search, const Stalls& stalls, std::int64_t cap, KeepOrSwap& best)
-      : search_(search), cap_(cap), best_(best), in_(stalls.in), classes_(search.AllSwap()) {
+  // `best`: AllSwapped, simulated last.
+  Tree(Search& search, std::int64_t cap, KeepOrSwap& best)
+      : search_(search), cap_(cap), best_(best), in_(best.in_stalls), classes_(search.AllSwap()) {
     // The most harmful swap-ins first: good leaves early, tight bounds high up.
-    std::stable_sort(in_.begin(), in_.end(), [&](std::int32_t a, std::int32_t b) {
-      return stalls.in_wait[Index(a)] > stalls.in_wait[Index(b)];
-    });
-    std::set_difference(stalls.out.begin(), stalls.out.end(), stalls.in.begin(), stalls.in.end(),
+    const std::vector<Nanos>& wait = search.scratch.in_wait;
+    std::stable_sort(in_.begin(), in_.end(),
+                     [&](std::int32_t a, std::int32_t b) { return wait[Index(a)] > wait[Index(b)]; });
+    std::set_difference(best.out_stalls.begin(), best.out_stalls.end(), best.in_stalls.begin(), best.in_stalls.end(),
                         std::back_inserter(scan_));
     std::reverse(scan_.begin(), scan_.end());
   }
@@ -108,34 +107,24 @@ class Tree {
 }  // namespace
 
 KeepOrSwap SearchKeepOrSwap(Search& search, std::int64_t cap) {
-  KeepOrSwap result;
-  result.classes = search.AllSwap();
-  result.simulation = search.Simulate(result.classes);
+  KeepOrSwap result = AllSwapped(search);
   if (!result.simulation.feasible) return result;
-  const Stalls stalls = FindStalls(search);
-  result.out_stalls = stalls.out;
-  result.in_stalls = stalls.in;
-  Tree tree(search, stalls, stalls.in.size() > kExactLimit ? cap : 0, result);
+  Tree tree(search, result.in_stalls.size() > kExactLimit ? cap : 0, result);
   tree.GreedyLeaf();
   tree.Visit(0);
   return result;
 }
 
 KeepOrSwap GreedyKeepOrSwap(Search& search) {
-  KeepOrSwap result;
-  result.classes = search.AllSwap();
-  result.simulation = search.Simulate(result.classes);
+  KeepOrSwap result = AllSwapped(search);
   if (!result.simulation.feasible) return result;
-  const Stalls stalls = FindStalls(search);
-  result.out_stalls = stalls.out;
-  result.in_stalls = stalls.in;
   const auto keep = [&](std::int32_t m) {
     result.classes[Index(m)] = MapClass::kKeep;
     const bool fits = search.Fits(result.classes);
     if (!fits) result.classes[Index(m)] = MapClass::kSwap;
     return fits;
   };
-  for (std::size_t i = stalls.out.size(); i-- > 0 && keep(stalls.out[i]);) {
+  for (std::size_t i = result.out_stalls.size(); i-- > 0 && keep(result.out_stalls[i]);) {
   }
   for (std::int32_t m = search.model->maps() - 1; m >= 0; --m) {
     if (result.classes[Index(m)] == MapClass::kSwap) keep(m);

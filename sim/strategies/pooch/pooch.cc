@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "sim/planning/plan_cache.h"
-#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/pooch/search.h"
 
 namespace spillway {
 namespace {
 
 // With a smaller cap of simulations there is no ladder. What a rung is asked does not depend on the cap: so searches for
-// an arena's margins (sim/planning/headroom.h), which have a share of it, have their rungs in common with the one that has all.
+// an arena's headroom (PlanWithHeadroom), which have a share of it, have their rungs in common with the one that has all.
 constexpr std::int64_t kLeastForLadder = 2400;
 
 struct Way {  // how a strategy searches
@@ -45,7 +45,7 @@ RungQuestion QuestionOf(const Problem& problem, const Way& way) {
   question.step = problem.step;
   question.costs = problem.costs;
   question.device = problem.device;
-  question.units = problem.use_runtime ? problem.runtime.backward_units : BackwardUnits::kLayers;
+  question.units = problem.Units();
   question.limits = LimitsOf(problem);
   question.recompute = way.recompute;
   question.keep_passed = way.keep_passed;

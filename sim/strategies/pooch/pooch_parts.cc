@@ -9,11 +9,10 @@
 
 #include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
-#include "sim/strategies/pooch/classify.h"
 #include "sim/strategies/pooch/fixed_ops.h"
 #include "sim/strategies/pooch/ladder.h"
 #include "sim/strategies/pooch/pooch_model.h"
+#include "sim/strategies/pooch/search.h"
 #include "sim/strategies/shared/streaming.h"
 
 namespace spillway {
@@ -58,9 +57,7 @@ Planned Renamed(Planned planned) {
 }  // namespace
 
 Planned PlanPoochParts(const Problem& asked) {
-  Problem problem = asked;
-  if (!asked.use_runtime) problem.runtime = RuntimeByName("arena");
-  problem.use_runtime = true;
+  const Problem problem = asked.OnRuntimeOr("arena");
   Planned whole = PlanPooch(problem);
   if (whole.feasible) return Renamed(std::move(whole));
   const auto facts = std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/planning/strategy.h"
 #include "sim/strategies/pooch/pooch_model.h"
 
 namespace spillway {
@@ -83,6 +84,20 @@ Simulation ChooseRecomputeWithin(Search& search, std::int64_t most, Classes& cla
 // By map, what the timeline's ratio says of it with all others as they are; "" where step 1 alone decided. `found_for`:
 // the capacity that `classes` were made for, named where the ratio here says otherwise. REQUIRES: `classes` fit.
 std::vector<std::string> NotesAt(Search& search, const Classes& classes, Bytes found_for);
+
+// ---- Where a search begins, and what becomes of its classes.
+
+// Adds to `plan` one decision per map that is not kept, for the gap between its forward and its backward uses. Swaps
+// come first, in the order of the last simulation's swap-ins, each issued at the first op of its timing; a swapped map
+// that the simulation never brought back is left alone. `notes`: by map, put behind the reason; may be empty.
+// REQUIRES: the last simulation of `search` was of `classes`, and came to its end.
+void AddDecisions(const Search& search, const Classes& classes, const std::vector<std::string>& notes, Plan& plan);
+
+// Its timings are the backward units of the problem's runtime, if that overrides.
+PoochModel MakeModel(const Problem& problem);
+
+// "out_of_memory: needs 17.3 GB at op conv1:forward with every map swapped, 15.2 GB are usable".
+Planned DoesNotFit(const Problem& problem, const PoochProfile& profile, const Simulation& simulation);
 
 }  // namespace spillway
 

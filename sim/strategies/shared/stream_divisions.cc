@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
-#include "sim/plan/tiles.h"
+#include "model/cost/op_tiles.h"
+#include "sim/plan/parts.h"
 #include "sim/strategies/shared/streaming.h"
 
 namespace spillway {

@@ -7,9 +7,8 @@
 #include <set>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
-#include "sim/plan/streams.h"
-#include "sim/plan/tiles.h"
+#include "model/cost/op_tiles.h"
+#include "sim/plan/parts.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/shared/stream_divisions.h"

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "hw/text/lists.h"
-#include "model/cost/op_parts.h"
-#include "sim/plan/sections.h"
+#include "model/cost/op_tiles.h"
+#include "sim/plan/parts.h"
 
 namespace spillway::tvdnn {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 
 namespace spillway::ucudnn {
 namespace {

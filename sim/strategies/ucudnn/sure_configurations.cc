@@ -1,13 +1,12 @@
-#include "sim/strategies/ucudnn/sure_configurations.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
-#include "model/cost/op_parts.h"
+#include "model/cost/op_tiles.h"
 #include "model/stats/deviates.h"
-#include "sim/uncertainty/kernel_errors.h"
+#include "sim/strategies/ucudnn/configurations.h"
+#include "sim/uncertainty/drawn_error.h"
 #include "sim/uncertainty/uncertainty.h"
 
 namespace spillway::ucudnn {

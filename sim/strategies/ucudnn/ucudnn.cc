@@ -4,7 +4,7 @@
 //
 // As published, the optimiser counts the times of kernels alone, and the host waits behind each of them when it comes to
 // run them (PartWaits::kHost), whole convolutions included. `aware` counts that wait and the launch behind it; `sure` divides
-// only where that pays in 90 % of the common draws of the cost model's errors (sure_configurations.h).
+// only where that pays in 90 % of the common draws of the cost model's errors (configurations.h).
 //
 // WD's pieces stay allocated (Workspaces::kHeld), and are all in the peak.
 #include <fmt/format.h>
@@ -15,11 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/launch_costs.h"
+#include "model/cost/cost_model.h"
 #include "sim/planning/problem.h"
 #include "sim/program/step_tables.h"
 #include "sim/strategies/ucudnn/configurations.h"
-#include "sim/strategies/ucudnn/sure_configurations.h"
 #include "sim/strategies/ucudnn/workspace_division.h"
 
 namespace spillway {
