@@ -160,7 +160,7 @@ constexpr ValidationColumn kPaceColumns[] = {
     {"backward_error", "kernel_error of the backward pass and the update",
      [](Case, Row r) { return LessOne(r.split.backward); }},
     {"point",
-     "names the files of a strategy's row that was measured: timelines/POINT.trace.json (reports/trace/trace.h), "
+     "names the files of a strategy's row that was measured: timelines/POINT.trace.json, "
      "ops/POINT.csv (reports/trace/trace.h); empty of random plans",
      [](Case, Row r) { return CsvField(r.point); }},
 };
