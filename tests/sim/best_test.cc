@@ -7,6 +7,7 @@
 
 #include "model/stats/quantile.h"
 #include "sim/evaluate/oracle.h"
+#include "sim/planning/plan_cache.h"
 #include "sim/planning/problem.h"
 #include "sim/planning/strategy.h"
 #include "sim/strategies/best/robust.h"

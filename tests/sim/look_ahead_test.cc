@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "model/unroll/unroll.h"
 #include "sim/program/lower/walk.h"
 #include "tests/random_groups.h"
 #include "tests/random_sections.h"

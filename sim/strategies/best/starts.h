@@ -13,6 +13,8 @@
 
 namespace spillway {
 
+// ---- Plans of the other strategies.
+
 struct JudgedPlan {
   Planned planned;
   PlanJudgement judged;  // where it is feasible
@@ -22,8 +24,8 @@ struct Asked {
   Future<JudgedPlan> answer;
 };
 
-// Of every strategy that says `which`, in the order of the table, for the whole batch at once and without parameters.
-// `contest` judges; none of its winners matters. All but the problem must outlive the answers.
+// Asks every strategy that says `which`, in the order of the table, for the whole batch at once and without parameters.
+// `contest` judges the plans and enters none. All arguments but the problem must outlive the answers.
 std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contest& contest, PlanCache& memo,
                              ThreadPool& helpers);
 
@@ -33,8 +35,8 @@ std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contes
 // bounds look at.
 CutBound CutToClaim(const StepFacts& facts, const Scope& scope, Bytes capacity);
 
-// The instant from which a search may start. As if copies slowed no kernel down: the search counts that itself, and
-// from cuts that do it came out no better on eight points of ResNet-50 behind PCIe and NVLink.
+// The instant from which a search may start. It is found as if copies slowed no kernel down, which the search counts
+// itself: searches from cuts that count it came out no better on eight points of ResNet-50 behind PCIe and NVLink.
 CutBound CutToStartFrom(const StepFacts& facts, const Scope& scope, Bytes capacity);
 
 }  // namespace spillway
