@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
@@ -45,7 +45,9 @@ struct FitOptions {
 // look-up grows with all that it has run before. At the place u, 0 to 1: floor = first + (last - first) u,
 // added = first + (last - first) u^added_power.
 struct HarnessFloor {
-  std::string harness, op, pass;
+  std::string harness;
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
   std::string math;
   double first_ns = 0, last_ns = 0;              // floor
   double first_added_ns = 0, last_added_ns = 0;  // added

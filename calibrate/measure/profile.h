@@ -11,7 +11,7 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/ops/operands.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "model/samples/sample.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

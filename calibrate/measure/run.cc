@@ -11,7 +11,7 @@
 #include "calibrate/measure/row.h"
 #include "hw/text/document.h"
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

@@ -1,9 +1,8 @@
-// What issuing a launch costs the host, by op and pass: the host costs of a profile, their names resolved once.
+// What issuing a launch costs the host, by op and pass: the host costs of a profile as a table.
 #ifndef SPILLWAY_MODEL_COST_LAUNCH_COSTS_H_
 #define SPILLWAY_MODEL_COST_LAUNCH_COSTS_H_
 
 #include <array>
-#include <string>
 
 #include "model/profile/machine.h"
 #include "model/step/launch.h"
@@ -12,9 +11,7 @@ namespace spillway {
 
 class LaunchCosts {
  public:
-  // Throws UserError with all ops and passes of the profile that this program does not know: each with its place,
-  // machine, device and the nearest known name.
-  LaunchCosts(const Device& device, const std::string& machine);
+  explicit LaunchCosts(const HostCosts& costs);
 
   // False: one figure holds for every op and pass.
   bool differ() const { return differ_; }

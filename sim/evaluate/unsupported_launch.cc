@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/plan/tiles.h"
 
 namespace spillway {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
 #include "model/cost/op_parts.h"
 #include "model/cost/op_tiles.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

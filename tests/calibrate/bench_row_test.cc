@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/measure/row.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "tests/bench_samples.h"
 
 namespace spillway {

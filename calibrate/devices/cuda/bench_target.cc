@@ -16,8 +16,8 @@
 #include "calibrate/measure/guard.h"
 #include "calibrate/measure/refused.h"
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "sim/execute/device.h"
 
 namespace spillway {

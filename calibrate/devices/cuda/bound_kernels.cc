@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "calibrate/devices/cuda/emulation.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
 

@@ -7,7 +7,7 @@
 
 #include "calibrate/devices/cuda/plugin_entry.h"
 #include "hw/text/document.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "sim/execute/device.h"
 
 namespace spillway {
