@@ -27,7 +27,6 @@ HeldOut HeldOutOf(const FitGroup& group, const FitRow& row, const RowPrediction&
   const KernelModel& model = models[static_cast<std::size_t>(CandidateOf(row, p))];
   return {row.sample,
           std::exp(p.log_time) / 1000,
-          std::exp(p.log_known) / 1000,
           std::exp(p.log_time - p.offset) / 1000,
           group.candidates[static_cast<std::size_t>(p.candidate)].algorithm,
           model.shared_error,

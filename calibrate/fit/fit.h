@@ -60,7 +60,6 @@ struct HeldOut {
   int sample = 0;           // index into the samples given
   double predicted_us = 0;  // of the algorithm that was measured where it is known and not the autotuner's choice,
                             // else of the fastest; harness floor included
-  double known_us = 0;      // of the measured algorithm where known, else as above
   double reference_us = 0;  // as predicted_us, at the rates of the reference stack: what a profile's models say
   std::string algorithm;    // the one predicted to be fastest
   double shared_error = 0, own_error = 0;  // as that fit's model states them; of the whole fit

@@ -9,7 +9,6 @@
 #include "calibrate/fit/profile.h"
 #include "calibrate/fit/transfer.h"
 #include "calibrate/measure/journal.h"
-#include "calibrate/measure/row.h"
 #include "calibrate/ops/operands.h"
 #include "hw/text/document.h"
 #include "model/cost/model_cost.h"

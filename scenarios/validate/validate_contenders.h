@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "calibrate/validate/case.h"
-#include "calibrate/validate/predictions.h"
+#include "calibrate/validate/falsify.h"
 #include "model/step/steps_in_parts.h"
 #include "scenarios/validate/validate_places.h"
 

@@ -1,7 +1,8 @@
 // Rows of the journal, from items and times made up.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/row.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/run.h"
 #include "model/kernels/kernel_form.h"
 #include "tests/bench_samples.h"
 

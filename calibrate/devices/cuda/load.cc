@@ -82,11 +82,6 @@ fs::path CudaPluginFile() {
   return (error ? fs::current_path() : program.parent_path()) / kPluginName;
 }
 
-bool HasCudaPlugin() {
-  std::error_code ignored;
-  return fs::exists(CudaPluginFile(), ignored);
-}
-
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device) { return MakeCudaCalls(device, CudaPluginFile()); }
 
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device, const fs::path& plugin) {
