@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
 #include "model/cost/model_cost.h"
+#include "model/kernels/kernel_form.h"
 #include "tests/form_values.h"
 
 namespace spillway {

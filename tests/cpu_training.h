@@ -15,7 +15,7 @@
 #include "calibrate/devices/cpu/device.h"
 #include "calibrate/devices/cpu/kernels.h"
 #include "calibrate/ops/values.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "model/unroll/unroll.h"
 #include "sim/evaluate/evaluation.h"
@@ -49,7 +49,7 @@ inline Machine MachineFor(const TrainingStep& step) {
         all.begin(), all.end(), [](const auto& a, const auto& b) { return a.workspace < b.workspace; });
     call.launch.algorithm = least.algorithm;
     MeasuredOp measured = MeasuredOpOf(call.launch);
-    if (!known.insert(measured.pass + measured.shape + (measured.accumulate ? "+" : "")).second) continue;
+    if (!known.insert(PassName(measured.pass) + measured.shape + (measured.accumulate ? "+" : "")).second) continue;
     measured.time = static_cast<Nanos>(CountWork(call.launch).flops / device.peak_flops);
     measured.workspace = least.workspace;
     device.measured.push_back(measured);

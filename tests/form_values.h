@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
 #include "model/cost/model_cost.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 
@@ -23,8 +23,8 @@ inline KernelModel Model(const std::string& form, OpKind kind, Pass pass, const 
   REQUIRE(found != nullptr);
   KernelModel model;
   model.form = form;
-  model.op = OpKindName(kind);
-  model.pass = PassName(pass);
+  model.op = kind;
+  model.pass = pass;
   model.algorithm = algorithm;
   for (const FormParameter& p : found->parameters) model.parameters.push_back({p.name, p.start});
   for (const KernelModel::Parameter& p : given) {

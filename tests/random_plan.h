@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
 #include "model/cost/op_tiles.h"
+#include "model/kernels/kernel_form.h"
 #include "model/util/random.h"
 #include "sim/plan/plan.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "calibrate/accuracy/cells.h"
-#include "calibrate/fit/least_squares.h"
+#include "model/stats/least_squares.h"
 #include "model/step/launch.h"
 
 namespace spillway {

@@ -28,13 +28,11 @@ const char* BaselineName(Baseline baseline);  // "line", "roofline"
 // Logarithms of nanoseconds, one per split.test. REQUIRES: a training row.
 std::vector<double> PredictBaseline(Baseline baseline, const FitGroup& group, const Split& split);
 
-// Predictions of samples not seen, ours and the baselines', on the same splits: what an accuracy report is made from.
 struct HeldOutOutcome {
   int sample = 0;        // index into the samples
   std::string split;     // "layer", or what was left out: "window 5x5", "network vgg16", "batch >= 64 from <= 8"
   std::string method;    // "ours", or BaselineName
   double log_ratio = 0;  // log(predicted / measured)
-  double Error() const;  // |predicted / measured - 1|
 };
 
 // Cross-validation of ours is taken from `fit`; everything else is fitted here.

@@ -83,8 +83,6 @@ const KernelForm* FormOf(const Sample& sample) {
 
 }  // namespace
 
-std::span<const AccuracyTarget> AccuracyTargets() { return kTargets; }
-
 std::vector<TargetResult> CheckTargets(std::span<const Sample> samples, const FitResult& fit) {
   std::vector<TargetResult> results;
   for (const AccuracyTarget& target : kTargets) {

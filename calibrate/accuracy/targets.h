@@ -18,7 +18,6 @@ struct AccuracyTarget {
   bool (*counts)(const Sample&);
   double median, p90;  // at most
 };
-std::span<const AccuracyTarget> AccuracyTargets();
 
 // One target and the samples of one device, harness and arithmetic that it speaks of.
 struct TargetResult {

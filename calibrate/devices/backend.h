@@ -18,11 +18,12 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/devices/offered.h"
+#include "calibrate/host/host_facts.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
 #include "calibrate/ops/operands.h"
+#include "model/step/launch.h"
 #include "sim/execute/clock.h"
 #include "sim/execute/device.h"
 
@@ -75,6 +76,14 @@ struct DeviceTerms {
   double compute_slowdown = 1;  // every kernel takes so many times as long; other than 1: DeviceTraits::slows_compute
 };
 
+struct OfferedAlgorithm {
+  std::int32_t algorithm = 0;  // as in Launch
+  Bytes workspace = 0;         // what it needs
+};
+// All that a device offers for a convolution, those that it would take first in front. Algorithm and workspace of the
+// launch do not matter. Throws UserError where the device cannot run the launch at all.
+using AskDevice = std::function<std::vector<OfferedAlgorithm>(const Launch& launch)>;
+
 class DeviceBackend {
  public:
   // `clock`: of the host. Must outlive the backend and all that the backend gives.
@@ -119,8 +128,8 @@ class DeviceBackend {
 
   // Of a device with memory of its own: bytes in use, by whomever; -1: it shares the process's.
   virtual Bytes DeviceBytes() { return -1; }
-  virtual Bytes HostMemory();  // some machines are given more while they run
-  virtual double Load();       // average number of threads that want a core; < 0: unknown
+  virtual Bytes HostMemory() { return ReadHostMemory(); }  // some machines are given more while they run
+  virtual double Load() { return ReadLoad(); }             // average number of threads that want a core; < 0: unknown
   // Up to which load nobody waits for a core while Programs run; < 0: unknown.
   virtual double Room(const Machine& profile) = 0;
 

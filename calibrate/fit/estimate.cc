@@ -11,8 +11,8 @@
 
 #include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
-#include "model/cost/kernel_form.h"
 #include "model/cost/menu.h"
+#include "model/kernels/kernel_form.h"
 #include "model/samples/csv.h"
 #include "model/samples/file.h"
 
@@ -66,8 +66,8 @@ class StackCosts {
     const std::vector<SoftwareStack>& stacks = reference_.machine().devices[0].stacks;
     const Launch& launch = sample.launch;
     const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const SoftwareStack& s) {
-      return s.op == OpKindName(launch.kind) && s.pass == PassName(launch.pass) &&
-             s.math == MathModeName(launch.math) && s.name == StackName(sample);
+      return s.op == launch.kind && s.pass == launch.pass && s.math == MathModeName(launch.math) &&
+             s.name == StackName(sample);
     });
     return found == stacks.end() ? nullptr : &*found;
   }
@@ -91,11 +91,11 @@ class StackCosts {
 
 // What the harness shows of a kernel; the kernel's own time where the profile does not know the harness.
 double AsObserved(double nanoseconds, const Sample& sample, const Device& device) {
-  const std::string op = OpKindName(sample.launch.kind), pass = PassName(sample.launch.pass);
-  const std::string math = MathModeName(sample.launch.math);
+  const Launch& launch = sample.launch;
+  const std::string math = MathModeName(launch.math);
   for (const CallFloor& floor : device.call_floors) {
-    if (floor.harness != sample.harness || floor.op != op) continue;
-    if ((!floor.pass.empty() && floor.pass != pass) || (!floor.math.empty() && floor.math != math)) continue;
+    if (floor.harness != sample.harness || floor.op != launch.kind) continue;
+    if (floor.pass.value_or(launch.pass) != launch.pass || (!floor.math.empty() && floor.math != math)) continue;
     const HarnessTime harness{static_cast<double>(floor.added), static_cast<double>(floor.floor)};
     return std::exp(Observe(std::log(std::max(1.0, nanoseconds)), harness).log_time);
   }

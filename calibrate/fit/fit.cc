@@ -27,7 +27,6 @@ HeldOut HeldOutOf(const FitGroup& group, const FitRow& row, const RowPrediction&
   const KernelModel& model = models[static_cast<std::size_t>(CandidateOf(row, p))];
   return {row.sample,
           std::exp(p.log_time) / 1000,
-          std::exp(p.log_known) / 1000,
           std::exp(p.log_time - p.offset) / 1000,
           group.candidates[static_cast<std::size_t>(p.candidate)].algorithm,
           model.shared_error,
@@ -46,7 +45,7 @@ void AddStacks(const FitGroup& group, const GroupFit& fit, FitResult* result) {
   if (group.stacks.size() < 2) return;
   for (std::size_t s = 0; s < group.stacks.size(); ++s) {
     const StackRate& rate = fit.stacks[s];
-    result->stacks.push_back({group.stacks[s], OpKindName(group.kind), PassName(group.pass), MathModeName(group.math),
+    result->stacks.push_back({group.stacks[s], group.kind, group.pass, MathModeName(group.math),
                               std::exp(rate.arithmetic), std::exp(rate.memory), std::exp(rate.special)});
   }
 }
@@ -80,8 +79,8 @@ void FitOneGroup(const FitGroup& group, std::span<const Sample> samples, const F
   AddStacks(group, fit, result);
   for (std::size_t h = 0; h < group.harnesses.size(); ++h) {
     const auto& [first, last, power] = fit.harnesses[h];
-    result->floors.push_back({group.harnesses[h], OpKindName(group.kind), PassName(group.pass),
-                              MathModeName(group.math), first.hidden, last.hidden, first.added, last.added, power});
+    result->floors.push_back({group.harnesses[h], group.kind, group.pass, MathModeName(group.math), first.hidden,
+                              last.hidden, first.added, last.added, power});
   }
 }
 

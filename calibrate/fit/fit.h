@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
@@ -45,7 +45,9 @@ struct FitOptions {
 // look-up grows with all that it has run before. At the place u, 0 to 1: floor = first + (last - first) u,
 // added = first + (last - first) u^added_power.
 struct HarnessFloor {
-  std::string harness, op, pass;
+  std::string harness;
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
   std::string math;
   double first_ns = 0, last_ns = 0;              // floor
   double first_added_ns = 0, last_added_ns = 0;  // added
@@ -58,7 +60,6 @@ struct HeldOut {
   int sample = 0;           // index into the samples given
   double predicted_us = 0;  // of the algorithm that was measured where it is known and not the autotuner's choice,
                             // else of the fastest; harness floor included
-  double known_us = 0;      // of the measured algorithm where known, else as above
   double reference_us = 0;  // as predicted_us, at the rates of the reference stack: what a profile's models say
   std::string algorithm;    // the one predicted to be fastest
   double shared_error = 0, own_error = 0;  // as that fit's model states them; of the whole fit

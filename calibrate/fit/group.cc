@@ -19,8 +19,8 @@ using GroupKey = std::tuple<OpKind, Pass, MathMode>;
 const KernelModel* FindCarried(const FitOptions& options, const KernelForm& form, OpKind kind, Pass pass, MathMode math,
                                const std::string& algorithm) {
   for (const KernelModel& model : options.carried) {
-    if (model.form == form.name && model.op == OpKindName(kind) && model.pass == PassName(pass) &&
-        model.math == MathModeName(math) && model.algorithm == algorithm) {
+    if (model.form == form.name && model.op == kind && model.pass == pass && model.math == MathModeName(math) &&
+        model.algorithm == algorithm) {
       return &model;
     }
   }
@@ -36,7 +36,8 @@ std::vector<double> PriorOf(const KernelForm& form, const KernelModel* carried, 
                                     [&](const KernelModel::Parameter& p) { return p.name == parameter.name; });
     if (found == carried->parameters.end()) {
       throw UserError(fmt::format("models of {}: '{}' for {} {} lacks the parameter '{}' ({})", options.carried_from,
-                                  carried->form, carried->op, carried->pass, parameter.name, parameter.meaning));
+                                  carried->form, OpKindName(carried->op), PassName(carried->pass), parameter.name,
+                                  parameter.meaning));
     }
     prior.back() = std::clamp(found->value, parameter.lower, parameter.upper);
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/fit/fit.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/samples/sample.h"
 
 namespace spillway {

@@ -95,8 +95,8 @@ KernelModel BareModel(const FitGroup& group, const GroupFit& fit, int c) {
   const Candidate& candidate = group.candidates[static_cast<std::size_t>(c)];
   KernelModel model;
   model.form = candidate.form->name;
-  model.op = OpKindName(group.kind);
-  model.pass = PassName(group.pass);
+  model.op = group.kind;
+  model.pass = group.pass;
   model.algorithm = candidate.algorithm;
   model.math = MathModeName(group.math);
   if (candidate.carried != nullptr) model.copy_slowdown = candidate.carried->copy_slowdown;
@@ -108,8 +108,7 @@ KernelModel BareModel(const FitGroup& group, const GroupFit& fit, int c) {
 
 bool HasGroup(std::span<const FitGroup> groups, const KernelModel& model) {
   return std::any_of(groups.begin(), groups.end(), [&](const FitGroup& group) {
-    return model.op == OpKindName(group.kind) && model.pass == PassName(group.pass) &&
-           model.math == MathModeName(group.math);
+    return model.op == group.kind && model.pass == group.pass && model.math == MathModeName(group.math);
   });
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -39,12 +39,10 @@ SoftwareStack Rounded(SoftwareStack stack) {
 // Whether the model's algorithm runs every launch of its op and pass: the most awkward one, if it is a convolution.
 bool RunsAll(const KernelModel& model) {
   const KernelForm* const form = FindKernelForm(model.form);
-  const auto kind = OpKindByName(model.op);
-  const auto pass = PassByName(model.pass);
-  if (form == nullptr || !kind || !pass) return false;
+  if (form == nullptr) return false;
   Launch launch;
-  launch.kind = *kind;
-  launch.pass = *pass;
+  launch.kind = model.op;
+  launch.pass = model.pass;
   launch.layout = Layout::kNhwc;
   launch.shape.in = {.n = 2, .c = 4, .d = 8, .h = 8, .w = 8};
   launch.shape.out = {.n = 2, .c = 4, .d = 4, .h = 4, .w = 4};

@@ -188,9 +188,9 @@ void SetSlowdowns(const std::vector<FittedSlowdown>& slowdowns, const std::vecto
                   Device* device) {
   for (const FittedSlowdown& found : slowdowns) {
     if (!Contains(devices, found.device)) continue;
-    const std::string op = OpKindName(found.kind), pass = PassName(found.pass);
     const auto set = [&](auto& row) {
-      if (row.op == op && row.pass == pass) row.copy_slowdown = std::min(kMostSlowdown, Digits(4, found.factor.value));
+      if (row.op != found.kind || row.pass != found.pass) return;
+      row.copy_slowdown = std::min(kMostSlowdown, Digits(4, found.factor.value));
     };
     for (KernelModel& model : device->models) set(model);
     for (CostLaw& law : device->laws) set(law);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibrate/fit/layout.h"
-#include "calibrate/fit/least_squares.h"
+#include "model/stats/least_squares.h"
 
 namespace spillway {
 

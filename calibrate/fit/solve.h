@@ -15,7 +15,7 @@
 
 #include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
-#include "calibrate/fit/least_squares.h"
+#include "model/stats/least_squares.h"
 
 namespace spillway {
 

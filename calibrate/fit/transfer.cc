@@ -240,12 +240,6 @@ FittedLink FitLink(const LinkKey& key, const Samples& samples, const CurveFitOpt
 
 }  // namespace
 
-std::vector<std::string> TransferFit::Warnings() const {
-  std::vector<std::string> warnings;
-  for (const FittedLink& link : links) warnings.insert(warnings.end(), link.warnings.begin(), link.warnings.end());
-  return warnings;
-}
-
 TransferFit FitTransfers(std::span<const Sample> samples, const CurveFitOptions& options) {
   std::map<LinkKey, Samples> groups;
   for (const Sample& sample : samples) {

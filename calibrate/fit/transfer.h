@@ -66,9 +66,8 @@ struct FittedLink {
 };
 
 struct TransferFit {
-  std::vector<FittedLink> links;              // by device, host and link
-  std::vector<FittedSlowdown> slowdowns;      // by device, op and pass; only what was measured
-  std::vector<std::string> Warnings() const;  // those of all links
+  std::vector<FittedLink> links;          // by device, host and link
+  std::vector<FittedSlowdown> slowdowns;  // by device, op and pass; only what was measured
 };
 
 // Uses samples of copies between host and device, and kernel samples that have a twin without contention; leaves the

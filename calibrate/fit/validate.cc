@@ -21,8 +21,9 @@ RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRo
   result.made = true;
   result.candidate = fastest.candidate;
   result.log_time = ObservedLog(fit, row, fastest.log_time);
-  result.log_known = row.known < 0 ? result.log_time : ObservedLog(fit, row, LogTime(group, fit, row, row.known));
-  if (row.known >= 0 && !row.chosen) result.log_time = result.log_known;
+  if (row.known >= 0 && !row.chosen) {
+    result.log_time = ObservedLog(fit, row, LogTime(group, fit, row, row.known));
+  }
   result.offset = result.log_time - TimeOnReference(group, fit, row);
   return result;
 }

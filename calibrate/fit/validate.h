@@ -38,7 +38,6 @@ struct RowPrediction {
   bool made = false;     // false: the row was in no test set
   double log_time = 0;   // of what the sample is of: its algorithm where known and not the autotuner's choice, else the
                          // fastest; harness floor included; of nanoseconds
-  double log_known = 0;  // of the measured algorithm where known, else as above
   int candidate = -1;    // the fastest
   double offset = 0;     // of log_time: for knowing the stack
   bool outside = false;  // by a fit that has seen nothing of the row's network, or of its source

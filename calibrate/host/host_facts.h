@@ -38,6 +38,22 @@ class ThreadClock : public Clock {
   Nanos Now() const override;
 };
 
+// ---- How long a thread that computes waits for its core.
+//
+// Where more threads want a core than there are, each computes for a time slice of some milliseconds and then waits until
+// all others have had theirs. A timing shorter than a slice mostly falls between two waits, and now and then holds one
+// that is many times as long: a dozen of them say little of the mean, their median nothing. A step is many slices long
+// and pays the mean. So a thread computes without pause for as long as a step does, and what passed is held against what
+// it had of its core.
+
+struct WaitingOptions {
+  Nanos own = 100 * kMillisecond;  // that the thread computes: some thirty slices
+  Nanos limit = 4 * kSecond;       // of time that passes
+};
+// Time that passes over what the calling thread has of its core; 1: nobody else wants it. 0: it had nothing.
+// `own` counts while the calling thread runs.
+double MeasureWaiting(const Clock& wall, const Clock& own, const WaitingOptions& options = {});
+
 }  // namespace spillway
 
 #endif  // SPILLWAY_CALIBRATE_HOST_HOST_FACTS_H_

@@ -10,7 +10,7 @@
 
 #include "calibrate/measure/plan.h"
 #include "hw/text/document.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "sim/execute/device.h"
 
 namespace spillway {

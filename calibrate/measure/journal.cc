@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "calibrate/measure/refused.h"
-#include "calibrate/measure/row.h"
 #include "hw/text/document.h"
 #include "model/samples/csv.h"
 #include "model/samples/file.h"

@@ -2,18 +2,24 @@
 //
 // Whatever kills the process, all rows but perhaps the last one are whole; a torn last line is dropped when the journal
 // is read again. What is measured is told apart by everything in a row but its results, its network and the machine around
-// the device (row.h), and by its round: the n-th time that the same thing was measured.
+// the device (SetupRefusals), and by its round: the n-th time that the same thing was measured.
 #ifndef SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 #define SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 
 #include <fstream>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/samples/sample.h"
 
 namespace spillway {
+
+class BenchTarget;
+struct BenchItem;
+struct BenchVariant;
+struct LoopResult;
 
 // Flags of rows.
 constexpr const char* kNoisyNote = "noisy";
@@ -25,7 +31,7 @@ constexpr const char* kUnheldNote = "not held";  // the host's part may be in it
 int RoundOf(const Sample& sample);  // 1 where the row does not say
 bool HasFlag(const Sample& sample, const std::string& flag);
 
-// What tells two measurements apart: neither results nor what may change from one machine to the next (row.h).
+// What tells two measurements apart: neither results nor what may change from one machine to the next (SetupRefusals).
 std::string BenchKey(const Sample& sample);
 std::string BenchKeyLine(const Sample& sample);  // without its line feed
 
@@ -36,7 +42,7 @@ class BenchJournal {
 
   // Reads what an earlier run left and cuts a torn last line off; without a file it begins one. `identity`: device,
   // host, driver, CUDA and cuDNN of the rows that this run would write. Rows of another host or patch of the driver are
-  // taken as they are, and a sentence about each such machine is returned; anything else that differs (row.h) is a
+  // taken as they are, and a sentence about each such machine is returned; anything else that differs (SetupRefusals) is a
   // UserError that says what, as is a file with other columns, or one that cannot be read, cut or written. A journal of
   // before rounds, flags and load had columns is written anew with them.
   std::vector<std::string> Resume(const Sample& identity);
@@ -86,6 +92,39 @@ class BenchInflight {
   std::string path_;
   std::vector<std::string> left_;
 };
+
+// ---- The row of a measurement: what was measured, then what came out.
+
+// All that tells rows apart (BenchKey) but the round, and nothing measured.
+Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVariant& variant);
+
+// Adds times, the algorithm's properties, the network, round and flags, and `load`, which is the host's. The date is the
+// caller's.
+void FillRow(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, double load, Sample* row);
+
+// ---- The set-up that rows of a journal come from: what may change from one machine to the next while rows keep their
+// worth, and what may not.
+//
+// A rented GPU comes back as another machine: another host, the driver a patch newer. Kernels and copies of the same
+// device on the same libraries are near enough the same there, so that rows of both stand in one journal, each under
+// its own name, and nothing is measured twice. Another device, library, protocol or branch of the driver is another
+// journal's matter.
+//
+//   told       host: processor and cores; the driver's patch: what stands behind the first dot of "driver 580.159.03"
+//   refused    all else of device, driver, cuda, cudnn; of kernels the protocol (Sample::kind)
+
+// The column `driver` less the driver's patch: "spillway 0.1, driver 580, cuBLAS 13.1". Without a driver in it as it is.
+std::string DriverBranch(const std::string& driver);
+
+// What keeps a row of `there` out of a journal that this run, `here`, writes to: a sentence for each thing that differs.
+std::vector<std::string> SetupRefusals(const Sample& there, const Sample& here);
+
+// Of the rows that are of another set-up than `here`, one sentence for each such set-up: how many, which, and which one
+// this is.
+std::vector<std::string> SetupWarnings(std::span<const Sample> rows, const Sample& here);
+
+// Of rows from several set-ups a sentence for each of these, in the order of the rows; nothing where there is one.
+std::vector<std::string> SetupNotes(std::span<const Sample> rows);
 
 }  // namespace spillway
 

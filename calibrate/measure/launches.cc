@@ -44,8 +44,7 @@ BenchLaunches LaunchesOf(std::span<const BenchTime> times) {
   }
   BenchLaunches launches;
   for (const auto& [which, nanos] : issues) {
-    launches.costs.push_back(
-        {.op = OpKindName(which.first), .pass = PassName(which.second), .time = std::llround(Median(nanos))});
+    launches.costs.push_back({.op = which.first, .pass = which.second, .time = std::llround(Median(nanos))});
     launches.launches += static_cast<int>(nanos.size());
   }
   return launches;

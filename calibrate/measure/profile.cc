@@ -9,12 +9,11 @@
 #include "calibrate/fit/profile.h"
 #include "calibrate/fit/transfer.h"
 #include "calibrate/measure/journal.h"
-#include "calibrate/measure/row.h"
 #include "calibrate/ops/operands.h"
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
 #include "model/cost/model_cost.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -173,9 +172,9 @@ void SetLaunches(std::span<const BenchTime> times, const BenchFacts& facts, Host
       facts, fmt::format("medians over {} launches of the library's call, while others queue", found.launches));
 }
 
-double SlowdownOf(const TransferFit& fit, const std::string& op, const std::string& pass) {
+double SlowdownOf(const TransferFit& fit, OpKind op, Pass pass) {
   for (const FittedSlowdown& slowdown : fit.slowdowns) {
-    if (op != OpKindName(slowdown.kind) || pass != PassName(slowdown.pass)) continue;
+    if (op != slowdown.kind || pass != slowdown.pass) continue;
     return Digits(5, std::clamp(slowdown.factor.value, 1.0, kMostSlowdown));
   }
   return 1.0;

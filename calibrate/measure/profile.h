@@ -11,7 +11,7 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/ops/operands.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "model/samples/sample.h"
 
@@ -67,7 +67,7 @@ struct MeasuredChip {
 };
 MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
 
-// Where `rows` come from several machines (calibrate/measure/row.h) a note tells for each how many. A `pinned_limit` beyond
+// Where `rows` come from several machines (calibrate/measure/journal.h) a note tells for each how many. A `pinned_limit` beyond
 // `memory` is believed, for machines that get more memory when they need it: the host has as much, which is assumed.
 // `folds`: of the cross-validation of the kernel models (FitOptions); 0 is faster, for profiles on the way.
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);

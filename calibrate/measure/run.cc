@@ -8,10 +8,9 @@
 #include "calibrate/measure/guard.h"
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/refused.h"
-#include "calibrate/measure/row.h"
 #include "hw/text/document.h"
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

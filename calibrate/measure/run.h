@@ -35,7 +35,7 @@ class BenchTarget {
   virtual LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) = 0;
   virtual double Load() const { return 0; }  // of the host, now
   // Time that passes for whoever computes as its kernels do without pause, over what it has of its core, now; takes a
-  // tenth of a second, more on a busy machine (calibrate/measure/waiting.h). 0: not told, as nobody shares it, or by
+  // tenth of a second, more on a busy machine (calibrate/host/host_facts.h). 0: not told, as nobody shares it, or by
   // more threads than one.
   virtual double Waiting() { return 0; }
   // Whether a measurement may never end, or take the process with it: see BenchInflight.

@@ -40,6 +40,16 @@ double CrossEntropy(const Shape& shape, std::span<const float> probabilities, st
   return sum / static_cast<double>(shape.n * positions);
 }
 
+std::vector<float> OneHot(const Shape& shape, std::span<const std::int32_t> labels) {
+  std::vector<float> rows(static_cast<std::size_t>(shape.Elements()), 0.0f);
+  const std::int64_t positions = shape.Spatial();
+  for (std::int64_t i = 0; i < shape.n * positions; ++i) {
+    const std::int64_t channel = i / positions * shape.c + labels[static_cast<std::size_t>(i)];
+    rows[static_cast<std::size_t>(channel * positions + i % positions)] = 1;
+  }
+  return rows;
+}
+
 void TrainingState::StartIteration(std::uint64_t iteration) {
   iteration_ = iteration;
   loss_ = std::numeric_limits<double>::quiet_NaN();

@@ -25,6 +25,9 @@ std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId 
 // position, batch outermost.
 double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels);
 
+// Rows of the probabilities' shape: 1 at the class of each sample and position, 0 elsewhere.
+std::vector<float> OneHot(const Shape& shape, std::span<const std::int32_t> labels);
+
 struct TrainingOptions {
   std::uint64_t seed = 1;  // of labels and dropout
   float learning_rate = 0.01f;

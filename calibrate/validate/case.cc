@@ -10,7 +10,7 @@
 
 #include "calibrate/validate/case_rows.h"
 #include "calibrate/validate/measure.h"
-#include "calibrate/validate/rounding.h"
+#include "calibrate/validate/numerics.h"
 #include "calibrate/validate/split.h"
 #include "calibrate/validate/step_costs.h"
 #include "model/stats/quantile.h"
@@ -25,7 +25,7 @@ namespace {
 constexpr int kTrainingIterations = 2;     // the second one starts from what the first one computed
 constexpr int kRepeats = 5;                // of kernels by themselves
 constexpr Bytes kGuard = kMiB;             // behind the arena of debug sessions: a write there is seen
-constexpr std::uint64_t kRoundedRuns = 3;  // with other numbers each (rounding.h)
+constexpr std::uint64_t kRoundedRuns = 3;  // with other numbers each (numerics.h)
 // Times the largest of so few: one plan in four that only rounds is beyond that one itself. What is wrong is off by far more.
 constexpr double kBeyondDrawn = 4;
 

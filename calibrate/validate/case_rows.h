@@ -1,4 +1,7 @@
-// What a case says of each plan: before anything runs, of what was measured, and of what failed.
+// What a case says of each plan: before anything runs, of what was measured, and of what failed; and which of these rows make
+// a validation fail.
+//
+// Tested by validate_case_test and cli_validate_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_CASE_ROWS_H_
 #define SPILLWAY_CALIBRATE_VALIDATE_CASE_ROWS_H_
 
@@ -7,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/validate/case.h"
+#include "calibrate/validate/results.h"
 
 namespace spillway {
 
@@ -24,6 +28,16 @@ void TakeTimes(const Measurement& measurement, std::uint64_t seed, ValidationRow
 
 // A step at a lower clock than the others is the device's doing, not a plan's or the model's. "": there was none.
 std::string SlowStepsNote(const std::vector<Measurement>& measurements);
+
+// ---- What makes a validation fail, and what is only worth a note.
+
+struct Judgement {
+  std::vector<std::string> notes, failures;
+};
+
+// Adds to the failures: a row that was not run or did not end, memory written that the plan does not have, and numbers
+// that are not in-core training's. Those within `tolerance` (DeviceTraits::numerics_tolerance) are notes.
+void NoteFailures(const ValidationCase& place, const ValidationRow& row, double tolerance, Judgement& judgement);
 
 }  // namespace spillway
 

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
 #include "model/cost/menu.h"
 #include "model/cost/op_tiles.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"

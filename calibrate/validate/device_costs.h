@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "calibrate/devices/offered.h"
+#include "calibrate/devices/backend.h"
 #include "model/cost/cost_model.h"
 
 namespace spillway {

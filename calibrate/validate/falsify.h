@@ -1,6 +1,6 @@
 // Whether measured steps can tell the full model from others: ablations and rivals.
 //
-// Tested by validate_falsify_test (tests/).
+// Tested by validate_falsify_test, cli_validate_test and cli_validate_pace_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_FALSIFY_H_
 #define SPILLWAY_CALIBRATE_VALIDATE_FALSIFY_H_
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/validate/case.h"
 #include "calibrate/validate/results.h"
 #include "sim/evaluate/evaluation.h"
 #include "sim/planning/problem.h"
@@ -73,6 +74,20 @@ constexpr double kSeenShare = 0.5;
 
 // Sets tau, clear_pairs, clear_right, best_or_noise, judged, median_replay and summaries from cases and rows.
 void SummariseSet(ValidationSet& set);
+
+// ---- What each step model says of the plans that were measured.
+
+// On the runtime that a plan asks for, or a strategy was asked for.
+Problem ProblemOf(const CaseSetup& setup, const TrainingStep& step, const Runtime& runtime);
+
+// By measured row of a case, by model; at these costs.
+std::vector<std::vector<double>> PredictionsOfAll(const CaseSetup& setup, const CostModel& costs,
+                                                  const std::vector<ValidationRow>& rows);
+
+// By model, of all measured rows of all cases; the profile at its own pace is one more where the pace of any is known.
+// `by_row`: the above, of all cases in order.
+std::vector<ModelPredictions> ModelsOf(const std::vector<std::vector<double>>& by_row,
+                                       const std::vector<ValidationRow>& rows);
 
 }  // namespace spillway
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/text/document.h"
 #include "model/stats/quantile.h"
 
 namespace spillway {

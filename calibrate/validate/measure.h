@@ -63,21 +63,6 @@ std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candid
 // algorithm 0 a library would choose for itself. Launches for which the cost model knows of no choice stay as they are.
 void FixAlgorithms(const CostModel& costs, Program& program);
 
-// ---- Whether two training runs came to the same numbers.
-
-// What training has changed, as bytes, and the losses on the way.
-struct TrainingResults {
-  std::map<std::string, std::vector<std::byte>> tensors;  // by name, so that a step in batch parts has the same ones
-  std::vector<double> losses;                             // by iteration; empty where the device tells none
-};
-// Parameters and optimizer state.
-TrainingResults ResultsOf(const TrainingStep& step, const TrainingValues& values, std::vector<double> losses);
-
-// Of all tensors that both have, in order of names, and of the losses. kSkipped where they have none in common.
-// The difference of a tensor is the largest one of its elements, over the largest magnitude in `expected`; infinite where
-// only one of two elements is a number. fp32.
-Numerics CompareResults(const TrainingResults& actual, const TrainingResults& expected);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_CALIBRATE_VALIDATE_MEASURE_H_

@@ -7,8 +7,9 @@
 #include <map>
 #include <utility>
 
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "hw/text/document.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "model/stats/quantile.h"
 
 namespace spillway {

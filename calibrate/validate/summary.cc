@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "calibrate/validate/falsify.h"
 #include "hw/text/lists.h"
@@ -63,41 +64,38 @@ void JudgeChoice(const std::vector<const ValidationRow*>& strategies, std::uint6
 
 // ---- groups of rows
 
-void AddSummary(const std::string& group, const ValidationSet& set,
-                const std::function<bool(const ValidationRow&)>& wanted, std::vector<ErrorSummary>& summaries) {
+// Of the measured rows of which `error` says one.
+void AddSummary(const std::string& group, ValidationSet& set,
+                const std::function<std::optional<double>(const ValidationRow&)>& error) {
   std::vector<double> errors;
   for (const ValidationRow& row : set.rows) {
-    if (row.Measured() && wanted(row)) errors.push_back(row.Error());
-  }
-  if (!errors.empty()) summaries.push_back(SummaryOf(group, errors));
-}
-
-// What waited for a core makes medians long; hardly ever every step waits.
-void AddFastest(ValidationSet& set) {
-  std::vector<double> errors;
-  for (const ValidationRow& row : set.rows) {
-    if (row.Measured() && !row.random) errors.push_back(static_cast<double>(row.predicted) / row.Fastest() - 1);
-  }
-  if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, against their fastest step", errors));
-}
-
-// What strategies would have been predicted to take otherwise; 0: nobody knows.
-void AddOtherwise(const char* group, Nanos ValidationRow::*predicted, ValidationSet& set) {
-  std::vector<double> errors;
-  for (const ValidationRow& row : set.rows) {
-    if (!row.Measured() || row.random || row.*predicted == 0) continue;
-    errors.push_back(static_cast<double>(row.*predicted) / row.measured - 1);
+    if (!row.Measured()) continue;
+    if (const std::optional<double> one = error(row)) errors.push_back(*one);
   }
   if (!errors.empty()) set.summaries.push_back(SummaryOf(group, errors));
 }
 
-// What is left once each step is held to the pace of its moment.
-void AddTracked(ValidationSet& set) {
-  std::vector<double> errors;
-  for (const ValidationRow& row : set.rows) {
-    if (row.Measured() && !row.random && row.tracked > 0) errors.push_back(row.tracked_error);
-  }
-  if (!errors.empty()) set.summaries.push_back(SummaryOf("all strategies, each step at its own pace", errors));
+void AddRows(const std::string& group, ValidationSet& set, const std::function<bool(const ValidationRow&)>& wanted) {
+  AddSummary(group, set, [&](const auto& row) { return wanted(row) ? std::optional(row.Error()) : std::nullopt; });
+}
+
+// What strategies would have been predicted to take otherwise; 0: nobody knows.
+void AddOtherwise(const char* group, Nanos ValidationRow::*predicted, ValidationSet& set) {
+  AddSummary(group, set, [&](const ValidationRow& row) -> std::optional<double> {
+    if (row.random || row.*predicted == 0) return std::nullopt;
+    return static_cast<double>(row.*predicted) / row.measured - 1;
+  });
+}
+
+// What waited for a core makes medians long; hardly ever every step waits. What is left once each step is held to the pace of
+// its moment.
+void AddFastestAndTracked(ValidationSet& set) {
+  AddSummary("all strategies, against their fastest step", set, [](const ValidationRow& row) {
+    return row.random ? std::nullopt : std::optional(static_cast<double>(row.predicted) / row.Fastest() - 1);
+  });
+  AddSummary("all strategies, each step at its own pace", set, [](const ValidationRow& row) {
+    return row.random || row.tracked <= 0 ? std::nullopt : std::optional(row.tracked_error);
+  });
 }
 
 const ValidationCase& CaseOf(const ValidationSet& set, const ValidationRow& row) {
@@ -114,7 +112,7 @@ void AddByNetwork(ValidationSet& set) {
     const auto of_network = [&](const ValidationRow& row) {
       return !row.random && CaseOf(set, row).network == network;
     };
-    AddSummary("strategies, " + network, set, of_network, set.summaries);
+    AddRows("strategies, " + network, set, of_network);
   }
 }
 
@@ -124,8 +122,8 @@ void AddBySeen(ValidationSet& set) {
     const auto belongs = [&](const ValidationRow& row) {
       return !row.random && (CaseOf(set, row).in_core_split.seen_share >= kSeenShare) == seen;
     };
-    AddSummary(seen ? "strategies, networks seen in calibration" : "strategies, networks left out of calibration", set,
-               belongs, set.summaries);
+    AddRows(seen ? "strategies, networks seen in calibration" : "strategies, networks left out of calibration", set,
+            belongs);
   }
 }
 
@@ -187,14 +185,11 @@ ErrorSummary SummaryOf(std::string group, const std::vector<double>& errors) {
 
 void SummariseSet(ValidationSet& set) {
   set.summaries.clear();
-  AddSummary(
-      "all strategies", set, [](const auto& row) { return !row.random; }, set.summaries);
-  AddFastest(set);
-  AddTracked(set);
+  AddRows("all strategies", set, [](const auto& row) { return !row.random; });
+  AddFastestAndTracked(set);
   AddOtherwise("all strategies, at the pace of the calibration", &ValidationRow::as_calibrated, set);
   AddOtherwise("all strategies, at the pace measured before", &ValidationRow::at_pace, set);
-  AddSummary(
-      "random plans", set, [](const auto& row) { return row.random; }, set.summaries);
+  AddRows("random plans", set, [](const auto& row) { return row.random; });
   AddByNetwork(set);
   AddBySeen(set);
   JudgeSet(set);

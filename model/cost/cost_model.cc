@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
-#include "model/profile/profile_names.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/profile_text.h"
 #include "model/step/work_hash.h"
 #include "model/util/hash.h"
@@ -75,6 +74,12 @@ struct KeyHash {
   }
 };
 
+// Whether operations take time by every law of products.
+bool LawsCountWork(const Device& device) {
+  return std::none_of(device.laws.begin(), device.laws.end(),
+                      [](const CostLaw& law) { return IsProduct(law.op) && law.flop_fraction == 0; });
+}
+
 }  // namespace
 
 // Answers already given: planners ask for the same few hundred launches ten thousand times. The limit is that of some
@@ -99,16 +104,7 @@ class CostModel::Sources {
       } catch (const UserError& error) {
         mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
       }
-      try {
-        launches_.emplace_back(device, machine.name);
-      } catch (const UserError& error) {
-        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
-      }
-      try {
-        laws_.push_back(ResolveLaws(device, machine.name));
-      } catch (const UserError& error) {
-        mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
-      }
+      launches_.emplace_back(device.host_costs);
     }
     if (!mistakes.empty()) throw UserError(std::move(mistakes));
   }
@@ -116,20 +112,13 @@ class CostModel::Sources {
   Cost Answer(const Device& device, const Launch& launch, int index) const {
     const OnDevice& on = devices_[static_cast<std::size_t>(index)];
     std::optional<Cost> cost = MeasuredOrModel(on, launch);
-    if (!cost) return CostByLaw(device, laws_[static_cast<std::size_t>(index)], launch);
+    if (!cost) return CostByLaw(device, launch);
     const bool timed = cost->how == std::string_view("measured");
     if (timed && cost->copy_slowdown == 1) cost->copy_slowdown = SlowdownByModel(on, launch, *cost);
     if (cost->copy_slowdown == 1) cost->copy_slowdown = ShareOfMemory(device, launch, cost->time, on.link_rate);
     return *cost;
   }
 
-  // Whether operations take time by every law of products.
-  bool LawsCountWork(int device) const {
-    const std::vector<ResolvedLaw>& laws = laws_[static_cast<std::size_t>(device)];
-    return std::none_of(laws.begin(), laws.end(), [](const ResolvedLaw& resolved) {
-      return IsProduct(resolved.kind) && resolved.law->flop_fraction == 0;
-    });
-  }
   double LeastMeasured(double flops, int device) const {
     return flops * devices_[static_cast<std::size_t>(device)].measured.LeastTimePerFlop();
   }
@@ -165,8 +154,7 @@ class CostModel::Sources {
   }
 
   std::vector<OnDevice> devices_;
-  std::vector<LaunchCosts> launches_;           // by device
-  std::vector<std::vector<ResolvedLaw>> laws_;  // by device
+  std::vector<LaunchCosts> launches_;  // by device
 };
 
 CostModel::CostModel(const Machine& machine, const CostOptions& options)
@@ -202,11 +190,11 @@ double CostModel::LeastTime(const Launch& launch, int device) const {
 
 double CostModel::TimeAtMostPeak(const Launch& launch, int device) const {
   if (!IsProduct(launch.kind) || launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) return 0;
-  if (!sources_->LawsCountWork(device)) return 0;
-  const double peak = machine_->devices[static_cast<std::size_t>(device)].peak_flops;
+  const Device& on = machine_->devices[static_cast<std::size_t>(device)];
+  if (!LawsCountWork(on)) return 0;
   const auto& window = launch.shape.window;
   const auto places = static_cast<double>(window[0] * window[1] * window[2]);
-  return CountWork(launch).flops / (std::max(kMostFraction, places) * peak) * FactorOf(launch);
+  return CountWork(launch).flops / (std::max(kMostFraction, places) * on.peak_flops) * FactorOf(launch);
 }
 
 double CostModel::FactorOf(const Launch& launch) const {
@@ -247,17 +235,9 @@ Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t 
   return cost;
 }
 
-LaunchCosts::LaunchCosts(const Device& device, const std::string& machine) {
-  const HostCosts& costs = device.host_costs;
+LaunchCosts::LaunchCosts(const HostCosts& costs) {
   times_.fill(costs.kernel_launch);
-  ProfileNames names(device, machine, "launches");
-  for (const LaunchCost& cost : costs.launches) {
-    const LaunchCost::Places& at = cost.places;
-    const auto kind = names.Op(cost.op, at.file, at.op);
-    const auto pass = names.Pass(cost.pass, at.file, at.pass);
-    if (kind && pass) times_[Index(*kind, *pass)] = cost.time;
-  }
-  names.ThrowIfAny();
+  for (const LaunchCost& cost : costs.launches) times_[Index(cost.op, cost.pass)] = cost.time;
   differ_ = std::any_of(times_.begin(), times_.end(), [&](Nanos time) { return time != costs.kernel_launch; });
 }
 

@@ -64,9 +64,7 @@ struct CostOptions {
 // What issuing a launch costs the host, by op and pass, as the host costs of a profile say.
 class LaunchCosts {
  public:
-  // Throws UserError with all ops and passes of the profile that this program does not know: each with its place,
-  // machine, device and the nearest known name.
-  LaunchCosts(const Device& device, const std::string& machine);
+  explicit LaunchCosts(const HostCosts& costs);
 
   // False: one figure holds for every op and pass.
   bool differ() const { return differ_; }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,7 +7,6 @@
 #include <string_view>
 
 #include "model/cost/model_cost.h"
-#include "model/profile/profile_names.h"
 #include "model/step/launch.h"
 #include "model/util/hash.h"
 
@@ -20,23 +17,6 @@ namespace {
 // in which all laws were fitted.
 constexpr double kRooflineError = 0.5;
 constexpr double kOtherFormatError = 0.5;
-constexpr const char* kGrouped = "grouped";
-
-constexpr std::string_view kVoxel = "1x1x1";  // called 1x1
-
-// Two or three sizes with an x between, as WindowName has them.
-bool IsWindow(std::string_view text) {
-  if (text == kVoxel) return false;
-  int sizes = 0;
-  for (std::size_t begin = 0; begin <= text.size(); ++sizes) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
-    const std::string_view size = text.substr(begin, end - begin);
-    const bool whole = !size.empty() && size.front() != '0' && size.find_first_not_of("0123456789") == size.npos;
-    if (!whole) return false;
-    begin = end + 1;
-  }
-  return sizes == 2 || sizes == 3;
-}
 
 // "3x3", with the depth in front for a 3-D window ("3x3x3"). A window of one voxel is "1x1" whatever the data.
 class WindowName {
@@ -63,20 +43,20 @@ class WindowName {
 // of its own: a law for its window without groups would be worse than the law for any window.
 int Closeness(const CostLaw& law, std::string_view window, bool grouped) {
   if (law.window.empty()) return 1;
-  if (grouped) return law.window == kGrouped ? 2 : 0;
+  if (grouped) return law.window == kGroupedWindow ? 2 : 0;
   return law.window == window ? 2 : 0;
 }
 
-const CostLaw* ClosestLaw(const std::vector<ResolvedLaw>& laws, const Launch& launch) {
+const CostLaw* ClosestLaw(const std::vector<CostLaw>& laws, const Launch& launch) {
   const WindowName window(launch.shape);
   const bool grouped = launch.shape.groups > 1;
   const CostLaw* best = nullptr;
   int best_closeness = 0;
-  for (const ResolvedLaw& law : laws) {
-    if (law.kind != launch.kind || law.pass != launch.pass) continue;
-    const int closeness = Closeness(*law.law, window.text(), grouped);
+  for (const CostLaw& law : laws) {
+    if (law.op != launch.kind || law.pass != launch.pass) continue;
+    const int closeness = Closeness(law, window.text(), grouped);
     if (closeness <= best_closeness) continue;
-    best = law.law;
+    best = &law;
     best_closeness = closeness;
   }
   return best;
@@ -113,27 +93,9 @@ Cost ByLaw(const Device& device, const CostLaw& law, const Work& work) {
 
 }  // namespace
 
-std::vector<ResolvedLaw> ResolveLaws(const Device& device, const std::string& machine) {
-  ProfileNames names(device, machine, "laws");
-  std::vector<ResolvedLaw> laws;
-  for (const CostLaw& law : device.laws) {
-    const CostLaw::Places& at = law.places;
-    const auto kind = names.Op(law.op, at.file, at.op);
-    const auto pass = names.Pass(law.pass, at.file, at.pass);
-    if (kind && pass) laws.push_back({&law, *kind, *pass});
-    if (law.window.empty() || law.window == kGrouped || IsWindow(law.window)) continue;
-    names.Refuse(at.file, at.window,
-                 fmt::format("window '{}': expected {}, or sizes such as 3x3 and 3x3x3{}", law.window, kGrouped,
-                             law.window == kVoxel ? "; one of a single voxel is 1x1, with a depth too"
-                                                  : DidYouMean(law.window, {kGrouped})));
-  }
-  names.ThrowIfAny();
-  return laws;
-}
-
-Cost CostByLaw(const Device& device, const std::vector<ResolvedLaw>& laws, const Launch& launch) {
+Cost CostByLaw(const Device& device, const Launch& launch) {
   const Work work = CountWork(launch);
-  const CostLaw* const law = ClosestLaw(laws, launch);
+  const CostLaw* const law = ClosestLaw(device.laws, launch);
   Cost cost = law == nullptr ? ByRoofline(device, work) : ByLaw(device, *law, work);
   if (launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) {
     // Smaller elements are in `work`; the rate of other arithmetic is not in any law and stays that of fp32.

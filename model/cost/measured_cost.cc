@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "hw/text/document.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/profile/profile_text.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
@@ -15,34 +15,6 @@
 
 namespace spillway {
 namespace {
-
-// ---- where a profile is wrong
-
-struct Wrong {
-  std::size_t device = 0, op = 0;
-  std::string message;
-};
-
-void AddWrong(const Device& device, std::size_t index, std::vector<Wrong>* wrong) {
-  for (std::size_t k = 0; k < device.measured.size(); ++k) {
-    try {
-      LaunchOf(device.measured[k]);
-    } catch (const UserError& error) {
-      wrong->push_back({index, k, fmt::format("measured '{}': {}", MeasuredKey(device.measured[k]), error.what())});
-    }
-  }
-}
-
-const Node* Item(const Node* list, std::size_t index) {
-  return list != nullptr && index < list->items.size() ? &list->items[index] : nullptr;
-}
-const Node* Entry(const Node* map, std::string_view key) { return map != nullptr ? map->Find(key) : nullptr; }
-
-// nullptr in a file that only names another profile.
-const Node* FindMeasured(const Node& root, std::size_t device, std::size_t op) {
-  const Node* const measured = Entry(Item(root.Find("devices"), device), "measured");
-  return Item(Entry(measured, "ops"), op);
-}
 
 constexpr Nanos kRounding = 4;
 
@@ -87,19 +59,6 @@ MeasuredLaunches::MeasuredLaunches(const Device& device, const std::string& mach
     }
   }
   if (!mistakes.empty()) throw UserError(std::move(mistakes));
-}
-
-void CheckMeasured(const Machine& machine, const std::string& name_or_path) {
-  const bool path = name_or_path.ends_with(".yaml");
-  std::vector<Wrong> wrong;
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) AddWrong(machine.devices[d], d, &wrong);
-  if (wrong.empty()) return;
-  const Document document = LoadDocument(path ? name_or_path : MachineFolder() + "/" + name_or_path + ".yaml");
-  Diagnostics diagnostics(document);
-  for (const Wrong& one : wrong) {
-    if (const Node* node = FindMeasured(document.root, one.device, one.op)) diagnostics.Error(node->mark, one.message);
-  }
-  diagnostics.ThrowIfAny();
 }
 
 MeasuredLaunches::Choice MeasuredLaunches::Choose(const Launch& launch) const {

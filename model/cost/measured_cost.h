@@ -14,15 +14,11 @@
 
 namespace spillway {
 
-// Throws UserError if this program does not know what a measured launch of a profile says, with file, line and column
-// of each such launch. `name_or_path`: what LoadMachine() read the machine from. Says nothing about a profile that only
-// names another one (same_as): making a CostModel of it does, without places.
-void CheckMeasured(const Machine& machine, const std::string& name_or_path);
-
 // Device::measured by launch. Refers to the device.
 class MeasuredLaunches {
  public:
-  // Throws UserError with machine, device, text and the nearest known name of every launch that it cannot read.
+  // Throws UserError with machine, device, text and the nearest known name of every launch that it cannot read: of a device
+  // that a program made, since those of a file are told where it is read.
   MeasuredLaunches(const Device& device, const std::string& machine);
 
   struct Choice {

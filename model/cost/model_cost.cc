@@ -31,8 +31,8 @@ double LogBeyond(const KernelModel& model, const Work& work) {
 
 // A model fitted in fp32 answers for other formats too, if none was fitted to them, and says how little that is worth.
 bool Serves(const ResolvedModel& m, const Launch& launch) {
-  return m.kind == launch.kind && m.pass == launch.pass && (launch.algorithm == 0 || m.algorithm == launch.algorithm) &&
-         m.form->Applies(launch);
+  return m.model->op == launch.kind && m.model->pass == launch.pass &&
+         (launch.algorithm == 0 || m.algorithm == launch.algorithm) && m.form->Applies(launch);
 }
 
 bool IsUnmeasured(const Launch& launch) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 
@@ -21,15 +21,14 @@ Platform PlatformOf(const Device& device);
 struct ResolvedModel {
   const KernelModel* model = nullptr;
   const KernelForm* form = nullptr;
-  OpKind kind = OpKind::kCopy;
-  Pass pass = Pass::kForward;
   MathMode math = MathMode::kFp32;
   std::int32_t algorithm = 0;
   std::uint64_t group = 0;  // identity: form, op, pass, algorithm and parameters
   std::vector<double> parameters;
 };
 
-// Throws UserError with all mistakes: each with its place in the profile, machine, device and the nearest known name.
+// Throws UserError with all mistakes of models that a program made: each with machine, device and the nearest known name.
+// Those of a file are told where it is read. The device must outlive what is returned.
 std::vector<ResolvedModel> ResolveModels(const Device& device, const std::string& machine);
 
 // `launch.workspace` must be a number of bytes. nullopt: no model can run it (the laws answer then). Where every
@@ -38,20 +37,8 @@ std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const
                                  std::span<const std::int32_t> except = {});
 
 // Costs by the laws of a profile, and by the chip's figures where there is none.
-
-// A law with its names found.
-struct ResolvedLaw {
-  const CostLaw* law = nullptr;
-  OpKind kind = OpKind::kCopy;
-  Pass pass = Pass::kForward;
-};
-
-// Throws UserError as ResolveModels does; a window is "grouped" or sizes such as 3x3 and 3x3x3. The device must outlive
-// what is returned.
-std::vector<ResolvedLaw> ResolveLaws(const Device& device, const std::string& machine);
-
-// The errors of one law's answers add up: what is wrong about it is wrong for all of its kernels. `laws`: the device's.
-Cost CostByLaw(const Device& device, const std::vector<ResolvedLaw>& laws, const Launch& launch);
+// The errors of one law's answers add up: what is wrong about it is wrong for all of its kernels.
+Cost CostByLaw(const Device& device, const Launch& launch);
 
 }  // namespace spillway
 

@@ -11,7 +11,7 @@
 // block per channel): its time is the same for 2 channels and for 16, and the same on a V100 and an A100 (batchnorm3d
 // of xwang233/code-snippet, cuDNN 8.2), as if neither the chip's other multiprocessors nor its memory mattered.
 // Where the statistics are given there is only a writing pass, by another kernel with a plane cost of its own.
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 

@@ -9,8 +9,8 @@
 // Strides use fewer of the inputs that are fetched. Each sum is fetched and stored once per block of the depth.
 // Filters larger than the core's cache come from the next one for every sample.
 // Tested by tests/model/kernel_forms_cpu_conv_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_conv.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

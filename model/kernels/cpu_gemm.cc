@@ -10,9 +10,9 @@
 // Tested by tests/model/kernel_forms_cpu_conv_test.cc.
 #include <algorithm>
 
-#include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_conv.h"
 #include "model/kernels/cpu_cost.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

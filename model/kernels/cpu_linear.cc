@@ -3,8 +3,8 @@
 // Rows are samples, columns outputs, the depth inputs, whichever of the three a pass computes. With few samples every
 // weight is used a few times only: reading them takes as long as the arithmetic.
 // Tested by tests/calibrate/kernel_forms_cpu_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_cost.h"
+#include "model/kernels/kernel_form.h"
 #include "model/step/launch.h"
 
 namespace spillway {

@@ -7,8 +7,8 @@
 // a loop does not become vector code: dropout's random numbers, the search for the maximum of a window, sums of few
 // neighbours. Where a gradient is added to another one, oneDNN computes it beside and adds it in a second pass.
 // Tested by tests/calibrate/kernel_forms_cpu_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_cost.h"
+#include "model/kernels/kernel_form.h"
 #include "model/step/launch.h"
 
 namespace spillway {

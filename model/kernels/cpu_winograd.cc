@@ -4,8 +4,8 @@
 //   time = fixed + reorders of input and output + filter transform + tile transforms + products
 //
 // Tested by tests/model/kernel_forms_cpu_conv_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/cpu_conv.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

@@ -5,7 +5,7 @@
 // Nothing else was found in published times of the element-wise kernels of three generations of GPUs: what looks like a
 // rate that rises with the size is the constant part (0.3 % median residual above the floor of the harness). Chips with
 // a large L2 cache (tens of MB) move smaller tensors faster.
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 

@@ -4,9 +4,9 @@
 //   matrix  = input channels x window elements by samples x output positions: the workspace, to the byte
 //   product = rows samples x output positions, columns output channels, depth input channels x window elements
 // Tested by tests/model/kernel_forms_gemm_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/spectrum.h"
 
 namespace spillway {

@@ -11,8 +11,8 @@
 // Tested by tests/model/kernel_forms_gemm_test.cc.
 #include <algorithm>
 
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/spectrum.h"
 
 namespace spillway {

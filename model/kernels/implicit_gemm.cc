@@ -23,9 +23,9 @@
 #include <iterator>
 #include <limits>
 
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

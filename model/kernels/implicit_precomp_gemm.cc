@@ -17,9 +17,9 @@
 #include <algorithm>
 
 #include "hw/text/units.h"
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

@@ -27,7 +27,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

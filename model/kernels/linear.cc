@@ -6,7 +6,7 @@
 //
 // No workspace: partial sums of split products lie in a buffer that the library owns.
 // Tested by tests/model/kernel_forms_gemm_test.cc.
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/matrix_product.h"
 
 namespace spillway {

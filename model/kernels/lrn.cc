@@ -6,7 +6,7 @@
 // A thread sums the squares of `window` neighbouring channels, which the cache holds, and raises the sum to a power.
 // No measurement of it was at hand: the parameters are what the same steps cost elsewhere (a visit as in pooling, a
 // power as some ten of them) and a fit should say `assumed` unless it has samples.
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 

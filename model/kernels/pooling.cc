@@ -9,7 +9,7 @@
 // backward kernels cost the fourth root of the covering windows, since finding them dominates; forward ones cost from
 // the square root of the window's size (PyTorch) to all of it (Caffe). Kernels that give each plane blocks of its own
 // leave them half empty where planes are small (7x7).
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 

@@ -6,7 +6,7 @@
 // the maximum, the sum and the result: `reread` more passes. Where such a row starts at no multiple of four elements
 // and is a little longer than a power of two, the vectorised sweep leaves a rest that takes a sweep of its own: `rest`.
 // (Both as in the kernels of PyTorch, aten/src/ATen/native/cuda/PersistentSoftmax.cuh and SoftMax.cu.)
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/streaming.h"
 #include "model/step/launch.h"
 

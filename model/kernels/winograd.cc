@@ -7,9 +7,9 @@
 // cuDNN 8 packs 2 or 4 small images into a block; times of cuDNN 5 to 7, and on Volta, show none of that, and it is
 // left out.)
 // Tested by tests/model/kernel_forms_conv_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

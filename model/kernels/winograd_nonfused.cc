@@ -10,9 +10,9 @@
 // The workspace holds the transformed input, result and filter, f x (t x (c + k) + c x k) words; forward and backward
 // data round the samples up to 16.
 // Tested by tests/model/kernel_forms_conv_test.cc.
-#include "model/cost/kernel_form.h"
 #include "model/kernels/conv_launch.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

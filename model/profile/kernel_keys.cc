@@ -40,7 +40,7 @@ const KeyTable& CallFloorKeys() {
   static const KeyTable kTable{
       .title = "call floor",
       .keys = {{"harness", kAnyText, kRequired, "what measured the samples"},
-               OpRow("convolution, gemm, ..."),
+               OpRow("convolution, linear, ..."),
                {"pass", kAnyText, "every pass", "forward, ..."},
                {"math", kAnyText, "every math mode", "fp32, ..."},
                {"added", kADuration, "0 ns", "what the harness adds to each call"},
@@ -79,7 +79,7 @@ const KeyTable& ModelWorkKeys() {
 const KeyTable& KernelModelKeys() {
   static const KeyTable kTable{
       .title = "model",
-      .keys = {{"form", kAnyText, kRequired, "the law; forms and their parameters: model/cost/kernel_form.h"},
+      .keys = {{"form", kAnyText, kRequired, "the law; forms and their parameters: model/kernels/kernel_form.h"},
                OpRow("convolution, batch_norm, ..."),
                PassRow(),
                {"algorithm", kAnyText, "the op has no choice", "implicit_gemm, winograd, ..."},

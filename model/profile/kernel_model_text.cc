@@ -1,6 +1,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -16,7 +17,7 @@ std::vector<KernelModel::Parameter> ReadParameters(const Node& node, Diagnostics
   MapReader reader(node, diagnostics, "parameters of " + owner);
   std::vector<KernelModel::Parameter> parameters;
   for (const auto& entry : node.entries) {
-    parameters.push_back({entry.key, reader.RequiredNumber(entry.key, -kMostParameter, kMostParameter), entry.mark});
+    parameters.push_back({entry.key, reader.RequiredNumber(entry.key, -kMostParameter, kMostParameter)});
   }
   reader.Finish();
   return parameters;
@@ -30,14 +31,32 @@ void ReadWork(const Node& node, Diagnostics& diagnostics, KernelModel& model) {
   reader.Check(model.least_work <= model.most_work, "most", "must not be below least");
 }
 
+// What the program does not know; about values that are mistakes already there is nothing to add.
+void ReportMistakes(const KernelModel& model, const EntryNames& names, MapReader& reader, Diagnostics& diagnostics,
+                    const PartOwner& owner) {
+  const Node* const parameters = reader.Optional("parameters");
+  const auto is_number = [](const Node::Entry& entry) { return ParseNumber(entry.value.scalar).has_value(); };
+  const bool readable = parameters != nullptr && parameters->IsMap() &&
+                        std::all_of(parameters->entries.begin(), parameters->entries.end(), is_number);
+  for (const ModelMistake& mistake : MistakesOf(model, names.Text())) {
+    if (mistake.key == "form" && model.form.empty()) continue;
+    if (mistake.key == "algorithm" && !names.known()) continue;
+    if (mistake.key == "parameters" && !readable) continue;
+    const Mark mark = mistake.parameter < 0 ? reader.MarkOf(mistake.key)
+                                            : parameters->entries[static_cast<std::size_t>(mistake.parameter)].mark;
+    diagnostics.Error(mark, owner.Text() + mistake.message);
+  }
+}
+
 }  // namespace
 
-KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, "model of " + owner, KernelModelKeys());
+KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const PartOwner& owner) {
+  MapReader reader(node, diagnostics, "model of " + owner.device, KernelModelKeys());
+  EntryNames names(reader, diagnostics, owner, "models");
   KernelModel model;
   model.form = reader.RequiredString("form");
-  model.op = reader.RequiredString("op");
-  model.pass = reader.RequiredString("pass");
+  model.op = names.ReadOp();
+  model.pass = names.ReadPass();
   model.algorithm = reader.StringOr("algorithm", "");
   model.math = reader.StringOr("math", model.math);
   if (const Node* parameters = reader.Required("parameters")) {
@@ -48,9 +67,8 @@ KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const st
   model.copy_slowdown = reader.NumberOr("copy_slowdown", model.copy_slowdown, 1, kMostSlowdown);
   if (const Node* work = reader.Optional("work")) ReadWork(*work, diagnostics, model);
   model.source = ReadSource(reader, diagnostics);
-  model.places = {diagnostics.file(),         reader.MarkOf("form"), reader.MarkOf("op"),        reader.MarkOf("pass"),
-                  reader.MarkOf("algorithm"), reader.MarkOf("math"), reader.MarkOf("parameters")};
   reader.Finish();
+  ReportMistakes(model, names, reader, diagnostics, owner);
   return model;
 }
 
@@ -59,7 +77,8 @@ std::string KernelModelText(const KernelModel& model) {
   const auto add = [&out]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
     out += fmt::format(format, std::forward<Args>(args)...);
   };
-  add("      - form: {}\n        op: {}\n        pass: {}\n", Quoted(model.form), Quoted(model.op), Quoted(model.pass));
+  add("      - form: {}\n        op: {}\n        pass: {}\n", Quoted(model.form), Quoted(OpKindName(model.op)),
+      Quoted(PassName(model.pass)));
   if (!model.algorithm.empty()) add("        algorithm: {}\n", Quoted(model.algorithm));
   add("        math: {}\n        parameters: {{", Quoted(model.math));
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
@@ -73,12 +92,13 @@ std::string KernelModelText(const KernelModel& model) {
   return out;
 }
 
-CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, "call floor of " + owner, CallFloorKeys());
+CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const PartOwner& owner) {
+  MapReader reader(node, diagnostics, "call floor of " + owner.device, CallFloorKeys());
+  EntryNames names(reader, diagnostics, owner, "call_floors");
   CallFloor floor;
   floor.harness = reader.RequiredString("harness");
-  floor.op = reader.RequiredString("op");
-  floor.pass = reader.StringOr("pass", "");
+  floor.op = names.ReadOp();
+  floor.pass = names.ReadPassIfAny();
   floor.math = reader.StringOr("math", "");
   floor.added = reader.DurationOr("added", 0);
   floor.floor = reader.RequiredDuration("floor");
@@ -89,16 +109,17 @@ CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::s
 std::string CallFloorText(const CallFloor& floor) {
   const std::string math = floor.math.empty() ? "" : fmt::format("math: {}, ", Quoted(floor.math));
   return fmt::format("      - {{harness: {}, op: {}, pass: {}, {}added: {}, floor: {}}}\n", Quoted(floor.harness),
-                     Quoted(floor.op), Quoted(floor.pass), math, FormatDurationExact(floor.added),
-                     FormatDurationExact(floor.floor));
+                     Quoted(OpKindName(floor.op)), Quoted(floor.pass ? PassName(*floor.pass) : ""), math,
+                     FormatDurationExact(floor.added), FormatDurationExact(floor.floor));
 }
 
-SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::string& owner) {
-  MapReader reader(node, diagnostics, "stack of " + owner, StackKeys());
+SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const PartOwner& owner) {
+  MapReader reader(node, diagnostics, "stack of " + owner.device, StackKeys());
+  EntryNames names(reader, diagnostics, owner, "stacks");
   SoftwareStack stack;
   stack.name = reader.RequiredString("name");
-  stack.op = reader.RequiredString("op");
-  stack.pass = reader.RequiredString("pass");
+  stack.op = names.ReadOp();
+  stack.pass = names.ReadPass();
   stack.math = reader.StringOr("math", stack.math);
   stack.arithmetic = reader.NumberOr("arithmetic", 1, 1 / kMostFactor, kMostFactor);
   stack.memory = reader.NumberOr("memory", 1, 1 / kMostFactor, kMostFactor);
@@ -109,8 +130,8 @@ SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::s
 
 std::string StackText(const SoftwareStack& stack) {
   return fmt::format("      - {{name: {}, op: {}, pass: {}, math: {}, arithmetic: {}, memory: {}, special: {}}}\n",
-                     Quoted(stack.name), Quoted(stack.op), Quoted(stack.pass), Quoted(stack.math), stack.arithmetic,
-                     stack.memory, stack.special);
+                     Quoted(stack.name), Quoted(OpKindName(stack.op)), Quoted(PassName(stack.pass)), Quoted(stack.math),
+                     stack.arithmetic, stack.memory, stack.special);
 }
 
 }  // namespace spillway

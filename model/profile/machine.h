@@ -7,26 +7,21 @@
 #define SPILLWAY_MODEL_PROFILE_MACHINE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hw/machine/figures.h"
 #include "hw/machine/shipped.h"
-#include "hw/text/document.h"
+#include "model/step/op_kind.h"
 
 namespace spillway {
 
-// What issuing one kind of op costs, by names as the models have them.
+// What issuing one kind of op costs.
 struct LaunchCost {
-  // Where a file says so, as in KernelModel.
-  struct Places {
-    std::string file;
-    Mark op, pass;
-    bool operator==(const Places&) const { return true; }
-  };
-  std::string op, pass;  // "convolution", "forward"
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
   Nanos time = 0;
-  Places places = {};
   bool operator==(const LaunchCost&) const = default;
 };
 
@@ -41,17 +36,12 @@ struct HostCosts {
 };
 
 // One row of the first cost model: time = fixed + max(flops / (flop_fraction x peak), bytes / (bandwidth_fraction x
-// memory bandwidth)). A fraction of 0 means that this resource does not bind. Rows are matched by op and pass name
-// ("convolution", "forward"), then by window: "1x1", "3x3", "7x7", "3x3x3", "grouped"; "" matches every window and is
-// used where no closer row exists.
+// memory bandwidth)). A fraction of 0 means that this resource does not bind. Rows are matched by op and pass, then by
+// window: "1x1", "3x3", "7x7", "3x3x3", kGroupedWindow; "" matches every window and is used where no closer row exists.
 struct CostLaw {
-  // Where a file says so, as in KernelModel.
-  struct Places {
-    std::string file;
-    Mark op, pass, window;
-    bool operator==(const Places&) const { return true; }
-  };
-  std::string op, pass, window;
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
+  std::string window;
   double flop_fraction = 0;
   double bandwidth_fraction = 0;
   Nanos fixed = 0;
@@ -59,27 +49,20 @@ struct CostLaw {
   double error = 0.3;          // relative error, one standard deviation
   double copy_slowdown = 1.0;  // factor on the kernel's time while a copy runs in either direction, >= 1
   Source source;
-  Places places = {};
   bool operator==(const CostLaw&) const = default;
 };
+constexpr const char* kGroupedWindow = "grouped";  // of convolutions in groups, whatever their window
 
-// One fitted cost law: a form (model/cost/kernel_form.h) with the parameters found for this device. Preferred to `laws`.
+// One fitted cost law: a form (model/kernels/kernel_form.h) with the parameters found for this device. Preferred to `laws`.
 struct KernelModel {
   struct Parameter {
     std::string name;
     double value = 0;
-    Mark mark = {};  // as in Places
-    bool operator==(const Parameter& other) const { return name == other.name && value == other.value; }
+    bool operator==(const Parameter&) const = default;
   };
-  // Where a file says so, for complaints of those who know what a profile may name; no part of what it says. An empty
-  // `file`: a program made the model.
-  struct Places {
-    std::string file;
-    Mark form, op, pass, algorithm, math, parameters;
-    bool operator==(const Places&) const { return true; }
-  };
-  std::string form;       // "winograd_nonfused"
-  std::string op, pass;   // "convolution", "forward"
+  std::string form;  // "winograd_nonfused"
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
   std::string algorithm;  // the library's name for it; "" where there is no choice
   std::string math = "fp32";
   std::vector<Parameter> parameters;  // exactly those of the form, in its order
@@ -92,14 +75,15 @@ struct KernelModel {
   // outside says so.
   double least_work = 0, most_work = 0;
   Source source;
-  Places places = {};
   bool operator==(const KernelModel&) const = default;
 };
 
 // What a measuring harness shows of a call beside the kernel ("pytorch-2.1-events"): time that it adds, and a floor
 // below which no call seems to go. No part of a kernel's time; kept to compare predictions with that harness' samples.
 struct CallFloor {
-  std::string harness, op, pass;  // "" for the pass: every one
+  std::string harness;
+  OpKind op = OpKind::kConvolution;
+  std::optional<Pass> pass;  // nullopt: every one
   Nanos added = 0, floor = 0;
   std::string math{};  // "fp32"; "" = every one
   bool operator==(const CallFloor&) const = default;
@@ -109,16 +93,19 @@ struct CallFloor {
 // the reference stack, whose rates `models` have and whose own factors are 1. Kept to compare predictions with samples
 // of that stack. calibrate/fit/group.h says what the factors are and how stacks are named.
 struct SoftwareStack {
-  std::string name, op, pass;
+  std::string name;
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
   std::string math = "fp32";
   double arithmetic = 1, memory = 1, special = 1;
   bool operator==(const SoftwareStack&) const = default;
 };
 
-// What one launch took on this very machine: the key of a launch as text (model/cost/launch_text.h), and its time.
+// What one launch took on this very machine: the key of a launch, its shape as text (launch_text.h), and its time.
 // Preferred to `models`, which are for the launches nobody measured.
 struct MeasuredOp {
-  std::string op, pass;   // "convolution", "forward"
+  OpKind op = OpKind::kConvolution;
+  Pass pass = Pass::kForward;
   std::string shape;      // "32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1"
   std::string algorithm;  // the library's name for it; "" where there is no choice
   std::string math = "fp32", precision = "fp32", layout = "nchw";
@@ -191,7 +178,8 @@ struct Machine {
 // Loads a profile. `name_or_path` is the name of a shipped profile ("v100-x86-pcie3") or a path ending in .yaml.
 // A profile may name another one (`same_as: other`) and then is that one under a second name, notes added.
 // The keys of a profile are listed in machine_keys.cc.
-// Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once.
+// Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once. A name that this program does
+// not know is wrong too: of an op, a pass, a kernel form, its parameters, an algorithm.
 Machine LoadMachine(const std::string& name_or_path);
 // The same from text; `file` is for messages, and a profile named by `same_as` is looked for beside it.
 Machine ParseMachine(const std::string& text, const std::string& file);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
+#include <string_view>
 
 #include "hw/text/lists.h"
 #include "model/profile/profile_text.h"
@@ -12,6 +12,29 @@ namespace spillway {
 namespace {
 
 constexpr const char* kNotPositive = "must be more than zero";
+constexpr std::string_view kVoxel = "1x1x1";  // called 1x1
+
+// Two or three sizes with an x between, as windows are called.
+bool IsWindow(std::string_view text) {
+  if (text == kVoxel) return false;
+  int sizes = 0;
+  for (std::size_t begin = 0; begin <= text.size(); ++sizes) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const std::string_view size = text.substr(begin, end - begin);
+    const bool whole = !size.empty() && size.front() != '0' && size.find_first_not_of("0123456789") == size.npos;
+    if (!whole) return false;
+    begin = end + 1;
+  }
+  return sizes == 2 || sizes == 3;
+}
+
+// Of a law's window; "" where there is none.
+std::string WindowMistake(const std::string& window) {
+  if (window.empty() || window == kGroupedWindow || IsWindow(window)) return "";
+  return fmt::format(
+      "window '{}': expected {}, or sizes such as 3x3 and 3x3x3{}", window, kGroupedWindow,
+      window == kVoxel ? "; one of a single voxel is 1x1, with a depth too" : DidYouMean(window, {kGroupedWindow}));
+}
 
 class ProfileReader {
  public:
@@ -24,9 +47,9 @@ class ProfileReader {
   Device ReadDevice(const Node& node);
   void ReadFigures(const Node& node, const std::string& owner, Device& device);
   void ReadMemory(const Node& node, const std::string& owner, Device& device);
-  HostCosts ReadHostCosts(const Node& node, const std::string& owner);
-  CostLaw ReadLaw(const Node& node, const std::string& owner);
-  void CheckLaws(const Node& list, const std::vector<CostLaw>& laws);
+  HostCosts ReadHostCosts(const Node& node, const PartOwner& owner);
+  CostLaw ReadLaw(const Node& node, const PartOwner& owner);
+  void ReadKernels(MapReader& reader, const PartOwner& owner, Device& device);
   void CheckLinked(const Node* devices, const Machine& machine);
 
   template <typename T>
@@ -40,6 +63,7 @@ class ProfileReader {
   }
 
   Diagnostics& diagnostics_;
+  std::string machine_;  // its name
 };
 
 HostNode ProfileReader::ReadHost(const Node& node) {
@@ -80,8 +104,8 @@ void ProfileReader::ReadMemory(const Node& node, const std::string& owner, Devic
   reader.Check(device.pool_fraction > 0, "pool_fraction", kNotPositive);
 }
 
-HostCosts ProfileReader::ReadHostCosts(const Node& node, const std::string& owner) {
-  MapReader reader(node, diagnostics_, "host costs of " + owner, HostCostKeys());
+HostCosts ProfileReader::ReadHostCosts(const Node& node, const PartOwner& owner) {
+  MapReader reader(node, diagnostics_, "host costs of " + owner.device, HostCostKeys());
   HostCosts costs;
   costs.kernel_launch = reader.RequiredDuration("kernel_launch");
   costs.copy_submit = reader.RequiredDuration("copy_submit");
@@ -96,12 +120,15 @@ HostCosts ProfileReader::ReadHostCosts(const Node& node, const std::string& owne
   return costs;
 }
 
-CostLaw ProfileReader::ReadLaw(const Node& node, const std::string& owner) {
-  MapReader reader(node, diagnostics_, "law of " + owner, LawKeys());
+CostLaw ProfileReader::ReadLaw(const Node& node, const PartOwner& owner) {
+  MapReader reader(node, diagnostics_, "law of " + owner.device, LawKeys());
+  EntryNames names(reader, diagnostics_, owner, "laws");
   CostLaw law;
-  law.op = reader.RequiredString("op");
-  law.pass = reader.RequiredString("pass");
+  law.op = names.ReadOp();
+  law.pass = names.ReadPass();
   law.window = reader.StringOr("window", "");
+  const std::string mistake = WindowMistake(law.window);
+  if (!mistake.empty()) diagnostics_.Error(reader.MarkOf("window"), owner.Text() + "laws: " + mistake);
   law.flop_fraction = reader.RequiredNumber("flop_fraction", 0, kMostFraction);
   law.bandwidth_fraction = reader.RequiredNumber("bandwidth_fraction", 0, kMostFraction);
   law.fixed = reader.DurationOr("fixed", law.fixed);
@@ -109,35 +136,17 @@ CostLaw ProfileReader::ReadLaw(const Node& node, const std::string& owner) {
   law.error = reader.NumberOr("error", law.error, 0, kMostError);
   law.copy_slowdown = reader.NumberOr("copy_slowdown", law.copy_slowdown, 1, kMostSlowdown);
   law.source = ReadSource(reader);
-  law.places = {diagnostics_.file(), reader.MarkOf("op"), reader.MarkOf("pass"), reader.MarkOf("window")};
   reader.Finish();
   reader.Check(law.flop_fraction > 0 || law.bandwidth_fraction > 0 || law.fixed > 0, "flop_fraction",
                "nothing in this law takes time; one of flop_fraction, bandwidth_fraction and fixed must be positive");
   return law;
 }
 
-void ProfileReader::CheckLaws(const Node& list, const std::vector<CostLaw>& laws) {
-  std::set<std::tuple<std::string, std::string, std::string>> seen;
-  for (std::size_t i = 0; i < laws.size(); ++i) {
-    const CostLaw& law = laws[i];
-    if (law.op.empty() || law.pass.empty() || seen.emplace(law.op, law.pass, law.window).second) continue;
-    diagnostics_.Error(list.items[i].mark, fmt::format("a second law for {} {}{}{}", law.op, law.pass,
-                                                       law.window.empty() ? "" : " ", law.window));
-  }
-}
-
-Device ProfileReader::ReadDevice(const Node& node) {
-  const std::string owner = Called("device", node);
-  MapReader reader(node, diagnostics_, owner, DeviceKeys());
-  Device device;
-  device.name = reader.RequiredString("name");
-  if (const Node* figures = reader.Required("figures")) ReadFigures(*figures, owner, device);
-  if (const Node* memory = reader.Required("memory")) ReadMemory(*memory, owner, device);
-  if (const Node* costs = reader.Required("host_costs")) device.host_costs = ReadHostCosts(*costs, owner);
+void ProfileReader::ReadKernels(MapReader& reader, const PartOwner& owner, Device& device) {
   if (const Node* laws = reader.Optional("laws")) {
     device.laws =
         ReadList<CostLaw>(laws, 0, "law", diagnostics_, [&](const Node& item) { return ReadLaw(item, owner); });
-    CheckLaws(*laws, device.laws);
+    RefuseRepeated(*laws, {"op", "pass", "window"}, "law for", diagnostics_);
   }
   device.models_from = reader.StringOr("models_from", "");
   device.call_floors = ReadList<CallFloor>(reader.Optional("call_floors"), 0, "call floor", diagnostics_,
@@ -147,11 +156,22 @@ Device ProfileReader::ReadDevice(const Node& node) {
   device.stack_error = reader.NumberOr("stack_error", device.stack_error, 0, kMostError);
   device.models = ReadList<KernelModel>(reader.Optional("models"), 0, "model", diagnostics_,
                                         [&](const Node& item) { return ReadKernelModel(item, diagnostics_, owner); });
-  if (const Node* measured = reader.Optional("measured")) ReadMeasured(*measured, diagnostics_, owner, device);
+  if (const Node* measured = reader.Optional("measured")) ReadMeasured(*measured, diagnostics_, owner.device, device);
   reader.Check(device.models_from.empty() || device.models.empty(), "models_from", "there are models of its own too");
   reader.Check(device.models_from.empty() || device.call_floors.empty(), "models_from",
                "there are call floors of its own too");
   reader.Check(device.models_from.empty() || device.stacks.empty(), "models_from", "there are stacks of its own too");
+}
+
+Device ProfileReader::ReadDevice(const Node& node) {
+  const std::string owner = Called("device", node);
+  MapReader reader(node, diagnostics_, owner, DeviceKeys());
+  Device device;
+  device.name = reader.RequiredString("name");
+  if (const Node* figures = reader.Required("figures")) ReadFigures(*figures, owner, device);
+  if (const Node* memory = reader.Required("memory")) ReadMemory(*memory, owner, device);
+  if (const Node* costs = reader.Required("host_costs")) device.host_costs = ReadHostCosts(*costs, {owner, machine_});
+  ReadKernels(reader, {owner, machine_}, device);
   reader.Finish();
   return device;
 }
@@ -171,7 +191,7 @@ void ProfileReader::CheckLinked(const Node* devices, const Machine& machine) {
 
 Machine ProfileReader::Read(MapReader& reader) {
   Machine machine;
-  machine.name = reader.RequiredString("name");
+  machine.name = machine_ = reader.RequiredString("name");
   machine.description = reader.RequiredString("description");
   machine.software = reader.RequiredString("software");
   machine.notes = reader.StringsOrNone("notes");
@@ -192,6 +212,22 @@ Machine ProfileReader::Read(MapReader& reader) {
 }
 
 }  // namespace
+
+void RefuseRepeated(const Node& list, std::initializer_list<const char*> keys, const char* second,
+                    Diagnostics& diagnostics) {
+  std::set<std::string> seen;
+  for (const Node& item : list.items) {
+    std::string text;
+    std::size_t said = 0;
+    for (const char* key : keys) {
+      const Node* const value = item.Find(key);
+      if (value == nullptr || value->scalar.empty()) continue;
+      text += (said++ == 0 ? "" : " ") + value->scalar;
+    }
+    if (said < 2 || seen.insert(text).second) continue;
+    diagnostics.Error(item.mark, fmt::format("a second {} {}", second, text));
+  }
+}
 
 Machine ReadMachine(MapReader& reader, Diagnostics& diagnostics) { return ProfileReader(diagnostics).Read(reader); }
 

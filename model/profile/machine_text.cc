@@ -42,7 +42,7 @@ void PrintHostCosts(std::string& out, const HostCosts& costs) {
 void PrintLaws(std::string& out, const std::vector<CostLaw>& laws) {
   Print(out, "    laws:{}\n", laws.empty() ? " []" : "");
   for (const CostLaw& law : laws) {
-    Print(out, "      - op: {}\n        pass: {}\n", Quoted(law.op), Quoted(law.pass));
+    Print(out, "      - op: {}\n        pass: {}\n", Quoted(OpKindName(law.op)), Quoted(PassName(law.pass)));
     if (!law.window.empty()) Print(out, "        window: {}\n", Quoted(law.window));
     Print(out, "        flop_fraction: {}\n        bandwidth_fraction: {}\n", law.flop_fraction,
           law.bandwidth_fraction);

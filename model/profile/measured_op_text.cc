@@ -5,10 +5,23 @@
 #include <set>
 #include <string_view>
 
+#include "model/profile/launch_text.h"
 #include "model/profile/profile_text.h"
 
 namespace spillway {
 namespace {
+
+// The rest of MeasuredKey().
+std::string AfterShape(const MeasuredOp& op) {
+  std::string text;
+  const MeasuredOp usual;
+  if (!op.algorithm.empty()) text += ", algorithm " + op.algorithm;
+  if (op.math != usual.math) text += ", math " + op.math;
+  if (op.precision != usual.precision) text += ", precision " + op.precision;
+  if (op.layout != usual.layout) text += ", layout " + op.layout;
+  if (op.accumulate) text += ", accumulate yes";
+  return text;
+}
 
 // One text of the list, part by part; every complaint names its part's place.
 class OpReader {
@@ -24,6 +37,7 @@ class OpReader {
 
   Part NextPart();
   void ReadLaunch(const Part& part);
+  void FindNames();
   void ReadWord(const Part& part);
   bool ReadName(std::string_view word, std::string_view value);
   void Error(const Part& part, const std::string& message);
@@ -47,6 +61,7 @@ class OpReader {
   const Node& node_;
   Diagnostics& diagnostics_;
   MeasuredOp op_;
+  std::string op_name_, pass_name_;
   std::string_view rest_;
   std::set<std::string_view> seen_;
 };
@@ -72,9 +87,29 @@ void OpReader::ReadLaunch(const Part& part) {
   if (pass == part.text.npos || pass + 1 == part.text.size()) {
     return Error(part, fmt::format("expected op, pass and shape ('relu forward 32x16x8x8'), found '{}'", part.text));
   }
-  op_.op = part.text.substr(0, op);
-  op_.pass = part.text.substr(op + 1, pass - op - 1);
+  op_name_ = part.text.substr(0, op);
+  pass_name_ = part.text.substr(op + 1, pass - op - 1);
   op_.shape = part.text.substr(pass + 1);
+}
+
+// Names and a shape that this program knows, or the launch keeps no shape.
+void OpReader::FindNames() {
+  const auto refuse = [this](const std::string& why) {
+    if (op_.shape.empty()) return;
+    const std::string key = fmt::format("{} {} {}{}", op_name_, pass_name_, op_.shape, AfterShape(op_));
+    diagnostics_.Error(node_.mark, fmt::format("measured '{}': {}", key, why));
+    op_.shape.clear();
+  };
+  const auto op = KnownOp(op_name_, refuse);
+  const auto pass = KnownPass(pass_name_, refuse);
+  if (!op || !pass) return;
+  op_.op = *op;
+  op_.pass = *pass;
+  try {
+    LaunchOf(op_);
+  } catch (const UserError& error) {
+    refuse(error.what());
+  }
 }
 
 bool OpReader::ReadName(std::string_view word, std::string_view value) {
@@ -119,6 +154,7 @@ MeasuredOp OpReader::Read() {
   ReadLaunch(launch);
   while (!rest_.empty()) ReadWord(NextPart());
   if (!seen_.contains("time")) Error(launch, "the time is missing (time 123 us)");
+  if (!op_.shape.empty()) FindNames();
   return op_;
 }
 
@@ -126,7 +162,7 @@ void CheckUnique(const Node& list, const std::vector<MeasuredOp>& ops, Diagnosti
   std::set<std::string> seen;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::string key = MeasuredKey(ops[i]);
-    if (ops[i].op.empty() || seen.insert(key).second) continue;
+    if (ops[i].shape.empty() || seen.insert(key).second) continue;
     diagnostics.Error(list.items[i].mark, fmt::format("a second time for {}", key));
   }
 }
@@ -134,14 +170,7 @@ void CheckUnique(const Node& list, const std::vector<MeasuredOp>& ops, Diagnosti
 }  // namespace
 
 std::string MeasuredKey(const MeasuredOp& op) {
-  std::string text = fmt::format("{} {} {}", op.op, op.pass, op.shape);
-  const MeasuredOp usual;
-  if (!op.algorithm.empty()) text += ", algorithm " + op.algorithm;
-  if (op.math != usual.math) text += ", math " + op.math;
-  if (op.precision != usual.precision) text += ", precision " + op.precision;
-  if (op.layout != usual.layout) text += ", layout " + op.layout;
-  if (op.accumulate) text += ", accumulate yes";
-  return text;
+  return fmt::format("{} {} {}{}", OpKindName(op.op), PassName(op.pass), op.shape, AfterShape(op));
 }
 
 std::string MeasuredOpText(const MeasuredOp& op) {

@@ -4,13 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "hw/text/document.h"
-#include "model/profile/machine.h"
 #include "model/step/op_kind.h"
 #include "model/step/tensor.h"
 
@@ -28,33 +27,60 @@ std::optional<Value> KnownValue(const char* what, const std::string& name, Value
   return value;
 }
 
-// Goes on after a mistake, so that all of a list's come to light at once.
-class ProfileNames {
- public:
-  // `list`: as the profile calls it, "laws".
-  ProfileNames(const Device& device, const std::string& machine, const char* list)
-      : owner_(fmt::format("machine '{}', device '{}': {}: ", machine, device.name, list)) {}
+template <typename Refuse>
+std::optional<OpKind> KnownOp(const std::string& name, const Refuse& refuse) {
+  return KnownValue("op", name, kLastOpKind, OpKindName, refuse);
+}
+template <typename Refuse>
+std::optional<Pass> KnownPass(const std::string& name, const Refuse& refuse) {
+  return KnownValue("pass", name, Pass::kUpdate, PassName, refuse);
+}
 
-  // nullopt: nobody knows it, which is kept with its place and the nearest name.
-  std::optional<OpKind> Op(const std::string& name, const std::string& file, Mark mark) {
-    return KnownValue("op", name, kLastOpKind, OpKindName, [&](const std::string& what) { Refuse(file, mark, what); });
+// The device whose part of a profile is read, for messages.
+struct PartOwner {
+  std::string device;   // "device 'gpu0'"
+  std::string machine;  // "v100-x86-pcie3"
+  std::string Text() const { return fmt::format("machine '{}', {}: ", machine, device); }
+};
+
+// Reads the op and the pass of one entry of `list`, "laws". A name that nobody knows is a mistake at its place.
+class EntryNames {
+ public:
+  EntryNames(MapReader& reader, Diagnostics& diagnostics, const PartOwner& owner, const char* list)
+      : reader_(reader), diagnostics_(diagnostics), owner_(fmt::format("{}{}: ", owner.Text(), list)) {}
+
+  OpKind ReadOp() {
+    op_ = reader_.RequiredString("op");
+    return Known(op_.empty() ? std::nullopt : KnownOp(op_, Refusing("op"))).value_or(OpKind::kConvolution);
   }
-  std::optional<spillway::Pass> Pass(const std::string& name, const std::string& file, Mark mark) {
-    return KnownValue("pass", name, spillway::Pass::kUpdate, PassName,
-                      [&](const std::string& what) { Refuse(file, mark, what); });
+  Pass ReadPass() {
+    pass_ = reader_.RequiredString("pass");
+    return Known(pass_.empty() ? std::nullopt : KnownPass(pass_, Refusing("pass"))).value_or(Pass::kForward);
   }
-  void Refuse(const std::string& file, Mark mark, const std::string& what) {
-    const std::string place = file.empty() ? "" : fmt::format("{}:{}:{}: error: ", file, mark.line, mark.column);
-    mistakes_.push_back(place + owner_ + what);
+  // Without the key: every pass.
+  std::optional<Pass> ReadPassIfAny() {
+    pass_ = reader_.StringOr("pass", "");
+    return pass_.empty() ? std::nullopt : KnownPass(pass_, Refusing("pass"));
   }
-  // UserError with all that was refused.
-  void ThrowIfAny() {
-    if (!mistakes_.empty()) throw UserError(std::move(mistakes_));
-  }
+  // "convolution forward", as the entry says.
+  std::string Text() const { return op_ + " " + pass_; }
+  bool known() const { return known_; }
 
  private:
+  std::function<void(const std::string&)> Refusing(const char* key) {
+    return [this, key](const std::string& what) { diagnostics_.Error(reader_.MarkOf(key), owner_ + what); };
+  }
+  template <typename Value>
+  std::optional<Value> Known(std::optional<Value> value) {
+    known_ = known_ && value.has_value();
+    return value;
+  }
+
+  MapReader& reader_;
+  Diagnostics& diagnostics_;
   std::string owner_;
-  std::vector<std::string> mistakes_;
+  std::string op_, pass_;
+  bool known_ = true;
 };
 
 }  // namespace spillway

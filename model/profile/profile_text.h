@@ -5,10 +5,12 @@
 #define SPILLWAY_MODEL_PROFILE_PROFILE_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "hw/machine/hardware_text.h"
 #include "hw/text/document.h"
 #include "model/profile/machine.h"
+#include "model/profile/profile_names.h"
 
 namespace spillway {
 
@@ -45,14 +47,24 @@ KeyRow PassRow();
 
 // ---- Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
 
-KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner);
+// Mistakes go to the diagnostics.
+KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const PartOwner& owner);
+// What is wrong with a model, wherever it comes from: a form, an algorithm, a math mode or a parameter that this program
+// does not know, a parameter that is missing or not positive.
+struct ModelMistake {
+  std::string key;     // whose value is wrong: "form", "algorithm", "math", "parameters"
+  int parameter = -1;  // its index in KernelModel::parameters, if one of them is
+  std::string message;
+};
+// `launches`: the model's op and pass, for messages: "relu forward".
+std::vector<ModelMistake> MistakesOf(const KernelModel& model, const std::string& launches);
 // As an item of a list that is indented by six spaces; ends with a newline.
 std::string KernelModelText(const KernelModel& model);
 
-CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const std::string& owner);
+CallFloor ReadCallFloor(const Node& node, Diagnostics& diagnostics, const PartOwner& owner);
 std::string CallFloorText(const CallFloor& floor);
 
-SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const std::string& owner);
+SoftwareStack ReadStack(const Node& node, Diagnostics& diagnostics, const PartOwner& owner);
 std::string StackText(const SoftwareStack& stack);
 
 // ---- What issuing each kind of op costs, in profiles: reading and writing the entry `launches` of `host_costs`.
@@ -63,7 +75,7 @@ std::string StackText(const SoftwareStack& stack);
 //       - {op: convolution, pass: forward, time: 9200 ns}
 
 // Sets HostCosts::launches and launches_source. An op and pass that come twice are a mistake.
-void ReadLaunchCosts(const Node& node, Diagnostics& diagnostics, const std::string& owner, HostCosts& costs);
+void ReadLaunchCosts(const Node& node, Diagnostics& diagnostics, const PartOwner& owner, HostCosts& costs);
 // The entry, indented by six spaces; ends with a newline. "" where there is none.
 std::string LaunchCostsText(const HostCosts& costs);
 
@@ -87,6 +99,11 @@ std::string MeasuredText(const Device& device);
 // One launch's text, and all of it that tells launches apart.
 std::string MeasuredOpText(const MeasuredOp& op);
 std::string MeasuredKey(const MeasuredOp& op);
+
+// Entries of a list that say the same under `keys` are mistakes: "a second law for relu forward". Entries that say fewer
+// than two of them are left out.
+void RefuseRepeated(const Node& list, std::initializer_list<const char*> keys, const char* second,
+                    Diagnostics& diagnostics);
 
 // ---- The body of a profile.
 

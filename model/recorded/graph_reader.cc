@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/profile_text.h"
 #include "model/recorded/recorded_graph.h"
 #include "model/recorded/recorded_step.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/samples/ops.h"
 #include "model/step/op_kind.h"
 

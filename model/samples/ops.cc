@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {

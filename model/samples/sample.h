@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "hw/machine/chips.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "model/step/launch.h"
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/samples/columns.h"
 #include "model/samples/file.h"
 #include "model/samples/ops.h"

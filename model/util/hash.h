@@ -1,5 +1,5 @@
 // Hashes, and random numbers by index, that are the same on every machine and in every run. All that is hashed here goes
-// through these; what runs on a GPU repeats one of them (calibrate/devices/cuda/plugin/element.h).
+// through these; what runs on a GPU repeats one of them (calibrate/devices/cuda/plugin/own_kernels.h).
 #ifndef SPILLWAY_MODEL_UTIL_HASH_H_
 #define SPILLWAY_MODEL_UTIL_HASH_H_
 

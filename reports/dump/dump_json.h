@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "reports/dump/dump.h"
 
 namespace spillway {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/cost/cost_model.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "reports/html/page.h"
 #include "reports/tables/text.h"
 
@@ -27,7 +27,7 @@ std::string SampleTimes(const Sample& sample, const Cost& cost) {
 
 std::string KernelLine(const Sample& sample, const CostModel& models) {
   const MeasuredOp op = MeasuredOpOf(sample.launch);
-  return fmt::format("kernel,{},{},{},{},,,,", op.op, op.pass, CsvField(op.shape), op.algorithm) +
+  return fmt::format("kernel,{},{},{},{},,,,", OpKindName(op.op), PassName(op.pass), CsvField(op.shape), op.algorithm) +
          SampleTimes(sample, models.Kernel(sample.launch));
 }
 

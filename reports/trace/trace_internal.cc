@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "reports/tables/text.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "model/stats/quantile.h"
 #include "reports/tables/text.h"
 #include "reports/trace/trace.h"

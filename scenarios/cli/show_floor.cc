@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "reports/tables/text.h"
@@ -122,7 +121,6 @@ std::string MemoryText(const Floor& floor) { return floor.memory > 0 ? FormatByt
 
 Machine MachineOf(const ShowAsked& asked) {
   Machine machine = LoadMachine(asked.machine.empty() ? "unit" : asked.machine);
-  CheckMeasured(machine, machine.name);
   return machine;
 }
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
-#include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
 #include "reports/tables/text.h"
@@ -82,7 +81,6 @@ std::vector<MenuEntry> EntriesToShow(const CostModel& costs, const Launch& launc
 std::string ShowMenu(const ShowAsked& asked, const std::function<Network()>& build) {
   if (asked.machine.empty()) throw UserError("show menu: --machine says whose; `spillway list machines` has them");
   const Machine machine = LoadMachine(asked.machine);
-  CheckMeasured(machine, asked.machine);
   const CostModel costs(machine);
   const TrainingStep step = BuildTrainingStep(build());
   const std::vector<UsualGrant> grants = UsualGrants();

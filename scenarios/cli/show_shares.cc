@@ -7,7 +7,6 @@
 #include <sstream>
 #include <vector>
 
-#include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
 #include "reports/tables/shares.h"
 #include "scenarios/cli/show.h"
@@ -32,7 +31,6 @@ std::vector<MachineAndCosts> MachinesOf(const std::string& names) {
   std::istringstream words(names);
   for (std::string name; std::getline(words, name, ',');) {
     MachineAndCosts of{.machine = std::make_unique<Machine>(LoadMachine(name)), .costs = {}};
-    CheckMeasured(*of.machine, name);
     of.costs = std::make_unique<CostModel>(*of.machine);
     machines.push_back(std::move(of));
   }

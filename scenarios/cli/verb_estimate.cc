@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "calibrate/fit/estimate.h"
-#include "model/cost/measured_cost.h"
 #include "model/samples/csv.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
@@ -50,7 +49,6 @@ class EstimateCommand : public Command {
 
 ExitCode EstimateCommand::Run(Console& console) const {
   const Machine machine = LoadMachine(machine_);
-  CheckMeasured(machine, machine_);
   const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_)});
   std::string text;
   std::vector<std::string> warnings;

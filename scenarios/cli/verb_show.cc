@@ -5,7 +5,6 @@
 #include <array>
 
 #include "hw/text/lists.h"
-#include "model/cost/measured_cost.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "reports/tables/text.h"
@@ -102,8 +101,9 @@ std::string CurveText(const TransferCurve& curve, const char* direction) {
 std::string LawsText(const Device& device) {
   TextTable table({"<  op", "<pass", "<window", "flop share", "bandwidth share", "fixed", "error", "<source"});
   for (const CostLaw& law : device.laws) {
-    table.Row({"  " + law.op, law.pass, law.window, ShortNumber(law.flop_fraction), ShortNumber(law.bandwidth_fraction),
-               FormatDuration(law.fixed), Percent(law.error), SourceKindName(law.source.kind)});
+    table.Row({fmt::format("  {}", OpKindName(law.op)), PassName(law.pass), law.window, ShortNumber(law.flop_fraction),
+               ShortNumber(law.bandwidth_fraction), FormatDuration(law.fixed), Percent(law.error),
+               SourceKindName(law.source.kind)});
   }
   return table.Text();
 }
@@ -114,7 +114,7 @@ std::string LaunchesText(const HostCosts& costs) {
   const auto [least, most] = std::minmax_element(costs.launches.begin(), costs.launches.end(),
                                                  [](const auto& a, const auto& b) { return a.time < b.time; });
   const auto text = [](const LaunchCost& cost) {
-    return fmt::format("{} ({} {})", FormatDuration(cost.time), cost.op, cost.pass);
+    return fmt::format("{} ({} {})", FormatDuration(cost.time), OpKindName(cost.op), PassName(cost.pass));
   };
   return fmt::format("  launch by op and pass, {} of them: {} to {} {}\n", costs.launches.size(), text(*least),
                      text(*most), SourceText(costs.launches_source));
@@ -144,7 +144,6 @@ std::string DuplexText(const std::array<double, 2>& factor) {
 
 std::string ShowMachine(const ShowAsked& asked) {
   const Machine machine = LoadMachine(asked.name);
-  CheckMeasured(machine, asked.name);
   [[maybe_unused]] const CostModel costs(machine);  // refuses a profile that no run would accept
   std::string text = fmt::format("{}: {}\nsoftware: {}\n", machine.name, machine.description, machine.software);
   for (const std::string& note : machine.notes) text += fmt::format("note: {}\n", note);

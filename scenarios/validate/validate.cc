@@ -11,10 +11,9 @@
 #include <utility>
 
 #include "calibrate/validate/case.h"
-#include "calibrate/validate/failures.h"
+#include "calibrate/validate/case_rows.h"
 #include "calibrate/validate/falsify.h"
 #include "calibrate/validate/follow.h"
-#include "calibrate/validate/predictions.h"
 #include "calibrate/validate/stoppable_device.h"
 #include "reports/rows/expectation.h"
 #include "scenarios/validate/validate_contenders.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "calibrate/validate/case.h"
-#include "calibrate/validate/predictions.h"
+#include "calibrate/validate/falsify.h"
 #include "model/step/accumulate.h"
 #include "scenarios/validate/validate_parts.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
 

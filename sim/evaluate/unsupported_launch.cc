@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "model/cost/kernel_form.h"
 #include "model/cost/op_tiles.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/evaluate/compile.h"
 #include "sim/plan/parts.h"
 

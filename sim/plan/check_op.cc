@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
 #include "model/cost/op_tiles.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/plan/plan_keys.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // Plans as text: names in place of indices, one decision a line.
 #include <fmt/format.h>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/plan/plan.h"
 #include "sim/plan/plan_keys.h"
 

@@ -15,12 +15,12 @@ std::uint64_t BitsOf(double value) { return std::bit_cast<std::uint64_t>(value);
 std::uint64_t StackOf(const Device& device) {
   Hasher hash;
   for (const KernelModel& model : device.models) {
-    hash.Add(model.form).Add(model.op).Add(model.pass);
+    hash.Add(model.form).Add(OpKindName(model.op)).Add(PassName(model.pass));
     for (const KernelModel::Parameter& parameter : model.parameters) hash.Add(BitsOf(parameter.value));
   }
   if (!device.models.empty()) return hash.Value();
   for (const CostLaw& law : device.laws) {
-    hash.Add(law.op).Add(law.pass).Add(law.window);
+    hash.Add(OpKindName(law.op)).Add(PassName(law.pass)).Add(law.window);
     hash.Add(BitsOf(law.flop_fraction)).Add(BitsOf(law.bandwidth_fraction));
   }
   return hash.Add(BitsOf(device.peak_flops)).Add(BitsOf(device.memory_bandwidth)).Value();

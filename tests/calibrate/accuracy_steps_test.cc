@@ -49,7 +49,6 @@ struct Measured {
     sample.microseconds = measured;
     fit.held_out.push_back({.sample = static_cast<int>(samples.size()),
                             .predicted_us = predicted,
-                            .known_us = predicted,
                             .reference_us = reference,
                             .algorithm = "implicit_gemm",
                             .shared_error = 0.1,

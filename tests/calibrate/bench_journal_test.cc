@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "calibrate/measure/journal.h"
 #include "calibrate/measure/refused.h"
-#include "calibrate/measure/row.h"
 #include "hw/text/document.h"
 #include "model/samples/file.h"
 #include "tests/bench_samples.h"

@@ -35,8 +35,8 @@ TEST_CASE("launch costs are medians over the launches of an op and pass") {
       LaunchesOfRows({WithHost(ReluSample(1, 10), 4), WithHost(ReluSample(2, 20), 3), WithHost(ReluSample(3, 30), 8),
                       Backward(WithHost(ReluSample(1, 10), 6.5)), Backward(WithHost(ReluSample(2, 10), 7.5))});
   REQUIRE(found.costs.size() == 2);
-  CHECK(found.costs[0] == LaunchCost{.op = "relu", .pass = "forward", .time = 4000});
-  CHECK(found.costs[1] == LaunchCost{.op = "relu", .pass = "backward", .time = 7000});
+  CHECK(found.costs[0] == LaunchCost{.op = OpKind::kRelu, .pass = Pass::kForward, .time = 4000});
+  CHECK(found.costs[1] == LaunchCost{.op = OpKind::kRelu, .pass = Pass::kBackward, .time = 7000});
   CHECK(found.launches == 5);
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("of a launch with several algorithms the fastest one counts") {
                                               Convolution(8, "fft", 900, 30), Convolution(16, "gemm", 700, 12),
                                               Convolution(16, "winograd", 800, 5)});
   REQUIRE(found.costs.size() == 1);
-  CHECK(found.costs[0] == LaunchCost{.op = "convolution", .pass = "forward", .time = 10'500});
+  CHECK(found.costs[0] == LaunchCost{.op = OpKind::kConvolution, .pass = Pass::kForward, .time = 10'500});
   CHECK(found.launches == 2);
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "calibrate/measure/plan.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 

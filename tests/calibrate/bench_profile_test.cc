@@ -6,7 +6,7 @@
 
 #include "calibrate/measure/profile.h"
 #include "model/cost/cost_model.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "tests/bench_samples.h"
 
 namespace spillway {

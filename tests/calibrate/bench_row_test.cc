@@ -1,8 +1,9 @@
 // Rows of the journal, from items and times made up.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/row.h"
-#include "model/cost/kernel_form.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/run.h"
+#include "model/kernels/kernel_form.h"
 #include "tests/bench_samples.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // Waiting for a core, on clocks that move as a scheduler would move them.
 #include <catch2/catch.hpp>
 
-#include "calibrate/measure/waiting.h"
+#include "calibrate/host/host_facts.h"
 
 namespace spillway {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
 #include "model/cost/op_tiles.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 
 namespace spillway {
 namespace {
@@ -43,8 +43,8 @@ MeasuredOp Measured(const char* algorithm, Nanos time, Bytes workspace) {
 KernelModel ImplicitGemm(double fixed) {
   KernelModel model;
   model.form = model.algorithm = "implicit_gemm";
-  model.op = "convolution";
-  model.pass = "forward";
+  model.op = OpKind::kConvolution;
+  model.pass = Pass::kForward;
   for (const FormParameter& p : FindKernelForm("implicit_gemm")->parameters) {
     model.parameters.push_back({p.name, std::string(p.name) == "fixed" ? fixed : p.start});
   }

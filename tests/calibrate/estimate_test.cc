@@ -35,7 +35,8 @@ Machine UnitMachine() {
                                     {{"latency", 1000}, {"bandwidth_fraction", 0.5}})),
                    WithErrors(ConvolutionModel("implicit_gemm", 9e9)),
                    WithErrors(ConvolutionModel("winograd_nonfused", 1e6))};
-  device.call_floors = {{"events", "relu", "forward", 1000, 17000}, {"calls", "convolution", "", 500'000'000, 1000}};
+  device.call_floors = {{"events", OpKind::kRelu, Pass::kForward, 1000, 17000},
+                        {"calls", OpKind::kConvolution, std::nullopt, 500'000'000, 1000}};
   return machine;
 }
 
@@ -118,9 +119,9 @@ TEST_CASE("a harness that the profile knows shows its own time too") {
 
 TEST_CASE("a software stack that the profile knows has its own rates") {
   Machine machine = UnitMachine();
-  machine.devices[0].stacks = {{"CUDA 9", "relu", "forward", "fp32", 1, 2, 1},
-                               {"CUDA 9", "linear", "forward", "fp32", 0.1, 0.1, 0.1},
-                               {"events, CUDA 8, cuDNN 6", "convolution", "forward", "fp32", 1, 1, 0.5}};
+  machine.devices[0].stacks = {{"CUDA 9", OpKind::kRelu, Pass::kForward, "fp32", 1, 2, 1},
+                               {"CUDA 9", OpKind::kLinear, Pass::kForward, "fp32", 0.1, 0.1, 0.1},
+                               {"events, CUDA 8, cuDNN 6", OpKind::kConvolution, Pass::kForward, "fp32", 1, 1, 0.5}};
   const CostModel costs(machine, {.workspace_limit = 8 * kMiB});
   const auto answers = [&costs](const std::string& text) { return LinesOf(EstimateCsv(text, "ops.csv", costs)); };
   const std::vector<std::string> relus =
@@ -281,9 +282,9 @@ TEST_CASE("columns that are not read are named") {
 TEST_CASE("a floor for one kind of arithmetic is not taken for another") {
   Machine machine = UnitMachine();
   // The unit machine's ReLU over 1000 numbers takes 1000 + 8000 / 0.5 = 17,000 ns.
-  machine.devices[0].call_floors = {{"events", "relu", "forward", 3000, 0, "tf32"},
-                                    {"events", "relu", "forward", 2000, 0, "fp32"},
-                                    {"events", "relu", "forward", 9000, 0}};
+  machine.devices[0].call_floors = {{"events", OpKind::kRelu, Pass::kForward, 3000, 0, "tf32"},
+                                    {"events", OpKind::kRelu, Pass::kForward, 2000, 0, "fp32"},
+                                    {"events", OpKind::kRelu, Pass::kForward, 9000, 0}};
   const CostModel costs(machine);
   const std::string text =
       "op,pass,n,c,math,harness\nrelu,forward,1,1000,fma,events\nrelu,forward,1,1000,tf32,events\n"

@@ -106,10 +106,10 @@ TEST_CASE("the models are the reference's, the other stack's rates stand beside 
   CHECK(ModelNamed(fit, "steady").parameters[0].value == Approx(0.4).epsilon(0.03));
   REQUIRE(fit.stacks.size() == 2);
   CHECK(fit.stacks[0].name == "cuDNN 7.0");
-  CHECK(fit.stacks[0].op == "convolution");
+  CHECK(fit.stacks[0].op == OpKind::kConvolution);
   CHECK(fit.stacks[0].arithmetic == Approx(1.5).epsilon(0.05));
   CHECK(fit.stacks[0].memory == Approx(1));  // nothing says anything of it
-  CHECK(fit.stacks[1] == SoftwareStack{"cuDNN 6.0", "convolution", "forward", "fp32", 1, 1, 1});
+  CHECK(fit.stacks[1] == SoftwareStack{"cuDNN 6.0", OpKind::kConvolution, Pass::kForward, "fp32", 1, 1, 1});
   CHECK(ModelNamed(fit, "steady").source.text.find("rates of cuDNN 6.0") != std::string::npos);
 }
 

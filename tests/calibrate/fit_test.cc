@@ -20,8 +20,8 @@ TEST_CASE("known algorithms give back the parameters that made the times") {
   const FitResult fit = Fit(samples, Options());
   REQUIRE(fit.models.size() == 2);
   const KernelModel& steady = ModelNamed(fit, "steady");
-  CHECK(steady.op == "convolution");
-  CHECK(steady.pass == "forward");
+  CHECK(steady.op == OpKind::kConvolution);
+  CHECK(steady.pass == Pass::kForward);
   CHECK(steady.algorithm == "implicit_gemm");
   CHECK(steady.parameters[0].name == "efficiency");
   CHECK(steady.parameters[0].value == Approx(0.8).epsilon(0.01));
@@ -93,7 +93,7 @@ TEST_CASE("what the harness adds is kept out of the kernel") {
   const FitResult fit = Fit(samples, Options());
   REQUIRE(fit.floors.size() == 1);
   CHECK(fit.floors[0].harness == "framework");
-  CHECK(fit.floors[0].op == "convolution");
+  CHECK(fit.floors[0].op == OpKind::kConvolution);
   CHECK(fit.floors[0].first_added_ns == Approx(20000).epsilon(0.2));
   CHECK(fit.floors[0].last_added_ns == Approx(80000).epsilon(0.15));  // 39 samples against a prior without drift
   CHECK(ModelNamed(fit, "steady").parameters[0].value == Approx(0.7).epsilon(0.05));
@@ -143,10 +143,10 @@ TEST_CASE("siblings share models, each with its own figures") {
 TEST_CASE("another device's models are priors, and stay where there are no samples") {
   FitOptions options = Options();
   options.carried_from = "Elder";
-  for (const char* pass : {"forward", "backward_data"}) {
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
     KernelModel model;
     model.form = "fast";
-    model.op = "convolution";
+    model.op = OpKind::kConvolution;
     model.pass = pass;
     model.algorithm = "winograd";
     model.parameters = {{"efficiency", 0.33}, {"fixed", 7000}};
@@ -168,7 +168,7 @@ TEST_CASE("another device's models are priors, and stay where there are no sampl
   CHECK(fast.source.text.find("carried from Elder") != std::string::npos);
   CHECK(ModelNamed(fit, "steady").source.kind == Source::Kind::kMeasured);
   const KernelModel& alone = fit.models.back();
-  CHECK(alone.pass == "backward_data");
+  CHECK(alone.pass == Pass::kBackwardData);
   CHECK(alone.source.kind == Source::Kind::kAssumed);
   CHECK(alone.source.text.find("Elder") != std::string::npos);
   CHECK(alone.own_error > 0.1);

@@ -11,7 +11,7 @@
 
 #include "calibrate/measure/run.h"
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/zoo/zoo.h"
 #include "tests/bench_samples.h"
 

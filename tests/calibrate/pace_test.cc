@@ -5,9 +5,9 @@
 #include <set>
 
 #include "calibrate/measure/profile.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
 #include "model/network/network.h"
+#include "model/profile/launch_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/paced_target.h"
@@ -42,7 +42,7 @@ Machine ProfileOf(const Networks& networks, const std::function<bool(const Launc
 void AddGemm(Bytes workspace, Machine* profile) {
   const std::vector<MeasuredOp> slower = profile->devices[0].measured;
   for (MeasuredOp op : slower) {
-    if (op.op != "convolution") continue;
+    if (op.op != OpKind::kConvolution) continue;
     op.algorithm = "gemm";
     op.time /= 2;
     op.workspace = workspace;

@@ -11,7 +11,7 @@ using namespace spillway;
 
 namespace {
 
-CostLaw Law(const char* op, const char* pass, const char* window) {
+CostLaw Law(OpKind op, Pass pass, const char* window) {
   CostLaw law;
   law.op = op;
   law.pass = pass;
@@ -24,8 +24,8 @@ CostLaw Law(const char* op, const char* pass, const char* window) {
 KernelModel ReluModel(double latency) {
   KernelModel model;
   model.form = "elementwise";
-  model.op = "relu";
-  model.pass = "forward";
+  model.op = OpKind::kRelu;
+  model.pass = Pass::kForward;
   model.parameters = {{"latency", latency}, {"bandwidth_fraction", 0.5}, {"cache_gain", 0.4}};
   model.source = {Source::Kind::kMeasured, "a fit"};
   return model;
@@ -36,8 +36,8 @@ Machine Base() {
   machine.notes = {"kept", "fit: of an earlier fit", "kept too"};
   Device& device = machine.devices[0];
   device.models = {ReluModel(1), ReluModel(2)};
-  device.models[1].pass = "backward";
-  device.call_floors = {{"old", "relu", "forward", 1, 2}};
+  device.models[1].pass = Pass::kBackward;
+  device.call_floors = {{"old", OpKind::kRelu, Pass::kForward, 1, 2}};
   return machine;
 }
 
@@ -71,7 +71,7 @@ FitOptions V100() {
 TEST_CASE("the models of a fit replace those of the base") {
   FitResult fit;
   fit.models = {ReluModel(4000)};
-  fit.models[0].op = "add";
+  fit.models[0].op = OpKind::kAdd;
   const Machine machine = ProfileFrom(Base(), fit);
   CHECK(machine.devices[0].models == fit.models);
   CHECK(machine.devices[0].call_floors.empty());
@@ -109,11 +109,11 @@ TEST_CASE("figures are rounded to five digits") {
 
 TEST_CASE("laws that a model now serves go, others stay") {
   Machine base = Base();
-  base.devices[0].laws = {Law("relu", "forward", ""), Law("relu", "backward", ""), Law("add", "forward", ""),
-                          Law("convolution", "forward", "3x3")};
+  base.devices[0].laws = {Law(OpKind::kRelu, Pass::kForward, ""), Law(OpKind::kRelu, Pass::kBackward, ""),
+                          Law(OpKind::kAdd, Pass::kForward, ""), Law(OpKind::kConvolution, Pass::kForward, "3x3")};
   FitResult fit;
   fit.models = {ReluModel(4000), ReluModel(4000)};
-  fit.models[1].op = "add";
+  fit.models[1].op = OpKind::kAdd;
   fit.models[1].math = "fp16";  // fp32 launches still need the law
   const Machine machine = ProfileFrom(base, fit);
   REQUIRE(LawsOf(machine).size() == 3);
@@ -124,10 +124,11 @@ TEST_CASE("laws that a model now serves go, others stay") {
 
 TEST_CASE("laws stay for launches that the fitted algorithms cannot run") {
   Machine base = Base();
-  base.devices[0].laws = {Law("convolution", "forward", ""), Law("convolution", "forward", "grouped")};
+  base.devices[0].laws = {Law(OpKind::kConvolution, Pass::kForward, ""),
+                          Law(OpKind::kConvolution, Pass::kForward, "grouped")};
   FitResult fit;
   fit.models = {ReluModel(1)};
-  fit.models[0].op = "convolution";
+  fit.models[0].op = OpKind::kConvolution;
   // Winograd and FFT run windows of stride 1, the explicit product no groups.
   for (const char* form : {"winograd", "winograd_nonfused", "fft", "fft_tiling", "explicit_gemm"}) {
     REQUIRE(FindKernelForm(form) != nullptr);
@@ -154,24 +155,24 @@ TEST_CASE("a harness' floor is the mean of its drift") {
   FitResult fit;
   // Floor from 10,000 to 14,000 ns: 12,000. Added from 1000 to 4000 ns as the square of the place:
   // 1000 + 3000 / 3 = 2000; as its root: 1000 + 3000 / 1.5 = 3000; in proportion: 2500; steady: 1000.
-  fit.floors = {{"events", "relu", "forward", "fp32", 10'000, 14'000, 1000, 4000, 2},
-                {"events", "relu", "backward", "fp32", 14'000, 10'000, 1000, 4000, 0.5},
-                {"events", "add", "forward", "fp32", 10'000.4, 10'001, 1000, 4000, 1},
-                {"calls", "add", "forward", "fp32", 0, 0, 1000, 1000, 3}};
-  const std::vector<CallFloor> expected = {{"events", "relu", "forward", 2000, 12'000, "fp32"},
-                                           {"events", "relu", "backward", 3000, 12'000, "fp32"},
-                                           {"events", "add", "forward", 2500, 10'001, "fp32"},
-                                           {"calls", "add", "forward", 1000, 0, "fp32"}};
+  fit.floors = {{"events", OpKind::kRelu, Pass::kForward, "fp32", 10'000, 14'000, 1000, 4000, 2},
+                {"events", OpKind::kRelu, Pass::kBackward, "fp32", 14'000, 10'000, 1000, 4000, 0.5},
+                {"events", OpKind::kAdd, Pass::kForward, "fp32", 10'000.4, 10'001, 1000, 4000, 1},
+                {"calls", OpKind::kAdd, Pass::kForward, "fp32", 0, 0, 1000, 1000, 3}};
+  const std::vector<CallFloor> expected = {{"events", OpKind::kRelu, Pass::kForward, 2000, 12'000, "fp32"},
+                                           {"events", OpKind::kRelu, Pass::kBackward, 3000, 12'000, "fp32"},
+                                           {"events", OpKind::kAdd, Pass::kForward, 2500, 10'001, "fp32"},
+                                           {"calls", OpKind::kAdd, Pass::kForward, 1000, 0, "fp32"}};
   CHECK(ProfileFrom(Base(), fit).devices[0].call_floors == expected);
 }
 
 TEST_CASE("laws that no launch reaches go, whoever taught the models") {
   Machine machine = LoadMachine("unit");
   machine.devices[0].models = {ReluModel(1)};
-  machine.devices[0].laws = {Law("relu", "forward", ""), Law("relu", "backward", "")};
+  machine.devices[0].laws = {Law(OpKind::kRelu, Pass::kForward, ""), Law(OpKind::kRelu, Pass::kBackward, "")};
   DropServedLaws(&machine);
   REQUIRE(LawsOf(machine).size() == 1);
-  CHECK(LawsOf(machine)[0].pass == "backward");
+  CHECK(LawsOf(machine)[0].pass == Pass::kBackward);
 }
 
 TEST_CASE("fitting the same samples again, from its own result too, gives the same profile") {

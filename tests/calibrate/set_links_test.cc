@@ -258,12 +258,12 @@ TEST_CASE("a law slows down by the share of memory that it and the copies use") 
 TEST_CASE("slowdowns that were measured count for models and laws of their op and pass, on the devices named") {
   Device device;
   device.models.resize(2);
-  device.models[0].op = device.models[1].op = "relu";
-  device.models[0].pass = "forward";
-  device.models[1].pass = "backward";
+  device.models[0].op = device.models[1].op = OpKind::kRelu;
+  device.models[0].pass = Pass::kForward;
+  device.models[1].pass = Pass::kBackward;
   device.laws.resize(1);
-  device.laws[0].op = "relu";
-  device.laws[0].pass = "forward";
+  device.laws[0].op = OpKind::kRelu;
+  device.laws[0].pass = Pass::kForward;
   const std::vector<FittedSlowdown> slowdowns = {{"gpu", OpKind::kRelu, Pass::kForward, {1.23456, 1, 2, 3, {}}},
                                                  {"other", OpKind::kRelu, Pass::kBackward, {1.5, 1, 2, 3, {}}}};
   SetSlowdowns(slowdowns, {"gpu"}, &device);

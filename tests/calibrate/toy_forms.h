@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/samples/sample.h"
 #include "model/step/launch.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "calibrate/validate/measure.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/stats/quantile.h"
 #include "tests/scripted_device.h"
 #include "tests/small_programs.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "calibrate/validate/measure.h"
+#include "calibrate/validate/numerics.h"
 #include "tests/small_programs.h"
 
 namespace spillway {

@@ -30,8 +30,8 @@ Machine FullMachine() {
   machine.devices[0].host_costs.kernel_launch = 7;
   machine.devices[0].host_costs.copy_submit = 7;
   CostLaw law;
-  law.op = "linear";
-  law.pass = "forward";
+  law.op = OpKind::kLinear;
+  law.pass = Pass::kForward;
   law.flop_fraction = 1;
   law.copy_slowdown = 2;
   machine.devices[0].laws.push_back(law);

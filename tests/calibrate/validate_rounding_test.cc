@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "calibrate/validate/rounding.h"
+#include "calibrate/validate/numerics.h"
 #include "model/unroll/unroll.h"
 #include "tests/small_networks.h"
 

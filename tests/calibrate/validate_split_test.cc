@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/validate/split.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "tests/small_programs.h"
 
 namespace spillway {

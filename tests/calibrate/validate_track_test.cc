@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "calibrate/validate/track.h"
-#include "model/cost/launch_text.h"
 #include "model/network/network.h"
+#include "model/profile/launch_text.h"
 #include "model/stats/quantile.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/devices/cpu/bench_kernel.h"
-#include "calibrate/devices/cpu/bench_streams.h"
 #include "calibrate/devices/cpu/bench_target.h"
 #include "calibrate/host/host_facts.h"
 #include "calibrate/measure/plan.h"

@@ -118,7 +118,7 @@ TEST_CASE("a device says how it is pinned") {
     const SwapProgram s;
     HandSession hand(s.program, &c.step, device);
     hand.Begin();
-    CHECK(device.pinning() != "");
+    CHECK(device.LastSession().placement != "");
   }
 }
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "tests/cpu_reference.h"
 
 namespace spillway {

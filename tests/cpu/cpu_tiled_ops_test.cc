@@ -117,7 +117,7 @@ TEST_CASE("networks in tiles train as in core, swapped and recomputed beside") {
   for (const SmallNetwork& network : kNetworks) {
     const CpuCase c(network.build(), StepOptionsByName(network.options));
     INFO(network.name);
-    // Nineteen batch norms on so few samples carry rounding far (calibrate/validate/rounding.h): 0.8 % in a momentum.
+    // Nineteen batch norms on so few samples carry rounding far (calibrate/validate/numerics.h): 0.8 % in a momentum.
     const double tolerance = std::string(network.name) == "resnet" ? 0.05 : 1e-4;
     const Trained expected = Train(c, c.InCore().program, {.iterations = 1});
     for (int k = 0; k < 4; ++k) {

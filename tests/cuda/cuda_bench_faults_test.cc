@@ -1,8 +1,8 @@
 // Memory that comes by faults, as it is measured on the CUDA device: over a stand-in whose times are known.
 #include <catch2/catch.hpp>
 
+#include "calibrate/devices/cuda/bench_copy.h"
 #include "calibrate/devices/cuda/bench_plan.h"
-#include "calibrate/devices/cuda/bench_touch.h"
 #include "calibrate/measure/profile.h"
 #include "hw/text/document.h"
 #include "tests/cuda/cuda_bench_rows.h"

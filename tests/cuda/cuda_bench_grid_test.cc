@@ -5,7 +5,7 @@
 #include <set>
 
 #include "calibrate/devices/cuda/bench_plan.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 

@@ -2,7 +2,7 @@
 // runs out, what is measured without it.
 #include <catch2/catch.hpp>
 
-#include "calibrate/devices/cuda/bench_host.h"
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "calibrate/devices/cuda/bench_copy.h"
 #include "calibrate/devices/cuda/bench_plan.h"
-#include "calibrate/devices/cuda/bench_touch.h"
 #include "calibrate/fit/transfer.h"
 #include "hw/text/document.h"
 #include "tests/cuda/cuda_bench_rows.h"

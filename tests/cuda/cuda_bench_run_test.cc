@@ -65,7 +65,8 @@ TEST_CASE("a calibration becomes a profile that says what was put in") {
   // fp32 and TF32, every algorithm, are rows of their own.
   std::set<std::string> convolutions;
   for (const MeasuredOp& op : device.measured) {
-    if (op.op == "convolution" && op.pass == "forward") convolutions.insert(op.shape + op.algorithm + op.math);
+    if (op.op == OpKind::kConvolution && op.pass == Pass::kForward)
+      convolutions.insert(op.shape + op.algorithm + op.math);
   }
   CHECK(convolutions.size() == 2 * 2 * 2);  // two shapes in the network
   // The rows are read again as they were written.

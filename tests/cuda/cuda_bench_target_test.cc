@@ -2,7 +2,7 @@
 // held back.
 #include <catch2/catch.hpp>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/zoo/zoo.h"
 #include "tests/cuda/cuda_bench.h"
 

@@ -1,7 +1,7 @@
 // Clocks of the device: marks around timings tell how fast it ran, rest cools it, TF32 is told by what it rounds.
 #include <catch2/catch.hpp>
 
-#include "calibrate/devices/cuda/tf32_check.h"
+#include "calibrate/devices/cuda/bench_checks.h"
 #include "calibrate/devices/cuda/timer.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/cuda/cuda_copies.h"

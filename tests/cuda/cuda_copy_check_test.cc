@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "calibrate/devices/cuda/copy_check.h"
+#include "calibrate/devices/cuda/bench_checks.h"
 #include "calibrate/measure/refused.h"
 #include "tests/cuda/cuda_bench.h"
 #include "tests/temporary_folder.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "calibrate/devices/cuda/calls.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
 #include "model/network/network.h"
+#include "model/profile/launch_text.h"
 #include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "sim/execute/device.h"

@@ -30,7 +30,7 @@ TEST_CASE("the plugin is looked for beside the program") {
   CHECK(CudaPluginFile().filename() == "libspillway_cuda.so");
   CHECK(CudaPluginFile().parent_path() == fs::read_symlink("/proc/self/exe").parent_path());
 #ifdef SPILLWAY_EXPECT_CUDA_PLUGIN
-  CHECK(HasCudaPlugin());
+  CHECK(fs::exists(CudaPluginFile()));
 #endif
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/util/hash.h"
 #include "tests/cuda/cuda_stand_in_parts.h"
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/cost/launch_text.h"
+#include "hw/text/document.h"
+#include "model/profile/launch_text.h"
 #include "tests/cuda/cuda_stand_in_parts.h"
 
 namespace spillway {

@@ -1,7 +1,7 @@
 // Rows of TF32 are of kernels that round as TF32 does, on a stand-in that computes.
 #include <catch2/catch.hpp>
 
-#include "calibrate/devices/cuda/tf32_check.h"
+#include "calibrate/devices/cuda/bench_checks.h"
 #include "tests/cuda/cuda_bench.h"
 
 namespace spillway {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
 #include "model/kernels/gemm_core.h"
+#include "model/kernels/kernel_form.h"
 #include "tests/form_values.h"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/kernels/matrix_product.h"
 #include "tests/form_values.h"
 

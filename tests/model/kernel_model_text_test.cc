@@ -21,12 +21,12 @@ const std::string kModels = R"(    stack_error: 0.05
         pass: forward
         parameters: {latency: 2500, bandwidth_fraction: 0.75, cache_gain: 0.5}
         source: {published: "a table"}
-      - form: winograd_nonfused
+      - form: winograd
         op: convolution
         pass: backward_data
-        algorithm: winograd_nonfused
+        algorithm: winograd
         math: tf32
-        parameters: {fixed: -1.5}
+        parameters: {fixed: 1500, efficiency: 1, prologue: 1, fill: 1, quantisation: 1, bandwidth: 1, filter_bandwidth: 1}
         shared_error: 0.03
         own_error: 0.07
         copy_slowdown: 1.2
@@ -56,15 +56,21 @@ TEST_CASE("models, call floors, stack error and cache of a device are read") {
   CHECK(device.stack_error == 0.05);
   CHECK(device.models_from.empty());
   REQUIRE(device.call_floors.size() == 2);
-  CHECK(device.call_floors[0] == CallFloor{"events", "convolution", "forward", 12'000, 68'000});
-  CHECK(device.call_floors[1] == CallFloor{"events", "relu", "", 0, 31'500});
+  CHECK(device.call_floors[0] == CallFloor{"events", OpKind::kConvolution, Pass::kForward, 12'000, 68'000});
+  CHECK(device.call_floors[1] == CallFloor{"events", OpKind::kRelu, std::nullopt, 0, 31'500});
   REQUIRE(device.models.size() == 2);
-  CHECK(device.models[1] == KernelModel{"winograd_nonfused",
-                                        "convolution",
-                                        "backward_data",
-                                        "winograd_nonfused",
+  CHECK(device.models[1] == KernelModel{"winograd",
+                                        OpKind::kConvolution,
+                                        Pass::kBackwardData,
+                                        "winograd",
                                         "tf32",
-                                        {{"fixed", -1.5}},
+                                        {{"fixed", 1500},
+                                         {"efficiency", 1},
+                                         {"prologue", 1},
+                                         {"fill", 1},
+                                         {"quantisation", 1},
+                                         {"bandwidth", 1},
+                                         {"filter_bandwidth", 1}},
                                         0.03,
                                         0.07,
                                         1.2,
@@ -76,8 +82,8 @@ TEST_CASE("models, call floors, stack error and cache of a device are read") {
 TEST_CASE("what a model leaves out has the documented values") {
   const Device device = ParseMachine(ProfileText(kModels), "small.yaml").devices.at(0);
   CHECK(device.models.at(0) == KernelModel{"elementwise",
-                                           "relu",
-                                           "forward",
+                                           OpKind::kRelu,
+                                           Pass::kForward,
                                            "",
                                            "fp32",
                                            {{"latency", 2500}, {"bandwidth_fraction", 0.75}, {"cache_gain", 0.5}},
@@ -100,19 +106,18 @@ TEST_CASE("a printed model loads as the same one, whatever its numbers") {
   device.l2_cache = 4718593;  // no multiple of anything
   device.stack_error = 1.0 / 3;
   KernelModel model = device.models[1];
-  model.parameters = {{"third", 1.0 / 3},  {"negative", -0.1},
-                      {"zero", 0},         {"tiny", 1e-300},
-                      {"most", 1e15},      {"least", -1e15},
-                      {"integer", 123456}, {"denormal", std::numeric_limits<double>::denorm_min()}};
+  model.parameters = {{"efficiency", 1.0 / 3},  {"prologue", 0.1},
+                      {"fill", 1e-300},         {"quantisation", 1e15},
+                      {"bandwidth", 123456},    {"fixed", std::numeric_limits<double>::denorm_min()},
+                      {"filter_bandwidth", 0.3}};
   model.source.text = "quotes \" and : colons # and\nlines";
   model.least_work = 0.1;
   model.most_work = 1e21;
   device.models.push_back(model);
-  model.parameters.clear();
-  device.models.push_back(model);
-  device.call_floors.push_back({"a \"harness\": x", "add", "", 1, 1'000'000'007});
-  device.call_floors.push_back({"events", "linear", "forward", 1, 2, "tf32"});
-  device.stacks = {{"a, CUDA \"8\"", "linear", "forward", "fp32", 1.0 / 3, 3, 0.01}, {"b", "linear", "forward"}};
+  device.call_floors.push_back({"a \"harness\": x", OpKind::kAdd, std::nullopt, 1, 1'000'000'007});
+  device.call_floors.push_back({"events", OpKind::kLinear, Pass::kForward, 1, 2, "tf32"});
+  device.stacks = {{"a, CUDA \"8\"", OpKind::kLinear, Pass::kForward, "fp32", 1.0 / 3, 3, 0.01},
+                   {"b", OpKind::kLinear, Pass::kForward}};
   Reread(machine);
 }
 
@@ -124,12 +129,15 @@ TEST_CASE("every wrong figure of a model or call floor is refused, in its place"
       {"      - form: elementwise\n        op", "      - op", "missing key 'form' in model of device 'gpu'"},
       {"        op: relu\n", "", "missing key 'op' in model of device 'gpu'"},
       {"        pass: backward_data\n", "", "missing key 'pass' in model of device 'gpu'"},
-      {"        parameters: {fixed: -1.5}\n", "", "missing key 'parameters' in model of device 'gpu'"},
+      {"        parameters: {fixed: 1500, efficiency: 1, prologue: 1, fill: 1, quantisation: 1, bandwidth: 1, "
+       "filter_bandwidth: 1}\n",
+       "", "missing key 'parameters' in model of device 'gpu'"},
       {"        source: {measured: \"driver 1\"}\n", "", "missing key 'source' in model of device 'gpu'"},
-      {"{fixed: -1.5}", "{fixed: fast}", "small.yaml:27:29: error: fixed: expected a number"},
-      {"{fixed: -1.5}", "{fixed: .nan}", "fixed: expected a number"},
-      {"{fixed: -1.5}", "{fixed: 2e15}", "fixed: expected a number from -1000000000000000 to 1000000000000000"},
-      {"{fixed: -1.5}", "[1, 2]", "parameters of model 'winograd_nonfused': expected a map"},
+      {"{fixed: 1500", "{fixed: fast", "small.yaml:27:29: error: fixed: expected a number"},
+      {"{fixed: 1500", "{fixed: .nan", "fixed: expected a number"},
+      {"{fixed: 1500", "{fixed: 2e15", "fixed: expected a number from -1000000000000000 to 1000000000000000"},
+      {"{fixed: 1500, efficiency: 1, prologue: 1, fill: 1, quantisation: 1, bandwidth: 1, filter_bandwidth: 1}",
+       "[1, 2]", "parameters of model 'winograd': expected a map"},
       {"shared_error: 0.03", "shared_error: -0.1", "small.yaml:28:23: error: shared_error: expected a number from 0"},
       {"own_error: 0.07", "own_error: 11", "own_error: expected a number from 0 to 10"},
       {"copy_slowdown: 1.2", "copy_slowdown: 0.99", "copy_slowdown: expected a number from 1 to 10"},

@@ -69,7 +69,8 @@ TEST_CASE("same_as mistakes are refused") {
 TEST_CASE("a device may have the models of another profile") {
   const std::string model =
       "    models:\n"
-      "      - {form: linear, op: linear, pass: forward, parameters: {a: 1, b: 0.5}, source: {assumed: m}}\n"
+      "      - {form: elementwise, op: relu, pass: forward, source: {assumed: m},\n"
+      "         parameters: {latency: 1, bandwidth_fraction: 0.5, cache_gain: 1}}\n"
       "    call_floors: [{harness: h, op: linear, pass: forward, floor: 20 us}]\n";
   const ProfileFolder folder("machine-files");
   const Home home(folder.path());

@@ -34,10 +34,11 @@ TEST_CASE("a profile is read") {
   REQUIRE(device.host_costs.pool_free == 200);
   REQUIRE(device.host_costs.sync == 10000);
   REQUIRE(device.laws.size() == 2);
-  REQUIRE(device.laws[0] ==
-          CostLaw{"convolution", "forward", "3x3", 0.8, 0.7, 0, 0, 0.3, 1.0, {Source::Kind::kAssumed, "l1"}});
+  REQUIRE(
+      device.laws[0] ==
+      CostLaw{OpKind::kConvolution, Pass::kForward, "3x3", 0.8, 0.7, 0, 0, 0.3, 1.0, {Source::Kind::kAssumed, "l1"}});
   REQUIRE(device.laws[1] ==
-          CostLaw{"relu", "forward", "", 0, 0.9, 3000, kMiB, 0.2, 1.1, {Source::Kind::kAssumed, "l2"}});
+          CostLaw{OpKind::kRelu, Pass::kForward, "", 0, 0.9, 3000, kMiB, 0.2, 1.1, {Source::Kind::kAssumed, "l2"}});
   const Link& link = machine.links.at(0);
   REQUIRE(link.host == 0);
   REQUIRE(link.device == 0);

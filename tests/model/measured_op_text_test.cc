@@ -55,15 +55,15 @@ TEST_CASE("measured launches are read, what is left out has the documented value
   const Device device = ParseMachine(Profile(kMeasured), "mine.yaml").devices.at(0);
   CHECK(device.measured_source == Source{Source::Kind::kMeasured, "two cores"});
   REQUIRE(device.measured.size() == 3);
-  CHECK(device.measured[0] == MeasuredOp{.op = "convolution",
-                                         .pass = "forward",
+  CHECK(device.measured[0] == MeasuredOp{.op = OpKind::kConvolution,
+                                         .pass = Pass::kForward,
                                          .shape = "32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1",
                                          .algorithm = "direct",
                                          .time = 1'000'000,
                                          .workspace = 65'536});
   CHECK(device.measured[0].error == 0.02);
-  CHECK(device.measured[1] == MeasuredOp{.op = "relu",
-                                         .pass = "backward",
+  CHECK(device.measured[1] == MeasuredOp{.op = OpKind::kRelu,
+                                         .pass = Pass::kBackward,
                                          .shape = "32x16x8x8",
                                          .algorithm = "",
                                          .accumulate = true,
@@ -142,6 +142,11 @@ TEST_CASE("what is wrong with a measured launch is told at its place") {
       {"copy_slowdown 1.25", "copy_slowdown 0.9", "copy_slowdown: expected a number from 1 to 10, found '0.9'"},
       {"accumulate yes", "accumulate 1", "accumulate: expected yes, found '1'"},
       {"error 0.5", "time 8 us", "mine.yaml:15:47: error: 'time' comes twice"},
+      {"convolution forward 32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1, algorithm direct", "convolutoin forward 1x1x1x1",
+       "mine.yaml:14:11: error: measured 'convolutoin forward 1x1x1x1': unknown op 'convolutoin'; did you mean 'conv"},
+      {"relu backward 32x16x8x8, math", "relu backwards 32x16x8x8, math",
+       "mine.yaml:16:11: error: measured 'relu backwards 32x16x8x8, math bf16, precision fp16, layout nhwc': unknown "
+       "pass 'backwards'; did you mean 'backward'?"},
       {"relu backward 32x16x8x8, time 7", "relu backward, time 7",
        "mine.yaml:15:11: error: expected op, pass and shape"},
       {"- relu backward 32x16x8x8, time 7", "- ' , time 7 us'\n        - relu forward 1x1x1x1, time 7",
@@ -160,7 +165,7 @@ TEST_CASE("what is wrong with a measured launch is told at its place") {
 }
 
 TEST_CASE("equal launches of different algorithms, formats or accumulation are different ones") {
-  MeasuredOp op{.op = "relu", .pass = "forward", .shape = "1x2x3x4", .algorithm = "", .time = 5};
+  MeasuredOp op{.op = OpKind::kRelu, .pass = Pass::kForward, .shape = "1x2x3x4", .algorithm = "", .time = 5};
   std::vector<MeasuredOp> ops(6, op);
   ops[1].algorithm = "direct";
   ops[2].math = "tf32";
@@ -181,7 +186,8 @@ TEST_CASE("models_from takes models over, measured launches never; same_as is th
   std::filesystem::create_directories(files.Path("hw"));
   setenv("SPILLWAY_HOME", files.Path("").c_str(), 1);
   const std::string model =
-      "    models: [{form: f, op: relu, pass: forward, parameters: {}, source: {assumed: test}}]\n";
+      "    models: [{form: elementwise, op: relu, pass: forward, source: {assumed: test},\n"
+      "              parameters: {latency: 1, bandwidth_fraction: 1, cache_gain: 1}}]\n";
   files.Write("hw/teacher.yaml", Profile(kMeasured + model));
   files.Write("hw/pupil.yaml", Profile("    models_from: teacher\n"));
   files.Write("hw/own.yaml", Profile("    models_from: teacher\n" + Replaced(kMeasured, "time 8 us", "time 9 us")));

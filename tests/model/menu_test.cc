@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/step/training_step.h"
 
 namespace spillway {
@@ -95,8 +95,8 @@ TEST_CASE(
     const CostModel models(machine);
     Launch winograd = launch;
     winograd.algorithm = AlgorithmByName(launch.kind, launch.pass, "gemm");
-    slow.op = "convolution";
-    slow.pass = "forward";
+    slow.op = OpKind::kConvolution;
+    slow.pass = Pass::kForward;
     slow.shape = "32x64x28x28 window 3x3 pad 1x1";
     slow.algorithm = "gemm";
     slow.time = 50 * models.Kernel(winograd).time;

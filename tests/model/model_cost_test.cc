@@ -148,8 +148,8 @@ TEST_CASE("the usual workspace is that of the options") {
 TEST_CASE("launches without a model fall back to laws, then to the roofline") {
   Machine machine = UnitWith({ReluModel(), ConvolutionModel("winograd_nonfused", 1e6)});
   CostLaw law;
-  law.op = "convolution";
-  law.pass = "forward";
+  law.op = OpKind::kConvolution;
+  law.pass = Pass::kForward;
   law.fixed = 77;
   machine.devices[0].laws = {law};
   const CostModel costs(machine);

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/network/network.h"
 #include "model/samples/file.h"
 #include "model/step/launch.h"

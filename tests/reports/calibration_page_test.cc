@@ -40,8 +40,8 @@ TEST_CASE("a kernel that was timed is answered for by the models, not by itself"
   sample.flags = {"noisy", "odd"};
   const Nanos by_model = CostModel(machine).Kernel(sample.launch).time;
   MeasuredOp timed;
-  timed.op = "relu";
-  timed.pass = "forward";
+  timed.op = OpKind::kRelu;
+  timed.pass = Pass::kForward;
   timed.shape = "10x100x1x1";
   timed.time = 7 * by_model;
   machine.devices[0].measured.push_back(timed);

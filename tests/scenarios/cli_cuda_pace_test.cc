@@ -1,6 +1,6 @@
 // How fast a GPU computes now, as spillway validate asks it: that it comes out, what it costs, what it leaves behind.
 #include "calibrate/validate/pace.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"

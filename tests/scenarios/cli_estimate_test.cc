@@ -1,7 +1,7 @@
 // spillway estimate as a user meets it.
 #include <catch2/catch.hpp>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
 #include "tests/scenarios/fit_run.h"
 
@@ -47,8 +47,8 @@ TEST_CASE("estimate: --workspace limits what rows do not limit themselves") {
   for (const char* form : {"implicit_gemm", "winograd_nonfused"}) {
     KernelModel model;
     model.form = model.algorithm = form;
-    model.op = "convolution";
-    model.pass = "forward";
+    model.op = OpKind::kConvolution;
+    model.pass = Pass::kForward;
     for (const FormParameter& p : FindKernelForm(form)->parameters) model.parameters.push_back({p.name, p.start});
     // Without workspace ten seconds: longer than anything else here.
     for (KernelModel::Parameter& p : model.parameters) {
@@ -94,8 +94,8 @@ TEST_CASE("estimate: a profile with a model unknown to this program is refused")
   Machine machine = LoadMachine("unit");
   KernelModel model;
   model.form = "elementwize";
-  model.op = "relu";
-  model.pass = "forward";
+  model.op = OpKind::kRelu;
+  model.pass = Pass::kForward;
   model.source = {Source::Kind::kAssumed, "test"};
   machine.devices[0].models = {model};
   const std::string profile = folder.Write("m.yaml", MachineToYaml(machine));

@@ -189,8 +189,8 @@ TEST_CASE("fit: models carried from another profile are taken over where nothing
   Machine teacher = LoadMachine("unit");
   KernelModel model;
   model.form = "elementwise";
-  model.op = "add";
-  model.pass = "forward";
+  model.op = OpKind::kAdd;
+  model.pass = Pass::kForward;
   model.parameters = {{"latency", 3000}, {"bandwidth_fraction", 0.6}, {"cache_gain", 0.2}};
   model.source = {Source::Kind::kMeasured, "there"};
   teacher.devices[0].models = {model};
@@ -199,7 +199,7 @@ TEST_CASE("fit: models carried from another profile are taken over where nothing
   REQUIRE(outcome.status == 0);
   const std::vector<KernelModel> models = LoadMachine(fit.Out()).devices[0].models;
   REQUIRE(models.size() == 2);
-  const KernelModel& carried = models[0].op == "add" ? models[0] : models[1];
+  const KernelModel& carried = models[0].op == OpKind::kAdd ? models[0] : models[1];
   CHECK(carried.parameters == model.parameters);
   CHECK(carried.source.kind == Source::Kind::kAssumed);
   CHECK_THAT(carried.source.text, Catch::Contains("carried from unit"));

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "model/cost/cost_model.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/network/network.h"
 #include "model/profile/machine.h"
 #include "model/unroll/unroll.h"
@@ -169,9 +169,9 @@ TEST_CASE("show tells what launches cost in one line, where they differ") {
   const TemporaryFolder folder("show-launches");
   Machine machine = LoadMachine("v100-x86-pcie3");
   HostCosts& costs = machine.devices[0].host_costs;
-  costs.launches = {{.op = "batch_norm", .pass = "backward", .time = 14'000},
-                    {.op = "relu", .pass = "forward", .time = 4100},
-                    {.op = "convolution", .pass = "forward", .time = 9200}};
+  costs.launches = {{.op = OpKind::kBatchNorm, .pass = Pass::kBackward, .time = 14'000},
+                    {.op = OpKind::kRelu, .pass = Pass::kForward, .time = 4100},
+                    {.op = OpKind::kConvolution, .pass = Pass::kForward, .time = 9200}};
   costs.launches_source = {Source::Kind::kMeasured, "made up"};
   const Outcome outcome = Spillway({"show", "machine", folder.Write("mine.yaml", MachineToYaml(machine))});
   INFO(outcome.out << outcome.err);
@@ -187,8 +187,8 @@ TEST_CASE("show refuses a profile that no run would accept") {
   Machine machine = LoadMachine("unit");
   KernelModel model;
   model.form = "elementwize";
-  model.op = "relu";
-  model.pass = "forward";
+  model.op = OpKind::kRelu;
+  model.pass = Pass::kForward;
   model.source = {Source::Kind::kAssumed, "test"};
   machine.devices[0].models = {model};
   const std::string file = folder.Write("m.yaml", MachineToYaml(machine));

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "calibrate/host/pin.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
 #include "model/network/network.h"
+#include "model/profile/launch_text.h"
 #include "model/profile/machine.h"
 #include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
@@ -30,7 +30,7 @@ std::string Profile(const std::string& workspace, int threads) {
   machine.devices[0].total_memory = Bytes{1} << 50;  // no limit of a scenario is above it
   for (const char* pass : {"forward", "backward_data", "backward_filter"}) {
     CostLaw law;
-    law.op = "convolution";
+    law.op = OpKind::kConvolution;
     law.pass = pass;
     law.flop_fraction = 1;
     law.workspace = *ParseBytes(workspace);

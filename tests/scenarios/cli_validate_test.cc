@@ -1,5 +1,5 @@
 // spillway validate as a user meets it, on a device in virtual time: what is printed, written and returned.
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/scenarios/validate_command_line.h"

@@ -77,8 +77,8 @@ TEST_CASE("kernels take so many times as long, copies what the pace leaves") {
 TEST_CASE("copies slow a kernel down by as many nanoseconds as without idling") {
   Machine machine = LoadMachine("unit");
   CostLaw law;
-  law.op = "linear";
-  law.pass = "forward";
+  law.op = OpKind::kLinear;
+  law.pass = Pass::kForward;
   law.flop_fraction = 1;
   law.copy_slowdown = 1.5;
   machine.devices[0].laws.push_back(law);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hw/machine/chips.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/samples/sample.h"
 #include "tests/command_line.h"
 #include "tests/temporary_folder.h"

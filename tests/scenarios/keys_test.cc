@@ -229,12 +229,14 @@ devices:
       - {op: relu, pass: forward, window: 3x3, flop_fraction: 0.5, bandwidth_fraction: 0.5, fixed: 1 us, workspace: 1 MiB,
          error: 0.1, copy_slowdown: 1.1, source: {assumed: a}}
     call_floors:
-      - {harness: h, op: gemm, pass: forward, math: fp32, added: 1 us, floor: 2 us}
+      - {harness: h, op: linear, pass: forward, math: fp32, added: 1 us, floor: 2 us}
     stacks:
-      - {name: s, op: gemm, pass: forward, math: fp32, arithmetic: 1, memory: 1, special: 1}
+      - {name: s, op: linear, pass: forward, math: fp32, arithmetic: 1, memory: 1, special: 1}
     stack_error: 0.1
     models:
-      - {form: f, op: gemm, pass: forward, algorithm: a, math: fp32, parameters: {p: 1}, shared_error: 0.1, own_error: 0.1,
+      - {form: winograd, op: convolution, pass: forward, algorithm: winograd, math: fp32,
+         parameters: {efficiency: 1, prologue: 1, fill: 1, quantisation: 1, bandwidth: 1, fixed: 1, filter_bandwidth: 1},
+         shared_error: 0.1, own_error: 0.1,
          copy_slowdown: 1.1, work: {least: 1, most: 2}, source: {assumed: a}}
     measured: {source: {measured: m}, operands: cold, software: {driver: '1', cuda: '2', cudnn: '3'}, ops: []}
 links:

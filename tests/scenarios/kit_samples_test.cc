@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibrate/fit/transfer.h"
+#include "hw/text/document.h"
 #include "model/profile/machine.h"
 #include "model/samples/file.h"
 #include "tests/command_line.h"

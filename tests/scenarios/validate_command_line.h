@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "model/profile/profile_text.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
@@ -210,7 +210,7 @@ class ValidateFolder {
   static void AddFaster(std::vector<MeasuredOp>& measured) {
     const std::vector<MeasuredOp> slower = measured;
     for (MeasuredOp op : slower) {
-      if (op.op != "convolution") continue;
+      if (op.op != OpKind::kConvolution) continue;
       op.algorithm = "gemm";
       op.time = std::max<Nanos>(1, op.time - 1);
       op.workspace = 16 * kMiB;

@@ -178,8 +178,8 @@ TEST_CASE("the workspace that an op wants counts while it runs") {
   // A workspace of 100 for backward ops: 132 under b3, 124 under b2, 112 under b1.
   Machine machine = HandMachine(1000);
   CostLaw law;
-  law.op = "linear";
-  law.pass = "backward";
+  law.op = OpKind::kLinear;
+  law.pass = Pass::kBackward;
   law.flop_fraction = 1;
   law.workspace = 100;
   machine.devices[0].laws.push_back(law);

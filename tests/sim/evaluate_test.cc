@@ -185,8 +185,8 @@ TEST_CASE("a slow host") {
 TEST_CASE("kernels slow down while a copy runs") {
   Machine machine = HandMachine();
   CostLaw law;
-  law.op = "linear";
-  law.pass = "forward";
+  law.op = OpKind::kLinear;
+  law.pass = Pass::kForward;
   law.flop_fraction = 1;
   law.copy_slowdown = 2;
   machine.devices[0].laws.push_back(law);

@@ -19,8 +19,8 @@ namespace spillway {
 inline Machine MachineWithWorkspace() {
   Machine machine = HandMachine();
   CostLaw law;
-  law.op = "linear";
-  law.pass = "backward";
+  law.op = OpKind::kLinear;
+  law.pass = Pass::kBackward;
   law.flop_fraction = 1;
   law.workspace = kAllocationUnit;
   machine.devices[0].laws.push_back(law);

@@ -256,8 +256,8 @@ TEST_CASE("tables of a step: rounded bytes, distinct launches, working sets") {
   b.Op("b1", Pass::kBackward, 4, {m}, {g});
   Machine machine = HandMachine();
   CostLaw law;
-  law.op = "linear";
-  law.pass = "backward";
+  law.op = OpKind::kLinear;
+  law.pass = Pass::kBackward;
   law.flop_fraction = 1;
   law.workspace = 512;
   machine.devices[0].laws.push_back(law);

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cost/kernel_form.h"
 #include "model/cost/menu.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

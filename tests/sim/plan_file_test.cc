@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/plan/plan.h"
 #include "tests/step_builder.h"
 

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "model/cost/launch_text.h"
 #include "model/cost/op_tiles.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "model/util/random.h"
 #include "sim/bounds/bounds.h"
@@ -137,8 +137,8 @@ TEST_CASE("a measured convolution that is faster than five times the peak makes 
   // By a law that counts no operations anything may come for nothing.
   launch.type = DataType::kFp32;
   CostLaw law;
-  law.op = "convolution";
-  law.pass = "forward";
+  law.op = OpKind::kConvolution;
+  law.pass = Pass::kForward;
   law.flop_fraction = 0;
   law.bandwidth_fraction = 1;
   machine.devices[0].laws.push_back(law);

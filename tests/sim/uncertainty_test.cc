@@ -31,8 +31,8 @@ struct Case {
     Device& device = machine.devices[0];
     device.stack_error = stack;
     CostLaw law;
-    law.op = "relu";
-    law.pass = "forward";
+    law.op = OpKind::kRelu;
+    law.pass = Pass::kForward;
     law.bandwidth_fraction = 1;
     law.error = law_error;
     device.laws = {law};

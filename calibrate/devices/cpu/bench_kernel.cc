@@ -40,10 +40,9 @@ KernelSubject::KernelSubject(const BenchNetwork& network, OpId op, std::int32_t 
   fresh_workspace_ = workspace_turns_ && kernel_.workspace() <= reach && FindsWorkspaceFresh(network.step, op, reach);
   const Shape& in = ring_.op().shape.in;
   if (ring_.op().kind == OpKind::kBatchNorm) statistics_.assign(2 * static_cast<std::size_t>(in.c), 1.0f);
-  const std::int64_t labels = TraitsOf(ring_.op().kind).labels ? in.n * in.Spatial() : 0;
-  for (std::int64_t k = 0; k < labels; ++k) labels_.push_back(static_cast<std::int32_t>(k % in.c));
+  labels_ = ring_.Labels();
   MapRing(network);
-  FillSets(network, kernels);
+  ring_.FillSets(fill_, [&](std::byte* set, int number) { MakeSaved(network, kernels, set, number); });
   if (!workspace_turns_) scratch_ = memory_.Scratch(kernel_.workspace());
   if (protocol != BenchProtocol::kWarm) memory_.Evict();
 }
@@ -57,27 +56,16 @@ void KernelSubject::MapRing(const BenchNetwork& network) {
   ring_.Use(memory_.Ring(std::max(memory_.RingBytes(), ring_.bytes())));
 }
 
-void KernelSubject::FillSets(const BenchNetwork& network, CpuKernels& kernels) {
-  for (int k = 0; k < ring_.sets(); ++k) {
-    for (const BenchOperand& operand : ring_.operands()) {
-      memory_.Fill(ring_.Set(k) + operand.offset, operand.bytes, operand.sparse);
-    }
-    if (ring_.forward() != kNoOp) MakeSaved(network, kernels, k);
-  }
-}
-
 // Runs the forward op: what it shares with this one in the set, the rest beside.
-void KernelSubject::MakeSaved(const BenchNetwork& network, CpuKernels& kernels, int set) {
+void KernelSubject::MakeSaved(const BenchNetwork& network, CpuKernels& kernels, std::byte* set, int number) {
   const CpuKernel& kernel = kernels.Prepare(CallOf(network.step.ops[Index(ring_.forward())]));
   const Bytes workspace = RoundUp(kernel.workspace(), OperandRing::kAlignment);
   std::byte* const beside = memory_.Scratch(workspace + ring_.ForwardBytes());
-  const OperandRing::Places places = ring_.PlaceForward(
-      ring_.Set(set), beside + workspace,
-      [this](std::byte* at, const BenchOperand& operand) { memory_.Fill(at, operand.bytes, operand.sparse); });
+  const OperandRing::Places places = ring_.PlaceForward(set, beside + workspace, fill_);
   kernel.Run({.reads = places.reads,
               .writes = places.writes,
               .workspace = beside,
-              .random_stream = static_cast<std::uint64_t>(set),
+              .random_stream = static_cast<std::uint64_t>(number),
               .labels = labels_,
               .running_statistics = statistics_});
 }

@@ -1,7 +1,7 @@
 // Kernels of the CPU device as they are measured: on operands in the state in which a training step leaves them.
 //
 // What a kernel takes depends on where its operands are. In a step most of them are found as they were left one op
-// before, or whole passes before: calibrate/ops/operand_ring.h says what its protocols make of that. A convolution's
+// before, or whole passes before: calibrate/ops/operands.h says what its protocols make of that. A convolution's
 // workspace takes turns with the operands, and is fresh with kStep if it is no larger than half of the last cache and the
 // convolution before ended so shortly ago: in a step it lies where that one had its own.
 //
@@ -17,7 +17,7 @@
 #include "calibrate/host/host_memory.h"
 #include "calibrate/measure/loop.h"
 #include "calibrate/measure/plan.h"
-#include "calibrate/ops/operand_ring.h"
+#include "calibrate/ops/operands.h"
 
 namespace spillway {
 
@@ -61,13 +61,15 @@ class KernelSubject : public BenchSubject {
 
  private:
   void MapRing(const BenchNetwork& network);
-  void FillSets(const BenchNetwork& network, CpuKernels& kernels);
-  void MakeSaved(const BenchNetwork& network, CpuKernels& kernels, int set);
+  void MakeSaved(const BenchNetwork& network, CpuKernels& kernels, std::byte* set, int number);
   void RunOn(std::byte* set);
 
   BenchMemory& memory_;
   const CpuKernel& kernel_;
   OperandRing ring_;
+  const OperandRing::Fill fill_ = [this](std::byte* at, const BenchOperand& operand) {
+    memory_.Fill(at, operand.bytes, operand.sparse);
+  };
   OperandRing::Places places_;  // of one run
   bool freshens_, workspace_turns_, fresh_workspace_;
   std::byte* scratch_ = nullptr;  // the workspace where it does not take turns

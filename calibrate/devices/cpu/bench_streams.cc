@@ -1,7 +1,6 @@
-#include "calibrate/devices/cpu/bench_streams.h"
-
 #include <vector>
 
+#include "calibrate/devices/cpu/bench_target.h"
 #include "calibrate/devices/cpu/stream.h"
 #include "calibrate/measure/host.h"
 

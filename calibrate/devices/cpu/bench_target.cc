@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "calibrate/devices/cpu/bench_copy.h"
-#include "calibrate/devices/cpu/bench_streams.h"
 #include "calibrate/devices/cpu/device.h"
-#include "calibrate/host/host_facts.h"
 #include "calibrate/measure/host.h"
-#include "calibrate/measure/waiting.h"
 
 namespace spillway {
 namespace {

@@ -16,7 +16,9 @@
 #include "calibrate/devices/cpu/link.h"
 #include "calibrate/host/host_facts.h"
 #include "calibrate/host/pin.h"
+#include "calibrate/measure/loop.h"
 #include "calibrate/measure/run.h"
+#include "sim/execute/clock.h"
 
 namespace spillway {
 
@@ -39,7 +41,7 @@ class CpuBenchTarget : public BenchTarget {
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
   LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) override;
   double Load() const override { return ReadLoad(); }
-  // How many times as long a thread takes as it has of its core, now (waiting.h).
+  // How many times as long a thread takes as it has of its core, now (host_facts.h).
   double Waiting() override;
 
   const HostFacts& facts() const { return facts_; }
@@ -63,6 +65,11 @@ class CpuBenchTarget : public BenchTarget {
   std::map<std::pair<const BenchNetwork*, OpId>, std::vector<BenchVariant>> variants_;
   std::map<std::string, LoopResult> host_calls_;
 };
+
+// What the CPU device's threads cost: beginning one, and waking one up.
+// "thread_start": until a stream's thread runs. "event_wake": from recording an event on the compute stream to the first
+// thing that a copy stream does which waited for it asleep.
+std::map<std::string, LoopResult> MeasureStreams(const CoreChoice& cores, const Clock& clock, int repetitions);
 
 }  // namespace spillway
 

@@ -10,7 +10,7 @@
 //
 // Threads: one per stream of the Program, and the caller's, which issues. Compute runs on a core of its own, copies and
 // the caller on the others (calibrate/host/pin.h); from Begin to End the caller is pinned too. Where pinning is not
-// allowed, or there is one core only, everything works the same, only slower; pinning() tells.
+// allowed, or there is one core only, everything works the same, only slower; LastSession().placement tells.
 //
 // Training: steps are real ones. Labels and dropout's random numbers come from seed and iteration (BeginStep calls since
 // Begin), so that the same seed trains the same whatever the plan; recomputations repeat masks and leave running
@@ -93,8 +93,6 @@ class CpuDevice : public ExecutionDevice {
   // Host memory of the last session: all host buffers; what the library got beside the arena.
   Bytes host_bytes() const { return host_bytes_; }
   Bytes library_bytes() const { return library_bytes_; }
-  // "compute on core 1, copies and host on core 0", or what was not allowed.
-  const std::string& pinning() const { return pinning_; }
 
  private:
   CpuSession& Open();
@@ -106,7 +104,7 @@ class CpuDevice : public ExecutionDevice {
   std::vector<double> losses_;
   std::map<LayerId, std::vector<float>> statistics_;
   Bytes host_bytes_ = 0, library_bytes_ = 0;
-  std::string pinning_;
+  std::string pinning_;  // "compute on core 1, copies and host on core 0", or what was not allowed
 };
 
 }  // namespace spillway

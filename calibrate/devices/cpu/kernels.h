@@ -59,7 +59,7 @@ class CpuKernel {
 };
 
 // Convolutions have the algorithms "direct", "winograd", "gemm" and "reference" of AlgorithmNames
-// (model/cost/kernel_form.h), numbered as there; others have no choice.
+// (model/kernels/kernel_form.h), numbered as there; others have no choice.
 struct CpuAlgorithm {
   std::int32_t algorithm = 0;  // as in Launch; 0 where there is no choice
   Bytes workspace = 0;

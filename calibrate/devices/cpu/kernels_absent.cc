@@ -1,5 +1,6 @@
 // Stands for the kernels where this program is built without oneDNN.
 #include "calibrate/devices/cpu/kernels.h"
+#include "hw/text/document.h"
 
 namespace spillway {
 namespace {

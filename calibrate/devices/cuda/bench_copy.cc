@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "hw/text/document.h"
 
@@ -10,13 +11,30 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kAlignment = 256;
-constexpr int kMostQueued = CudaTimer::kMostHeld / 2;
 
 }  // namespace
 
+double CudaTimedCopies::Timed(bool hold, const std::function<void()>& begin, const std::function<void()>& issue) {
+  const ReleaseAtEnd release(timer_);
+  if (hold) timer_.Hold();
+  begin();
+  timer_.Start();
+  issue();
+  timer_.Stop();
+  return timer_.Finish();
+}
+
+double CudaTimedCopies::TimedHeld(const HeldCopies& copies) {
+  const double time = Timed(copies.may_hold && !first_ && !unheld_, copies.begin, copies.issue);
+  if (!timer_.ran_out()) return time;
+  unheld_ = true;
+  copies.before_again();
+  return Timed(false, copies.begin, copies.issue);
+}
+
 CudaCopySubject::CudaCopySubject(const BenchItem& item, CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer,
                                  Bytes wander, const Clock& host)
-    : item_(item), calls_(calls), memory_(memory), timer_(timer), host_clock_(host) {
+    : CudaTimedCopies(item, calls, timer), memory_(memory), host_clock_(host) {
   direction_ = item.direction == "d2h" ? Direction::kDeviceToHost : Direction::kHostToDevice;
   on_device_ = item.direction == "d2d";
   if (item.memory == "pageable") way_ = Way::kBlocking;
@@ -40,10 +58,7 @@ void CudaCopySubject::TakeMemory(Bytes wander) {
   other_ = memory_.Block(name, place).AtLeast(RoundUp(span_, kAlignment) * places_);
 }
 
-int CudaCopySubject::most_runs() const {
-  if (way_ == Way::kManaged) return 1;
-  return kMostQueued;
-}
+int CudaCopySubject::most_runs() const { return way_ == Way::kManaged ? 1 : CudaTimedCopies::most_runs(); }
 
 void CudaCopySubject::CopyOnce() {
   std::byte* const device = device_ + next_ * RoundUp(item_.bytes, kAlignment);
@@ -67,30 +82,23 @@ void CudaCopySubject::Prepare(int /*runs*/) {
   calls_.Synchronize(timer_.stream());
 }
 
-double CudaCopySubject::TryQueued(int runs, bool hold) {
-  const ReleaseAtEnd release(timer_);
-  const bool managed = way_ == Way::kManaged;
-  if (hold) timer_.Hold();
-  if (beside_ != nullptr) beside_->Begin(timer_.stream());
-  timer_.Start();
-  for (int k = 0; k < runs; ++k) {
-    if (managed) {
-      calls_.PrefetchManaged(device_, item_.bytes, direction_ == Direction::kHostToDevice, timer_.stream());
-    } else {
-      CopyOnce();
-    }
-  }
-  timer_.Stop();
-  return timer_.Finish();
-}
-
 // What the driver does before managed memory moves may wait for the stream.
 double CudaCopySubject::RunQueued(int runs) {
-  const double time = TryQueued(runs, !first_ && !unheld_ && way_ != Way::kManaged);
-  if (!timer_.ran_out()) return time;
-  unheld_ = true;
-  if (beside_ != nullptr) beside_->EndAndTell();
-  return TryQueued(runs, false);
+  const bool managed = way_ == Way::kManaged;
+  const auto issue = [&] {
+    for (int k = 0; k < runs; ++k) {
+      if (managed) {
+        calls_.PrefetchManaged(device_, item_.bytes, direction_ == Direction::kHostToDevice, timer_.stream());
+      } else {
+        CopyOnce();
+      }
+    }
+  };
+  if (beside_ == nullptr) return TimedHeld({.issue = issue, .may_hold = !managed});
+  return TimedHeld({.issue = issue,
+                    .begin = [&] { beside_->Begin(timer_.stream()); },
+                    .before_again = [&] { beside_->EndAndTell(); },
+                    .may_hold = !managed});
 }
 
 double CudaCopySubject::RunBlocking(int runs) {
@@ -114,6 +122,42 @@ void CudaCopySubject::Run(int runs) {
   }
   first_ = false;
   timer_.Add(time);
+}
+
+CudaCopiesBeside::CudaCopiesBeside(CudaCalls& calls, CudaBenchMemory& memory, Direction direction, Bytes bytes)
+    : calls_(calls), direction_(direction), bytes_(bytes) {
+  std::byte* const device = memory.Block("beside").AtLeast(bytes);
+  std::byte* const host = memory.Block("beside on the host", CudaPlace::kPinned).AtLeast(bytes);
+  const bool in = direction == Direction::kHostToDevice;
+  to_ = in ? device : host;
+  from_ = in ? host : device;
+  stream_ = calls.MakeStream(false);
+  go_ = calls.MakeEvent(false);
+  end_ = calls.MakeEvent(false);
+}
+
+CudaCopiesBeside::~CudaCopiesBeside() {
+  try {
+    calls_.Synchronize(stream_);     // something may have been thrown while they run
+  } catch (const std::exception&) {  // whoever caused it has been told
+  }
+  calls_.Destroy(end_);
+  calls_.Destroy(go_);
+  calls_.Destroy(stream_);
+}
+
+void CudaCopiesBeside::Begin(CudaStream* stream) {
+  calls_.Record(go_, stream);
+  calls_.Wait(stream_, go_);
+  for (int k = 0; k < copies_; ++k) calls_.Copy(to_, from_, bytes_, direction_, stream_);
+  calls_.Record(end_, stream_);
+}
+
+bool CudaCopiesBeside::EndAndTell() {
+  const bool all_the_time = !calls_.IsDone(end_);
+  calls_.Synchronize(end_);
+  if (!all_the_time) copies_ = std::min(2 * copies_, kMostCopies);
+  return all_the_time;
 }
 
 }  // namespace spillway

@@ -1,9 +1,8 @@
-#include "calibrate/devices/cuda/bench_host.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
 
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/devices/cuda/known_launches.h"
 #include "calibrate/measure/host.h"
 

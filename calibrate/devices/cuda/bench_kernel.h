@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/devices/cuda/bench_beside.h"
+#include "calibrate/devices/cuda/bench_copy.h"
 #include "calibrate/devices/cuda/bench_operands.h"
 #include "calibrate/devices/cuda/timer.h"
 #include "calibrate/measure/loop.h"

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "calibrate/ops/training_state.h"
+
 namespace spillway {
 namespace {
 
@@ -23,24 +25,16 @@ CudaOperandSets::CudaOperandSets(const BenchNetwork& network, OpId op, BenchProt
   }
   ring_.Use(memory_.Block("ring").AtLeast(ring_.bytes()));
   MakeLabels();
-  FillSets();
+  ring_.FillSets(fill_, [this](std::byte* set, int number) { MakeSaved(set, number); });
   KeepFreshOnes();
   if (protocol != BenchProtocol::kWarm) memory_.Evict(stream_);
   calls_.Synchronize(stream_);
 }
 
-// One-hot rows, another class each.
 void CudaOperandSets::MakeLabels() {
-  if (!TraitsOf(ring_.op().kind).labels) return;
-  const Shape& shape = ring_.op().shape.in;
-  std::vector<float> rows(static_cast<std::size_t>(shape.Elements()));
-  const std::int64_t positions = shape.Spatial();
-  for (std::int64_t n = 0; n < shape.n; ++n) {
-    for (std::int64_t p = 0; p < positions; ++p) {
-      const std::int64_t label = (n * positions + p) % shape.c;
-      rows[static_cast<std::size_t>((n * shape.c + label) * positions + p)] = 1;
-    }
-  }
+  const std::vector<std::int32_t> classes = ring_.Labels();
+  if (classes.empty()) return;
+  const std::vector<float> rows = OneHot(ring_.op().shape.in, classes);
   const auto bytes = static_cast<Bytes>(rows.size() * sizeof(float));
   std::byte* const host = memory_.Block("labels on the host", CudaPlace::kPinned).AtLeast(bytes);
   std::memcpy(host, rows.data(), static_cast<std::size_t>(bytes));
@@ -49,27 +43,16 @@ void CudaOperandSets::MakeLabels() {
   calls_.Synchronize(stream_);
 }
 
-void CudaOperandSets::FillSets() {
-  for (int k = 0; k < ring_.sets(); ++k) {
-    for (const BenchOperand& operand : ring_.operands()) {
-      memory_.Fill(ring_.Set(k) + operand.offset, operand.bytes, operand.sparse, stream_);
-    }
-    if (ring_.forward() != kNoOp) MakeSaved(k);
-  }
-}
-
 // Runs the forward op: what it shares with this one in the set, the rest beside.
-void CudaOperandSets::MakeSaved(int set) {
+void CudaOperandSets::MakeSaved(std::byte* set, int number) {
   const std::unique_ptr<CudaKernel> kernel = calls_.Prepare(CallOf(network_.step.ops[Index(ring_.forward())]));
   const Bytes workspace = RoundUp(kernel->workspace(), OperandRing::kAlignment);
   std::byte* const beside = memory_.Block("forward").AtLeast(workspace + ring_.ForwardBytes());
-  const OperandRing::Places places = ring_.PlaceForward(
-      ring_.Set(set), beside + workspace,
-      [this](std::byte* at, const BenchOperand& operand) { memory_.Fill(at, operand.bytes, operand.sparse, stream_); });
+  const OperandRing::Places places = ring_.PlaceForward(set, beside + workspace, fill_);
   kernel->Run(stream_, {.reads = places.reads,
                         .writes = places.writes,
                         .workspace = beside,
-                        .random_stream = static_cast<std::uint64_t>(set),
+                        .random_stream = static_cast<std::uint64_t>(number),
                         .labels = labels_,
                         .running_statistics = statistics_});
   calls_.Synchronize(stream_);  // the kernel goes

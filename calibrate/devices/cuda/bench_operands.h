@@ -1,4 +1,4 @@
-// The operands of a measured kernel in the device's memory: sets that take turns (calibrate/ops/operand_ring.h), filled
+// The operands of a measured kernel in the device's memory: sets that take turns (calibrate/ops/operands.h), filled
 // with random numbers and with the results of the forward op, and the rest that a kernel is given. Operands that the op
 // finds fresh in its step are written once more, not timed, from a copy of their contents.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_OPERANDS_H_
@@ -8,7 +8,7 @@
 
 #include "calibrate/devices/cuda/bench_memory.h"
 #include "calibrate/measure/plan.h"
-#include "calibrate/ops/operand_ring.h"
+#include "calibrate/ops/operands.h"
 
 namespace spillway {
 
@@ -27,8 +27,7 @@ class CudaOperandSets {
 
  private:
   void MakeLabels();
-  void FillSets();
-  void MakeSaved(int set);
+  void MakeSaved(std::byte* set, int number);
   void KeepFreshOnes();
 
   const BenchNetwork& network_;
@@ -36,6 +35,9 @@ class CudaOperandSets {
   CudaBenchMemory& memory_;
   CudaStream* stream_;
   OperandRing ring_;
+  const OperandRing::Fill fill_ = [this](std::byte* at, const BenchOperand& operand) {
+    memory_.Fill(at, operand.bytes, operand.sparse, stream_);
+  };
   OperandRing::Places places_;
   std::vector<std::byte*> kept_;  // contents of OperandRing::fresh()
   void* labels_ = nullptr;

@@ -1,9 +1,8 @@
-#include "calibrate/devices/cuda/bench_peer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "calibrate/devices/cuda/bench_copy.h"
 #include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/measure/refused.h"
 
@@ -16,7 +15,7 @@ constexpr double kOfFree = 0.9;  // what is left is others'
 }  // namespace
 
 CudaPeerSubject::CudaPeerSubject(const BenchItem& item, CudaCalls& calls, CudaTimer& timer, Bytes wander)
-    : item_(item), calls_(calls), timer_(timer) {
+    : CudaTimedCopies(item, calls, timer) {
   step_ = RoundUp(item.bytes, kAlignment);
   places_ = std::max<Bytes>(1, wander / step_);
   from_ = Take(item.from_device);
@@ -38,28 +37,17 @@ OwnedMemoryOn CudaPeerSubject::Take(int device) {
   return NewMemoryOn(calls_, device, bytes);
 }
 
-double CudaPeerSubject::TryRun(int runs, bool hold) {
-  const ReleaseAtEnd release(timer_);
-  if (hold) timer_.Hold();
-  timer_.Start();
-  for (int k = 0; k < runs; ++k) {
-    const Bytes at = step_ * next_;
-    next_ = (next_ + 1) % places_;
-    calls_.CopyPeer(to_.get() + at, item_.to_device, from_.get() + at, item_.from_device, item_.bytes, timer_.stream());
-  }
-  timer_.Stop();
-  return timer_.Finish();
-}
-
 // What the driver stages through the host may wait for the stream.
 void CudaPeerSubject::Run(int runs) {
-  double time = TryRun(runs, !first_ && !unheld_);
-  if (timer_.ran_out()) {
-    unheld_ = true;
-    time = TryRun(runs, false);
-  }
+  timer_.Add(TimedHeld({.issue = [&] {
+    for (int k = 0; k < runs; ++k) {
+      const Bytes at = step_ * next_;
+      next_ = (next_ + 1) % places_;
+      calls_.CopyPeer(to_.get() + at, item_.to_device, from_.get() + at, item_.from_device, item_.bytes,
+                      timer_.stream());
+    }
+  }}));
   first_ = false;
-  timer_.Add(time);
 }
 
 }  // namespace spillway

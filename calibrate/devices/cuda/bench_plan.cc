@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "calibrate/devices/cuda/bench_host.h"
-#include "calibrate/devices/cuda/bench_touch.h"
+#include "calibrate/devices/cuda/bench_copy.h"
 
 namespace spillway {
 namespace {

@@ -6,18 +6,15 @@
 #include <cmath>
 #include <optional>
 
-#include "calibrate/devices/cuda/bench_copy.h"
-#include "calibrate/devices/cuda/bench_host.h"
-#include "calibrate/devices/cuda/bench_peer.h"
-#include "calibrate/devices/cuda/bench_touch.h"
+#include "calibrate/devices/cuda/bench_checks.h"
+#include "calibrate/devices/cuda/bench_plan.h"
 #include "calibrate/devices/cuda/known_launches.h"
-#include "calibrate/devices/cuda/tf32_check.h"
 #include "calibrate/host/host_facts.h"
 #include "calibrate/measure/guard.h"
 #include "calibrate/measure/refused.h"
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
-#include "model/cost/launch_text.h"
+#include "model/kernels/kernel_form.h"
+#include "model/profile/launch_text.h"
 #include "sim/execute/device.h"
 
 namespace spillway {
@@ -156,8 +153,7 @@ LoopResult CudaBenchTarget::MeasureKernel(const BenchItem& item, const BenchVari
   return result;
 }
 
-template <typename Subject>
-LoopResult CudaBenchTarget::TimeCopies(Subject& subject, LoopOptions options) {
+LoopResult CudaBenchTarget::TimeCopies(CudaTimedCopies& subject, LoopOptions options) {
   options.warm_up = std::max(options.warm_up, kWarmUpRuns);
   options.least_timing = std::max(options.least_timing, kLeastTiming);
   options.most_runs = std::min(options.most_runs, subject.most_runs());

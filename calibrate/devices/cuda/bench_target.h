@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/devices/cuda/bench_checks.h"
+#include "calibrate/devices/cuda/bench_copy.h"
 #include "calibrate/devices/cuda/bench_kernel.h"
 #include "calibrate/devices/cuda/bench_memory.h"
-#include "calibrate/devices/cuda/copy_check.h"
 #include "calibrate/devices/cuda/problem_memo.h"
 #include "calibrate/devices/cuda/timer.h"
 #include "calibrate/measure/profile.h"
@@ -32,7 +33,7 @@ struct CudaBenchOptions {
   int host_repetitions = 200;
   Bytes beside = 32 * kMiB;   // copies that run beside a kernel, one after another
   Bytes wander = 256 * kMiB;  // memory that small copies go through, which no cache of a processor holds
-  Bytes checked = 64 * kMiB;  // of a copy in each direction whose bytes are looked at, see copy_check.h; 0: none
+  Bytes checked = 64 * kMiB;  // of a copy in each direction whose bytes are looked at, see bench_checks.h; 0: none
 };
 
 // Times are nanoseconds of the device's own events, but those of calls of the host, which are its clock's. One thread.
@@ -65,11 +66,10 @@ class CudaBenchTarget : public BenchTarget {
   auto Judged(const Call& call);
   LoopResult MeasureOnce(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
   LoopResult MeasureKernel(const BenchItem& item, const BenchVariant& variant, LoopOptions options);
-  // UserError where TF32 is allowed and results are fp32's (tf32_check.h).
+  // UserError where TF32 is allowed and results are fp32's (bench_checks.h).
   void CheckTf32(const BenchItem& item, const Launch& launch);
   LoopResult MeasureCopy(const BenchItem& item, const LoopOptions& options);
-  template <typename Subject>
-  LoopResult TimeCopies(Subject& subject, LoopOptions options);
+  LoopResult TimeCopies(CudaTimedCopies& subject, LoopOptions options);
   const std::vector<BenchVariant>& AlgorithmsOf(const BenchItem& item);
   LoopResult MeasureHost(const BenchItem& item);
   void Settle();

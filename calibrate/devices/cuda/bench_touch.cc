@@ -1,28 +1,19 @@
-#include "calibrate/devices/cuda/bench_touch.h"
-
+#include "calibrate/devices/cuda/bench_copy.h"
+#include "calibrate/devices/cuda/known_launches.h"
 #include "hw/text/document.h"
 
 namespace spillway {
-namespace {
-
-OpCall ReluOver(Bytes bytes) {
-  Launch launch;
-  launch.kind = OpKind::kRelu;
-  launch.shape.in = launch.shape.out = {.n = 1, .c = bytes / static_cast<Bytes>(sizeof(float))};
-  return CallOf(launch);
-}
-
-}  // namespace
 
 CudaTouchSubject::CudaTouchSubject(const BenchItem& item, CudaCalls& calls, CudaBenchMemory& memory, CudaTimer& timer,
                                    const Clock& host)
-    : item_(item), calls_(calls), timer_(timer), host_clock_(host) {
+    : CudaTimedCopies(item, calls, timer), host_clock_(host) {
   if (!calls.Properties().managed_memory)
     throw UserError("this device has no unified memory whose pages move by faults");
   managed_ = memory.Block("managed", CudaPlace::kManaged).AtLeast(item.bytes);
   if (item.direction == "d2h") return;
   result_ = memory.Block("copied to").AtLeast(item.bytes);
-  kernel_ = calls.Prepare(ReluOver(item.bytes));  // of one pass over memory: it wants no workspace
+  kernel_ = calls.Prepare(CallOf(
+      ReluOf(item.bytes / static_cast<Bytes>(sizeof(float)))));  // of one pass over memory: it wants no workspace
 }
 
 CudaTouchSubject::~CudaTouchSubject() { timer_.Drain(); }
@@ -35,24 +26,13 @@ void CudaTouchSubject::Prepare(int /*runs*/) {
   if (!to_device) calls_.TouchOnHost(managed_, item_.bytes);
 }
 
-double CudaTouchSubject::TryKernel(bool hold) {
-  const ReleaseAtEnd release(timer_);
+double CudaTouchSubject::RunKernel() {
   void* const reads[] = {managed_};
   void* const writes[] = {result_};
-  if (hold) timer_.Hold();
-  timer_.Start();
-  kernel_->Run(timer_.stream(), {.reads = reads, .writes = writes});
-  timer_.Stop();
-  return timer_.Finish();
-}
-
-double CudaTouchSubject::RunKernel() {
-  const double time = TryKernel(!first_ && !unheld_);
+  const double time = TimedHeld({.issue = [&] { kernel_->Run(timer_.stream(), {.reads = reads, .writes = writes}); },
+                                 .before_again = [&] { Prepare(1); }});
   first_ = false;
-  if (!timer_.ran_out()) return time;
-  unheld_ = true;
-  Prepare(1);
-  return TryKernel(false);
+  return time;
 }
 
 double CudaTouchSubject::RunOnHost() {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "calibrate/devices/cuda/emulation.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
 
@@ -17,17 +17,6 @@ namespace {
 
 constexpr Bytes kAlignment = 256;  // of everything in the library's memory, as cudaMalloc's
 std::string Name(const KernelCall& call) { return call.op == nullptr ? "" : call.op->name + ": "; }
-
-// Rows of the probabilities' shape: 1 at the class, 0 elsewhere.
-std::vector<float> OneHot(const Shape& shape, std::span<const std::int32_t> classes) {
-  std::vector<float> values(static_cast<std::size_t>(shape.Elements()), 0.0f);
-  const std::int64_t positions = shape.Spatial();
-  for (std::int64_t i = 0; i < shape.n * positions; ++i) {
-    const std::int64_t channel = i / positions * shape.c + classes[static_cast<std::size_t>(i)];
-    values[static_cast<std::size_t>(channel * positions + i % positions)] = 1;
-  }
-  return values;
-}
 
 bool Trains(const Launch& launch) { return launch.type == DataType::kFp32 && launch.layout == Layout::kNchw; }
 

@@ -56,7 +56,6 @@ class CudaBoundKernels {
   bool Rehearsed() const;  // the times of all kernels are known
   // What to spin behind a kernel, in nanoseconds. Rehearses kernels of which no time is known.
   void Slow(double slowdown, double gap);
-  double SpinOf(std::uint32_t instruction) const { return bound_[row_[instruction]].spin; }
 
   Bytes staging_bytes() const { return staging_bytes_; }  // the most that one of these brings or takes at once
   void UploadStatistics(CudaStaging& staging);            // at the beginning

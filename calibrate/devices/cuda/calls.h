@@ -92,7 +92,7 @@ class CudaKernel {
   std::string implementation_;
 };
 
-// A convolution's algorithm for one shape, as AlgorithmNames (model/cost/kernel_form.h) numbers them.
+// A convolution's algorithm for one shape, as AlgorithmNames (model/kernels/kernel_form.h) numbers them.
 struct CudaAlgorithm {
   std::int32_t algorithm = 0;
   Bytes workspace = 0;

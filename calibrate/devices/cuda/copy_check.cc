@@ -1,5 +1,3 @@
-#include "calibrate/devices/cuda/copy_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "calibrate/devices/cuda/bench_checks.h"
 #include "model/util/hash.h"
 
 namespace spillway {

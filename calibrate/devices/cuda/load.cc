@@ -7,7 +7,7 @@
 
 #include "calibrate/devices/cuda/plugin_entry.h"
 #include "hw/text/document.h"
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 #include "sim/execute/device.h"
 
 namespace spillway {
@@ -80,11 +80,6 @@ fs::path CudaPluginFile() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   return (error ? fs::current_path() : program.parent_path()) / kPluginName;
-}
-
-bool HasCudaPlugin() {
-  std::error_code ignored;
-  return fs::exists(CudaPluginFile(), ignored);
 }
 
 std::shared_ptr<CudaCalls> MakeCudaCalls(int device) { return MakeCudaCalls(device, CudaPluginFile()); }

@@ -11,8 +11,6 @@
 
 namespace spillway {
 
-// Whether a plugin lies beside the program. It may still fail to load.
-bool HasCudaPlugin();
 // Where it is looked for: libspillway_cuda.so in the folder of the running program.
 std::filesystem::path CudaPluginFile();
 

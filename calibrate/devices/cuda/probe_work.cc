@@ -9,7 +9,7 @@
 #include "calibrate/devices/cuda/known_launches.h"
 #include "calibrate/devices/cuda/probe_internal.h"
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/stats/quantile.h"
 #include "sim/execute/device.h"
 

@@ -15,7 +15,6 @@
 #include "calibrate/devices/cuda/bound_kernels.h"
 #include "calibrate/devices/cuda/device.h"
 #include "calibrate/devices/cuda/owned.h"
-#include "calibrate/devices/cuda/service.h"
 #include "calibrate/devices/cuda/session_memory.h"
 #include "calibrate/devices/cuda/watch.h"
 #include "sim/execute/session_order.h"

@@ -14,7 +14,7 @@
 #include <functional>
 #include <span>
 
-#include "calibrate/devices/cuda/service.h"
+#include "calibrate/devices/cuda/watch.h"
 
 namespace spillway {
 

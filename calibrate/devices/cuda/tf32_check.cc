@@ -1,10 +1,9 @@
-#include "calibrate/devices/cuda/tf32_check.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
+#include "calibrate/devices/cuda/bench_checks.h"
 #include "calibrate/ops/operands.h"
 #include "sim/execute/device.h"
 
@@ -18,47 +17,38 @@ constexpr Bytes kCompared = 256 * kKiB;
 class Operands {
  public:
   Operands(const TrainingStep& step, OpId op, CudaCalls& calls, CudaBenchMemory& memory, CudaStream* stream)
-      : node_(step.ops[static_cast<std::size_t>(op)]),
-        operands_(BenchOperands(step, op, 0)),
-        calls_(calls),
-        memory_(memory),
-        stream_(stream) {
-    const BenchOperand& last = operands_.back();
-    set_ = memory.Block("ring").AtLeast(last.offset + last.bytes);
-    for (const BenchOperand& operand : operands_) {
-      memory.Fill(set_ + operand.offset, operand.bytes, operand.sparse, stream);
+      : ring_(step, op, BenchProtocol::kWarm, {}), calls_(calls), memory_(memory), stream_(stream) {
+    ring_.Use(memory.Block("ring").AtLeast(ring_.bytes()));
+    for (const BenchOperand& operand : ring_.operands()) {
+      memory.Fill(ring_.Set(0) + operand.offset, operand.bytes, operand.sparse, stream);
     }
-    for (const TensorId tensor : node_.reads) reads_.push_back(set_ + Find(tensor).offset);
-    for (const TensorId tensor : node_.writes) writes_.push_back(set_ + Find(tensor).offset);
+    ring_.PlaceIn(ring_.Set(0), &places_);
   }
 
   // The middle of the first result.
   std::vector<float> ResultOf(CudaKernel& kernel) {
-    const BenchOperand& result = Find(node_.writes.front());
-    calls_.Fill(set_ + result.offset, 0, result.bytes, stream_);
+    const BenchOperand& result =
+        *std::find_if(ring_.operands().begin(), ring_.operands().end(),
+                      [&](const auto& operand) { return operand.tensor == ring_.op().writes.front(); });
+    std::byte* const written = ring_.Set(0) + result.offset;
+    calls_.Fill(written, 0, result.bytes, stream_);
     void* const workspace = kernel.workspace() > 0 ? memory_.Block("workspace").AtLeast(kernel.workspace()) : nullptr;
-    kernel.Run(stream_, {.reads = reads_, .writes = writes_, .workspace = workspace});
+    kernel.Run(stream_, {.reads = places_.reads, .writes = places_.writes, .workspace = workspace});
     const Bytes bytes = std::min(kCompared, result.bytes);
     const auto at = (result.bytes - bytes) / 2 / static_cast<Bytes>(sizeof(float)) * static_cast<Bytes>(sizeof(float));
     auto* const host = memory_.Block("compared", CudaPlace::kPinned).AtLeast(kCompared);
-    calls_.Copy(host, set_ + result.offset + at, bytes, Direction::kDeviceToHost, stream_);
+    calls_.Copy(host, written + at, bytes, Direction::kDeviceToHost, stream_);
     calls_.Synchronize(stream_);
     const auto* const numbers = reinterpret_cast<const float*>(host);
     return {numbers, numbers + bytes / static_cast<Bytes>(sizeof(float))};
   }
 
  private:
-  const BenchOperand& Find(TensorId tensor) const {
-    return *std::find_if(operands_.begin(), operands_.end(),
-                         [tensor](const BenchOperand& operand) { return operand.tensor == tensor; });
-  }
-  const Op& node_;
-  std::vector<BenchOperand> operands_;
+  OperandRing ring_;
+  OperandRing::Places places_;
   CudaCalls& calls_;
   CudaBenchMemory& memory_;
   CudaStream* stream_;
-  std::byte* set_ = nullptr;
-  std::vector<void*> reads_, writes_;
 };
 
 // Empty: the library does not make it in fp32, which it may say only when it runs.

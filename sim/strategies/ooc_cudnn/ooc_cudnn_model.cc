@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/step/launch.h"
 
 namespace spillway::ooc_cudnn {

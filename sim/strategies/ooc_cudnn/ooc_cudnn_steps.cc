@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/plan/plan.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
 

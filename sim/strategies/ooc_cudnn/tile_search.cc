@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "hw/text/lists.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "sim/strategies/shared/streaming.h"
 
 namespace spillway::ooc_cudnn {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/cost/cost_model.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

@@ -10,7 +10,7 @@
 
 #include "calibrate/devices/cpu/kernels/dnnl_kernel.h"
 #include "calibrate/devices/cpu/kernels/makers.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway::cpu {
 namespace {

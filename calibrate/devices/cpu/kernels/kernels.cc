@@ -4,6 +4,7 @@
 #include <dnnl.hpp>
 
 #include "calibrate/devices/cpu/kernels/makers.h"
+#include "hw/text/document.h"
 
 // Of libgomp, which Debian's oneDNN is built with. It sets the number for the calling thread only; omp.h is the
 // compiler's and clang's is a package of its own.

@@ -1,10 +1,10 @@
 // Convolution by cuDNN's legacy interface. Its three enumerations of algorithms are the first names of
-// AlgorithmNames (model/cost/kernel_form.h), one later: 0 there stands for the library's choice.
+// AlgorithmNames (model/kernels/kernel_form.h), one later: 0 there stands for the library's choice.
 #include <algorithm>
 
 #include "calibrate/devices/cuda/plugin/descriptors.h"
 #include "calibrate/devices/cuda/plugin/kernel.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway::cuda {
 namespace {

@@ -8,8 +8,8 @@
 // Forms of GPUs' libraries and forms of processors' are two families: a device is fitted with those of its own.
 //
 // To add a form: one file in model/kernels/, written as law.h there says, and one line in its table.inc.
-#ifndef SPILLWAY_MODEL_COST_KERNEL_FORM_H_
-#define SPILLWAY_MODEL_COST_KERNEL_FORM_H_
+#ifndef SPILLWAY_MODEL_KERNELS_KERNEL_FORM_H_
+#define SPILLWAY_MODEL_KERNELS_KERNEL_FORM_H_
 
 #include <cstdint>
 #include <span>
@@ -84,4 +84,4 @@ std::string AlgorithmText(OpKind kind, Pass pass, std::int32_t algorithm);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_MODEL_COST_KERNEL_FORM_H_
+#endif  // SPILLWAY_MODEL_KERNELS_KERNEL_FORM_H_

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "calibrate/fit/least_squares.h"
+#include "model/stats/least_squares.h"
 
 namespace spillway {
 

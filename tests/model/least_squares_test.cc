@@ -1,4 +1,4 @@
-#include "calibrate/fit/least_squares.h"
+#include "model/stats/least_squares.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 // changes: it stands in plans and programs.
 #include <array>
 
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 
 namespace spillway {
 namespace {

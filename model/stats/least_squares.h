@@ -5,8 +5,8 @@
 // given. Levenberg-Marquardt steps on the reweighted squares (Marquardt 1963; Nielsen's damping, IMM-REP-1999-05);
 // a variable at a bound that the gradient pushes outwards is left out of the step, and steps end at the bounds.
 // Sizes in mind: up to some 150 variables and 20,000 residuals. Deterministic: same input, same bits.
-#ifndef SPILLWAY_CALIBRATE_FIT_LEAST_SQUARES_H_
-#define SPILLWAY_CALIBRATE_FIT_LEAST_SQUARES_H_
+#ifndef SPILLWAY_MODEL_STATS_LEAST_SQUARES_H_
+#define SPILLWAY_MODEL_STATS_LEAST_SQUARES_H_
 
 #include <functional>
 #include <limits>
@@ -103,4 +103,4 @@ LeastSquaresResult SolveLeastSquares(const LeastSquaresProblem& problem, const L
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_CALIBRATE_FIT_LEAST_SQUARES_H_
+#endif  // SPILLWAY_MODEL_STATS_LEAST_SQUARES_H_

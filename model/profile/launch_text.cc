@@ -1,4 +1,4 @@
-#include "model/cost/launch_text.h"
+#include "model/profile/launch_text.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hw/text/document.h"
-#include "model/cost/kernel_form.h"
+#include "model/kernels/kernel_form.h"
 #include "model/profile/profile_names.h"
 #include "model/step/op_kind.h"
 
@@ -114,7 +114,7 @@ std::int32_t KnownAlgorithm(const Launch& launch, const MeasuredOp& op) {
   const std::int32_t algorithm = AlgorithmByName(launch.kind, launch.pass, op.algorithm);
   if (algorithm != 0 || op.algorithm.empty()) return algorithm;
   const auto known = AlgorithmNames(launch.kind, launch.pass);
-  throw UserError(fmt::format("unknown algorithm '{}' of {} {}{}", op.algorithm, op.op, op.pass,
+  throw UserError(fmt::format("unknown algorithm '{}' of {} {}{}", op.algorithm, OpKindName(op.op), PassName(op.pass),
                               DidYouMean(op.algorithm, {known.begin(), known.end()})));
 }
 
@@ -145,8 +145,8 @@ std::optional<OpShape> OpShapeByText(std::string_view text) {
 
 MeasuredOp MeasuredOpOf(const Launch& launch) {
   MeasuredOp op;
-  op.op = OpKindName(launch.kind);
-  op.pass = PassName(launch.pass);
+  op.op = launch.kind;
+  op.pass = launch.pass;
   op.shape = OpShapeText(launch.shape);
   op.algorithm = AlgorithmName(launch.kind, launch.pass, launch.algorithm);
   op.math = MathModeName(launch.math);
@@ -158,8 +158,8 @@ MeasuredOp MeasuredOpOf(const Launch& launch) {
 
 Launch LaunchOf(const MeasuredOp& op) {
   Launch launch;
-  launch.kind = Known("op", op.op, kLastOpKind, OpKindName);
-  launch.pass = Known("pass", op.pass, Pass::kUpdate, PassName);
+  launch.kind = op.op;
+  launch.pass = op.pass;
   launch.math = Known("math", op.math, MathMode::kBf16, MathModeName);
   launch.type = Known("precision", op.precision, DataType::kBf16, DataTypeName);
   launch.layout = Known("layout", op.layout, Layout::kNhwc, LayoutName);

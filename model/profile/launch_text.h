@@ -6,8 +6,8 @@
 // The shape of the forward input; "->" and that of the forward output, unless they are equal; window, stride, pad,
 // groups and operands where they are not 1 (pad: 0). Shapes are n x c x h x w, or n x c x d x h x w with a depth;
 // triples are height x width, with the depth in front where it is not 1 (pad: 0). One launch has one text.
-#ifndef SPILLWAY_MODEL_COST_LAUNCH_TEXT_H_
-#define SPILLWAY_MODEL_COST_LAUNCH_TEXT_H_
+#ifndef SPILLWAY_MODEL_PROFILE_LAUNCH_TEXT_H_
+#define SPILLWAY_MODEL_PROFILE_LAUNCH_TEXT_H_
 
 #include <optional>
 #include <string>
@@ -31,4 +31,4 @@ Launch LaunchOf(const MeasuredOp& op);
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_MODEL_COST_LAUNCH_TEXT_H_
+#endif  // SPILLWAY_MODEL_PROFILE_LAUNCH_TEXT_H_
