@@ -92,7 +92,7 @@ double CudaKernelSubject::TryRun(int runs, bool hold) {
   if (!timer_.ran_out()) issues_.insert(issues_.end(), issues.begin(), issues.end());
   clock_.cycles += timer_.between_marks().cycles;
   clock_.nanoseconds += timer_.between_marks().nanoseconds;
-  // Pairs with nothing between them have even places.
+  // Event pairs alternate: an even entry of times() timed nothing, the odd entry after it timed runs.
   std::vector<double> nothing;
   for (std::size_t k = 0; k < timer_.times().size(); k += 2) nothing.push_back(timer_.times()[k]);
   const double taken_off = Median(std::move(nothing));

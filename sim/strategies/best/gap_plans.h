@@ -1,4 +1,8 @@
-// Choices of GapTables and plans, there and back.
+// Conversions between GapChoices, the search's form of a decision, and Plans.
+//
+//   AllKept      the choice that swaps and recomputes nothing
+//   PlanOf       from choices to a Plan
+//   ChoicesOf    from a Plan, or from the best choice of the cut bound, to choices
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_PLANS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_PLANS_H_
 
@@ -8,17 +12,22 @@
 
 namespace spillway {
 
-// All kept that may be, all ops as usual.
+// Every gap kept and every op in its usual way, but for streamed gaps, which are always swapped
+// (GapTables::Gap::streamed).
 GapChoices AllKept(const GapTables& tables);
 
-// `model` judges them once more, for the moments of copies: each back as late as it could begin without being later.
+// The plan of strategy "best" for these choices. `model` judges them once more, because a plan also names the ops at
+// which copies are issued: each swap-in as late as it can be issued without starting later. `reason` goes into each
+// GapDecision.
 Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled, const std::string& reason);
 
-// What `plan` decides of the gaps that there are, and of ops that run whole; what else it decides is left out. Of a way that
-// the tables do not have the fastest one that takes no more workspace.
+// The decisions of `plan` on gaps that the tables have, and on ops without tiles and streamed operands; other decisions
+// are left out. If the tables lack the plan's way of an op, the op gets the fastest way with at most the plan's
+// workspace.
 GapChoices ChoicesOf(const GapTables& tables, const Plan& plan);
 
-// What the best choice at one instant copies and recomputes (sim/bounds/cut_bound.h), ops as in `kept`, which keeps all.
+// Swaps or recomputes the gaps over CutBound::op as the cheapest choice at that op does (sim/bounds/cut_bound.h). All
+// other gaps, and all ops, are as in `kept`.
 GapChoices ChoicesOf(const GapTables& tables, const CutBound& cut, const GapChoices& kept);
 
 }  // namespace spillway
