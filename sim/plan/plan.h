@@ -220,8 +220,8 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //   gaps:
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
-// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to none,
-// `samples` to all of them (`samples: [0, 64]` names a section); the position `start` is kNoOp. Reading checks every
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to
+// none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp. Reading checks every
 // name, then FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan
 // without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);

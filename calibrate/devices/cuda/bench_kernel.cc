@@ -51,7 +51,8 @@ void CudaKernelSubject::RunOn(std::byte* set, std::vector<double>* issues) {
 
 double CudaKernelSubject::issue_time() const { return issues_.empty() ? 0 : Median(issues_); }
 
-// What a pair of events takes with nothing between them, beside each run with kStep, else before and behind all of them.
+// Times a pair of events with nothing between them: with kStep before each run, else once before and once after all
+// runs.
 void CudaKernelSubject::TimeNothing() {
   timer_.Start();
   timer_.Stop();
@@ -78,8 +79,8 @@ void CudaKernelSubject::IssueRuns(int runs, std::vector<double>* issues) {
   TimeNothing();
 }
 
-// With kStep each run is timed by itself, between those that make the next set fresh; otherwise all together. What a pair
-// of events takes with nothing between them, at the same moment, is taken off.
+// With kStep each run is timed by itself, after its operands have been made fresh; otherwise all runs are timed
+// together. The time of an empty pair of events, measured at the same moment, is subtracted.
 double CudaKernelSubject::TryRun(int runs, bool hold) {
   const ReleaseAtEnd release(timer_);
   if (hold) timer_.Hold(each_ ? 2 * runs : 3);
