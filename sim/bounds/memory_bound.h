@@ -18,7 +18,8 @@
 // nor any tensor before a use that only writes it.
 //
 // Example: one gap of 2 GB over an op with an excess of 1 GB. Swapping costs 200 ms a direction, recomputing 80 ms,
-// compute is 1,000 ms. The least T takes r = 0 and s = 1/2: T = 1,000 ms, since the 100 ms of copies are less than compute.
+// compute is 1,000 ms. The least T takes r = 0 and s = 1/2: T = 1,000 ms, since the 100 ms of copies are less than
+// compute.
 //
 // (T2) has no order in time: it lets swap-outs overlap with all of backward. So the op p with the largest excess gets a
 // start time S of its own. Bytes that are off the device while p runs are either recomputed after p, or copied out

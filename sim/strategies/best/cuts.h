@@ -1,4 +1,5 @@
-// The bounds of single instants that `best` asks for: what it claims of all plans, and what searches begin with.
+// The two cut bounds (sim/bounds/cut_bound.h) that `best` computes: one to claim for all plans, one to start searches
+// from.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_CUTS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_CUTS_H_
 
@@ -7,11 +8,11 @@
 
 namespace spillway {
 
-// Of all plans in the scope within `capacity` bytes, by more instants than the general bounds look at.
+// A bound for all plans in the scope within `capacity` bytes, from more instants than the general bounds try.
 CutBound CutToClaim(const StepFacts& facts, const Scope& scope, Bytes capacity);
 
-// What to begin a search with. As if copies slowed no kernel down: the search counts that itself, and from cuts that do it
-// came out no better on eight points of ResNet-50 behind PCIe and NVLink.
+// A choice to start a search with, computed as if copies slowed no kernel down. The search itself counts the slowdown.
+// Starts that count it gave no better plans at eight points of ResNet-50 over PCIe and NVLink.
 CutBound CutToStartFrom(const StepFacts& facts, const Scope& scope, Bytes capacity);
 
 }  // namespace spillway

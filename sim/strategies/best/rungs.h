@@ -1,5 +1,6 @@
-// The capacities that searches of `best` are made for: the same ones whatever the capacity that there is, on two ladders
-// (pooch/ladder.h). What lies between two rungs of the fine one has the same plans.
+// The fixed capacities (rungs) for which `best` searches, on a fine and a coarse ladder (pooch/ladder.h explains
+// ladders). Rungs do not depend on the capacity of the problem. Problems with capacities between the same two fine
+// rungs get the same plans.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_RUNGS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_RUNGS_H_
 
@@ -15,10 +16,11 @@ class Rungs {
  public:
   explicit Rungs(const Problem& problem);
 
-  // Addresses take some bytes more than are live, depending on the plan: then it is planned for less memory, too. Where
-  // they do not, there is one rung, whatever `k`.
+  // true: addresses need some bytes more than are live, depending on the plan, so `best` plans for lower rungs as well.
+  // false: there is one rung, for every `k`.
   bool AddressesMatter() const { return addresses_; }
-  // The k-th one from the highest down, bytes: by 1 to 1.6 % and by 3 to 6 % of the memory below the one before.
+  // The k-th rung from the highest down, in bytes. A fine rung lies 1 to 1.6 % of the memory below the rung before it,
+  // a coarse rung 3 to 6 %.
   Bytes Fine(int k) const;
   Bytes Coarse(int k) const;
 
@@ -29,10 +31,11 @@ class Rungs {
   bool addresses_;
 };
 
-// Every op whole, by the rung alone: so whatever the capacity, what is found there is the same.
+// Search spaces with every op whole, made once for each rung. They depend on the rung only, so searches in them find
+// the same for every capacity.
 class SharedSpaces {
  public:
-  // All must outlive it.
+  // Refers to its arguments, which must outlive it.
   SharedSpaces(const Problem& problem, const StepFacts& facts, const Allowed& allowed)
       : problem_(problem), facts_(facts), allowed_(allowed) {}
   const SearchSpace& On(Bytes rung);
@@ -44,11 +47,11 @@ class SharedSpaces {
   std::map<Bytes, SearchSpace> spaces_;
 };
 
-// Tensors up to so many bytes stay, on that rung.
+// The size in bytes up to which tensors are always kept, on that rung.
 Bytes SmallOn(Bytes rung);
 
-// What is searched over `space`, in order, on rungs of at least `need` bytes. `shared`: the spaces of the coarse ladder, over
-// which it begins where there is one; nullptr: it does not.
+// The searches to make over `space`, in order, on rungs of at least `need` bytes. `shared`: the spaces of the coarse
+// ladder, with which the searches begin; nullptr: they begin with `space`.
 std::vector<SearchOrder> OrdersOver(const SearchSpace& space, const Rungs& rungs, Bytes need, const Effort& effort,
                                     bool insist, SharedSpaces* shared);
 
