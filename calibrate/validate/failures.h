@@ -1,4 +1,4 @@
-// What makes a validation fail, and what is only worth a note.
+// Sorts the results of a validation into failures and notes.
 //
 // Tested by cli_validate_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_FAILURES_H_
@@ -15,8 +15,9 @@ struct Judgement {
   std::vector<std::string> notes, failures;
 };
 
-// Adds to the failures: a row that was not run or did not end, memory written that the plan does not have, and numbers
-// that are not in-core training's. Those within `tolerance` (DeviceTraits::numerics_tolerance) are notes.
+// Adds to the failures: a row that did not run or did not end, writes to memory beyond the plan's, and numerical
+// results that differ from in-core training's. Differences within `tolerance` (DeviceTraits::numerics_tolerance) become
+// notes.
 void NoteFailures(const ValidationCase& place, const ValidationRow& row, double tolerance, Judgement& judgement);
 
 }  // namespace spillway

@@ -1,23 +1,22 @@
-// Each kernel and copy of a plan that was carried out: predicted beside measured.
+// A table of every kernel and copy of a validated plan: predicted and measured time.
 //
 // ops/POINT.csv has one row per kernel and copy, in the order in which the host issues them:
 //
-//   instruction            of the Program: the one that slices of the point's trace have
+//   instruction            its index in the Program, as in the point's trace
 //   what                   kernel, recompute, swap-in, swap-out
-//   name                   of the op, or of the tensor that is copied
-//   shape                  of the op; empty of copies
-//   algorithm              by name; empty where there is no choice, and of copies
-//   bytes                  copied; empty of kernels
-//   how                    where the prediction comes from: "measured" where the profile has timed this very launch, else
-//                          what answers for it (model, law, roofline); of copies measured, published or assumed, as the
-//                          link's curve is
-//   predicted_s            by the costs that the row of validation.csv is held to, nothing else running
-//   measured_s             median over the steps with instruments, as it ran among the others
-//   low_s, high_s          least and most of these
-//   steps                  how many there are
+//   name                   the op, or the tensor that is copied
+//   shape                  the op's shape; empty for copies
+//   algorithm              its name; empty for copies and for ops without a choice
+//   bytes                  bytes copied; empty for kernels
+//   how                    the source of the prediction. Kernels: "measured" if the profile timed this very launch,
+//                          else model, law or roofline. Copies: measured, published or assumed, as the link's curve
+//   predicted_s            seconds alone, by the costs that the row of validation.csv is compared with
+//   measured_s             seconds, median over the instrumented steps, while other kernels and copies run
+//   low_s, high_s          the least and the largest of these
+//   steps                  the number of instrumented steps
 //   error                  predicted_s / measured_s - 1
 //
-// kernel_error and copy_error of validation.csv are of the sums of these, step by step.
+// kernel_error and copy_error of validation.csv compare the sums of these times, step by step.
 //
 // Tested by validation_report_test.
 #ifndef SPILLWAY_REPORTS_TRACE_VALIDATION_OPS_H_
