@@ -1,10 +1,11 @@
-// How far rounding carries in training: what comes of it when the numbers it begins with are rounded once more.
+// The effect of rounding on training, measured by training from slightly perturbed values.
 //
-// Ops in parts, and other algorithms, add up in another order, which moves a result by some millionths of the largest. What
-// a step makes of that depends on the network: where a value is near zero, or two of a window are alike, ReLU and pooling
-// send gradients another way. So a plan's numbers are held against how far in-core training itself comes off when each
-// parameter and each element of the images is off by at most eight units of its last place, half a millionth to one, which is
-// less than what the plan does. One unit would be far less: convolutions by Winograd's transforms round worse than sums do.
+// Ops in parts, and other algorithms, add in another order, which changes a result by some millionths of the largest
+// value. How a step amplifies that depends on the network: near zero, or where two values of a window are almost equal,
+// ReLU and pooling send gradients another way. So a plan's results are compared with those of in-core training from
+// perturbed values. Each parameter and each element of the images changes by at most eight units in the last place
+// (half a millionth to a millionth). That is less than the plan's own changes. One unit would be too little:
+// convolutions by Winograd's transforms round worse than sums do.
 //
 // Tested by validate_rounding_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_ROUNDING_H_
@@ -20,11 +21,11 @@ namespace spillway {
 
 constexpr int kMostPlaces = 8;
 
-// Training values of which the elements of parameters and images are off by up to kMostPlaces units of their last place either
-// way, drawn from `draw`. Zeros stay.
+// Training values whose parameters and images are changed by up to kMostPlaces units in the last place, up or down.
+// `draw` is the seed. Zeros stay zero.
 class RoundedValues : public StepValues {
  public:
-  // Both must outlive this.
+  // `values` and `step` must outlive this.
   RoundedValues(TrainingValues& values, const TrainingStep& step, std::uint64_t draw)
       : values_(values), step_(step), draw_(draw) {}
 
