@@ -1,4 +1,4 @@
-// The journal's row of a measurement: what was measured, then what came out.
+// The journal's row (a Sample) of one measurement: the item that was measured, then the figures.
 //
 // Tested by bench_row_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_MEASURE_ROW_H_
@@ -13,35 +13,35 @@
 
 namespace spillway {
 
-// All that tells rows apart (BenchKey) but the round, and nothing measured.
+// A row with the fields that distinguish rows (BenchKey) except the round, and without figures.
 Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVariant& variant);
 
-// Adds times, the algorithm's properties, the network, round and flags, and `load`, which is the host's. The date is the
-// caller's.
+// Adds times, the algorithm's properties, network, round, flags, and the host's `load`. The caller sets the date.
 void FillRow(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, double load, Sample* row);
 
-// ---- The set-up that rows of a journal come from: what may change from one machine to the next while rows keep their
-// worth, and what may not.
+// ---- The set-up of a row: host, device, driver, libraries, protocol. One journal may hold rows of several hosts, but
+// not of several devices or libraries.
 //
-// A rented GPU comes back as another machine: another host, the driver a patch newer. Kernels and copies of the same
-// device on the same libraries are near enough the same there, so that rows of both stand in one journal, each under
-// its own name, and nothing is measured twice. Another device, library, protocol or branch of the driver is another
-// journal's matter.
+// A rented GPU may come back in another host, with a newer patch of the driver. Kernels and copies of the same device
+// and libraries take nearly the same time there. So rows of both hosts stand in one journal, each with its own host,
+// and nothing is measured twice. Another device, library, protocol or driver branch needs another journal.
 //
 //   told       host: processor and cores; the driver's patch: what stands behind the first dot of "driver 580.159.03"
 //   refused    all else of device, driver, cuda, cudnn; of kernels the protocol (Sample::kind)
 
-// The column `driver` less the driver's patch: "spillway 0.1, driver 580, cuBLAS 13.1". Without a driver in it as it is.
+// The column `driver` without the driver's patch: "spillway 0.1, driver 580, cuBLAS 13.1". Unchanged if it names no
+// driver.
 std::string DriverBranch(const std::string& driver);
 
-// What keeps a row of `there` out of a journal that this run, `here`, writes to: a sentence for each thing that differs.
+// The reasons why a row of set-up `there` may not stand in a journal of this run's set-up `here`: one sentence for each
+// difference.
 std::vector<std::string> SetupRefusals(const Sample& there, const Sample& here);
 
-// Of the rows that are of another set-up than `here`, one sentence for each such set-up: how many, which, and which one
-// this is.
+// One sentence for each set-up other than `here` among the rows: the number of its rows, its name, and the name of
+// `here`.
 std::vector<std::string> SetupWarnings(std::span<const Sample> rows, const Sample& here);
 
-// Of rows from several set-ups a sentence for each of these, in the order of the rows; nothing where there is one.
+// One sentence for each set-up of the rows, in the order of the rows; empty if there is only one set-up.
 std::vector<std::string> SetupNotes(std::span<const Sample> rows);
 
 }  // namespace spillway

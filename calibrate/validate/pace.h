@@ -49,9 +49,10 @@ struct PacedLaunch {
 // profile lacks launches of `steps`. Products are timed in the math mode of the steps, or in fp32 if the profile holds
 // fewer than six in that mode. Launches that the target refuses are left out.
 //
-// Factors are medians of time now / time in the profile. Intervals are by ranks (95 %), widened to be symmetric. A group with
-// fewer than six launches takes the other group's factor and says so (PaceGroup::of_other). If both have fewer, the
-// factors are 1. A factor whose interval contains 1 is not applied, because the machine may not have changed.
+// Factors are medians of time now / time in the profile. Intervals are by ranks (95 %), widened to be symmetric. A
+// group with fewer than six launches takes the other group's factor and says so (PaceGroup::of_other). If both have
+// fewer, the factors are 1. A factor whose interval contains 1 is not applied, because the machine may not have
+// changed.
 //
 // The fastest algorithm in a profile is in part the luckiest, and takes a little longer when timed again. The factor
 // contains that effect, as it should: the profile's times are too short by as much.
