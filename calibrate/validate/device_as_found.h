@@ -1,4 +1,5 @@
-// The device that a scenario is validated on, as it is found: what it offers, how fast it computes now, its link.
+// The device on which a scenario is validated, as it is found: the algorithms that it offers, its present pace, and its
+// link.
 //
 // Tested by cli_validate_test, cli_validate_pace_test and cli_validate_cpu_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_DEVICE_AS_FOUND_H_
@@ -20,72 +21,74 @@
 
 namespace spillway {
 
-// A machine as a scenario has it, and what becomes of it. Machines of one profile are one device.
+// A machine of the scenario. Machines with the same profile are one device.
 struct ValidatedMachine {
-  std::string label, base;  // as results call it; the machine without what the scenario changes
-  std::string profile;      // as the scenario names it
-  std::string emulated_at;  // where the scenario asks for a slowdown, "file:line:column"
+  std::string label, base;  // its name in results, and the name without the scenario's changes
+  std::string profile;      // the profile's name in the scenario
+  std::string emulated_at;  // the place where the scenario asks for a slowdown, "file:line:column"
   double compute_slowdown = 1;
-  double link_rate = 0;        // that copies are held to, bytes per nanosecond; 0: the scenario says nothing of it
-  double profile_rate = 0;     // of large copies by the profile
-  Machine* machine = nullptr;  // whose link becomes the one that was measured
-  std::unique_ptr<CostModel>* costs = nullptr;  // of `machine`; replaced
+  double link_rate = 0;        // the rate to which copies are limited, bytes per nanosecond; 0: the scenario sets none
+  double profile_rate = 0;     // the profile's rate of large copies, bytes per nanosecond
+  Machine* machine = nullptr;  // Measure() gives it the measured link
+  std::unique_ptr<CostModel>* costs = nullptr;  // the costs of `machine`; replaced
 };
 
 struct ValidatedStep {
   std::shared_ptr<const BenchNetwork> network;
-  std::vector<std::int64_t> part_sizes;  // samples of an op's parts that the device is asked about
+  std::vector<std::int64_t> part_sizes;  // sizes, in samples, of the parts about which the device is asked
 };
 
-// Of a run all that concerns the device.
+// The data of a run that concern the device.
 struct ValidatedRun {
   std::vector<ValidatedMachine> machines;
   std::vector<ValidatedStep> steps;
-  BenchNetworks usual;  // whose launches profiles of the device usually hold; empty where no profile holds any
+  BenchNetworks usual;  // networks whose launches profiles of the device usually hold; empty if no profile holds any
 };
 
 struct FoundPace {
   MeasuredPace pace;
-  std::vector<PacedLaunch> timed;  // that it comes from
-  Bytes left = 0;  // of the device's memory, in use since: most likely code that was loaded to time launches
+  std::vector<PacedLaunch> timed;  // the launches from which the pace was computed
+  Bytes left = 0;                  // device memory in use since then: most likely code that was loaded to time launches
 };
 
-// Changes the machines of the run: their links, and their costs.
+// Asks and measures the device, and changes the machines of the run: their links and their costs.
 class DeviceAsFound {
  public:
-  // `stop`: see StoppableDevice. What `run` points to and `backend` must outlive this. Throws UserError: the device
-  // cannot be what a machine of the run says.
+  // `stop`: see StoppableDevice. `backend`, and objects that `run` points to, must outlive this. Throws UserError if
+  // the device cannot be what a machine of the run says.
   DeviceAsFound(ValidatedRun run, DeviceBackend& backend, std::function<bool()> stop);
 
-  // For sessions as the machine says: it can be stopped.
+  // A device for sessions with the machine's slowdown and link rate. `stop` can stop it.
   std::unique_ptr<ExecutionDevice> Open(std::size_t machine, std::uint64_t seed);
-  // Costs of what the device offers; a note for each profile. Nothing where the device offers nothing.
+  // Replaces costs by those of the algorithms that the device offers. Returns a note for each profile; none if the
+  // device offers nothing.
   std::vector<std::string> Ask();
-  // The pace of each profile, then each machine's link. REQUIRES: once.
+  // Measures the pace of each profile, then each machine's link. REQUIRES: called once.
   void Measure();
-  // Some of these launches once more, `at` as the probe has it; nullopt: there is nothing to time, or the device fails at
-  // it, of which Lost() tells from then on. REQUIRES: after Measure(), no session of the device.
+  // Times some launches again; `at` is the moment that the probe gets. nullopt: there is nothing to time, or the device
+  // failed; then Lost() tells so from now on. REQUIRES: after Measure(), no session of the device is open.
   std::optional<PaceProbe> Probe(std::size_t machine, Nanos at);
-  // BenchTarget::Waiting; 0 also where the device fails at it, of which Lost() tells. REQUIRES: likewise.
+  // BenchTarget::Waiting; also 0 if the device failed, which Lost() then tells. REQUIRES: as for Probe.
   double Waiting(std::size_t machine);
-  // What is in use of the device's memory beside the sessions' own, when a case of this machine has run; -1: not known.
+  // Records the device memory in use besides sessions, after a case of this machine; -1: unknown.
   void NoteReserve(std::size_t machine, Bytes bytes);
-  // Notes: for each profile its reserve, and the most that was noted; how much of that timing launches has loaded.
+  // Notes for each profile: its reserve, the largest recorded one, and the share of it that timing launches has loaded.
   std::vector<std::string> Reserves() const;
-  // Notes: how far the pace has moved since Measure(), or why that cannot be told; none without it. Throws nothing for a
-  // device that fails by now: all else has been measured.
+  // Notes on how far the pace has moved since Measure(), or why that is unknown; none without Measure(). A device that
+  // fails now does not make it throw, because everything else has been measured.
   std::vector<std::string> Drift() const;
-  // A note why the pace could not be followed to the end, if so.
+  // A note that tells why tracking the pace ended early; empty if it did not.
   std::vector<std::string> Lost() const;
 
-  // After Measure(), by index of the machine. Pace: not known where the profile holds nothing that can be timed again.
+  // ---- Results of Measure(), by index of the machine. A pace is unknown if the profile holds no launch that can be
+  // timed again.
   const MeasuredLink& LinkOf(std::size_t machine) const { return links_[machine]; }
   MeasuredPace PaceOf(std::size_t machine) const;
   const CostModel& AsCalibrated(std::size_t machine) const { return *as_calibrated_[machine]; }
   std::unique_ptr<CostModel> CostsAt(std::size_t machine, const KernelPace& pace) const;
 
  private:
-  using Paces = std::map<std::string, FoundPace>;  // by profile; of those that hold what can be timed again
+  using Paces = std::map<std::string, FoundPace>;  // by profile, for profiles with launches that can be timed again
   Paces MeasurePaces() const;
   double RateOf(const ValidatedMachine& machine) const;
   FoundPace PaceOn(const ValidatedMachine& machine) const;
@@ -93,7 +96,7 @@ class DeviceAsFound {
   std::unique_ptr<CostModel> CostsOf(const ValidatedMachine& machine, const KernelPace& pace) const;
   template <typename Work>
   auto Aside(const Work& work) const;
-  // `work` on a bench of the machine; nullopt: the device fails at it, or did before.
+  // Runs `work` on a bench of the machine; nullopt: the device fails now, or has failed before.
   template <typename Work>
   auto OnBench(std::size_t machine, const Work& work);
 
@@ -102,8 +105,8 @@ class DeviceAsFound {
   const std::function<bool()> stop_;
   std::map<std::string, DeviceOffers> offers_;  // by profile; empty: no device can be asked
   Paces paces_;
-  std::string lost_;                                       // why the pace is followed no further
-  std::map<std::string, Bytes> reserves_;                  // by profile: the most that was noted
+  std::string lost_;                                       // the reason why tracking ended; "": it goes on
+  std::map<std::string, Bytes> reserves_;                  // by profile: the largest recorded reserve
   std::vector<MeasuredLink> links_;                        // by machine
   std::vector<std::unique_ptr<CostModel>> as_calibrated_;  // by machine: its costs at the profile's pace
 };

@@ -1,8 +1,8 @@
-// Costs of kernels as the device at hand offers them: before anything is planned, it is asked.
+// Costs of kernels with the algorithms that the device at hand offers. The device is asked before anything is planned.
 //
-// A profile's models know the workspaces and the choice of algorithms of the library, threads and vector units that
-// they were written for. A plan that is carried out needs those of the library that is there: granted less, it
-// refuses. So the device names the algorithms and their workspaces, and the machine's own costs say how fast each is.
+// A profile's models know the workspaces and algorithms of the library, threads and vector units for which they were
+// written. A plan that runs needs those of the installed library, which refuses a kernel with less workspace. So the
+// device names its algorithms and their workspaces, and the machine's costs tell how fast each of them is.
 //
 //   DeviceOffers offers;
 //   offers.Ask(step, ask);                               // of every step, on one thread, before planning
@@ -32,9 +32,9 @@ using ByLaunch = std::unordered_map<Launch, Value, LaunchHash>;
 
 class DeviceOffers {
  public:
-  // Asks once for each distinct convolution of the step that was not asked for before, and for parts of it with so many
-  // samples: the first of a sum and later ones. Throws what `ask` throws, and a UserError that names the op for which the
-  // device offers nothing.
+  // Asks about each distinct convolution of the step that was not asked about before, and about its parts with
+  // `part_sizes` samples, both a first part and a later part that adds to the sum. Throws what `ask` throws, and
+  // UserError with the op's name if the device offers no algorithm.
   void Ask(const TrainingStep& step, const AskDevice& ask, std::span<const std::int64_t> part_sizes = {});
   const ByLaunch<std::vector<OfferedAlgorithm>>& all() const { return offers_; }
 
@@ -44,21 +44,25 @@ class DeviceOffers {
   ByLaunch<std::vector<OfferedAlgorithm>> offers_;  // by the launch without algorithm and workspace
 };
 
-// How far the machine's own costs and the device are apart, of launches with the usual workspace.
+// The difference between the machine's costs and the device's offers, over launches with the usual workspace.
 struct OfferDifference {
-  int launches = 0;          // distinct ones that the device was asked about
-  int other = 0;             // the device wants another workspace for the algorithm that the costs choose
-  Bytes largest = 0;         // difference of those
-  int not_offered = 0;       // the costs choose an algorithm that the device does not offer
-  std::string Text() const;  // "a workspace other than modelled for 3 of 40 convolutions, by at most 1.20 MB"
+  int launches = 0;     // number of distinct launches that the device was asked about
+  int other = 0;        // number for which the device needs another workspace for the algorithm that the costs choose
+  Bytes largest = 0;    // the largest such difference in bytes
+  int not_offered = 0;  // number for which the costs choose an algorithm that the device does not offer
+  std::string Text() const;  // "another workspace than modelled for 3 of 40 convolutions, by at most 1.20 MB"
 };
 
-// What the device was asked about is answered by what it offers; everything else, parts of other sizes too, as CostModel
-// does. Of the algorithms that fit in the workspace granted: the fastest one measured, else the fastest one modelled, else
-// the one that the device would take first, in the time of the law. Where none fits, the one that wants least, with what
-// it wants. `workspace` is the device's own figure; time, source and error are CostModel's for that algorithm.
+// A cost model that uses the device's offers for launches that the device was asked about. All other launches,
+// including parts of other sizes, cost what CostModel says.
 //
-// Kernel() throws a UserError with the algorithms offered for a launch by an algorithm that is none of them.
+// Among the algorithms that fit into the granted workspace, the choice is the fastest one measured, else the fastest
+// one modelled, else the device's first, with the time of the law. If none fits, the choice is the one that needs
+// least, with the workspace that it needs. `workspace` is the device's figure; time, source and error are CostModel's
+// for that algorithm.
+//
+// Kernel() throws UserError, listing the algorithms offered, if a launch names an algorithm that the device does not
+// offer.
 class DeviceCosts : public CostModel {
  public:
   DeviceCosts(const Machine& machine, const CostOptions& options, const DeviceOffers& offers);

@@ -1,4 +1,4 @@
-// Whether measured steps can tell the full model from others: ablations and rivals.
+// Falsification: tests if measured steps reject the full model of step time in favour of another model, or the reverse.
 //
 // Tested by validate_falsify_test, cli_validate_test and cli_validate_pace_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_FALSIFY_H_
@@ -17,9 +17,9 @@
 
 namespace spillway {
 
-// Other models of the step time, to see whether what was measured can tell the full one from them.
+// A model of the step time: the full model, an ablation, or a rival.
 //
-// Ablations leave one feature of the simulator out. Rivals are simpler models that people use. Each looks at the same
+// Ablations leave one feature of the simulator out. Rivals are simpler models that people use. All models get the same
 // costs and the same Program or plan; none has a parameter to tune.
 struct StepModel {
   const char* name;
@@ -36,34 +36,34 @@ struct ModelPredictions {
   std::vector<double> predicted;
 };
 
-// One row per model, the first of which is the full one, judged by the rows one by one: is its error larger or smaller
-// than the full model's? A model is rejected if it is farther off at so many rows that chance would not do it (sign
-// test, 5 %) and its mean error is larger, too, whichever cases had been drawn (95 % interval). With fewer than
-// kFewCases cases rows stand for themselves, which overstates what they say: rows of a network have much in common.
-// REQUIRES: a prediction for each measured row.
+// Compares each model with the full one, which is the first; returns one row per model. A model is rejected if two
+// things hold. Its error is larger than the full model's at more rows than chance explains (sign test, 5 %). Its mean
+// error is larger, with cases drawn anew (95 % interval). With fewer than kFewCases cases, rows are drawn instead of
+// cases. That overstates the evidence, because rows of one network have much in common. REQUIRES: a prediction for each
+// measured row.
 constexpr std::size_t kFewCases = 5;
 std::vector<FalsificationRow> Falsify(const ValidationSet& set, std::span<const ModelPredictions> models,
                                       std::uint64_t seed);
 
-// A common bias says nothing about a model: a machine that is a quarter slower than predicted rejects whoever predicts half
-// a percent less. So what `table` calls rejected, or closer to the data, has to be so of `scaled` as well, the same models
-// with one factor per case; otherwise its verdict becomes that such factors explain it.
-// REQUIRES: the same models in the same order.
+// Corrects `table` for a common bias of the machine. On a machine that is a quarter slower than predicted, a model that
+// predicts half a percent less would be rejected. So a verdict "rejected" or "closer" in `table` must also hold in
+// `scaled`, the same models with one factor per case. Otherwise the verdict becomes that such factors explain the
+// difference. REQUIRES: the same models in the same order.
 void AllowCommonFactors(std::span<const FalsificationRow> scaled, std::vector<FalsificationRow>& table);
 
-// The same models, each with one factor per case: the median of measured / predicted. Kernels that are all slower than
-// predicted make every model look right that adds time, for whatever reason; after this they do not.
+// The models' predictions times one factor per case, the median of measured / predicted. Without such factors, kernels
+// that are all slower than predicted favour every model that adds time.
 std::vector<ModelPredictions> ScaledByCase(const ValidationSet& set, std::span<const ModelPredictions> models);
 
-// ---- What many rows of predicted and measured step times come to.
+// ---- Summaries over rows.
 
-// Sets what the rows of a case say about it: the order of all of them, and the choice of a strategy with what it costs.
-// Rows that were not measured do not count. Of strategies predicted to take the same time the first one is the choice.
-// It is as good as the best one within noise if the interval of their ratio, rounds drawn together, holds 1. Two rows
-// differ beyond noise (clear_pairs) if their ratio's 99 % interval does not.
+// Sets the summary fields of the case from its measured rows: the order of all rows, the strategy predicted best, and
+// its regret. Among strategies with the same prediction the first one is chosen. The choice equals the best within
+// noise if the interval of their ratio contains 1 (rounds drawn together). Two rows differ beyond noise (clear_pairs)
+// if the 99 % interval of their ratio does not contain 1.
 void JudgeCase(std::span<const ValidationRow> rows, std::uint64_t seed, ValidationCase& place);
 
-// Those that were measured, in their order; `rows` must outlive them.
+// Pointers to the measured rows, in order; `rows` must outlive them.
 std::vector<const ValidationRow*> MeasuredRows(std::span<const ValidationRow> rows);
 
 // Signed median, and median and largest magnitude of `errors`. REQUIRES: at least one.

@@ -1,4 +1,5 @@
-// The pace of a device while one case is measured, followed for a share of the time, and what it comes to for the case.
+// Follows the pace of a device while one case is measured, and applies it to the case's predictions. "Pace" is a factor
+// on kernel times (pace.h, track.h).
 //
 // Tested by cli_validate_pace_test and cli_validate_noise_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_FOLLOW_H_
@@ -15,24 +16,26 @@ namespace spillway {
 
 class FollowedPace {
  public:
-  // Of a case on that machine; `clock`: of its device. Both must outlive this.
+  // For a case on the machine with that index; `clock` is its device's. `device` and `clock` must outlive this.
   FollowedPace(DeviceAsFound& device, std::size_t machine, const Clock& clock)
       : device_(device), machine_(machine), clock_(clock), pace_(device.PaceOf(machine)) {}
 
-  // Launches are timed again at each end, and between rounds as long as that takes at most a fifth of the time.
+  // Times launches again. `end`: before the first or after the last round. Otherwise the call may do nothing, so that
+  // probes take at most a fifth of the time.
   void Look(bool end);
-  // How long a thread that computes waits, right beside a session: on devices that tell it. A tenth of a second.
+  // Measures how long a computing thread waits for its core, just before or after a session; on devices that tell it.
+  // Takes a tenth of a second.
   void LookWhoWaits();
-  // Once all is measured: the costs that the case is held to, those that were planned with (nullptr) unless the pace
-  // found before turns out not to hold.
+  // Call when everything is measured. Returns the costs that the case is compared with, or nullptr for the costs of the
+  // plan. They differ only if the pace found before the case did not hold during it.
   const CostModel* Settle();
 
-  // The factors found before, with what became of them.
+  // The factors found before the case, with the checks made during it.
   const MeasuredPace& pace() const { return pace_; }
   const std::vector<PaceProbe>& probes() const { return probes_; }
-  // Those that Settle() gave, else those of the setup.
+  // The costs from Settle(), else those of the setup.
   const CostModel& CostsOf(const CaseSetup& setup) const { return settled_ ? *settled_ : *setup.costs; }
-  // Sets what rows were predicted to take at other paces: as calibrated, as found before, at each step's own.
+  // Sets the rows' predictions at other paces: the profile's, the one found before, and each step's own.
   void PredictOtherwise(const CaseSetup& setup, std::vector<ValidationRow>& rows) const;
 
  private:
@@ -41,7 +44,7 @@ class FollowedPace {
   const Clock& clock_;
   MeasuredPace pace_;
   std::vector<PaceProbe> probes_;
-  Nanos cost_ = 0, last_ = 0;  // of the last probe, and when it ended
+  Nanos cost_ = 0, last_ = 0;  // the time that the last probe took, and when it ended
   std::unique_ptr<CostModel> settled_;
 };
 

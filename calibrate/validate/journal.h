@@ -1,15 +1,15 @@
-// What `validate --resume` goes on with: the finished cases with all that judging them takes, single steps included,
-// which no table has. It lies in the folder of the results, as validation.journal, until all cases are finished.
+// The journal of a validation, from which `validate --resume` continues: the finished cases with all data needed to
+// judge them, including single step times, which no table has. The file is validation.journal in the results' folder.
+// It is removed when all cases are finished.
 //
 //   spillway validation journal 3
-//   scenario 16-digit-hash summary        what it is of, one line each (JournalIdentity)
+//   scenario 16-digit-hash summary        the validation's identity, one fact a line (JournalIdentity)
 //   ...
 //   case ...                              a line for each finished case: values in the order of their declaration,
-//                                         numbers as hexadecimal floating point, texts with spaces and line feeds as %20
-//                                         and %0A, as summaries are
+//                                         numbers as hexadecimal floating point, texts with spaces and line feeds as
+//                                         %20 and %0A, as summaries are
 //
-// Whatever kills the process, all lines but perhaps the last one are whole; one that is torn, or no case, is dropped
-// where it is the last.
+// If the process is killed at any moment, all lines but perhaps the last are whole. An incomplete last line is dropped.
 //
 // Tested by validate_journal_test and cli_validate_resume_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_JOURNAL_H_
@@ -28,7 +28,7 @@
 
 namespace spillway {
 
-// Of a point that was measured: scenarios/validate/validate_parts.h.
+// The files of a measured point, as texts (scenarios/validate/validate_observed.h).
 struct ObservedTexts {
   std::string point, trace, ops;
 };
@@ -40,34 +40,36 @@ struct FinishedCase {
   std::vector<std::string> notes;
   Bytes reserve = -1;     // CaseResult::reserve
   std::string no_memory;  // CaseResult::no_memory
-  // What the strategies' plans do with the maps, by row: plans made later, at another pace of the device, may differ.
+  // The classes of maps in the strategies' plans, by row. Kept because plans made later, at another pace, may differ.
   std::vector<ClassCounts> classes;
-  // Of the strategies' rows, by the name of their point: CaseResult::steps. Not in the journal: written as it is found.
+  // CaseResult::steps of the strategies' rows, by the name of their point. Not in the journal, but in files of their
+  // own.
   std::vector<std::pair<std::string, std::vector<Sample>>> steps{};
-  std::vector<ObservedTexts> observed{};  // likewise
+  std::vector<ObservedTexts> observed{};  // also not in the journal
 };
 
-// What has to be the same for cases of two runs to stand in one table.
+// A fact that must be equal in two runs, so that their cases may stand in one table.
 struct JournalFact {
-  std::string what;     // "scenario"; one word
-  std::string text;     // all of it; compared by a hash
-  std::string summary;  // of it, a line for people
+  std::string what;     // its name, one word: "scenario"
+  std::string text;     // its whole text; compared by a hash
+  std::string summary;  // one line for people
 };
 using JournalIdentity = std::vector<JournalFact>;
 
 class ValidationJournal {
  public:
-  // `folder`: "" keeps nothing.
+  // `folder`: "" keeps no journal.
   ValidationJournal(const std::filesystem::path& folder, JournalIdentity identity);
 
-  // The cases that an earlier run finished; none where it finished none. UserError, all differences at once: the journal
-  // is of something else; it is none that this version writes; or there is none, as that run finished all cases. Whether
-  // they are those that the identity has is for who knows it: CheckKnown (scenarios/validate/validate_parts.h).
+  // The cases that an earlier run finished, possibly none. Throws UserError with all differences if the journal has
+  // another identity, if another version wrote it, or if there is no journal because that run finished all cases. The
+  // caller checks that the cases belong to the scenario: CheckKnown (scenarios/validate/validate_known.h).
   std::vector<FinishedCase> Resume();
-  // Behind those resumed; the first one after no Resume begins the journal anew. UserError where it cannot be written.
+  // Adds a case after the resumed ones. Without Resume, the first call begins the journal anew. Throws UserError if the
+  // file cannot be written.
   void Append(const FinishedCase& finished);
-  void Remove() const;                          // all cases are finished
-  std::string LineOf(std::size_t known) const;  // of a case resumed, "file:line"
+  void Remove() const;                          // call when all cases are finished
+  std::string LineOf(std::size_t known) const;  // the place of a resumed case, "file:line"
 
  private:
   std::string Head() const;
@@ -78,7 +80,7 @@ class ValidationJournal {
   bool begun_ = false;
 };
 
-// A line of the journal, line feed included; and back. nullopt: no such line.
+// The journal's line of a case, with its line feed, and the reverse. nullopt: the line is no case.
 std::string CaseLine(const FinishedCase& finished);
 std::optional<FinishedCase> ParseCaseLine(const std::string& line);
 

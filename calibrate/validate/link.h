@@ -1,4 +1,4 @@
-// The link of a device as it is: how long copies take, alone and in both directions at once.
+// Measures the link of a device: times of copies, alone and in both directions at once.
 //
 // Copies run as they do in a step: Programs of nothing but copies, timed by the device's own spans.
 //
@@ -23,17 +23,19 @@ struct LinkCurves {
 
 struct MeasureLinkOptions {
   std::vector<Bytes> sizes = {16 * kKiB, 128 * kKiB, kMiB, 4 * kMiB, 16 * kMiB};  // increasing, at least two
-  int copies = 5;                // of each size and direction; half as many again of those below a MiB
-  Bytes duplex_size = 4 * kMiB;  // of the copies that run in both directions at once
-  int duplex_copies = 6;         // each way
+  int copies = 5;                // copies of each size and direction; half as many again below 1 MiB
+  Bytes duplex_size = 4 * kMiB;  // size of the copies that run in both directions at once
+  int duplex_copies = 6;         // number of those, each way
 };
 
-// Throws a UserError that says what failed.
+// Throws UserError with the reason if the device fails.
 LinkCurves MeasureLink(ExecutionDevice& device, const Clock& clock, const MeasureLinkOptions& options = {});
 
 // The machine with these curves on the link of its first device. Kinds of memory that were not measured are dropped.
-// What copies slow kernels down by was measured over a link of `profile_rate` bytes per nanosecond; it grows with the
-// bytes that are moved meanwhile, so it is brought to the rate measured now: 1 + (slowdown - 1) x rate / profile_rate.
+//
+// The profile measured the slowdown of kernels by copies over a link of `profile_rate` bytes per nanosecond. It grows
+// with the bytes moved meanwhile, so it is scaled to the measured rate: 1 + (slowdown - 1) x rate / profile_rate.
+// Example: 1.2 at 10 bytes per nanosecond becomes 1.4 at 20.
 Machine WithMeasuredLink(Machine machine, const LinkCurves& measured, double stated_rate, double profile_rate);
 
 }  // namespace spillway

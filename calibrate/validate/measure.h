@@ -1,9 +1,9 @@
-// Step times and spans of several Programs on one device, fairly: whatever else the machine does meanwhile hits all of
-// them alike.
+// Measures step times and spans of several Programs on one device in turns, so that other load on the machine affects
+// all of them alike.
 //
-// Measuring goes in rounds. In each round every Program has a session of a few steps without instruments, and in some
-// rounds another one of a single step with them, in an order drawn anew; the first step of each session is run and not
-// counted. Step times come from the former, spans from the latter.
+// Measuring goes in rounds. In each round every Program has a session of a few steps without instruments; step times
+// come from these. In some rounds it also has a session of one instrumented step, from which spans come. The order of
+// sessions is drawn anew in each round. The first step of each session runs and does not count.
 //
 // Tested by validate_measure_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_MEASURE_H_
@@ -25,42 +25,43 @@
 
 namespace spillway {
 
-// One Program to be measured. What it points to must outlive the measurement.
+// One Program to be measured. The objects that it points to must outlive the measurement.
 struct TimedProgram {
   const Program* program = nullptr;
   const TrainingStep* step = nullptr;
   Bytes arena_bytes = 0;         // 0: as many as the Program needs
-  StepValues* values = nullptr;  // of this step; nullptr: zeros
+  StepValues* values = nullptr;  // values of this step; nullptr: zeros
 };
 
 struct Measurement {
   Rounds step_times;                // nanoseconds, by round
-  std::vector<double> step_clocks;  // megahertz of the device in those steps; empty: not told
-  std::vector<Nanos> moments;       // by round: the middle of the session that the step times are of
-  std::vector<Timeline> timelines;  // one for each round with instruments
-  std::optional<Failure> failure;   // then it is measured no further
+  std::vector<double> step_clocks;  // the device's clock in megahertz in those steps; empty: unknown
+  std::vector<Nanos> moments;       // by round: the middle of the session of its step times
+  std::vector<Timeline> timelines;  // one for each instrumented round
+  std::optional<Failure> failure;   // set: the Program was not measured any further
 };
 
 struct MeasureOptions {
-  int steps = 20;  // of each Program, at least; spread over the rounds
+  int steps = 20;  // the least number of steps of each Program, spread over the rounds
   int rounds = 5;
-  int warm_up = 1;              // of each session
+  int warm_up = 1;              // steps of each session that do not count
   int instrumented_rounds = 3;  // at most `rounds`: the first ones
   std::uint64_t seed = 1;
-  std::function<void()> session_done = [] {};            // called SessionsOf() times, less where something fails
-  std::function<void(int rounds)> between = [](int) {};  // before the first round and after each: how many are done
-  // Right before and right behind each session without instruments; once between two of them.
+  std::function<void()> session_done = [] {};  // called SessionsOf() times, fewer if something fails
+  std::function<void(int rounds)> between = [](int) {
+  };  // called before the first and after each round: how many are done
+  // Called just before and just after each session without instruments; once between two of them.
   std::function<void()> beside = [] {};
 };
-// Sessions that measuring one Program takes.
+// The number of sessions that measuring one Program takes.
 int SessionsOf(const MeasureOptions& options);
 
-// By candidate. Throws what Execute() passes on.
+// The measurements, by candidate. Throws what Execute() passes on.
 std::vector<Measurement> MeasureInterleaved(std::span<const TimedProgram> candidates, ExecutionDevice& device,
                                             const Clock& clock, const MeasureOptions& options);
 
-// Every launch gets the algorithm that its predicted time belongs to, so that what runs is what was predicted: with
-// algorithm 0 a library would choose for itself. Launches for which the cost model knows of no choice stay as they are.
+// Gives every launch the algorithm of its predicted time, so that the device runs what was predicted. (With algorithm 0
+// the library would choose.) Launches without a choice in the cost model stay as they are.
 void FixAlgorithms(const CostModel& costs, Program& program);
 
 }  // namespace spillway

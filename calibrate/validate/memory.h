@@ -1,4 +1,4 @@
-// What this process takes of the machine's memory, to be compared with what was predicted.
+// The memory that this process uses, measured for comparison with the prediction.
 //
 // Tested by validate_memory_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_MEMORY_H_
@@ -14,9 +14,9 @@ namespace spillway {
 class ProcessMemory {
  public:
   virtual ~ProcessMemory() = default;
-  // What is in memory now, without what the allocator keeps for later. -1: the system does not say.
+  // Bytes resident now, without memory that the allocator keeps for later. -1: the system does not tell.
   virtual Bytes Resident() = 0;
-  // The most since StartPeak(); what is resident now where the system cannot tell.
+  // The most bytes resident since StartPeak(); the bytes resident now if the system does not tell the peak.
   virtual Bytes Peak() = 0;
   virtual void StartPeak() = 0;
 };
@@ -29,26 +29,26 @@ class OwnProcessMemory : public ProcessMemory {
   void StartPeak() override;
 
  private:
-  bool told_ = false;  // the system starts anew where it is asked to
+  bool told_ = false;  // the system can restart the peak (StartPeak)
 };
 
-// What one session takes of the process: the most that is resident while steps run, less what was resident before.
-// What the caller holds between steps to bring and take values is not in it.
+// Measures the memory of one session: the most bytes resident while steps run, minus the bytes resident before. Memory
+// that the caller holds only between steps, to write and read values, does not count.
 class SessionMemoryWatch : public ForwardingDevice {
  public:
-  // Looks at what is resident now. Both must outlive this.
+  // Reads the bytes resident before the session. Both arguments must outlive this.
   SessionMemoryWatch(ExecutionDevice& device, ProcessMemory& memory)
       : ForwardingDevice(device), memory_(memory), before_(memory.Resident()) {}
   void BeginStep() override;
   void EndStep() override;
-  Bytes Growth() const;  // of all steps so far; -1: the system does not say, or there were none
+  Bytes Growth() const;  // over all steps so far; -1: the system does not tell, or no step ran
 
  private:
   ProcessMemory& memory_;
   Bytes before_, most_ = -1;
 };
 
-// The bytes behind `key` in the text of /proc/self/status ("VmHWM:    1234 kB"); -1 if there are none.
+// The value of `key` in the text of /proc/self/status, in bytes ("VmHWM:    1234 kB"); -1 if there is none.
 Bytes StatusBytes(std::string_view status, std::string_view key);
 
 }  // namespace spillway

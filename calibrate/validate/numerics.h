@@ -1,4 +1,4 @@
-// Whether two training runs came to the same numbers, and how far rounding alone carries them apart.
+// The effect of rounding on training, measured by training from slightly perturbed values.
 //
 // Tested by validate_numerics_test and validate_rounding_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_NUMERICS_H_
@@ -40,11 +40,11 @@ Numerics CompareResults(const TrainingResults& actual, const TrainingResults& ex
 
 constexpr int kMostPlaces = 8;
 
-// Training values of which the elements of parameters and images are off by up to kMostPlaces units of their last place either
-// way, drawn from `draw`. Zeros stay.
+// Training values whose parameters and images are changed by up to kMostPlaces units in the last place, up or down.
+// `draw` is the seed. Zeros stay zero.
 class RoundedValues : public StepValues {
  public:
-  // Both must outlive this.
+  // `values` and `step` must outlive this.
   RoundedValues(TrainingValues& values, const TrainingStep& step, std::uint64_t draw)
       : values_(values), step_(step), draw_(draw) {}
 

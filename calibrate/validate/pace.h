@@ -1,10 +1,13 @@
-// How fast a device computes now, against when its profile was measured.
+// The pace of a device: how fast it computes now, compared with the time when its profile was measured.
 //
-// A profile's figures are of one minute. A processor shared with others was seen to compute a fifth faster the next
-// hour; a GPU's clock follows its temperature. Kernels of a kind change together then, which says nothing about a model
-// of the step. So a few of the launches that the profile holds are measured again, by the same harness, and predictions
-// are for the machine at that pace. Products (convolutions, linear) and all other ops, which the memory bounds, have a
-// factor each: what disturbs one need not disturb the other.
+// A profile holds the figures of one moment. A shared processor was seen to compute a fifth faster an hour later; a
+// GPU's clock follows its temperature. Kernels of a kind then change together, which says nothing about the model of
+// the step. So a few launches of the profile are measured again, by the same harness, and predictions are made for the
+// machine at that pace. Products (convolutions, linear) have one factor. All other ops, which memory bandwidth limits,
+// have another, because a disturbance of one group need not affect the other.
+//
+// Example: launches of products take 1.10 times their profile times, with the interval [1.06, 1.14]. The interval does
+// not contain 1, so predicted times of products are multiplied by 1.10.
 //
 // Tested by pace_test, cli_validate_pace_test and cli_cuda_pace_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_PACE_H_
@@ -23,9 +26,10 @@
 namespace spillway {
 
 struct PaceOptions {
-  std::size_t launches = 16;                        // of products, and of others, at most
-  Bytes workspace = CostOptions{}.workspace_limit;  // that plans grant
-  // That plans take for the launch, granted that workspace; 0, and empty: the fastest one measured.
+  std::size_t launches = 16;                        // the most launches for each group
+  Bytes workspace = CostOptions{}.workspace_limit;  // the workspace that plans grant
+  // The algorithm that plans use for the launch with that workspace. If it returns 0, or is empty: the fastest one
+  // measured.
   std::function<std::int32_t(const Launch& launch)> algorithm{};
   LoopOptions loop{.target = 0.01, .time_limit = 60 * kMillisecond};
 };
@@ -33,39 +37,39 @@ struct PaceOptions {
 // A launch that can be timed again.
 struct PacedLaunch {
   BenchItem item;
-  Cost then;  // by the profile
+  Cost then;  // its cost in the profile
 };
 
-// Of the launches that the profile's first device holds measured times of, those that make most of a step, each by the
-// algorithm that a plan takes (a GPU's plans take one that repeats its bits where there is any, fast or not) and
-// against the profile's own time of that one; left out where the profile has none. Where nobody says which: the fastest
-// within the workspace, else the one that wants least. Launches of `steps`, which the pace is wanted for, come first:
-// their plans load the same code. Those of `others` make up for what the profile lacks; their code nobody else needs.
-// Products are timed in the math of the steps, which all have the same; in fp32 where the profile holds fewer than six
-// of those. What the target refuses is left out.
+// Times launches of the profile again and returns a factor for each group.
 //
-// Factors are medians of measured now / by the profile; their intervals are by ranks (95 %), as wide to both sides as
-// to the wider one. Where too few launches are left for an interval (fewer than six) the other group's stands for both
-// and says so; where that has too few, too, 1.
+// Launches: those with measured times on the profile's first device that make up most of a step. Each runs with the
+// algorithm that a plan uses (on a GPU one that repeats its bits, if there is one), and is compared with the profile's
+// time for that algorithm. Without PaceOptions::algorithm it is the fastest within the workspace, or else the one that
+// needs least. Launches of `steps`, for which the pace is wanted, come first. Launches of `others` follow if the
+// profile lacks launches of `steps`. Products are timed in the math mode of the steps, or in fp32 if the profile holds
+// fewer than six in that mode. Launches that the target refuses are left out.
 //
-// The algorithm that a profile holds as the fastest is in part the luckiest one, and takes a little longer when it is
-// timed again. The factor has that in it, and should: it goes with the profile's times, which are too short by as much.
+// Factors are medians of time now / time in the profile. Intervals are by ranks (95 %), widened to be symmetric. A
+// group with fewer than six launches takes the other group's factor and says so (PaceGroup::of_other). If both have
+// fewer, the factors are 1. A factor whose interval contains 1 is not applied, because the machine may not have
+// changed.
 //
-// Nothing watches over these launches. Each has run to its end on such a device, by the same algorithm, when it was
-// calibrated; `validate` warns before it times any where the libraries have changed since (DeviceBackend::ChangedSince). One
-// that hangs all the same has to be ended by the user, as CUDA gives back no memory that a kernel may still use.
+// The fastest algorithm in a profile is in part the luckiest, and takes a little longer when timed again. The factor
+// contains that effect, as it should: the profile's times are too short by as much.
 //
-// A factor whose interval holds 1 is not applied: by what was timed the machine may be as it was.
+// No timeout guards these launches. Each has run to its end on such a device when it was calibrated. `validate` warns
+// if the libraries have changed since (DeviceBackend::ChangedSince). The user has to end a launch that hangs, because
+// CUDA frees no memory that a kernel may still use.
 //
-// `timed`, if given: the launches that it comes from, in the order in which they were timed.
+// `timed`, if given, receives the launches in the order in which they were timed.
 MeasuredPace MeasurePace(const Machine& profile, const std::vector<std::shared_ptr<const BenchNetwork>>& steps,
                          const std::vector<std::shared_ptr<const BenchNetwork>>& others, BenchTarget& target,
                          const PaceOptions& options = {}, std::vector<PacedLaunch>* timed = nullptr);
 
-// Median and interval of ratios: factor, low, high and launches of a group; of fewer than six the last alone.
+// Median and interval of `ratios`: sets factor, low, high and launches; with fewer than six ratios only `launches`.
 PaceGroup PaceGroupOf(std::vector<double> ratios);
 
-// As far as they are applied.
+// The factors that are applied; 1 for others.
 KernelPace FactorsOf(const MeasuredPace& pace);
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-// Where the difference between a predicted and a measured step comes from.
+// Splits the difference between a predicted and a measured step by cause.
 //
 //   predicted kernels / their measured spans      taken apart by where the prediction comes from, and into
 //     predicted / isolated                        the cost model: the same launches by themselves
@@ -22,14 +22,13 @@
 
 namespace spillway {
 
-// ---- Kernels by themselves: what the launches of a step take when nothing else happens.
+// ---- Isolated kernels: the times of a step's launches when nothing else runs.
 //
-// Between a predicted time and a span measured in a step lie two things: what the cost model gets wrong about the launch,
-// and what the step around it changes: caches, copies, clocks. Measuring every launch alone, now, on the same device,
-// tells them apart.
+// A predicted time and a span in a step differ for two reasons: errors of the cost model, and the context of the step
+// (caches, copies, clocks). Measuring every launch alone, now, on the same device, separates them.
 //
-// Each distinct launch is run a few times in a row on operands of its own; the first run is dropped, the median counts.
-// So operands are as far in the caches as they fit there, which in a step they mostly are not.
+// Each distinct launch runs a few times in a row on its own operands. The first run is dropped, and the median counts.
+// Operands are therefore in the caches as far as they fit, which they mostly are not in a step.
 
 // A Program that runs each launch of `program` `repeats` times in a row, one launch after the other, on one stream. The
 // launches are the same rows. Every launch starts at address 0: the arena is as large as the largest one needs.
@@ -37,9 +36,9 @@ Program IsolatedProgram(const Program& program, int repeats);
 
 struct IsolatedTimes {
   std::vector<Launch> launches;
-  std::vector<Nanos> times;  // of each: medians
+  std::vector<Nanos> times;  // the median of each launch
   std::optional<Failure> failure;
-  // By row of the launches of a Program; 0 for those that were not measured.
+  // The times by row of Program::launches; 0 for launches that were not measured.
   std::vector<Nanos> For(const Program& program) const;
 };
 IsolatedTimes MeasureIsolated(const Program& program, const TrainingStep& step, ExecutionDevice& device,
@@ -48,18 +47,18 @@ IsolatedTimes MeasureIsolated(const Program& program, const TrainingStep& step, 
 // Sums of predicted times and of measured spans over the same instructions.
 struct PredictedMeasured {
   Nanos predicted = 0, measured = 0;
-  double Ratio() const;  // 0 where nothing was measured
+  double Ratio() const;  // predicted / measured; 0 if nothing was measured
 };
 
 struct SplitSums {
   PredictedMeasured kernels, seen, modelled, copies;
-  // Kernels: of the forward pass, again, of the backward pass and the update, which comes behind it.
+  // Kernels of forward, of recomputation, and of backward with the update.
   PredictedMeasured forward, recomputed, backward;
-  PredictedMeasured isolated;  // predicted against isolated, of kernels for which there is such a time
-  PredictedMeasured context;   // isolated against measured spans, of the same
-  Nanos replayed = 0;          // makespan
-  Nanos gaps = 0;
-  Nanos step = 0;  // measured
+  PredictedMeasured isolated;  // predicted and isolated times, over kernels with an isolated time
+  PredictedMeasured context;   // isolated times and spans in the step, over the same kernels
+  Nanos replayed = 0;          // makespan of the replay
+  Nanos gaps = 0;              // UnexplainedGaps
+  Nanos step = 0;              // the measured step
 };
 
 // `predicted`: durations of the Program's instructions without contention. A kernel is seen if its cost says that this
@@ -73,8 +72,8 @@ SplitSums SumUp(const Program& program, const CostModel& costs, const Timeline& 
 ErrorSplit SplitError(const Program& program, const CostModel& costs, const Measurement& measurement,
                       const IsolatedTimes& isolated = {});
 
-// How long the first compute stream stood still although the host had issued nothing to wait for any more: its kernels'
-// starts less the moments at which the stream before them and all events were ready, summed.
+// The time during which the first compute stream stood still with nothing to wait for: summed over its kernels, the
+// start minus the moment at which the stream and all awaited events were ready.
 Nanos UnexplainedGaps(const Program& program, const Timeline& measured);
 
 }  // namespace spillway

@@ -1,8 +1,9 @@
-// What the kernels and copies of one step took while it ran, as samples, and a machine that answers with them.
+// Step costs: the times of kernels and copies measured in one running step, as samples, and a machine that uses them as
+// costs.
 //
-// So PoocH plans (Ito et al., arXiv 1907.05013, section 4.1): it runs an iteration that swaps everything, and classifies
-// maps by the times of that run, contended copies and all, in place of a model's. `spillway validate --out` writes one
-// such file for each plan that it measured; `--costs FILE` plans by it.
+// PoocH plans in this way (Ito et al., arXiv 1907.05013, section 4.1). It runs an iteration that swaps everything, and
+// classifies maps by the times of that run, with contended copies, in place of a model's times. `spillway validate
+// --out` writes one such file for each plan that it measured; `--costs FILE` plans with it.
 //
 //   samples file (model/samples/sample.h)
 //     kernels   one row per distinct launch, the median over where and how often it ran; kind "step"
@@ -23,24 +24,24 @@
 
 namespace spillway {
 
-// Where the samples are said to come from.
+// The origin that the samples state.
 struct StepOrigin {
   std::string device;   // Device::name
   std::string network;  // "cifar-resnet20 at batch 32"
   std::string note;     // "swap-all, 28 MB"
 };
-// Of one Program and its measured steps. Launches that a samples file cannot state (padding on one side of an axis, as
-// tiles of rows have) are left out: the model answers for these. REQUIRES: timelines of that Program, spans of every
-// kernel and copy.
-// `costs`: say what workspace an algorithm takes.
+// The samples of one Program and its measured steps. Launches that a samples file cannot express (padding on one side
+// of an axis, as tiles of rows have) are left out; for these the model is used later. `costs` supplies the workspaces
+// of algorithms. REQUIRES: timelines of that Program with spans of every kernel and copy.
 std::vector<Sample> SamplesOfStep(const Program& program, std::span<const Timeline> timelines, const CostModel& costs,
                                   const StepOrigin& origin);
 
-// The machine with its first device's launches and its nearest link's copies as `set` has them. Launches that were not
-// seen are answered as before; of those seen other algorithms are no longer known, since what was timed decides. A
-// copy takes the time of its size, linear between sizes; outside of them it takes the profile's time, scaled as the nearest
-// size is. What a launch or a size was measured with several times is its median.
-// Throws UserError with the file: samples of another device, or none of a kernel or copy.
+// The machine with the times of `set` for its first device's launches and its nearest link's copies.
+//
+// Launches without samples keep their costs. A launch with samples keeps only the algorithms that were timed. The time
+// of a copy is linear between the sizes measured; outside of them it is the profile's time, scaled like the nearest
+// size. Several samples of a launch or size count as their median. Throws UserError, naming the file, if samples are of
+// another device or if there are none of kernels or of copies.
 Machine WithStepCosts(Machine machine, const SampleSet& set);
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-// A device at which a validation can be stopped.
+// A device that lets a user stop a validation between two steps.
 //
 // Tested by cli_validate_partial_test and cli_interrupt_test (tests/).
 #ifndef SPILLWAY_CALIBRATE_VALIDATE_STOPPABLE_DEVICE_H_
@@ -13,16 +13,16 @@
 
 namespace spillway {
 
-// Somebody asked for the end. No failure of a device: it passes through Execute().
+// Thrown when the user has asked for the end. It is no failure of a device, so it passes through Execute().
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
-// Stops between steps, never within one, so that what was measured before is as good as if nobody had asked. Planning
-// and timing single launches are not cut off; they take seconds.
+// Forwards all calls to a device and throws Stopped between steps, never within one, so that earlier measurements stay
+// valid. Planning, and timing of single launches, are not interrupted; they take seconds.
 class StoppableDevice : public ForwardingDevice {
  public:
-  // `stop` is asked before each step and before contents are brought, outside of what is timed.
+  // `stop` is called before each step and before each Write, outside of timed sections; true means stop.
   StoppableDevice(std::unique_ptr<ExecutionDevice> device, std::function<bool()> stop)
       : ForwardingDevice(*device), owned_(std::move(device)), stop_(std::move(stop)) {}
 

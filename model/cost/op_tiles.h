@@ -14,9 +14,10 @@
 //   backward data    in  (n, c, r)  =  sum over k of  out (n, k, the rows whose windows touch r)  *  w (k, c)
 //   backward filter  w   (k, c)     =  sum over n, r of  in (n, c, ...)  *  out (n, k, r)
 //
-// n samples, c input channels, k output channels, r rows of the result (of a filter's gradient: of the output's).
-// Ranges of an axis are as equal as can be, the first ones larger by one. Rows that neighbouring tiles both read (the halo)
-// are read twice. Ops are divided along these axes:
+// n: samples, c: input channels, k: output channels, r: rows of the op's result (for a filter's gradient: of the
+// output). Ranges of an axis are as equal as possible; the first ones are larger by one. Rows that neighbouring tiles
+// both read (the halo) are read twice. Each tile is a launch of a smaller shape on boxes of the same tensors. Ops and
+// the axes along which they divide:
 //
 //   convolution without groups   all three; with groups rows; backward data has rows where no stride exceeds its window
 //   bias, ReLU, add, copy        channels (as out_channels) and rows
@@ -64,7 +65,7 @@ struct TileCounts {  // ranges that each part of the batch is cut into
 TileCounts Most(const TileCounts& a, const TileCounts& b);   // of each axis
 TileCounts Least(const TileCounts& a, const TileCounts& b);  // of each axis
 
-// As many ranges as the op's axes can be cut into; 1 where it is not divided along one.
+// The most ranges for each axis of the op; 1 for an axis along which it does not divide.
 TileCounts MostRanges(const Launch& whole);
 
 struct AxisRange {
@@ -76,30 +77,31 @@ struct AxisRange {
 AxisRange EqualRange(std::int64_t size, std::int64_t count, std::int64_t k);
 
 struct OpTile {
-  std::size_t part = 0;  // of the batch
+  std::size_t part = 0;  // index of the part of the batch
   AxisRange samples, in_channels, out_channels, rows;
-  bool adds = false;  // to what an earlier tile has written
+  bool adds = false;  // the tile adds to the result of an earlier tile
 };
 
-// In the order in which they run: parts; then the channels of the result, its rows, and innermost what is summed over
-// (of a filter's gradient: input channels, rows, output channels). `samples`: of each part.
-// REQUIRES: counts are 1 to MostRanges.
+// The tiles in the order in which they run. The order nests, from outside: parts, channels of the result, rows of the
+// result, and the axis summed over (for a filter's gradient: input channels, rows, output channels). `samples`: the
+// samples of each part. REQUIRES: counts are 1 to MostRanges.
 std::vector<OpTile> TilesOf(const Launch& whole, std::span<const std::int64_t> samples, const TileCounts& counts);
 
-// The tile's launch. `padded`: the buffer of its input holds the padding of its rows, which the launch then has none of;
-// else the launch pads, differently before and behind. Of tiles that have all rows nothing changes.
+// The tile's launch. `padded`: the input's buffer holds the padding of its rows, and the launch pads no rows. Otherwise
+// the launch pads, by different amounts above and below. Tiles with all rows keep their padding.
 Launch LaunchOfTile(const Launch& whole, const OpTile& tile, bool padded);
 
-// What it touches of a tensor of its op; with `padded` it may reach beyond the rows of a convolution's input.
+// The box of `tensor` that the tile touches; with `padded` it may reach beyond the rows of a convolution's input.
 Box BoxOfTile(const TrainingStep& step, const Op& op, TensorId tensor, const OpTile& tile, bool padded);
 
-// The operand whose tiles hold padding where it is copied in: a convolution's input, forward and of a filter's gradient.
+// The operand whose tiles hold padding when it is copied in: the input of a convolution, in forward and for a filter's
+// gradient.
 TensorId PaddedOperand(const Op& op);
 
-// Rows of a convolution's input that its windows read; of any other op all.
+// The number of input rows that a convolution's windows read; for any other op all rows.
 std::int64_t RowsRead(const OpShape& shape, OpKind kind);
 
-// What a tile is of its op, by volume: those of all tiles add up to the whole's, 1.
+// The tile's share of its op by volume. The shares of all tiles add up to 1.
 double ShareOf(const Launch& whole, const OpTile& tile);
 
 }  // namespace spillway

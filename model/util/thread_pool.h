@@ -1,14 +1,13 @@
-// Threads that make values ahead of who asks for them, for work that decides in a fixed order what is costly to find out.
+// A pool of threads that compute values before the caller asks for them. The caller takes the values in a fixed order.
 //
 //   ThreadPool helpers(2);
 //   std::vector<Future<Planned>> plans;
 //   for (const Strategy& s : asked) plans.push_back(helpers.Submit([&s, &problem] { return s.plan(problem); }));
-//   for (Future<Planned>& plan : plans) Enter(plan.Get());    // in this order, whoever was ready first
+//   for (Future<Planned>& plan : plans) Enter(plan.Get());    // in this order, whichever is ready first
 //
-// What comes out is the same with any number of threads, and with none but the caller's own, which makes each value when it
-// is asked for: so what is made has to follow from what nobody changes in the meantime. A value that turns out not to be
-// wanted is dropped, made or not, and costs nothing where there are no helpers; so what is likely to be asked for next can be
-// begun before it is sure.
+// The values are the same for any number of threads. Without helper threads, Get() computes the value. So the inputs of
+// a value must not change between Submit() and Get(). A value that is not wanted any more is dropped, computed or not.
+// Without helper threads a dropped value costs nothing, so a caller may submit values that it only may need.
 //
 // Tested by thread_pool_test (tests/).
 #ifndef SPILLWAY_MODEL_UTIL_THREAD_POOL_H_
@@ -32,20 +31,21 @@ namespace spillway {
 template <typename Value>
 class Future;
 
-// One thread hands out work and takes values. What work refers to must outlive this.
+// One thread submits work and takes values. Objects that the work refers to must outlive the pool.
 class ThreadPool {
  public:
-  // 1 or less: no helper, the caller does it all. More: so many, and the caller waits for them.
+  // 1 or less: no helper threads, the caller computes everything. More: so many helper threads; the caller waits for
+  // them.
   explicit ThreadPool(int threads);
-  ~ThreadPool();  // waits for what is being made
+  ~ThreadPool();  // waits for the work in progress
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Of make(), or of make(stop), which may end early with anything once its value is dropped. The first handed out are the
-  // first made.
+  // A future for make(), or for make(stop) with a std::stop_token. Once the future is dropped, `stop` is requested and
+  // make may return anything. Work starts in the order of the calls.
   template <typename Make>
   auto Submit(Make make);
-  // How many values it pays to have handed out.
+  // The number of values that are worth submitting at once.
   std::size_t AtOnce() const { return threads_.empty() ? 1 : threads_.size(); }
 
  private:
@@ -59,15 +59,15 @@ class ThreadPool {
   void Want(const std::shared_ptr<Task>& task);  // before all others
   void Drop(const std::shared_ptr<Task>& task);
   void Work(const std::stop_token& stop);
-  std::shared_ptr<Task> Next(const std::stop_token& stop);  // nullptr: it is time to stop
+  std::shared_ptr<Task> Next(const std::stop_token& stop);  // nullptr: the thread shall end
 
-  std::mutex mutex_;  // of all but `threads_`
+  std::mutex mutex_;  // guards all members but `threads_`
   std::condition_variable_any more_;
   std::deque<std::shared_ptr<Task>> waiting_;
   std::vector<std::jthread> threads_;
 };
 
-// A value that a helper makes, or Get() itself. Ends before its helpers.
+// A value that a helper thread or Get() computes. Must be destroyed before its pool.
 template <typename Value>
 class Future {
  public:
@@ -76,7 +76,7 @@ class Future {
   ~Future() {
     if (task_ != nullptr) helpers_->Drop(task_);
   }
-  // What was made, or thrown. Once.
+  // Returns the value, or throws what its computation threw. Call once.
   Value Get() {
     helpers_->Want(task_);
     return value_.get();

@@ -15,23 +15,24 @@
 
 namespace spillway {
 
-constexpr int kDumpVersion = 1;  // rises when a key changes its meaning or goes
+constexpr int kDumpVersion = 1;  // rises when a key is removed or changes its meaning
 
-// The point that a dump is of, as results name it.
+// The point of a run that a dump describes, with the names that result tables use.
 struct DumpedPoint {
   std::string network;
   std::string machine;
   Bytes capacity = 0;  // device memory to plan with
 };
 
-// Every op with its work and its cost under the cost model, every tensor with its bytes and what copying it takes.
+// The step: every op with its work and its cost under the cost model, every tensor with its bytes and its copy times.
 std::string StepJson(const TrainingStep& step, const CostModel& costs, const DumpedPoint& point);
 
-// Buffers, streams and instructions of the program simulated. REQUIRES: `evaluation` is feasible and has its timeline.
+// The program that was simulated: its buffers, streams and instructions. REQUIRES: `evaluation` is feasible and has its
+// timeline.
 std::string ProgramJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
                         const CostModel& costs, const DumpedPoint& point);
 
-// The decisions with everything that plan files imply, by name and by id.
+// The plan: its decisions with all defaults written out, tensors and ops both by name and by id.
 std::string PlanJson(const Plan& plan, const TrainingStep& step);
 
 }  // namespace spillway

@@ -1,4 +1,15 @@
-// What the dumps share; for dump_*.cc.
+// Text and objects that all three dumps share: the head, costs, algorithms. Private to dump_*.cc.
+//
+// A dump is one JSON object. DumpText writes one key a line and one list item a line, so that people can read it and
+// diff compares it line by line:
+//
+//   {
+//    "format": "spillway-step",
+//    "ops": [
+//     {"id": 0, "name": "conv1:forward", ...},
+//     {"id": 1, ...}
+//    ]
+//   }
 #ifndef SPILLWAY_REPORTS_DUMP_DUMP_JSON_H_
 #define SPILLWAY_REPORTS_DUMP_DUMP_JSON_H_
 
@@ -10,15 +21,15 @@
 
 namespace spillway {
 
-// Keys stay in the order in which they were set, so that the same dump has the same bytes.
+// Keys stay in the order in which they were set, so that equal dumps have equal bytes.
 using DumpObject = nlohmann::ordered_json;
 
-// On one line. Bytes that are not UTF-8 become U+FFFD.
+// `object` as JSON on one line. Bytes that are not UTF-8 become U+FFFD.
 inline std::string DumpLine(const DumpObject& object) {
   return object.dump(-1, ' ', false, DumpObject::error_handler_t::replace);
 }
 
-// One key a line, and the items of lists of maps likewise: for people and for diff.
+// `document` as JSON with one key a line. A list of maps has one map a line; any other list stays on its key's line.
 inline std::string DumpText(const DumpObject& document) {
   std::string text = "{";
   for (const auto& [key, value] : document.items()) {
@@ -33,7 +44,7 @@ inline std::string DumpText(const DumpObject& document) {
   return text + "\n}\n";
 }
 
-// Where the file is from: the first keys of every dump.
+// The first keys of every dump: format and version, then the point. `what`: "step", "program" or "plan".
 inline DumpObject DumpHead(const char* what, const std::string& network, std::int64_t batch,
                            const std::string& machine) {
   return {{"format", std::string("spillway-") + what},
@@ -43,13 +54,14 @@ inline DumpObject DumpHead(const char* what, const std::string& network, std::in
           {"machine", machine}};
 }
 
-// null where an op has no choice of algorithm, or it is not known.
+// The algorithm's name; null if the op has no choice of algorithm or the algorithm is unknown.
 inline DumpObject AlgorithmObject(OpKind kind, Pass pass, std::int32_t algorithm) {
   const std::string name = AlgorithmName(kind, pass, algorithm);
   return name.empty() ? DumpObject(nullptr) : DumpObject(name);
 }
 
-// What a launch costs, as step and program have it. Times are nanoseconds; errors relative, one standard deviation.
+// The cost of a launch, as the step and the program show it. Times are nanoseconds; errors are relative, one standard
+// deviation.
 inline DumpObject CostObject(const Launch& launch, const Cost& cost) {
   return {{"time_ns", cost.time},
           {"algorithm", AlgorithmObject(launch.kind, launch.pass, cost.algorithm)},

@@ -1,8 +1,13 @@
-// The pages that runs leave to look at, each one file: report.html of a folder, and calibration.html of a calibration.
+// report.html: the results of a run, a comparison or a validation as one file to look at. A calibration leaves such a
+// page too, next to its profile.
 //
-// A page is reports/html/dist/page.html, built from the sources beside it (reports/html/README.md), and after it the files
-// that it shows, each compressed: <script type="application/gzip" data-file="results.json">BASE64</script>. The page knows
-// their formats alone (reports/README.md, reports/trace/trace.h). It opens from a disk and loads nothing else.
+// The file is reports/html/dist/page.html (built from the sources next to it, see reports/html/README.md), followed by
+// the folder's own files unchanged, each compressed:
+//
+//   <script type="application/gzip" data-file="results.json">BASE64</script>
+//
+// The page reads only these formats (reports/README.md, reports/trace/trace.h) and has no data of its own. It opens
+// from a disk and makes no network request.
 //
 // The file of a calibration holds what was measured and what the profile's models answer. calibration.csv has a row for
 // each sample of a kernel, and of a copy between host and device:
@@ -33,20 +38,23 @@
 
 namespace spillway {
 
-// Compressed bytes of timelines that go into a page, and the size of the largest that is read for it. The hardest come
-// first: of each machine and limit the fastest at the largest batch and the slow one that the verdict explains, beside its
-// fastest; then the fastest at other batches, then the others, from large batches to small. One too large leaves its room
-// to those behind it. The page marks what it has not, and opens that from its file.
+// Bytes of compressed timelines that a page holds at most, and the size of the largest timeline file that is read for
+// it.
+//
+// The timelines most wanted come first (WantedTimelines). For each machine and memory limit they are the fastest
+// strategy at the largest batch, and the slow one that the verdict compares with it. Then come the fastest at other
+// batches, then all others, from large batches to small. A timeline that is too large is left out, and later ones may
+// take its room. The page marks missing timelines and offers to open them from their files.
 constexpr std::size_t kMostTimelineBytes = 900'000;
 constexpr std::size_t kLargestTimeline = std::size_t{48} << 20;
 
-// The same of the ops of validated plans, in bytes of their own: those farthest from what was predicted come first, of
-// timelines too.
+// Bytes of compressed op tables of validated plans that a page holds at most, in addition. After a validation, tables
+// and timelines of the plans farthest from their prediction come first.
 constexpr std::size_t kMostOpsBytes = 400'000;
 
-// Of the folder's files those that the page can show. UserError when there are none, or one that is there cannot be read or
-// is not what this version shows: results.json of another version, without rows, or rows without a key that the page needs;
-// validation.csv or falsification.csv with other first columns.
+// The text of report.html for the files in `folder` that the page can show. Throws UserError if there are none, if one
+// cannot be read, or if one has another format: results.json of another version, without rows, or with rows that lack a
+// key that the page needs; validation.csv or falsification.csv with other first columns.
 std::string ReportPage(const std::filesystem::path& folder);
 
 // `machine`: the profile fitted to the samples.
@@ -60,11 +68,11 @@ std::string PageOf(const std::vector<std::pair<std::string, std::string>>& files
 // The page without files, as the build put it into the program.
 std::string_view PageTemplate();
 
-// Of results.json: the rows' files that the page should have, the most wanted first: timelines/POINT.trace.json.
-// UserError, with `file` as its name: it is not what a run writes.
+// The timeline files (timelines/POINT.trace.json) of the rows in the text of results.json, the most wanted first.
+// Throws UserError, naming `file`, if the text is not what a run writes.
 std::vector<std::string> WantedTimelines(const std::string& results, const std::string& file);
-// Of validation.csv: the points that were measured, the step farthest from its prediction first. None where it is older
-// than its column of points.
+// The points that were measured, from the text of validation.csv, the step farthest from its prediction first. Empty if
+// the file is from a version without the column of points.
 std::vector<std::string> MeasuredPoints(const std::string& validation);
 
 }  // namespace spillway

@@ -1,7 +1,6 @@
-// Predicted against measured, for people and for scripts.
+// Results of a validation (predicted against measured step times) as tables for people and CSV files for scripts.
 //
-// validation.csv has one row per plan that was looked at; reports/README.md has its columns. A number that there is not
-// is empty.
+// validation.csv has one row per plan; reports/README.md lists its columns. A cell without a number is empty.
 //
 // Tested by validation_report_test.
 #ifndef SPILLWAY_REPORTS_TABLES_VALIDATION_H_
@@ -14,21 +13,23 @@
 namespace spillway {
 
 std::string ValidationCsv(const ValidationSet& set);
-// The table of its columns in reports/README.md: "| name | meaning |", a line each.
+// The table of these columns for reports/README.md, one line "| name | meaning |" each.
 std::string ValidationColumnPage();
 
-// One row per model: variant, median_error, worst_error, tau, full_closer, full_farther, sign_test_p, gain_low, gain_high,
-// verdict, scaled (1: with one factor per case for each model). gain: |its error| - |the full model's|.
+// falsification.csv, one row per model: variant, median_error, worst_error, tau, full_closer, full_farther,
+// sign_test_p, gain_low, gain_high, verdict, scaled (1: with one factor per case for each model). The gain is the
+// model's |error| minus the full model's |error|.
 std::string FalsificationCsv(const ValidationSet& set);
 
 std::string NumericsText(const Numerics& numerics);  // "bitwise", "3.1e-07", "skipped"
 
-// "do not trust these numbers: load 4.0, rounds differ by 31 %\n"; "" where nothing speaks against them.
+// A warning if the machine was too noisy: "do not trust these numbers: load 4.0, rounds differ by 31 %\n"; else "".
 std::string NoiseVerdict(const MachineNoise& noise);
 
-// A block per case with its rows.
+// The table of one case with its rows.
 std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index);
-// Errors by group, order, choice, falsification, notes, and what the columns mean.
+// The summary: errors by group, order of plans, choice of strategies, falsification, notes, and a legend of the
+// columns.
 std::string ValidationSummaryTable(const ValidationSet& set);
 
 }  // namespace spillway

@@ -1,35 +1,36 @@
-// Timelines to look at: files for Perfetto, report.html and `spillway explain`, a sketch for the terminal, and tables.
+// Writes a Timeline in the Chrome trace event format (JSON), which chrome://tracing, Perfetto and report.html read.
 //
-// The file is in the Chrome trace event format (JSON).
-//
-// Process 0 is the host, process d + 1 is device d. Of the host there is one thread, of a device one for each stream and
-// one, behind them, for the stalls of its compute stream. Events are sorted by time; those of one thread do not overlap.
+// Process 0 is the host, process d + 1 is device d. The host has one thread. A device has one thread for each stream,
+// and a last one for the stalls of its compute stream. Events are sorted by time; events of one thread do not overlap.
 // Times are microseconds with three digits, that is, whole nanoseconds.
 //
-//   ph  cat         what it is, and its args
+//   ph  cat         meaning, and args
 //   M               names of processes and threads, and their order
 //   X   kernel      one launch: instruction, and with costs algorithm, workspace (bytes), source (measured, published,
-//                   assumed), how, shape, flops, bytes (touched); `recompute`: it is done again, `reason` says why
+//                   assumed), how, shape, flops, bytes (touched); `recompute`: a recomputation, `reason` says why
 //   X   copy        swap-in or swap-out: instruction, bytes, map (its tensor), reason
-//   X   stall       compute stands still: cause (swap-in, swap-out, data, ... or host), by (the instruction waited for), name
-//   X   issue       the host issues what has that instruction; `host`: it waits: cause, by
+//   X   stall       compute stands still: cause (swap-in, swap-out, data, ... or host), by (the instruction waited
+//                   for), name
+//   X   issue       the host issues the kernel or copy of that instruction; cat `host`: the host waits, with cause
+//                   and by
 //   s,f flow        from a swap-out to each swap-in of the same piece
-//   C               "live memory" of device 0, after each change: bytes, and where it is known by class of tensor (they add
-//                   up to it, and `bytes` is left out); "memory limit": bytes
+//   C               "live memory" of device 0 after each change: bytes, or the bytes by class of tensor if they are
+//                   known; "memory limit": bytes
 //
 // otherData, with a plan: format (spillway-trace), version, scenario, network, batch, machine, strategy, point,
-// memory_limit_bytes, step_time_ns, lower_bound_ns; and `maps`, the step's feature maps in its order: name, bytes, shape,
-// class (keep, swap, recompute), reason, copy_out_ns, copy_in_ns (one copy, nothing else on the link), again_ns (the forward
-// ops that write it), after, before (the ops between which it is only kept for backward), parts (of the op that writes it).
+// memory_limit_bytes, step_time_ns, lower_bound_ns; and `maps`, the step's feature maps in its order: name, bytes,
+// shape, class (keep, swap, recompute), reason, copy_out_ns, copy_in_ns (one copy, nothing else on the link), again_ns
+// (the forward ops that write it), after, before (the ops between which it is only kept for backward), parts (of the op
+// that writes it).
 //
-// A plan that a validation carried out has what was measured behind what was predicted, on the same clock from the step's
-// beginning: process d + 1, with d devices, is the host as it was, and those behind it are the devices; "(predicted)" and
-// "(measured)" stand behind their names. Of what was measured there are kernels, copies, flows and the host's waits
-// (instructions are the same ones, ids of flows others), and args have predicted_ns too: what the same instruction takes
-// among the predicted. otherData has measured_step_ns, of the step shown, which ran with instruments.
+// The trace of a validated plan also has the measured step, on the same clock from the begin of the step. With d
+// devices, process d + 1 is the measured host and later processes are the measured devices. Their names end in
+// "(predicted)" or "(measured)". Measured events are kernels, copies, flows and the host's waits. Instructions are the
+// same in both; ids of flows differ. Measured args also have predicted_ns, the predicted time of the same instruction.
+// otherData has measured_step_ns, the time of the step shown, which ran instrumented.
 //
-// Sources: the trace event format of the Chromium project; Perfetto shows events of one thread only where they nest, which
-// is why stalls and issuing have threads of their own.
+// Sources: the trace event format of the Chromium project; Perfetto shows events of one thread only where they nest,
+// which is why stalls and issuing have threads of their own.
 //
 // Tested by trace_test, sketch_test, validation_report_test, cli_report_test and, as report.html reads the file, by
 // tests/reports/html.
@@ -51,8 +52,8 @@ namespace spillway {
 
 constexpr int kTraceVersion = 1;
 
-// What is shown. Refers to all of it. The pointers may be null: without a step kernels and copies are numbered, without
-// costs kernels tell no more than their instruction, without a plan and a row there is no otherData.
+// The data to show; refers to all of it. Pointers may be null. Without `step`, names of kernels and copies are numbers.
+// Without `costs`, args of kernels hold only the instruction. Without `plan` and `row`, there is no otherData.
 struct TraceSubject {
   const Timeline& timeline;
   const Program& program;
@@ -64,8 +65,8 @@ struct TraceSubject {
   const Timeline* measured = nullptr;  // the same Program as a device ran it: its spans
 };
 
-// The text in pieces of some tens of kilobytes. What is held beside the subject: four bytes an instruction, twelve a copy,
-// four a stall, and the texts of each op, tensor and row of Program::launches.
+// Passes the text to `sink` in pieces of some tens of kilobytes. Memory needed besides the subject: 4 bytes per
+// instruction, 12 per copy, 4 per stall, and the texts of each op, tensor and row of Program::launches.
 void WriteTrace(const TraceSubject& subject, const std::function<void(std::string_view)>& sink);
 std::string TraceJson(const TraceSubject& subject);
 

@@ -1,3 +1,7 @@
+// A stream buffer in front of the console: makes control characters visible and keeps the reason why writing failed.
+//
+// Names come from files that others wrote. A name may hold an escape sequence that a terminal would obey, for example
+// one that clears the screen. Example: the name "a<ESC>[2J" is written as "a\x1b[2J".
 #ifndef SPILLWAY_SCENARIOS_OUTPUT_CONSOLE_BUFFER_H_
 #define SPILLWAY_SCENARIOS_OUTPUT_CONSOLE_BUFFER_H_
 
@@ -8,13 +12,11 @@
 
 namespace spillway {
 
-// On the way to a stream: what a name may hold that a terminal obeys becomes visible, and why writing failed is kept.
-//
-// Control characters but tab and line feed, those of 8 bits (U+0080 to U+009F) and bytes that are not UTF-8 are
-// written as \x1b, \u009b, \xff. A character may come in pieces.
+// Written in hexadecimal, as \x1b, \u009b or \xff: control characters but tab and line feed, the control characters
+// U+0080 to U+009F, and bytes that are not UTF-8. The bytes of one character may come in several writes.
 class ConsoleBuffer : public std::streambuf {
  public:
-  // `quote`: false lets everything through as it is.
+  // `to` must outlive the buffer. `quote`: false passes every byte unchanged.
   ConsoleBuffer(std::ostream& to, bool quote) : to_(to), quote_(quote) {}
   ~ConsoleBuffer() override;
   ConsoleBuffer(const ConsoleBuffer&) = delete;
@@ -33,7 +35,7 @@ class ConsoleBuffer : public std::streambuf {
 
   std::ostream& to_;
   bool quote_;
-  std::string begun_;  // bytes of a character that is not complete
+  std::string begun_;  // the first bytes of a character whose other bytes have not come yet
   int error_ = 0;
 };
 

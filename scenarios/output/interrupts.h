@@ -1,4 +1,11 @@
-// Ctrl-C and SIGTERM as something to ask about between two pieces of work, instead of an end anywhere.
+// Turns Ctrl-C (SIGINT) and SIGTERM into a question that a command asks between two pieces of work, so that a run ends
+// between points and not in the middle of a file.
+//
+//   Interrupts interrupts;  // both signals are held back from here on
+//   const std::function<bool()> stop = StopBetweenPoints(interrupts, std::cerr);
+//   for (const Point& point : points) { if (stop()) break; ... }
+//
+// The first signal lets the points in progress finish. The second ends the process at once.
 #ifndef SPILLWAY_SCENARIOS_OUTPUT_INTERRUPTS_H_
 #define SPILLWAY_SCENARIOS_OUTPUT_INTERRUPTS_H_
 
@@ -9,8 +16,8 @@
 
 namespace spillway {
 
-// Holds both signals back while it lives, also from threads that are begun meanwhile. One that came while nobody asked
-// ends the process afterwards, as usual.
+// Blocks both signals in this thread, and in threads started afterwards, while it lives. A signal that no call of
+// Came() has seen takes its usual effect at the end of the lifetime: it ends the process.
 class Interrupts {
  public:
   Interrupts() {
@@ -19,7 +26,8 @@ class Interrupts {
     sigaddset(&signals_, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   }
-  // Once one was heeded, another one (timeout sends two) does not take the exit status away.
+  // If Came() returned true, discards further signals: `timeout` sends two, and the second would replace the exit
+  // status.
   ~Interrupts() {
     if (came_) Take();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -27,13 +35,14 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Whether one has come. Stays so.
+  // True once a signal has come, and ever after.
   bool Came() {
     came_ = came_ || Take();
     return came_;
   }
 
-  // From now on another signal ends the process, as usual; not one that came together with the first (timeout sends two).
+  // From now on a signal ends the process, as usual. Waits 0.3 s first and discards a signal that comes meanwhile,
+  // because `timeout` sends two together.
   void LetGo() {
     const timespec together{.tv_sec = 0, .tv_nsec = 300'000'000};
     nanosleep(&together, nullptr);
@@ -42,7 +51,7 @@ class Interrupts {
   }
 
  private:
-  // Those that wait; whether there was one.
+  // Discards the pending signals; returns true if there was one.
   bool Take() {
     const timespec now{};
     bool any = false;
@@ -53,8 +62,8 @@ class Interrupts {
   bool came_ = false;
 };
 
-// What to ask between points, which may take minutes each: says at once that the end was asked for. `interrupts` and `err`
-// must outlive what is returned.
+// A function to call between points: true means "stop". At the first true it prints a message to `err`, because points
+// may take minutes to finish, and calls LetGo. `interrupts` and `err` must outlive the function.
 inline std::function<bool()> StopBetweenPoints(Interrupts& interrupts, std::ostream& err) {
   return [&interrupts, &err, told = false]() mutable {
     if (!interrupts.Came()) return false;

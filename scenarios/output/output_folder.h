@@ -1,4 +1,5 @@
-// Folders that commands write into: files written whole, one writer at a time, and which files are whose.
+// Output folders: files that appear whole or not at all, one writer at a time, and a manifest of the files that a run
+// wrote.
 //
 // Tested by output_folder_test.
 #ifndef SPILLWAY_SCENARIOS_OUTPUT_OUTPUT_FOLDER_H_
@@ -12,64 +13,66 @@
 
 namespace spillway {
 
-// ---- Files that commands write. Each is written under a temporary name and then renamed, so that no reader ever sees
-// half a file.
+// ---- Files. Each is written under a temporary name in its folder (.spillway-PROCESS-NUMBER.part) and then renamed, so
+// that no reader ever sees half a file.
 
-// Throws UserError naming the file when it cannot be written, with what the system says. Folders are made as needed. Of a
-// symbolic link the file that it names is replaced. What is there and no file (a device, a FIFO, /dev/stdout) is written
-// into; a FIFO is waited for until it has a reader.
+// Writes `text` to `path`. Makes missing folders. Replaces the file that a symbolic link names, not the link. Writes
+// directly into a device, a FIFO or /dev/stdout; a FIFO waits until it has a reader. Throws UserError with the file's
+// name and the system's reason when the file cannot be written.
 void WriteFile(const std::filesystem::path& path, const std::string& text);
 
-// The same of a text that comes piece by piece and is nowhere held, but for what is there and no file: the file is there
-// once it is whole. Of one that is not, nothing is left.
+// Streams a text to a temporary file and renames it when complete (Finish). Without Finish, the destructor removes the
+// temporary file and leaves `path` as it was. For a device or FIFO the text is held in memory and written by Finish.
 class FileInPieces {
  public:
-  explicit FileInPieces(std::filesystem::path path);  // UserError: it cannot be made
+  explicit FileInPieces(std::filesystem::path path);  // throws UserError if the file cannot be made
   ~FileInPieces();
   FileInPieces(const FileInPieces&) = delete;
   FileInPieces& operator=(const FileInPieces&) = delete;
-  void Add(std::string_view piece);
-  std::string Digest() const;  // ContentDigest of all that was added, read back
+  void Add(std::string_view piece);  // throws UserError, as Finish does, if the system refuses the write
+  std::string Digest() const;        // ContentDigest of everything added so far
   void Finish();
 
  private:
-  std::filesystem::path path_, target_, temporary_;  // temporary_: "" where the text is held, and at the end
+  std::filesystem::path path_, target_,
+      temporary_;  // temporary_: "" while the text is held in memory, and after Finish
   int file_ = -1;
   std::string held_;
 };
 
-// Letters, digits, '.', '_' and '-'; everything else becomes '-'.
+// `text` as a file name: each byte but letters, digits, '.', '_' and '-' becomes '-'. "a b/c" gives "a-b-c".
 std::string FileName(const std::string& text);
 
-[[noreturn]] void CannotWrite(const std::filesystem::path& path, const std::string& why);  // UserError
+[[noreturn]] void CannotWrite(const std::filesystem::path& path, const std::string& why);  // throws UserError
 
-// Removes what processes that are no more left half written in `folder`.
+// Removes the temporary files in `folder` whose process no longer runs.
 void RemoveTemporaries(const std::filesystem::path& folder);
 
-// A folder that files will come into, there from now on: whether it can be made shows before anything is computed. If
-// nothing has come into it, it goes again with this, and so does what had to be made above it.
+// Makes the folder for results before anything is computed, so that a wrong path fails at once. The destructor removes
+// the folders that the constructor made, as far as they are still empty.
 class ResultFolder {
  public:
-  // "": none. Throws UserError when `folder` is something else than a folder, or cannot be made.
+  // "": makes nothing. Throws UserError if `folder` exists and is no folder, or cannot be made.
   explicit ResultFolder(const std::filesystem::path& folder);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
 
  private:
-  std::vector<std::filesystem::path> made_;  // the innermost first
+  std::vector<std::filesystem::path> made_;  // the folders made, the innermost first
 };
 
-// One run or validation at a time in a folder.
+// Allows one run or validation at a time in a folder.
 //
-// Holds FOLDER/run.lock, which says who has it, while it lives. The system gives it back when the process ends, however it
-// ends: a file left over keeps nobody out. Where the file system has no locks, nobody is kept out either.
+// Locks FOLDER/run.lock (flock) while it lives. The file's line names the holder: "process 4711 on HOST: ...". The
+// system releases the lock when the process ends for any reason, so a file left over locks nothing. On a file system
+// without locks the class has no effect.
 //
 // Tested by output_folder_test (tests/).
 class FolderLock {
  public:
-  // "": none. `what` tells others what is being done. UserError: somebody else has it (who, is said), or the file cannot
-  // be made.
+  // "": locks nothing. `what` says what this process does, for messages of other processes. Throws UserError if another
+  // process holds the lock, and names it, or if the file cannot be made.
   FolderLock(const std::filesystem::path& folder, const std::string& what);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -78,26 +81,26 @@ class FolderLock {
  private:
   void Take();
 
-  std::filesystem::path path_;  // "": none
+  std::filesystem::path path_;  // "": no lock
   int file_ = -1;
 };
 
-// ---- Which files of a folder are a run's own: those of an earlier run go when another one writes there, and what
-// somebody else put beside them, or changed, stays.
+// ---- The manifest: which files of a folder a run wrote. A later run in the same folder removes these files. Files of
+// other origin, and files that were changed since, stay.
 
-// A file relative to its folder, and the digest of what was written into it; kAnyContent: whatever it holds.
+// A path relative to the folder, and the digest of the content that was written; kAnyContent matches any content.
 using OwnFile = std::pair<std::string, std::string>;
 inline constexpr const char* kAnyContent = "any";
 
 std::string ContentDigest(std::string_view text);  // FNV-1a of 64 bits, 16 hexadecimal digits
 
-// One file a line, with a head that says what this is. Reading skips what is no such line, and paths that lead out of
-// the folder; without the file there are none.
+// The manifest as text: a head that explains it, then one file a line. ReadManifest skips lines of another form and
+// paths that lead out of the folder. Without a manifest file it returns an empty list.
 std::string ManifestText(const std::vector<OwnFile>& files);
 std::vector<OwnFile> ReadManifest(const std::filesystem::path& path);
 
-// Removes those that still hold what was written, and then the folders below `folder` that this leaves empty. What
-// cannot be removed stays.
+// Removes each file that still holds the content that was written, then the folders below `folder` that are empty
+// because of that. A file that cannot be removed stays; no error is raised.
 void RemoveOwn(const std::filesystem::path& folder, const std::vector<OwnFile>& files);
 
 }  // namespace spillway

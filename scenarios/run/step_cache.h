@@ -1,5 +1,8 @@
-// The steps that points are working on, with the plans made for each: built when a point first asks, dropped when others
-// have been asked for since. Points of one step mostly lie together.
+// A cache of the training steps that the points of a run need, each with the plans and oracles made for it.
+//
+// A step is built when a point first asks for it. The cache holds the `most` steps that were asked for last. A small
+// number suffices, because points with the same step mostly follow each other. Building a step takes milliseconds or
+// more; points on other threads that need the same step wait for it (OnceCache).
 //
 // Tested by sweep_test.
 #ifndef SPILLWAY_SCENARIOS_RUN_STEP_CACHE_H_
@@ -16,19 +19,21 @@
 
 namespace spillway {
 
-// May be shared by threads. Steps are made once each (OnceCache).
+// Threads may share it. Refers to `run`, which must outlive it.
 class StepCache {
  public:
-  // Plans and oracles go with their step: their caches tell steps apart by their addresses.
+  // Plans and oracles live as long as their step, because their caches tell steps apart by address.
   struct Entry {
     std::shared_ptr<const PreparedStep> step;
-    std::unique_ptr<StepsInParts> in_parts;  // of the same; none of a recorded step
+    std::unique_ptr<StepsInParts>
+        in_parts;  // the step at smaller batches; null for a recorded step, which has one batch
     PlanCache plans;
     OracleCache oracles;
   };
 
-  // Holds the `most` that were asked for last; others live as long as their users.
+  // `most`: how many entries the cache holds. An entry that the cache has dropped lives as long as a caller holds it.
   StepCache(const PreparedRun& run, std::size_t most) : run_(run), entries_(most) {}
+  // The entry of step `index` of the run. Throws what building the step throws.
   std::shared_ptr<Entry> Get(std::size_t index) {
     return entries_.Get(index, [&] { return Make(index); });
   }
@@ -37,14 +42,14 @@ class StepCache {
   std::shared_ptr<Entry> Make(std::size_t index) const {
     auto entry = std::make_shared<Entry>();
     entry->step = StepOf(run_, index);
-    if (entry->step->step.recorded()) return entry;  // there is no other batch of it
+    if (entry->step->step.recorded()) return entry;  // a recording has no other batch
     const auto at_batch = [step = entry->step](std::int64_t batch) { return StepAtBatch(*step, batch); };
     entry->in_parts = std::make_unique<StepsInParts>(entry->step->batch, at_batch);
     return entry;
   }
 
   const PreparedRun& run_;
-  OnceCache<std::size_t, std::shared_ptr<Entry>> entries_;  // by index
+  OnceCache<std::size_t, std::shared_ptr<Entry>> entries_;  // by step index
 };
 
 }  // namespace spillway

@@ -1,7 +1,10 @@
-// Lower bounds on the time of a step, whatever the plan, under a cost model.
+// Lower bounds on the step time of every plan within a Scope, under a cost model.
 //
-// "Whatever the plan" means: any Plan that CheckPlan accepts within a Scope, on a machine that is never faster than its
-// cost model: copies slow kernels down as it says (Cost::copy_slowdown), the host and copies that meet only add.
+// A bound holds for each Plan that CheckPlan accepts within the scope. It assumes a machine that is never faster than
+// its cost model: copies slow kernels down as Cost::copy_slowdown says; the host and copies that meet only add time.
+//
+// Example: a step with compute 100 ms, transfer 5 ms, memory 120 ms and instant 130 ms has Best() = 130 ms and
+// Binding() = "instant": no plan in the scope takes less than 130 ms.
 #ifndef SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 #define SPILLWAY_SIM_BOUNDS_BOUNDS_H_
 
@@ -17,24 +20,23 @@ namespace spillway {
 inline constexpr const char* kInstantBinds = "instant";
 
 struct Bounds {
-  // Every op once, in the fastest way that fits, without stalls but for the upload that the first op waits for (none
-  // where it may be streamed).
+  // The time of every op once, each in the fastest way that fits, and of the upload that the first op waits for. A
+  // first op that may stream its input waits for none.
   Nanos compute = 0;
-  Nanos transfer = 0;  // bytes that must cross the link even if recomputation were free: the input's upload
-  // Linear program (sim/bounds/memory_bound.h): at every op boundary the bytes beyond capacity are on the host, to be
-  // recomputed, or saved by a smaller workspace; the step takes at least compute + recomputation, and at least the
-  // copies of each direction. (PoocH's problem, relaxed.) Equal to `compute` where everything fits, and where nothing
-  // does: whether a plan exists at all is not for a bound to say. Where operands may be streamed it says nothing, as
-  // they need not be on the device, nor in unified memory: `compute` again.
+  Nanos transfer = 0;  // the time of the copies that no recomputation can avoid: the input's upload
+  // The linear program of sim/bounds/memory_bound.h. At every op, bytes beyond the capacity are on the host, to be
+  // recomputed, or saved by a smaller workspace. The step takes at least compute + recomputation, and at least the
+  // copies of each direction. (This is PoocH's problem, relaxed.) Equal to `compute` if everything fits, if some op
+  // cannot fit in any way, if operands may be streamed, and for unified memory.
   Nanos memory = 0;
-  // What one instant imposes (sim/bounds/cut_bound.h), the best of a few: each value needed later is kept, was copied
-  // out or is recomputed with all it takes. 0 where everything fits, and where nothing does.
+  // The cut bound of sim/bounds/cut_bound.h, the best of a few instants: each value needed later is kept, copied out or
+  // recomputed with everything that this needs. 0 if everything fits, or if some op cannot fit in any way.
   Nanos instant = 0;
   Nanos Best() const;
   const char* Binding() const;  // "compute", "transfer", "memory" or "instant": the largest, the first of equals
 };
 
-// By row of StepTables::launches: CostModel::Menu.
+// CostModel::Menu of each launch, by row of StepTables::launches.
 using LaunchMenus = std::vector<std::vector<MenuEntry>>;
 LaunchMenus MenusOf(const StepTables& tables, const CostModel& costs);
 
@@ -71,12 +73,12 @@ LaunchPartRates PartRatesOf(const StepTables& tables, const CostModel& costs, Pa
 BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                             const LaunchPartRates& rates, Bytes capacity, const Scope& scope);
 
-// `capacity`: bytes of device memory; an op's workspace is at most what its operands and what never moves leave of it.
-// `menus`, `rates`: of `tables`, rates for the scope's parts. Not looked at, and may be empty: rates where the scope has
-// PartScope::kNone, menus where it leaves no choice (Scope::LeavesNoChoice).
+// `capacity`: bytes of device memory. An op's workspace is at most the part of the capacity that its operands, and
+// tensors that never move, leave free. `menus` and `rates` belong to `tables`, `rates` also to the scope's parts.
+// `rates` may be empty if the scope has PartScope::kNone, `menus` if it leaves no choice (Scope::LeavesNoChoice).
 Bounds LowerBounds(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                    const LaunchPartRates& rates, Bytes capacity, const Scope& scope);
-// The same with tables and menus of its own. REQUIRES: the machine links `device` to a host.
+// As above, but makes tables and menus itself. REQUIRES: the machine links `device` to a host.
 Bounds LowerBounds(const TrainingStep& step, const CostModel& costs, Bytes capacity, const Scope& scope,
                    int device = 0);
 

@@ -1,7 +1,8 @@
-// A lower bound that a planner proved for the problem it was asked, and what a result takes from it.
+// A lower bound that a planner proved for its problem, and how a result combines it with the general bounds.
 //
-// A planner may know more of a step than LowerBounds does: it has searched. What it claims holds for every plan within the
-// claim's scope, on the problem's costs, in its memory; it is not believed blindly, a step that is faster refutes it.
+// A planner may know more of a step than LowerBounds does, because it has searched. Its claim covers every plan within
+// the claim's scope, under the problem's costs and capacity. A simulated step that is faster refutes the claim
+// (MustHold).
 #ifndef SPILLWAY_SIM_BOUNDS_CLAIMED_BOUND_H_
 #define SPILLWAY_SIM_BOUNDS_CLAIMED_BOUND_H_
 
@@ -15,14 +16,14 @@ namespace spillway {
 
 struct ClaimedBound {
   Nanos time = 0;   // no plan in scope takes less
-  Scope scope;      // the copy streams and pieces of copies too: a claim for one stream says nothing of two
+  Scope scope;      // including copy streams and pieces of copies: a claim for one stream does not cover two
   std::string how;  // in a few words: "integer program over 12 cuts"
 };
 
-// Whether every plan in `narrow` is in `wide`.
+// True if every plan in `narrow` is also in `wide`.
 bool Holds(const Scope& wide, const Scope& narrow);
 
-// The best that is known of one row: of the plans it was chosen from, and of all plans.
+// The best known bounds for one row of results: `lower` for the plans that it was chosen from, `widest` for all plans.
 struct KnownBounds {
   Nanos lower = 0;
   std::string binding;  // Bounds::Binding, or kClaimed
@@ -32,13 +33,13 @@ struct KnownBounds {
 inline constexpr const char* kGeneralBounds = "general bounds";
 inline constexpr const char* kClaimed = "strategy";
 
-// `in_scope`: bounds in `scope`, what the row was chosen from; `widest`: those in the WidestScope that has
-// parts where `scope` has.
+// `in_scope`: the bounds in `scope`, from which the row was chosen. `widest`: the bounds in the WidestScope with the
+// parts of `scope`.
 KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& scope,
                      const std::optional<ClaimedBound>& claim);
 
-// Throws std::logic_error where a plan of the scope `decided` takes less than what is claimed for its like: the planner has
-// a bug, and its bound must not be shown.
+// Throws std::logic_error if a plan of the scope `decided` is within the claim's scope and takes less time than the
+// claim. Then the planner has a bug, and its bound must not be shown.
 void MustHold(const ClaimedBound& claim, const Scope& decided, Nanos step_time, const std::string& strategy);
 
 }  // namespace spillway

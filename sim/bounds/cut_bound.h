@@ -1,47 +1,51 @@
-// The lower bound that one instant imposes: the start S of an op c, whatever the plan.
+// The cut bound: a lower bound on the step time of every plan, from one instant, the start S of an op c.
 //
-// Each value that is needed after S, by an op or to compute such a value again, is one of three then:
+// A value is needed at S if an op after S reads it, or if the recomputation of a needed value reads it. At S each
+// needed value is in one of three states:
 //
 //   kept         its buffer is on the device, whole
-//   copied       a copy to the host ended before S and one back starts after it; the input needs only the latter
-//   recomputed   all forward ops that write it run again after S, and all that they read is kept, copied or recomputed
+//   copied       its swap-out ended before S and its swap-in starts after S; the input needs only the swap-in
+//   recomputed   all forward ops that write it run again after S; all that they read is kept, copied or recomputed
 //
 //   (P)  S >= head + compute before c + idle time      (Q)  T >= S + compute from c on + ops that run again + idle time
 //   (M)  kept bytes <= capacity - c's operands and workspace - what never moves
 //
-// Copies out run beside ops behind the first result, or while no op runs; copies in beside those before the last one that
-// waits for them. Beside a copy an op proceeds at 1 / s of its pace, s being its slowdown: w nanoseconds of copying beside
-// it make it w (1 - 1 / s) longer, and w is at most s times its time t alone. What copying costs least is a fractional
-// knapsack, by linear duality and for every weight a from 0 to 1:
+// Swap-outs run while ops after the first result run, or while no op runs. Swap-ins run while ops before the last op
+// that waits for one run, or while no op runs. While a copy runs, an op with slowdown s proceeds at 1 / s of its pace.
+// So w nanoseconds of copying make the op w (1 - 1 / s) longer, and w is at most s t, where t is its time alone.
+// Example: t = 100, s = 1.25: up to 125 ns of copying fit, and they make the op 25 ns longer. The least cost of copying
+// is a fractional knapsack. By linear duality, for all weights a and b from 0 to 1:
 //
 //   (P)  S >= head + sum over ops before c of min(t, a s t) + (1 - a) copies out, t alone before the first result
 //   (Q)  T >= S + sum over ops from c on, and those that run again, of min(t, b s t) + (1 - b) copies in, t alone
-//        behind the last op that waits for one
+//        after the last op that waits for one
 //
-// At a = 1 that is the work before c, at a = 0 the first result and the copies. Where s is 1 the others are between them.
-// Of several ways to run an op both t and s t are the least of all.
+// At a = 1 the right side of (P) is the work before c; at a = 0 it is the first result and the copies. If an op may run
+// in several ways, t is the least of its times and s t the least of its times while copies run.
 //
-// An op that runs again counts once, whoever needs it: the closure is counted, where the linear program (memory_bound.h)
-// counts each value's own writers. Versions of a tensor that is written in place are one buffer. With the weights and a
-// price m per byte of (M) the least sum over all choices is a minimum cut, for every a, b and m a bound (Lagrangian
-// relaxation), concave in them; the best of them is found by cutting planes (Kelley 1960). c may run in any of its ways.
+// An op that runs again counts once, even if several values need it. (The linear program of memory_bound.h counts the
+// writers of each value separately.) All versions of a tensor that is written in place are one buffer. Multiply (M) by
+// a price m per byte and add: the least sum over all choices is then a minimum cut (cut_graph.h). It is a bound for
+// every a, b and m (Lagrangian relaxation), and concave in them. Cutting planes find the best values (Kelley 1960). c
+// may run in any of its ways.
 //
-// The order of first executions is the step's own, which is so for every Plan. Small tensors, the rounding of allocations,
-// latencies and copies that slow each other down are left out. Ops in parts have no cut inside; a copy may then start and
-// be awaited inside an op. Where besides parts of tensors come by themselves such an op begins with the first of them: so
-// there is no cut just before one, and the first op of all waits for no upload.
+// Ops run first in the order of the step, in every Plan. The bound leaves out small tensors, the rounding of
+// allocations, latencies, and copies that slow each other down. There is no instant inside an op that runs in parts,
+// but a copy may start or be awaited there. If parts of tensors also arrive separately, such an op begins with its
+// first part. Then there is no instant just before it, and the first op of the step waits for no upload.
 //
-// Where operands may be streamed, and ops take turns on the parts of a batch (OpDecision::fused), all this holds at the start
-// of an op that cannot take turns with the one before it: behind forward, and around what has no parts. What differs:
+// Plans may also stream operands, and ops may take turns on the parts of a batch (OpDecision::fused). Then the bound
+// holds at the start of an op that cannot take turns with the op before it: after forward, and next to ops without
+// parts. Differences:
 //
-//   - A value may be there in part, in tiles, and the rest copied: the choices are shares, which the least of a sum does not
-//     mind. Bytes that are not there were copied out from buffers that are gone, so before S, and come by copies that begin
-//     behind it, for buffers that are not there yet; tiles under way at S are there, and count as kept.
-//   - What c may stream counts as any value needed behind S; in (M) only what it cannot.
-//   - Copies out begin behind the first tile of the first op of a group, copies in are awaited by the last one's: alone are
-//     in (P) the ops before those that may take turns with the first to make a value, in (Q) those behind the ones that may
-//     with the last to await one.
-//   - Forward still makes a value: it may lie on either side, and counts for nothing.
+//   - A value may be partly on the device, in tiles, and partly copied. Choices are then shares, and the least sum is
+//     the same. Bytes off the device at S left their buffers before S, and arrive by copies that begin after S. Tiles
+//     that are being copied at S are on the device and count as kept.
+//   - An operand that c may stream counts as a value needed after S. (M) counts only operands that c cannot stream.
+//   - Swap-outs begin after the first tile of the first op of a group; the last tile of the last op may wait for a
+//     swap-in. So (P) counts alone only the ops before the group that makes the first value. (Q) counts alone only the
+//     ops after the group that awaits the last value.
+//   - A value that forward is still making at S may lie on either side, and counts for nothing.
 #ifndef SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_
 #define SPILLWAY_SIM_BOUNDS_CUT_BOUND_H_
 
@@ -52,15 +56,15 @@
 namespace spillway {
 
 struct CutBound {
-  Nanos time = 0;                           // 0: no cut says anything
+  Nanos time = 0;                           // the bound; 0: no instant gives one
   OpId op = kNoOp;                          // c
-  double before = 1, after = 1, price = 0;  // a, b and m: with them the bound can be checked (sim/certify)
-  // What the relaxation's best choice copies and recomputes: what a plan may begin with. It need not fit.
+  double before = 1, after = 1, price = 0;  // a, b and m, with which the bound can be checked (sim/certify)
+  // The values that the cheapest choice copies and recomputes: a start for a search. The choice need not fit.
   std::vector<TensorId> copied, recomputed;
 };
 
-// The best of up to `cuts` ops that do not fit with all kept: the one behind forward, the one with the largest excess and
-// others in between. 0 where MemoryBound is 0.
+// The best bound over up to `cuts` instants, at ops that do not fit with everything kept: the first op after forward,
+// the op with the largest excess, and ops in between. Its time is 0 if MemoryBound is 0.
 CutBound BestCut(const BoundProblem& problem, int cuts);
 
 }  // namespace spillway

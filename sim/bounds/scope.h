@@ -1,4 +1,4 @@
-// What a lower bound is about: which plans it says that none is faster than.
+// The scope of a lower bound: the set of plans for which the bound holds.
 #ifndef SPILLWAY_SIM_BOUNDS_SCOPE_H_
 #define SPILLWAY_SIM_BOUNDS_SCOPE_H_
 
@@ -9,10 +9,10 @@
 
 namespace spillway {
 
-// Each holds those before it.
+// Each value includes the values before it.
 enum class AlgorithmScope : std::uint8_t {
   kUsual,    // the library's choice within the usual grant (CostOptions::workspace_limit), for every op
-  kLibrary,  // its choice within any grant
+  kLibrary,  // the library's choice within any grant
   kAny,      // any algorithm by name
 };
 
@@ -25,35 +25,35 @@ enum class PartScope : std::uint8_t {
 
 struct Scope {
   AlgorithmScope algorithms = AlgorithmScope::kUsual;
-  Bytes workspace = 0;   // the most that an op is granted; of kUsual nothing
-  int copy_streams = 2;  // up to; 0: nothing is copied but inputs, as plans that only keep and recompute
-  // The smallest pieces that tensors are copied in, each of which may be rounded down; 0: each tensor in one. Sections,
-  // which may leave while others stay, are such pieces (kLeastCopyChunk): all that a bound would say of plans that move
-  // whole tensors only is what integers say, and none of these bounds does, their programs being relaxed.
+  Bytes workspace = 0;   // the most bytes that an op is granted; not used with kUsual
+  int copy_streams = 2;  // at most; 0: only inputs are copied, as in plans that only keep and recompute
+  // The size of the smallest pieces that tensors are copied in; the time of each piece may be rounded down. 0: each
+  // tensor is one piece. Sections count as such pieces (kLeastCopyChunk).
   Bytes copy_chunk = 0;
   PartScope parts = PartScope::kNone;
-  // Into how many ranges parts are cut along channels and rows (OpDecision::tiles), at most; of PartScope::kNone nothing.
+  // The most ranges that parts are cut into along channels and rows (OpDecision::tiles); not used with
+  // PartScope::kNone.
   TileCounts tiles{};
-  // Batch parts that the step itself runs in (Plan::accumulate): plans of one number of them are no plans of another.
+  // The number of micro-batches of the step (Plan::accumulate). A plan with another number is in no such scope.
   std::int64_t accumulate = 1;
-  // Unified memory, too, where nothing that this says of memory and copies holds. Plans of arenas and pools are not asked
-  // about it.
+  // true: plans in unified memory are included; then the fields on memory and copies do not restrict them.
   bool managed = false;
-  // Every op runs as usual.
+  // True if every op runs as usual.
   bool LeavesNoChoice() const { return algorithms == AlgorithmScope::kUsual && parts == PartScope::kNone; }
   bool operator==(const Scope&) const = default;
   std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
 };
 
-// Every plan of a step that CheckPlan accepts, without those that divide ops unless `parts` says so. The step of so many
-// batch parts is one of its own, and so is unified memory. `tiled`: also those that cut parts further.
+// All plans of a step that CheckPlan accepts, with that number of micro-batches and that kind of memory. Plans that
+// divide ops are included as `parts` says; `tiled` also includes plans that cut parts further.
 Scope WidestScope(PartScope parts = PartScope::kNone, std::int64_t accumulate = 1, bool tiled = false,
                   bool managed = false);
-// The narrowest that holds what the plan decides.
+// The narrowest scope that includes the plan.
 Scope ScopeOf(const Plan& plan);
-// The same of a plan that was chosen from `from`: where that copies nothing and the plan neither, no stream counts.
+// As above, for a plan that was chosen from `from`. If neither `from` nor the plan copies anything but inputs, the
+// scope has no copy streams.
 Scope ScopeOf(const Plan& plan, const Scope& from);
-// The narrowest that holds both. REQUIRES: both are of a step in as many batch parts, or one says nothing of them.
+// The narrowest scope that includes both. REQUIRES: both have the same number of micro-batches, or one leaves it open.
 Scope Union(const Scope& a, const Scope& b);
 
 }  // namespace spillway

@@ -1,5 +1,10 @@
-// The event engine's host: it issues ahead of the device until it has to wait for it, in a sync, a blocking copy or a pool
-// without room.
+// The host of the event engine. The host walks Program::code in order and issues each instruction to its stream, ahead
+// of the device. Three things make the host wait for the device: a kHostSync, a blocking copy, and an allocation that
+// finds no room in the pool.
+//
+// All times are nanoseconds since the start of the simulation. The host has its own clock (`time()`), which runs ahead
+// of the device's clock (`now` in the calls below). Example: with a launch cost of 5,000 ns, kernels 0, 1, 2 are issued
+// at 5,000, 10,000 and 15,000 ns, however long kernel 0 runs.
 #ifndef SPILLWAY_SIM_ENGINE_EVENT_HOST_H_
 #define SPILLWAY_SIM_ENGINE_EVENT_HOST_H_
 
@@ -8,11 +13,12 @@
 
 namespace spillway {
 
-// Appends to `lists` and notes in `stalls` what blocked it. Refers to all arguments.
+// Appends each issued instruction to `lists`; with kTimeline it also notes in `stalls` each interval in which the host
+// was blocked. Owns none of its arguments: all must outlive the EventHost.
 template <bool kTimeline>
 class EventHost {
  public:
-  static constexpr Nanos kNever = INT64_MAX;  // Scratch::reached, of a free whose stream has not got there
+  static constexpr Nanos kNever = INT64_MAX;  // Scratch::reached of a free that its stream has not reached yet
 
   EventHost(const Program& program, const Conditions& conditions, Scratch& scratch, IssuedLists& lists,
             StallAccount& stalls)
@@ -32,7 +38,8 @@ class EventHost {
     MayBlock(Opcode::kAlloc) = MayBlock(Opcode::kFree) = !program.arena;
   }
 
-  // Goes on as far as it can at `now`; whether it has come any further. `running`: the streams on which something does.
+  // Issues as many instructions as the host can at the device's time `now`; returns true if it issued any. `running`
+  // holds the streams on which a kernel or copy runs: only when it is empty may the pool be compacted.
   bool Issue(Nanos now, StreamSet running) {
     const std::uint32_t before = issued_;
     while (issued_ < count_ && awaited_ == kNoInstruction) {
@@ -41,7 +48,7 @@ class EventHost {
     }
     return issued_ != before;
   }
-  // A kernel or copy has ended.
+  // The engine calls this when a kernel or copy ends. If the host waits for that copy, it goes on at `now`.
   void Ended(std::uint32_t instruction, Nanos now) {
     if (instruction != awaited_) return;
     awaited_ = kNoInstruction;
@@ -49,15 +56,15 @@ class EventHost {
   }
 
   bool done() const { return issued_ == count_; }
-  bool failed() const { return failed_; }  // a pool ran out of memory, at issued()
-  std::uint32_t issued() const { return issued_; }
+  bool failed() const { return failed_; }           // the pool has no room for the allocation at issued()
+  std::uint32_t issued() const { return issued_; }  // how many instructions are issued: the index of the next one
   Nanos time() const { return host_; }
   const EventPool& pool() const { return pool_; }
-  // Of a timeline: how often it had been blocked when it issued the instruction.
+  // How often the host had been blocked when it issued `instruction`. REQUIRES: kTimeline.
   std::size_t BlocksBefore(std::uint32_t instruction) const { return blocks_[instruction]; }
 
  private:
-  // As far as nothing may hold it up.
+  // Issues instructions up to the next one whose opcode may block the host.
   void IssueFreely() {
     const Instruction* const code = program_.code.data();
     Nanos host = host_;
@@ -76,11 +83,11 @@ class EventHost {
     issued_ = i;
   }
 
-  // What may hold it up; false: it does.
+  // Issues one instruction that may block the host. Returns false if it does block now.
   bool IssueOne(Nanos now, StreamSet running) {
     const Instruction in = program_.code[issued_];
     if (!paid_ && in.opcode != Opcode::kHostSync) host_ += CostOf(in);
-    paid_ = true;  // even if it has to be tried again
+    paid_ = true;  // the cost is paid once, even if the instruction is tried again
     if (!GoesOn(in, now, running)) return false;
     paid_ = false;
     if (in.opcode != Opcode::kHostSync) {
@@ -143,8 +150,8 @@ class EventHost {
     return true;
   }
 
-  // The device has done all that was issued. The host has the live blocks moved and waits for that, since nothing else
-  // can go on.
+  // REQUIRES: the device has finished everything that was issued. The host has the live blocks moved together and waits
+  // for the move, because nothing else can go on.
   void Compact(Nanos now) {
     Block(kNoInstruction, Cause::kBarrier, now);
     host_ += CostOf(Opcode::kHostSync);
@@ -166,14 +173,14 @@ class EventHost {
   IssuedLists& lists_;
   StallAccount& stalls_;
   EventPool pool_;
-  std::uint32_t count_;  // of instructions
-  bool kernels_alike_;   // in what they cost the host
-  std::array<bool, kOpcodes> may_block_{};
-  std::vector<std::size_t> blocks_;
-  Nanos host_ = 0;
+  std::uint32_t count_;                     // number of instructions
+  bool kernels_alike_;                      // every kernel costs the host the same time
+  std::array<bool, kOpcodes> may_block_{};  // by opcode
+  std::vector<std::size_t> blocks_;         // by instruction, with kTimeline: see BlocksBefore
+  Nanos host_ = 0;                          // the host's clock
   std::uint32_t issued_ = 0;
-  std::uint32_t awaited_ = kNoInstruction;  // a copy that the host waits for
-  bool paid_ = false;
+  std::uint32_t awaited_ = kNoInstruction;  // the blocking copy that the host waits for
+  bool paid_ = false;                       // the host's cost of instruction issued_ is in host_ already
   bool failed_ = false;
 };
 

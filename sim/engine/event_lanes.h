@@ -1,5 +1,11 @@
-// The event engine's streams: what is issued to each, what runs on it, how fast that goes beside what else runs, and when
-// it ends.
+// The streams of the event engine: the instructions issued to each stream, the kernel or copy that runs on it, its
+// rate, and its end.
+//
+// Rates: a kernel slows down while a copy runs on its device, a copy slows down while another copy runs the other way
+// over its link. Example: a kernel of 100 ns with copy_slowdown 1.25 (rate 1 / 1.25 = 0.8) runs alone for 60 ns, then a
+// copy starts. The 40 ns of work left take 40 / 0.8 = 50 ns, so the kernel ends after 110 ns.
+//
+// Times are nanoseconds. Vectors live in the Scratch, so that thousands of simulations allocate them once.
 #ifndef SPILLWAY_SIM_ENGINE_EVENT_LANES_H_
 #define SPILLWAY_SIM_ENGINE_EVENT_LANES_H_
 
@@ -14,11 +20,12 @@
 
 namespace spillway {
 
-// Streams as bits.
+// A set of streams: bit s stands for stream s.
 using StreamSet = std::uint32_t;
 constexpr StreamSet SetOf(StreamId stream) { return StreamSet{1} << stream; }
 
-// What is issued and not taken up yet: a list for each stream, through the scratch.
+// Instructions that are issued and not started yet: one linked list per stream. The links and issue times lie in the
+// scratch, by instruction; the scratch must outlive the lists.
 class IssuedLists {
  public:
   static constexpr std::uint32_t kEnd = 0xffffffffu;
@@ -30,7 +37,8 @@ class IssuedLists {
     head_.fill(kEnd);
   }
 
-  // Instructions that follow each other in the code and go to one stream: each is issued, then all are appended.
+  // Adds a run of consecutive instructions [first, last] of one stream: call Issue for each of them, then Append once.
+  // `time` is the host's clock at the issue.
   void Issue(std::uint32_t instruction, Nanos time) {
     time_[instruction] = time;
     next_[instruction] = instruction + 1;
@@ -46,12 +54,12 @@ class IssuedLists {
     next_[last] = kEnd;
   }
 
-  // The streams that had nothing to take up when something was appended, since the last call.
+  // The streams whose empty list was appended to since the last call.
   StreamSet TakeFilled() { return std::exchange(filled_, 0); }
   bool Empty() const {
     return std::all_of(head_.begin(), head_.end(), [](std::uint32_t head) { return head == kEnd; });
   }
-  // The next one on the stream, kEnd while there is none.
+  // The first instruction of the stream's list; kEnd: the list is empty. SetHead drops all before `instruction`.
   std::uint32_t Head(StreamId stream) const { return head_[stream]; }
   void SetHead(StreamId stream, std::uint32_t instruction) { head_[stream] = instruction; }
   std::uint32_t After(std::uint32_t instruction) const { return next_[instruction]; }
@@ -65,9 +73,9 @@ class IssuedLists {
   StreamSet filled_ = 0;
 };
 
-// The copies that run, by device and by link and direction: what kernels and other copies run beside. A kernel proceeds
-// at 1 / copy_slowdown while a copy runs on its device, a copy at its direction's duplex factor while one in the other
-// direction runs on that link. Refers to both arguments.
+// Counts the running copies by device, and by link and direction, because they slow down kernels and each other. A
+// kernel proceeds at 1 / copy_slowdown while a copy runs on its device. A copy proceeds at its direction's duplex
+// factor while a copy in the other direction runs on the same link. Owns neither argument: both must outlive it.
 class RunningCopies {
  public:
   RunningCopies(const Program& program, const Conditions& conditions) : program_(program), conditions_(conditions) {
@@ -83,12 +91,13 @@ class RunningCopies {
   RunningCopies(const RunningCopies&) = delete;
   RunningCopies& operator=(const RunningCopies&) = delete;
 
-  // A kernel or copy that runs: where it counts, and what slows it down. Points into the RunningCopies.
+  // One running kernel or copy: the counters that it adds itself to, and the counter that slows it down. The pointers
+  // point into the RunningCopies.
   struct Entry {
     int* device = nullptr;
     int* link = nullptr;
-    const int* beside = nullptr;  // as long as this is not 0
-    double slowed = 1;            // it proceeds so fast: work per nanosecond
+    const int* beside = nullptr;  // while this counter is above 0, the rate is `slowed`, else 1
+    double slowed = 1;            // work per nanosecond, at most 1
     void Count(int change) const {
       *device += change;
       *link += change;
@@ -111,22 +120,22 @@ class RunningCopies {
 
   const Program& program_;
   const Conditions& conditions_;
-  std::vector<double> kernel_rate_;  // by launch, beside a copy
-  std::vector<int> on_device_;
-  std::vector<int> over_link_;  // by 2 x link + direction
-  int kernels_ = 0;             // nobody asks for them
+  std::vector<double> kernel_rate_;  // by launch: work per nanosecond while a copy runs; empty: always 1
+  std::vector<int> on_device_;       // running copies, by device
+  std::vector<int> over_link_;       // running copies, by 2 x link + direction
+  int kernels_ = 0;                  // kernels count themselves here; no rate depends on it
 };
 
-struct Lane {  // what runs on one stream, or did last
+struct Lane {  // the kernel or copy that runs on one stream, or ran last
   std::uint32_t instruction = 0;
   RunningCopies::Entry entry;
   Nanos start = 0;
-  double remaining = 0;  // work left at `since`, nanoseconds alone
-  double rate = 1;       // work per nanosecond since then
-  Nanos since = 0;
+  double remaining = 0;  // work left at `since`, as nanoseconds at rate 1
+  double rate = 1;       // work per nanosecond since `since`
+  Nanos since = 0;       // when the rate changed last
   Nanos idle_since = 0;
 
-  // Without a rate yet: SetRate follows.
+  // Starts an instruction that takes `duration` at rate 1. The caller sets the rate next, by SetRate.
   void Start(std::uint32_t starts, Nanos duration, Nanos now, const RunningCopies::Entry& beside) {
     instruction = starts;
     entry = beside;
@@ -135,7 +144,7 @@ struct Lane {  // what runs on one stream, or did last
     remaining = static_cast<double>(duration);
     rate = 0;
   }
-  // Sets `end` where the rate changes.
+  // Takes the entry's present rate. If the rate has changed, updates the work left and sets `end` to the new end.
   void SetRate(Nanos now, Nanos& end) {
     const double new_rate = entry.Rate();
     if (new_rate == rate) return;

@@ -1,19 +1,20 @@
 // Unified memory: what page faults add to kernels (runtimes with memory: managed, managed_prefetch).
 //
-// Nothing is planned there and nothing is copied by hand: a Program keeps all it has, its addresses go beyond the device's
-// memory, and the driver brings the pages that a kernel touches and sends others away, least recently touched first. This
-// plays that policy over the kernels of the second of two steps, and says what each of them waits for:
+// In unified memory a Program keeps all its tensors, and its addresses go beyond the device's memory. The driver brings
+// the pages that a kernel touches and evicts the pages touched least recently. FaultsOf plays this policy over the
+// kernels of the second of two steps, and computes two waits for each kernel:
 //
-//   arrives   pages of its operands that are not there, together: the profile's curve of touched managed memory, which
-//             was measured with faults served in groups (a fault by itself takes 20 to 50 us; a stream of them does not
-//             take that for every page); or, prefetched before the kernel, operand by operand, that of prefetches
-//   leaves    pages sent away to make room, all of which have to be written back: at the rate of prefetches to the host
+//   arrives   for all pages of its operands that are not on the device. Time: the profile's curve of touched managed
+//             memory, measured with faults served in groups. (One fault alone takes 20 to 50 us, a page in a stream of
+//             faults takes less.) With managed_prefetch: the curve of prefetches, operand by operand.
+//   leaves    for the pages evicted to make room. All of them are written back, at the rate of prefetches to the host.
 //
-// Nobody has published over-subscribed curves. In the middle both add up; at best what leaves is hidden behind what
-// arrives; at worst every page moves twice: that is the range, and both ends are no less possible than the middle. Pages
-// are addresses of the arena: what a framework's allocator hands out again is moved like anything else, since the driver
-// does not know what is dead. A kernel goes through its operands once, one behind the other. A prefetch overlaps with the
-// kernel before its own where both kernels' operands fit.
+// No published curve covers memory beyond the device's size, so the result is a range. Middle: both waits add up. Best:
+// eviction takes place during arrival. Worst: every page moves twice. Both ends are as possible as the middle.
+//
+// Pages are addresses of the arena. The driver does not know which tensors are dead, so it also moves addresses that
+// the allocator will reuse. A kernel touches its operands once, one after the other. A prefetch overlaps with the
+// kernel before its own if the operands of both kernels fit.
 #ifndef SPILLWAY_SIM_ENGINE_MANAGED_MEMORY_H_
 #define SPILLWAY_SIM_ENGINE_MANAGED_MEMORY_H_
 
@@ -28,19 +29,19 @@ namespace spillway {
 
 constexpr Bytes kManagedPage = 2 * kMiB;  // what a driver moves at once at most, and evicts
 
-// Why faults cannot be told on the link of `device`: the curves that are not there. "": they can.
+// The curves that the link of `device` lacks to predict faults, as text for a message; "": none is missing.
 std::string MissingManagedCurves(const CostModel& costs, MemoryModel memory, int device = 0);
 
 struct ManagedFaults {
-  struct Wait {  // of one kernel
+  struct Wait {  // the waits of one kernel
     std::uint32_t instruction = 0;
     Nanos arrives = 0, leaves = 0;
-    std::uint32_t behind = 0;  // the kernel that it overlaps with; its own instruction: none
+    std::uint32_t behind = 0;  // the kernel with which its prefetch overlaps; its own instruction: none
   };
-  std::vector<Wait> waits;  // in list order; those that wait for nothing are left out
-  Bytes in = 0, out = 0;    // of the step
-  // Adds what each kernel waits to `durations`, by instruction, as they are without. `range` from -1, the best case, over
-  // 0, the middle, to 1, the worst. Returns the sum.
+  std::vector<Wait> waits;  // in list order, without kernels that wait for nothing
+  Bytes in = 0, out = 0;    // bytes moved in the step
+  // Adds each kernel's wait to `durations` (by instruction, without faults). `range`: -1 is the best case, 0 the
+  // middle, 1 the worst. Returns the sum of the waits.
   Nanos AddTo(std::vector<Nanos>& durations, double range) const;
 };
 

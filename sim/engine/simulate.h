@@ -17,31 +17,32 @@
 
 namespace spillway {
 
-// What it takes to move live bytes within the device's memory.
+// The cost of moving live bytes within the device's memory.
 struct CompactionCost {
   double rate = 0;     // bytes moved per nanosecond (each is read and written); 0 = moving takes no time
-  Nanos per_copy = 0;  // of one copy from device memory to device memory
+  Nanos per_copy = 0;  // fixed time of one copy from device memory to device memory
 };
 
-// What the machine does beside the durations. The default is ideal: no host cost, no contention, unlimited memory.
+// The machine's behaviour in addition to durations. The default is ideal: no host cost, no contention, unlimited
+// memory.
 struct Conditions {
-  // By Opcode, before the instruction is issued; of a kHostSync: after the wait, to wake up.
+  // Host time by Opcode, before the instruction is issued; for a kHostSync after the wait, to wake up.
   std::array<Nanos, kOpcodes> host_cost{};
-  // By launch, of a kKernel in place of host_cost; empty = one figure holds for all kernels.
+  // Host time of a kKernel by launch, in place of host_cost; empty = one figure holds for all kernels.
   std::vector<Nanos> launch_cost = {};
   Bytes pool_capacity = 0;           // Programs of a pool only; 0 = unlimited
   PoolKind pool = PoolKind::kBytes;  // kAddresses: the event engine only
-  CompactionCost compaction;         // of a pool with addresses
+  CompactionCost compaction;         // for a pool with addresses
   BlockingCopies blocking_copies = BlockingCopies::kNone;
-  // The host's pause after it has issued a kernel that recomputes (of parts the last), and after each free that it waited
-  // for in a pool.
+  // The host's pause after it has issued a kernel that recomputes (the last one, if the op has parts), and after each
+  // free that it waited for in a pool.
   Nanos collection_time = 0;
-  // What of a kernel's cost for the host is for its op, and not paid for further parts of the same op.
+  // The part of a kernel's host cost that is paid once per op, not again for further parts of the same op.
   Nanos framework_time = 0;
   std::vector<std::array<double, 2>> duplex_factor;  // by link, then Direction (Link::duplex_factor); empty or 1 = none
   std::vector<double> copy_slowdown;                 // by launch: factor on a kernel while a copy runs; empty = none
   bool Contention() const;
-  // The host does everything in no time.
+  // Sets all host times to zero.
   void DropHostCosts() {
     host_cost.fill(0);
     launch_cost.clear();
@@ -60,10 +61,10 @@ struct Simulated {
   std::uint32_t failed_at = 0;  // the kAlloc that failed
   Bytes failed_live = 0;        // bytes in use then
   Nanos makespan = 0;           // first issue to the last stream's end
-  Bytes live_peak = 0;          // device 0, by the time its streams got there
+  Bytes live_peak = 0;          // most bytes live on device 0, by the times at which streams reach kAlloc and kFree
   Bytes pool_peak = 0;          // pool: most bytes handed out at once, as the host sees it
-  int compactions = 0;          // pool with addresses
-  Bytes compacted_bytes = 0;    // moved by them
+  int compactions = 0;          // pool with addresses: how often it was compacted
+  Bytes compacted_bytes = 0;    // bytes moved by compactions
 };
 
 // Memory that the engines reuse; belongs to the caller, one per thread. Contents mean nothing between calls.
@@ -85,7 +86,7 @@ struct Scratch {
 // `timeline`, if given, is overwritten.
 Simulated Simulate(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                    Scratch& scratch, Timeline* timeline = nullptr);
-// The same but for live_peak, which stays 0, in less time: for who asks thousands of times, and for times alone.
+// As Simulate, in less time, but live_peak stays 0: for searches that ask thousands of times.
 Simulated SimulateTimes(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                         Scratch& scratch);
 
@@ -95,8 +96,8 @@ Simulated SimulateRelax(const Program& program, std::span<const Nanos> durations
 Simulated SimulateEvents(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                          Scratch& scratch, Timeline* timeline = nullptr);
 
-// Durations for a replay: those of a measured (or predicted) Timeline of the same Program. They are final, so a
-// replay runs under ideal Conditions.
+// Durations for a replay: the spans of a measured (or predicted) Timeline of the same Program. Slowdowns are in them
+// already, so a replay runs under ideal Conditions.
 std::vector<Nanos> ReplayDurations(const Program& program, const Timeline& timeline);
 
 }  // namespace spillway

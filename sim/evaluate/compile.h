@@ -1,4 +1,4 @@
-// From a plan to a Program that runs within `capacity` bytes of device memory, or to the reason why there is none.
+// Compiles a plan to a Program that runs within `capacity` bytes of device memory, or tells why it cannot.
 //
 // An arena's layout needs some bytes more than are ever live, for gaps between buffers (fragmentation). If that goes
 // beyond the capacity, the plan is lowered again with less room for prefetching, so that swap-ins come later:
@@ -19,13 +19,13 @@
 namespace spillway {
 
 struct CompiledPlan {
-  // Empty: there is a program. Else a token and details, as "out_of_memory: the plan needs 41.6 GB at fc:backward".
+  // Empty: there is a program. Else a token and details: "out_of_memory: the plan needs 41.6 GB at fc:backward".
   std::string reason{};
-  OpId worst_op = kNoOp;     // of "working_set": the op that needs most
-  Bytes smallest_limit = 0;  // bytes with which the refused step would run, as far as is known; 0: not known
+  OpId worst_op = kNoOp;     // with "working_set": the op that needs most
+  Bytes smallest_limit = 0;  // with a reason: bytes with which the step would run; 0: unknown
   Program program{};
-  Bytes peak_bytes = 0;     // of an arena: its highest address
-  Bytes managed_bytes = 0;  // of unified memory: all addresses, those beyond the device's memory too
+  Bytes peak_bytes = 0;     // arena: its highest address
+  Bytes managed_bytes = 0;  // unified memory: all addresses, including those beyond the device's memory
 };
 
 // REQUIRES of both: the plan was checked against the tables' step (CheckPlan).
@@ -37,7 +37,7 @@ CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes 
 //   "recomputation"   lowering gave up (kRecomputeLimit)
 //   "out_of_memory"   more bytes are live at once than there are
 //   "fragmentation"   no layout of the live bytes was found within the capacity; arenas only
-// Whether a pool has room only its simulation tells.
+// Does not check whether a pool has room: only the simulation tells that.
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity);
 
 // Names the first launch of the plan that a library would refuse, as a token plus details: "workspace", an algorithm is

@@ -1,5 +1,5 @@
-// The full path from a Plan to figures: lower, layout, verify, simulate, count. The planners' oracle and the judge of
-// what they return.
+// The full path from a Plan to figures: lower, lay out, verify, simulate, count. Planners ask it for candidates, and it
+// judges the plan that they return.
 #ifndef SPILLWAY_SIM_EVALUATE_ORACLE_H_
 #define SPILLWAY_SIM_EVALUATE_ORACLE_H_
 
@@ -15,33 +15,34 @@
 
 namespace spillway {
 
-// A step on a machine: what every plan of it needs, made once and shared by oracles of all capacities. Thread-safe.
+// The facts of a step on a machine that every plan needs. Made once and shared by the oracles of all capacities.
+// Thread-safe.
 class StepFacts {
  public:
-  // Step and costs must outlive it.
+  // `step` and `costs` must outlive it.
   StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
   const StepTables& tables() const { return tables_; }
   const CostModel& costs() const { return *costs_; }
-  // Made when first asked for, the rates for each scope of parts. These take a second for some networks.
+  // Computed at the first call; rates once for each scope of parts. They take a second for some networks.
   const LaunchMenus& menus() const;
   const LaunchPartRates& part_rates(PartScope parts, const TileCounts& tiles) const;
 
  private:
   const CostModel* costs_;
   StepTables tables_;
-  mutable std::once_flag menus_once_;  // there is one set of menus, and no key to keep it by
+  mutable std::once_flag menus_once_;
   mutable LaunchMenus menus_;
   mutable OnceCache<std::pair<PartScope, TileCounts>, LaunchPartRates> rates_;
 };
 
-// Judges plans for a step on a machine with so many bytes of device memory. Thread-safe, deterministic.
+// Judges plans for a step on a machine with `capacity` bytes of device memory. Thread-safe, deterministic.
 class Oracle {
  public:
   Oracle(std::shared_ptr<const StepFacts> facts, Bytes capacity);
-  // Throws std::logic_error if `verify` finds the lowered Program unsafe: that is our bug, not the user's.
+  // Throws std::logic_error if `verify` finds the lowered Program unsafe, which is a bug of Spillway.
   // REQUIRES: the plan was checked against the step (CheckPlan).
   Evaluation Evaluate(const Plan& plan, const EvaluateOptions& options = {}) const;
-  // Remembered by scope.
+  // LowerBounds within the scope; computed once for each scope.
   Bounds BoundsIn(const Scope& scope) const;
   const StepFacts& facts() const { return *facts_; }
   Bytes capacity() const { return capacity_; }

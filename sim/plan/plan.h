@@ -1,6 +1,7 @@
-// A Plan is every decision a strategy takes about a training step, and nothing else: no clock, no streams, no I/O.
+// A Plan holds every decision that a strategy takes about a training step, and nothing else: no clock, no streams, no
+// I/O.
 //
-// What is not decided is kept: a tensor stays on the device between two uses unless a GapDecision says otherwise.
+// The default is to keep: a tensor stays on the device between two uses unless a GapDecision says otherwise.
 //
 //   forward op a          ...          backward op b          the gap of X between its uses a and b:
 //   |---use X---|                      |---use X---|            resident    nothing to say
@@ -26,7 +27,7 @@ namespace spillway {
 
 enum class GapAction : std::uint8_t { kSwap, kRecompute };
 
-// Samples [begin, end) of a tensor; 0, 0: all that it has.
+// Samples [begin, end) of a tensor along the batch; {0, 0} means all samples.
 struct SampleRange {
   std::int64_t begin = 0, end = 0;
   bool IsWhole() const { return end == 0; }
@@ -36,59 +37,69 @@ struct SampleRange {
   bool operator==(const SampleRange&) const = default;
 };
 
+// The decision on one gap of one tensor. Example: feature map X is written by op 2, read by op 3 and read again by
+// backward op 30. {tensor X, after 3, before 30, kSwap, out_after 2, in_at 27}: the swap-out starts when op 2 is done,
+// the device memory is free once op 3 and the swap-out are done, and the swap-in is issued just before op 27.
 struct GapDecision {
   TensorId tensor = kNoTensor;
-  OpId after = kNoOp;   // the use that the gap follows; kNoOp: the input before its first use
-  OpId before = kNoOp;  // the use that ends it; `after` and `before` are consecutive uses of `tensor`
+  OpId after = kNoOp;   // the use that begins the gap; kNoOp: the gap of the input before its first use
+  OpId before = kNoOp;  // the use that ends the gap; `after` and `before` are consecutive uses of `tensor`
   GapAction action = GapAction::kSwap;
-  // kSwap: the copy to the host may start when this op is done (last writer <= out_after <= after, or leaves_after). The
-  // input is on the host already: `after` or kNoOp there, without a meaning.
+  // kSwap: the swap-out may start when this op is done: last writer <= out_after <= Leaves(). The input lies on the
+  // host already: there out_after is `after` or kNoOp and has no effect.
   OpId out_after = kNoOp;
-  // kSwap: the copy back is issued just before this op (after, or leaves_after, < in_at <= before). Copies with the same
-  // in_at are issued in the order of Plan::gaps. An arena runtime takes it as the earliest moment and issues the copy as
-  // soon after it as there is room, at the latest before `before`; a pool runtime issues it there, room or not.
+  // kSwap: the op before which the swap-in is issued: Leaves() < in_at <= before. Swap-ins with the same in_at are
+  // issued in the order of Plan::gaps. An arena runtime takes in_at as the earliest moment: it issues the swap-in as
+  // soon as there is room from then on, and before `before` at the latest. A pool runtime issues the swap-in at in_at,
+  // even without room.
   OpId in_at = kNoOp;
-  // kRecompute: the result stays until its last use; false: it is freed right after `before` and computed again for
-  // later uses.
+  // kRecompute. true: the recomputed tensor stays until its last use. false: it is freed right after `before` and
+  // recomputed again for later uses.
   bool keep_result = true;
-  // kRecompute: computed on the way to another tensor, the result stays too; false: it is freed then, unless the unit
-  // being served (BackwardUnits) uses it, and computed again for `before`.
+  // kRecompute, if the recomputation of another tensor makes this one on its way. true: this tensor stays for `before`.
+  // false: it is freed afterwards, unless the backward unit being served (BackwardUnits) uses it, and recomputed for
+  // `before`.
   bool keep_passed = true;
-  std::string reason;
-  // kSwap: a section, which is swapped by itself (sim/plan/parts.h); what else the tensor has stays, or is another
-  // section with a decision of its own on the same gap. Arena runtimes only.
+  std::string reason;  // for people
+  // kSwap: the section that this decision swaps (sim/plan/sections.h). Other sections of the tensor stay, or have a
+  // decision of their own on the same gap. Arena runtimes only.
   SampleRange samples{};
-  // It stays on the device until this op is done (after <= leaves_after < before), and for those entries of
-  // Plan::recompute before the next op that read it; kNoOp: it leaves right behind `after`. Kernels behind it wait for a
-  // copy out that began before.
+  // The last op of the gap for which the tensor is still on the device: after <= leaves_after < before. Entries of
+  // Plan::recompute before the next op may read it too. kNoOp: the tensor leaves right after `after`. Kernels after
+  // this op wait for the swap-out, if it has begun by then.
   OpId leaves_after = kNoOp;
+  // The last op for which the tensor is on the device.
   OpId Leaves() const { return leaves_after == kNoOp ? after : leaves_after; }
   bool operator==(const GapDecision&) const = default;
 };
 
-// One entry of a schedule of recomputations, as Checkmate's or DTR's: a forward op that runs again at a moment of its own,
-// for as long as what it makes is wanted. GapAction::kRecompute by itself is the shorthand: right before the use that
-// ends the gap, with all that this takes. With entries a value may be computed several times within one gap, or well
-// before it is used. An entry whose results are all there is passed over.
+// One entry of a recomputation schedule, as Checkmate and DTR make: a forward op that runs again at a stated moment.
+//
+// A gap with GapAction::kRecompute and no entry is recomputed right before the use that ends it, with everything that
+// this needs. Entries allow two things more: a tensor may be recomputed several times within one gap, or long before
+// its use. An entry whose results are all on the device has no effect.
+//
+// Example: X (written by op 2) has a recomputed gap from op 3 to op 30. {before 20, run 2, leaves_after 22} recomputes
+// X before op 20 and drops it after op 22. Op 30 then needs X again, by another entry or by the gap's own
+// recomputation.
 struct Recomputation {
-  OpId before = kNoOp;  // it runs just before this op, behind the entries of the same op that are listed earlier
-  // The forward op. At least one of its results is in a gap that is recomputed and open at `before`, or is used by no op
-  // any more, but perhaps by entries; of a result that several ops write, the last of those before the gap, and all of them
-  // run again, in order. What they read is brought back as for any recomputation.
+  OpId before = kNoOp;  // the op before which the entry runs, after the entries of the same op that are listed earlier
+  // The forward op to run. At least one of its results must be in a recomputed gap that is open at `before`, or be used
+  // by no later op. If several ops write a result, name the last of them before the gap: all of them run again, in
+  // order. Tensors that they read are brought back as for any recomputation.
   OpId run = kNoOp;
-  // The results stay for the use that ends their gap (where that is `before` itself: as the gap says); false, or where no
-  // op uses them any more: they are freed behind the last entry of the same op that reads them, itself or for what it
-  // passes on the way.
+  // true: the results stay for the use that ends their gap; if that use is `before`, GapDecision::keep_result decides.
+  // false, or no later use: the results are freed after the last entry of the same `before` that needs them.
   bool keep = true;
-  // With keep: the results stay until this op is done (before <= leaves_after < the end of their gaps), and for the entries
-  // before the next op that read them; then they are missing again.
+  // Only with keep: the last op for which the results stay (before <= leaves_after < the end of their gaps). Entries
+  // before the next op may read them too. Afterwards the results are off the device again.
   OpId leaves_after = kNoOp;
   bool operator==(const Recomputation&) const = default;
 };
 
 // One part of an op that runs in parts along the batch (model/cost/op_tiles.h), by a kernel of its own.
 struct OpPart {
-  std::int64_t samples = 0;    // > 0, behind those of the part before it
+  std::int64_t samples = 0;    // > 0; the part begins where the part before it ends
   std::int32_t algorithm = 0;  // as in OpDecision
   Bytes workspace = 0;         // granted; the parts of an op share one workspace, as large as the largest of theirs
   bool operator==(const OpPart&) const = default;
@@ -97,38 +108,45 @@ struct OpPart {
 constexpr int kTilesDeep = 3, kMostTilesDeep = 16;
 constexpr std::int64_t kMostTiles = 100'000;  // of one op
 
-struct OpAgain {               // how an op runs when it is recomputed: whole, as where less room is left
+// How an op runs when it is recomputed: whole, with another algorithm, for example because less memory is free then.
+struct OpAgain {
   std::int32_t algorithm = 0;  // as in OpDecision
   Bytes workspace = 0;
   bool operator==(const OpAgain&) const = default;
 };
 
-struct OpDecision {  // ops without one get the library's choice of algorithm and the workspace it asks for
+// How one op runs. An op without a decision gets the library's choice of algorithm and the workspace that it asks for.
+//
+// Example of an op over a batch of 64 in two parts that stream its input X: {op 7, parts {{32, 1, 8 MiB}, {32, 1, 8
+// MiB}}, streamed {X}}. While the kernel of samples 0 to 31 runs, samples 32 to 63 of X are copied in.
+struct OpDecision {
   OpId op = kNoOp;
-  std::int32_t algorithm = 0;  // as in Launch; 0 = the library's choice within `workspace`
+  std::int32_t algorithm = 0;  // as in Launch; 0: the library's choice within `workspace`
   Bytes workspace = 0;         // granted, up to kMostWorkspace
-  // In order, all samples of the batch; then `algorithm` and `workspace` are 0. Empty: the op runs as a whole. One part is
-  // the whole, too, but for PartWaits. Recomputed, an op runs in the same parts, if `again` does not say otherwise. Ops
-  // without a choice of algorithm have parts only where they stream something.
+  // The parts along the batch, in order; their samples add up to the batch. Empty: the op runs whole. With parts,
+  // `algorithm` and `workspace` above are 0. One part is the whole op, but PartWaits applies. A recomputed op runs in
+  // the same parts, unless `again` is set. An op without a choice of algorithm has parts only if it streams an operand.
   std::vector<OpPart> parts{};
-  std::optional<OpAgain> again{};  // of forward ops; none: as the first time
-  // Each part is cut further, along channels and rows (model/cost/op_tiles.h): a kernel for each tile, all by their part's
-  // algorithm in its workspace. In one part it is the whole batch that is cut.
+  std::optional<OpAgain> again{};  // forward ops only; none: recomputed as in forward
+  // Cuts each part further, along channels and rows (model/cost/op_tiles.h): one kernel for each tile, with its part's
+  // algorithm and workspace. With at most one part, the whole batch is cut.
   TileCounts tiles{};
-  // Operands that have no buffer of their own on the device while the op runs: what each part reads of them is copied into
-  // a tile, what it writes is copied out of one. So they are on the host before the op, unless it only writes them, and
-  // behind it: a gap between a streamed use and one that is not needs a swap, one between two streamed uses nothing. Of
-  // the forward ops that write a tensor all stream it, or none. Recomputed, an op streams nothing.
+  // Operands without a buffer of their own on the device while the op runs. Each part copies the samples that it reads
+  // into a tile, and copies the samples that it writes out of a tile. So the host holds these operands after the op,
+  // and before it unless the op only writes them. A gap between a streamed use and another use needs a swap; a gap
+  // between two streamed uses needs no decision. Either all forward ops that write a tensor stream it, or none. A
+  // recomputed op streams nothing.
   std::vector<TensorId> streamed{};
-  // A tile that the kernel before has in common stays: what is summed up goes out once, when it is complete.
-  // Memory is laid out for the tiles of so many kernels: one that runs, from the third on one that is copied out, the others
-  // copied in ahead (ooc_cuDNN: 3). Where there is more room, copies may run further ahead. 1 to kMostTilesDeep.
+  // The number of kernels for whose tiles memory is laid out, from 1 to kMostTilesDeep: one kernel runs, from the third
+  // on one is copied out, the others are copied in ahead (ooc_cuDNN: 3). Copies may run further ahead where there is
+  // room. A tile that two consecutive kernels share stays; a tile that sums up goes out once, when it is complete.
   int depth = kTilesDeep;
-  // It runs with the op just before it in the step, and those that one is fused with (ooc_cuDNN's fused functions): all of
-  // them on the first part, then all on the second. All stream something, in the same parts along the batch, no tiles,
-  // equally deep, and are of one phase. What several of them stream comes in once, stays in one tile from one op to the
-  // next, goes out once, complete, and not at all where nobody uses it later. What they find in place is there before the
-  // first of them, and the runtime's barriers are behind the last. Recomputed, an op is fused with none.
+  // true: the op forms a group with the op just before it in the step, and with the ops which that one is fused with
+  // (ooc_cuDNN's fused functions). The group runs all its ops on the first part, then all on the second, and so on. All
+  // ops of a group stream something, have the same parts and depth, no tiles, and are of one phase. A tensor that
+  // several of them stream is copied in once and stays in one tile from op to op. It is copied out once, when complete,
+  // if a later op uses it. Operands that are not streamed are on the device before the first op; the runtime's barriers
+  // follow the last op. A recomputed op is in no group.
   bool fused = false;
   bool operator==(const OpDecision&) const = default;
 };
@@ -137,11 +155,11 @@ struct Plan {
   std::string strategy;
   std::string network;
   std::int64_t batch = 0;
-  // Batch parts that the step runs in, one after another, gradients accumulated: tensors and ops are those of that step
-  // (model/step/accumulate.h). A divisor of the batch.
+  // The number of micro-batches that the step runs in, one after another, with gradients accumulated; it divides the
+  // batch. Ids of tensors and ops are those of that step (model/step/accumulate.h).
   std::int64_t accumulate = 1;
   std::string machine;
-  Bytes capacity = 0;  // bytes planned with
+  Bytes capacity = 0;  // bytes of device memory that the strategy planned with
   Runtime runtime;
   std::vector<GapDecision> gaps;
   std::vector<OpDecision> ops;
@@ -151,7 +169,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-// A use of a tensor is an op that reads or writes it. Uses in op order, one entry per op.
+// The uses of each tensor: the ops that read or write it, in op order, one entry per op.
 struct Uses {
   explicit Uses(const TrainingStep& step);
   // The use after `op`, kNoOp if none.
@@ -162,29 +180,31 @@ struct Uses {
   std::vector<std::vector<OpId>> writers;  // by tensor: forward ops that write it, in order
 };
 
-// The gap that the classes keep / swap / recompute speak of: from a map's last forward use (kNoOp if it has none, as
-// an input that only backward reads) to its first backward use. {kNoOp, kNoOp} if backward never uses it. The input
-// has one like every other map; a swap there costs no copy out, its master copy being on the host.
+// The gap to which the classes keep, swap and recompute refer: from a map's last forward use to its first backward use.
+// `after` is kNoOp for an input that only backward reads. {kNoOp, kNoOp}: backward never uses the map. The input has
+// such a gap too; a swap there needs no swap-out, because the host holds the input.
 struct MapGap {
   OpId after = kNoOp;
   OpId before = kNoOp;
 };
 MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map);
 
-// Classes by feature map, as papers count them. A map of which sections are swapped counts as swapped.
+// Numbers of feature maps by class, as papers count them. A map with swapped sections counts as swapped.
 struct ClassCounts {
   int keep = 0, swap = 0, recompute = 0;
 };
 ClassCounts CountClasses(const Plan& plan, const TrainingStep& step);
-// What becomes of each of TrainingStep::maps between forward and backward; nothing: it is kept.
+// The action on each of TrainingStep::maps between forward and backward; nullopt: the map is kept.
 std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const TrainingStep& step);
 
-// What a plan may not say of a step, whoever wrote it: gaps that are not between consecutive uses, positions out of
-// order, decisions on tensors that never move (parameters, optimizer state, auxiliary), recomputation of what no
-// forward op computes, entries of a schedule that compute nothing missing, two decisions on one gap, copies out that
-// start where another decision has taken the tensor away or behind its leaving, parts of an op that has none, or that are
-// not all of its batch, streamed operands that are not on the host, or not only there, fused ops that do not go together,
-// sections that cannot be (SectionMistakes).
+// A mistake in a plan, written by a strategy or by a user. Mistakes are:
+//   - gaps that are not between consecutive uses, positions out of order, two decisions on one gap
+//   - decisions on tensors that never move (parameters, optimizer state, auxiliary)
+//   - recomputation of a tensor that no forward op computes; schedule entries that compute nothing missing
+//   - swap-outs that start while another decision keeps the tensor off the device, or after the tensor has left
+//   - parts of an op that cannot be divided, or that are not the whole batch
+//   - streamed operands that the host does not hold, or that the device holds as well
+//   - fused ops that cannot form a group; sections that cannot be (SectionMistakes)
 struct PlanMistake {
   enum class Where : std::uint8_t { kPlan, kGap, kOp, kRecomputation };
   Where where = Where::kPlan;
@@ -192,17 +212,18 @@ struct PlanMistake {
   std::string message;    // names tensors and ops
 };
 std::vector<PlanMistake> FindMistakes(const Plan& plan, const TrainingStep& step);
-// The same as text, each with its place ("gaps[3]: ..."). Empty: the plan can be lowered.
+// FindMistakes as text, each with its place ("gaps[3]: ..."). Empty: the plan can be lowered.
 std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 
-// YAML with names in place of indices, one decision a line, what is implied left out:
+// A plan file: YAML with names in place of indices, one decision a line, without fields that have their default:
 //
 //   gaps:
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
-// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to none,
-// `samples: [0, 64]` to all of them; the position `start` is kNoOp. Reading checks every name and then FindMistakes
-// (UserError with all mistakes at once); ParsePlan(PlanToYaml(p)) == p for every plan without mistakes.
+// `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to
+// none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp. Reading checks every
+// name, then FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan
+// without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);

@@ -1,4 +1,4 @@
-// What a strategy is asked, and what it answers.
+// A strategy's input and output: Problem (a step, costs, a capacity) and Planned (a plan, or why there is none).
 #ifndef SPILLWAY_SIM_PLANNING_PROBLEM_H_
 #define SPILLWAY_SIM_PLANNING_PROBLEM_H_
 
@@ -19,7 +19,7 @@ struct Problem {
   const TrainingStep* step = nullptr;
   const CostModel* costs = nullptr;  // and, through it, the machine
   Bytes capacity = 0;                // bytes of device memory to plan with
-  int device = 0;                    // the first one: engines and curves count no other yet
+  int device = 0;                    // engines and curves support only the first device yet
   // Overrides the runtime of the modelled system, e.g. PoocH's decisions on our own runtime.
   bool use_runtime = false;
   Runtime runtime;
@@ -31,27 +31,27 @@ struct Problem {
   StrategyParameters parameters{};      // of those that Strategy::parameters lists
   // Of the step's network and batch, for plans that accumulate; nullptr: there is only `step`.
   StepsInParts* in_parts = nullptr;
-  int threads = 1;  // that may look for a plan, at most; which one is found never depends on it
+  int threads = 1;  // the most threads for the search; the plan found does not depend on it
 };
 
 struct Planned {
   bool feasible = false;
-  std::string reason;  // why not: "needs 17.3 GB at op conv1:forward" ...
+  std::string reason;  // if not feasible: "needs 17.3 GB at op conv1:forward"
   Plan plan;
-  // Where it proved one, with a plan or without: of all plans in the claim's scope for the problem's step, costs and
-  // capacity. Results take the better of this and the general one.
+  // A bound that the strategy proved for all plans in the claim's scope, with or without a plan. Results take the
+  // better of this bound and the general one.
   std::optional<ClaimedBound> bound{};
-  std::optional<Scope> scope{};  // what it chose from, where its parameters say so: in place of Strategy::scope
+  std::optional<Scope> scope{};  // if the parameters change the set of plans searched: replaces Strategy::scope
 };
 
-// A Plan that decides nothing yet, named after the strategy and its parameters. Its runtime is the problem's if that
-// overrides, else the named one.
+// A Plan without decisions, named after the strategy and its parameters. Its runtime is the problem's if `use_runtime`
+// is set, else the named one.
 Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime);
 
 // An oracle for the problem's step, costs, device and capacity, with facts of its own. Step and costs must outlive it.
 Oracle OracleOf(const Problem& problem);
 
-// One plan, by an oracle of its own.
+// Evaluates one plan with an oracle made for it.
 Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options = {});
 
 }  // namespace spillway

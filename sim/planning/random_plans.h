@@ -1,10 +1,10 @@
-// Plans drawn at random over what strategies choose from: which maps stay, which are swapped and which recomputed, and
-// how early copies come back.
+// Random plans over the choices that strategies have: which maps are kept, swapped or recomputed, and how early
+// swap-ins start.
 //
-// An optimiser picks the plans that its model is most optimistic about, so its winners say little about the model's
-// error; plans that nobody picked do. They are spread over strata: how much is moved beyond what memory demands, the
-// share of it that is recomputed, and the earliness of swap-ins; in any of them some maps stay for a few ops before they
-// leave. Every plan returned is feasible in an arena.
+// An optimiser picks the plans about which its model is most optimistic, so these plans say little about the model's
+// error. No model selects random plans. They are spread over strata: how many maps leave beyond the number that
+// memory demands, the share of them that is recomputed, and the earliness of swap-ins. In each stratum some maps stay
+// for a few ops before they leave. Every plan returned is feasible in an arena.
 #ifndef SPILLWAY_SIM_PLANNING_RANDOM_PLANS_H_
 #define SPILLWAY_SIM_PLANNING_RANDOM_PLANS_H_
 
@@ -17,33 +17,33 @@
 namespace spillway {
 
 enum class Earliness : std::uint8_t {
-  kLate,   // copies back are issued when they are needed
+  kLate,   // swap-ins are issued when they are needed
   kNear,   // a few ops ahead
   kEarly,  // anywhere in the backward half, as room permits
 };
 
 struct Stratum {
   double moved = 0;       // share of the maps that leave the device, where memory allows
-  double recomputed = 0;  // share of these that are computed again
+  double recomputed = 0;  // share of these that are recomputed
   Earliness earliness = Earliness::kLate;
   std::string Text() const;  // "75 % moved, 33 % of it recomputed, near"
 };
-// 3 x 4 x 3 of them.
+// All 36 strata: 3 x 4 x 3 values.
 std::vector<Stratum> Strata();
 
 struct DrawnPlan {
   Plan plan;
-  Stratum stratum;  // aimed at; more is moved where that does not fit
+  Stratum stratum;  // the target; more maps leave if the target does not fit
 };
 
 struct DrawPlansOptions {
   int plans = 30;
   std::uint64_t seed = 1;
-  int attempts = 40;  // plans looked at for each that is wanted
+  int attempts = 40;  // the most plans tried for each plan wanted
 };
 
-// Different plans, each within `problem.capacity` and on `problem.runtime` (an arena); strata take turns, in random
-// order. Fewer than asked for where hardly any plan fits or differs.
+// Distinct plans, each within `problem.capacity` and on `problem.runtime` (an arena). Strata take turns, in random
+// order. Returns fewer plans than asked for if few plans fit or differ.
 std::vector<DrawnPlan> DrawPlans(const Problem& problem, const DrawPlansOptions& options = {});
 
 }  // namespace spillway

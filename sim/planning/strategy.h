@@ -1,8 +1,7 @@
-// A strategy: who decides. Each is one file under sim/strategies/ and one line of its table.inc.
+// A strategy makes plans. Each strategy is one file under sim/strategies/ and one line of table.inc there.
 //
-// A strategy looks at the step, at costs and at how much memory there is, and returns a Plan. It says what, never how:
-// no streams, no events. It may ask `evaluate` or any cheaper model of its own; what it returns is then judged by
-// evaluate() in any case.
+// A strategy gets a step, its costs and the memory, and returns a Plan: decisions, without streams or events. It may
+// ask `evaluate`, or any cheaper model of its own. Its plan is evaluated by the full path in any case.
 #ifndef SPILLWAY_SIM_PLANNING_STRATEGY_H_
 #define SPILLWAY_SIM_PLANNING_STRATEGY_H_
 
@@ -16,10 +15,10 @@
 
 namespace spillway {
 
-// Whether `best` begins with the strategy's plan, too.
+// The use of the strategy's plan as a start of the search of `best`.
 enum class ForBest : std::uint8_t {
   kNo,
-  kWhereOpsDoNotFit,  // it takes seconds, and is for steps of which the search over whole ops finds no plan
+  kWhereOpsDoNotFit,  // only if the search over whole ops finds no plan, because the strategy takes seconds
   kYes,
 };
 
@@ -28,24 +27,24 @@ struct Strategy {
   const char* description;  // one line
   const char* paper;
   Planned (*plan)(const Problem& problem);
-  // Decides by the problem's runtime; else one plan serves all that have the same backward units
+  // true: the plan depends on the problem's runtime. false: one plan serves all runtimes with the same backward units
   // (sim/planning/plan_cache.h).
   bool reads_runtime = false;
-  // Decides by what layers and convolutions there are, or cuts the batch: nothing for a recorded step, which has
-  // neither.
+  // true: the strategy needs layers, convolutions or a divisible batch, which a recorded step does not have.
   bool needs_layers = false;
-  bool judges = false;  // all it returns by the full path, addresses included: it needs no headroom (PlanWithHeadroom)
+  bool judges =
+      false;  // true: it evaluates its plans by the full path with addresses, and needs no headroom (headroom.h)
   ForBest for_best = ForBest::kYes;
-  // How much it decides, so that a row which a simpler strategy beats can say so: 0 one rule for all maps, 1 a class for
-  // each map by rule or search over two of keep, swap and recompute, 2 a search over all three, 3 over ops as well;
-  // -1: something else.
+  // How much the strategy decides, so that a result can tell when a simpler strategy beats it. 0: one rule for all
+  // maps. 1: a class for each map, by rule or by search over two of keep, swap and recompute. 2: a search over all
+  // three. 3: over ops as well. -1: something else.
   int choices = 0;
-  // What it chooses from, but for the copy streams, which are the runtime's: what the gap of its rows is measured
-  // against.
+  // The plans that it chooses from; the gap of its rows refers to bounds in this scope. The runtime sets the copy
+  // streams.
   Scope scope{.copy_streams = 1};
-  // What of its parameters does not go with a batch; "": nothing. nullptr: they go with any.
+  // Returns the reason why the parameters do not suit the batch, or "". nullptr: they suit any batch.
   std::string (*mistake)(const StrategyParameters& parameters, std::int64_t batch) = nullptr;
-  std::vector<ParameterRow> parameters{};  // what it may be told, see Problem::parameters
+  std::vector<ParameterRow> parameters{};  // the parameters that a user may set (Problem::parameters)
 };
 
 // Asks a strategy for a plan with the headroom that an arena needs.

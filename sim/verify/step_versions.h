@@ -1,5 +1,10 @@
-// The versions that the ops of a step read and leave behind: a tensor's version is the number of its writers, in the order
-// of the step, whose results are in it; 0 is what was there before the step. Internal to verify.
+// The version of each tensor that each op of a step reads and writes. Version n of a tensor holds the results of the
+// first n ops that write the tensor, in the order of the step. Version 0 is the tensor as it was before the step.
+//
+// Example: op 0 writes Y, op 1 (ReLU in place) reads and writes Y, op 2 reads Y. Then Written(0, Y) = 1, Read(1, Y) =
+// 1, Written(1, Y) = 2, Read(2, Y) = 2, Last(Y) = 2.
+//
+// verify compares these with the versions that a Program moves about (verify_contents.h). Internal to verify.
 #ifndef SPILLWAY_SIM_VERIFY_STEP_VERSIONS_H_
 #define SPILLWAY_SIM_VERIFY_STEP_VERSIONS_H_
 
@@ -12,6 +17,7 @@
 
 namespace spillway::verifying {
 
+// Built in one pass over the ops. Refers to `step`, which must outlive it.
 class StepVersions {
  public:
   explicit StepVersions(const TrainingStep& step)
@@ -30,13 +36,15 @@ class StepVersions {
       }
     }
   }
-  // The version that `op` reads, kUndefined if it does not read the tensor.
+  // The version that `op` reads; kUndefined if `op` does not read the tensor.
   Version Read(OpId op, TensorId t) const { return Find(step_.ops[Index(op)].reads, t, read_, first_read_[Index(op)]); }
-  // The version that `op` leaves behind, kUndefined if it does not write the tensor.
+  // The version after `op` has written the tensor; kUndefined if `op` does not write it.
   Version Written(OpId op, TensorId t) const {
     return Find(step_.ops[Index(op)].writes, t, written_, first_written_[Index(op)]);
   }
+  // True if the step reads version 0: the tensor outlives a step and is read before any op writes it.
   bool ThereFromTheStart(TensorId t) const { return start_[Index(t)] == 0; }
+  // The version after the whole step; kUndefined if no op writes the tensor and ThereFromTheStart is false.
   Version Last(TensorId t) const { return last_[Index(t)]; }
 
  private:
@@ -47,9 +55,9 @@ class StepVersions {
   }
 
   const TrainingStep& step_;
-  std::vector<Version> read_, written_;                  // of all ops, one after another
-  std::vector<std::size_t> first_read_, first_written_;  // by op
-  std::vector<Version> start_, last_;                    // by tensor: before the step, after it
+  std::vector<Version> read_, written_;                  // one entry per Op::reads and Op::writes, op by op
+  std::vector<std::size_t> first_read_, first_written_;  // by op: its first entry of read_ and written_
+  std::vector<Version> start_, last_;                    // by tensor: before the step, after the step
 };
 
 }  // namespace spillway::verifying

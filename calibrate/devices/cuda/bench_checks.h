@@ -1,7 +1,5 @@
-// Whether what is timed does what it is timed for: copies bring their bytes, products round as TF32.
-//
-// ---- Whether bytes arrive as they were sent. A copy that is only timed would be just as fast if they did not, and a link that
-// loses some is not what a profile should be made of.
+// Checks that copies deliver the bytes that were sent. Timing alone does not show lost bytes, and a profile must not be
+// made from a link that loses bytes.
 //
 // One copy in each direction, not timed: of random bytes, between the memory that copies are timed on, in one piece as
 // they are. The other way they go as differently as can be, in small pieces through ordinary memory, which the driver
@@ -22,7 +20,7 @@
 
 namespace spillway {
 
-// Bytes did not arrive. That is this machine's matter, not the device's: not remembered.
+// Thrown if bytes were lost. This concerns one machine and not the kind of device, so the journal does not remember it.
 class WrongCopy : public NotRemembered {
  public:
   using NotRemembered::NotRemembered;
@@ -30,13 +28,14 @@ class WrongCopy : public NotRemembered {
 
 class CudaCopyCheck {
  public:
-  // `bytes`: of a copy, rounded down to a multiple of 8; 0: nothing is checked. All must outlive it.
+  // `bytes`: the size of the copy, rounded down to a multiple of 8; 0: nothing is checked. `calls` and `memory` must
+  // outlive this.
   CudaCopyCheck(CudaCalls& calls, CudaBenchMemory& memory, Bytes bytes)
       : calls_(calls), memory_(memory), bytes_(bytes / 8 * 8) {}
 
-  // Checks pinned copies in this direction the first time that it is called, and waits for them. WrongCopy, then and
-  // ever after, if they went wrong: the direction, the first wrong byte, the checksums sent and found. Also throws what
-  // memory and calls throw; then the next call checks.
+  // The first call for a direction checks a pinned copy and waits for it. If it failed, this and every later call
+  // throws WrongCopy with the direction, the first wrong byte, and the checksums sent and found. Other exceptions of
+  // memory and calls pass; then the next call checks again.
   void Check(Direction direction, CudaStream* stream);
 
  private:
@@ -47,7 +46,8 @@ class CudaCopyCheck {
   CudaCalls& calls_;
   CudaBenchMemory& memory_;
   Bytes bytes_;
-  std::array<std::optional<std::string>, 2> found_;  // by Direction: what was wrong; "": nothing
+  std::array<std::optional<std::string>, 2>
+      found_;  // by Direction: the mistake found; "": none; nullopt: not checked yet
 };
 
 // ---- Whether a product that may be made in TF32 is.

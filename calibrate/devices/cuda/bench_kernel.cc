@@ -51,7 +51,8 @@ void CudaKernelSubject::RunOn(std::byte* set, std::vector<double>* issues) {
 
 double CudaKernelSubject::issue_time() const { return issues_.empty() ? 0 : Median(issues_); }
 
-// What a pair of events takes with nothing between them, beside each run with kStep, else before and behind all of them.
+// Times a pair of events with nothing between them: with kStep before each run, else once before and once after all
+// runs.
 void CudaKernelSubject::TimeNothing() {
   timer_.Start();
   timer_.Stop();
@@ -78,8 +79,8 @@ void CudaKernelSubject::IssueRuns(int runs, std::vector<double>* issues) {
   TimeNothing();
 }
 
-// With kStep each run is timed by itself, between those that make the next set fresh; otherwise all together. What a pair
-// of events takes with nothing between them, at the same moment, is taken off.
+// With kStep each run is timed by itself, after its operands have been made fresh; otherwise all runs are timed
+// together. The time of an empty pair of events, measured at the same moment, is subtracted.
 double CudaKernelSubject::TryRun(int runs, bool hold) {
   const ReleaseAtEnd release(timer_);
   if (hold) timer_.Hold(each_ ? 2 * runs : 3);
@@ -92,7 +93,7 @@ double CudaKernelSubject::TryRun(int runs, bool hold) {
   if (!timer_.ran_out()) issues_.insert(issues_.end(), issues.begin(), issues.end());
   clock_.cycles += timer_.between_marks().cycles;
   clock_.nanoseconds += timer_.between_marks().nanoseconds;
-  // Pairs with nothing between them have even places.
+  // Event pairs alternate: an even entry of times() timed nothing, the odd entry after it timed runs.
   std::vector<double> nothing;
   for (std::size_t k = 0; k < timer_.times().size(); k += 2) nothing.push_back(timer_.times()[k]);
   const double taken_off = Median(std::move(nothing));

@@ -1,34 +1,36 @@
-// The CUDA device: a real ExecutionDevice on a GPU, written against the thin call table (calibrate/devices/cuda/calls.h). One
-// CUDA stream for each stream of the Program, the Program's events, one cudaMalloc of exactly the arena, host buffers in
-// pinned memory, the library's kernels with the algorithms and workspaces of the plan.
+// The CUDA device: an ExecutionDevice on a GPU, written against the thin call table (calibrate/devices/cuda/calls.h).
+// It has one CUDA stream for each stream of the Program, the Program's events, one cudaMalloc of exactly the arena, and
+// host buffers in pinned memory. It runs the library's kernels with the algorithms and workspaces of the plan.
 //
 //   std::unique_ptr<CudaCalls> calls = ...;                                  // calibrate/devices/cuda/load.h
 //   CudaDevice device({}, *calls, clock);
 //   Execute(program, &step, device, clock, {.iterations = 20, .values = &values});
 //   device.losses();
 //
-// Training: steps are real ones, with labels and dropout's random numbers from seed and iteration, as on the CPU device
-// (calibrate/ops/training_state.h). Beside the arena stands what training and the library need: one-hot labels, running
-// statistics, a copy of the probabilities (made behind the loss's kernel, read when the step is over), scratch and
-// results of recomputations that have no buffer. Sessions without a step compute launches as CallOf(launch) does; a kernel
-// without operands is a launch of an empty kernel.
+// Training: each step is a real training step. Labels and dropout's random numbers follow from seed and iteration, as
+// on the CPU device (calibrate/ops/training_state.h). Training and the library need memory besides the arena: one-hot
+// labels, running statistics, a copy of the probabilities (made after the loss's kernel, read after the step), scratch,
+// and results of recomputations that have no buffer. A session without a step computes launches as CallOf(launch) does;
+// a kernel without operands is a launch of an empty kernel.
 //
-// Values that timed sessions bring again and again are kept on the GPU, where there is room that no session wants: debug
-// sessions, whose memory is measured, begin without any.
+// Kept values: values that timed sessions write again and again stay on the GPU, as long as no session needs the room.
+// Debug sessions, which measure memory, begin without kept values.
 //
-// Host: the issuing thread also waits, by asking; nothing is waited for longer than `patience` unless something moves.
+// Host: the issuing thread polls for the end of waits. It gives up when nothing has moved for `patience`.
 //
-// Emulation (calibrate/devices/cuda/emulation.h): each kernel is followed by a spin, so that both take compute_slowdown times
-// what the kernel takes by itself; copies go in pieces, each followed by a spin up to bytes / link_rate.
+// Emulation (calibrate/devices/cuda/emulation.h): a spin follows each kernel, so that both together take
+// compute_slowdown times the kernel's own time. Copies go in pieces; a spin after each piece makes it last bytes /
+// link_rate.
 //
-// Debug sessions: memory that holds nothing is 0xff, which is NaN: after Free, and at BeginStep where no value lasts. The
-// highest byte that changes is found by reading back what lies above the highest one known; until a buffer's Free was
-// looked at once, the host waits for it. At the end of a step parameters that are NaN are told (kContents).
+// Debug sessions: memory without a value is filled with 0xff, which is NaN, after Free and at BeginStep. The device
+// finds the highest byte that changes by reading back the bytes above the highest one known. For that the host waits at
+// the first Free of each buffer. A parameter that is NaN at the end of a step is an error (kContents).
 //
-// Errors: as sim/execute/device.h says. What fails on the GPU is told by a later call: DeviceError::instruction() is
-// the one that failed if only one can have, else the text names those that can. Debug and instrumented sessions know
-// best, as they have an event behind each instruction. End() waits for streams that still run, up to twice `patience`,
-// and not at all when something was found to hang; CUDA itself may wait when memory is given back.
+// Errors: as sim/execute/device.h says. A later call throws errors of the GPU. DeviceError::instruction() is the
+// instruction that failed, if only one can have failed; otherwise the text names the candidates. Debug and instrumented
+// sessions are the most precise, because they have an event after each instruction. End() waits for running streams up
+// to twice `patience`, and does not wait if a stream was found to hang. CUDA itself may still wait when memory is
+// freed.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_DEVICE_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_DEVICE_H_
 
@@ -50,28 +52,28 @@
 
 namespace spillway {
 
-// Copies on the device of values that are brought there again and again: parameters of a step that is timed in many
-// sessions. They lie beside everything else, in memory that nobody else wants, and go as soon as somebody may.
+// Kept values: copies on the GPU of values that are written there again and again, such as the parameters of a step
+// that many sessions time. They use memory that is free otherwise, and are freed as soon as a session may need it.
 // Private to calibrate/devices/cuda/.
 //
-// No plan and no figure is to see them: debug sessions, in which memory is measured, run without any, what the device
-// tells of memory in use leaves them out, and kSpare bytes stay free beside them and a session's arena.
+// Kept values must not change any plan or figure. Debug sessions, which measure memory, run without them. Reports of
+// memory in use leave them out. kSpare bytes stay free in addition to the kept values and a session's arena.
 class CudaKeptValues {
  public:
-  // For what comes late: code of kernels when they first run, what the libraries take, other users of the GPU.
+  // Room for later allocations: code of kernels at their first run, the libraries, other users of the GPU.
   static constexpr Bytes kSpare = kGiB;
 
   explicit CudaKeptValues(CudaCalls& calls) : calls_(calls) {}
 
-  // A copy that was made; nullptr: there is none of so many bytes.
+  // The copy of this identity and size; nullptr: there is none.
   const std::byte* Find(std::uint64_t identity, Bytes bytes) const;
-  // Memory for a copy; nullptr where it would leave too little. Throws as CudaCalls::Memory.
+  // Memory for a new copy, owned by this; nullptr if too little memory would stay free. Throws as CudaCalls::Memory.
   std::byte* Make(std::uint64_t identity, Bytes bytes);
 
   Bytes bytes() const { return bytes_; }
-  // Whether a session with such an arena would have too little. Throws as CudaCalls::Memory.
+  // True if a session with an arena of `arena_bytes` would have too little memory. Throws as CudaCalls::Memory.
   bool Crowd(Bytes arena_bytes) const;
-  // REQUIRES: no stream works.
+  // Frees all copies. REQUIRES: all streams are idle.
   void Release() noexcept;
 
  private:
@@ -83,31 +85,33 @@ class CudaKeptValues {
 class CudaSession;
 
 struct CudaDeviceOptions {
-  std::uint64_t seed = 1;  // of labels and dropout
+  std::uint64_t seed = 1;  // for labels and dropout
   float learning_rate = 0.01f;
   float momentum = 0.9f;
   CudaEmulation emulate{};
-  // Of pinned memory for what goes to and fro between steps, at most: each of two halves (calibrate/devices/cuda/staging.h).
+  // The size of each of the two halves of the pinned staging memory, for Write and Read
+  // (calibrate/devices/cuda/staging.h).
   Bytes staging = 64 * kMiB;
-  std::string placement{};         // as LastSession() tells
-  Nanos patience = 120 * kSecond;  // how long nothing may happen before the device counts as hung: once or twice
+  std::string placement{};         // the text for SessionReport::placement
+  Nanos patience = 120 * kSecond;  // the device counts as hung when nothing has happened for once or twice this time
 };
 
-// Memory in use on the GPU: by this process, its context and libraries, and whoever else is there; without the copies of
-// values that timed sessions keep (CudaKeptValues). -1: not known.
+// Memory in use on the GPU, in bytes: by this process, its context and libraries, and by other processes; without kept
+// values (CudaKeptValues). -1: unknown.
 struct CudaMemoryUse {
   Bytes before = -1;   // when the CudaDevice was made
   Bytes highest = -1;  // in the last session, with arena, library's memory and kernels
-  Bytes total = -1;    // of the GPU
-  // The device's reserve: of `highest` all but the session's own blocks, the arena and the library's memory; so context,
-  // libraries, code of all kernels loaded so far, other users, and what cudaMalloc rounds blocks up by (2 MiB each).
+  Bytes total = -1;    // the GPU's memory
+  // The device's reserve: `highest` without the session's arena and library memory. It holds the context, the
+  // libraries, the code of all kernels loaded so far, other processes, and the bytes by which cudaMalloc rounds blocks
+  // up (to 2 MiB).
   Bytes beside = -1;
 };
 
 class CudaDevice : public ExecutionDevice {
  public:
-  // Both must outlive this. Throws UserError if options make no sense,
-  // DeviceError if the GPU does not answer.
+  // `calls` and `clock` must outlive the device. Throws UserError if an option makes no sense, DeviceError if the GPU
+  // does not answer.
   CudaDevice(CudaDeviceOptions options, CudaCalls& calls, const Clock& clock);
   ~CudaDevice() override;
 
@@ -130,17 +134,18 @@ class CudaDevice : public ExecutionDevice {
   Bytes HighWater() override;
   SessionReport LastSession() const override;
 
-  // Of the last session, also after End: mean cross-entropy by iteration, NaN where the step has none or failed, and
-  // running means and variances by batch-norm layer (behind End of a session without failure). Not within a step.
+  // ---- Figures of the last session, also after End, but not within a step.
+
+  // Mean cross-entropy by iteration; NaN where the step has no loss or failed.
   const std::vector<double>& losses();
-  // Likewise: at how many megahertz the multiprocessors ran in each iteration, by their own counters; 0 where not known.
+  // Clock of the multiprocessors in megahertz by iteration, from their own counters; 0: unknown.
   const std::vector<double>& clocks();
+  // Running means and variances by batch-norm layer; set by End of a session without failure.
   const std::map<LayerId, std::vector<float>>& running_statistics() const { return statistics_; }
-  // Of the last session: all host buffers; what was reserved on the GPU beside the arena; memory in use on the GPU.
-  Bytes host_bytes() const { return host_bytes_; }
-  Bytes library_bytes() const { return library_bytes_; }
+  Bytes host_bytes() const { return host_bytes_; }        // all host buffers
+  Bytes library_bytes() const { return library_bytes_; }  // reserved on the GPU besides the arena
   const CudaMemoryUse& memory() const { return memory_; }
-  // Pinned memory, kernels and kept values stay from session to session. Gives them back; after End only.
+  // Frees pinned memory, kernels and kept values, which otherwise stay from session to session. Only after End.
   void Forget() noexcept;
 
  private:
@@ -156,11 +161,11 @@ class CudaDevice : public ExecutionDevice {
   PinnedPool pool_;
   CudaKeptValues kept_;
   std::unique_ptr<CudaKernelCache> kernels_;
-  std::optional<LinkTimes> pieces_;       // with a link to emulate, from the first session on
-  std::optional<double> spin_gap_;        // with a slowdown to emulate
+  std::optional<LinkTimes> pieces_;       // if a link is emulated: measured in the first session
+  std::optional<double> spin_gap_;        // if a slowdown is emulated
   std::unique_ptr<CudaSession> session_;  // between Begin and End
   std::vector<double> losses_, clocks_;
-  bool loss_pending_ = false;  // the last ones have not been read yet
+  bool loss_pending_ = false;  // the last iteration's values have not been read yet
   std::map<LayerId, std::vector<float>> statistics_;
   Bytes host_bytes_ = 0, library_bytes_ = 0;
   CudaMemoryUse memory_;

@@ -1,16 +1,18 @@
-// A device that computes nothing, sees everything and runs in virtual time: the referee in tests of Execute().
+// A device that computes nothing, checks everything and runs in virtual time: the referee in tests of Execute().
 //
-// It holds its caller to the contract of sim/program/program.h with its own bookkeeping (sim/execute/fake/memory.h and
-// fake/values.h): every call when it is made, and every instruction when its stream gets there. An event is recorded
-// once and before it is waited for; operands are live, inside the arena and disturbed by nobody from an instruction's
-// start to its end; live buffers do not overlap; every read finds what in-core training, or without a step the Program
-// in list order, would have put there. What is wrong is thrown as DeviceError naming the instruction.
+// The device checks the contract of sim/program/program.h with its own bookkeeping (sim/execute/fake/memory.h and
+// fake/values.h), at each call and when a stream reaches each instruction:
+//   - an event is recorded once, and before it is waited for
+//   - operands are live and inside the arena, and no other instruction disturbs them while an instruction runs
+//   - live buffers do not overlap
+//   - every read finds the contents that in-core training would have there (without a step: the Program in list order)
+// A violation throws a DeviceError that names the instruction.
 //
-// Time: given durations, streams as in clause 2, and a host that takes `host_cost` for each call. Streams are run event
-// by event up to the moment that the host needs to know, so errors come late, as on real devices. In debug sessions
-// without injections it is a third engine beside those of simulate(), sharing no code with them.
+// Time: durations are given, streams follow clause 2, and each call takes the host `host_cost`. Streams run event by
+// event up to the moment that the host asks about, so errors come late, as on real devices. In debug sessions without
+// injections this is a third engine in addition to the two of simulate(), and shares no code with them.
 //
-// Only debug sessions check lives and contents: without Alloc and Free there is nothing to go by.
+// Only debug sessions check lifetimes and contents, because only they call Alloc and Free.
 #ifndef SPILLWAY_SIM_EXECUTE_FAKE_DEVICE_H_
 #define SPILLWAY_SIM_EXECUTE_FAKE_DEVICE_H_
 
@@ -27,10 +29,10 @@
 
 namespace spillway {
 
-// What goes wrong, once: with the `nth` (from 0) that its streams get to since Begin.
+// One injected fault, at the `nth` item of its kind that streams reach since Begin (counted from 0).
 struct Injection {
   enum class What {
-    kNoArena,          // Begin; nth means nothing
+    kNoArena,          // Begin; nth has no meaning
     kNoHostMemory,     // Begin: the nth host buffer
     kKernelRefused,    // Begin: the nth kernel
     kKernelFails,      // the nth kernel
@@ -78,7 +80,7 @@ class FakeDevice : public ExecutionDevice, public Clock {
   bool open() const { return memory_.has_value(); }          // between Begin and End
 
  private:
-  // A call that was made and that its stream has not carried out.
+  // A call that was made and that its stream has not carried out yet.
   struct Queued {
     Opcode opcode;
     std::uint32_t instruction;
@@ -94,7 +96,8 @@ class FakeDevice : public ExecutionDevice, public Clock {
     bool running = false;  // its first instruction, until `end`
     Nanos end = 0;
   };
-  // An event within one step. Recording it is a call; it fires when its stream gets to that, unless an injection forbids it.
+  // An event within one step. It is recorded by a call, and fires when its stream reaches the record, unless an
+  // injection prevents that.
   struct Event {
     bool recorded = false;  // the call was made
     bool reached = false;   // its stream got there
@@ -102,26 +105,28 @@ class FakeDevice : public ExecutionDevice, public Clock {
     Nanos time = 0;
   };
 
-  // When a call is made.
-  // Notes the call, lets the host take its time for it, and queues it behind its stream's others. Throws where there is no
-  // such stream.
+  // ---- When a call is made.
+
+  // Notes the call, adds its host time, and queues it as the last of its stream. Throws if there is no such stream.
   void Push(Opcode opcode, Issue issue, std::uint32_t event, std::vector<OperandCall> accesses);
-  // Throws unless there is the event and it was recorded, or was not, as `recorded` says.
+  // Throws unless the event exists and has been recorded (`recorded`: true) or has not (false).
   void NeedEvent(Issue issue, EventId event, bool recorded);
-  // Throws what the injections have gone wrong at Begin.
+  // Throws the injected faults of Begin.
   void RefuseSome();
 
-  // When streams run.
+  // ---- When streams run.
+
   void RunUntil(const Event* fired, std::uint32_t sync);  // nullptr: until all streams are idle
 
-  // Idle: nothing is queued. Progress: one thing that happens at `now_`, ends before beginnings; false: nothing more does.
-  // NextMoment: when something will; nothing: never, unless the host does something.
+  // Idle: true if nothing is queued. Progress: carries out one start or end at `now_`, ends first; false: none is left
+  // at `now_`. NextMoment: the time of the next start or end; nullopt: none comes unless the host makes a call.
   bool Idle() const;
   bool Progress();
   bool ProgressOn(Lane& lane);
   std::optional<Nanos> NextMoment() const;
   void Hang(const Event* fired, std::uint32_t sync) const;  // throws
-  // The first of the lane begins; ends, and what it writes is there. Fire: its stream got to a record.
+  // Start: the lane's first instruction begins. Finish: it ends and its results are written. Fire: the stream reached a
+  // record.
   void Start(Lane& lane);
   void Finish(Lane& lane);
   void Fire(const Queued& head);

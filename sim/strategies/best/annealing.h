@@ -1,9 +1,10 @@
-// Search over all that GapTables can decide, gaps and ways to run ops together: simulated annealing (Kirkpatrick, Gelatt and
-// Vecchi, Science 220, 1983) on GapModel.
+// Simulated annealing over gaps and ways of ops together (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983). GapModel
+// judges each choice.
 //
-// What does not fit costs a price per byte beyond the capacity, which rises while the temperature falls, so that the search
-// walks through what does not fit in the beginning and hardly ever in the end. Changes are of single gaps, of a few, of two
-// that change places, of a stretch of neighbours, and of the ways of an op. Deterministic; stopped by count.
+// A choice that does not fit costs a price per byte beyond the capacity. The price rises while the temperature falls:
+// the search passes through choices that do not fit at the beginning, and hardly ever at the end. A move changes one
+// gap, a few gaps, two gaps that swap their ways, a stretch of neighbours, or the way of an op. Deterministic; stops
+// after a number of judgements.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_ANNEALING_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_ANNEALING_H_
 
@@ -17,16 +18,17 @@
 
 namespace spillway {
 
-// Another way of one gap or op.
+// A new way for one gap or one op.
 struct Change {
   bool of_op = false;
   std::size_t row = 0;   // of GapTables::gaps or ops
   std::uint8_t way = 0;  // a GapWay, or the op's way
 };
-// Returns what undoes it.
+// Returns the change that undoes it.
 Change Apply(const Change& change, GapChoices& choices);
 
-// What may be changed: gaps with the ways that each has and a plan may use, ops with more than one.
+// The choices that a search may change: gaps, each with the ways that it has and that are allowed, and ops with several
+// ways.
 struct OpenChoices {
   OpenChoices(const GapTables& tables, const Allowed& allowed);
   // Every change of a single choice, in order.
@@ -61,25 +63,27 @@ struct OpenChoices {
 
 struct AnnealingOptions {
   std::int64_t judgements = 100'000;
-  double hottest = 0.0012;  // of the time of all kernels: slower by so much is taken with 1 / e
+  // The first temperature, as a share of the time of all kernels. A change that is slower by so much is accepted with
+  // probability 1 / e.
+  double hottest = 0.0012;
   std::uint64_t seed = 1;
-  // Where nothing fits in the end, the price of what does not is raised until something does, and all is done once more
-  // from there.
+  // true: if no choice fits at the end, raises the price per byte until one fits, and anneals once more from that
+  // choice.
   bool insist = false;
-  std::stop_token stop{};  // what it finds is not wanted any more: it may return anything
+  std::stop_token stop{};  // stop requested: the result is not wanted any more, and may be anything
 };
 
 struct Annealed {
-  bool found = false;  // something fits
-  GapChoices choices;  // the fastest of what fits
+  bool found = false;  // some choice fits
+  GapChoices choices;  // the fastest choice that fits
   Nanos time = kEndless;
-  bool insisted = false;  // it is what `insist` has led to; without it nothing was found
+  bool insisted = false;  // the choice was found by `insist`; without it none was found
 };
 
-// REQUIRES: `start` has ways that are there and allowed. It need not fit.
+// REQUIRES: `start` has only ways that exist and are allowed. It need not fit.
 Annealed Anneal(GapModel& model, const OpenChoices& open, const GapChoices& start, const AnnealingOptions& options);
 
-// One change after the other, again until none gains or so many judgements are spent.
+// Local search from `best`: tries every single change, again and again, until none gains or `judgements` are spent.
 void Settle(GapModel& model, const OpenChoices& open, std::int64_t judgements, Annealed& best);
 
 }  // namespace spillway

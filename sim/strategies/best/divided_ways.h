@@ -1,19 +1,9 @@
-// Ways to run ops in parts along the batch, for searches to choose from in addition to whole ops: single convolutions,
-// and groups of ops that run together.
+// Ways to run a convolution in parts along its batch: faster algorithms in less workspace (micro-cuDNN, arXiv
+// 1804.04806; sim/strategies/ucudnn/). A search chooses among these and the ways that run the convolution whole.
 //
-// A convolution in parts may run faster algorithms in less workspace (micro-cuDNN, arXiv 1804.04806;
-// sim/strategies/ucudnn/). Only ways that pay for sure are looked at: in at least 90 % of the common draws of the cost
-// model's errors such a way is faster than the fastest whole one in no more workspace, or there is no whole one.
-//
-// A group is ops in a row that run together, one part of the batch after another. Tensors that they pass on among
-// themselves are never there whole. A step needs groups where single ops do not fit.
-//
-//   relu:backward  reads y, dy, writes dx |                       whole     y, dy, dx             at once
-//   conv:backward  reads dx, writes dw    |  dx, used in here     in parts  y, dy, a part of dx   at once
-//                                            alone: inner
-//
-// Groups are layers fused along the batch, as ooc_cuDNN's fused functions (sim/strategies/ooc_cudnn/fused_functions.h),
-// but of any ops that compute each sample by itself, and with everything else in place where it fits.
+// Only ways that surely pay are offered: in at least 90 % of the common draws of the cost model's errors, the way must
+// be faster than the fastest whole way with no more workspace. A way is also offered if no whole way has so little
+// workspace.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_DIVIDED_WAYS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_DIVIDED_WAYS_H_
 
@@ -27,14 +17,15 @@
 namespace spillway {
 
 struct DividedWay {
-  Nanos time = 0;       // of all kernels, alone
-  Bytes workspace = 0;  // of the part that needs most
-  double slowdown = 1;  // factor on the time while a copy runs
+  Nanos time = 0;       // all kernels together, alone
+  Bytes workspace = 0;  // bytes of the part that needs most
+  double slowdown = 1;  // factor on `time` while a copy runs
   std::vector<OpPart> parts;
 };
 
-// Of two parts or more, in powers of two and what is left, within `limit` bytes of workspace: none beats another in both
-// time and workspace, ascending in workspace. None of what is no convolution, or has no algorithms by name.
+// The ways with two or more parts within `limit` bytes of workspace, ascending in workspace; no way beats another in
+// both time and workspace. Parts are powers of two in size, and the remainder. Empty for other ops, and for a
+// convolution without named algorithms.
 std::vector<DividedWay> DividedWaysOf(const CostModel& costs, const Launch& launch, Bytes limit, int device);
 
 // ---- Groups.

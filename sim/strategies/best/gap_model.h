@@ -1,16 +1,21 @@
-// A step as decisions on its gaps and ops see it: how long it takes and how far beyond the memory it is, some 200,000
-// times a second. What a search asks before it asks the full path.
+// A fast model of a step: from decisions on gaps and ops to the step's time and its excess over the memory, some
+// 200,000 times a second. A search asks this model first, and the full path (lower, lay out, simulate) only for good
+// candidates.
 //
-// It carries out what `lower` would: what an op finds away is copied in or computed again with all that this takes;
-// copies in are issued as early as there is room, and not before the way out has ended; a copy out holds its memory
-// until it ends. Kernels beside copies and copies in both directions are slower, as the engine has it. Left out are
-// addresses, what the host takes, and which of two copies under way ends first.
+// The model does what `lower` does. A tensor that an op needs and that is off the device is swapped in, or recomputed
+// with everything that the recomputation needs. A swap-in is issued as early as there is room, but not before the
+// tensor's swap-out has ended. A swap-out holds its memory until it ends. Kernels slow down while copies run, and
+// copies while the other direction runs, by the engine's factors. The model leaves out addresses, the host's time, and
+// which of two running copies ends first.
 //
-// It walks the step once for what is where (gap_walk.h), and once more by the clock (gap_clock.h), but for what cannot
-// be worth it.
+// Each judgement walks the step once for the tensors on the device (gap_walk.h), then once for the times (gap_clock.h).
+// The second walk is skipped where its result cannot matter (WorthTiming).
 //
-// An op whose workspace finds no room, the first time or again, runs in the fastest way that does. Memory that does not
-// suffice even so is no end: the excess is told, so that a search may pass through what does not fit.
+// An op whose workspace finds no room runs in the fastest way that fits, in forward, backward and recomputation. If no
+// way fits, the judgement tells the excess and goes on, so that a search may pass through choices that do not fit.
+//
+// Example: with a capacity of 12 GiB, a judgement {time 95 ms, excess 0} fits; {time 80 ms, excess 512 MiB} needs 12.5
+// GiB at one op and does not.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_MODEL_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_MODEL_H_
 
@@ -26,7 +31,8 @@
 
 namespace spillway {
 
-// By row of GapTables::gaps, and by op: a row of its ways, counted from its first.
+// One choice of everything that can be decided. `gaps` has one entry for each row of GapTables::gaps. `ops` has one
+// entry for each op: the index of a way among the op's own ways; 0 is the usual way.
 struct GapChoices {
   std::vector<GapWay> gaps;
   std::vector<std::uint8_t> ops;
@@ -36,21 +42,21 @@ struct GapChoices {
 constexpr Nanos kEndless = std::numeric_limits<Nanos>::max() / 4;
 
 struct GapJudgement {
-  Nanos time = 0;    // of the step; kEndless: more runs again than kRecomputeLimit times all forward ops
-  Bytes excess = 0;  // most bytes beyond the capacity; 0: it fits
+  Nanos time = 0;    // of the step; kEndless: recomputation runs more ops than kRecomputeLimit times all forward ops
+  Bytes excess = 0;  // the most bytes beyond the capacity at any op; 0: the step fits
   bool Fits() const { return excess == 0 && time < kEndless; }
 };
 
-// What a judgement is asked for: where more than `cost` is sure, a byte beyond the capacity counted at `price`, and
-// either it does not fit or at least `time` is sure as well, the clock stops, and the time that is told is what was
-// sure then.
+// When a judgement may stop early. The cost of a choice is time + price x excess (nanoseconds; `price` per byte). The
+// clock stops once the cost is sure to exceed `cost`, provided that the step does not fit or is also sure to take
+// longer than `time`. The judgement then tells the time that was sure by then, a lower bound on the step's time.
 struct WorthTiming {
   double cost = std::numeric_limits<double>::infinity();
   double price = 0;
   Nanos time = 0;
 };
 
-// One for each thread. Tables must outlive it.
+// Refers to `tables`, which must outlive it. One per thread: a judgement changes the model.
 class GapModel {
  public:
   GapModel(const GapTables& tables, const Runtime& runtime, Bytes capacity);
@@ -59,20 +65,24 @@ class GapModel {
   Bytes capacity() const { return capacity_; }
   std::int64_t judgements() const { return judgements_; }
 
-  // REQUIRES: choices of the tables, no way that a gap does not have. No allocation but the first time.
+  // REQUIRES: `choices` has the shape of the tables and gives each gap only ways that it has (Gap::may_swap,
+  // may_recompute). Allocates memory in the first call only.
   GapJudgement Judge(const GapChoices& choices, const WorthTiming& worth = {});
 
-  // The same choices, with the ways in which ops run that find no room for theirs; judged.
+  // Judges `choices` and returns them with the ways in which ops really run: a leaner one where the chosen one finds no
+  // room.
   GapChoices Settled(GapChoices choices);
 
-  // Of what was judged last.
+  // ---- Details of the last judgement. Times of copies are complete only if it did not stop early.
   using CopyIn = GapWalked::CopyIn;
   const std::vector<CopyIn>& copies_in() const { return walk_.walked().copies_in; }
-  // Ops that run again in a way of their own, and which; of an op the last one counts.
+  // Ops that are recomputed in another way than in forward, each with that way. If an op occurs twice, the last entry
+  // counts.
   const std::vector<std::pair<OpId, std::uint8_t>>& leaner_again() const { return walk_.walked().leaner_again; }
-  // The last op before which the copy could be issued without starting later.
+  // The latest op before which the copy can be issued and still start at copy.start.
   OpId LatestIssue(const CopyIn& copy) const;
-  // Of a gap that is swapped: the op before which the copy out has ended, or is waited for.
+  // The op before which the memory of a swapped gap is free: an op that waited for the swap-out, or else the op after
+  // Gap::after.
   OpId LeavesBefore(std::int32_t gap) const;
 
  private:

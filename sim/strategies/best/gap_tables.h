@@ -1,10 +1,14 @@
-// What can be decided of a step, and what it costs, as flat tables for GapModel: made once for a step on a machine.
+// Everything that can be decided about a step, and its costs, as flat tables for GapModel. Made once for a step on a
+// machine.
 //
-//   gap      two consecutive uses of a tensor that may move, with an op in between that does not fit with all kept: there
-//            the tensor may be kept, swapped, or dropped and computed again
-//   value    a tensor that has gaps, or that a recomputation may have to make in passing
-//   writer   a forward op that makes a value, and what it reads and makes beside
-//   way      how an op may run: time and workspace, whole or in parts along the batch
+//   gap      the time between two consecutive uses of a tensor that may move, if some op in between does not fit into
+//            the memory with everything kept. Over a gap the tensor is kept, swapped or recomputed.
+//   value    a tensor that has gaps, or that a recomputation may have to make on its way
+//   writer   a forward op that makes a value, with the other tensors that it reads and makes
+//   way      how an op may run: its time and workspace, whole or in parts along the batch
+//
+// Example: op 3 writes feature map X, op 4 reads it, backward op 40 reads it. X has one gap {after 4, before 40, made
+// 3} if an op between them does not fit. The gap between ops 3 and 4 has no op in between and is no row.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_TABLES_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_TABLES_H_
 
@@ -20,21 +24,21 @@ namespace spillway {
 enum class GapWay : std::uint8_t {
   kKeep,
   kSwap,
-  kRecompute,      // computed on the way to another value it stays until its own use
-  kRecomputeAnew,  // it is freed then, and computed again
+  kRecompute,      // if a recomputation of another value makes this one on its way, it stays until its own use
+  kRecomputeAnew,  // it is freed after the other recomputation, and computed again for its own use
 };
 constexpr int kGapWays = 4;
 
-// Of an op, the fastest ones.
+// The tables hold at most so many ways of an op, the fastest ones.
 constexpr std::size_t kMostWays = 32;
-// Memory that falls by less than this share of the capacity is not looked at.
+// A fall of memory below 1 / kRoomShare of the capacity makes no Event::kRoom.
 constexpr Bytes kRoomShare = 256;
 
-// Which ways of ops there are beside the usual one.
+// Which ways of ops the tables hold besides the usual one.
 struct WaysLookedAt {
   bool algorithms = true;
-  bool divided = false;  // in parts along the batch; asking for them takes some ms for each distinct convolution
-  std::vector<PartGroup> groups{};  // of ops that run in parts together, whatever the search decides
+  bool divided = false;  // in parts along the batch; costing these takes some ms for each distinct convolution
+  std::vector<PartGroup> groups{};  // ops that run in parts together, whatever the search decides
 };
 
 // The ways in parts to look at, in the order in which they are tried; equal ones come once.
@@ -42,8 +46,8 @@ std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity)
 
 // Sizes are bytes as allocated, times nanoseconds. A row names what belongs to it as [begin, end) of another table.
 struct GapTables {
-  // `capacity`: gaps count that are over an op which, in one of its ways, does not fit into it with all kept.
-  // `small`: tensors up to so many bytes stay.
+  // `capacity`: bytes of device memory. A gap gets a row if it lies over an op that, in one of its ways, does not fit
+  // into the capacity with everything kept. `small`: tensors up to so many bytes are always kept.
   GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small,
             const WaysLookedAt& looked_at = {});
 
@@ -55,19 +59,19 @@ struct GapTables {
     OpId after = kNoOp, before = kNoOp;
     OpId made =
         kNoOp;  // its last writer up to `after`: from then on it may be copied out; kNoOp: nothing is to be copied
-    std::int32_t value = 0;
+    std::int32_t value = 0;  // row of `values`
     Bytes bytes = 0;
-    Nanos out = 0, in = 0;
-    bool stale = false;  // it was written since the gap before it: what that one left on the host is of no use
+    Nanos out = 0, in = 0;  // of the swap-out and the swap-in, alone
+    bool stale = false;     // the tensor was written since its previous gap: the copy on the host is out of date
     bool may_swap = false, may_recompute = false;
-    bool streamed = false;  // it ends in a group that brings the tensor part by part: always swapped
+    bool streamed = false;  // the gap ends in a group that copies the tensor in part by part: always swapped
   };
   struct Value {
     Bytes bytes = 0;
-    OpId last = kNoOp;  // use
-    Rows writers{};     // in order
+    OpId last = kNoOp;  // its last use
+    Rows writers{};     // in the order of the step
     bool on_host = false, transient = false;
-    Nanos in = 0;
+    Nanos in = 0;  // of its swap-in, alone
   };
   struct Writer {
     OpId op = kNoOp;
@@ -78,34 +82,35 @@ struct GapTables {
     Nanos time = 0;
     Bytes workspace = 0;
     std::int32_t algorithm = 0;  // the first way of an op is the usual one; in a group, the fastest
-    double slowdown = 1;         // factor on the time while a copy runs
+    double slowdown = 1;         // factor on `time` while a copy runs
     std::int32_t division = -1;  // row of `divisions`; -1: whole
   };
   struct Op {
-    Bytes before = 0, during = 0;  // live with all kept, its own workspace left out: just before it, and while it runs
+    Bytes before = 0, during = 0;  // bytes live with all kept, without its workspace: just before it, and while it runs
     Rows ways{};
-    OpId unit_end = kNoOp;  // of its backward unit
-    // Of the ops that run in parts with it, itself alone mostly: what they find in place is there throughout.
+    OpId unit_end = kNoOp;  // the end of its backward unit
+    // The ops that run in parts together with this one, mostly this one alone. Operands that they do not stream are on
+    // the device throughout the group.
     OpId group_first = kNoOp, group_last = kNoOp;
     std::int32_t grouped = -1;  // row of `grouped`
   };
-  // What may come to pass at an op, in the order in which it does.
+  // An event just before or after an op. The kinds are listed in the order in which events of one op happen.
   struct Event {
     enum class Kind : std::uint8_t {
-      kUpload,   // before it: what the step begins with on the host, which this op is the first to read
-      kBarrier,  // before it: backward begins
-      kRoom,     // before it: memory has fallen, so that copies in find room
-      kUnit,     // before it: a unit begins in which the gap ends
-      kClose,    // before it: the gap ends
-      kMade,     // behind it: the gap's tensor is complete
-      kOpen,     // behind it: the gap begins
+      kUpload,   // before the op: a tensor that the step begins with on the host is copied in, for its first reader
+      kBarrier,  // before the op: backward begins
+      kRoom,     // before the op: the live memory has fallen, so that swap-ins find room
+      kUnit,     // before the op: a backward unit begins in which the gap ends
+      kClose,    // before the op: the gap ends
+      kMade,     // after the op: the gap's tensor is complete
+      kOpen,     // after the op: the gap begins
     };
     OpId op = kNoOp;
     Kind kind = Kind::kOpen;
     std::int32_t gap = -1;  // kUpload: row of `uploads`; kBarrier, kRoom: none
   };
 
-  // Whether any way is one in parts.
+  // True if some op has a way in parts.
   bool InParts() const {
     return std::any_of(ways.begin(), ways.end(), [](const Way& way) { return way.division >= 0; });
   }
@@ -117,12 +122,12 @@ struct GapTables {
   std::vector<Way> ways;
   std::vector<std::vector<OpPart>> divisions;
   std::vector<PartGroup> groups;
-  std::vector<OpDecision> grouped;  // what the ops of groups decide, but for their parts
+  std::vector<OpDecision> grouped;  // the decisions of the ops of groups, without their parts
   std::vector<Op> ops;
-  std::vector<Event> events;  // by op and kind
-  std::vector<Nanos> uploads;
+  std::vector<Event> events;   // by op and kind
+  std::vector<Nanos> uploads;  // times of the copies at kUpload
   OpId first_backward = kNoOp;
-  Nanos kernels = 0;                      // of all ops, as usual
+  Nanos kernels = 0;                      // the time of all ops in their usual ways
   std::array<double, 2> duplex = {1, 1};  // Link::duplex_factor
 
  private:

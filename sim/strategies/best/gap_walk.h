@@ -1,7 +1,12 @@
-// The first half of GapModel: which gaps open and close, what runs again, and what is live, in the order of the step.
+// The first half of GapModel: walks the step in order and finds which gaps open and close, which ops are recomputed,
+// and how many bytes are live.
 //
-// The step falls into points, stretches of ops at whose ends alone anything comes or goes, with the bytes live in each when
-// every copy in comes as it is needed.
+// The walk cuts the step into points. A point is a stretch of ops; tensors come and go only between points. The bytes
+// live in a point count every swap-in as arriving at the point that needs it. GapClock moves swap-ins earlier
+// afterwards.
+//
+// Example: feature map X (1 GiB) is swapped between ops 4 and 40. A point ends after op 4. `away` of the next point is
+// 1 GiB higher. `away` of the point that begins at op 40 is 1 GiB lower, because X comes in for that point (CopyIn).
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_GAP_WALK_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_GAP_WALK_H_
 
@@ -16,43 +21,48 @@
 
 namespace spillway {
 
-// What the walk found, and the times that GapClock adds.
+// The result of a walk, with the times that GapClock adds. Sizes are bytes, times nanoseconds.
 struct GapWalked {
   struct Point {
-    OpId begin = 0, end = 0;    // ops
-    Bytes load = 0;             // most bytes live while they run, or while what they need is made
-    Bytes away = 0, peak = 0;   // bytes less than with all kept while they run; most while what they need is made
-    Nanos again = 0;            // of what runs again before them
-    double again_slowdown = 1;  // beside copies
-    Nanos brought = 0;          // of copies in, part by part, beside its ops
-    std::int32_t acts_end = 0;  // behind its last row of `acts`
-    Nanos start = 0;            // GapClock's
+    OpId begin = 0, end = 0;  // the ops [begin, end)
+    Bytes load = 0;           // most bytes live in the point, in its ops or in the recomputation before them
+    // `away`: bytes off the device while the ops run that would be live with all kept. `peak`: most bytes live in the
+    // recomputation before the ops; 0: nothing is recomputed.
+    Bytes away = 0, peak = 0;
+    Nanos again = 0;            // time of that recomputation, and of copies in passing
+    double again_slowdown = 1;  // factor on `again` while copies run
+    Nanos brought = 0;          // time of the copies that bring streamed operands part by part while its ops run
+    std::int32_t acts_end = 0;  // end of its rows of `acts`
+    Nanos start = 0;            // set by GapClock
   };
-  struct CopyIn {
+  struct CopyIn {  // a swap-in
     std::int32_t gap = 0;
-    std::int32_t need = 0, issue = 0;  // points; from which one on it has room is GapClock's, as are the times
+    // Points: the one that needs the tensor, and the first from which there is room. GapClock sets `issue` and the
+    // times.
+    std::int32_t need = 0, issue = 0;
     Nanos start = 0, end = 0;
   };
   std::vector<Point> points;
-  std::vector<std::int32_t> acts;    // events that come to pass, those of a point at its end
+  std::vector<std::int32_t> acts;    // rows of GapTables::events that happen, each at the end of its point
   std::vector<CopyIn> copies_in;     // in order of need
-  std::vector<std::uint8_t> copied;  // by gap: it copies its tensor out
-  std::vector<std::int32_t> opened;  // by gap: the first point in it
-  std::int64_t runs = 0;             // of ops once more
-  // Ops that find no room for their workspace and run in the fastest way that does, in order.
+  std::vector<std::uint8_t> copied;  // by gap: 1 if its tensor is copied out; 0: the host has it already
+  std::vector<std::int32_t> opened;  // by gap that is swapped: the first point in it
+  std::int64_t runs = 0;             // number of recomputed ops, each run counted
+  // Ops whose chosen way finds no room, with the fastest way that fits (index among the op's ways), in op order.
   std::vector<std::pair<OpId, std::uint8_t>> leaner;
-  // The same of ops that run again, in the order in which they do. A plan has one way for all runs of an op, the last one
-  // here: those before it are counted faster than they are.
+  // The same for recomputed ops, in the order in which they run. A plan has one way for all recomputations of an op,
+  // the last entry here, so earlier recomputations are counted faster than they will be.
   std::vector<std::pair<OpId, std::uint8_t>> leaner_again;
 };
 
-// Tables must outlive it.
+// Refers to `tables`, which must outlive it.
 class GapWalk {
  public:
   GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity);
 
-  // By gap and by op; `ops` get the ways of those that run in leaner ones. False: more runs again than kRecomputeLimit times
-  // all forward ops. No allocation but the first time.
+  // Walks the step with one GapWay for each row of GapTables::gaps. Sets leaner ways in `ops` where the chosen ones
+  // find no room. Returns false if recomputation runs more ops than kRecomputeLimit times all forward ops. Allocates
+  // memory in the first call only.
   bool Run(const GapWay* gaps, OpWays& ops);
 
   GapWalked& walked() { return walked_; }
@@ -84,18 +94,19 @@ class GapWalk {
 
   const GapTables& tables_;
   const Bytes capacity_;
-  const bool layers_wait_;        // a layer of backward waits for all copies in at its begin
-  const GapWay* gaps_ = nullptr;  // in the ways that are walked
+  const bool layers_wait_;        // a backward unit waits for all its swap-ins at its begin
+  const GapWay* gaps_ = nullptr;  // the argument of the present Run
   OpWays* ops_ = nullptr;
   GapWalked walked_;
 
-  std::vector<const OpWays::Way*> again_way_;          // by op: that of `leaner_again`
-  std::vector<std::int32_t> open_;                     // by value: its gap that is open, -1: none
-  std::vector<std::uint8_t> passing_there_, on_host_;  // by value
-  std::vector<std::uint32_t> seen_;                    // by value: the round of BringSources that looked at it last
-  std::vector<std::int32_t> passing_;
-  OpId op_ = 0;                // that is being reached
-  Bytes away_ = 0, peak_ = 0;  // bytes less than with all kept; most in the recomputation of the point
+  std::vector<const OpWays::Way*> again_way_;  // by op: its last way in `leaner_again`; nullptr: none
+  std::vector<std::int32_t> open_;             // by value: its open gap; -1: none
+  // By value: it is on the device for the present recomputation only; a copy of it lies on the host.
+  std::vector<std::uint8_t> passing_there_, on_host_;
+  std::vector<std::uint32_t> seen_;    // by value: the round of BringSources that visited it last
+  std::vector<std::int32_t> passing_;  // the values of passing_there_, in the order in which they came
+  OpId op_ = 0;                        // the op that is being reached
+  Bytes away_ = 0, peak_ = 0;          // Point::away and Point::peak of the point being walked
   Nanos again_ = 0, brought_ = 0;
   double again_slowdown_ = 1;
   std::uint32_t round_ = 0;

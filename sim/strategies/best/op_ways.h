@@ -1,4 +1,8 @@
-// How the ops of a step run, as a search has chosen: a way each, and what follows of it by op, ready to be summed.
+// The chosen way of each op of a step, with prefix sums of times, so that the time of any stretch of ops is one
+// subtraction.
+//
+// A way is one row of GapTables::ways: an algorithm with its time and workspace, whole or in parts. Example: an op has
+// the ways {10 us, 64 MiB}, {14 us, 8 MiB}, {20 us, 0}. Within(op, 16 MiB) is the second way.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_OP_WAYS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_OP_WAYS_H_
 
@@ -9,36 +13,38 @@
 
 namespace spillway {
 
-// Bytes and nanoseconds. Tables must outlive it.
+// Sizes are bytes, times nanoseconds. Refers to `tables`, which must outlive it.
 class OpWays {
  public:
-  // All as usual: the first of their ways.
+  // Every op begins in its usual way, the first of its ways.
   explicit OpWays(const GapTables& tables);
 
   struct Way {
-    std::uint8_t row = 0;  // of the op's ways, counted from its first
-    Nanos time = 0;
+    std::uint8_t row = 0;  // index among the op's own ways
+    Nanos time = 0;        // alone
     Bytes workspace = 0;
-    double slowdown = 1;
-    bool divided = false;
+    double slowdown = 1;   // factor on `time` while a copy runs
+    bool divided = false;  // in parts along the batch
   };
 
-  // By op: a row of its ways, counted from its first. Costs as much as changed, and the ops behind the first change.
+  // Sets the way of each op, as an index among its own ways. Takes time for the ops that change, and for all ops after
+  // the first of them.
   void Set(const std::vector<std::uint8_t>& ways);
 
-  Bytes need(OpId op) const { return need_[Index(op)]; }  // while it runs, with all kept
+  Bytes need(OpId op) const { return need_[Index(op)]; }  // bytes live while the op runs, with all kept
   Bytes workspace(OpId op) const { return workspace_[Index(op)]; }
-  Nanos time(OpId op) const { return time_[Index(op)]; }           // alone
-  double slowdown(OpId op) const { return slowdown_[Index(op)]; }  // factor on it while a copy runs
-  Nanos all() const { return time_before_.back(); }                // ops, alone
-  Nanos from(OpId op) const { return all() - time_before_[Index(op)]; }
-  // Another way of one op, until Set; sums are as before until Sum, which takes the ops behind the first such one.
+  Nanos time(OpId op) const { return time_[Index(op)]; }                 // alone
+  double slowdown(OpId op) const { return slowdown_[Index(op)]; }        // factor on `time` while a copy runs
+  Nanos all() const { return time_before_.back(); }                      // time of all ops, alone
+  Nanos from(OpId op) const { return all() - time_before_[Index(op)]; }  // time of `op` and all ops after it, alone
+  // Lean changes the way of one op until the next Set. The sums (all, from, Between) follow only after Sum(first),
+  // where `first` is the first op that was changed.
   void Lean(OpId op, std::uint8_t row) { SetOne(Index(op), row); }
   void Sum(OpId first) { SumFrom(Index(first)); }
 
-  // The fastest way in so much workspace; nullptr: there is none. `whole`: of those that run the op whole.
+  // The fastest way within `workspace` bytes; nullptr: no way fits. `whole`: only ways that run the op undivided.
   const Way* Within(OpId op, Bytes workspace, bool whole = false) const;
-  // Of the ops from `begin` up to `end`: alone; beside copies throughout.
+  // The time of the ops [begin, end): alone, and with copies running throughout.
   Nanos Between(OpId begin, OpId end) const { return time_before_[Index(end)] - time_before_[Index(begin)]; }
   Nanos SlowedBetween(OpId begin, OpId end) const { return slowed_before_[Index(end)] - slowed_before_[Index(begin)]; }
 
@@ -48,8 +54,10 @@ class OpWays {
   void AddByTime(const GapTables::Op& op);
 
   const GapTables& tables_;
-  std::vector<Way> by_time_;  // of op after op, those that no other one beats in both, whole ones no other whole one
-  std::vector<std::size_t> first_by_time_;
+  // The ways of op after op that no other way beats in both time and workspace; a whole way stays if no whole way beats
+  // it.
+  std::vector<Way> by_time_;
+  std::vector<std::size_t> first_by_time_;  // by op: its first row of by_time_
   std::vector<std::uint8_t> way_of_;
   std::vector<Bytes> need_, workspace_;
   std::vector<Nanos> time_;

@@ -1,7 +1,6 @@
-// The searches of `best`: for which capacities, with how much effort, in which order.
-//
-// The capacities are the same ones whatever the capacity that there is, on two ladders (pooch/ladder.h). Capacities
-// between two rungs of the fine one have the same plans. Effort is counted, so that the plans depend on no clock.
+// The fixed capacities (rungs) for which `best` searches, on a fine and a coarse ladder (pooch/ladder.h explains
+// ladders). Rungs do not depend on the capacity of the problem. Problems with capacities between the same two fine
+// rungs get the same plans.
 #ifndef SPILLWAY_SIM_STRATEGIES_BEST_RUNGS_H_
 #define SPILLWAY_SIM_STRATEGIES_BEST_RUNGS_H_
 
@@ -19,10 +18,11 @@ class Rungs {
  public:
   explicit Rungs(const Problem& problem);
 
-  // Addresses take some bytes more than are live, depending on the plan: then it is planned for less memory, too. Where
-  // they do not, there is one rung, whatever `k`.
+  // true: addresses need some bytes more than are live, depending on the plan, so `best` plans for lower rungs as well.
+  // false: there is one rung, for every `k`.
   bool AddressesMatter() const { return addresses_; }
-  // The k-th one from the highest down, bytes: by 1 to 1.6 % and by 3 to 6 % of the memory below the one before.
+  // The k-th rung from the highest down, in bytes. A fine rung lies 1 to 1.6 % of the memory below the rung before it,
+  // a coarse rung 3 to 6 %.
   Bytes Fine(int k) const;
   Bytes Coarse(int k) const;
 
@@ -33,10 +33,11 @@ class Rungs {
   bool addresses_;
 };
 
-// Every op whole, by the rung alone: so whatever the capacity, what is found there is the same.
+// Search spaces with every op whole, made once for each rung. They depend on the rung only, so searches in them find
+// the same for every capacity.
 class SharedSpaces {
  public:
-  // All must outlive it.
+  // Refers to its arguments, which must outlive it.
   SharedSpaces(const Problem& problem, const StepFacts& facts, const Allowed& allowed)
       : problem_(problem), facts_(facts), allowed_(allowed) {}
   const SearchSpace& On(Bytes rung);

@@ -1,10 +1,13 @@
-// The ladder of capacities, on which a search is made whose result depends on where it was stopped.
+// The ladder of capacities: fixed capacities (rungs) for which PoocH's search runs, so that more memory never gives a
+// slower plan.
 //
-// What a capped search finds, and what step 2 gains from it, may be less with a little more memory. So both are made for
-// a ladder of smaller capacities, the same ones whatever the capacity, and what is found for each rung is judged at the
-// capacity that there is. What is found depends on the rung alone: where a search is cut, it is cut by what it spent on
-// that rung. Classes that fit also fit with more memory, and are no slower in the model; so the fastest of all rungs is
-// no slower with more memory either, as far down as the ladder reaches.
+// A search that stops after a number of simulations may find worse classes with a little more memory. So the search
+// runs for a ladder of rungs at and below the capacity, and each result is judged at the capacity itself. The result
+// for a rung depends only on the rung, because the limits count simulations per rung. Classes that fit also fit with
+// more memory, and are no slower in the model. So the fastest result of all rungs is no slower with more memory either,
+// as far down as the ladder reaches.
+//
+// Example with 6 leading bits: a capacity of 1,000 MiB (binary 1111101000) has the rungs 992, 976, 960, ... MiB.
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_LADDER_H_
 #define SPILLWAY_SIM_STRATEGIES_POOCH_LADDER_H_
 
@@ -15,21 +18,21 @@
 
 namespace spillway {
 
-// The highest rung up to `capacity`: that many of its leading bits, all others 0.
+// The highest rung up to `capacity`: its leading bits are kept, all others are 0.
 Bytes RungBelow(Bytes capacity, int leading_bits = 6);
 
-// What pooch's parameters of the same names replace.
+// Limits of the search. Parameters of pooch with the same names replace them.
 struct LadderLimits {
-  std::int64_t rungs = 12;    // at most, from the highest one down: a sixth of the memory or more
+  std::int64_t rungs = 12;    // the most rungs, from the highest one down: a sixth of the memory or more
   std::int64_t step1 = 833;   // simulations of step 1 on each rung (SearchKeepOrSwap's cap)
-  std::int64_t step2 = 5000;  // of step 2, about
+  std::int64_t step2 = 5000;  // simulations of step 2 on each rung, about
   bool operator==(const LadderLimits&) const = default;
 };
-// Networks of many maps take as many rounds of step 2, over all of them: they have fewer rungs, each searched to its
-// end. By the step alone, so that the law holds.
+// The limits for a step. Step 2 takes a round over all maps for each map, so networks with many maps get fewer rungs,
+// each searched to its end. The limits depend on the step alone, so that more memory never gives a slower plan.
 LadderLimits LimitsFor(const TrainingStep& step);
 
-// What the classes found for a rung depend on.
+// The key of RungCache: everything on which the classes found for a rung depend.
 struct RungQuestion {
   const TrainingStep* step = nullptr;
   const CostModel* costs = nullptr;
@@ -38,7 +41,7 @@ struct RungQuestion {
   bool recompute = false;    // step 2 follows
   bool keep_passed = false;  // in step 2
   LadderLimits limits;
-  Bytes rung = 0;  // without what is persistent
+  Bytes rung = 0;  // bytes, without persistent tensors
   bool operator==(const RungQuestion&) const = default;
 };
 
@@ -46,27 +49,27 @@ struct RungAnswer {
   bool feasible = false;  // swapping everything fits
   bool exact = false;     // step 1 was not stopped
   Classes classes;
-  std::int64_t simulations = 0;  // spent when it was first made
+  std::int64_t simulations = 0;  // spent when the answer was first made
 };
 
-// The rungs of a run that were made already: capacities close to each other have most of theirs in common, and
-// strategies share their step 1.
+// The run's cache of rungs. Capacities close to each other have most rungs in common, and strategies share step 1.
 class RungCache : public OnceCache<RungQuestion, RungAnswer> {
  public:
   RungCache() : OnceCache(1000) {}
 };
 
 struct Ladder {
-  Classes best;            // the fastest at the capacity that there is
+  Classes best;            // the fastest classes at the capacity of the problem
   Nanos total = kNever;    // kNever: swapping everything fits on no rung
-  std::int64_t rungs = 0;  // on which it fits
+  std::int64_t rungs = 0;  // number of rungs on which swapping everything fits
   Bytes found_for = 0;     // the rung of `best`
-  Bytes lowest = 0;        // the last rung; 0: `best` moves nothing that costs time, so that none below can be faster
+  Bytes lowest = 0;        // the last rung; 0: `best` moves nothing that costs time, so no lower rung can be faster
   bool exact = true;       // step 1 was stopped on no rung
 };
 
-// `like`: for which search, and with which limits. `memo`: of the run, or none; `like` has to tell apart what shares it.
-// Adds to search.simulations what every rung takes, whether it was made here or not.
+// Searches all rungs. `like`: the search and its limits; its `rung` is not used. `memo`: the run's cache, or nullptr;
+// searches that share it must differ in `like` if their answers differ. Adds the simulations of every rung to
+// search.simulations, also for rungs that come from the cache.
 Ladder SearchLadder(Search& search, const RungQuestion& like, RungCache* memo);
 
 }  // namespace spillway

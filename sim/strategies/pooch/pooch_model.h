@@ -1,28 +1,30 @@
-// PoocH's timeline model: what a classification of the maps costs in time and memory, on two clocks (paper sections
-// 4.1.2 and 4.3; the published code's simulation of forward and backward).
+// PoocH's timeline model: the time and memory of a step under a classification of its maps, on two clocks (paper
+// sections 4.1.2 and 4.3; the published code's simulation of forward and backward).
 //
 // Forward. The compute clock walks the ops, the swap clock the swap-outs, one after the other in one lane:
 //
 //   compute  |--a--|--b--|stall|--c--|        c needs memory that the swap-out of A still holds: it waits, and A is
-//   swap           |----A-----|---B---|       not hidden. Whatever is still being copied when the last forward op
-//                                             ends is not hidden either; backward starts when all copies are done.
+//   swap           |----A-----|---B---|       not hidden. A swap-out that runs when the last forward op ends is not
+//                                             hidden either; backward starts when all copies are done.
 //
 // Backward. Before each timing (the backward ops of one layer or break point) swap-ins are issued, in order of need,
-// into the same lane; a timing starts when all it needs has arrived. Which swap-ins are issued when is the SwapInRule.
+// into the same lane. A timing starts when all maps that it needs have arrived. SwapInRule decides when each swap-in is
+// issued.
 //
-// Recomputing a map runs the forward ops that give it, and those that give their inputs where they are not on the
-// device, back to what is, in a timing before its first backward op. Maps come before the transients beside which they
-// are read; those it passes stay until their last use, or are freed and computed again for their own (the published
-// code; SimulationOptions::keep_passed), transients are freed after the op they were computed for. A swapped map that
-// it needs is swapped in for that timing, and stays.
+// A map is recomputed in a timing, before the timing's first backward op. The recomputation runs the forward ops that
+// write the map, and those that write their missing operands, back to tensors on the device. Missing maps come before
+// missing transients of the same op. Maps made on the way stay until their last use, or are freed and recomputed for it
+// (the published code; SimulationOptions::keep_passed). Transients are freed after the op that needed them. A swapped
+// map that the recomputation needs is swapped in for that timing, and stays.
 //
-// This and `lower` (sim/program/lower_recompute.cc) say the same twice: this one on tables, 100,000 times a second, that
-// one on the step itself, once for a plan. tests/sim/pooch_recompute_test.cc holds them together: timing by timing the
-// same forward ops run again, in the same order; both give up at kRecomputeLimit. They differ on purpose:
-//  - Known here is what a classification can say: gaps between forward and backward, results that stay. Neither entries
-//    of a schedule (Plan::recompute) nor other gaps.
-//  - A copy in passing is time of recomputation here, as in the publications; in the Program it is a copy.
-//  - An op that gives two values at once is run again for each of them here. No layer emits one.
+// `lower` implements the same recomputation on the step itself, once for a plan; this model works on tables, 100,000
+// times a second. tests/sim/pooch_recompute_test.cc compares them: in each timing the same forward ops run again in the
+// same order, and both give up at kRecomputeLimit. They differ on purpose:
+//  - This model knows only classifications: gaps between forward and backward, and results that stay. It knows neither
+//    schedule entries (Plan::recompute) nor other gaps.
+//  - The copy of a map for one recomputation counts as recomputation time here, as in the publications; in the Program
+//    it is a copy.
+//  - An op with two results runs again for each of them here. No layer emits such an op.
 //
 // Where the publications leave room, this model does the following.
 //  - A forward op's memory is allocated before it runs (the code adds its time first, and so sees a stall too late).
@@ -33,7 +35,8 @@
 //  - The network input lies on the host already: class swap drops it after its last forward use and copies it in.
 //  - Its upload at the start of the step is part of the time.
 // Fragmentation is ignored, as in the original, whose pool compacts itself. Bytes are counted as `lower` allocates and
-// frees them, so that a feasible simulation is a Program that does not run out of a pool (tests/sim/pooch_memory_test.cc).
+// frees them, so that a feasible simulation is a Program that does not run out of a pool
+// (tests/sim/pooch_memory_test.cc).
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_MODEL_H_
 #define SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_MODEL_H_
 
@@ -50,40 +53,40 @@ enum class MapClass : std::uint8_t {
   kKeep,
   kSwap,
   kRecompute,
-  kRecomputeAnew,  // the same, but freed where it is computed on the way to another one, whatever keep_passed says
-  // Needs neither memory (after its last forward use) nor copies nor time: whatever class such a map gets in the end,
-  // the result is no faster. Searches bound what they have not decided with it.
+  kRecomputeAnew,  // as kRecompute, but freed after the recomputation of another map made it on its way
+  // Takes no memory after the last forward use, no copies and no time. Searches give this class to undecided maps as a
+  // lower bound: no real class makes the step faster.
   kFree,
 };
 using Classes = std::vector<MapClass>;  // by map
 
 enum class SwapInRule : std::uint8_t {
-  // One timing ahead of need where that fits, else when needed: swapping without scheduling.
+  // One timing before the need if memory suffices, else when needed: swapping without scheduling.
   kOneAhead,
-  // In order, each as early as there is room from then on until it is needed (paper section 4.3).
+  // In order of need, each at the earliest timing from which there is room until the need (paper section 4.3).
   kWhenRoom,
-  // As the published code: from a timing, as many as fit; the next such burst no earlier than the last timing served.
+  // As the published code: at a timing, as many swap-ins as fit; the next burst not before the last timing served.
   kBursts,
-  // At the start of the nearest earlier timing with a convolution, with no regard to memory (SuperNeurons as PoocH
-  // models it).
+  // At the start of the nearest earlier timing with a convolution, even without memory (SuperNeurons as PoocH models
+  // it).
   kPreviousConvolution,
 };
 
 struct RanAgain {
-  std::int32_t timing = 0;  // in which
+  std::int32_t timing = 0;  // the timing in which the op runs again
   OpId op = kNoOp;          // the forward op
   bool operator==(const RanAgain&) const = default;
 };
 
 struct SimulationOptions {
   SwapInRule rule = SwapInRule::kWhenRoom;
-  std::int32_t instant = -1;     // a swapped map whose copies take no time, memory as if swapped; -1 = none
-  bool enforce_capacity = true;  // false: go on when memory does not suffice
-  // false: maps recomputed on the way are freed. Where joins follow one another that can take time exponential in their
-  // number, so a simulation that runs more forward ops again than kRecomputeLimit times all there are is given up.
+  std::int32_t instant = -1;     // a swapped map whose copies take no time, with memory as if swapped; -1 = none
+  bool enforce_capacity = true;  // false: the simulation goes on when memory does not suffice
+  // false: maps that a recomputation makes on its way are freed. With joins in a row this can take time exponential in
+  // their number. So a simulation that recomputes more ops than kRecomputeLimit times all forward ops gives up.
   bool keep_passed = true;
-  bool times = true;  // false: only whether it fits; swap-ins are not issued, and all times of backward are left out
-  std::vector<RanAgain>* ran_again = nullptr;  // gets what is run again, in order, behind what it holds
+  bool times = true;  // false: tells only if it fits; swap-ins are not issued, and backward has no times
+  std::vector<RanAgain>* ran_again = nullptr;  // if given, recomputed ops are appended in order
 };
 
 struct Simulation {
@@ -98,7 +101,8 @@ struct Simulation {
 };
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
-// What simulations reuse, and what the last one left to look at. One per thread; sized by the model's constructor.
+// Working memory that simulations reuse, with details of the last simulation. One per thread; made by
+// PoochModel::MakeScratch.
 struct SimulationScratch {
   // The last simulation's swap-ins in order of issue (valid if it was feasible).
   struct SwapIn {
