@@ -1,7 +1,7 @@
 """Records a training step of PyTorch as a graph that Spillway plans (model/recorded/README.md).
 
     python3 record.py transformer --batch 8 -o step.json        one of the two small networks below
-    from torch_graph import record                                   any other, on any device
+    from record import record                                   any other, on any device
 
 Every call that reaches the library under autograd is a node (TorchDispatchMode: forward, backward and the optimizer's alike),
 timed by itself over several steps that must be alike, the median taken. Memory is what storages take: views are names of
