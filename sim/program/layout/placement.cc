@@ -3,6 +3,9 @@
 #include <limits>
 #include <utility>
 
+#include "sim/program/layout/live_bytes.h"
+#include "sim/program/layout/repair.h"
+
 namespace spillway {
 
 namespace {
@@ -71,8 +74,11 @@ class Oldest {
 
 }  // namespace
 
-ResidentRegion::ResidentRegion(const std::vector<Lifetime>& lifetimes, std::int32_t end)
-    : longest_(end - end / 10 * 3) {
+ResidentRegion::ResidentRegion(const std::vector<Lifetime>& lifetimes) {
+  for (const Lifetime& life : lifetimes) {
+    first_free_ = std::min(first_free_, life.last);
+    last_alloc_ = std::max(last_alloc_, life.first);
+  }
   for (const Lifetime& life : lifetimes) size_ += Holds(life) ? life.bytes : 0;
 }
 
@@ -81,7 +87,7 @@ Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
       capacity_(capacity),
       most_steps_(capacity > 0 ? kMostSteps : 1),
       end_(LastOf(lifetimes)),
-      residents_(lifetimes, end_),
+      residents_(lifetimes),
       resident_offsets_(ResidentOffsets()),
       peak_(kUnlimited) {
   for (std::uint32_t k = 0; k < lifetimes.size(); ++k) {
@@ -109,27 +115,44 @@ std::vector<Bytes> Placement::ResidentOffsets() const {
   return offsets;
 }
 
-// By descending key, ties by index; a frame counts as the sum of its buffers.
-template <typename Key>
-Placement::Order Placement::LargestFirst(Key key) const {
+// By descending `first`, then by descending key, then by index; of a frame, the most and the sum of its buffers.
+template <typename First, typename Key>
+Placement::Order Placement::LargestFirst(First first, Key key) const {
   struct Keyed {
-    double key;
+    double first, key;
     std::uint32_t k;
-    bool operator<(const Keyed& other) const { return key > other.key || (key == other.key && k < other.k); }
+    bool operator<(const Keyed& other) const {
+      if (first != other.first) return first > other.first;
+      return key > other.key || (key == other.key && k < other.k);
+    }
   };
   std::vector<Keyed> keyed;
   keyed.reserve(lifetimes_.size());
   for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
     if (residents_.Holds(lifetimes_[k]) || Members(k).front() != k) continue;
-    double sum = 0;
-    for (const std::uint32_t member : Members(k)) sum += key(lifetimes_[member]);
-    keyed.push_back({sum, k});
+    Keyed next{0, 0, k};
+    for (const std::uint32_t member : Members(k)) {
+      next.first = std::max(next.first, first(lifetimes_[member]));
+      next.key += key(lifetimes_[member]);
+    }
+    keyed.push_back(next);
   }
   std::sort(keyed.begin(), keyed.end());
   Order order;
   order.reserve(keyed.size());
   for (const Keyed& next : keyed) order.push_back(next.k);
   return order;
+}
+
+template <typename Key>
+Placement::Order Placement::LargestFirst(Key key) const {
+  return LargestFirst([](const Lifetime&) { return 0.0; }, key);
+}
+
+// By the most bytes live while the buffer is: those at the list's peak fill it first, others what that leaves.
+Placement::Order Placement::FullestFirst() const {
+  const LiveBytes live(lifetimes_);
+  return LargestFirst([&live](const Lifetime& life) { return static_cast<double>(live.MostDuring(life)); }, Size);
 }
 
 // Buffers of one order, placed one after the other.
@@ -165,7 +188,9 @@ Bytes Placement::PlaceCompactly() {
   } else {
     TryRounds(std::move(by_size));
     if (peak_ > capacity_) TryRounds(LargestFirst(Area));
+    if (peak_ > capacity_) TryRounds(FullestFirst());
   }
+  if (peak_ > capacity_ && capacity_ > 0 && frames_.empty()) TryMoves();
   return peak_;
 }
 
@@ -179,6 +204,9 @@ void Placement::PlaceInOneRound(Order by_size) {
   const Bytes peak = areas.arena.peak();
   const bool smaller = peak > capacity_ && sizes.arena.peak() <= peak && GoOn(sizes, peak);
   Keep(std::move(smaller ? sizes : areas));
+  if (peak_ <= capacity_) return;
+  Round fullest = Begin(FullestFirst());
+  if (GoOn(fullest, peak_ - 1)) Keep(std::move(fullest));
 }
 
 // The first round is carried to its end, for its peak; others end with the first buffer that goes beyond the capacity.
@@ -194,6 +222,18 @@ void Placement::TryRounds(Order order) {
     if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
     if (complete && round.arena.peak() < peak_) Keep(std::move(round));
   }
+}
+
+void Placement::TryMoves() {
+  Repair repair(lifetimes_, residents_.size(), capacity_, offsets_);
+  repair.Run(kMostSteps);
+  if (repair.peak() >= peak_) return;
+  Round moved = Begin({});
+  for (std::size_t k = 0; k < lifetimes_.size(); ++k) {
+    moved.offsets[k] = repair.best()[k];
+    if (!residents_.Holds(lifetimes_[k])) moved.arena.Put(lifetimes_[k], moved.offsets[k]);
+  }
+  Keep(std::move(moved));
 }
 
 // Returns how often the arena was asked.
