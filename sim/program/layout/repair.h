@@ -1,14 +1,15 @@
 // Changes a placement that is too high: the buffer that sticks out takes a place below, those in its way find others.
 // Internal to `layout`.
 //
-//   address
-//    40 |          [--E--)      ^ capacity 30                       E takes A's place for as long as E lives, since A is
-//    20 |[--B--)[----D----)     |             30 |[--A--)[---D---)  small; A moves to its lowest free address.
-//    10 |[--A--)  [---C---)     |             10 |[--B--)[--E--)    A move may make others stick out: they are next.
-//       +----------------------------> items
+//   address                                   capacity 30: E sticks out. At 0 only A is in its way, which then finds
+//    40 |       [--E--)                         its lowest free address above E.
+//    30 |       [--E--)       30 |[------A-----)
+//    20 |[------A-----)       20 |       [--E--)
+//    10 |[--B--)              10 |[--B--)[--E--)
+//       +--------------> items
 //
-// Local search, as that of ejection chains (Glover 1996). A buffer costs the more to move the more often it was moved, so that
-// no two of them take turns. Addresses and sizes are bytes.
+// Others may stick out afterwards, and are next: local search by ejection chains (Glover 1996). A buffer costs the more to
+// move the more often it was moved, so that no two take turns. Addresses and sizes are bytes.
 #ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_REPAIR_H_
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_REPAIR_H_
 
