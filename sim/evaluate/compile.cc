@@ -71,7 +71,7 @@ CompiledPlan CompileForManaged(const Plan& plan, const StepTables& tables, Bytes
 }
 
 CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes capacity) {
-  Bytes limit = capacity, lowest = 0;
+  Bytes limit = capacity, lowest = 0, live = 0;  // the lowest layout, and what was live of that try
   for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
     Lowered lowered = LowerItems(plan, tables, limit);
     if (lowered.list_peak > capacity) {
@@ -81,11 +81,12 @@ CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes c
     }
     const Bytes peak = PlaceBuffers(lowered.skeleton, lowered.program, capacity);
     if (peak <= capacity) return {.program = std::move(lowered.program), .peak_bytes = peak};
-    lowest = lowest == 0 ? peak : std::min(peak, lowest);
+    if (lowest == 0 || peak < lowest) lowest = peak, live = lowered.list_peak;
     if (limit == kNoPrefetching) break;
     limit = std::max(kNoPrefetching, limit - std::max(peak - capacity, capacity / kSmallestSteps));
   }
-  return {.reason = fmt::format("fragmentation: no layout below {} found", FormatBytes(lowest)),
+  return {.reason = fmt::format("fragmentation: no layout below {} found, where {} are live", FormatBytes(lowest),
+                                FormatBytes(live)),
           .smallest_limit = lowest};
 }
 

@@ -168,6 +168,30 @@ TEST_CASE("among places of equal use a buffer takes the one given back longest a
   CHECK(program.buffers[next].offset == program.buffers[out[0]].offset);
 }
 
+// A map that lives from the start for three quarters of the list, and one as large after it.
+//
+//   units
+//     7 |----c---| |------|   kernels make and free c, one after the other
+//     6 ||---a----|
+//       |          |--b---|
+TEST_CASE("addresses of a map that lives long are somebody else's after it") {
+  ProgramBuilder p;
+  const auto run = [&p](int times) {
+    for (int k = 0; k < times; ++k) p.Free(kCompute, Made(p, 1));
+  };
+  const BufferId a = Made(p, 6);
+  run(30);
+  p.Free(kCompute, a);
+  const BufferId b = Made(p, 6);
+  run(5);
+  p.Free(kCompute, b);
+  for (const Bytes capacity : {0, 7, 20}) {
+    Program program = p.Build();
+    CHECK(PlaceBuffers(program, capacity * kUnit) == 7 * kUnit);
+    CHECK(Overlaps(program) == 0);
+  }
+}
+
 struct Net {
   explicit Net(const char* name, std::int64_t batch)
       : step(BuildTrainingStep(BuildZooNetwork(name, {.batch = batch}))), tables(step, costs) {}

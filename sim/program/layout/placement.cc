@@ -1,7 +1,11 @@
 #include "sim/program/layout/placement.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "sim/program/layout/live_bytes.h"
+#include "sim/program/layout/repair.h"
 
 namespace spillway {
 
@@ -21,58 +25,13 @@ std::int32_t LastOf(const std::vector<Lifetime>& lifetimes) {
   return end;
 }
 
-// Finds, in the gaps of an arena, the place whose most recent user left earliest.
-class Oldest {
- public:
-  Oldest(const LastFrees& frees, const Lifetime& life, Bytes capacity)
-      : frees_(frees), life_(life), capacity_(capacity) {}
-
-  // Every place in the gap that can be better than those seen: at its start and behind each earlier user. Returns
-  // whether the best possible one has been found.
-  //
-  // A place over one who left as late as the last user of the best place is no better; the next that can be is behind
-  // it.
-  bool Try(Bytes begin, Bytes end) {
-    end = std::min(end, capacity_);
-    if (end - begin < life_.bytes) return false;
-    auto user = frees_.At(begin);
-    while (age_ > 0 && end - begin >= life_.bytes) {
-      const auto latest = TryAt(begin, user);
-      begin = latest->end;
-      user = latest + 1;
-    }
-    return age_ == 0;
-  }
-  Bytes at() const { return at_; }
-  bool waits() const { return age_ > 0; }
-
- private:
-  // Looks at a place that begins within the stretch of `user`. Returns one over which no better one lies.
-  LastFrees::Iterator TryAt(Bytes begin, LastFrees::Iterator user) {
-    const Bytes end = begin + life_.bytes;
-    std::uint32_t age = 0;
-    auto latest = user;
-    for (bool more = true; more; ++user) {
-      const std::uint32_t left = user->Delays(life_.stream) ? user->freed_by + 1 : 0;
-      if (left >= age) age = left, latest = user;
-      more = age < age_ && user->end < end;
-    }
-    if (age < age_) age_ = age, at_ = begin;
-    return latest;
-  }
-
-  const LastFrees& frees_;
-  const Lifetime& life_;
-  Bytes capacity_;
-  Bytes at_ = -1;
-  // Of the place `at_`: 0, no wait at all; otherwise the list position of the latest free among the earlier users.
-  std::uint32_t age_ = LastFrees::kNobody;
-};
-
 }  // namespace
 
-ResidentRegion::ResidentRegion(const std::vector<Lifetime>& lifetimes, std::int32_t end)
-    : longest_(end - end / 10 * 3) {
+ResidentRegion::ResidentRegion(const std::vector<Lifetime>& lifetimes) {
+  for (const Lifetime& life : lifetimes) {
+    first_free_ = std::min(first_free_, life.last);
+    last_alloc_ = std::max(last_alloc_, life.first);
+  }
   for (const Lifetime& life : lifetimes) size_ += Holds(life) ? life.bytes : 0;
 }
 
@@ -81,7 +40,7 @@ Placement::Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity)
       capacity_(capacity),
       most_steps_(capacity > 0 ? kMostSteps : 1),
       end_(LastOf(lifetimes)),
-      residents_(lifetimes, end_),
+      residents_(lifetimes),
       resident_offsets_(ResidentOffsets()),
       peak_(kUnlimited) {
   for (std::uint32_t k = 0; k < lifetimes.size(); ++k) {
@@ -109,27 +68,44 @@ std::vector<Bytes> Placement::ResidentOffsets() const {
   return offsets;
 }
 
-// By descending key, ties by index; a frame counts as the sum of its buffers.
-template <typename Key>
-Placement::Order Placement::LargestFirst(Key key) const {
+// By descending `first`, then by descending key, then by index; of a frame, the most and the sum of its buffers.
+template <typename First, typename Key>
+Placement::Order Placement::LargestFirst(First first, Key key) const {
   struct Keyed {
-    double key;
+    double first, key;
     std::uint32_t k;
-    bool operator<(const Keyed& other) const { return key > other.key || (key == other.key && k < other.k); }
+    bool operator<(const Keyed& other) const {
+      if (first != other.first) return first > other.first;
+      return key > other.key || (key == other.key && k < other.k);
+    }
   };
   std::vector<Keyed> keyed;
   keyed.reserve(lifetimes_.size());
   for (std::uint32_t k = 0; k < lifetimes_.size(); ++k) {
     if (residents_.Holds(lifetimes_[k]) || Members(k).front() != k) continue;
-    double sum = 0;
-    for (const std::uint32_t member : Members(k)) sum += key(lifetimes_[member]);
-    keyed.push_back({sum, k});
+    Keyed next{0, 0, k};
+    for (const std::uint32_t member : Members(k)) {
+      next.first = std::max(next.first, first(lifetimes_[member]));
+      next.key += key(lifetimes_[member]);
+    }
+    keyed.push_back(next);
   }
   std::sort(keyed.begin(), keyed.end());
   Order order;
   order.reserve(keyed.size());
   for (const Keyed& next : keyed) order.push_back(next.k);
   return order;
+}
+
+template <typename Key>
+Placement::Order Placement::LargestFirst(Key key) const {
+  return LargestFirst([](const Lifetime&) { return 0.0; }, key);
+}
+
+// By the most bytes live while the buffer is: those at the list's peak fill it first, others what that leaves.
+Placement::Order Placement::FullestFirst() const {
+  const LiveBytes live(lifetimes_);
+  return LargestFirst([&live](const Lifetime& life) { return static_cast<double>(live.MostDuring(life)); }, Size);
 }
 
 // Buffers of one order, placed one after the other.
@@ -165,7 +141,9 @@ Bytes Placement::PlaceCompactly() {
   } else {
     TryRounds(std::move(by_size));
     if (peak_ > capacity_) TryRounds(LargestFirst(Area));
+    if (peak_ > capacity_) TryRounds(FullestFirst());
   }
+  if (peak_ > capacity_ && capacity_ > 0 && frames_.empty()) TryMoves();
   return peak_;
 }
 
@@ -179,6 +157,9 @@ void Placement::PlaceInOneRound(Order by_size) {
   const Bytes peak = areas.arena.peak();
   const bool smaller = peak > capacity_ && sizes.arena.peak() <= peak && GoOn(sizes, peak);
   Keep(std::move(smaller ? sizes : areas));
+  if (peak_ <= capacity_) return;
+  Round fullest = Begin(FullestFirst());
+  if (GoOn(fullest, peak_ - 1)) Keep(std::move(fullest));
 }
 
 // The first round is carried to its end, for its peak; others end with the first buffer that goes beyond the capacity.
@@ -194,6 +175,18 @@ void Placement::TryRounds(Order order) {
     if (bump != order.end()) std::rotate(order.begin(), bump, bump + 1);
     if (complete && round.arena.peak() < peak_) Keep(std::move(round));
   }
+}
+
+void Placement::TryMoves() {
+  Repair repair(lifetimes_, residents_.size(), capacity_, offsets_);
+  repair.Run(kMostSteps);
+  if (repair.peak() >= peak_) return;
+  Round moved = Begin({});
+  for (std::size_t k = 0; k < lifetimes_.size(); ++k) {
+    moved.offsets[k] = repair.best()[k];
+    if (!residents_.Holds(lifetimes_[k])) moved.arena.Put(lifetimes_[k], moved.offsets[k]);
+  }
+  Keep(std::move(moved));
 }
 
 // Returns how often the arena was asked.
@@ -246,19 +239,6 @@ std::uint32_t Placement::LargestAboveCapacity(const Offsets& offsets) const {
     bytes = lifetimes_[k].bytes;
   }
   return Members(largest).front();
-}
-
-bool Placement::SpreadByAge(std::uint32_t k, const LastFrees& frees) {
-  const Lifetime& life = lifetimes_[k];
-  if (residents_.Holds(life)) return false;
-  if (life.frame != kNoFrame) return true;
-  Oldest oldest(frees, life, capacity_);
-  if (oldest.Try(offsets_[k], offsets_[k] + life.bytes)) return false;
-  arena_.ForEachGap(
-      life, [&oldest](Bytes begin, Bytes end) { return oldest.Try(begin, end); }, offsets_[k]);
-  arena_.Move(life, offsets_[k], oldest.at());
-  offsets_[k] = oldest.at();
-  return oldest.waits();
 }
 
 }  // namespace spillway

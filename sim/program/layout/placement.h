@@ -21,17 +21,19 @@
 
 namespace spillway {
 
-// The lowest addresses, for buffers that are live for more than 70 % of all items, parameters above all: a third of the
-// buffers of a training step. They lie side by side, as if they were live throughout, and no search looks at them.
+// The lowest addresses, for buffers that every buffer meets, parameters above all: a third of the buffers of a training step.
+// They lie side by side, and no search looks at them. That costs no bytes: nobody else could have their addresses.
 class ResidentRegion {
  public:
-  // Lifetimes are within items [0, end).
-  ResidentRegion(const std::vector<Lifetime>& lifetimes, std::int32_t end);
-  bool Holds(const Lifetime& life) const { return life.frame == kNoFrame && life.last - life.first > longest_; }
+  explicit ResidentRegion(const std::vector<Lifetime>& lifetimes);
+  bool Holds(const Lifetime& life) const {
+    return life.frame == kNoFrame && life.first < first_free_ && life.last > last_alloc_;
+  }
   Bytes size() const { return size_; }  // the other buffers lie above
 
  private:
-  std::int32_t longest_;  // items, of the others
+  std::int32_t first_free_ = std::numeric_limits<std::int32_t>::max();  // items, of all buffers
+  std::int32_t last_alloc_ = 0;
   Bytes size_ = 0;
 };
 
@@ -40,10 +42,10 @@ class Placement {
   // `capacity` 0: as few bytes as possible. `lifetimes` must outlive this.
   Placement(const std::vector<Lifetime>& lifetimes, Bytes capacity);
 
-  // Places each buffer at the lowest address free throughout its lifetime: largest first, then by bytes x items. If
-  // that goes beyond `capacity`, another round places first the buffer that did (after the first round: the largest
-  // that did), until so many steps are spent. Keeps the best placement that was carried to its end and returns its
-  // peak. Buffers of one frame (sections of a tensor) are placed at once, at the lowest address at which all of them
+  // Places each buffer at the lowest address free throughout its lifetime: largest first, then by bytes x items, then those
+  // first that are live when most is. If that goes beyond `capacity`, another round places first the buffer that did (after
+  // the first round: the largest that did), until so many steps are spent. Keeps the best placement that was carried to its
+  // end. If that is too high, and no frames hold buffers together, buffers move (repair.h). Returns the peak. Buffers of one frame (sections of a tensor) are placed at once, at the lowest address at which all of them
   // find their places free.
   Bytes PlaceCompactly();
 
@@ -60,13 +62,17 @@ class Placement {
   using Offsets = std::vector<Bytes>;        // by lifetime
 
   Offsets ResidentOffsets() const;
+  template <typename First, typename Key>
+  Order LargestFirst(First first, Key key) const;
   template <typename Key>
   Order LargestFirst(Key key) const;
+  Order FullestFirst() const;
   struct Round;
   Round Begin(Order order) const;
   bool GoOn(Round& round, Bytes beyond) const;
   void PlaceInOneRound(Order by_size);
   void TryRounds(Order order);
+  void TryMoves();
   int PlaceNext(std::uint32_t k, Arena& arena, Offsets& offsets) const;
   int PlaceFrame(std::span<const std::uint32_t> members, Arena& arena, Offsets& offsets) const;
   Bytes EndOf(std::uint32_t k, const Offsets& offsets) const;
