@@ -16,7 +16,7 @@
 
 namespace spillway {
 
-// What issuing one kind of op costs, by names as the models have them.
+// The host's cost of issuing one kind of op; ops and passes have the names that models use.
 struct LaunchCost {
   // Where a file says so, as in KernelModel.
   struct Places {
@@ -30,7 +30,7 @@ struct LaunchCost {
   bool operator==(const LaunchCost&) const = default;
 };
 
-// What one host call costs the issuing thread.
+// The time that each kind of host call takes on the issuing thread.
 struct HostCosts {
   Nanos kernel_launch = 0, copy_submit = 0, event_record = 0, stream_wait = 0, pool_alloc = 0, pool_free = 0, sync = 0;
   Source source;
@@ -96,8 +96,9 @@ struct KernelModel {
   bool operator==(const KernelModel&) const = default;
 };
 
-// What a measuring harness shows of a call beside the kernel ("pytorch-2.1-events"): time that it adds, and a floor
-// below which no call seems to go. No part of a kernel's time; kept to compare predictions with that harness' samples.
+// The overhead of a measuring harness ("pytorch-2.1-events"): the time that it adds to a kernel, and the least time
+// that it shows for a call. Neither is part of a kernel's time. Used to compare predictions with samples of that
+// harness.
 struct CallFloor {
   std::string harness, op, pass;  // "" for the pass: every one
   Nanos added = 0, floor = 0;
@@ -115,8 +116,8 @@ struct SoftwareStack {
   bool operator==(const SoftwareStack&) const = default;
 };
 
-// What one launch took on this very machine: the key of a launch as text (model/cost/launch_text.h), and its time.
-// Preferred to `models`, which are for the launches nobody measured.
+// The measured time of one launch on this very machine, with the launch's key as text (model/cost/launch_text.h).
+// Preferred to `models`, which serve launches that were not measured.
 struct MeasuredOp {
   std::string op, pass;   // "convolution", "forward"
   std::string shape;      // "32x16x8x8 -> 32x32x8x8 window 3x3 pad 1x1"
@@ -193,7 +194,7 @@ struct Machine {
 // The keys of a profile are listed in machine_keys.cc.
 // Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once.
 Machine LoadMachine(const std::string& name_or_path);
-// The same from text; `file` is for messages, and a profile named by `same_as` is looked for beside it.
+// Reads a machine from text. `file` is for messages; a profile named by `same_as` is searched in its folder.
 Machine ParseMachine(const std::string& text, const std::string& file);
 // The profile as YAML; loading it again gives an equal machine.
 std::string MachineToYaml(const Machine& machine);
