@@ -17,19 +17,17 @@
 
 namespace spillway {
 
-// True if ops of the kind may run in parts along the batch, because they compute each sample separately. Batch norm's
-// statistics and the loss's mean need all samples, a dropout mask is drawn for all at once, and updates have no
-// samples.
+// Whether ops of the kind may run in parts along the batch: those that compute each sample by itself. Batch norm's
+// statistics and the loss's mean are of all samples, a dropout mask is drawn for all at once, and updates have none.
 constexpr bool HasSampleParts(OpKind kind) { return TraitsOf(kind).samples_apart; }
 
-// True if an op may stream the tensor, part by part (OpDecision::streamed): it has samples, and may leave the device.
+// Whether an op may stream the tensor, part by part (OpDecision::streamed): it has samples, and may leave the device.
 inline bool MayStream(const Tensor& tensor) { return tensor.Traits().may_move && !tensor.Traits().of_parameters; }
 
-// True if the parts of an op add up, because its result sums over all samples.
+// Whether the parts of an op add up: its result is of all samples.
 bool AddsUpSamples(const Op& op);
 
-// The box of the op's tensor that a part with the samples [begin, end) touches; parameters and their gradients as a
-// whole.
+// What a part with the samples [begin, end) touches of a tensor of its op: all of parameters and their gradients.
 Box SamplesOf(const Tensor& tensor, std::int64_t begin, std::int64_t end);
 
 // The launch of a part with so many samples. `first`: no part of the op runs before it.

@@ -13,7 +13,7 @@ namespace spillway {
 
 // ---- Fitted kernel models in profiles: reading and writing one entry of `models`, `call_floors` or `stacks`.
 
-// Reports mistakes to the diagnostics. The cost model checks later if the form and its parameters are known.
+// Mistakes go to the diagnostics. Whether the program knows the form and its parameters is for the cost model to say.
 KernelModel ReadKernelModel(const Node& node, Diagnostics& diagnostics, const std::string& owner);
 // As an item of a list that is indented by six spaces; ends with a newline.
 std::string KernelModelText(const KernelModel& model);
@@ -31,8 +31,8 @@ std::string StackText(const SoftwareStack& stack);
 //     ops:
 //       - {op: convolution, pass: forward, time: 9200 ns}
 
-// Sets HostCosts::launches and launches_source. Reports mistakes to the diagnostics, including an op and pass that come
-// twice. The cost model checks later if the names are known.
+// Sets HostCosts::launches and launches_source. Mistakes go to the diagnostics, an op and pass that come twice among them.
+// Whether the program knows the names is for the cost model to say.
 void ReadLaunchCosts(const Node& node, Diagnostics& diagnostics, const std::string& owner, HostCosts& costs);
 // The entry, indented by six spaces; ends with a newline. "" where there is none.
 std::string LaunchCostsText(const HostCosts& costs);
@@ -49,10 +49,10 @@ std::string LaunchCostsText(const HostCosts& costs);
 // One text a launch: parts separated by commas, first op, pass and shape, then words with their values in any order.
 // Texts, since a few hundred maps of ten keys each would take a tenth of a second to load.
 
-// Sets Device::measured, measured_source and measured_with. Reports mistakes to the diagnostics, including a launch
-// that comes twice. Old files lack the keys for the method of measuring and state it in the text of their source,
-// always in the same words; only this function reads these words. The cost model checks later if names and shapes are
-// known.
+// Sets Device::measured, measured_source and measured_with. Mistakes go to the diagnostics, a launch that comes twice
+// among them. Files of before there were keys for it say in their source's text how and with what was measured, in words
+// that were always the same: these are read here, and by nobody else.
+// Whether the program knows the names, and what the shape says, is for the cost model to say.
 void ReadMeasured(const Node& node, Diagnostics& diagnostics, const std::string& owner, Device& device);
 // The entry, indented by four spaces; ends with a newline.
 std::string MeasuredText(const Device& device);

@@ -1,4 +1,4 @@
-// Checks of three parts of a plan: decisions on one op, schedule entries, and streamed operands.
+// What a plan may say of one op, of what runs again when, and of what ops stream.
 #ifndef SPILLWAY_SIM_PLAN_CHECK_OP_H_
 #define SPILLWAY_SIM_PLAN_CHECK_OP_H_
 
@@ -9,20 +9,20 @@
 
 namespace spillway {
 
-// The mistakes of a decision, each with the op's name: algorithms that the op does not have, workspaces out of range,
-// parts of an op that cannot be divided, parts that are not the whole batch. The needs of an algorithm depend on the
-// machine and are checked elsewhere (sim/evaluate/unsupported_launch.h). REQUIRES: the op is one of the step's.
+// What is wrong with a decision, each with the op's name: algorithms that it has not, workspaces out of range, parts of what
+// has none, or that are not all samples of its batch. What an algorithm needs, a machine says (sim/evaluate/unsupported_launch.h).
+// REQUIRES: the op is one of the step's.
 std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingStep& step);
 
 // The last op up to `until` that writes the tensor; kNoOp: none does.
 OpId LastWriterUntil(OpId until, TensorId tensor, const TrainingStep& step, const Uses& uses);
 
-// Mistakes of schedule entries: they compute nothing missing, an unfinished tensor, or one that leaves after its gap.
-// `uses` are the step's.
+// Entries of a schedule that compute nothing missing, what is unfinished, or what leaves behind its gap. `uses`: of the
+// step.
 std::vector<PlanMistake> EntryMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses);
 
-// Mistakes where gaps contradict streamed operands: a streamed operand is on the host before and after the op.
-// REQUIRES: the plan has no other mistakes. `uses` are the step's.
+// Where gaps and streamed operands do not go together: what is streamed is on the host before the op and behind it.
+// REQUIRES: nothing else is wrong with the plan. `uses`: of the step.
 std::vector<PlanMistake> StreamMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses);
 
 // Fused ops that cannot run part by part together: the op before lacks parts, or has others; what they find in place would
