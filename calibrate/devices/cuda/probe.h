@@ -7,7 +7,7 @@
 //   timer        how the device's timer ticks; what a pair of events takes with nothing between; what spins take
 //   hold         a held stream waits, goes on when it is let go, and goes on by itself when it is not
 //   clock        megahertz by the multiprocessors' own counters, from rest, 0.1 s at a time
-//   launches     one launch between a pair of events, and many between one pair: the time that pairs add to short kernels
+//   launches     one launch per pair of events, and many between one pair: the time that pairs add to short kernels
 //   copies       64 MiB of pinned memory each way and both ways, by events
 //   pacing       a copy limited to 10 GB/s by spins, alone and while products run: the error of an emulated link
 //   convolution  every algorithm of one convolution: its time and workspace, or what the library says
