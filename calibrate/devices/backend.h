@@ -31,12 +31,12 @@ namespace spillway {
 
 using BenchNetworks = std::vector<std::shared_ptr<const BenchNetwork>>;
 
-// What holds of all devices of a kind.
+// Facts that hold for all devices of one kind.
 struct DeviceTraits {
   // Which profiles are of the kind: the beginning of their devices' names; the shipped profile that the user's own takes
   // the place of; and the user's own, a file in hw/.
   std::string devices, example, usual_profile;
-  // A link that nobody limits runs at the rate that the profile was measured at, by pacing; false: as fast as it goes.
+  // true: a link without a limit is paced to the rate at which the profile was measured. false: it runs at full speed.
   bool paces_as_profile = true;
   bool slows_compute = false;  // DeviceTerms::compute_slowdown can be had
   // How far a plan may be from in-core training, over the largest magnitude of a tensor, where the device's algorithms
@@ -50,7 +50,7 @@ struct DeviceTraits {
   std::size_t pace_launches = 16;  // of products, and of others, that a pace comes from (calibrate/validate/pace.h)
 };
 
-// What a calibration is asked for, the same for all devices.
+// The request for a calibration, the same for all devices.
 struct CalibrateRequest {
   BenchNetworks networks;  // whose launches come first
   BenchProtocol protocol = BenchProtocol::kStep;
@@ -69,7 +69,7 @@ struct CalibrateSetup {
   std::vector<std::string> not_measured = {};  // of what could be, and why: one sentence each
 };
 
-// What a device that is opened for Programs is to do.
+// The terms under which a device is opened for Programs.
 struct DeviceTerms {
   std::uint64_t seed = 1;       // of labels and dropout
   double link_rate = 0;         // bytes per nanosecond each way at most; 0 = not limited
@@ -126,7 +126,7 @@ class DeviceBackend {
 
   // ---- The machine that the device is in, now.
 
-  // Of a device with memory of its own: bytes in use, by whomever; -1: it shares the process's.
+  // Bytes of the device's own memory in use by any process; -1: the device shares the process's memory.
   virtual Bytes DeviceBytes() { return -1; }
   virtual Bytes HostMemory() { return ReadHostMemory(); }  // some machines are given more while they run
   virtual double Load() { return ReadLoad(); }             // average number of threads that want a core; < 0: unknown

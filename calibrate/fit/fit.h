@@ -1,4 +1,4 @@
-// From samples of one device to its fitted kernel models.
+// Fits kernel models to the samples of one device.
 //
 // All algorithms of one (op, pass, math) are fitted together, in the logarithm of the time (fit/solve.h says how), each
 // form's parameters drawn to the form's start values, or to what another device taught (`carried`). What a harness adds
@@ -34,11 +34,11 @@ struct FitOptions {
   std::string carried_from;
   double stack_error = 0.15;  // of the profile (model/profile/machine.h): for the report on steps
   int folds = 5;              // of the cross-validation; 0 = none, errors are then wide guesses
-  // Those of the devices' platform. Empty = GPUs'.
+  // The forms of the devices' platform; empty = GPUs.
   std::span<const KernelForm> forms{};
 };
 
-// What the harness of the samples spends on a call, not part of any model: shown is
+// The time that the samples' harness spends on a call, which is part of no model. The harness shows
 //   added + (kernel^6 + floor^6)^(1/6)
 // (Observe in fit/layout.h): `added` passes before the kernel starts (a framework looking its algorithm up), `floor`
 // while it runs. Both drift from the first of the harness' samples to the last, in the order of the files: PyTorch's

@@ -1,8 +1,8 @@
 // The journal of a calibration: one row of a samples file for each thing measured, written as soon as it is known.
 //
-// Whatever kills the process, all rows but perhaps the last one are whole; a torn last line is dropped when the journal
-// is read again. What is measured is told apart by everything in a row but its results, its network and the machine around
-// the device (SetupRefusals), and by its round: the n-th time that the same thing was measured.
+// If the process is killed at any moment, all rows but perhaps the last are whole. A reader drops an incomplete last
+// line. Two rows measure the same item if they are equal except for results, network, and the machine around the device
+// (row.h). Their rounds number the repetitions of an item.
 #ifndef SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 #define SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 
@@ -31,7 +31,8 @@ constexpr const char* kUnheldNote = "not held";  // the host's part may be in it
 int RoundOf(const Sample& sample);  // 1 where the row does not say
 bool HasFlag(const Sample& sample, const std::string& flag);
 
-// What tells two measurements apart: neither results nor what may change from one machine to the next (SetupRefusals).
+// The key of a measurement: the row's fields without results, and without fields that may differ between machines
+// (row.h).
 std::string BenchKey(const Sample& sample);
 std::string BenchKeyLine(const Sample& sample);  // without its line feed
 
@@ -69,19 +70,19 @@ class BenchJournal {
   int resumed_ = 0;
 };
 
-// ---- What is being measured, written beside the journal while it is: whatever never ends, or takes the process with
-// it, is known by name afterwards, and the run that goes on leaves it out.
+// ---- The measurement in progress, noted in a file next to the journal. If a launch hangs or kills the process, its
+// name is known afterwards, and the next run leaves it out.
 //
-// The file has one line, a BenchKey, for each such launch; it is gone when nothing hangs.
+// The file has one line, a BenchKey, for each such launch; without such launches it is removed.
 
-// Of the journal at `journal`; "" for "".
+// The path of the file for the journal at `journal`; "" for "".
 std::string InflightPath(const std::string& journal);
 
 class BenchInflight {
  public:
   // Reads what earlier runs left. `path`: "" keeps nothing. UserError if it cannot be read.
   explicit BenchInflight(std::string path);
-  // Whether an earlier run ended while it was measured, in whatever round.
+  // True if an earlier run ended while this item was measured, in any round.
   bool Skips(const Sample& sample) const;
   void Begin(const Sample& sample);  // UserError if it cannot be written
   void End();                        // likewise; not called when the run ends by an exception, so that the line stays

@@ -20,7 +20,8 @@
 
 namespace spillway {
 
-// What is measured. A call of Run is timed, one of Prepare is not; both get the same number, one call of each in turn.
+// The subject of a measurement. Calls alternate: Prepare, which is not timed, then Run, which is, with the same number
+// of runs.
 class BenchSubject {
  public:
   virtual ~BenchSubject() = default;
@@ -31,8 +32,8 @@ class BenchSubject {
 struct BenchClocks {
   const Clock* wall = nullptr;
   const Clock* own = nullptr;  // counts while the calling thread runs; nullptr: the subject sleeps or has none
-  // What the loop's own limits count by; nullptr: `wall`. For subjects that are timed by a device's clock, which stands
-  // still between timings.
+  // The clock for the loop's limits; nullptr: `wall`. Needed for subjects timed by a device's clock, which stands still
+  // between timings.
   const Clock* limit = nullptr;
 };
 
@@ -42,8 +43,8 @@ struct LoopOptions {
   int least = 6;         // timings; below 6 the interval is narrower than it says
   int most = 200;
   int most_runs = 1 << 30;  // of one timing
-  // Of the loop; four times as much while fewer than `least` timings are there. Checked after each timing, so that one
-  // is always taken.
+  // The most time for the loop; four times as much while there are fewer than `least` timings. Checked after each
+  // timing, so that at least one is taken.
   Nanos time_limit = 200 * kMillisecond;
   Nanos least_timing = 20 * kMicrosecond;  // shorter ones cover several runs
   double sliver = 0.02;                    // share of a timing that the thread may be off its core
@@ -61,15 +62,15 @@ struct LoopResult {
   bool noisy = false;                   // stopped before the target was reached
   bool own_time = false;                // disturbed timings are in, by the thread's own time
   bool cut_short = false;               // hopeless
-  // Of the device, by those who measure one that says it.
-  bool throttled = false;  // its clocks were held back
+  // Set by targets whose device reports it.
+  bool throttled = false;  // the device's clocks were held back
   int sm_clock_mhz = -1;
   bool unheld = false;       // issuing it could not be kept out of its time
   std::string limited = {};  // what its clocks are limited by as it is set up
   double host = 0;           // nanoseconds that issuing one run costs the host, median; 0: not measured
 };
 
-// What single measurements, in nanoseconds, come to; all zero for none.
+// The result of single measurements in nanoseconds; all fields are zero without any.
 LoopResult ResultOfTimes(std::vector<double> nanos);
 
 LoopResult MeasureLoop(BenchSubject& subject, const BenchClocks& clocks, const LoopOptions& options);

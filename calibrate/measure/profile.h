@@ -17,7 +17,7 @@
 
 namespace spillway {
 
-// What no sample tells.
+// The facts of a profile that no sample holds.
 struct BenchFacts {
   std::string name;                    // of the profile
   std::string device;                  // as it will be called: "cpu0"
@@ -29,7 +29,7 @@ struct BenchFacts {
   int cores = 0;                       // 0 = not known, or it does not matter how busy they are
   Bytes memory = 0;                    // of the host
   Bytes pinned_limit = 0;              // of it, as the user states; 0 = all of it
-  // Of a device with memory of its own, and what context and libraries take of it; 0 = device and host share theirs.
+  // The device's own memory, and the bytes that context and libraries take of it; 0 = device and host share memory.
   Bytes device_memory = 0, reserve = 0;
   Bytes cache = 0;          // the last one before memory
   int multiprocessors = 1;  // compute threads
@@ -56,8 +56,8 @@ double SharedDrift(std::span<const Sample> rows);
 // Median over the rows; 0 where none says it.
 double MedianLoad(std::span<const Sample> rows);
 
-// Whether others wanted a good part of the machine while it was measured: what they leave of caches, memory bandwidth and
-// shared cores changes by tens of percent from one moment to the next, which no repetition tells.
+// True if other processes used a good part of the machine during the measurement. Their use of caches, memory bandwidth
+// and shared cores changes times by tens of percent from one moment to the next, which repetition does not show.
 bool WasBusy(std::span<const Sample> rows, const BenchFacts& facts);
 
 // Peak: the best rate of a convolution or product without a fast algorithm. Memory bandwidth: the best rate of an
@@ -72,13 +72,13 @@ MeasuredChip ChipOfSamples(std::span<const BenchTime> times, Bytes cache);
 // `folds`: of the cross-validation of the kernel models (FitOptions); 0 is faster, for profiles on the way.
 Machine MachineOfBench(std::span<const Sample> rows, const BenchFacts& facts, int folds);
 
-// What issuing each kind of op costs the host, from the rows of a calibration.
+// The host's cost of issuing each kind of op, from the rows of a calibration.
 struct BenchLaunches {
   std::vector<LaunchCost> costs;  // by op and pass, in the model's order; whole nanoseconds
   int launches = 0;               // that they are medians of
 };
-// The median over the fp32 launches of each op and pass that were timed alone and whose rows tell `host_us`. Of a
-// launch with several algorithms the fastest one counts, as it does in a step.
+// The median over the fp32 launches of each op and pass that were timed alone and whose rows have `host_us`. For a
+// launch with several algorithms the fastest one counts, as in a step.
 BenchLaunches LaunchesOf(std::span<const BenchTime> times);
 
 }  // namespace spillway

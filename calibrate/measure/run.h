@@ -34,11 +34,11 @@ class BenchTarget {
   virtual std::vector<BenchVariant> Variants(const BenchItem& item) = 0;
   virtual LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) = 0;
   virtual double Load() const { return 0; }  // of the host, now
-  // Time that passes for whoever computes as its kernels do without pause, over what it has of its core, now; takes a
-  // tenth of a second, more on a busy machine (calibrate/host/host_facts.h). 0: not told, as nobody shares it, or by
-  // more threads than one.
+  // Elapsed time / core time, now, for a thread that computes without pause as the kernels do. Takes a tenth of a
+  // second, more on a busy machine (calibrate/measure/waiting.h). 0: unknown, because the device is not shared, or
+  // kernels use several threads.
   virtual double Waiting() { return 0; }
-  // Whether a measurement may never end, or take the process with it: see BenchInflight.
+  // True if a measurement may hang or kill the process: see BenchInflight.
   virtual bool MayHang() const { return false; }
 };
 

@@ -23,22 +23,23 @@ struct BenchOperand {
   Bytes bytes = 0, offset = 0;
   Bytes since = 0;      // bytes that other ops touched since this one was; more than `reach`: not counted further
   bool fresh = false;   // `since` is at most `reach`
-  bool sparse = false;  // behind a ReLU
+  bool sparse = false;  // the result of a ReLU
 };
 // In the order of Op::reads, then what only Op::writes names. The step is one of many: what its last ops touch is fresh
 // for its first ones.
 std::vector<BenchOperand> BenchOperands(const TrainingStep& step, OpId op, Bytes reach);
-// Whether a convolution finds its workspace, which it only writes before it reads, as the one before left it: workspaces
-// of a step lie where others did, so it is fresh if at most `reach` bytes were touched since.
+// True if a convolution finds its workspace in the caches. A convolution writes its workspace before it reads it, and
+// the workspaces of a step share addresses. So the workspace is fresh if at most `reach` bytes were touched since the
+// previous op with a workspace.
 bool FindsWorkspaceFresh(const TrainingStep& step, OpId op, Bytes reach);
 
-// Whether random numbers would spoil what the op reads, since a forward op makes it: positions of a maximum, masks,
-// statistics. `ForwardOf`: that op; kNoOp if the step has none.
+// True if random numbers would be no valid operand, because a forward op makes it: positions of a maximum, masks,
+// statistics. ForwardOf: that op; kNoOp if the step has none.
 bool NeedsForward(const Op& op);
 OpId ForwardOf(const TrainingStep& step, const Op& op);
 
-// Random numbers that operands are filled with, normal, a number of them that is no power of two, so that neighbouring
-// tensors do not hold the same ones at the same distance. `sparse`: as behind a ReLU, the negative half zero.
+// Normal random numbers to fill operands with. Their number is no power of two, so that neighbouring tensors do not
+// hold the same numbers at the same distance. `sparse`: as after a ReLU, the negative half is zero.
 std::vector<float> BenchNumbers(bool sparse);
 
 // ---- Sets of an op's operands that take turns, so that each run of a measured kernel finds its own in the state that a

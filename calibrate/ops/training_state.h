@@ -1,5 +1,5 @@
-// What a device that trains holds beside tensors: labels of the iteration, running statistics, the loss; and the
-// numbers that are drawn while training. The same for the same seed on every device.
+// The state of training besides tensors: labels of the iteration, running statistics, the loss, and random numbers. The
+// same for the same seed on every device.
 #ifndef SPILLWAY_CALIBRATE_OPS_TRAINING_STATE_H_
 #define SPILLWAY_CALIBRATE_OPS_TRAINING_STATE_H_
 
@@ -34,13 +34,13 @@ struct TrainingOptions {
   float momentum = 0.9f;
 };
 
-// Of one session. Not for several threads at once: kernels that read or note something run one at a time.
+// The state of one session. Not thread-safe: kernels that read or write it run one at a time.
 class TrainingState {
  public:
   explicit TrainingState(const TrainingOptions& options) : options_(options) {}
 
   void StartIteration(std::uint64_t iteration);  // draws labels
-  // Of as large a share of the batch; those of an iteration add up.
+  // Adds the loss of a share of the batch; shares of an iteration add up.
   void NoteLoss(double loss, double share);
   double loss() const { return loss_; }  // of this iteration; NaN: none was computed
   std::uint64_t iteration() const { return iteration_; }

@@ -17,15 +17,15 @@ namespace spillway {
 
 struct KeyTable;
 
-// What a key's row says when it must be given. "required, unless ..." says when it need not be.
+// KeyRow::otherwise of a required key. "required, unless ..." states when the key may be missing.
 constexpr std::string_view kRequiredKey = "required";
 
 struct KeyRow {
   std::string name;
-  // What may stand there. For what a typed getter of MapReader reads, but texts: one of the phrases below, then, if the
-  // value may also be more, a comma and the rest ("a size such as ..., or a list of them").
+  // The values allowed. For a typed getter of MapReader (except texts): one of the phrases below. If other values are
+  // allowed too, a comma and the rest follow ("a size such as ..., or a list of them").
   std::string value;
-  // What holds without the key, as it would stand in the file ("0.1", "0 ns", "false") or in words; kRequiredKey.
+  // The default without the key, as it would stand in the file ("0.1", "0 ns", "false") or in words; or kRequiredKey.
   std::string otherwise;
   std::string meaning;                  // one sentence, without a full stop
   std::vector<const KeyTable*> maps{};  // keys of the map that stands there, or of each map of the list
@@ -39,7 +39,7 @@ struct KeyTable {
   const KeyRow* Find(std::string_view name) const;  // nullptr when there is none
 };
 
-// What may stand under a key, in messages as in tables.
+// The phrases for allowed values, in messages and in tables.
 std::string WholeNumberFrom(std::int64_t min, std::int64_t max);
 std::string NumberFrom(double min, double max);
 std::string OneOf(const std::vector<std::string>& names);

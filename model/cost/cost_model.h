@@ -34,7 +34,7 @@ struct Cost {
   std::uint64_t group = 0;
   const char* how = "";        // "measured", "model", "model beyond its data", "law", "roofline", "curve": static
   std::int32_t algorithm = 0;  // 1 + index into AlgorithmNames, 0 where there is no choice or none is known
-  // What the algorithm needs to run in that time. More than was granted only where nothing needs less.
+  // Bytes that the algorithm needs to run in that time. More than was granted only if no algorithm needs less.
   Bytes workspace = 0;
   double copy_slowdown = 1.0;  // factor on the time while a copy runs
 };
@@ -96,14 +96,14 @@ class CostModel {
   virtual std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const;
   // `rows` > 1: a pitched copy of `rows` rows that are bytes / rows long each.
   Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
-  // What issuing a kernel costs the host.
+  // The host's cost of issuing kernels.
   const LaunchCosts& launch_costs(int device = 0) const;
   const Machine& machine() const { return *machine_; }
   const CostOptions& options() const { return options_; }
-  // What convolutions or matrix products in fp32 whose operations add up to those of the launch take together at least, in
-  // nanoseconds, whatever their sizes: parts and tiles of it. By the best rate of those that were measured, and by what no
-  // model and no law answers beyond: one multiplication for each output and pair of channels at the device's peak, as if the
-  // window were a single place, or five times the peak for small windows. Of anything else 0. Far below what any takes.
+  // The least total time, in nanoseconds, of the parts and tiles of a launch, whatever their sizes. For convolutions
+  // and matrix products in fp32; 0 for any other launch. It follows from the best rate measured, and from a limit that
+  // no model or law exceeds: one multiplication for each output and pair of channels at the device's peak (as if the
+  // window were a single place), or five times the peak for small windows. Real times are far larger.
   virtual double LeastTime(const Launch& launch, int device = 0) const;
   // Drops the answers remembered: they are found again when asked for. For who is done with it for a while.
   void Forget() const;

@@ -1,4 +1,4 @@
-// What the laws of convolutions on a processor share: operands reordered into blocked layouts.
+// The shared part of the laws of convolutions on a processor: operands reordered into blocked layouts.
 #ifndef SPILLWAY_MODEL_KERNELS_CPU_CONV_H_
 #define SPILLWAY_MODEL_KERNELS_CPU_CONV_H_
 
@@ -39,7 +39,7 @@ double CpuReorderTime(const CpuOperands& operands, const Launch& launch, const C
 //
 // Bytes rounded up to whole cache lines, as each part is.
 inline Bytes CacheLines(double bytes) { return (static_cast<Bytes>(bytes) + 63) / 64 * 64; }
-// Of the result, which kernels that cannot add to it themselves compute beside it first; 0 where it is not added to.
+// The bytes of a second result, which kernels that cannot add need as a target; 0 if the launch does not add.
 inline Bytes ResultBeside(const Launch& launch) { return CacheLines(ConvLaunchOf(launch).accumulated_bytes); }
 
 }  // namespace spillway

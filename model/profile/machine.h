@@ -17,7 +17,7 @@
 
 namespace spillway {
 
-// What issuing one kind of op costs.
+// The host's cost of issuing one kind of op; ops and passes have the names that models use.
 struct LaunchCost {
   OpKind op = OpKind::kConvolution;
   Pass pass = Pass::kForward;
@@ -25,7 +25,7 @@ struct LaunchCost {
   bool operator==(const LaunchCost&) const = default;
 };
 
-// What one host call costs the issuing thread.
+// The time that each kind of host call takes on the issuing thread.
 struct HostCosts {
   Nanos kernel_launch = 0, copy_submit = 0, event_record = 0, stream_wait = 0, pool_alloc = 0, pool_free = 0, sync = 0;
   Source source;
@@ -78,8 +78,9 @@ struct KernelModel {
   bool operator==(const KernelModel&) const = default;
 };
 
-// What a measuring harness shows of a call beside the kernel ("pytorch-2.1-events"): time that it adds, and a floor
-// below which no call seems to go. No part of a kernel's time; kept to compare predictions with that harness' samples.
+// The overhead of a measuring harness ("pytorch-2.1-events"): the time that it adds to a kernel, and the least time
+// that it shows for a call. Neither is part of a kernel's time. Used to compare predictions with samples of that
+// harness.
 struct CallFloor {
   std::string harness;
   OpKind op = OpKind::kConvolution;
@@ -101,8 +102,8 @@ struct SoftwareStack {
   bool operator==(const SoftwareStack&) const = default;
 };
 
-// What one launch took on this very machine: the key of a launch, its shape as text (launch_text.h), and its time.
-// Preferred to `models`, which are for the launches nobody measured.
+// The measured time of one launch on this very machine, with the launch's key as text (model/cost/launch_text.h).
+// Preferred to `models`, which serve launches that were not measured.
 struct MeasuredOp {
   OpKind op = OpKind::kConvolution;
   Pass pass = Pass::kForward;
@@ -181,7 +182,7 @@ struct Machine {
 // Throws UserError: unknown name (nearest named), or anything wrong in the file, all at once. A name that this program does
 // not know is wrong too: of an op, a pass, a kernel form, its parameters, an algorithm.
 Machine LoadMachine(const std::string& name_or_path);
-// The same from text; `file` is for messages, and a profile named by `same_as` is looked for beside it.
+// Reads a machine from text. `file` is for messages; a profile named by `same_as` is searched in its folder.
 Machine ParseMachine(const std::string& text, const std::string& file);
 // The profile as YAML; loading it again gives an equal machine.
 std::string MachineToYaml(const Machine& machine);

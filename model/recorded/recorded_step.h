@@ -1,6 +1,6 @@
-// A training step that some framework ran and somebody wrote down: ops in the order in which they ran, what each read and
-// made, how long it took. Spillway knows nothing of what such an op computes, so that any network can be planned that can be
-// recorded: transformers, 3-D networks, what is not modelled yet.
+// A recorded training step: the ops that a framework ran, in order, each with the tensors that it read and made, and
+// its time. Spillway does not know what such an op computes. So it can plan any network that can be recorded:
+// transformers, 3-D networks, and networks that are not modelled yet.
 //
 //   {"graph": "two layers", "samples": 8, "source": {"measured": "where, when, how"}, "error": 0.05, "fixed_bytes": 4096,
 //    "values": [{"id": "x", "bytes": 1000, "where": "host"}],
@@ -12,7 +12,8 @@
 // The format, for those who write a recorder: model/recorded/README.md; every key: `spillway help graph`. JSON is read as
 // the YAML that it is, through hw/text/document.h: mistakes are UserErrors with their places, all of a file at once.
 //
-// What becomes of it is a TrainingStep like any other: strategies, bounds, engines and verify see ops of kind kRecorded.
+// The recording becomes a TrainingStep like any other: strategies, bounds, engines and verify see ops of kind
+// kRecorded.
 //   - A result is a tensor, unless it is an alias (another name for what it is made from) or made in place (a further
 //     writer of the same tensor). What backward reads of forward is a feature map.
 //   - `values` on the host are the step's inputs; those on the device, and fixed_bytes, stay there throughout, as parameters
@@ -20,11 +21,13 @@
 //   - Each op is a layer of its own unless the file says otherwise: what is recomputed is recomputed right before its use.
 //   - Ops run whole: there are no samples to divide, and no device can run them.
 //
-// What may not run again (Op::once): a node with `recompute: false`; one that writes what stays on the device, or in place
-// beside something else; one that reads what a later forward op overwrites, or makes two such tensors. Of one such tensor and
-// others (batch norm, its statistics, then ReLU in place) the others stay on the device until their last use.
-// TrainingStep::again_until follows: a tensor may be computed again as long as all that this takes is there, or may itself be
-// computed again.
+// Nodes that may not run again (Op::once):
+//   - a node with `recompute: false`
+//   - a node that writes a tensor which stays on the device, or writes in place and makes another tensor too
+//   - a node that reads a tensor which a later forward op overwrites, or that makes two such tensors
+// If a node makes one such tensor and others (batch norm with its statistics, then ReLU in place), the others stay on
+// the device until their last use. TrainingStep::again_until follows: a tensor may be recomputed as long as each
+// operand of its recomputation is on the device or may be recomputed too.
 #ifndef SPILLWAY_MODEL_RECORDED_RECORDED_STEP_H_
 #define SPILLWAY_MODEL_RECORDED_RECORDED_STEP_H_
 
@@ -52,18 +55,18 @@ struct RecordedWay {
   Bytes workspace = 0;
 };
 
-// What was read from a file. Nothing in it points elsewhere; shared by all that refers to it.
+// The content of a recording file. It holds no pointers to other objects and is shared by all its users.
 struct RecordedStep {
   TrainingStep step;
   std::vector<std::vector<RecordedWay>> ways;  // by op, at least one each
   Source source;                               // of the times
-  double error = 0, shared_error = 0;          // as in Cost: of all of them; the part that they share
-  std::uint64_t digest = 0;                    // of the file's text
+  double error = 0, shared_error = 0;          // of all times, as in Cost, and the part of it that they share
+  std::uint64_t digest = 0;                    // digest of the file's text
 };
 
-// Throws UserError with every mistake in the file: what is no JSON or YAML, unknown keys, ids that come twice, deps that
-// are unknown, made later (a cycle is one) or overwritten, times that are missing or negative, sizes and numbers of nodes
-// beyond the limits above, passes out of order. Seconds at most, whatever the file.
+// Throws UserError with every mistake in the file: text that is no JSON or YAML, unknown keys, ids that come twice,
+// deps that are unknown, made later (cycles included) or overwritten, times that are missing or negative, sizes and
+// numbers of nodes beyond the limits above, passes out of order. Takes seconds at most for any file.
 std::shared_ptr<const RecordedStep> LoadRecordedStep(const std::string& path);
 std::shared_ptr<const RecordedStep> ReadRecordedStep(const Document& document);
 

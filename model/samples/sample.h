@@ -34,7 +34,7 @@
 
 namespace spillway {
 
-// Of "h2d" and "d2h".
+// The direction of the word "h2d" or "d2h".
 inline Direction DirectionOf(const std::string& word) {
   return word == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
 }
@@ -61,13 +61,13 @@ struct Sample {
   double host_microseconds = 0;       // of the issuing call; 0 = not known
   int repetitions = 0;                // 0 = not known
   Bytes workspace = kUsualWorkspace;  // asked for; negative: not known
-  // What the library says of an algorithm: whether it gives the same bits each time (0, 1), its place in the library's own
-  // order, 0 being its first choice; and the clock at which it was measured. -1: not known.
+  // The library's facts on an algorithm: 1 if it gives the same bits each time, else 0; its place in the library's
+  // order, from 0, its first choice; and the clock during the measurement. -1: unknown.
   int deterministic = -1, heuristic_rank = -1, sm_clock_mhz = -1;
   std::string op;  // as written
   std::string harness, source, network, note, date;
-  // Of a calibration: the n-th time that the same was measured (0 = not said), what is to be said of it ("noisy"), and the
-  // host's load meanwhile, runnable processes as its one-minute average (0 = not known).
+  // Calibrations only: the round of the measurement from 1 (0 = unknown), flags ("noisy"), and the host's load
+  // meanwhile, the one-minute average of runnable processes (0 = unknown).
   int round = 0;
   std::vector<std::string> flags;
   double load = 0;

@@ -1,8 +1,8 @@
-// The kinds of ops in one table: their names, their passes, what each moves and computes, and what of them the rest of the
-// program goes by. Whoever asks for a kind by name asks for what it alone does; what several have in common is a column.
+// The kinds of ops in one table: names, passes, bytes moved, flops, and traits that the rest of the program uses. A
+// trait that several kinds share is a column; code names a kind only for behaviour that no other kind has.
 //
-// The table is model/step/op_kinds.inc, which says what a new kind takes. Behind its kinds comes one that nothing here can
-// compute: ops of a recorded step (model/recorded/), known by their names and times alone.
+// The table is model/step/op_kinds.inc, which explains how to add a kind. The last kind is for ops of a recorded step
+// (model/recorded/), of which only names and times are known.
 #ifndef SPILLWAY_MODEL_STEP_OP_KIND_H_
 #define SPILLWAY_MODEL_STEP_OP_KIND_H_
 
@@ -25,9 +25,9 @@ enum class Pass : std::uint8_t { kForward, kBackwardData, kBackwardFilter, kBack
 const char* PassName(Pass pass);  // "forward", "backward_data", "backward_filter", "backward_bias", ...
 std::optional<Pass> PassByName(std::string_view name);
 
-// What a call that memory bounds moves and computes. The first group: how often it passes over its input and its output;
-// gradients count as what they are the gradient of. Flops are per element of the output, of a backward pass per element
-// of the input, and rough.
+// The memory traffic and flops of a call whose speed memory limits. The first group counts passes over the input and
+// over the output; a gradient counts as the tensor of which it is the gradient. Flops are rough: per element of the
+// output, in backward per element of the input.
 struct OpTraffic {
   double in = 0, out = 0;
   double in_per_operand = 0, out_per_operand = 0;  // and as often for each of OpShape::operands
@@ -37,13 +37,13 @@ struct OpTraffic {
   double flops_per_operand = 0, flops_per_window = 0;  // for each operand; for each element of the window
 };
 
-// What an op does to the zeros that a ReLU leaves behind.
+// The effect of an op on the zeros that a ReLU makes.
 enum class ZeroEffect : std::uint8_t { kNone, kMakes, kKeeps };
 
 constexpr unsigned PassBit(Pass pass) { return 1U << static_cast<unsigned>(pass); }
 
-// A row is what the operation has to read, write and compute, counted, not measured; caches are left out. What backward
-// reads is model/README.md's table.
+// One row of the table: the reads, writes and flops of the operation, counted and not measured, without caches. The
+// table in model/README.md lists the operands of backward.
 struct OpTraits {
   OpKind kind;
   const char* name;     // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts
@@ -57,7 +57,7 @@ struct OpTraits {
   bool planes = false;       // on a processor, goes plane by plane of a sample and channel
   bool backward_needs_forward = false;  // its backward pass reads what its forward pass of the same data has left
   bool labels = false;                  // reads the batch's labels
-  bool opaque = false;                  // nobody knows what it computes: no law, no kernel, no layer
+  bool opaque = false;                  // its computation is unknown: no law, no kernel, no layer
   ZeroEffect zeros = ZeroEffect::kNone;
   int operands = 1;         // OpShape::operands where nothing else is said
   OpTraffic forward = {};   // unless it is a product
@@ -82,7 +82,7 @@ inline constexpr std::array kOpTraits = {
              .opaque = true},
 };
 #undef OP_KIND
-// Of the kinds that profiles, samples and devices know.
+// The last kind that profiles, samples and devices know.
 constexpr OpKind kLastOpKind = OpKind::kUpdate;
 static_assert(static_cast<std::size_t>(kLastOpKind) + 2 == kOpTraits.size(), "the last line of op_kinds.inc");
 

@@ -32,8 +32,8 @@ struct Work {
   double bytes = 0;
 };
 
-// Places beyond the input that a window may stand on, before it and behind it. Layers have as many on both sides; parts
-// of an op need not.
+// The padding of an axis: places before and after the input that a window may cover. Layers pad both sides equally;
+// parts of an op need not.
 struct Padding {
   std::int64_t begin = 0, end = 0;
   constexpr Padding() = default;
@@ -67,12 +67,12 @@ struct OpSlice {
   bool operator==(const OpSlice&) const = default;
 };
 
-// What a device has to know beside the shape, and costs do not depend on.
+// Details that a device needs in addition to the shape. Costs do not depend on them.
 struct OpDetails {
   std::vector<OpSlice> slices{};  // add, concat: every operand in order; one that is used twice is there twice
   Shape whole{};                  // concat: the concatenation; a backward op may write some inputs' gradients only
   double dropout_rate = 0.5;
-  // Of the loss: samples that it is the mean over, where those are more than the op has; 0: they are the op's own.
+  // Loss only: the number of samples of which it is the mean, if larger than the op's own; 0: the op's own.
   std::int64_t mean_over = 0;
   bool input_gradient = true;  // batch norm backward: false where only the gradients of scale and shift are wanted
   bool operator==(const OpDetails&) const = default;
@@ -109,7 +109,8 @@ struct TrainingStep {
   // part's: whether an op is forward or backward is for the two functions below to say.
   OpId first_backward = 0;
   OpId first_update = 0;  // ops from here on are updates, when those come at the end
-  // What strategies classify: the input and every feature map, by first writer; part by part, each input first.
+  // The tensors that strategies classify: the input and every feature map, by first writer; with micro-batches one
+  // after another, each input first.
   std::vector<TensorId> maps;
   std::vector<std::string> layer_names;  // by LayerId
   // By tensor: the last op before which it may be computed again, kNoOp where never. Empty: all may be, at any time. Only

@@ -15,7 +15,7 @@
 
 namespace spillway {
 
-// Whoever changes the meaning of a key of results.json or takes one away raises the version.
+// A change that removes a key of results.json, or changes its meaning, must raise the version.
 constexpr const char* kResultsFormat = "spillway-results";
 constexpr int kResultsVersion = 1;
 
@@ -31,7 +31,7 @@ struct Ratio {
   int digits = 4;  // after the point, in CSV
 };
 using TextByName = std::vector<std::pair<std::string, std::string>>;
-// Of monostate there is no such figure. The last two are of results.json alone, where they are objects.
+// The value of a column; monostate: there is no such figure. The last two kinds occur only in results.json, as objects.
 using Cell = std::variant<std::monostate, std::string, std::int64_t, ExactSeconds, Ratio, BytesByClass, TextByName>;
 
 // ---- Columns.
@@ -51,7 +51,7 @@ enum class ColumnKnown : std::uint8_t {
   kAlways,
   kRuns,        // of feasible rows
   kBounded,     // of those that have a lower bound
-  kReferenced,  // of feasible rows beside which an in-core row runs (Standing::reference)
+  kReferenced,  // only for feasible rows with an in-core row to compare with (Standing::reference)
 };
 
 struct ColumnPlace {
@@ -72,7 +72,7 @@ struct ResultColumn {
 
 // Columns are only ever added, at the end: scripts rely on them.
 const std::vector<ResultColumn>& ResultColumns();
-// The same, then the keys that results.json alone has.
+// The columns, then the keys that only results.json has.
 const std::vector<ResultColumn>& ResultKeys();
 
 // The value of a column in a row; monostate where there is none.

@@ -1,4 +1,4 @@
-// What trace.cc is made of: the order of the events, which copies belong together, and the texts of kernels and copies.
+// Parts of trace.cc: the order of events, the copies that belong together, and the texts of kernels and copies.
 #ifndef SPILLWAY_REPORTS_TRACE_TRACE_INTERNAL_H_
 #define SPILLWAY_REPORTS_TRACE_TRACE_INTERNAL_H_
 
@@ -28,9 +28,10 @@ struct TraceItem {
   Kind kind = kMemory;
 };
 
-// All events sorted by time, at equal times in the order of the kinds and by index, one at a time: what a stream runs, what
-// the host issues and how memory changes each are in order already, and are merged. Beside the timelines it holds four
-// bytes a stall, which are in none. REQUIRES: spans by instruction, of one stream one behind the other; all outlive it.
+// Iterates over all events by time; at equal times in the order of the kinds, then by index. Spans of a stream, issues
+// of the host, and memory changes are each sorted already, and are merged. Memory needed besides the timelines: 4 bytes
+// per stall, which are not sorted. REQUIRES: spans by instruction, those of one stream one after another; the arguments
+// outlive this.
 class TraceItems {
  public:
   TraceItems(const Timeline& timeline, const Program& program, const Timeline* measured = nullptr);
@@ -53,7 +54,7 @@ class TraceItems {
   const Program& program_;
   std::vector<std::uint32_t> stalls_;  // by start
   std::vector<Lane> lanes_;
-  // Of each source its next event: memory, stalls, the host's waits, what it issues, lanes; kNone: no more.
+  // The next event of each source: memory, stalls, the host's waits, its issues, lanes; kNone: no more.
   static constexpr std::uint32_t kNone = 0xffffffff;
   std::vector<TraceItem> next_;
   std::uint32_t issue_ = 0;  // the next one that may take time
@@ -69,11 +70,11 @@ struct Swaps {
   std::vector<bool> brings_back;                               // by instruction: a swap-in of a pair
 };
 
-// By instruction: the last kernel or copy that was done when it was reached, kNoInstruction before the first. Of a kernel
-// or copy itself; of a wait and a host's wait the one before the record of its event.
+// By instruction: the last kernel or copy that is done when the instruction is reached; kNoInstruction: none. For a
+// kernel or copy the instruction itself; for a wait or a host's wait the kernel or copy before the record of its event.
 std::vector<std::uint32_t> WorkBefore(const Program& program);
 
-// Of a copy the tensor that it moves; kNoTensor: none.
+// The tensor that the copy moves; kNoTensor: none.
 TensorId TensorOf(const Program& program, const Copy& copy);
 
 // Names and arguments as they stand between the quotes and braces of JSON, each made once.

@@ -1,5 +1,5 @@
-// What is wrong with a command line, in our words: one line for each mistake, with its place, what was expected there and
-// the nearest name. Knows nothing of the library that parses (arguments.cc), which tells what it found as plain facts.
+// Messages on mistakes of a command line: one line for each mistake, with its place, the expectation there and the
+// nearest name. Independent of the parsing library (arguments.cc), which passes its findings as plain facts.
 //
 // Tested by cli_mistakes_test.
 #ifndef SPILLWAY_SCENARIOS_CLI_ARGUMENT_MISTAKES_H_
@@ -33,10 +33,11 @@ struct LineFacts {
 // The mistakes of a line that could not be parsed, each with its line feed; "": nothing is known that could be wrong.
 std::string LineMistakes(const LineFacts& facts);
 
-// The same of a line without a verb, or with one that is none; "" where it has one or asks for help or the version.
+// The message for a line without a verb, or with an unknown verb; "" if the verb is known, or the line asks for help or
+// version.
 std::string VerbMistake(const std::vector<std::string>& words, const std::vector<std::string>& verbs);
 
-// What is wrong with a value; "": nothing.
+// The mistake of a value; "": none.
 std::string WholeNumberMistake(const std::string& text, std::uint64_t least, std::uint64_t most);
 std::string NumberMistake(const std::string& text, double least, double most);
 std::string ChoiceMistake(const std::string& text, const std::vector<std::string>& choices);

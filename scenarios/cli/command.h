@@ -17,7 +17,7 @@ namespace spillway {
 
 class Options;  // scenarios/cli/options.h
 
-// What the process leaves with. `spillway help VERB` says which of these a verb may give, and what it means there.
+// Exit statuses of the process. `spillway help VERB` tells which of them a verb may return, and their meaning.
 enum ExitCode {
   kExitDone = 0,
   kExitExpectationFailed = 1,
@@ -36,7 +36,7 @@ class Command {
   virtual void Declare(Options& options) = 0;
   // Called when a line was parsed: text that has a unit or a name in it becomes a value. Throws UserError.
   virtual void Parse() {}
-  // Whether people read standard output rather than programs: names then show their control characters.
+  // True if people read standard output, and not programs: control characters in names are then made visible.
   virtual bool ForReading() const { return true; }
   // Prints to the console alone. Throws UserError for whatever the user got wrong.
   virtual ExitCode Run(Console& console) const = 0;
@@ -48,7 +48,7 @@ struct VerbExit {
   ExitCode code;
   const char* meaning;
 };
-// What several verbs say of their exit status.
+// The descriptions of exit statuses that several verbs share.
 inline constexpr VerbExit kDoneExit{kExitDone, "done"};
 inline constexpr VerbExit kWrongExit{kExitWrongInput,
                                      "the input is wrong: every mistake is told, and nothing is written"};
@@ -84,7 +84,8 @@ struct Arguments {
   ExitCode status = kExitDone;
   std::string text;
 };
-// The words behind the program's name. Throws nothing: mistakes are text and a status, with the nearest option or verb.
+// Parses the words after the program's name. Throws nothing: a mistake becomes a text, with the nearest option or verb,
+// and a status.
 Arguments ParseArguments(const std::vector<std::string>& words);
 
 // Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes. Output that could not be

@@ -19,7 +19,7 @@
 
 namespace spillway {
 
-// What networks of all batches are built from; a file is read once.
+// The source from which networks of all batches are built; a file is read once.
 struct NetworkSource {
   NetworkChoice choice;                          // without its batches
   std::shared_ptr<const Document> document;      // of a file, else nullptr
@@ -27,7 +27,7 @@ struct NetworkSource {
   std::string label;
 };
 
-// What stands where others have the name of their StepOptions.
+// The name of a recorded step's options, in place of a StepOptions name.
 constexpr const char* kRecordedOptions = "recorded";
 
 // One network at one batch, unrolled.
@@ -74,13 +74,13 @@ struct Point {
   ResultRow row;
 };
 
-// What Prepare makes of one or more scenarios: points, and the steps and machines that these refer to by index. Owns all of
-// them; not to be changed while points are run.
+// The result of Prepare for one or more scenarios: points, and the steps and machines that points refer to by index.
+// Owns all of them. Must not change while points run.
 struct PreparedRun {
-  // Whether `steps` hold networks and steps. They are a fifth to two megabytes each: with thousands of batches they are
-  // better built again, by StepOf, when a point needs them. Set before Prepare.
+  // true: `steps` hold networks and steps, of 0.2 to 2 MB each. false, better with thousands of batches: StepOf builds
+  // them again when a point needs them. Set before Prepare.
   bool keep_steps = true;
-  // Whether rows have lower bounds, which take most of the time of deep networks; without them they are 0.
+  // true: rows have lower bounds, which take most of the time for deep networks. false: bounds are 0.
   bool bounds = true;
   std::vector<std::unique_ptr<PreparedStep>> steps;
   std::vector<std::unique_ptr<PreparedMachine>> machines;
@@ -92,17 +92,17 @@ struct PreparedRun {
   std::map<std::string, Machine> profiles;  // of the machines, by PreparedMachine::from: as loaded, and checked
 };
 
-// Appends the scenario's points; of --plan those with the plan's network, batch and machine. Throws UserError: a network
-// or plan that cannot be built, no point for a plan, an expectation that selects no point (unless `overrides` left its
-// points out).
+// Appends the scenario's points; of --plan those with the plan's network, batch and machine. Throws UserError: a
+// network or plan that cannot be built, no point for a plan, an expectation that selects no point (unless `overrides`
+// left its points out).
 void Prepare(const Scenario& scenario, const Overrides& overrides, PreparedRun& run);
 
 // The step with network and ops: that of the run where it keeps them, else built for who asks. May be called by several
 // threads. REQUIRES: `run` outlives it.
 std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index);
 
-// The same network and options at another batch, and in batch parts as a plan has it (Plan::accumulate). REQUIRES: the
-// parts divide the batch; a recorded step is as it is.
+// StepAtBatch: the step of the same network and options at another batch. StepOfPlan: the step in `accumulate`
+// micro-batches (Plan::accumulate). REQUIRES: `accumulate` divides the batch; a recorded step stays as it is.
 TrainingStep StepAtBatch(const PreparedStep& step, std::int64_t batch);
 TrainingStep StepOfPlan(const PreparedStep& step, std::int64_t accumulate);
 

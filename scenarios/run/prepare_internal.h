@@ -1,4 +1,4 @@
-// What Prepare is made of: steps, machines as a scenario changes them, a plan that is given. For prepare.cc.
+// Parts of Prepare: steps, machines with a scenario's changes, a given plan. Private to prepare.cc.
 #ifndef SPILLWAY_SCENARIOS_RUN_PREPARE_INTERNAL_H_
 #define SPILLWAY_SCENARIOS_RUN_PREPARE_INTERNAL_H_
 

@@ -1,11 +1,12 @@
-// What memory asks of a step, whatever the plan: where it is short, and when tensors are not needed.
+// The memory needs of a step under every plan: the ops at which memory is short, and the gaps in which tensors may be
+// away.
 //
-// A gap is the stretch between two consecutive uses of a tensor that may move; during it the tensor may be away. Bytes
-// are those of tensors, without an allocator's rounding; times are nanoseconds.
+// A gap is the time between two consecutive uses of a tensor that may move. Bytes are those of tensors, without an
+// allocator's rounding; times are nanoseconds.
 //
-// Where ops may stream operands, and run in turns with others on one part of the batch, memory asks something only at the
-// start of an op that no group goes across: of what the op may stream and reads, as of any value that a later one reads, each
-// byte is there by then or comes later. What it has in place, and its workspace, is there whole.
+// If ops may stream operands and take turns on parts of the batch, needs exist only at the start of an op that no group
+// crosses. Each byte of an operand that the op may stream, or of a value that a later op reads, is on the device at
+// that moment or comes later. Operands that the op cannot stream, and its workspace, are on the device as a whole.
 #ifndef SPILLWAY_SIM_BOUNDS_MEMORY_GAPS_H_
 #define SPILLWAY_SIM_BOUNDS_MEMORY_GAPS_H_
 
@@ -20,23 +21,23 @@ struct MemoryGap {
   OpId after = kNoOp;
   OpId before = kNoOp;
   Bytes bytes = 0;
-  bool input = false;     // has its copy on the host already
-  double recompute = -1;  // nanoseconds at least; < 0: cannot be
+  bool input = false;     // the host holds it already
+  double recompute = -1;  // the least nanoseconds to recompute it; < 0: it cannot be recomputed
   OpId made = kNoOp;      // its last writer before the gap
-  bool streamed = false;  // the use that ends it may stream it, so that it is away even then
+  bool streamed = false;  // the use that ends the gap may stream the tensor, which may be away even then
   OpId End() const { return streamed ? before + 1 : before; }
   bool Over(OpId op) const { return after < op && op < End(); }
 };
 
 struct MemoryNeed {
   std::vector<Nanos> elapsed;         // by op: time of all ops before it, each in its fastest way; one more at the end
-  std::vector<double> beside_copies;  // by op: nanoseconds at least, in any of its ways, while copies run all along
-  // By op: what it needs beyond the capacity, so run, with all kept; < 0: room is left. With streamed operands: at its start,
-  // and never anything where a group may go across that.
+  std::vector<double> beside_copies;  // by op: the least nanoseconds of any of its ways while copies run throughout
+  // By op, in its fastest way with all kept: bytes needed beyond the capacity; < 0: so many bytes are free. With
+  // streamed operands: at the op's start, and never positive if a group may cross it.
   std::vector<Bytes> excess;
   std::vector<OpId> over_before;  // by op: ops before it with an excess; one more at the end
-  OpId peak = 0;                  // the op with the largest excess whatever the workspaces
-  std::vector<MemoryGap> gaps;    // those over an op with an excess, by tensor
+  OpId peak = 0;                  // the op with the largest excess at the smallest workspaces
+  std::vector<MemoryGap> gaps;    // the gaps over an op with an excess, by tensor
 
   OpId ops() const { return static_cast<OpId>(excess.size()); }
   double Compute(OpId from, OpId to) const {  // of the ops [from, to)
@@ -46,18 +47,18 @@ struct MemoryNeed {
 
 MemoryNeed NeedOf(const BoundProblem& problem);
 
-// Whether the tensor may leave for nothing: it is too small to be counted between its uses.
+// True if the tensor is too small to be counted between its uses.
 bool IsSmall(const BoundProblem& problem, const Tensor& tensor);
 
-// Whether the op may stream the tensor, which is one of its operands.
+// True if the op may stream `tensor`, one of its operands.
 bool MayStreamAt(const BoundProblem& problem, OpId op, TensorId tensor);
-// Whether the op may run in turns with the one before it.
+// True if the op may take turns with the op before it.
 bool MayFollowInTurns(const BoundProblem& problem, OpId op);
 
-// Whether the op may start, in parts, before all of what it reads in place is there.
+// True if the op may start, in parts, before its operands are on the device as a whole.
 bool MayStartEarly(const BoundProblem& problem, OpId op);
 
-// Whether every op fits with every gap empty and every workspace the smallest.
+// True if every op fits with all tensors of gaps away and with the smallest workspaces.
 bool CanFit(const BoundProblem& problem, const MemoryNeed& need);
 
 }  // namespace spillway

@@ -1,4 +1,4 @@
-// What both engines need: the changes of memory by stream, the pool, and the account of stalls.
+// Parts that both engines use: memory changes by stream, the pool, and the account of stalls.
 #ifndef SPILLWAY_SIM_ENGINE_ENGINE_INTERNAL_H_
 #define SPILLWAY_SIM_ENGINE_ENGINE_INTERNAL_H_
 
@@ -23,12 +23,11 @@ inline constexpr Nanos MemoryKey(Nanos time, bool is_alloc) { return 2 * time + 
 inline constexpr Nanos kEndOfMemoryList = INT64_MAX;
 Bytes MergeMemory(std::span<const std::pair<Nanos, Bytes>* const> lists, std::vector<Timeline::MemoryPoint>* curve);
 
-// What lies on the device when most does.
-// Bytes on device 0 by TensorClass, then workspace, at the time of Simulated::live_peak, the first of several: they add
-// up to it.
+// The bytes on device 0 at the time of Simulated::live_peak, by TensorClass, then workspace; they add up to the peak.
+// If the peak occurs several times, the first time counts.
 std::vector<Bytes> MemoryByClassAtPeak(const Program& program, const TrainingStep& step,
                                        std::span<const MemoryChange> changes);
-// The same on average over the `makespan` that was simulated, each moment weighed by how long it lasts.
+// The mean bytes on device 0 over the simulated `makespan`, weighted by time, by TensorClass, then workspace.
 std::vector<Bytes> MeanMemoryByClass(const Program& program, const TrainingStep& step,
                                      std::span<const MemoryChange> changes, Nanos makespan);
 // Whose memory on device 0 changed when, in the order of the memory curve. REQUIRES: `scratch` as the engine that

@@ -1,13 +1,13 @@
-// A pool with addresses: which block of memory an allocation gets, and what it takes to make room.
+// A pool with addresses: the block of memory that each allocation gets, and the cost of making room by compaction.
 //
-// As CuPy's: of the free blocks that are large enough the smallest is split, and neighbours that are free become one
-// again. Where no free block is large enough though they are together, the live blocks are moved down, in order of
-// their addresses, until all that is free lies above them: what the released code of PoocH does (yukiito2/cupy,
-// cupy/cuda/memory.pyx, _malloc and compact_chunks; the paper, arXiv 1907.05013, does not speak of it). Of equally
+// The pool works as CuPy's. An allocation splits the smallest free block that is large enough; neighbouring free blocks
+// merge. If no free block is large enough but all of them together are, the live blocks move down in order of their
+// addresses, until all free memory lies above them. The released code of PoocH does this (yukiito2/cupy,
+// cupy/cuda/memory.pyx, _malloc and compact_chunks; the paper, arXiv 1907.05013, does not mention it). Among equally
 // large blocks CuPy takes any; here it is the lowest.
 //
-// Left out of the released code: before compacting it tries cudaMalloc beside the pool, which can only succeed for
-// what is smaller than the few hundred MB outside it.
+// One step of the released code is left out: before compacting it tries cudaMalloc outside the pool. That succeeds only
+// for allocations smaller than the few hundred MB outside it.
 #ifndef SPILLWAY_SIM_ENGINE_POOL_H_
 #define SPILLWAY_SIM_ENGINE_POOL_H_
 
@@ -28,7 +28,7 @@ class AddressPool {
   // REQUIRES: capacity > 0.
   explicit AddressPool(Bytes capacity) : capacity_(capacity) { AddFree(0, capacity); }
 
-  // Whether one free block is large enough; that they are together does not count, see Compact().
+  // True if one free block is large enough. Several together do not count: see Compact().
   bool Fits(Bytes bytes) const { return free_by_size_.lower_bound({bytes, 0}) != free_by_size_.end(); }
 
   // REQUIRES: Fits(bytes), and that the buffer has no block. Returns the address.
@@ -64,7 +64,7 @@ class AddressPool {
     AddFree(address, size);
   }
 
-  // What compacting takes: bytes read and written once each, and the copies that it takes to issue.
+  // The cost of a compaction: the bytes moved (each read once and written once), and the number of copies.
   struct Moves {
     Bytes bytes = 0;
     int copies = 0;

@@ -18,7 +18,8 @@ struct Span {  // of one kernel or copy
   Nanos end = 0;
 };
 
-// A compute stream, or the host, stood still. Those of one of them do not overlap; in no order.
+// An interval in which a compute stream or the host stood still. Stalls of one stream, and of the host, do not overlap.
+// They are in no order.
 struct Stall {
   Nanos start = 0;
   Nanos end = 0;
@@ -36,7 +37,7 @@ struct MemoryChange {
   bool is_alloc = false;
 };
 
-// What happened, predicted or measured: one type, joined by instruction.
+// The events of a step, predicted or measured: one type for both, joined by instruction.
 struct Timeline {
   std::vector<Span> spans;   // by instruction index
   std::vector<Nanos> stall;  // by Cause: time the compute streams stood still for it
@@ -47,8 +48,8 @@ struct Timeline {
   };
   std::vector<MemoryPoint> memory;  // device 0, after each change, times not decreasing
   Nanos makespan = 0;
-  // Of predicted ones alone: `stall` and `host_stall` one by one; when the host stood, in order; when it had issued what
-  // has a span, by its index; whose memory changed, of timelines that Evaluate made.
+  // Only in predicted timelines: the single stalls of `stall` and `host_stall`; the host's waits in order; the issue
+  // time of each span, by index; memory changes by buffer, in timelines that Evaluate made.
   std::vector<Stall> stalls = {};
   std::vector<Stall> host_waits = {};
   std::vector<Nanos> issued = {};

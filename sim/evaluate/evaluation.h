@@ -13,8 +13,8 @@
 
 namespace spillway {
 
-// Times are nanoseconds of one step in steady state, sizes bytes. Of a plan that is not feasible only the first four
-// fields mean anything. The caller owns it; nothing in it points elsewhere.
+// The figures of one plan. Times are nanoseconds of one step in steady state, sizes bytes. If the plan is not feasible,
+// only the first four fields have a meaning. The caller owns it; it holds no pointer to other objects.
 struct Evaluation {
   bool feasible = false;
   std::string reason;     // token plus details when not feasible
@@ -30,12 +30,12 @@ struct Evaluation {
   Bytes bytes_out = 0, bytes_in = 0;
   Nanos recompute_time = 0, compute_time = 0;
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;  // with a timeline only
-  // Of unified memory: what kernels wait for pages, which is in none of the above. By assumption.
+  // Unified memory: the time that kernels wait for pages, by assumption. The figures above do not include it.
   Nanos fault_time = 0;
   ManagedFaults faults;
   Bounds bounds;  // of the plan's scope
   Scope scope;    // that `bounds` are of: EvaluateOptions::scope and the plan's
-  // Of WidestScope: no plan that leaves ops whole is faster; where this one may divide ops, none at all.
+  // Bounds in WidestScope: no plan with whole ops is faster. If this plan may divide ops, no plan at all is faster.
   Bounds widest;
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   std::vector<Bytes> mean_by_class;    // of what is live on average over the step, likewise
@@ -43,12 +43,13 @@ struct Evaluation {
   Timeline timeline;
 };
 
-// What may be left out where many plans are compared; what is computed is the same with and without.
+// Parts of an evaluation that may be left out when many plans are compared. The other figures do not depend on them.
 struct EvaluateOptions {
   bool verify = true;
   bool bounds = true;
   bool timeline = true;
-  // What the plan was chosen from: bounds hold for all of it, and for the plan. Nothing: for what the plan decides.
+  // The scope from which the plan was chosen, for which bounds hold. nullopt: the narrowest scope that includes the
+  // plan.
   std::optional<Scope> scope{};
 };
 

@@ -19,7 +19,7 @@ class SessionLayout {
   // `session` must outlive this.
   explicit SessionLayout(const Session& session);
 
-  // Of all host buffers, each from a page's beginning.
+  // The bytes of all host buffers, each from the begin of a page.
   Bytes host_bytes() const { return host_bytes_; }
   // From the beginning of the arena, or of the block of host buffers. Throws DeviceError (kContract) blaming
   // `instruction` if the bytes are not all inside.
@@ -28,7 +28,7 @@ class SessionLayout {
   // Debug sessions. Of residents' buffers: the one before the step, and the one behind it.
   bool KeepsAtAlloc(BufferId buffer) const { return keep_at_alloc_[buffer]; }
   bool KeepsAtFree(BufferId buffer) const { return keep_at_free_[buffer]; }
-  // What holds no resident's value before a step.
+  // The ranges that hold no resident's value before a step.
   std::vector<Range> EmptyInArena() const;
   std::vector<Range> EmptyOnHost() const;
 

@@ -1,4 +1,4 @@
-// What the lines of a plan file have in common: names become indices of the step's tensors and ops.
+// Reading of plan files: the part that all lines share, from names to indices of the step's tensors and ops.
 #ifndef SPILLWAY_SIM_PLAN_PLAN_LINES_H_
 #define SPILLWAY_SIM_PLAN_PLAN_LINES_H_
 
@@ -23,15 +23,15 @@ class PlanLines {
   void MakeBad() { bad_ = true; }
   bool bad() const { return bad_; }  // the line begun last
 
-  // What the name under `key` stands for; -1: nothing.
+  // The tensor with the name under `key`; -1: there is none.
   TensorId FindTensor(MapReader& reader, std::string_view key) { return Lookup(reader, key, tensors_, "tensor"); }
   OpId FindOp(MapReader& reader, std::string_view key) { return Lookup(reader, key, ops_, "op"); }
   OpId Position(MapReader& reader, std::string_view key);  // an op, or `start`, which is kNoOp
   OpId PositionOr(MapReader& reader, std::string_view key, OpId fallback);
   OpId LeavesAfter(MapReader& reader);
-  // Of a list; none without the key.
+  // The tensors of a list of names; empty without the key.
   std::vector<TensorId> FindTensors(MapReader& reader, std::string_view key);
-  // That of the key `algorithm`; 0 = the library's choice.
+  // The algorithm under the key `algorithm`; 0 = the library's choice.
   std::int32_t Algorithm(MapReader& reader, OpId id);
   // A list of further lines; a value that is no list is reported.
   const std::vector<Node>& Items(MapReader& reader, std::string_view key);
@@ -67,7 +67,7 @@ class PlanLines {
   bool bad_ = false;
 };
 
-// A line of `ops`. What it says holds only if it did not make `lines` bad.
+// Reads a line of `ops`. The result is valid only if the line did not make `lines` bad.
 OpDecision ReadOpDecision(const Node& node, const TrainingStep& step, PlanLines& lines, Diagnostics& diagnostics);
 
 }  // namespace spillway

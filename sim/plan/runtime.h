@@ -1,4 +1,4 @@
-// How the system that a plan is for carries it out: its streams, its memory, and who waits for what.
+// The runtime of the modelled system that carries out a plan: its streams, its memory, and its waits.
 #ifndef SPILLWAY_SIM_PLAN_RUNTIME_H_
 #define SPILLWAY_SIM_PLAN_RUNTIME_H_
 
@@ -15,28 +15,28 @@ enum class MemoryModel : std::uint8_t {
   kArena,
   kPool,
   kManaged,          // unified memory: an arena beyond the device's memory, pages come when kernels touch them
-  kManagedPrefetch,  // the same, each kernel's operands fetched ahead of it (sim/engine/managed_memory.h)
+  kManagedPrefetch,  // unified memory, with each kernel's operands prefetched (sim/engine/managed_memory.h)
 };
 constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
 enum class Barrier : std::uint8_t {
   kNone,
   kPhase,  // at the end of the forward phase the host waits for every copy
   kOp,     // after every layer the host waits for its kernels and for every copy (vDNN)
-  kCall,   // the same after every op (ooc_cuDNN's released code)
+  kCall,   // as kOp, but after every op (ooc_cuDNN's released code)
 };
 enum class HostSyncs : std::uint8_t {
   kNone,
   kBackwardLayer,  // after the backward ops of each unit (BackwardUnits) the host waits for them (PoocH)
 };
 
-// Who waits for what a copy brings in.
+// The waiter for a swap-in.
 enum class SwapInWaits : std::uint8_t {
   kKernel,         // the first kernel that uses it, on its stream
-  kBackwardLayer,  // in backward the host: before it issues anything of a unit, for all that its ops use, and before a
-                   // recomputation, for all that this is made from (PoocH)
+  kBackwardLayer,  // in backward the host: before it issues a unit, for all operands of its ops; before a
+                   // recomputation, for all its operands (PoocH)
 };
 
-// What backward is cut into: where swap-ins are issued and awaited, recomputation begins and the host waits.
+// The units of backward: at their begin swap-ins are issued and awaited, recomputation begins and the host waits.
 enum class BackwardUnits : std::uint8_t {
   kLayers,
   kBreakPoints,  // a layer whose result is a feature map begins one, layers whose results are not go on with it: ReLU,
@@ -46,22 +46,22 @@ enum class BackwardUnits : std::uint8_t {
 // counted by layers, whatever `units` says.
 std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
 
-// Who waits behind each kernel of an op that a plan divides.
+// The waiter after each kernel of an op that a plan divides.
 enum class PartWaits : std::uint8_t {
   kNone,
   kHost,  // as micro-cuDNN's published code, which changes descriptors and workspace for the next one
 };
 
-// How long the workspaces of ops are there.
+// The lifetime of workspaces.
 enum class Workspaces : std::uint8_t {
-  kPerOp,  // while their op runs, so that the next one can have the same bytes
-  kHeld,   // throughout: each op owns its own, for all its parts (micro-cuDNN's workspace division)
+  kPerOp,  // while the op runs, so that the next op can use the same bytes
+  kHeld,   // throughout: each op owns its workspace, for all its parts (micro-cuDNN's workspace division)
 };
 
 // How the pool of a runtime with MemoryModel::kPool finds room.
 enum class PoolKind : std::uint8_t {
   kBytes,      // any free bytes will do
-  kAddresses,  // they must lie together; where they do not, the pool is compacted (sim/engine/pool.h)
+  kAddresses,  // free bytes must lie together; if they do not, the pool is compacted (sim/engine/pool.h)
 };
 
 // Copies whose call returns only when they are done, as with memory that is not pinned.
@@ -90,14 +90,14 @@ struct Runtime {
   BackwardUnits backward_units = BackwardUnits::kLayers;
   PartWaits part_waits = PartWaits::kNone;
   Workspaces workspaces = Workspaces::kPerOp;
-  // Of the bytes that copies out leave on the host, how many it holds, from 1 to 100: a CPU that compresses them there
-  // (vDNN++), by a ratio that is stated, not measured. Copies cross the link whole, and compressing keeps up with them.
-  // Predicted only.
+  // The percentage of swapped-out bytes that the host holds, from 1 to 100: a CPU that compresses them (vDNN++). The
+  // ratio is stated, not measured. Copies cross the link uncompressed, and compression keeps up with them. Predicted
+  // only.
   int host_percent = 100;
   bool operator==(const Runtime&) const = default;
 };
 
-// Reads the fields of a Runtime from a map, here as in scenarios; fields that are not there stay as they are.
+// Reads the fields of a Runtime from a map of a plan or scenario; fields without a key keep their values.
 void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
 
 // ---- The runtimes of the modelled systems, by name: "pooch", "arena".

@@ -25,11 +25,11 @@ namespace spillway {
 // Points that differ in the memory share the rungs of their searches.
 class PlanCache {
  public:
-  // What strategy.plan(problem) returns or throws, on the problem's runtime.
+  // Returns or throws as strategy.plan(problem) does, on the problem's runtime.
   Planned Plan(const Strategy& strategy, const Problem& problem);
 
-  // What a strategy's searches share, a type of its own that is thread-safe: made when first asked for, there as long as
-  // this is.
+  // A cache that a strategy's searches share, of its own thread-safe type. Made at the first call; lives as long as
+  // this.
   template <typename Cache>
   Cache& Shared() {
     const std::shared_ptr<void>& held = shared_.Ref(typeid(Cache), [] { return std::make_shared<Cache>(); });
@@ -62,7 +62,7 @@ class PlanCache {
 // Oracles, with the facts that those of one step and machine share.
 class OracleCache {
  public:
-  // Of the problem's step, costs, device and capacity.
+  // The oracle of the problem's step, costs, device and capacity.
   std::shared_ptr<const Oracle> For(const Problem& problem);
 
  private:

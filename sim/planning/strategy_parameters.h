@@ -1,8 +1,8 @@
-// What a strategy may be told beside the problem: named values, each of a kind, with a range or the words that it may be,
-// and with what holds without it.
+// Parameters of a strategy, in addition to the problem: named values, each with a kind, a range or a list of words, and
+// a default.
 //
-// A strategy lists what it takes in its line of sim/strategies/table.inc. Scenarios say it under `parameters`, where names
-// and ranges are checked (scenarios/file/scenario_strategies.cc), so that a strategy reads what is in range, or nothing.
+// A strategy lists its parameters in its line of sim/strategies/table.inc. Scenarios set them under `parameters`, where
+// names and ranges are checked (scenarios/file/scenario_strategies.cc). So a strategy reads a value in range, or none.
 #ifndef SPILLWAY_SIM_PLANNING_STRATEGY_PARAMETERS_H_
 #define SPILLWAY_SIM_PLANNING_STRATEGY_PARAMETERS_H_
 
@@ -19,7 +19,7 @@ struct ParameterRow {
   const char* name;
   const char* otherwise;  // what holds without it: a value, or in words
   const char* meaning;    // one sentence, without a full stop
-  // Of a whole number; both 0, and no words: it is true or false.
+  // The range of a whole number. Both 0 and no words: the parameter is true or false.
   std::int64_t least = 0, most = 0;
   std::vector<std::string> (*words)() = nullptr;  // of a word: those that it may be
   bool IsFlag() const { return least == 0 && most == 0 && words == nullptr; }
@@ -38,7 +38,7 @@ class StrategyParameters {
   bool Flag(std::string_view name, bool otherwise) const;
   std::string Word(std::string_view name, std::string otherwise) const;
   const std::vector<std::pair<std::string, ParameterValue>>& values() const { return values_; }
-  // What is put behind the strategy's name, in plans and results: ":rungs=4:keep_passed=true"; "" without any.
+  // The suffix of the strategy's name in plans and results: ":rungs=4:keep_passed=true"; "" without parameters.
   std::string Label() const;
   bool operator==(const StrategyParameters&) const = default;
 

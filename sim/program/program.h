@@ -1,6 +1,6 @@
-// The Program: what a Plan comes to when it is carried out, as a flat list of instructions on streams of devices.
-// This page is the contract between `lower`, which writes Programs, and everything that reads them: the engines of
-// simulate(), `layout`, `verify`, replay and execute(). A Program holds no times.
+// The Program: a Plan as a flat list of instructions on streams of devices. This page is the contract between `lower`,
+// which writes Programs, and all readers: the engines of simulate(), `layout`, `verify`, replay and execute(). A
+// Program holds no times.
 //
 //  1. List order is the host's issue order. Each instruction costs the host some time and starts no earlier than it
 //     is issued. kHostSync blocks the host until its event.
@@ -92,7 +92,8 @@ struct Kernel {
   std::uint32_t operands = 0;  // first of its rows in Program::operands
   std::uint32_t operand_count = 0;
   bool recomputation = false;  // repeats `op`; its side effects must not happen again
-  // Of the parts that make up one run of the op: what a framework does once for an op, it does at one of these.
+  // The first and the last of the parts that make up one run of the op. A framework does its work per op at one of
+  // these.
   bool first_part = true, last_part = true;
 };
 
@@ -120,7 +121,7 @@ struct Buffer {
   BoxId box = kWhole;
   std::int16_t place = 0;  // device index; host node index for kHost
   BufferKind kind = BufferKind::kTensor;
-  // For layout: buffers of one frame have their addresses at fixed distances, each `distance` bytes behind the frame's own.
+  // For layout: buffers of one frame have fixed distances; each address is `distance` bytes above the frame's address.
   std::uint32_t frame = kNoFrame;
   Bytes distance = 0;
 };
@@ -154,12 +155,13 @@ struct Program {
 // Cost of every instruction: kernels and copies as the model says, everything else 0. Contention-free work.
 std::vector<Nanos> Durations(const Program& program, const CostModel& costs);
 
-// What of its tensor a buffer holds, and what of it `box` means there. REQUIRES: the buffer is of a tensor.
+// HeldBy: the box of its tensor that a buffer holds. BoxIn: the box of the tensor that `box` names in that buffer.
+// REQUIRES: the buffer is of a tensor.
 Box HeldBy(const Program& program, BufferId buffer, const TrainingStep& step);
 Box BoxIn(const Program& program, BufferId buffer, BoxId box, const TrainingStep& step);
-// How what an operand touches lies in its buffer, on both sides of the runs. REQUIRES: the buffer is of a tensor.
+// The places of an operand in its buffer, on both sides of the runs. REQUIRES: the buffer is of a tensor.
 BoxRuns RunsOfOperand(const Program& program, const Operand& operand, const TrainingStep& step);
-// Whether offsets and pitches follow from boxes.
+// True if the copy's offsets and pitches follow from boxes.
 bool IsBoxed(const Program& program, const Copy& copy);
 // REQUIRES: it is boxed; both buffers hold what is copied.
 BoxRuns RunsOfCopy(const Program& program, const Copy& copy, const TrainingStep& step);

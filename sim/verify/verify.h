@@ -1,11 +1,12 @@
 // Proves that a Program is safe under every timing, on the partial order of stream order, events and host syncs alone.
 //
-// Shares no code with `lower` and `layout` and knows no times: vector clocks, one component per stream; what the host
-// has waited for counts for everything issued later. With a TrainingStep it also proves that the Program computes the
-// step: every op once in its order (recomputations apart), every operand holding the value of the tensor that the op
-// reads. Where one pass cannot go on (an index out of range, an event without a record) the later ones are left out.
+// verify shares no code with `lower` and `layout`, and knows no times. It uses vector clocks with one component per
+// stream; instructions issued after a host sync come after everything that the host has waited for. With a TrainingStep
+// it also proves that the Program computes the step: every op runs once, in order (recomputations apart), and every
+// operand holds the value of the tensor that the op reads. If one pass cannot go on (an index out of range, an event
+// without a record), later passes are left out.
 //
-// What a message begins with:
+// The first word of a message:
 //   structure   an index out of range, an instruction on a stream that cannot run it, a copy larger than its buffers
 //   clause N    of sim/program/program.h: 2 events, 3 kAlloc and kFree, 4 order of accesses, 5 addresses in the arena,
 //               6 order of allocations in a pool, 9 sections
@@ -13,8 +14,8 @@
 //   step        an op missing, repeated or out of order, a wrong operand, a stale or premature value of a tensor, a
 //               part of an op that its boxes or its launch do not make, a sum that lacks a part
 //
-// In Programs of a pool addresses are not checked, as clause 6 gives none, but that what copy streams allocate comes
-// after what compute streams freed before; everything else is.
+// Programs of a pool have no addresses (clause 6). There verify checks instead that allocations of copy streams come
+// after earlier frees of compute streams; all other checks are the same.
 #ifndef SPILLWAY_SIM_VERIFY_VERIFY_H_
 #define SPILLWAY_SIM_VERIFY_VERIFY_H_
 
@@ -25,15 +26,16 @@
 
 namespace spillway {
 
-// Which clause of sim/program/program.h is broken and where; empty = the Program is safe.
+// One broken clause of sim/program/program.h and its place. Verify returns all violations found; empty = the Program is
+// safe.
 struct Violation {
-  std::uint32_t instruction = 0;  // code.size() where no single instruction is to blame
+  std::uint32_t instruction = 0;  // the instruction at fault; code.size(): not one alone
   std::string message;
 };
 std::vector<Violation> Verify(const Program& program, const TrainingStep* step = nullptr);
 
-// Clause 7: the kWait instructions that wait for what stream order, earlier events and host syncs imply anyhow.
-// They cost time and are not unsafe. REQUIRES: Verify(program) found nothing.
+// Clause 7: the kWait instructions that stream order, earlier events and host syncs already imply. They cost time but
+// are safe. REQUIRES: Verify(program) found nothing.
 std::vector<std::uint32_t> ImpliedWaits(const Program& program);
 
 }  // namespace spillway

@@ -1,14 +1,5 @@
-// Programs that divide tensors and ops: which part of an op a kernel runs, what buffers hold, and sections (clause 9 of
-// sim/program/program.h). Internal to verify, whose own account this is: it shares nothing with what writes Programs.
-//
-// There are parts of
-//   convolutions                              along batch, channels, rows and columns of the output; sums over channels
-//                                             or places
-//   bias, ReLU, additions, copies, pooling    along batch, channels and rows; of pooling where windows lie side by side
-//   LRN                                       along batch and rows
-//   other ops that compute samples apart      along the batch
-// and none of batch norm, whose statistics are of all samples, of the loss, whose gradient is divided by their number,
-// of dropout, whose mask is drawn for all, and of updates.
+// The contents of buffers whose tensors a Program divides: boxes with versions, including unfinished sums. Internal to
+// verify.
 #ifndef SPILLWAY_SIM_VERIFY_VERIFY_BOXES_H_
 #define SPILLWAY_SIM_VERIFY_VERIFY_BOXES_H_
 
@@ -48,13 +39,13 @@ constexpr Version kZeros = -2;  // padding: what lies outside of the tensor
 class Pieces {
  public:
   void Write(const Box& box, Version version);
-  // What of `box` is not of this version, or a sum that is not finished.
+  // The boxes within `box` that do not hold this version, or hold an unfinished sum.
   std::vector<Box> Missing(const Box& box, Version version) const;
-  // One part more of the sums over `part.all` in `box`; where `begins` what is there is forgotten. Returns what is wrong
-  // with that, and sets `finished` where the sum is complete now.
+  // One part more of the sums over `part.all` in `box`; where `begins` what is there is forgotten. Returns what is
+  // wrong with that, and sets `finished` where the sum is complete now.
   std::string Add(const Box& box, Version version, const Part& part, bool begins, bool& finished);
-  // What of `box` has pieces is copied there from `from`, whatever its versions; the rest is undefined then. Returns
-  // whether some of it was undefined or an unfinished sum.
+  // Copies the finished pieces of `from` within `box`, of any version; the rest of `box` becomes undefined. Returns
+  // true if some of `box` was undefined in `from`, or an unfinished sum.
   bool CopyFrom(const Pieces& from, const Box& box);
 
  private:
@@ -86,7 +77,7 @@ class FinishedParts {
   std::map<OpId, std::vector<Result>> of_op_;  // of those in parts
 };
 
-// Whether a kernel runs part of its op: some operand is not the whole tensor.
+// True if the kernel runs a part of its op: some operand is not the whole tensor.
 bool IsPart(const Program& program, const TrainingStep& step, const Kernel& kernel);
 // By tensor: whether any of its buffers, operands or copies names a box. Empty where the Program has no boxes.
 std::vector<bool> DividedTensors(const Program& program, const TrainingStep& step);

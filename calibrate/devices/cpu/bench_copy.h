@@ -1,4 +1,4 @@
-// Copies of the CPU device as they are measured, and as they run beside something that is measured.
+// Copies of the CPU device as subjects of measurement, and as load while something else is measured.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CPU_BENCH_COPY_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CPU_BENCH_COPY_H_
 
@@ -19,7 +19,7 @@ struct CopyMemory {
 };
 
 // Copies of one size through the link, each from another place to another place. The calling thread copies.
-// REQUIRES: the memory holds one copy at least; nobody else uses it.
+// REQUIRES: the memory holds at least one copy; no other thread uses it.
 class CopySubject : public BenchSubject {
  public:
   CopySubject(CpuLink& link, Direction direction, Bytes bytes, CopyMemory& memory)
@@ -34,8 +34,8 @@ class CopySubject : public BenchSubject {
   Bytes next_ = 0;
 };
 
-// A thread that copies without end until this is destroyed. The constructor returns when it has begun.
-// What copies in the other direction, or kernels, are measured beside.
+// A thread that copies until this is destroyed. The constructor returns when copying has begun. Other copies and
+// kernels are measured while it runs.
 class CopyingBeside {
  public:
   CopyingBeside(CpuLink& link, Direction direction, Bytes bytes, CopyMemory& memory, std::span<const int> cores);

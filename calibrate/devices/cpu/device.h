@@ -15,19 +15,19 @@
 // Training: steps are real ones. Labels and dropout's random numbers come from seed and iteration (BeginStep calls since
 // Begin), so that the same seed trains the same whatever the plan; recomputations repeat masks and leave running
 // statistics alone. Sessions without a step compute launches as CallOf(launch) does: operands in the order of the op's
-// reads, then its writes; a kernel without operands is a launch that does nothing, for measuring what one costs.
+// reads, then its writes; a kernel without operands is a launch that does nothing, for measuring the cost of a launch.
 //
-// Debug sessions also find, beside what sim/execute/device.h asks for, at the instruction where it happens (kContents):
-// reads of memory that was never written or has been freed; buffers allocated where others are not freed yet; at the end
-// of the step writes behind the arena and parameters that are NaN.
+// Debug sessions find more mistakes than sim/execute/device.h demands, at the instruction where they happen
+// (kContents): reads of memory that was never written or has been freed, and buffers allocated over live ones. At the
+// end of the step they find writes beyond the arena and parameters that are NaN.
 //
 // Errors: as sim/execute/device.h says. kHung: no stream got anywhere for `patience`; waits for events cannot go round in
 // circles, as each event's Record has to be issued before a Wait.
 //
-// End waits for a kernel or copy that still runs no longer than `patience` either: nothing can stop a thread that is in
-// a library. It leaves the thread behind then, with the memory and the kernels of its session, all of which goes when,
-// and if, the thread comes back. What the caller gave (Program, clock) is not touched any more. The device can
-// be used again, and has a core less as long as the thread runs.
+// End waits for a running kernel or copy no longer than `patience`, because nothing can stop a thread inside a library.
+// It then abandons the thread, with the memory and kernels of its session; they are freed if the thread returns. The
+// thread no longer touches objects of the caller (Program, clock). The device can be used again, with one core less as
+// long as the thread runs.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CPU_DEVICE_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CPU_DEVICE_H_
 
@@ -52,10 +52,11 @@ struct CpuDeviceOptions {
   std::uint64_t seed = 1;                 // of labels and dropout
   float learning_rate = 0.01f;
   float momentum = 0.9f;
-  Nanos patience = 120 * kSecond;  // how long nothing may happen before the device counts as hung, or is left behind
-  Bytes available_memory = -1;     // of this machine, for tests; -1 = what the system says
-  // For tests: called before each kernel and copy (debug sessions: each Alloc and Free too) on its stream's thread. What
-  // it throws is that instruction's failure; if it takes long, the instruction does.
+  Nanos patience =
+      120 * kSecond;            // the device counts as hung, or a thread is abandoned, after this time without progress
+  Bytes available_memory = -1;  // the machine's memory, for tests; -1 = as the system says
+  // For tests: called before each kernel and copy (debug sessions: each Alloc and Free too) on its stream's thread. An
+  // exception from it is the instruction's failure; its time is part of the instruction's time.
   std::function<void(Issue)> before{};
 };
 
@@ -86,11 +87,11 @@ class CpuDevice : public ExecutionDevice {
     return {.losses = losses_, .host_bytes = host_bytes_, .placement = pinning_, .step_clocks = {}};
   }
 
-  // Of the last session, also after End: mean cross-entropy by iteration, NaN where the step has none, and running means
-  // and variances by batch-norm layer.
+  // Results of the last session, also after End: mean cross-entropy by iteration (NaN if the step has no loss), and
+  // running means and variances by batch-norm layer.
   const std::vector<double>& losses() const { return losses_; }
   const std::map<LayerId, std::vector<float>>& running_statistics() const { return statistics_; }
-  // Host memory of the last session: all host buffers; what the library got beside the arena.
+  // Host memory of the last session: all host buffers, and the library's memory besides the arena.
   Bytes host_bytes() const { return host_bytes_; }
   Bytes library_bytes() const { return library_bytes_; }
 

@@ -27,11 +27,11 @@
 
 namespace spillway {
 
-// Whether this program was built with oneDNN. Without it the constructor of CpuKernels throws a UserError.
+// True if this program was built with oneDNN. Without it the constructor of CpuKernels throws a UserError.
 bool HasCpuKernels();
 std::string CpuLibrary();  // "oneDNN 2.6.3"; "" without it
 
-// What one run works on. Numbers of elements are those of the op's tensors.
+// The arguments of one run. Numbers of elements are those of the op's tensors.
 struct CpuArguments {
   std::span<void* const> reads{};  // in the order of Op::reads; reads and writes may share buffers as the op's lists do
   std::span<void* const> writes{};         // in the order of Op::writes
@@ -50,7 +50,7 @@ class CpuKernel {
   virtual ~CpuKernel() = default;
   virtual void Run(const CpuArguments& arguments) const = 0;
   Bytes workspace() const { return workspace_; }
-  // What computes it: "jit:avx512_core" and the like by oneDNN's own name, or "loop".
+  // The implementation that computes it: oneDNN's name, such as "jit:avx512_core", or "loop".
   const std::string& implementation() const { return implementation_; }
 
  protected:

@@ -1,10 +1,10 @@
-// One session of the CPU device, from Begin to End: memory, kernels, streams and events, all of it made beforehand.
+// One session of the CPU device, from Begin to End: memory, kernels, streams and events, all made in the constructor.
 // Private to calibrate/devices/cpu/.
 //
-// A thread per stream, pinned to the cores that CoreChoice names, and the caller's, which issues. What an instruction
-// does is written down when it is issued and read by its stream's thread, in stream order; the caller writes a row again
-// only in the next step, when all streams have ended the last one. Failures are noted by the first thread that meets one
-// and thrown on the caller's.
+// Each stream has a thread, pinned to the cores that CoreChoice names; the caller's thread issues. The caller writes an
+// action when it issues an instruction, and the stream's thread reads it, in stream order. The caller reuses a row only
+// in the next step, when all streams have finished the last step. The first thread that meets a failure records it; the
+// caller's thread throws it.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CPU_SESSION_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CPU_SESSION_H_
 
@@ -53,13 +53,13 @@ class CpuSession {
   // Leaves threads that hang to themselves, with their part in `self`, the owner of this session. The caller lets go of
   // its own part then.
   void Abandon(const std::shared_ptr<CpuSession>& self) noexcept;
-  // What training keeps beside tensors: labels, running statistics, losses. The session's own.
+  // The training state besides tensors: labels, running statistics, losses. Owned by the session.
   TrainingState& training() { return training_; }
   const SessionMemory& memory() const { return memory_; }
   std::string Pinning() const;
 
  private:
-  // What an instruction is to do, written when it is issued.
+  // The work of an instruction, written when it is issued.
   struct Action {
     Opcode opcode = Opcode::kKernel;
     StreamId stream = 0;

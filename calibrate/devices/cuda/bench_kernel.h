@@ -17,8 +17,8 @@ namespace spillway {
 // The call that measures `launch`, an algorithm and a math of one of the network's ops.
 OpCall BenchCallOf(const BenchNetwork& network, OpId op, const Launch& launch);
 
-// One launch on sets of operands that take turns, so that each finds its own in the state that the protocol says. Times are
-// the device's, by events around runs that were queued behind a hold (timer.h).
+// One launch on several sets of operands that take turns, so that each run finds its operands in the state of the
+// protocol. Times are the device's, by events around runs that wait in the queue until a hold is released (timer.h).
 class CudaKernelSubject : public BenchSubject {
  public:
   // All must outlive it; one subject at a time may use the memory. DeviceError: the library refuses the launch.
@@ -32,19 +32,20 @@ class CudaKernelSubject : public BenchSubject {
   // Copies that run while the kernel does; nullptr: none. Timings that they do not outlast are taken again. UserError
   // from Run(): not even the most of them do.
   void SetBeside(CudaCopiesBeside* beside) { beside_ = beside; }
-  // What issuing is timed by; nullptr: it is not.
+  // The clock for the time of issuing; nullptr: issuing is not timed.
   void SetHostClock(const Clock* clock) { host_clock_ = clock; }
   void Prepare(int runs) override;
   void Run(int runs) override;
   int most_runs() const { return most_runs_; }  // of one timing
-  // Whether issuing a single run takes longer than a hold, or waits for the device: its times are not the device's alone.
+  // True if issuing a single run takes longer than a hold, or waits for the device: its times then include the host's.
   bool unheld() const { return at_once_ == 0; }
-  // Nanoseconds of the library's call, median; 0: none was timed. Timed are the first kTimedIssues runs behind each hold
-  // that did not run out: the host is ahead of the device then, as in training, and no queue is full, for a host that
-  // finds one full waits for the hold itself, which then runs out. Never the first run of all, which loads code.
+  // The median time of the library's call in nanoseconds; 0: none was timed. Timed are the first kTimedIssues runs
+  // after each hold that did not run out. The host is then ahead of the device, as in training, and no queue is full.
+  // (A host that finds a queue full waits for the hold, which then runs out.) The first run of all, which loads code,
+  // is never timed.
   double issue_time() const;
   static constexpr int kTimedIssues = 4;
-  // Of the device while all of it ran, by its own counters; 0: not known.
+  // The device's clock over all runs, by its own counters; 0: unknown.
   double clock_mhz() const { return Megahertz(clock_); }
 
  private:
@@ -66,7 +67,7 @@ class CudaKernelSubject : public BenchSubject {
   int most_runs_ = 1;
   std::uint64_t stream_number_ = 0;  // another mask each time, as in training
   bool loaded_ = false;              // it ran once
-  int at_once_ = 1 << 30;            // runs behind one hold
+  int at_once_ = 1 << 30;            // runs queued during one hold
 };
 
 }  // namespace spillway

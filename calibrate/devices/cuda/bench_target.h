@@ -1,9 +1,9 @@
-// The CUDA device as something to measure: kernels of cuDNN and cuBLAS, copies and prefetches of every kind of memory,
-// calls of the host.
+// The CUDA device as a calibration target: kernels of cuDNN and cuBLAS, copies and prefetches of every kind of memory,
+// host calls.
 //
-// Clocks: before the first kernel the device works until its clock has settled, as in training; clocks are read and
-// recorded, never set. What was measured while the device says that heat or a fault holds its clocks back is measured
-// again, twice at most, and flagged if that does not help; limits by settings, a power cap among them, are noted.
+// Clocks: before the first kernel the device works until its clock has settled, as in training. Clocks are read and
+// recorded, and never set. If heat or a fault held the clocks back during a measurement, it is repeated, twice at most,
+// and flagged if that does not help. Limits by settings, such as a power cap, are noted.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_TARGET_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_TARGET_H_
 
@@ -44,10 +44,10 @@ class CudaBenchTarget : public BenchTarget {
   CudaBenchTarget(const CudaBenchOptions& options, std::shared_ptr<CudaCalls> calls, const Clock& clock);
   ~CudaBenchTarget() override;
 
-  // What every row of this device says of it: names, driver, libraries, and the state of the data.
+  // The fields that all rows of this device share: names, driver, libraries, and the state of the data.
   Sample Identity() const override { return identity_; }
-  // Of a convolution the algorithms that the library offers within the workspace limit; of anything else one. UserError:
-  // none.
+  // For a convolution the algorithms that the library offers within the workspace limit; for any other item one
+  // variant. Throws UserError if there is none.
   std::vector<BenchVariant> Variants(const BenchItem& item) override;
   // UserError for what is this launch's matter alone: the library refuses it, or its memory is not to be had. Anything
   // else ends the calibration: DeviceError.
@@ -55,13 +55,13 @@ class CudaBenchTarget : public BenchTarget {
   double Load() const override;  // of the host
   bool MayHang() const override { return true; }
 
-  // What a profile says beside the samples; name and notes are the caller's.
+  // The facts of a profile that samples do not hold. The caller sets name and notes.
   BenchFacts Facts(const std::string& date) const;
 
  private:
   // Takes again what was throttled, after a pause (Settle), a few times at most.
   LoopResult Steady(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);
-  // What `call` returns; UserError for what is the launch's matter alone.
+  // Returns the result of `call`. Errors that concern only the launch become UserErrors.
   template <typename Call>
   auto Judged(const Call& call);
   LoopResult MeasureOnce(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options);

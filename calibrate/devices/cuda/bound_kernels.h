@@ -1,5 +1,5 @@
-// The kernels of a session of the CUDA device, each tied to the memory it works on; and what training keeps on the
-// device beside tensors: one-hot labels, running statistics, the probabilities that the loss is computed from.
+// The kernels of a session of the CUDA device, each bound to its memory, and the training state on the device besides
+// tensors: one-hot labels, running statistics, and the probabilities from which the loss is computed.
 //
 // All of that lies in the library's memory, fp32: labels of the loss's input shape, means and then variances of all
 // channels, probabilities of the loss's result. Its size is known when all kernels are bound; nothing is allocated
@@ -54,14 +54,14 @@ class CudaBoundKernels {
   // where they were when it was bound.
   void Run(std::uint32_t instruction, CudaStream* stream);
   bool Rehearsed() const;  // the times of all kernels are known
-  // What to spin behind a kernel, in nanoseconds. Rehearses kernels of which no time is known.
+  // Sets the spin after each kernel, in nanoseconds. Rehearses kernels without a known time.
   void Slow(double slowdown, double gap);
 
   Bytes staging_bytes() const { return staging_bytes_; }  // the most that one of these brings or takes at once
   void UploadStatistics(CudaStaging& staging);            // at the beginning
   void DownloadStatistics(CudaStaging& staging);          // into the training state
   void UploadLabels(CudaStaging& staging);                // of the iteration
-  // The loss of the iteration; NaN: there was none. Behind the step.
+  // The loss of the iteration; NaN: there was none. Call after the step.
   double ReadLoss(CudaStaging& staging);
 
  private:

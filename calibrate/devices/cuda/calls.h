@@ -39,7 +39,7 @@ struct CudaMoment {
 };
 inline constexpr int kCudaMostMultiprocessors = 256;
 
-// What the device and its software say of themselves; -1 or "" where not known.
+// The properties that the device and its software report; -1 or "": unknown.
 struct CudaProperties {
   std::string name;                    // "NVIDIA H200"
   std::string driver;                  // "580.65.06", else the CUDA version that the driver supports
@@ -66,7 +66,7 @@ struct CudaClocks {
   std::string limited;    // by settings: power cap, configured clocks; "" likewise
 };
 
-// What changes from run to run of a kernel.
+// The arguments of a kernel that change from run to run.
 struct CudaArguments {
   std::span<void* const> reads{};   // device memory, in the order of Op::reads; shared as the op's lists share tensors
   std::span<void* const> writes{};  // in the order of Op::writes
@@ -160,8 +160,8 @@ class CudaCalls {
   virtual CudaMemory MemoryOf(int device) = 0;
   virtual void* MallocOn(int device, Bytes bytes) = 0;
   virtual void FreeOn(int device, void* memory) noexcept = 0;
-  // Whether `device` can be let reach the memory of `peer`; the first lets it, false if it could before, the second
-  // takes that back.
+  // True if `device` can be given access to the memory of `peer`. The calls below give access (false: it had access
+  // already) and take it back.
   virtual bool CanAccessPeer(int device, int peer) = 0;
   virtual bool EnablePeerAccess(int device, int peer) = 0;
   virtual void DisablePeerAccess(int device, int peer) noexcept = 0;
@@ -176,7 +176,7 @@ class CudaCalls {
   virtual std::vector<CudaAlgorithm> Algorithms(const OpCall& call) = 0;
   // Algorithm 0: the library's first choice within launch.workspace.
   virtual std::unique_ptr<CudaKernel> Prepare(const OpCall& call) = 0;
-  // Bytes that the libraries' handles took of the device when the first kernel was prepared belong to nobody's arena;
+  // The libraries' handles take device memory when the first kernel is prepared. These bytes belong to no arena, so
   // Prepare everything before measuring Memory().
 };
 

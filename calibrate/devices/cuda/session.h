@@ -1,10 +1,10 @@
-// One session of the CUDA device, from Begin to End: memory, kernels, streams and events, all of it made beforehand.
+// One session of the CUDA device, from Begin to End: memory, kernels, streams and events, all made in the constructor.
 // Private to calibrate/devices/cuda/.
 //
-// One thread issues everything, so nothing here is locked; the device runs behind it. What a step issues was made in the
-// constructor: a step makes no kernel, no stream, no event and no memory, so that its times are those of issuing and
-// running alone. Errors of the library come later than the call that caused them: whoever is blamed is found by events
-// (CudaWatch), and after the first error only what is there may be asked for.
+// One thread issues everything, so nothing here is locked; the device runs asynchronously. A step makes no kernel,
+// stream, event or memory, so that its time is that of issuing and running only. The library reports errors later than
+// the call that caused them. Events show which instruction failed (CudaWatch). After the first error only existing
+// results may be read.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_SESSION_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_SESSION_H_
 
@@ -57,13 +57,13 @@ class CudaSession {
   const CudaSessionMemory& memory() const { return memory_; }
 
  private:
-  struct Around {  // events before and behind an instruction; either may be missing
+  struct Around {  // events before and after an instruction; either may be missing
     OwnedCudaEvent before, behind;
   };
-  void Quiet() noexcept;  // nothing runs behind it, unless something hangs or the device is lost
-  // By event and stream of the Program; in debug and instrumented sessions also around instructions.
+  void Quiet() noexcept;  // waits until nothing runs, unless a stream hangs or the device is lost
+  // Makes events for the Program's events and streams; in debug and instrumented sessions also around instructions.
   void MakeEvents();
-  // Times kernels of which no time is known yet, on numbers as a step has them, and sets how long each is to be spun behind
+  // Times the kernels without a known time, on contents as in a step, and sets the spin after each kernel
   // (emulation.h).
   void Rehearse(double slowdown, double gap);
   // Zeros; in debug sessions bytes that stand for nothing.

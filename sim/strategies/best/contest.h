@@ -14,7 +14,7 @@
 
 namespace spillway {
 
-// What a plan may use.
+// The means that a plan may use.
 struct Allowed {
   bool swap = true;
   bool recompute = true;
@@ -25,10 +25,10 @@ struct Allowed {
 };
 // By the parameters of those names.
 Allowed AllowedBy(const StrategyParameters& told);
-// Of plans that use nothing else, every op whole.
+// The scope of plans that use only these means, with every op whole.
 Scope ScopeFor(const Allowed& allowed, const Runtime& runtime);
 
-// Of a plan by the full path: what a contest goes by.
+// The figures of a plan, by the full path, that a contest compares.
 struct PlanJudgement {
   bool counts = false;  // it uses nothing that is not allowed, and is a plan of the step
   bool feasible = false;
@@ -41,11 +41,11 @@ class Contest {
  public:
   Contest(const Oracle& oracle, const Allowed& allowed) : oracle_(&oracle), allowed_(allowed) {}
 
-  // The same whoever has won so far; by any thread.
+  // Does not depend on the plans entered so far. Any thread may call it.
   PlanJudgement Judge(const Plan& plan) const;
   // Judges the plan, unless it uses what is not allowed. True: it runs, and faster than all before it. `by`: who made it.
   bool Enter(const Plan& plan, const std::string& by) { return Enter(plan, by, Judge(plan)); }
-  // The same with its judgement.
+  // As above, for a plan that was judged already.
   bool Enter(const Plan& plan, const std::string& by, const PlanJudgement& judged);
 
   bool decided() const { return time_ > 0; }

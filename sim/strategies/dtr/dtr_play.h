@@ -1,17 +1,18 @@
 // Dynamic tensor rematerialisation, played once over a list of ops (Kirisame et al., Dynamic Tensor Rematerialization,
 // ICLR 2021, arXiv 2006.09616).
 //
-// Nothing is planned. Where an op's results do not fit, values leave until they do, the one of the least
+// DTR plans nothing in advance. If an op's results do not fit, it evicts values until they fit, each time the value
+// with the least
 //
-//   (time to compute it again + that of the values missing around it) / (bytes x time since it was last used)
+//   (time to recompute it + time to recompute the evicted values around it) / (bytes x time since it was last used)
 //
-// first; where an op reads a value that has left, the ops that gave it run again, with what they read in turn. What is
-// missing around a value is counted by classes of equivalence (the paper's h_eq): a value that leaves joins the class of
-// its missing neighbours, inputs and readers; one that comes back takes its own time out of its class, and the class does
-// not fall apart again. A value was last used when an op that reads it was wanted, before anything ran again for that op,
-// or when it was given for the first time, as in the system's published simulator (uwsampl/dtr-prototype). A value that no
-// op will read any more leaves at once ("eager eviction") and may come back for another one's sake; then it stays until it
-// is the cheapest to lose.
+// If an op reads an evicted value, the ops that made it run again, and so on for their operands. Evicted values around
+// a value are counted by equivalence classes (the paper's h_eq). An evicted value joins the class of its evicted
+// neighbours, inputs and readers. A value that comes back takes its own time out of its class, and the class does not
+// split again. The last use of a value is when an op that reads it was due, before any recomputation for that op, or
+// when the value was first made. This is as in the published simulator (uwsampl/dtr-prototype). A value that no op will
+// read any more is evicted at once ("eager eviction"). It may come back for a recomputation; then it stays until it is
+// the cheapest to evict.
 //
 // The same for a training step, recorded ones among them (dtr.cc). Tested by dtr_test (tests/sim/).
 #ifndef SPILLWAY_SIM_STRATEGIES_DTR_DTR_PLAY_H_
@@ -31,8 +32,8 @@ struct Value {
   Bytes workspace = 0;  // that the largest of them wants meanwhile
   bool may_leave = false;
   std::int32_t complete = -1;  // the event after which it is all there, and may leave; -1: from the beginning
-  // What those ops read: values by index. What may not leave and is gone, like an input that nobody reads any more, is
-  // taken for there.
+  // The operands of those ops, as indices of values. A value that may not be evicted and is gone, such as an input
+  // without later readers, counts as present.
   std::vector<std::int32_t> sources{};
 };
 
@@ -50,7 +51,7 @@ struct Graph {
   std::vector<std::int32_t> there;  // before the first event
 };
 
-// What happened to a value: before the kernel of `event`, in the order of the trace.
+// An eviction or recomputation of a value, before the kernel of `event`, in the order of the trace.
 struct Happening {
   std::int32_t event = 0;
   std::int32_t value = 0;
@@ -62,7 +63,7 @@ struct Trace {
   bool too_often = false;    // it gave up since too much ran again (kMostAgain); else nothing was left to leave
   Nanos time = 0;            // of all ops, those that ran again among them
   Bytes peak = 0;
-  std::vector<Happening> happened;  // without what left because nobody reads it any more
+  std::vector<Happening> happened;  // without values evicted because no op reads them any more
 };
 
 // `budget`: bytes for the values and workspaces of the graph. Ties go to the value of the lowest index. Gives up, as

@@ -28,8 +28,8 @@ struct Steps {
   bool operator==(const Steps&) const = default;
 };
 
-// One call. Of a convolution: which of input, output and their gradients in their place are on the host (weights are on
-// the device). Of any other op: what a sample of all that is on the host has in bytes, and how many operands that is.
+// One call. For a convolution: which of input and output (or their gradients in their place) are on the host; weights
+// are on the device. For any other op: the bytes per sample of all operands on the host, and their number.
 struct Call {
   Launch whole{};
   bool input_on_host = false, output_on_host = false;
@@ -37,15 +37,16 @@ struct Call {
   int copies_in = 0, copies_out = 0;
 };
 
-// What the call takes, nanoseconds. Convolutions, forward and of data: t_pre for what comes in, t_conv, t_off for what goes
-// out, and the longest of the three for all tiles; filters: the copies in, those of the output's gradient for each range of
-// its channels, or the kernels; all else: each stage once and the longest for all other tiles.
+// The time of the call in nanoseconds. Convolutions, forward and backward data: t_pre for copies in, t_conv, t_off for
+// copies out, and the longest of the three for all tiles. Backward filter: the copies in (those of the output's
+// gradient once for each range of its channels) or the kernels. Other ops: each stage once, and the longest stage for
+// all other tiles.
 double TimeOf(const Call& call, const LinearLaw& copy, const LinearLaw& kernel, const Steps& steps);
 
-// Whether a tile of everything on the host takes less than a third of `free` bytes, and none has 2^31 elements.
+// True if a tile of all operands on the host takes less than a third of `free` bytes, and no tile has 2^31 elements.
 bool Fits(const Call& call, const Steps& steps, Bytes free);
 
-// Of one op; the published code may cut it into more. A Program has some ten instructions for each.
+// The most tiles of one op; the published code may cut it into more. A Program has some ten instructions for each tile.
 constexpr std::int64_t kMostTilesPlanned = 512;
 // One axis after the other, the others fixed: samples, rows, input channels, output channels; each at its fastest number of
 // tiles, at its most where none fits.
@@ -55,7 +56,7 @@ Steps ExhaustiveSteps(const Call& call, const LinearLaw& copy, const LinearLaw& 
 
 // The laws as its initialisation measures them, on the costs of a machine.
 LinearLaw CopyLaw(const CostModel& costs, int device);
-// Of what WorkOf counts.
+// The law of a kernel's time in the work that WorkOf counts.
 LinearLaw KernelLaw(const CostModel& costs, const Launch& launch, int device);
 // Convolutions: multiply-adds times 4, output channels rounded up to 32; all else: bytes that pass by.
 double WorkOf(const Launch& launch);

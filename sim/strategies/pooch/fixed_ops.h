@@ -1,5 +1,5 @@
-// What of a step is decided before its maps are classified: ops in streamed parts, and tensors that are on the host between
-// some of their uses because of these or to make room for others.
+// Decisions on a step that are fixed before its maps are classified: ops in streamed parts, and tensors that stay on
+// the host between some of their uses, because ops stream them or to make room.
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_FIXED_OPS_H_
 #define SPILLWAY_SIM_STRATEGIES_POOCH_FIXED_OPS_H_
 
@@ -15,19 +15,22 @@ namespace spillway {
 
 class FixedOps {
  public:
-  // Of a plan in which every map is swapped between forward and backward: its ops in parts, and the gaps of tensors that are
-  // streamed somewhere or away between other uses. REQUIRES: problem, tables and plan are of one step and outlive it.
+  // Takes the fixed decisions from a plan that swaps every map between forward and backward: its ops in parts, and the
+  // gaps of tensors that are streamed somewhere or away between other uses. REQUIRES: problem, tables and plan belong
+  // to one step, and outlive this.
   FixedOps(const Problem& problem, const StepTables& tables, const Plan& plan);
 
   // Where the tensor is and when follows from the plan.
   bool Holds(TensorId tensor) const { return held_[Index(tensor)]; }
   bool StartsOnDevice(TensorId tensor) const { return starts_[Index(tensor)]; }
-  // Of a tensor that is held: whether it comes to the device for the op, and leaves it behind it.
+  // For a held tensor: true if it comes to the device for the op, and if it leaves the device after the op.
   bool Arrives(OpId op, TensorId tensor) const { return arrives_.contains({op, tensor}); }
   bool Leaves(OpId op, TensorId tensor) const { return leaves_.contains({op, tensor}); }
-  // Of an op in parts: the longest of its kernels, its copies in and those out; the workspace with the tiles. nullptr: whole.
+  // The cost of an op in parts: the longest of its kernels, its swap-ins and its swap-outs, and the workspace with the
+  // tiles. nullptr: the op runs whole.
   const Cost* CostOf(OpId op) const;
-  // What computes it, back to maps that can be classified, streams nothing and reads nothing that is held.
+  // True if the ops that compute the tensor, back to maps that can be classified, stream nothing and read no held
+  // tensor.
   bool MayRunAgain(TensorId tensor) const;
   const std::vector<GapDecision>& gaps() const { return gaps_; }  // of all that is held
 

@@ -1,11 +1,11 @@
-// What one change of a classification comes to: a swapped map whose copies take no time, or that is recomputed.
+// Fast simulation of one change to a classification: a swapped map whose copies take no time, or that is recomputed.
 //
-// The published code asks this of every swapped map, again after each decision, as does step 2 on the ladder: a million
-// simulations for a network of a thousand layers, each of which differs from the one before in little. So the
-// classification is simulated once, leaving where it stood at each op and timing; an alternative begins where its map is
-// first concerned, and ends where it stands as the traced run did, all its clocks apart by one and the same time. What
-// follows from there is the traced run's, shifted. In between, as long as only the lane is ahead and nobody waits for it,
-// ops need not be gone through one by one.
+// The published code, and step 2 on the ladder, ask for this change of every swapped map, again after each decision.
+// That is a million simulations for a network of a thousand layers, and each differs little from the one before. So the
+// classification is simulated once with a trace of its state at each op and timing (pooch_run.h). An alternative starts
+// at the first op or timing that its map affects. It ends where its state equals the traced state, with all clocks
+// shifted by the same time; the rest is the traced run, shifted. As long as only the lane is ahead and no op waits for
+// it, ops are skipped.
 //
 // Answers are those of PoochModel::Simulate to the nanosecond. Tested by pooch_alternatives_test (tests/sim/).
 #ifndef SPILLWAY_SIM_STRATEGIES_POOCH_POOCH_ALTERNATIVES_H_
@@ -34,7 +34,8 @@ class SwapAlternatives {
   Simulation Instant(std::int32_t map);
   // It is recomputed: `feasible`, `endless` and, where feasible, `backward_compute`; no other times.
   Simulation Recomputed(std::int32_t map);
-  // The same with `total`: kNever where it does not fit, and where it is seen early that it takes `enough` or longer.
+  // As Recomputed, with `total`: kNever if the change does not fit, or is seen early to take `enough` nanoseconds or
+  // longer.
   Simulation RecomputedInTime(std::int32_t map, Nanos enough);
 
  private:

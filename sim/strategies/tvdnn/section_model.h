@@ -1,4 +1,5 @@
-// What tvDNN decides on: for each stretch between two uses of a tensor, how many of its sections are away meanwhile.
+// tvDNN's decisions: for each gap between two uses of a tensor, the number of its sections that are on the host
+// meanwhile.
 //
 // The poster (Park et al., PPoPP 2018) names memory-object sectioning and an integer program and gives neither; all of this
 // is ours. Sections of one tensor are batch ranges of one size. They are interchangeable, so that a count says it all: the
@@ -64,7 +65,7 @@ struct CountedProgram {
 // minimise sum w_t, of equal ones with the fewest bytes away. Steps of more than 128 ops have so many moments of several ops
 // each. Which sections a copy is of does not matter: those that leave first, and are needed first, come first.
 CountedProgram LeastStall(const SectionModel& whole, Bytes capacity, std::int64_t most_nodes);
-// The same for given counts, in nanoseconds; < 0: they do not fit.
+// The stall in nanoseconds for given counts; < 0: they do not fit.
 double StallOf(const SectionModel& model, Bytes capacity, const Counts& counts);
 
 }  // namespace spillway::tvdnn
