@@ -52,6 +52,8 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostMod
 
 // Both ends as multiples of the power of ten between 1 and 10 % of the interval's width; one of no width as it is.
 Interval RoundedToItsWidth(Interval interval);
+// The same, but an end that would be rounded past `step`, which the interval holds, is rounded outwards.
+Interval RoundedAround(Nanos step, Interval interval);
 
 // Share of the draws in which a is faster, equal times counting half. REQUIRES: the same draws, at least one.
 double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b);
