@@ -19,6 +19,7 @@ struct Overrides {
   std::vector<std::int64_t> batch{};
   std::string memory{};  // with its unit
   std::string runtime{};
+  std::vector<std::string> where{};  // "AXIS=VALUE": of the scenario's values that one (where.h)
   std::string plan{};                // path: this plan in place of the strategies
   bool plan_on_any_machine = false;  // whatever the plan says that it was made for
   // Path: samples of a measured step, in place of what the machine's profile says of its launches and copies
