@@ -121,7 +121,10 @@ TileCounts Least(const TileCounts& a, const TileCounts& b) {
 TileCounts MostRanges(const Launch& whole) {
   const OpShape& s = whole.shape;
   TileCounts most;
+  // A tile of a convolution's rows that lie in the padding alone would read nothing.
+  const bool any_reads_input = s.MostPad(kHeight) < s.window[kHeight];
   if (DividesChannels(whole)) most = {IsConvolution(whole.kind) ? s.in.c : 1, s.out.c, 1};
+  if (IsConvolution(whole.kind) && !any_reads_input) return most;
   if (IsPooling(whole.kind)) {
     most.rows = SideBySide(s) ? s.out.h : 1;
   } else if (IsConvolution(whole.kind) && whole.pass == Pass::kBackwardData) {

@@ -7,7 +7,7 @@ namespace {
 
 Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
   const std::int64_t channels = inputs[0].c;
-  Shape shape = SlideWindow(a, inputs[0], problem);
+  Shape shape = SlideWindow(a, Slides::kConvolution, inputs[0], problem);
   shape.c = a.out_channels;
   if (channels % a.groups != 0 || a.out_channels % a.groups != 0) {
     problem = std::to_string(a.groups) + " groups do not divide " + std::to_string(channels) + " input and " +

@@ -8,7 +8,7 @@ namespace {
 
 Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
   if (a.global) return {.n = inputs[0].n, .c = inputs[0].c};
-  return SlideWindow(a, inputs[0], problem);
+  return SlideWindow(a, Slides::kPooling, inputs[0], problem);
 }
 
 void ForwardMax(StepWriter& b) {

@@ -2,6 +2,7 @@
 #ifndef SPILLWAY_MODEL_LAYERS_SHARED_H_
 #define SPILLWAY_MODEL_LAYERS_SHARED_H_
 
+#include <cstdint>
 #include <string>
 
 #include "model/network/network.h"
@@ -27,8 +28,9 @@ void EmitWeightedBackward(StepWriter& b, OpKind kind);
 // Sizes the output of `input` under the window (channels and batch are those of the input). With ceil_mode the last
 // window may reach beyond the padded input but must start inside the input or its left padding (the rule of Caffe and
 // PyTorch; Chainer's cover_all differs only where padding is so large that such a window would hold nothing).
-// Fills `problem` if a window is larger than its padded input or padding as large as the window.
-Shape SlideWindow(const LayerAttributes& attributes, const Shape& input, std::string& problem);
+// Fills `problem` if a window is larger than its padded input or, of pooling, padding as large as the window.
+enum class Slides : std::uint8_t { kConvolution, kPooling };
+Shape SlideWindow(const LayerAttributes& attributes, Slides slides, const Shape& input, std::string& problem);
 
 }  // namespace spillway
 

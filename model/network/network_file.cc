@@ -1,4 +1,7 @@
 // Networks in YAML.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <array>
 #include <map>
 #include <utility>
@@ -118,7 +121,10 @@ class NetworkReader {
   }
 
   void ReportKind(const Node& node) {
-    Error(node.mark, "unknown layer kind '" + node.scalar + "'" + DidYouMean(node.scalar, NamesOf(LayerKinds())));
+    const std::vector<std::string> names = NamesOf(LayerKinds());
+    Error(node.mark, fmt::format("unknown layer kind '{}'{} (one of {}; a network with others is recorded as a step, "
+                                 "`network: {{graph: ...}}` of a scenario)",
+                                 node.scalar, DidYouMean(node.scalar, names), fmt::join(names, ", ")));
   }
 
   std::vector<LayerId> ReadInputs(MapReader& reader) {

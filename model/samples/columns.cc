@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "hw/text/lists.h"
+#include "model/samples/other_names.h"
 
 namespace spillway {
 namespace {
@@ -31,6 +33,34 @@ void CheckRequired(const CsvRow& header, const std::vector<Column>& missing, Sam
                                                 missing.size() == 1 ? "" : "s", fmt::join(names, ", ")));
 }
 
+// The columns of the format among a text's parts.
+std::size_t ColumnsAmong(const std::string& text, char separator) {
+  std::size_t columns = 0;
+  for (std::size_t begin = 0, end = 0; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find(separator, begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    if (ColumnCalled(part.substr(0, part.find_last_not_of(" \t\"") + 1))) ++columns;
+  }
+  return columns;
+}
+
+// Tables of other programs: one cell holds several names.
+void CheckSeparators(const CsvRow& header, SampleErrors& errors) {
+  static constexpr std::pair<char, const char*> kSeparators[] = {
+      {'\t', "tabs"}, {';', "semicolons"}, {'|', "bars"}, {':', "colons"}, {' ', "spaces"}};
+  for (const CsvCell& cell : header) {
+    for (const auto& [separator, name] : kSeparators) {
+      const bool spreadsheet = cell.text.starts_with("sep=") && cell.text.find(separator) != std::string::npos;
+      if (!spreadsheet && ColumnsAmong(cell.text, separator) < 2) continue;
+      errors.Error(cell.mark,
+                   fmt::format("cells are separated by {} here; expected commas between them, and points, not "
+                               "commas, in numbers",
+                               name));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 void SampleErrors::Error(Mark mark, std::string_view message) {
@@ -53,6 +83,8 @@ ColumnMap::ColumnMap(const CsvRow& header, const std::vector<Column>& required, 
                      std::vector<std::string>& warnings)
     : width_(header.size()) {
   cells_.fill(-1);
+  CheckSeparators(header, errors);
+  errors.ThrowIfAny();
   for (std::size_t at = 0; at < header.size(); ++at) Place(header, at, errors, warnings);
   std::vector<Column> missing;
   for (const Column column : required) {
@@ -63,16 +95,20 @@ ColumnMap::ColumnMap(const CsvRow& header, const std::vector<Column>& required, 
 
 void ColumnMap::Place(const CsvRow& header, std::size_t at, SampleErrors& errors, std::vector<std::string>& warnings) {
   const CsvCell& cell = header[at];
-  const auto known = std::find(kColumnNames.begin(), kColumnNames.end(), cell.text);
-  if (known == kColumnNames.end()) {
+  const std::optional<Column> known = ColumnCalled(cell.text);
+  if (!known) {
+    if (const OtherName* about = FindOtherName(cell.text)) unread_.push_back({at, about});
     const std::vector<std::string> names(kColumnNames.begin(), kColumnNames.end());
     warnings.push_back(fmt::format("{}:{}:{}: warning: column '{}' is not one of the format and not read{}",
                                    errors.file(), cell.mark.line, cell.mark.column, cell.text,
                                    DidYouMean(cell.text, names)));
     return;
   }
-  int& place = cells_[static_cast<std::size_t>(known - kColumnNames.begin())];
-  if (place >= 0) errors.Error(cell.mark, fmt::format("a second column '{}'", cell.text));
+  int& place = cells_[static_cast<std::size_t>(*known)];
+  if (place >= 0) {
+    const std::string other = cell.text == NameOf(*known) ? "" : fmt::format(", which is read as '{}'", NameOf(*known));
+    errors.Error(cell.mark, fmt::format("a second column '{}'{}", cell.text, other));
+  }
   place = static_cast<int>(at);
 }
 
@@ -96,7 +132,7 @@ void SampleRow::Error(Column column, std::string_view message) {
 std::int64_t SampleRow::Integer(Column column, std::int64_t fallback, std::int64_t min, std::int64_t max) {
   const CsvCell* cell = columns_.Find(row_, column);
   if (cell == nullptr) return fallback;
-  const auto value = ParseInteger(cell->text);
+  const auto value = EqualNumbers(cell->text);
   if (value && *value >= min && *value <= max) return *value;
   Error(column,
         fmt::format("{}: expected a whole number from {} to {}, found '{}'", NameOf(column), min, max, cell->text));
@@ -113,10 +149,20 @@ double SampleRow::Microseconds(Column column, bool may_be_zero) {
   return 0;
 }
 
-int SampleRow::Choice(Column column, const std::vector<std::string>& names) {
+void SampleRow::RefuseUnread(Matter matter) {
+  for (const ColumnMap::Unread& unread : columns_.unread()) {
+    const CsvCell& cell = row_[unread.at];
+    if (unread.about->matter != matter || IsHarmless(*unread.about, cell.text)) continue;
+    errors_.Error(cell.mark, fmt::format("'{}' of a column that is not read would change this op; {}", cell.text,
+                                         unread.about->instead));
+    good_ = false;
+  }
+}
+
+int SampleRow::ChoiceOf(Column column, const std::string& word, const std::vector<std::string>& names) {
   const CsvCell* cell = columns_.Find(row_, column);
   if (cell == nullptr) return -1;
-  if (const auto index = IndexIn(names, cell->text)) return static_cast<int>(*index);
+  if (const auto index = IndexIn(names, word)) return static_cast<int>(*index);
   Error(column, fmt::format("{}: unknown '{}', expected one of {}{}", NameOf(column), cell->text,
                             fmt::join(names, ", "), DidYouMean(cell->text, names)));
   return -1;

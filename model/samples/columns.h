@@ -45,6 +45,11 @@ inline constexpr std::array kColumnNames = {
 static_assert(kColumnNames.size() == static_cast<std::size_t>(Column::kLoad) + 1);
 constexpr const char* NameOf(Column column) { return kColumnNames[static_cast<std::size_t>(column)]; }
 
+// What a column that is not read may be about. Which rows it changes depends on it: of a window, those of convolutions and
+// pooling; of groups, those of convolutions; of a format, all.
+enum class Matter : std::uint8_t { kWindow, kGroups, kFormat };
+struct OtherName;  // other_names.h
+
 // Mistakes of one file: the first twenty are told, the others counted.
 class SampleErrors {
  public:
@@ -60,8 +65,9 @@ class SampleErrors {
   int count_ = 0;
 };
 
-// Which cell of a row holds which column. Reports required columns that are missing, all at once, and columns that come
-// twice; columns of other programs go to `warnings`.
+// Which cell of a row holds which column, under its own name or a usual other one (other_names.h). Reports required
+// columns that are missing, all at once, columns that come twice, and cells that something else than commas separates;
+// columns of other programs go to `warnings`.
 class ColumnMap {
  public:
   ColumnMap(const CsvRow& header, const std::vector<Column>& required, SampleErrors& errors,
@@ -69,10 +75,17 @@ class ColumnMap {
   std::size_t width() const { return width_; }
   const CsvCell* Find(const CsvRow& row, Column column) const;  // nullptr: no such column, or empty
   bool Has(Column column) const { return cells_[static_cast<std::size_t>(column)] >= 0; }
+  // Columns that are not read, although what they say may change what an op costs.
+  struct Unread {
+    std::size_t at;
+    const OtherName* about;
+  };
+  const std::vector<Unread>& unread() const { return unread_; }
 
  private:
   void Place(const CsvRow& header, std::size_t at, SampleErrors& errors, std::vector<std::string>& warnings);
   std::array<int, kColumnNames.size()> cells_;
+  std::vector<Unread> unread_;
   std::size_t width_;
 };
 
@@ -88,7 +101,11 @@ class SampleRow {
   std::int64_t Integer(Column column, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double Microseconds(Column column, bool may_be_zero);  // 0 when empty
   // Index of the text in `names`; -1 when it is none of them, which is reported, or empty, which is not.
-  int Choice(Column column, const std::vector<std::string>& names);
+  int Choice(Column column, const std::vector<std::string>& names) { return ChoiceOf(column, Text(column), names); }
+  // The same of a word that stands for the text.
+  int ChoiceOf(Column column, const std::string& word, const std::vector<std::string>& names);
+  // Reports cells of columns that are not read, unless they are empty or say what is the default here.
+  void RefuseUnread(Matter matter);
   // Reports all that are empty in one message: "conv needs h and w".
   void Require(std::string_view what, const std::vector<Column>& columns);
   void Error(Column column, std::string_view message);  // at the cell, or at the row where it is empty

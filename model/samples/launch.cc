@@ -6,6 +6,7 @@
 #include "hw/text/lists.h"
 #include "model/kernels/kernel_form.h"
 #include "model/samples/ops.h"
+#include "model/samples/other_names.h"
 #include "model/step/op_kind.h"
 
 namespace spillway {
@@ -37,6 +38,7 @@ class LaunchReader {
   std::int64_t Slide(int axis, std::int64_t size, Column out);
   std::int64_t Size(Column column, std::int64_t fallback) { return row_.Integer(column, fallback, 1, kLargestSize); }
   OpKind kind() const { return launch_.kind; }
+  bool Pools() const { return HasWindow(kind()) && kind() != OpKind::kConvolution; }
 
   SampleRow& row_;
   const OpWord& op_;
@@ -84,9 +86,10 @@ void LaunchReader::ReadAlgorithm() {
 void LaunchReader::ReadFormats() {
   static const std::vector<std::string> types = {"fp32", "fp16", "bf16"};
   static const std::vector<std::string> layouts = {"nchw", "nhwc", "nc"};
-  const int type = row_.Choice(Column::kPrecision, types);
+  row_.RefuseUnread(Matter::kFormat);
+  const int type = row_.ChoiceOf(Column::kPrecision, PrecisionWord(row_.Text(Column::kPrecision)), types);
   if (type >= 0) launch_.type = static_cast<DataType>(type);
-  const int layout = row_.Choice(Column::kLayout, layouts);
+  const int layout = row_.ChoiceOf(Column::kLayout, InLowerCase(row_.Text(Column::kLayout)), layouts);
   if (layout == 1) launch_.layout = Layout::kNhwc;
   const int math = row_.Choice(Column::kMath, MathWords());
   launch_.math = math >= 0                         ? MathOf(math)
@@ -120,6 +123,7 @@ void LaunchReader::ReadOperands() {
 
 // Depth follows height where the window has a depth, and is not touched otherwise.
 void LaunchReader::ReadWindow() {
+  row_.RefuseUnread(Matter::kWindow);
   const auto read = [this](Column column, std::int64_t fallback, std::int64_t min) {
     return row_.Integer(column, fallback, min, kLargestWindow);
   };
@@ -130,7 +134,8 @@ void LaunchReader::ReadWindow() {
   shape_.stride = {read(Column::kStrideD, deep ? stride : 1, 1), stride, read(Column::kStrideW, stride, 1)};
 }
 
-// Positions of the window along one axis. Libraries round down; pooling may round up, which its row then says.
+// Positions of the window along one axis. Libraries round down; pooling may round up, which its row then says, but for a
+// window that would begin in the padding behind.
 std::int64_t LaunchReader::Slide(int axis, std::int64_t size, Column out) {
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t padded = size + shape_.pad[at].Sum(), window = shape_.window[at], stride = shape_.stride[at];
@@ -138,8 +143,15 @@ std::int64_t LaunchReader::Slide(int axis, std::int64_t size, Column out) {
     row_.Error(Column::kR, fmt::format("a window of {} exceeds the padded input of {}", window, padded));
     return 1;
   }
+  if (Pools() && shape_.pad[at].begin >= window) {
+    row_.Error(Column::kPad, fmt::format("pad: {} must be less than the window of {}: a window of pooling that lies in "
+                                         "the padding alone has no result",
+                                         shape_.pad[at].begin, window));
+    return 1;
+  }
   const std::int64_t down = (padded - window) / stride + 1;
-  const std::int64_t up = down + ((padded - window) % stride != 0 && kind() != OpKind::kConvolution ? 1 : 0);
+  const bool rest = (padded - window) % stride != 0, begins_inside = down * stride < size + shape_.pad[at].begin;
+  const std::int64_t up = down + (Pools() && rest && begins_inside ? 1 : 0);
   const std::int64_t stated = Size(out, down);
   if (stated == down || stated == up) return stated;
   row_.Error(out,
@@ -168,6 +180,7 @@ void LaunchReader::ReadOutput() {
 
 void LaunchReader::CheckGroups() {
   if (kind() != OpKind::kConvolution) return;
+  row_.RefuseUnread(Matter::kGroups);
   shape_.groups = Size(Column::kGroups, 1);
   if (shape_.in.c % shape_.groups == 0 && shape_.out.c % shape_.groups == 0) return;
   row_.Error(Column::kGroups, fmt::format("groups: {} do not divide {} input and {} output channels", shape_.groups,

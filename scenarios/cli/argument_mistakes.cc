@@ -153,7 +153,7 @@ std::string ChoiceMistake(const std::string& text, const std::vector<std::string
 }
 
 std::string ValueMistake(const std::string& text, bool by_place, const std::vector<std::string>& options) {
-  if (by_place && text.empty()) return "expected a name, found ''";
+  if (text.empty()) return by_place ? "expected a name, found ''" : "expected a value, found ''";
   return Contains(options, text) ? fmt::format("expected a value, found the option '{}'", text) : "";
 }
 

@@ -173,7 +173,8 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
   CLI::App app(kDescription, "spillway");
   app.footer(kMore);
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("spillway ") + Version());
+  const std::string commit = Commit();
+  app.set_version_flag("--version", fmt::format("spillway {}{}", Version(), commit.empty() ? "" : " (" + commit + ")"));
   std::vector<std::unique_ptr<Command>> commands;
   for (const Verb& verb : Verbs()) AddVerb(verb, app, *commands.emplace_back(verb.make()));
   if (std::optional<std::string> help = HelpText(app, words)) return {nullptr, kExitDone, std::move(*help)};

@@ -94,6 +94,7 @@ ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console)
 
 // "0.1"; of the build, not of its sources: ProgramDigest (scenarios/run/run_identity.h) tells these apart.
 const char* Version();
+const char* Commit();  // that it was configured at, "82ac45c0f1d2"; "": not in a checkout
 
 }  // namespace spillway
 

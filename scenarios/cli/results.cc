@@ -94,6 +94,12 @@ bool RunRest(const PreparedRun& run, const ResultsAsked& asked, RunFolder& folde
   return RunPoints(run, asked.threads, done, rows.size(), asked.stop);
 }
 
+std::size_t PlacesOf(const std::vector<ResultRow>& rows) {
+  std::size_t places = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) places += i == 0 || !SamePlace(rows[i - 1], rows[i]) ? 1 : 0;
+  return places;
+}
+
 std::vector<std::string> StuckPlaces(const PreparedRun& run, const std::vector<ResultRow>& rows,
                                      const std::vector<Verdict>& verdicts) {
   const std::set<const ResultRow*> expected = ExpectedNotToRun(verdicts);
@@ -117,7 +123,7 @@ ExitCode Checked(const PreparedRun& run, bool check, const std::vector<Verdict>&
 ExitCode RunPrepared(const PreparedRun& run, const ResultsAsked& asked, Console& console, const ShowResults& show) {
   Found found;
   const JournalHead head = asked.out.empty() ? JournalHead{} : IdentityOf(run, Version(), asked.line);
-  RunFolder folder(asked.out, head, console);
+  RunFolder folder(asked.out, head, console, !asked.no_timelines);
   ResultSet& results = found.results;
   results.expectations = run.expectations;
   for (JournalEntry& entry : folder.Begin(asked.resume, run.points)) {
@@ -139,6 +145,11 @@ ExitCode RunPrepared(const PreparedRun& run, const ResultsAsked& asked, Console&
   }
   const std::vector<std::string> stuck = StuckPlaces(run, results.rows, verdicts);
   for (const std::string& message : stuck) console.err << message << "\n";
+  const std::size_t places = PlacesOf(results.rows);
+  if (!stuck.empty() && places > 1) {
+    console.err << fmt::format("at {} of {} places no strategy fits; the rows of the others stand\n", stuck.size(),
+                               places);
+  }
   if (folder.failed()) return kExitWrongInput;
   return Checked(run, asked.check, verdicts, stuck.empty(), console);
 }

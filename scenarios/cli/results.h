@@ -22,8 +22,9 @@ struct ResultsAsked {
   std::string format = "table";
   int threads = 1;
   bool resume = false;
-  bool check = false;     // an expectation that is a gate and fails is a status
-  bool timeline = false;  // each point in characters
+  bool check = false;         // an expectation that is a gate and fails is a status
+  bool timeline = false;      // each point in characters
+  bool no_timelines = false;  // in the folder
   HelpsAsked helps{};
   std::function<bool()> stop{};  // as in RunPoints
 };

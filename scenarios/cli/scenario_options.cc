@@ -19,6 +19,8 @@ void ScenarioOptions::DeclareOverrides(Options& options) {
   options.Texts("--strategies,--strategy", overrides.strategies, "these strategies").SplitAtCommas();
   options.Batches("--batch", overrides.batch, "these batch sizes");
   options.Text("--memory", overrides.memory, "cap on device memory, e.g. 12GiB");
+  options.Texts("--where", overrides.where, "AXIS=VALUE: of the scenario's lists this value, e.g. link=6GB/s")
+      .OneEach();
   options.Text("--runtime", overrides.runtime, "carry every plan out on this runtime");
 }
 
@@ -47,6 +49,12 @@ PreparedRun ScenarioOptions::Prepare(bool keep_steps) const {
     }
   }
   if (!messages.empty()) throw UserError(std::move(messages));
+  return run;
+}
+
+PreparedRun ScenarioOptions::Prepare(Console& console, bool keep_steps) const {
+  PreparedRun run = Prepare(keep_steps);
+  for (const std::string& warning : run.warnings) console.err << warning << "\n";
   return run;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/cli/options.h"
+#include "scenarios/output/console.h"
 #include "scenarios/run/prepare.h"
 
 namespace spillway {
@@ -23,6 +24,7 @@ struct ScenarioOptions {
 
   // Loads the files; throws UserError with all mistakes of all of them. `keep_steps`: as in PreparedRun.
   PreparedRun Prepare(bool keep_steps = true) const;
+  PreparedRun Prepare(Console& console, bool keep_steps = true) const;  // the same, and says what it warns of
   // Threads to run points with: as many as were asked for, else as the machine has cores.
   int Threads() const;
 };

@@ -7,6 +7,7 @@
 #include "hw/text/lists.h"
 #include "scenarios/cli/calibrate_command.h"
 #include "scenarios/cli/options.h"
+#include "scenarios/output/not_destroyed.h"
 #include "sim/execute/clock.h"
 
 namespace spillway {
@@ -94,6 +95,7 @@ void CalibrateCommand::Declare(Options& options) {
 void CalibrateCommand::Parse() {
   device_ = DeviceByName(device_name_);
   CheckOutput(asked_.out);
+  MustNotDestroy(asked_.out, Written::kMachine, {});
   if (asked_.quick) asked_.budget = kQuickBudget;
   if (!budget_.empty()) asked_.budget = BudgetOf(budget_);
   if (!pinned_limit_.empty()) asked_.pinned_limit = PinnedLimitOf(pinned_limit_);

@@ -64,7 +64,7 @@ ExitCode CertifyCommand::Run(Console& console) const {
   const std::string file = scenarios_.overrides.plan + ".certificate";
   if (scenarios_.overrides.plan.empty())
     throw UserError("certify: expected --plan PLAN, as `spillway plan -o PLAN` wrote it");
-  const PreparedRun run = scenarios_.Prepare();
+  const PreparedRun run = scenarios_.Prepare(console);
   MustBeOnePlace(run, "certify");
   const std::optional<PointResult> result = BestOf(run, 1, console);
   if (!result) return SayWhy(run, run.points.front().row, console);
@@ -74,7 +74,7 @@ ExitCode CertifyCommand::Run(Console& console) const {
                              FormatBytesExact(row.memory_limit));
   if (!std::filesystem::exists(file)) {
     console.out << fmt::format("bound: none certified ({} is not there)\n", file);
-    return kExitDone;
+    return kExitExpectationFailed;
   }
   const BoundCertificate certificate = ParseCertificate(LoadDocument(file), result->step->step);
   const CostModel& costs = *run.machines[run.points.front().machine]->costs;

@@ -43,7 +43,7 @@ ExitCode CompareCommand::ComparePlans(Console& console) const {
   ScenarioOptions first = scenarios_, second = scenarios_;
   first.overrides.plan = plans_.size() == 2 ? plans_[0] : "";
   second.overrides.plan = plans_.back();
-  const PreparedRun run = first.Prepare(), other_run = second.Prepare();
+  const PreparedRun run = first.Prepare(console), other_run = second.Prepare();
   const std::optional<PointResult> a = SideOf(run, scenarios_.Threads(), console),
                                    b = SideOf(other_run, scenarios_.Threads(), console);
   if (!a || !b) return kExitNothingFits;
@@ -54,7 +54,7 @@ ExitCode CompareCommand::ComparePlans(Console& console) const {
 
 ExitCode CompareCommand::RunUntil(Console& console, const std::function<bool()>& stop) const {
   if (!plans_.empty()) return ComparePlans(console);
-  const PreparedRun run = scenarios_.Prepare(false);
+  const PreparedRun run = scenarios_.Prepare(console, false);
   const std::vector<std::string> machines = MachineLabels(run);
   if (machines.size() != 2) {
     throw UserError("compare: expected two machines, found " + std::to_string(machines.size()) +

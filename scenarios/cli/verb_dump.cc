@@ -3,6 +3,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/cli/topics.h"
+#include "scenarios/output/not_destroyed.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {
@@ -68,7 +69,8 @@ class DumpCommand : public Command {
   bool ForReading() const override { return false; }
   ExitCode Run(Console& console) const override {
     const auto dump = AnswerTo(asked_.topic, kTopics, "dump");
-    const PreparedRun run = asked_.scenarios.Prepare();
+    MustNotDestroy(asked_.out, Written::kJson, asked_.scenarios.files);
+    const PreparedRun run = asked_.scenarios.Prepare(console);
     MustBeOnePlace(run, "dump");
     return dump(asked_, run, console);
   }

@@ -5,6 +5,7 @@
 #include "model/samples/csv.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
+#include "scenarios/output/not_destroyed.h"
 #include "scenarios/output/output_folder.h"
 
 namespace spillway {
@@ -48,6 +49,7 @@ class EstimateCommand : public Command {
 };
 
 ExitCode EstimateCommand::Run(Console& console) const {
+  MustNotDestroy(out_, Written::kEstimate, files_);
   const Machine machine = LoadMachine(machine_);
   const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_)});
   std::string text;

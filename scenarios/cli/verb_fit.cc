@@ -17,6 +17,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/fit_links.h"
 #include "scenarios/cli/options.h"
+#include "scenarios/output/not_destroyed.h"
 #include "scenarios/output/output_folder.h"
 
 namespace spillway {
@@ -172,6 +173,7 @@ void FitCommand::Declare(Options& options) {
 
 ExitCode FitCommand::Run(Console& console) const {
   CheckWords(asked_);
+  MustNotDestroy(asked_.out, Written::kMachine, asked_.samples);
   const SampleSet set = ReadSamples(asked_.samples);
   Say(set.warnings, console);
   if (asked_.base.empty()) {

@@ -4,6 +4,7 @@
 #include "reports/reports.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
+#include "scenarios/output/not_destroyed.h"
 #include "scenarios/output/output_folder.h"
 #include "scenarios/run/run.h"
 #include "sim/certify/find_certificate.h"
@@ -21,6 +22,7 @@ std::string AgainBy(const ScenarioOptions& scenarios, const std::string& out) {
   if (!scenarios.overrides.machines.empty()) line += " --machine " + quoted(scenarios.overrides.machines.front());
   if (!scenarios.overrides.batch.empty()) line += fmt::format(" --batch {}", scenarios.overrides.batch.front());
   if (!scenarios.overrides.memory.empty()) line += fmt::format(" --memory \"{}\"", scenarios.overrides.memory);
+  for (const std::string& where : scenarios.overrides.where) line += " --where " + quoted(where);
   if (!scenarios.overrides.runtime.empty()) line += " --runtime " + scenarios.overrides.runtime;
   return line + " --plan " + quoted(out);
 }
@@ -50,7 +52,8 @@ class PlanCommand : public Command {
 };
 
 ExitCode PlanCommand::Run(Console& console) const {
-  const PreparedRun run = scenarios_.Prepare(false);
+  MustNotDestroy(out_, Written::kPlan, scenarios_.files);
+  const PreparedRun run = scenarios_.Prepare(console, false);
   MustBeOnePlace(run, "plan");
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;

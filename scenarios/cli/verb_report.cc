@@ -6,6 +6,7 @@
 #include "reports/html/page.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
+#include "scenarios/output/not_destroyed.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {
@@ -30,6 +31,7 @@ ExitCode ReportCommand::Run(Console& console) const {
   std::error_code none;
   if (!fs::is_directory(folder, none)) throw UserError(fmt::format("{}: error: no folder", name_));
   const std::string file = out_.empty() ? (folder / "report.html").string() : out_;
+  MustNotDestroy(out_, Written::kPage, {});
   if (fs::exists(folder / "run.journal", none)) {
     console.err << fmt::format(
         "{}: warning: this run is not complete (run.journal): it writes its results at its end\n", name_);

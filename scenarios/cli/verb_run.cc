@@ -40,12 +40,13 @@ void RunCommand::Declare(Options& options) {
   scenarios_.DeclarePlan(options);
   scenarios_.DeclareCosts(options);
   options.Flag("--timeline", asked_.timeline, "print each point's streams and memory over time as text");
+  options.Flag("--no-timelines", asked_.no_timelines, "leave traces and memory curves out of the folder of --out");
   options.Flag("--check", asked_.check, "exit with 1 when an expectation that is a gate fails");
 }
 
 ExitCode RunCommand::RunUntil(Console& console, const std::function<bool()>& stop) const {
   if (asked_.resume && asked_.out.empty()) throw UserError("--resume: of which run? --out is missing");
-  const PreparedRun run = scenarios_.Prepare(false);
+  const PreparedRun run = scenarios_.Prepare(console, false);
   ResultsAsked asked = asked_;
   asked.line = line;
   asked.threads = scenarios_.Threads();

@@ -7,6 +7,7 @@
 #include "hw/text/text_file.h"
 #include "model/profile/machine.h"
 #include "scenarios/file/scenario.h"
+#include "scenarios/file/where.h"
 #include "sim/plan/runtime.h"
 
 namespace spillway {
@@ -92,10 +93,11 @@ void OverrideStrategies(const std::vector<std::string>& names, Scenario& scenari
 
 bool Overrides::Any() const {
   return !machines.empty() || !strategies.empty() || !batch.empty() || !memory.empty() || !runtime.empty() ||
-         !plan.empty() || !costs.empty();
+         !where.empty() || !plan.empty() || !costs.empty();
 }
 
 void ApplyOverrides(const Overrides& overrides, Scenario& scenario) {
+  for (const std::string& where : overrides.where) Choose(where, scenario);
   if (!overrides.machines.empty()) OverrideMachines(overrides.machines, scenario);
   if (!overrides.strategies.empty()) OverrideStrategies(overrides.strategies, scenario);
   for (const std::int64_t batch : overrides.batch) {

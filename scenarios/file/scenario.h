@@ -29,6 +29,8 @@ namespace spillway {
 
 constexpr std::int64_t kMostBatch = 1'000'000;
 
+constexpr Bytes kGrantOfOptions = -1;  // of Scenario::workspace: as the framework of `options` grants
+
 // One network with everything but the batch decided.
 struct NetworkChoice {
   std::string zoo;                                             // a name of the zoo, or
@@ -83,7 +85,8 @@ struct Scenario {
   std::vector<std::string> options;     // at least one
   std::vector<RuntimeChoice> runtimes;  // at least one
   // At least one each; 0 = as the machine has it.
-  std::vector<Bytes> memory, usable_memory, workspace;
+  std::vector<Bytes> memory, usable_memory;
+  std::vector<Bytes> workspace;    // at least one; kGrantOfOptions, or what a call is granted, which may be nothing
   std::vector<double> link;        // bytes per nanosecond
   std::vector<Emulation> emulate;  // at least one
   std::vector<Expectation> expectations;
@@ -100,6 +103,7 @@ struct Overrides {
   std::vector<std::int64_t> batch{};
   std::string memory{};  // with its unit
   std::string runtime{};
+  std::vector<std::string> where{};  // "AXIS=VALUE": of the scenario's values that one (where.h)
   std::string plan{};                // path: this plan in place of the strategies
   bool plan_on_any_machine = false;  // whatever the plan says that it was made for
   // Path: samples of a measured step, in place of what the machine's profile says of its launches and copies

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "hw/machine/shipped.h"
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
 #include "model/network/network.h"
@@ -111,7 +112,8 @@ class ScenarioReader {
     const auto bytes = [this](MapReader& r, std::string_view key) { return PositiveBytes(r, key, errors_.own); };
     s.memory = ReadAxis(reader, "memory", false, errors_.own, bytes);
     s.usable_memory = ReadAxis(reader, "usable_memory", false, errors_.own, bytes);
-    s.workspace = ReadAxis(reader, "workspace", false, errors_.own, bytes);
+    s.workspace = ReadAxis(reader, "workspace", false, errors_.own,
+                           [](MapReader& r, std::string_view key) { return r.RequiredBytes(key); });
     s.link = ReadAxis(reader, "link", false, errors_.own, [this](MapReader& r, std::string_view key) {
       const double rate = r.RequiredBandwidth(key);
       const Node* node = r.Optional(key);
@@ -122,7 +124,7 @@ class ScenarioReader {
     });
     if (s.memory.empty()) s.memory.push_back(0);
     if (s.usable_memory.empty()) s.usable_memory.push_back(0);
-    if (s.workspace.empty()) s.workspace.push_back(0);
+    if (s.workspace.empty()) s.workspace.push_back(kGrantOfOptions);
     if (s.link.empty()) s.link.push_back(0);
   }
 
@@ -145,8 +147,11 @@ void ScenarioErrors::ThrowIfAny() const {
 
 // Messages of a file that can be read carry that file's positions; that it cannot be found is said here.
 void ScenarioErrors::LoadOther(Mark mark, const std::string& path, const std::function<void()>& load) {
-  if (!std::filesystem::is_regular_file(path)) {
-    const bool folder = std::filesystem::is_directory(path);
+  std::error_code why;
+  if (const auto status = std::filesystem::status(path, why); !std::filesystem::is_regular_file(status)) {
+    const bool folder = std::filesystem::is_directory(status);
+    const bool there = status.type() == std::filesystem::file_type::none;  // a loop of links, a name that is too long
+    if (there) return own.Error(mark, fmt::format("'{}' cannot be read: {}", path, why.message()));
     return own.Error(
         mark, fmt::format("{} '{}'", folder ? "a file is expected, found the folder" : "there is no file", path));
   }
@@ -192,6 +197,18 @@ Scenario ReadScenario(const Document& document) {
   return scenario;
 }
 
-Scenario LoadScenario(const std::string& path) { return ReadScenario(LoadDocument(path)); }
+// A shipped scenario by its name, or by its path in the tree, from any folder.
+Scenario LoadScenario(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status here = fs::status(path, error);
+  const fs::path given = path, folder = given.parent_path();
+  if (here.type() == fs::file_type::not_found && (folder.empty() || folder == "scenarios")) {
+    fs::path shipped = fs::path(MachineFolder()).parent_path() / "scenarios" / given.filename();
+    if (!shipped.has_extension()) shipped += ".yaml";
+    if (fs::is_regular_file(shipped, error)) return ReadScenario(LoadDocument(shipped.string()));
+  }
+  return ReadScenario(LoadDocument(path));
+}
 
 }  // namespace spillway

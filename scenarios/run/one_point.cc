@@ -1,18 +1,32 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "scenarios/output/output_folder.h"
 #include "scenarios/run/run.h"
 
 namespace spillway {
 
+namespace {
+
+// By what tells it from the other one.
+std::string Called(const ResultRow& row, const ResultRow& other) {
+  std::string text = fmt::format("{} at batch {} on {}", row.network, row.batch, row.machine);
+  if (row.memory_limit != other.memory_limit) {
+    const bool alike = FormatBytes(row.memory_limit) == FormatBytes(other.memory_limit);
+    text += " with " + (alike ? FormatBytesExact(row.memory_limit) : FormatBytes(row.memory_limit));
+  }
+  return row.scenario == other.scenario ? text : text + " of scenario " + row.scenario;
+}
+
+}  // namespace
+
 void MustBeOnePlace(const PreparedRun& run, const std::string& verb) {
   const ResultRow& first = run.points.front().row;
   for (const Point& point : run.points) {
     if (SamePlace(first, point.row)) continue;
-    throw UserError(fmt::format(
-        "{}: the scenario has more than one point, among them {} at batch {} on {} and {} at batch {} on {}; choose "
-        "one by --machine, --batch, --memory",
-        verb, first.network, first.batch, first.machine, point.row.network, point.row.batch, point.row.machine));
+    throw UserError(fmt::format("{}: the scenario has more than one point, among them {} and {}; choose one{}{}", verb,
+                                Called(first, point.row), Called(point.row, first),
+                                run.choices.empty() ? " scenario" : " by ", fmt::join(run.choices, " and ")));
   }
 }
 

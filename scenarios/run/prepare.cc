@@ -9,6 +9,7 @@
 
 #include "hw/text/lists.h"
 #include "model/unroll/unroll.h"
+#include "scenarios/file/where.h"
 #include "scenarios/output/output_folder.h"
 #include "scenarios/run/prepare_internal.h"
 #include "sim/strategies/strategies.h"
@@ -31,11 +32,13 @@ class Preparer {
   }
 
   void Prepare() {
+    for (const std::string& choice : ChoicesOf(scenario_)) AddOnce(run_.choices, choice);
     const std::size_t first = run_.points.size();
-    for (const NetworkChoice& network : scenario_.networks) {
+    const std::vector<std::shared_ptr<NetworkSource>> sources = SourcesOf(scenario_.networks);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
       const std::vector<std::string> as_it_is{kRecordedOptions};
-      for (const std::string& options : network.graph.empty() ? scenario_.options : as_it_is) {
-        AddNetwork(network, options);
+      for (const std::string& options : sources[i]->recorded == nullptr ? scenario_.options : as_it_is) {
+        AddNetwork(sources[i], scenario_.networks[i].batch, options);
       }
     }
     if (!mistakes_.empty()) throw UserError(std::move(mistakes_));
@@ -52,17 +55,17 @@ class Preparer {
                     scenario_.file, scenario_.name));
   }
 
-  void AddNetwork(const NetworkChoice& network, const std::string& options) {
-    const std::shared_ptr<const NetworkSource> source = SourceOf(network);
+  void AddNetwork(const std::shared_ptr<const NetworkSource>& source, const std::vector<std::int64_t>& batches,
+                  const std::string& options) {
     recorded_ = source->recorded;
     std::vector<std::size_t> steps;
-    for (const std::int64_t batch : network.batch) {
+    for (const std::int64_t batch : batches) {
       run_.steps.push_back(PrepareStep(source, options, batch, run_.keep_steps));
       if (scenario_.options.size() > 1 && recorded_ == nullptr) run_.steps.back()->network += "+" + options;
       steps.push_back(run_.steps.size() - 1);
     }
     for (const Bytes workspace : scenario_.workspace) {
-      workspace_said_ = workspace > 0;
+      workspace_said_ = workspace != kGrantOfOptions;
       const Bytes usual = recorded_ != nullptr ? kMostWorkspace : StepOptionsByName(options).workspace_limit;
       workspace_ = workspace_said_ ? workspace : usual;
       for (const MachineChoice& machine : scenario_.machines) {
@@ -78,6 +81,7 @@ class Preparer {
   void AddMachine(const std::vector<std::size_t>& steps, std::size_t machine, const std::string& name) {
     for (const Bytes usable : scenario_.usable_memory) {
       for (const Bytes cap : scenario_.memory) {
+        WarnOfCap(*run_.machines[machine], usable, cap);
         for (const std::size_t step : steps) {
           for (const RuntimeChoice& runtime : scenario_.runtimes) {
             if (!overrides_.plan.empty()) {
@@ -130,6 +134,16 @@ class Preparer {
     // A file may have been changed since a strategy wrote it: it is not that strategy's row, and no in-core reference.
     point.row.strategy = fmt::format("{} ({}){}", by, file, RuntimeSuffix(runtime));
     Add(std::move(point), by + "-given" + RuntimeSuffix(runtime));
+  }
+
+  // A cap above what there is caps nothing; whoever writes one may want more memory than the machine has.
+  void WarnOfCap(const PreparedMachine& on, Bytes usable, Bytes cap) {
+    const Bytes own = CapacityOf(on.machine, usable, 0);
+    if (cap <= own) return;
+    const std::string place = overrides_.memory.empty() ? scenario_.file + ": warning: memory:" : "--memory: warning:";
+    AddOnce(run_.warnings, fmt::format("{} {} is more than the {} of {}, which are planned with; memory only caps, "
+                                       "another size is usable_memory: {}",
+                                       place, FormatBytesExact(cap), FormatBytes(own), on.base, FormatBytesExact(cap)));
   }
 
   Point NewPoint(std::size_t step, std::size_t machine, Bytes usable, Bytes cap, const RuntimeChoice& runtime) {

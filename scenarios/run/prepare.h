@@ -25,6 +25,8 @@ struct NetworkSource {
   std::shared_ptr<const Document> document;      // of a file, else nullptr
   std::shared_ptr<const RecordedStep> recorded;  // of a graph, else nullptr
   std::string label;
+  std::string file{};           // " (slow.json)" behind the name where another network of the run has the same; else ""
+  std::string OwnName() const;  // in the zoo or in the file
 };
 
 // The name of a recorded step's options, in place of a StepOptions name.
@@ -33,7 +35,7 @@ constexpr const char* kRecordedOptions = "recorded";
 // One network at one batch, unrolled.
 struct PreparedStep {
   std::string network;       // label
-  std::string network_base;  // name in the zoo or in the file
+  std::string network_base;  // name in the zoo or in the file, with NetworkSource::file
   std::string own_name;      // TrainingStep::network, as plans have it
   std::string precision;
   std::int64_t sample_elements = 0;
@@ -87,6 +89,8 @@ struct PreparedRun {
   std::vector<Point>
       points;  // network, machine, link, emulation, memory, batch, runtime, strategy: the last changes fastest
   std::vector<Expectation> expectations;
+  std::vector<std::string> warnings;        // what the scenarios say to no effect, with their places
+  std::vector<std::string> choices;         // options that choose among the points: "--where link=6GB/s (or 12GB/s)"
   std::size_t unselected = 0;               // expectations left out, since the command line leaves them no point
   std::set<std::string> names;              // ResultRow::point of all points
   std::map<std::string, Machine> profiles;  // of the machines, by PreparedMachine::from: as loaded, and checked

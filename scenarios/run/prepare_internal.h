@@ -18,7 +18,10 @@ namespace spillway {
 // kept.
 
 // Reads the file that the choice names, if it names one. UserError: it cannot be read, or the zoo cannot build it.
-std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice);
+std::shared_ptr<NetworkSource> SourceOf(const NetworkChoice& choice);
+
+// Of all networks of a scenario. Those of different files that have one name are told apart by their files.
+std::vector<std::shared_ptr<NetworkSource>> SourcesOf(const std::vector<NetworkChoice>& choices);
 
 // `keep`: with network and ops; otherwise they are built, to see that they can be, and dropped.
 std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSource>& source,

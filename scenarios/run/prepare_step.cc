@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "hw/text/file_kind.h"
@@ -15,6 +16,11 @@
 namespace spillway {
 
 namespace {
+
+// "": of the zoo.
+std::string PathOf(const NetworkSource& source) {
+  return source.choice.file.empty() ? source.choice.graph : source.choice.file;
+}
 
 bool SameImage(const Shape& a, const Shape& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
 
@@ -75,7 +81,34 @@ std::uint64_t DigestOf(const TrainingStep& step) {
 
 }  // namespace
 
-std::shared_ptr<const NetworkSource> SourceOf(const NetworkChoice& choice) {
+std::string NetworkSource::OwnName() const {
+  if (!choice.zoo.empty()) return choice.zoo;
+  if (recorded != nullptr) return recorded->step.network;
+  const Node* name = document->root.Find("name");
+  return name == nullptr ? "" : name->scalar;
+}
+
+std::vector<std::shared_ptr<NetworkSource>> SourcesOf(const std::vector<NetworkChoice>& choices) {
+  std::vector<std::shared_ptr<NetworkSource>> sources;
+  for (const NetworkChoice& choice : choices) sources.push_back(SourceOf(choice));
+  // By the file's name where that tells them apart, else by its path.
+  for (const auto& source : sources) {
+    const std::string path = PathOf(*source);
+    if (path.empty()) continue;
+    const std::string short_name = std::filesystem::path(path).filename().string();
+    bool same_name = false, same_file_name = false;
+    for (const auto& other : sources) {
+      const std::string of_other = PathOf(*other);
+      if (of_other == path || other->OwnName() != source->OwnName()) continue;
+      same_name = true;
+      same_file_name = same_file_name || std::filesystem::path(of_other).filename() == short_name;
+    }
+    if (same_name) source->file = fmt::format(" ({})", same_file_name ? path : short_name);
+  }
+  return sources;
+}
+
+std::shared_ptr<NetworkSource> SourceOf(const NetworkChoice& choice) {
   auto source = std::make_shared<NetworkSource>();
   source->choice = choice;
   source->choice.batch.clear();
@@ -99,9 +132,9 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
   Build(*prepared);
   Network& network = prepared->net;
   if (recorded) network.name = prepared->step.network;
-  prepared->network_base = source->choice.zoo.empty() ? network.name : source->choice.zoo;
+  prepared->network_base = (source->choice.zoo.empty() ? network.name : source->choice.zoo) + source->file;
   prepared->own_name = prepared->step.network;
-  prepared->network = source->choice.zoo.empty() ? network.name : source->label;
+  prepared->network = source->choice.zoo.empty() ? network.name + source->file : source->label;
   const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
   prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
   prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);

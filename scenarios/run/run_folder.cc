@@ -12,10 +12,11 @@ namespace spillway {
 
 namespace {
 
-std::vector<NamedText> PointTexts(const PointDetail& detail, const std::filesystem::path& folder) {
+std::vector<NamedText> PointTexts(const PointDetail& detail, const std::filesystem::path& folder, bool timelines) {
   std::vector<NamedText> texts;
   for (const Report& report : Reports()) {
     const std::string file = ReportFile(report, detail.row.point);
+    if (!timelines && file.starts_with("timelines/")) continue;
     if (report.of_point != nullptr) texts.push_back({file, report.of_point(detail)});
     if (report.in_pieces == nullptr) continue;
     const auto pieces = std::make_shared<FileInPieces>(folder / file);
@@ -35,8 +36,9 @@ std::vector<NamedText> RunTexts(const ResultSet& results) {
 
 }  // namespace
 
-RunFolder::RunFolder(const std::string& out, const JournalHead& head, Console& console)
+RunFolder::RunFolder(const std::string& out, const JournalHead& head, Console& console, bool timelines)
     : console_(console),
+      timelines_(timelines),
       out_(out),
       folder_(out),
       lock_(out, head.command),
@@ -61,7 +63,8 @@ void RunFolder::Add(const Point& point, const PointResult& result, const Prepare
     std::vector<NamedText> texts;
     if (result.row.feasible) {
       const PreparedMachine& on = *run.machines[point.machine];
-      texts = PointTexts({result.row, result.step->step, on.machine, result.plan, result.evaluation, *on.costs}, out_);
+      texts = PointTexts({result.row, result.step->step, on.machine, result.plan, result.evaluation, *on.costs}, out_,
+                         timelines_);
     }
     files_->Add({result.row, result.seconds, {}}, texts);
   });

@@ -21,7 +21,8 @@ namespace spillway {
 class RunFolder {
  public:
   // `out`: "" = none. `head`: what the run is. Throws UserError where the folder cannot be made, or is in use.
-  RunFolder(const std::string& out, const JournalHead& head, Console& console);
+  // `timelines`: whether points have their traces and memory curves, which are most of a folder's bytes.
+  RunFolder(const std::string& out, const JournalHead& head, Console& console, bool timelines = true);
 
   // Takes the folder over. `resume`: returns the rows that a run of the same left there, of the first `points`; else says
   // what is lost.
@@ -32,6 +33,7 @@ class RunFolder {
 
  private:
   Console& console_;
+  bool timelines_;
   std::filesystem::path out_;
   ResultFolder folder_;
   FolderLock lock_;  // given back before folder_: then the folder may be empty

@@ -88,7 +88,10 @@ void Reader::ReadGap(const Node& node) {
   GapDecision gap;
   gap.tensor = lines_.FindTensor(reader, "tensor");
   if (reader.Required("action") == nullptr) lines_.MakeBad();
-  gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
+  // Whoever edits a plan writes so of a map that is to stay, which is the same as no gap.
+  const Node* const action = node.Find("action");
+  const bool keeps = action != nullptr && action->scalar == "keep";
+  if (!keeps) gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
   gap.after = lines_.Position(reader, "after");
   gap.before = lines_.FindOp(reader, "before");
   const bool swap = gap.action == GapAction::kSwap;
@@ -100,7 +103,7 @@ void Reader::ReadGap(const Node& node) {
   gap.reason = reader.StringOr("reason", "");
   gap.samples = ReadSamples(reader);
   reader.Finish();
-  if (lines_.bad()) return;
+  if (lines_.bad() || keeps) return;
   plan_.gaps.push_back(std::move(gap));
   gap_marks_.push_back(node.mark);
 }

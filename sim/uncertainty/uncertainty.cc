@@ -18,7 +18,8 @@ namespace spillway {
 namespace {
 
 constexpr double kSureOrder = 0.9;
-constexpr double kLongest = 1e15;  // ns, eleven days: no operation takes longer, and sums of these do not overflow
+constexpr double kLongest = 1e15;     // ns, eleven days: of many operations none is drawn longer
+constexpr double kLongestSum = 4e18;  // below the range of Nanos, however the operations are drawn
 
 auto DeviatesOf(std::uint32_t draw) {
   return [draw](std::uint64_t key) { return StratifiedDeviate(key, draw); };
@@ -67,12 +68,13 @@ void DrawDurations(const Program& program, const std::vector<Nanos>& durations, 
   std::vector<double> by_launch;
   for (const Errors& e : errors.kernels) by_launch.push_back(e.Drawn(DeviatesOf(draw)).Factor());
   drawn = durations;
+  const double longest = std::max(kLongest, kLongestSum / static_cast<double>(std::max<std::size_t>(1, drawn.size())));
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const Instruction& in = program.code[i];
     if (in.opcode != Opcode::kKernel && in.opcode != Opcode::kCopy) continue;
     const double factor = in.opcode == Opcode::kKernel ? by_launch[program.kernels[in.arg].launch]
                                                        : errors.copies[in.arg].Drawn(DeviatesOf(draw)).Factor();
-    drawn[i] = std::llround(std::min(kLongest, static_cast<double>(durations[i]) * factor));
+    drawn[i] = std::llround(std::min(longest, static_cast<double>(durations[i]) * factor));
   }
 }
 
@@ -142,6 +144,12 @@ Interval IntervalOf(const std::vector<Nanos>& times, const Program& program, con
   return {whole(QuantileByProxy(steps, proxy, 0.1)), whole(QuantileByProxy(steps, proxy, 0.9))};
 }
 
+Nanos UnitOf(const Interval& interval) {
+  Nanos unit = 1;
+  while (unit <= (interval.high - interval.low) / 100) unit *= 10;
+  return unit;
+}
+
 }  // namespace
 
 StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostModel& costs, Bytes capacity,
@@ -161,15 +169,22 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostMod
     assert(simulated.completed && "whether a pool runs out depends on the order of the list, not on times");
     draws.times.push_back(simulated.makespan);
   }
-  draws.interval = RoundedToItsWidth(IntervalOf(draws.times, program, durations, errors));
+  draws.interval = RoundedAround(evaluation.timeline.makespan, IntervalOf(draws.times, program, durations, errors));
   return draws;
 }
 
 Interval RoundedToItsWidth(Interval interval) {
-  Nanos unit = 1;
-  while (unit <= (interval.high - interval.low) / 100) unit *= 10;
+  const Nanos unit = UnitOf(interval);
   const auto rounded = [unit](Nanos time) { return (time + unit / 2) / unit * unit; };
   return {rounded(interval.low), rounded(interval.high)};
+}
+
+Interval RoundedAround(Nanos step, Interval interval) {
+  const Nanos unit = UnitOf(interval);
+  Interval rounded = RoundedToItsWidth(interval);
+  if (interval.low <= step && rounded.low > step) rounded.low = interval.low / unit * unit;
+  if (interval.high >= step && rounded.high < step) rounded.high = (interval.high + unit - 1) / unit * unit;
+  return rounded;
 }
 
 double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b) {

@@ -53,6 +53,8 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostMod
 // Rounds both ends to multiples of the power of ten between 1 and 10 % of the interval's width. An interval of width 0
 // stays. Example: [1,234, 1,987] has width 753, so the ends become multiples of 10.
 Interval RoundedToItsWidth(Interval interval);
+// The same, but an end that would be rounded past `step`, which the interval holds, is rounded outwards.
+Interval RoundedAround(Nanos step, Interval interval);
 
 // Share of the draws in which a is faster, equal times counting half. REQUIRES: the same draws, at least one.
 double ShareFaster(const std::vector<Nanos>& a, const std::vector<Nanos>& b);

@@ -141,6 +141,16 @@ TEST_CASE("what does not fit is explained") {
         "inputs to be concatenated differ in more than channels: 2x4x8x8 and 2x9x4x8");
 }
 
+TEST_CASE("a convolution pads by as much as it likes, pooling by less than its window") {
+  // SqueezeNet's last window of 1 with padding 1: 13 + 2; FCN's first of 3 with padding 100: 375 + 200 - 2.
+  CHECK(Infer("convolution", Square(1000, 1, 1, 1), {{.n = 32, .c = 512, .h = 13, .w = 13}}) ==
+        Shape{.n = 32, .c = 1000, .h = 15, .w = 15});
+  CHECK(Infer("convolution", Square(64, 3, 1, 100), {{.n = 1, .c = 3, .h = 375, .w = 500}}) ==
+        Shape{.n = 1, .c = 64, .h = 573, .w = 698});
+  CHECK(Infer("convolution", Square(8, 2, 3, 2), {{.n = 1, .c = 3, .h = 1, .w = 5}}).h == 2);  // (1 + 4 - 2) / 3 + 1
+  CHECK(Problem("average_pool", Square(0, 3, 2, 3), {kImage}) == "padding 3 must be less than the window's width 3");
+}
+
 TEST_CASE("pooling rounds down, or up where asked") {
   const Shape input{.n = 1, .c = 1, .h = 112, .w = 6};
   // (112 - 3) / 2 = 54.5, (6 - 3) / 2 = 1.5

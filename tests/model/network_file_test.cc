@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <catch2/catch.hpp>
 
+#include "hw/text/lists.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/step/training_step.h"
@@ -111,7 +115,9 @@ TEST_CASE("all mistakes of the layers at once, with places and nearest names") {
                               "  - {name: d, kind: convolution, out: 0, window: big}\n"
                               "  - {kind: relu}\n"
                               "  - relu\n")) ==
-        Lines{"net.yaml:4:21: error: unknown layer kind 'convolutoin'; did you mean 'convolution'?",
+        Lines{"net.yaml:4:21: error: unknown layer kind 'convolutoin'; did you mean 'convolution'? (one of " +
+                  fmt::format("{}", fmt::join(NamesOf(LayerKinds()), ", ")) +
+                  "; a network with others is recorded as a step, `network: {graph: ...}` of a scenario)",
               "net.yaml:5:28: error: unknown key 'form' in layer 'b1'; did you mean 'from'?",
               "net.yaml:6:12: error: layer 'b1' is listed twice",
               "net.yaml:7:36: error: no layer is named 'inpt'; did you mean 'input'?",

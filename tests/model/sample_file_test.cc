@@ -87,6 +87,67 @@ TEST_CASE("windows may differ by axis, and pooling may round up") {
   CHECK_THROWS_WITH(One(pool, "X,pool,forward,max,1,8,112,112,3,2,57,55,9"), Contains("gives 55 or 56, found 57"));
 }
 
+TEST_CASE("no window of pooling begins in the padding behind, none lies in padding alone") {
+  const std::string pool = "device,op,pass,algorithm,n,c,h,w,r,pad,stride,out_h,out_w,median_us";
+  // 5 and padding 1 on both sides: (7 - 2) / 2 + 1 = 3 and a rest; a fourth window would begin at 6, behind the 5th.
+  CHECK(One(pool, "X,pool,forward,max,1,64,5,5,2,1,2,3,3,9").launch.shape.out.h == 3);
+  CHECK_THROWS_WITH(One(pool, "X,pool,forward,max,1,64,5,5,2,1,2,4,4,9"), Contains("gives 3, found 4"));
+  CHECK_THROWS_WITH(One(pool, "X,pool,backward,average,1,64,3,3,2,1,2,3,3,9"), Contains("gives 2, found 3"));
+  // 6 and padding 1, window 3: (8 - 3) / 2 + 1 = 3, and the fourth begins at 6 of the padded 8: the 6th place is there.
+  CHECK(One(pool, "X,pool,forward,max,1,64,6,6,3,1,2,4,4,9").launch.shape.out.h == 4);
+  CHECK_THROWS_WITH(One(pool, "X,pool,forward,max,1,64,5,5,2,2,2,,,9"),
+                    Contains("pad: 2 must be less than the window of 2"));
+  const std::string conv = "device,op,pass,n,c,h,w,k,r,pad,median_us";
+  CHECK(One(conv, "X,conv,forward,1,8,13,13,8,1,1,9").launch.shape.out.h == 15);
+}
+
+TEST_CASE("cells between tabs, semicolons and bars are told to be so") {
+  for (const auto& [separator, name] : {std::pair{"\t", "tabs"}, {";", "semicolons"}, {"|", "bars"}, {" ", "spaces"}}) {
+    std::string text = "device,op,pass,n,c,h,w,k,r,median_us\nX,conv,forward,32,64,56,56,64,3,9\n";
+    for (std::size_t at = 0; (at = text.find(',')) != std::string::npos;) text.replace(at, 1, separator);
+    CHECK_THAT(ErrorOf(text), Contains("f.csv:1:1: error: cells are separated by " + std::string(name) + " here"));
+    CHECK_THAT(ErrorOf(text), !Contains("missing column"));
+  }
+  CHECK_THAT(ErrorOf("sep=;\ndevice;op;median_us\n"), Contains("separated by semicolons"));
+  CHECK_THAT(ErrorOf("device;op;pass;n;c,median_us\nX;conv;forward;1;1,9\n"), Contains("separated by semicolons"));
+}
+
+TEST_CASE("usual other names of padding, stride, groups and precision are read") {
+  const Sample ours = One("device,op,pass,n,c,h,w,k,r,pad,stride,groups,precision,median_us",
+                          "X,conv,forward,32,64,56,56,64,3,1,2,4,fp16,9");
+  const Sample other = One("device,op,pass,n,c,h,w,k,r,padding,strides,group,dtype,median_us",
+                           "X,conv,forward,32,64,56,56,64,3,1,2,4,float16,9");
+  CHECK(other.launch == ours.launch);
+  const Sample both =
+      One("device,op,pass,n,c,h,w,k,kernel_h,kernel_w,pad_h,pad_w,Stride_H,stride-w,num_groups,DataType,median_us",
+          "X,conv,forward,32,64,56,56,64,3,3,1,1,2,2,4,HALF,9");
+  CHECK(both.launch == ours.launch);
+  const Sample pairs = One("device,op,pass,n,c,h,w,k,kernel_size,padding,stride,groups,precision,median_us",
+                           "X,conv,forward,32,64,56,56,64,\"(3, 3)\",\"(1, 1)\",2x2,4,FP16,9");
+  CHECK(pairs.launch == ours.launch);
+  CHECK_THAT(ErrorOf("device,op,pass,n,c,h,w,k,r,pad,padding,median_us\nX,conv,forward,1,1,9,9,1,3,1,1,9\n"),
+             Contains("f.csv:1:33: error: a second column 'padding', which is read as 'pad'"));
+}
+
+TEST_CASE("columns that matter and are not read are empty, or at the default") {
+  const auto with = [](const std::string& column, const std::string& cell) {
+    return ErrorOf("device,op,pass,n,c,h,w,k,r," + column + ",median_us\nX,conv,forward,8,512,65,65,512,3," + cell +
+                   ",9\n");
+  };
+  for (const char* harmless : {"", "1", "1x1", "\"(1, 1)\""}) CHECK(with("dilation", harmless) == "no error");
+  for (const char* name : {"dilation", "dilation_h", "Dilations", "dilate", "atrous_rate"}) {
+    CHECK_THAT(with(name, "2"), Contains("f.csv:2:39: error: '2' of a column that is not read") && Contains("dilated"));
+  }
+  CHECK_THAT(with("pad_top", "1"), Contains("called pad, pad_w"));
+  CHECK_THAT(with("output_padding", "1"), Contains("called pad, pad_w"));
+  CHECK_THAT(with("transposed", "True"), Contains("transposed convolutions are not modelled"));
+  CHECK_THAT(with("stride_x", "2"), Contains("called stride, stride_w"));
+  CHECK(with("transposed", "False") == "no error");
+  CHECK(with("pad_top", "0") == "no error");
+  // The same of an op that has no window.
+  CHECK(ErrorOf("device,op,pass,n,c,dilation,median_us\nX,relu,forward,1,1000,2,9\n") == "no error");
+}
+
 TEST_CASE("best is the fastest algorithm, which may be known too") {
   const Sample best = One(kConv, "X,conv,backward_data,best,,,1,4,9,9,4,3,3,1,1,1,5");
   CHECK((best.best && best.algorithm.empty() && best.launch.algorithm == 0));

@@ -21,6 +21,7 @@ std::string Small(const std::string& more = "") {
 TEST_CASE("help and version go to standard output, mistakes to standard error") {
   CHECK(Spillway({"--version"}).status == 0);
   CHECK(Contains(Spillway({"--version"}).out, "spillway 0."));
+  CHECK(Contains(Spillway({"--version"}).out, Commit()));
   const Outcome help = Spillway({"--help"});
   CHECK(help.status == 0);
   for (const char* part : {"run", "compare", "plan", "list", "show", "Examples:", "Exit status:"}) {

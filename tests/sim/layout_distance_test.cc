@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "model/recorded/recorded_costs.h"
+#include "model/recorded/recorded_step.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/evaluate/evaluation.h"
-#include "sim/planning/headroom.h"
+#include "sim/plan/runtime.h"
 #include "sim/planning/problem.h"
-#include "sim/planning/runtimes.h"
+#include "sim/planning/strategy.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
 #include "sim/strategies/strategies.h"

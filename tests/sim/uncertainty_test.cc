@@ -194,6 +194,12 @@ TEST_CASE("an interval is rounded to between 1 and 10 % of its width") {
   CHECK(RoundedToItsWidth({1000, 1099}) == Interval{1000, 1099});  // 99 ns: whole ones
   CHECK(RoundedToItsWidth({1000, 1100}) == Interval{1000, 1100});  // 100 ns: tens
   CHECK(RoundedToItsWidth({5, 5}) == Interval{5, 5});
+  // An end that would be rounded past the step goes outwards; the others are rounded to the nearest.
+  CHECK(RoundedAround(303'456'789, {303'456'789, 461'234'567}) == Interval{300'000'000, 460'000'000});
+  CHECK(RoundedAround(306'000'000, {306'000'000, 461'234'567}) == Interval{300'000'000, 460'000'000});
+  CHECK(RoundedAround(461'000'000, {306'000'000, 461'234'567}) == Interval{310'000'000, 470'000'000});
+  CHECK(RoundedAround(1'000'000'000, {306'000'000, 461'234'567}) ==
+        Interval{310'000'000, 460'000'000});  // outside anyway
 }
 
 // The ends of a step's 80 % interval under other draws: the larger of their standard deviations, as a share of the step.
