@@ -123,6 +123,8 @@ bool IsHarmless(const OtherName& about, const std::string& cell) {
 
 std::optional<std::int64_t> EqualNumbers(std::string_view text) {
   if (const auto number = ParseInteger(text)) return number;
+  constexpr std::string_view kAtNoEnd = ",;x*";  // "9x" is a slip
+  if (text.empty() || kAtNoEnd.find(text.front()) != text.npos || kAtNoEnd.find(text.back()) != text.npos) return {};
   constexpr std::string_view kBetween = " ,;x*()[]{}";
   std::optional<std::int64_t> all;
   for (std::size_t begin = 0; begin < text.size();) {

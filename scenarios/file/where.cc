@@ -128,10 +128,11 @@ std::vector<std::string> ChoicesOf(const Scenario& scenario) {
     const std::vector<std::string> values = axis.values(scenario);
     if (values.size() < 2 || std::string_view(axis.name) == "strategy")
       continue;  // of one place all strategies are run
-    const std::string first = fmt::format("{}={}", axis.name, values.front());
-    const bool quoted = first.find(' ') != std::string::npos;
-    choices.push_back(fmt::format("--where {}{}{} (or {})", quoted ? "'" : "", first, quoted ? "'" : "",
-                                  fmt::join(values.begin() + 1, values.end(), ", ")));
+    const std::string_view name = axis.name;
+    const std::string first = name == "batch" || name == "machine"
+                                  ? fmt::format("--{} {}", name, values.front())
+                                  : fmt::format("--where '{}={}'", name, values.front());
+    choices.push_back(fmt::format("{} (or {})", first, fmt::join(values.begin() + 1, values.end(), ", ")));
   }
   return choices;
 }

@@ -126,7 +126,7 @@ TEST_CASE("usual other names of padding, stride, groups and precision are read")
                            "X,conv,forward,32,64,56,56,64,\"(3, 3)\",\"(1, 1)\",2x2,4,FP16,9");
   CHECK(pairs.launch == ours.launch);
   CHECK_THAT(ErrorOf("device,op,pass,n,c,h,w,k,r,pad,padding,median_us\nX,conv,forward,1,1,9,9,1,3,1,1,9\n"),
-             Contains("f.csv:1:33: error: a second column 'padding', which is read as 'pad'"));
+             Contains("f.csv:1:32: error: a second column 'padding', which is read as 'pad'"));
 }
 
 TEST_CASE("columns that matter and are not read are empty, or at the default") {
@@ -136,7 +136,7 @@ TEST_CASE("columns that matter and are not read are empty, or at the default") {
   };
   for (const char* harmless : {"", "1", "1x1", "\"(1, 1)\""}) CHECK(with("dilation", harmless) == "no error");
   for (const char* name : {"dilation", "dilation_h", "Dilations", "dilate", "atrous_rate"}) {
-    CHECK_THAT(with(name, "2"), Contains("f.csv:2:39: error: '2' of a column that is not read") && Contains("dilated"));
+    CHECK_THAT(with(name, "2"), Contains("f.csv:2:34: error: '2' of a column that is not read") && Contains("dilated"));
   }
   CHECK_THAT(with("pad_top", "1"), Contains("called pad, pad_w"));
   CHECK_THAT(with("output_padding", "1"), Contains("called pad, pad_w"));
