@@ -1,5 +1,5 @@
-// Cross-validation of a group's fit: predictions of rows by fits that have not seen these rows, and the errors of a
-// model that follow from the residuals.
+// Cross-validation of a group's fit: predictions of rows by fits that have not seen these rows. The residuals give the
+// errors of a model.
 #ifndef SPILLWAY_CALIBRATE_FIT_VALIDATE_H_
 #define SPILLWAY_CALIBRATE_FIT_VALIDATE_H_
 

@@ -68,8 +68,8 @@ struct BenchItem {
   std::string call;
 };
 
-// The host calls from which HostCosts are computed, and two that no profile holds: the delay from an event's record to
-// the end of a stream's wait, and the creation of a stream.
+// The host calls from which HostCosts are computed, and two that no profile holds. These two are the delay from an
+// event's record to the end of a stream's wait, and the creation of a stream.
 const std::vector<std::string>& HostCallNames();
 
 // Copies of one kind of memory: sizes from `least` to `most`, each `factor` times the one before.

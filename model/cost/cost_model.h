@@ -82,8 +82,8 @@ class LaunchCosts {
 // answers. A subclass may override the times of kernels (calibrate/validate/device_costs.h).
 class CostModel {
  public:
-  // Throws UserError with all mistakes of the profile's kernel models, measured launches and launch costs: forms,
-  // parameters, ops, passes or shapes that this program does not know.
+  // Throws UserError with all mistakes of the profile's kernel models, measured launches and launch costs. A mistake is
+  // a form, parameter, op, pass or shape that this program does not know.
   explicit CostModel(const Machine& machine, const CostOptions& options = {});
   virtual ~CostModel();
   CostModel(const CostModel&) = delete;

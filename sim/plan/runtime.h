@@ -19,7 +19,7 @@ enum class MemoryModel : std::uint8_t {
   kManagedPrefetch,  // kManaged, with each kernel's operands prefetched before it (sim/engine/managed_memory.h)
 };
 constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
-// Points at which the host waits for every copy, and for which kernels.
+// When the host waits for every copy. kOp and kCall wait for kernels, too.
 enum class Barrier : std::uint8_t {
   kNone,
   kPhase,  // at the end of the forward phase the host waits for every copy

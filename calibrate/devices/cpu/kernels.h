@@ -82,9 +82,9 @@ class CpuKernels {
 
   // The kernel for a call. Equal calls share one kernel, which this CpuKernels owns. Algorithm 0 takes the first of
   // Algorithms() that fits into the workspace granted; kUsualWorkspace grants any. Throws a UserError with op and shape
-  // if the library refuses the shape, lacks the algorithm or needs more workspace.
-  // Plans grant workspace to convolutions only. For other ops launch.workspace is ignored, and their small workspace()
-  // counts as the library's own memory.
+  // if the library refuses the shape, lacks the algorithm or needs more workspace. Plans grant workspace to
+  // convolutions only. For other ops launch.workspace is ignored, and their small workspace() counts as the library's
+  // own memory.
   const CpuKernel& Prepare(const OpCall& call);
 
  private:

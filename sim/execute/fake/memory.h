@@ -31,7 +31,8 @@ class FakeMemory {
   void Finish(std::uint32_t instruction);
   // Throws unless every device buffer was allocated and freed in this step.
   void CheckAllFreed() const;
-  // Begins a step: no device buffer is allocated. Host buffers lose their contents, except those of residents.
+  // Begins a step: no device buffer is allocated. Host buffers lose their contents, except those of residents. In a
+  // session without a TrainingStep, host buffers that the Program only reads get their initial values.
   void StartStep();
 
   // Writes `value` to the bytes of `at`.
