@@ -1,4 +1,5 @@
-// Predictions of a group's rows by fits that have not seen them.
+// Cross-validation of a group's fit: predictions of rows by fits that have not seen these rows. The residuals give the
+// errors of a model.
 #ifndef SPILLWAY_CALIBRATE_FIT_VALIDATE_H_
 #define SPILLWAY_CALIBRATE_FIT_VALIDATE_H_
 
@@ -10,55 +11,58 @@
 
 namespace spillway {
 
-// What is left between measured and predicted, split into what launches share and what each has of its own.
+// The residual of one held-out prediction, with the factors that may explain it.
 struct ErrorSample {
-  double residual = 0;  // log(measured / predicted), the prediction made without this layer
-  double weight = 1;    // near copies count less
-  int stack = 0;        // software stack and network: those of one may be off together
-  double offset = 0;    // what the fit adds to the logarithm of the prediction for knowing the stack
-  int source = 0;       // who measured: several stacks may be of one
+  double residual = 0;  // log(measured / predicted); the fit has not seen the layer
+  double weight = 1;    // below 1 if other samples are nearly the same
+  int stack = 0;        // number of the pair of software stack and network; samples of a pair share an error
+  double offset = 0;    // log(predicted / predicted for the reference stack)
+  int source = 0;       // number of the harness that measured; a harness may have several stacks
 };
 
+// Standard deviations of log(measured / predicted): the part that all launches of a stack share, and each launch's own.
 struct ModelError {
-  double shared = 0, own = 0;  // standard deviations of the logarithm
+  double shared = 0, own = 0;
 };
 
-// Without samples: what an unknown kernel model is worth.
+// The assumed error of a kernel model without samples.
 constexpr ModelError kUnknownError{0.2, 0.3};
 
-// Variance components by the method of moments (Searle, Casella and McCulloch, Variance Components, 1992, ch. 3), about
-// zero, since a common bias is an error too. `own` is set from the 80th percentile of what is left, so that 80 %
-// intervals hold 80 % although the tails are heavy; sources have a say of as many samples as they have, at most of 30,
-// since what is asked about is the next source's, not more of the largest. Few samples leave `own` near the prior's,
-// few stacks leave `shared` near what is usual; no samples at all: the prior. `shared` is for a stack that the fit has
-// not seen: without offsets.
+// Estimates variance components by the method of moments (Searle, Casella and McCulloch, Variance Components, 1992, ch.
+// 3). Variances are about zero, since a common bias is an error, too.
+//   own      from the 80th percentile of the residuals less the stack's share, so that 80 % intervals hold 80 % despite
+//            heavy tails. A source weighs as many samples as it has, at most 30: the error has to hold for the next
+//            source.
+//   shared   for a stack that the fit has not seen, hence without offsets.
+// With few samples `own` stays near that of `prior`; with few stacks `shared` stays near 0.05. No samples: `prior`.
 ModelError EstimateError(std::span<const ErrorSample> samples, const ModelError& prior = kUnknownError);
 
 struct RowPrediction {
-  bool made = false;     // false: the row was in no test set
-  double log_time = 0;   // of what the sample is of: its algorithm where known and not the autotuner's choice, else the
-                         // fastest; harness floor included; of nanoseconds
-  int candidate = -1;    // the fastest
-  double offset = 0;     // of log_time: for knowing the stack
-  bool outside = false;  // by a fit that has seen nothing of the row's network, or of its source
+  bool made = false;  // false: the row was in no test set
+  // Logarithm of nanoseconds, with the harness's floor. The time is that of CandidateOf(): the algorithm that the
+  // sample names, or the fastest candidate.
+  double log_time = 0;
+  int candidate = -1;    // the fastest candidate
+  double offset = 0;     // log_time less the same for the reference stack
+  bool outside = false;  // true: the fit has seen no row of the same network, or no row of the same source
 };
 RowPrediction PredictRow(const FitGroup& group, const GroupFit& fit, const FitRow& row);
 
-// What folds.h needs of each row, in order.
+// The facts by which folds.h splits rows, one for each row, in order.
 std::vector<FoldItem> FoldItemsOf(const FitGroup& group, std::span<const Sample> samples);
 
-// One prediction per row; each split's test rows by a fit of its training rows.
+// One prediction per row. Each split's test rows are predicted by a fit of its training rows.
 std::vector<RowPrediction> PredictHeldOut(const FitGroup& group, std::span<const Split> splits);
 
-// `predictions` with those of left-out networks and sources (OutsideSplits) in place of others, where they could be
-// made: what is left must hold twelve samples of an algorithm that is known to have run, or it would be told from
-// nothing.
+// Returns `predictions`, replaced for the test rows of `splits` (OutsideSplits: networks and sources left out). A row
+// keeps its old prediction if its algorithm is known and has fewer than twelve training samples.
 std::vector<RowPrediction> PredictOutside(const FitGroup& group, std::span<const Split> splits,
                                           std::vector<RowPrediction> predictions);
 
-// The candidate whose error the row's prediction tells of.
+// The candidate that the prediction is of: the algorithm that the sample names, unless an autotuner chose it; else the
+// fastest.
 int CandidateOf(const FitRow& row, const RowPrediction& prediction);
-// Residuals of all rows (`candidate` < 0) or of one candidate.
+// The residuals of the predictions made: of all rows if `candidate` < 0, else of the rows of that candidate.
 std::vector<ErrorSample> ErrorSamples(const FitGroup& group, std::span<const RowPrediction> predictions, int candidate);
 
 }  // namespace spillway

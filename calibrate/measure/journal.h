@@ -1,8 +1,7 @@
-// The journal of a calibration: one row of a samples file for each thing measured, written as soon as it is known.
+// The journal of a calibration: a samples file with one row for each measurement, written as soon as it ends.
 //
-// If the process is killed at any moment, all rows but perhaps the last are whole. A reader drops an incomplete last
-// line. Two rows measure the same item if they are equal except for results, network, and the machine around the device
-// (row.h). Their rounds number the repetitions of an item.
+// If the process is killed, only the last line may be torn; Resume cuts such a line off. Two rows are of the same
+// measurement if they have the same BenchKey and the same round. The round counts repetitions, from 1.
 #ifndef SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 #define SPILLWAY_CALIBRATE_MEASURE_JOURNAL_H_
 
@@ -21,42 +20,40 @@ struct BenchItem;
 struct BenchVariant;
 struct LoopResult;
 
-// Flags of rows.
+// Flags in the column `flags`.
 constexpr const char* kNoisyNote = "noisy";
 constexpr const char* kCutShortNote = "cut short";
-constexpr const char* kThrottledNote = "throttled";  // the device held its clocks back meanwhile
+constexpr const char* kThrottledNote = "throttled";  // the device lowered its clocks during the measurement
+constexpr const char* kUnheldNote = "not held";      // the stream was not held, so the time may include host time
 
-constexpr const char* kUnheldNote = "not held";  // the host's part may be in its time
-
-int RoundOf(const Sample& sample);  // 1 where the row does not say
+int RoundOf(const Sample& sample);  // 1 if the row states no round
 bool HasFlag(const Sample& sample, const std::string& flag);
 
-// The key of a measurement: the row's fields without results, and without fields that may differ between machines
-// (row.h).
+// The identity of a measurement, as a line of the samples file. It leaves out results, round, flags, load, date and
+// network, and the facts that may change from machine to machine (SetupRefusals).
 std::string BenchKey(const Sample& sample);
 std::string BenchKeyLine(const Sample& sample);  // without its line feed
 
 class BenchJournal {
  public:
-  // `path`: "" keeps the rows in memory only.
+  // `path`: the file; "" keeps the rows in memory only.
   explicit BenchJournal(std::string path) : path_(std::move(path)) {}
 
-  // Reads what an earlier run left and cuts a torn last line off; without a file it begins one. `identity`: device,
-  // host, driver, CUDA and cuDNN of the rows that this run would write. Rows of another host or patch of the driver are
-  // taken as they are, and a sentence about each such machine is returned; anything else that differs (SetupRefusals) is a
-  // UserError that says what, as is a file with other columns, or one that cannot be read, cut or written. A journal of
-  // before rounds, flags and load had columns is written anew with them.
+  // Reads the rows of an earlier run and cuts off a torn last line. Without a file it begins one. `identity`: device,
+  // host, driver, CUDA and cuDNN of this run. Returns a warning for each other host or driver patch among the rows
+  // (SetupWarnings). Throws UserError if a row differs otherwise (SetupRefusals), if the file has other columns, or if
+  // it cannot be read, cut or written.
   std::vector<std::string> Resume(const Sample& identity);
-  // UserError if the file exists, or cannot be written.
+  // Begins the file. Throws UserError if it exists or cannot be written.
   void Create();
 
   bool Has(const Sample& sample, int round) const { return Find(sample, round) != nullptr; }
   const Sample* Find(const Sample& sample, int round) const;  // nullptr: not measured yet
-  // Adds a row and writes it at once. UserError when that fails.
+  // Adds a row and writes it at once. Throws UserError if the file cannot be written.
   void Append(const Sample& sample);
 
   const std::vector<Sample>& samples() const { return samples_; }
-  int resumed() const { return resumed_; }  // rows that were there already
+  int resumed() const { return resumed_; }  // number of rows that Resume read
   const std::string& path() const { return path_; }
 
  private:
@@ -70,22 +67,24 @@ class BenchJournal {
   int resumed_ = 0;
 };
 
-// ---- The measurement in progress, noted in a file next to the journal. If a launch hangs or kills the process, its
-// name is known afterwards, and the next run leaves it out.
+// ---- The measurement in progress, in a file in the journal's folder. If a measurement hangs or ends the process, the
+// file names it, and a resumed run leaves this measurement out.
 //
-// The file has one line, a BenchKey, for each such launch; without such launches it is removed.
+// The file has a line, a BenchKey, for each such measurement. Without any there is no file.
 
 // The path of the file for the journal at `journal`; "" for "".
 std::string InflightPath(const std::string& journal);
 
 class BenchInflight {
  public:
-  // Reads what earlier runs left. `path`: "" keeps nothing. UserError if it cannot be read.
+  // Reads the lines of earlier runs. `path`: "" reads and writes nothing. Throws UserError if the file cannot be read.
   explicit BenchInflight(std::string path);
-  // True if an earlier run ended while this item was measured, in any round.
+  // True if an earlier run ended during this measurement, in any round.
   bool Skips(const Sample& sample) const;
-  void Begin(const Sample& sample);  // UserError if it cannot be written
-  void End();                        // likewise; not called when the run ends by an exception, so that the line stays
+  // Begin writes the measurement's line, End removes it. If an exception ends the run, End is not called and the line
+  // stays. Both throw UserError if the file cannot be written.
+  void Begin(const Sample& sample);
+  void End();
   const std::string& path() const { return path_; }
 
  private:
@@ -94,37 +93,36 @@ class BenchInflight {
   std::vector<std::string> left_;
 };
 
-// ---- The row of a measurement: what was measured, then what came out.
+// ---- The row of a measurement: first its identity, then its results.
 
-// All that tells rows apart (BenchKey) but the round, and nothing measured.
+// A row with all columns of BenchKey and no results.
 Sample BareRow(const BenchTarget& target, const BenchItem& item, const BenchVariant& variant);
 
-// Adds times, the algorithm's properties, the network, round and flags, and `load`, which is the host's. The date is the
-// caller's.
+// Adds times, properties of the algorithm, network, round, flags and `load`, the host's load. The caller adds the date.
 void FillRow(const BenchItem& item, const BenchVariant& variant, const LoopResult& result, double load, Sample* row);
 
-// ---- The set-up that rows of a journal come from: what may change from one machine to the next while rows keep their
-// worth, and what may not.
+// ---- The set-up of a row: device, host, driver and libraries.
 //
-// A rented GPU comes back as another machine: another host, the driver a patch newer. Kernels and copies of the same
-// device on the same libraries are near enough the same there, so that rows of both stand in one journal, each under
-// its own name, and nothing is measured twice. Another device, library, protocol or branch of the driver is another
-// journal's matter.
+// A rented GPU may come back in another host, with a newer driver patch. Times on the same device and libraries stay
+// nearly the same there. So one journal may hold rows of both set-ups, each with its own names, and nothing is measured
+// twice.
 //
-//   told       host: processor and cores; the driver's patch: what stands behind the first dot of "driver 580.159.03"
-//   refused    all else of device, driver, cuda, cudnn; of kernels the protocol (Sample::kind)
+//   warning    another host (processor and cores), or another driver patch: the digits after the first dot of "driver
+//              580.159.03"
+//   refusal    another device, driver branch, CUDA or cuDNN; for kernels also another protocol (Sample::kind)
 
-// The column `driver` less the driver's patch: "spillway 0.1, driver 580, cuBLAS 13.1". Without a driver in it as it is.
+// The column `driver` without the driver's patch: "spillway 0.1, driver 580, cuBLAS 13.1". Unchanged if it names no
+// driver.
 std::string DriverBranch(const std::string& driver);
 
-// What keeps a row of `there` out of a journal that this run, `here`, writes to: a sentence for each thing that differs.
+// A sentence for each difference that forbids the row `there` in a journal that this run, `here`, writes to.
 std::vector<std::string> SetupRefusals(const Sample& there, const Sample& here);
 
-// Of the rows that are of another set-up than `here`, one sentence for each such set-up: how many, which, and which one
-// this is.
+// A sentence for each set-up of `rows` that has another host or driver than `here`: its number of rows and both
+// set-ups.
 std::vector<std::string> SetupWarnings(std::span<const Sample> rows, const Sample& here);
 
-// Of rows from several set-ups a sentence for each of these, in the order of the rows; nothing where there is one.
+// A sentence for each set-up of `rows`, in the order of the rows; empty if there is only one.
 std::vector<std::string> SetupNotes(std::span<const Sample> rows);
 
 }  // namespace spillway

@@ -6,7 +6,7 @@
 //   networks     launches of the given networks, first the kinds of launch with most of a step's work
 //   beside       a few launches of each op and pass while a copy runs
 //   memory       copies of memory that steps do not use: ordinary, rows that lie apart, on the device
-//   grid         launches of many shapes (grid.cc), so that models hold for networks that were not given
+//   grid         launches of many shapes (grid.cc), so that models hold for other networks
 //   beyond       items of the device's own that no step has
 //   again        the same launches a second and third time, to see how far times drift within the hour
 //   managed      memory that the driver moves, only on request: on some systems it can hang a GPU
@@ -60,7 +60,7 @@ struct BenchItem {
   // Copies.
   Bytes bytes = 0;
   std::string direction;                 // "h2d", "d2h", "d2d"
-  std::string memory;                    // Sample::kind; "": the target's usual, CopyKind()
+  std::string memory;                    // Sample::kind; "": BenchTarget::CopyKind()
   Bytes row_bytes = 0, pitch_bytes = 0;  // pitched copies only
   std::string link = "local";            // Sample::link
   int from_device = -1, to_device = -1;  // copies between two devices only
@@ -68,8 +68,8 @@ struct BenchItem {
   std::string call;
 };
 
-// The host calls from which HostCosts are computed, and two more that a profile does not hold: how long after a record
-// a stream that waited for it goes on, and the cost of creating a stream.
+// The host calls from which HostCosts are computed, and two that no profile holds. These two are the delay from an
+// event's record to the end of a stream's wait, and the creation of a stream.
 const std::vector<std::string>& HostCallNames();
 
 // Copies of one kind of memory: sizes from `least` to `most`, each `factor` times the one before.
@@ -100,10 +100,11 @@ std::vector<BenchItem> MakeBenchPlan(const std::vector<std::shared_ptr<const Ben
 
 // The share of the budget up to which an item of the group may be started, in a plan of all groups.
 double BudgetShare(BenchGroup group);
-// The largest BudgetShare of the plan's groups, without host calls, which are always started. In a plan without later
-// groups, shares refer to this one.
+// The largest BudgetShare of the plan's groups, host calls left out. A plan of few groups divides its shares by this
+// one, so that its last group may use the whole budget.
 double LargestShare(std::span<const BenchItem> plan);
 
+// Unrolls the network's training step. Throws as BuildTrainingStep does.
 std::shared_ptr<const BenchNetwork> MakeBenchNetwork(std::string name, Network network, const StepOptions& options);
 
 // Small chains of layers whose launches cover the shapes of convolutional networks: windows of 1, 3, 5, 7 and 11,

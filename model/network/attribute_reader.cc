@@ -29,7 +29,7 @@ void ReadSize(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
 const std::vector<AttributeReader>& Scalars() {
   const std::string channels = WholeNumberFrom(1, kMaxChannels);
   static const std::vector<AttributeReader> kTable = {
-      {{"out", channels, "required", "channels, or features, of the result"}, kOutKey, ReadOut},
+      {{"out", channels, "required", "number of channels, or features, of the result"}, kOutKey, ReadOut},
       {{"groups", channels, "1", "convolutions side by side, each on its share of the channels"},
        kGroupsKey,
        ReadGroups},
@@ -39,7 +39,7 @@ const std::vector<AttributeReader>& Scalars() {
        kGlobalKey,
        ReadGlobal},
       {{"rate", NumberFrom(0, 1), "0.5", "share of the elements that is dropped"}, kRateKey, ReadRate},
-      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "channels summed over"}, kSizeKey, ReadSize}};
+      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "number of channels in each sum"}, kSizeKey, ReadSize}};
   return kTable;
 }
 

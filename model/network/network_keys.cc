@@ -45,8 +45,8 @@ const KeyTable& NetworkKeys() {
   static const KeyTable kTable = [] {
     KeyTable table{
         .title = "network",
-        .keys = {{"name", kAnyText, "required", "as results call it"},
-                 {"input", "a map", "required", "what one sample is", {&InputKeys()}},
+        .keys = {{"name", kAnyText, "required", "the network's name in results"},
+                 {"input", "a map", "required", "the shape of one sample", {&InputKeys()}},
                  {"layers",
                   "a list of maps",
                   "required",

@@ -15,11 +15,12 @@ KeyRow OpRow(const char* meaning) { return {"op", kAnyText, kRequired, meaning};
 KeyRow PassRow() { return {"pass", kAnyText, kRequired, "forward, backward_data, backward_filter, ..."}; }
 
 const KeyTable& HostKeys() {
-  static const KeyTable kTable{.title = "host",
-                               .keys = {{"name", kAnyText, kRequired, "unique among the hosts; links name it"},
-                                        {"memory", kASize, kRequired, "of this memory node (NUMA); more than zero"},
-                                        {"pinned_limit", kASize, "all of the memory", "most that may be pinned"},
-                                        SourceRow()}};
+  static const KeyTable kTable{
+      .title = "host",
+      .keys = {{"name", kAnyText, kRequired, "unique among the hosts; links name it"},
+               {"memory", kASize, kRequired, "capacity of this memory node (NUMA); more than zero"},
+               {"pinned_limit", kASize, "all of the memory", "limit of pinned memory"},
+               SourceRow()}};
   return kTable;
 }
 
@@ -27,8 +28,9 @@ const KeyTable& FigureKeys() {
   static const KeyTable kTable{
       .title = "figures of a device",
       .keys = {{"peak", kAFlopRate, kRequired, "fp32 operations; 1 GFLOP/s is one per nanosecond"},
-               {"memory_bandwidth", kABandwidth, kRequired, "of device memory"},
-               {"multiprocessors", WholeNumberFrom(1, kMostMultiprocessors), kRequired, "what waves are counted over"},
+               {"memory_bandwidth", kABandwidth, kRequired, "peak bandwidth of device memory"},
+               {"multiprocessors", WholeNumberFrom(1, kMostMultiprocessors), kRequired,
+                "their number; a wave of blocks fills all of them"},
                {"l2_cache", kASize, "not known", "size of the last cache before device memory"},
                SourceRow()}};
   return kTable;
@@ -38,7 +40,7 @@ const KeyTable& DeviceMemoryKeys() {
   static const KeyTable kTable{
       .title = "memory of a device",
       .keys = {{"total", kASize, kRequired, "as the device states it; more than zero"},
-               {"reserve", kASize, kRequired, "what context and library take, less than the total"},
+               {"reserve", kASize, kRequired, "memory that context and library take; less than the total"},
                {"pool_fraction", NumberFrom(0, 1), kRequired,
                 "share of total less reserve that a training run may plan with; more than zero"},
                SourceRow()}};
@@ -57,7 +59,7 @@ const KeyTable& LaunchListKeys() {
   static const KeyTable kTable{
       .title = "launches",
       .keys = {SourceRow(), {"ops", "a list of maps", kRequired, "at least one", {&LaunchCostKeys()}}},
-      .note = "Where launches differ: what is named here costs the host this in place of kernel_launch."};
+      .note = "The host's time to launch certain ops, in place of kernel_launch."};
   return kTable;
 }
 
@@ -69,8 +71,8 @@ const KeyTable& HostCostKeys() {
                Call("event_record", "recording an event"),
                Call("stream_wait", "making a stream wait for an event"),
                Call("pool_alloc", "taking memory from a pool"),
-               Call("pool_free", "giving it back"),
-               Call("sync", "waiting for an event that is over"),
+               Call("pool_free", "returning memory to a pool"),
+               Call("sync", "waiting for an event that is already complete"),
                SourceRow(),
                {"launches", "a map", "kernel_launch for all", "what issuing costs by op", {&LaunchListKeys()}}},
       .note = "What one call costs the thread that issues it."};
@@ -83,25 +85,26 @@ const KeyTable& DeviceKeys() {
   };
   static const KeyTable kTable{
       .title = "device",
-      .keys = {{"name", kAnyText, kRequired, "unique among the devices; links name it"},
-               {"figures", "a map", kRequired, "what the chip is said to do", {&FigureKeys()}},
-               {"memory", "a map", kRequired, "what a training run may use", {&DeviceMemoryKeys()}},
-               {"host_costs", "a map", kRequired, "what calls cost the host", {&HostCostKeys()}},
-               list("laws", "rooflines for ops without a model", LawKeys()),
-               {"models_from", kAnyText, "its own",
-                "a profile (in this file's folder, or shipped) whose first device's models, call floors and stacks "
-                "hold here; it must be the same chip"},
-               list("call_floors", "what harnesses add to samples", CallFloorKeys()),
-               list("stacks", "other software stacks", StackKeys()),
-               ErrorRow("stack_error", "0.15", "what a whole software stack shares; one standard deviation"),
-               list("models", "fitted laws of kernels", KernelModelKeys()),
-               {"measured", "a map", "none", "launches timed on this machine", {&MeasuredKeys()}}}};
+      .keys = {
+          {"name", kAnyText, kRequired, "unique among the devices; links name it"},
+          {"figures", "a map", kRequired, "the chip's peak rates and caches", {&FigureKeys()}},
+          {"memory", "a map", kRequired, "what a training run may use", {&DeviceMemoryKeys()}},
+          {"host_costs", "a map", kRequired, "what calls cost the host", {&HostCostKeys()}},
+          list("laws", "rooflines for ops without a model", LawKeys()),
+          {"models_from", kAnyText, "its own",
+           "a profile (in this file's folder, or shipped) whose first device's models, call floors and stacks "
+           "hold here; it must be the same chip"},
+          list("call_floors", "what harnesses add to samples", CallFloorKeys()),
+          list("stacks", "other software stacks", StackKeys()),
+          ErrorRow("stack_error", "0.15", "error that all kernels of a software stack share; one standard deviation"),
+          list("models", "fitted laws of kernels", KernelModelKeys()),
+          {"measured", "a map", "none", "launches timed on this machine", {&MeasuredKeys()}}}};
   return kTable;
 }
 
 const KeyTable& SecondNameKeys() {
   static const KeyTable kTable{.title = "second name of a machine",
-                               .keys = {{"name", kAnyText, kRequired, "of this machine"},
+                               .keys = {{"name", kAnyText, kRequired, "name of this machine"},
                                         {"same_as", kAnyText, kRequired,
                                          "a profile (in this file's folder, or shipped) whose figures hold here"},
                                         {"description", kAnyText, "the other's", "one line"},

@@ -29,29 +29,29 @@ const std::vector<std::string>& GraphPlaceNames() {
 
 const KeyTable& GraphValueKeys() {
   static const KeyTable kTable{.title = "value of a recorded step",
-                               .keys = {{"id", kAnyText, "required", "as deps call it"},
+                               .keys = {{"id", kAnyText, "required", "the id that deps use"},
                                         {"bytes", BytesValue(), "required", "its size"},
                                         {"where", OneOf(GraphPlaceNames()), "device",
-                                         "device: there throughout, as parameters are; host: the batch, with its copy "
-                                         "there, brought in anew each step"}},
+                                         "device: on the device for the whole step, such as parameters; host: the "
+                                         "batch, copied to the device in each step"}},
                                .note = "What is there before the step."};
   return kTable;
 }
 
 const KeyTable& GraphWayKeys() {
-  static const KeyTable kTable{
-      .title = "way of a node",
-      .keys = {{"algorithm", kAnyText, "\"\"", "for people; plans say way1, way2, ..., in the order of the list"},
-               {"ns", TimeValue(), "required", "time in nanoseconds"},
-               {"workspace", WorkspaceValue(), "0", "bytes besides operands and results"}},
-      .note = "The library's own choice is the fastest that fits into the workspace granted."};
+  static const KeyTable kTable{.title = "way of a node",
+                               .keys = {{"algorithm", kAnyText, "\"\"",
+                                         "its name, for readers; plans say way1, way2, ..., in the order of the list"},
+                                        {"ns", TimeValue(), "required", "time in nanoseconds"},
+                                        {"workspace", WorkspaceValue(), "0", "bytes besides operands and results"}},
+                               .note = "The library's own choice is the fastest that fits into the workspace granted."};
   return kTable;
 }
 
 const KeyTable& GraphResultKeys() {
   static const KeyTable kTable{
       .title = "result of a node",
-      .keys = {{"id", kAnyText, "required", "as deps call it; no other value or result has the same"},
+      .keys = {{"id", kAnyText, "required", "the id that deps use; unique among values and results"},
                {"bytes", BytesValue(), kSizeOrOther, "its size"},
                {"alias", kAnyText, "none", "an id: this is another name for the same bytes, as a view is"},
                {"in_place", kAnyText, "none",
@@ -64,17 +64,17 @@ const KeyTable& GraphNodeKeys() {
   static const KeyTable kTable{
       .title = "node of a recorded step",
       .keys = {{"id", kAnyText, "required", "unique; plans and traces call the op so"},
-               {"op", kAnyText, "required", "what ran, for people"},
+               {"op", kAnyText, "required", "name of the operation, for readers"},
                {"pass", OneOf(GraphPassNames()), "forward", "first come all forward nodes, then backward, then update"},
                {"layer", kAnyText, "a layer of its own",
-                "nodes of one pass in a row with the same layer are one: what they need again is brought back before "
-                "the first of them"},
+                "consecutive nodes of one pass with the same layer form one layer: values for all of them are brought "
+                "back before the first"},
                {"ns", TimeValue(), kRequiredOrWays, "time in nanoseconds"},
                {"workspace", WorkspaceValue(), "0", "bytes besides operands and results; with `ns`"},
                {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
                {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
                {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},
-               {"recompute", kTrueOrFalse, "true", "false: it must not run twice in a step"}},
+               {"recompute", kTrueOrFalse, "true", "false: the node must not run twice in a step"}},
       .note = "Ids have up to 200 characters: letters, digits and _ . : / + @ # - [ ]."};
   return kTable;
 }
@@ -82,13 +82,13 @@ const KeyTable& GraphNodeKeys() {
 const KeyTable& GraphKeys() {
   static const KeyTable kTable{
       .title = "recorded step",
-      .keys = {{"graph", kAnyText, "required", "as results call it; characters as of ids, and spaces"},
-               {"samples", WholeNumberFrom(1, 1'000'000'000), "1", "in the step: for samples per second"},
-               {"source", "a map", "required", "of the times", {&SourceKeys()}},
-               {"error", NumberFrom(0, 10), "required", "of the times; relative, one standard deviation"},
-               {"shared_error", NumberFrom(0, 10), "0",
-                "the part of it that all times of the file share; at most `error`"},
-               {"fixed_bytes", BytesValue(), "0", "on the device throughout, besides the values there"},
+      .keys = {{"graph", kAnyText, "required", "the step's name in results: the characters of ids, and spaces"},
+               {"samples", WholeNumberFrom(1, 1'000'000'000), "1",
+                "number of samples in the step, for samples per second"},
+               {"source", "a map", "required", "the origin of the times", {&SourceKeys()}},
+               {"error", NumberFrom(0, 10), "required", "relative error of the times, one standard deviation"},
+               {"shared_error", NumberFrom(0, 10), "0", "the part of `error` that all times of the file share"},
+               {"fixed_bytes", BytesValue(), "0", "bytes on the device for the whole step, besides the values there"},
                {"values", "a list of maps", "none", "what is there before the step", {&GraphValueKeys()}},
                {"nodes", "a list of maps", "required", "in the order in which they run", {&GraphNodeKeys()}}},
       .note = "A file that `network: {graph: ...}` of a scenario names; model/recorded/README.md says what it means."};

@@ -30,8 +30,8 @@ constexpr const char* kMore =
     "  spillway help run            options, examples and exit status of a verb\n"
     "  spillway help scenario       the keys of scenario files; likewise plan, network, graph, machine\n"
     "\nExit status: 0 done; 1 a check failed: an expectation under --check, a certificate, a\n"
-    "measurement; 2 the input is wrong, or the output cannot be written; 3 no strategy fits somewhere;\n"
-    "130 run, compare, calibrate or validate was interrupted; 70 a bug of ours.\n";
+    "measurement; 2 the input is wrong, or the output cannot be written; 3 no strategy fits;\n"
+    "130 run, compare, calibrate or validate was interrupted; 70 an internal error.\n";
 
 CLI::Option* InRange(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
   return option->check([=](const std::string& text) { return WholeNumberMistake(text, least, most); },

@@ -32,7 +32,7 @@ std::string GuideText(const Verb& verb) {
   text += "\nExit status:\n";
   for (const VerbExit& exit : verb.exits)
     text += fmt::format("  {:<3} {}\n", static_cast<int>(exit.code), exit.meaning);
-  return text + fmt::format("  {:<3} a bug of ours\n", static_cast<int>(kExitInternalError));
+  return text + fmt::format("  {:<3} an internal error: a bug of Spillway\n", static_cast<int>(kExitInternalError));
 }
 
 namespace {

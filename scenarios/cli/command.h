@@ -51,8 +51,9 @@ struct VerbExit {
 // The descriptions of exit statuses that several verbs share.
 inline constexpr VerbExit kDoneExit{kExitDone, "done"};
 inline constexpr VerbExit kWrongExit{kExitWrongInput,
-                                     "the input is wrong: every mistake is told, and nothing is written"};
-inline constexpr VerbExit kNothingFitsExit{kExitNothingFits, "no strategy fits somewhere"};
+                                     "the input is wrong: every mistake is listed, and nothing is written"};
+inline constexpr VerbExit kNothingFitsExit{kExitNothingFits,
+                                           "at some point of the scenario no strategy fits into the memory"};
 inline constexpr VerbExit kInterruptedExit{kExitInterrupted, "interrupted; what was done is kept"};
 inline constexpr VerbExit kRowsKeptExit{kExitInterrupted,
                                         "interrupted; rows that are done are kept in the folder of --out"};

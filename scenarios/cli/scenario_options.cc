@@ -16,12 +16,13 @@ void ScenarioOptions::DeclareJobs(Options& options) {
 
 void ScenarioOptions::DeclareOverrides(Options& options) {
   options.Texts("--machines,--machine", overrides.machines, "these machines instead of the scenario's").SplitAtCommas();
-  options.Texts("--strategies,--strategy", overrides.strategies, "these strategies").SplitAtCommas();
-  options.Batches("--batch", overrides.batch, "these batch sizes");
+  options.Texts("--strategies,--strategy", overrides.strategies, "these strategies instead of the scenario's")
+      .SplitAtCommas();
+  options.Batches("--batch", overrides.batch, "these batch sizes instead of the scenario's");
   options.Text("--memory", overrides.memory, "cap on device memory, e.g. 12GiB");
-  options.Texts("--where", overrides.where, "AXIS=VALUE: of the scenario's lists this value, e.g. link=6GB/s")
+  options.Texts("--where", overrides.where, "AXIS=VALUE: of the scenario's lists only this value, e.g. link=6GB/s")
       .OneEach();
-  options.Text("--runtime", overrides.runtime, "carry every plan out on this runtime");
+  options.Text("--runtime", overrides.runtime, "execute every plan on this runtime (spillway list strategies)");
 }
 
 void ScenarioOptions::DeclarePlan(Options& options, const char* meaning) {
@@ -29,7 +30,7 @@ void ScenarioOptions::DeclarePlan(Options& options, const char* meaning) {
 }
 
 void ScenarioOptions::DeclareCosts(Options& options) {
-  options.Text("--costs", overrides.costs, "plan and predict by measured times: a validation's costs/POINT.csv");
+  options.Text("--costs", overrides.costs, "use measured times: costs/POINT.csv in the folder of a validation");
 }
 
 PreparedRun ScenarioOptions::Prepare(bool keep_steps) const {

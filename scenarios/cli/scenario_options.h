@@ -19,7 +19,7 @@ struct ScenarioOptions {
   void DeclareFiles(Options& options);
   void DeclareJobs(Options& options);
   void DeclareOverrides(Options& options);  // but for --plan and --costs, which not all verbs have
-  void DeclarePlan(Options& options, const char* meaning = "carry out this plan instead of the strategies");
+  void DeclarePlan(Options& options, const char* meaning = "execute this plan instead of the strategies' plans");
   void DeclareCosts(Options& options);
 
   // Loads the files; throws UserError with all mistakes of all of them. `keep_steps`: as in PreparedRun.

@@ -1,4 +1,5 @@
-// What a verb can be asked about: `list machines`, `show network`, `dump plan`. A verb has a table of these.
+// The topics of a verb, such as `machines` in `list machines` or `plan` in `dump plan`. Each of these verbs has a table
+// of topics, with the function that answers each.
 #ifndef SPILLWAY_SCENARIOS_CLI_TOPICS_H_
 #define SPILLWAY_SCENARIOS_CLI_TOPICS_H_
 
@@ -16,10 +17,11 @@ namespace spillway {
 template <typename Function>
 struct Topic {
   const char* name;
-  Function* answer;
+  Function* answer;  // prints or returns the answer; its type is the verb's own
 };
 
-// The one that is called `name`. Throws UserError with the nearest name and all of them.
+// The answer of the topic called `name`. For an unknown name it throws a UserError with `verb`, the nearest name and
+// all names.
 template <typename Function, std::size_t kCount>
 Function* AnswerTo(const std::string& name, const Topic<Function> (&topics)[kCount], const char* verb) {
   for (const Topic<Function>& topic : topics) {

@@ -82,12 +82,12 @@ void CalibrateCommand::Declare(Options& options) {
   options.Text("--budget", budget_, "time to measure, e.g. 300s; what matters most comes first");
   options.Flag("--resume", asked_.resume, "continue the journal of an earlier run; nothing is measured again");
   options.Text("--link-rate", link_rate_, "rate of the link in each direction, e.g. \"2 GB/s\" (default: memory's)");
-  options.Text("--pinned-limit", pinned_limit_, "most host memory to pin, e.g. 100GiB (default: as the system states)");
+  options.Text("--pinned-limit", pinned_limit_, "limit of pinned host memory, e.g. 100GiB (default: the system's)");
   options.Texts("--networks", asked_.networks, "measure these first: NAME:BATCH, network.yaml:BATCH or a scenario")
       .SplitAtCommas();
   options.Texts("--groups", groups_, "any of copies,host,networks,beside,memory,grid,beyond,again,managed")
       .SplitAtCommas();
-  options.Flag("--no-grid", asked_.no_grid, "measure only --networks; the models hold for nothing else");
+  options.Flag("--no-grid", asked_.no_grid, "measure only --networks; the models then hold for these only");
   options.Whole("--threads", asked_.threads, 1, 256, "threads of the compute library");
   options.Text("--protocol", protocol_, "state of the operands: step (as in training; default), cold or warm");
 }

@@ -94,7 +94,7 @@ ExitCode CertifyCommand::Run(Console& console) const {
 
 Verb CertifyVerb() {
   return {.name = "certify",
-          .description = "check a plan and its bound by code that did not make them",
+          .description = "check a plan and its lower bound, by code independent of the planner",
           .examples = {"spillway certify my.yaml --plan plan.yaml"},
           .exits = {kDoneExit, {kExitExpectationFailed, "the certificate does not hold"}, kWrongExit, kNothingFitsExit},
           .make = MakeCommand<CertifyCommand>};

@@ -60,7 +60,7 @@ class ClaimsCommand : public Command {
   void Declare(Options& options) override {
     options.Text("SYSTEM", name_, "one system, e.g. vdnn (default: all)");
     threads_.DeclareJobs(options);
-    options.Flag("--check", check_, "exit with 1 when a claim that is a gate does not hold");
+    options.Flag("--check", check_, "exit with 1 if a claim with `within` or `required` does not hold");
   }
   ExitCode Run(Console& console) const override;
 
@@ -98,10 +98,10 @@ ExitCode ClaimsCommand::Run(Console& console) const {
 
 Verb ClaimsVerb() {
   return {.name = "claims",
-          .description = "compare what published systems claim with our results",
+          .description = "compare published claims about each system with Spillway's results",
           .examples = {"spillway claims", "spillway claims vdnn"},
           .exits = {kDoneExit,
-                    {kExitExpectationFailed, "--check: a claim that is a gate does not hold"},
+                    {kExitExpectationFailed, "--check: a claim with `within` or `required` does not hold"},
                     kWrongExit,
                     {kExitInterrupted, "interrupted; nothing is kept"}},
           .make = MakeCommand<ClaimsCommand>};

@@ -33,7 +33,7 @@ void CompareCommand::Declare(Options& options) {
   options.Text("--out", out_, "folder for results, plans, timelines and report.html");
   scenarios_.DeclareJobs(options);
   scenarios_.DeclareOverrides(options);
-  options.Texts("--plan", plans_, "a plan; twice: against each other, once: against the best strategy").OneEach();
+  options.Texts("--plan", plans_, "a plan, compared with a second --plan or else with the best strategy").OneEach();
 }
 
 // Two plans of one place; one plan alone is held against the best of the scenario's strategies.

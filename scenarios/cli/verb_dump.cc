@@ -58,9 +58,9 @@ constexpr Topic<ExitCode(const DumpAsked&, const PreparedRun&, Console&)> kTopic
 class DumpCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", asked_.topic, "step, program or plan").Required();
+    options.Text("WHAT", asked_.topic, "step, program (instructions) or plan").Required();
     options.Texts("FILE", asked_.scenarios.files, "scenario file").Required().Once();
-    options.Text("-o,--output", asked_.out, "file to write; standard output without");
+    options.Text("-o,--output", asked_.out, "file to write (default: standard output)");
     options.Text("--format", asked_.format, "json: described in reports/dump/README.md").Among({"json"});
     asked_.scenarios.DeclareJobs(options);
     asked_.scenarios.DeclareOverrides(options);
@@ -83,7 +83,7 @@ class DumpCommand : public Command {
 
 Verb DumpVerb() {
   return {.name = "dump",
-          .description = "write the step, program or plan of one point as JSON",
+          .description = "write one point's training step, instructions or plan as JSON",
           .examples = {"spillway dump step my.yaml --machine v100-x86-pcie3 --batch 256 -o step.json",
                        "spillway dump program my.yaml --batch 256 --strategy pooch",
                        "spillway dump plan my.yaml --plan plan.yaml"},

@@ -37,8 +37,8 @@ class EstimateCommand : public Command {
   void Declare(Options& options) override {
     options.Texts("OPS", files_, "operations: CSV with the columns of a samples file").Required();
     options.Text("--machine", machine_, "machine profile, by name or file").Required();
-    options.Text("--workspace", workspace_, "the most workspace of a call, e.g. 8MiB (default: any)");
-    options.Text("-o,--output", out_, "file to write; standard output without");
+    options.Text("--workspace", workspace_, "workspace limit of a call, e.g. 8MiB (default: none)");
+    options.Text("-o,--output", out_, "file to write (default: standard output)");
   }
   bool ForReading() const override { return false; }
   ExitCode Run(Console& console) const override;

@@ -40,8 +40,8 @@ class ExplainCommand : public Command {
  public:
   void Declare(Options& options) override {
     options.Text("RESULT", name_, "a point's timeline: timelines/POINT.trace.json of a run's folder").Required();
-    options.Text("--op", op_, "op whose cost and waits are explained");
-    options.Text("--map", map_, "feature map: the decision, its reason and the alternatives' costs");
+    options.Text("--op", op_, "the op to explain: its cost and waits");
+    options.Text("--map", map_, "the feature map to explain: decision, reason and costs of alternatives");
   }
   ExitCode Run(Console& console) const override;
 

@@ -159,13 +159,13 @@ class FitCommand : public Command {
 void FitCommand::Declare(Options& options) {
   options.Texts("SAMPLES", asked_.samples, "samples files").Required();
   options.Text("-o,--output", asked_.out, "profile to write");
-  options.Text("--base", asked_.base, "profile that tells what samples cannot: memory, host, links");
+  options.Text("--base", asked_.base, "profile for the figures that samples lack: memory, host, links");
   options.Texts("--devices,--device", asked_.devices, "use the samples of this device, or of boards of one chip")
       .SplitAtCommas();
   options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point");
   options.Text("--copies", asked_.copies, "HOST or HOST@DEVICE (columns of the samples) for the links' curves");
   options.Number("--copies-scale", asked_.copies_scale, 0.01, 100,
-                 "speed of the near link over the measured one, e.g. for other lanes");
+                 "rate of the profile's link over the measured link's, e.g. fewer lanes");
   options.Text("--duplex", asked_.duplex, "HOST or HOST@DEVICE for copies in both directions at once");
   options.Flag("--links-only", asked_.links_only, "leave the kernel models as they are");
   options.Text("--report", asked_.report, "accuracy report NAME.md and NAME.csv; with --links-only, of copies");

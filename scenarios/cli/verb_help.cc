@@ -68,7 +68,7 @@ class HelpCommand : public Command {
 
 Verb HelpVerb() {
   return {.name = "help",
-          .description = "help on a verb, or the keys of scenario, plan, network, graph and machine files",
+          .description = "help on a verb, or the keys of a kind of input file",
           .examples = {"spillway help run", "spillway help scenario"},
           .exits = {kDoneExit, kWrongExit},
           .make = MakeCommand<HelpCommand>};

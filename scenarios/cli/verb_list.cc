@@ -26,7 +26,8 @@ std::string Networks() {
     table.Row({entry.name, entry.description});
     sources.Row({entry.name, entry.source});
   }
-  return table.Text() + "also resnet<3n+2> from 26 on, by bottleneck blocks, and vgg<16+5k>: resnet1001, vgg416\n\n" +
+  return table.Text() +
+         "other depths: resnet<3n+2> from 26 up (bottleneck blocks), vgg<16+5k>; e.g. resnet1001, vgg416\n\n" +
          sources.Text();
 }
 

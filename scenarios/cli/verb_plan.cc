@@ -38,7 +38,7 @@ class PlanCommand : public Command {
  public:
   void Declare(Options& options) override {
     scenarios_.DeclareFiles(options);
-    options.Text("-o,--output", out_, "file to write; standard output without");
+    options.Text("-o,--output", out_, "file to write (default: standard output)");
     scenarios_.DeclareJobs(options);
     scenarios_.DeclareOverrides(options);
     scenarios_.DeclareCosts(options);
@@ -76,7 +76,7 @@ ExitCode PlanCommand::Run(Console& console) const {
 
 Verb PlanVerb() {
   return {.name = "plan",
-          .description = "write the best plan of one point as YAML",
+          .description = "write the best plan of one point of a scenario as YAML",
           .examples = {"spillway plan my.yaml --machine v100-x86-pcie3 --batch 256 -o plan.yaml",
                        "spillway plan my.yaml --batch 256 --strategy pooch"},
           .exits = {kDoneExit, kWrongExit, kNothingFitsExit},

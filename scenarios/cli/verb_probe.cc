@@ -36,7 +36,7 @@ ExitCode ProbeCommand::Run(Console& console) const {
 
 Verb ProbeVerb() {
   return {.name = "probe",
-          .description = "test a GPU for a minute: clocks, held streams, copies, a convolution's algorithms",
+          .description = "test a GPU for a minute: clocks, streams, copies, a convolution",
           .examples = {"spillway probe --device cuda:0"},
           .exits = {kDoneExit, {kExitExpectationFailed, "an assumption of the measurements does not hold"}, kWrongExit},
           .make = MakeCommand<ProbeCommand>};

@@ -39,9 +39,9 @@ void RunCommand::Declare(Options& options) {
   scenarios_.DeclareOverrides(options);
   scenarios_.DeclarePlan(options);
   scenarios_.DeclareCosts(options);
-  options.Flag("--timeline", asked_.timeline, "print each point's streams and memory over time as text");
+  options.Flag("--timeline", asked_.timeline, "print a timeline of each point's streams and memory as text");
   options.Flag("--no-timelines", asked_.no_timelines, "leave traces and memory curves out of the folder of --out");
-  options.Flag("--check", asked_.check, "exit with 1 when an expectation that is a gate fails");
+  options.Flag("--check", asked_.check, "exit with 1 if an expectation with `within` or `required` fails");
 }
 
 ExitCode RunCommand::RunUntil(Console& console, const std::function<bool()>& stop) const {
@@ -64,14 +64,14 @@ ExitCode RunCommand::Run(Console& console) const {
 
 Verb RunVerb() {
   return {.name = "run",
-          .description = "predict every point of a scenario with every strategy",
+          .description = "predict each point (network, batch, machine, memory) by each strategy",
           .examples = {"spillway run scenarios/resnet50-pcie-vs-nvlink.yaml --out out/",
                        "spillway run my.yaml --strategies pooch,swap-all --memory 12GiB --format csv",
                        "spillway run my.yaml --plan plan.yaml", "spillway run my.yaml --check"},
           .exits = {kDoneExit,
-                    {kExitExpectationFailed, "--check: an expectation that is a gate failed"},
+                    {kExitExpectationFailed, "--check: an expectation with `within` or `required` failed"},
                     kWrongExit,
-                    {kExitNothingFits, "no strategy fits somewhere, and no expectation says `feasible: false` of it"},
+                    {kExitNothingFits, "at some point no strategy fits, and no expectation says `feasible: false`"},
                     kRowsKeptExit},
           .make = MakeCommand<RunCommand>};
 }

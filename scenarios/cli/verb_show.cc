@@ -194,10 +194,10 @@ constexpr Topic<std::string(const ShowAsked&)> kTopics[] = {{"network", ShowNetw
 class ShowCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", topic_, "network, machine, strategy, menu, floor or shares").Required();
-    options.Text("NAME", asked_.name, "its name, or a file; of floors, all: every network of the zoo").Required();
+    options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares").Required();
+    options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo").Required();
     options.Batch("--batch", asked_.batch, "batch size of the network");
-    options.Text("--machine", asked_.machine, "profile for menu or floor; for shares several, separated by commas");
+    options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas");
   }
   ExitCode Run(Console& console) const override {
     console.out << AnswerTo(topic_, kTopics, "show")(asked_);
@@ -213,7 +213,7 @@ class ShowCommand : public Command {
 
 Verb ShowVerb() {
   return {.name = "show",
-          .description = "describe a network, machine or strategy, or what runs its convolutions",
+          .description = "describe a network, machine, strategy, algorithm menu or memory floor",
           .examples = {"spillway show network resnet50 --batch 256", "spillway show machine v100-x86-pcie3",
                        "spillway show strategy pooch", "spillway show menu vgg16 --batch 32 --machine v100-x86-pcie3",
                        "spillway show floor vgg16 --batch 256 --machine p100-x86-pcie3",

@@ -221,7 +221,7 @@ void ValidateCommand::Declare(Options& options) {
   options.Flag("--resume", asked_.resume, "continue an interrupted run of the same command in --out");
   options.Whole("--random", asked_.random_plans, 0, 10000,
                 "number of random plans per network, besides those of strategies");
-  options.Seed("--seed", asked_.seed, "of random plans, of the measuring order and of the training data");
+  options.Seed("--seed", asked_.seed, "seed of the random plans, the measuring order and the training data");
   scenarios.DeclareJobs(options);
   scenarios.DeclareOverrides(options);
   scenarios.DeclarePlan(options);
@@ -245,17 +245,17 @@ ExitCode ValidateCommand::Run(Console& console) const {
 }
 
 Verb ValidateVerb() {
-  return {.name = "validate",
-          .description = "carry a scenario out on this machine: predicted against measured",
-          .examples = {"spillway validate scenarios/validate-cpu-resnet.yaml --device cpu --machine hw/mine.yaml",
-                       "spillway validate my.yaml --device cuda:0 --steps 50 --out out/mine"},
-          .exits = {kDoneExit,
-                    {kExitExpectationFailed,
-                     "a strategy could not be carried out, or an expectation that is a gate failed"},
-                    kWrongExit,
-                    kNothingFitsExit,
-                    kInterruptedExit},
-          .make = MakeCommand<ValidateCommand>};
+  return {
+      .name = "validate",
+      .description = "execute a scenario's plans on a device: predicted against measured",
+      .examples = {"spillway validate scenarios/validate-cpu-resnet.yaml --device cpu --machine hw/mine.yaml",
+                   "spillway validate my.yaml --device cuda:0 --steps 50 --out out/mine"},
+      .exits = {kDoneExit,
+                {kExitExpectationFailed, "a strategy's plan could not be executed, or a required expectation failed"},
+                kWrongExit,
+                kNothingFitsExit,
+                kInterruptedExit},
+      .make = MakeCommand<ValidateCommand>};
 }
 
 }  // namespace spillway

@@ -19,14 +19,14 @@
 
 namespace spillway {
 
-// Threads may share it. Refers to `run`, which must outlive it.
+// Thread-safe. The cache refers to `run`, which must outlive the cache.
 class StepCache {
  public:
   // Plans and oracles live as long as their step, because their caches tell steps apart by address.
   struct Entry {
     std::shared_ptr<const PreparedStep> step;
-    std::unique_ptr<StepsInParts>
-        in_parts;  // the step at smaller batches; null for a recorded step, which has one batch
+    // The step at smaller batches; null for a recorded step, which has one batch.
+    std::unique_ptr<StepsInParts> in_parts;
     PlanCache plans;
     OracleCache oracles;
   };

@@ -1,5 +1,5 @@
-// A minimum cut of a directed graph with two fixed ends, found by Boost.Graph (Boykov and Kolmogorov, 2004). One graph, many
-// capacities. The one place that includes Boost's flows.
+// Minimum cuts of a directed graph between a source and a sink, by Boost.Graph (Boykov and Kolmogorov, 2004). The graph
+// is built once, then solved for changing capacities. No other source includes Boost's flow algorithms.
 #ifndef SPILLWAY_SIM_BOUNDS_MIN_CUT_H_
 #define SPILLWAY_SIM_BOUNDS_MIN_CUT_H_
 
@@ -12,7 +12,7 @@ namespace spillway {
 class MinCut {
  public:
   static constexpr int kSource = 0, kSink = 1;
-  // More than all other capacities together: such an edge is never cut.
+  // The capacity of an edge that must not be cut: more than all other capacities together.
   static constexpr std::int64_t kNeverCut = std::int64_t{1} << 60;
 
   MinCut();
@@ -20,14 +20,15 @@ class MinCut {
   MinCut(const MinCut&) = delete;
   MinCut& operator=(const MinCut&) = delete;
 
+  // Adds a node and returns its index. Source and sink exist from the start.
   int AddNode();
-  // Returns its index. The edge is cut where `from` is on the source's side and `to` is not.
+  // Adds a directed edge and returns its index. The edge is cut if `from` is on the source's side and `to` is not.
   int AddEdge(int from, int to, std::int64_t capacity);
-  // REQUIRES: 0 <= capacity, and all that are not kNeverCut add up to less than it.
+  // REQUIRES: capacity >= 0. The capacities other than kNeverCut add up to less than kNeverCut.
   void SetCapacity(int edge, std::int64_t capacity);
-  // The value of the least cut. REQUIRES: one exists without an edge of kNeverCut.
+  // Finds a minimum cut and returns its value. REQUIRES: some cut has no edge of capacity kNeverCut.
   std::int64_t Solve();
-  bool OnSourceSide(int node) const;  // after Solve()
+  bool OnSourceSide(int node) const;  // in the cut of the last Solve()
 
  private:
   struct Graph;

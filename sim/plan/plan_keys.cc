@@ -131,8 +131,8 @@ const KeyTable& GapKeys() {
                {"keep_passed", kTrueOrFalse, "true",
                 "recompute: the result stays, too, if it was computed on the way to another tensor"},
                {"leaves_after", "the name of an op", "none",
-                "the tensor stays in the gap until this op is done, and for entries of `recompute` before the next op "
-                "that read it. none: the tensor leaves right after `after`"},
+                "the tensor stays in the gap until this op is done. Entries of `recompute` before the next op may "
+                "still read it. none: the tensor leaves right after `after`"},
                {"samples", "two whole numbers, the first sample and the one after the last", "all",
                 "swap: a section of the batch that is swapped alone. Other samples stay, or have decisions of their "
                 "own. Arenas only"},
@@ -169,7 +169,7 @@ const KeyTable& OpDecisionKeys() {
             "operands that each part copies in from the host, or out to the host. The device never holds them whole "
             "while the op runs. If the use before or after has them on the device, the gap needs a swap"},
            {"depth", WholeNumberFrom(1, kMostTilesDeep), std::to_string(kTilesDeep),
-            "with `streamed`: number of parts whose tiles have memory at once; one of them runs"},
+            "with `streamed`: number of parts that hold tiles in memory at the same time; one of them runs"},
            {"fused", kTrueOrFalse, "false",
             "with `streamed`: the op runs with the op just before it in the step, both on one part after another. A "
             "tensor that both stream comes in once and stays in its tile. It goes out once, if a later op uses it"}},
@@ -180,7 +180,7 @@ const KeyTable& OpDecisionKeys() {
 const KeyTable& OpAgainKeys() {
   static const KeyTable kTable{.title = "again of an op",
                                .keys = {{"algorithm", "the name of an algorithm of the op, or 0", "0", "as of an op"},
-                                        {"workspace", kASize, "0 B", "workspace granted then"}},
+                                        {"workspace", kASize, "0 B", "workspace granted to the recomputation"}},
                                .note = "How the op runs when it is recomputed."};
   return kTable;
 }
@@ -219,16 +219,16 @@ const KeyTable& RecomputationKeys() {
       .title = "recomputation",
       .keys = {{"before", kAnyText, "required", "the name of the op before which the entry runs"},
                {"run", kAnyText, "required",
-                "the name of the forward op that runs again, with those that finish the same results"},
+                "the name of the forward op that runs again, together with the ops that complete the same results"},
                {"keep", kTrueOrFalse, "true",
                 "the results stay for the use that ends their gap. false, or if no op uses them any more: they are "
                 "freed after the last entry of the same op that reads them"},
                {"leaves_after", "the name of an op", "none",
-                "with `keep`: the results stay until this op is done, and for entries before the next op that read "
-                "them; afterwards they are missing again"}},
+                "with `keep`: the results stay until this op is done. Entries before the next op may still read them. "
+                "Then they are freed"}},
       .note =
-          "Entries of a schedule, in order. A value may be computed several times within one gap. Its gap has action "
-          "recompute, which alone means: right before the use that ends the gap."};
+          "Entries of a schedule, in order. A value may be computed several times within one gap. Its gap needs action "
+          "recompute. Without entries, the op runs again right before the use that ends the gap."};
   return kTable;
 }
 

@@ -1,4 +1,5 @@
-// The runtime of the modelled system that carries out a plan: its streams, its memory, and its waits.
+// How a modelled system executes a plan: its copy streams, its memory, and its waits. Terms: a unit of backward is a
+// layer or a sub-graph; a swap-in copies a tensor from the host to the device.
 #ifndef SPILLWAY_SIM_PLAN_RUNTIME_H_
 #define SPILLWAY_SIM_PLAN_RUNTIME_H_
 
@@ -12,92 +13,98 @@
 namespace spillway {
 
 enum class MemoryModel : std::uint8_t {
-  kArena,
-  kPool,
-  kManaged,          // unified memory: an arena beyond the device's memory, pages come when kernels touch them
-  kManagedPrefetch,  // unified memory, with each kernel's operands prefetched (sim/engine/managed_memory.h)
+  kArena,            // every buffer has a fixed address before the step
+  kPool,             // buffers are allocated and freed while the step runs; an allocation may block the host
+  kManaged,          // unified memory: an arena larger than the device's memory; pages come when kernels touch them
+  kManagedPrefetch,  // kManaged, with each kernel's operands prefetched before it (sim/engine/managed_memory.h)
 };
 constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
+// When the host waits for every copy. kOp and kCall wait for kernels, too.
 enum class Barrier : std::uint8_t {
   kNone,
   kPhase,  // at the end of the forward phase the host waits for every copy
   kOp,     // after every layer the host waits for its kernels and for every copy (vDNN)
-  kCall,   // as kOp, but after every op (ooc_cuDNN's released code)
+  kCall,   // after every op the host waits for the op's kernels and for every copy (ooc_cuDNN's released code)
 };
+// When the host waits for kernels alone.
 enum class HostSyncs : std::uint8_t {
   kNone,
-  kBackwardLayer,  // after the backward ops of each unit (BackwardUnits) the host waits for them (PoocH)
+  kBackwardLayer,  // after issuing the backward ops of a unit (BackwardUnits), the host waits for them (PoocH)
 };
 
-// The waiter for a swap-in.
+// Who waits for a swap-in.
 enum class SwapInWaits : std::uint8_t {
-  kKernel,         // the first kernel that uses it, on its stream
-  kBackwardLayer,  // in backward the host: before it issues a unit, for all operands of its ops; before a
-                   // recomputation, for all its operands (PoocH)
+  kKernel,  // the stream of the first kernel that uses the tensor
+  // The host, in backward (PoocH). Before it issues a unit, it waits for all operands of the unit's ops. Before a
+  // recomputation, it waits for the operands of the recomputation.
+  kBackwardLayer,
 };
 
-// The units of backward: at their begin swap-ins are issued and awaited, recomputation begins and the host waits.
+// The units of backward. At the beginning of a unit swap-ins are issued and awaited, and recomputation begins; at its
+// end the host may wait.
 enum class BackwardUnits : std::uint8_t {
   kLayers,
-  kBreakPoints,  // a layer whose result is a feature map begins one, layers whose results are not go on with it: ReLU,
-                 // addition and batch norm together (the sub-graphs between break points of PoocH's published code)
+  // Sub-graphs between break points (PoocH's published code). A layer whose result is a feature map begins a unit.
+  // Layers without a feature map belong to the unit before: ReLU, addition and batch norm together.
+  kBreakPoints,
 };
-// By op: the number of its unit, ascending. Ops in a row of one layer are never cut apart; forward and the update are
-// counted by layers, whatever `units` says.
+// By op: the number of its unit, ascending. Consecutive ops of one layer have the same unit. In forward and in the
+// update a unit is a layer, whatever `units` says.
 std::vector<std::int32_t> UnitOfOps(const TrainingStep& step, BackwardUnits units);
 
-// The waiter after each kernel of an op that a plan divides.
+// Who waits after each kernel of an op in parts.
 enum class PartWaits : std::uint8_t {
   kNone,
-  kHost,  // as micro-cuDNN's published code, which changes descriptors and workspace for the next one
+  kHost,  // the host, until the kernel is done, before it sets up the next part (micro-cuDNN's published code)
 };
 
 // The lifetime of workspaces.
 enum class Workspaces : std::uint8_t {
-  kPerOp,  // while the op runs, so that the next op can use the same bytes
-  kHeld,   // throughout: each op owns its workspace, for all its parts (micro-cuDNN's workspace division)
+  kPerOp,  // while the op runs; the next op may use the same bytes
+  kHeld,   // the whole step: each op owns a workspace, which its parts share (micro-cuDNN's workspace division)
 };
 
-// How the pool of a runtime with MemoryModel::kPool finds room.
+// How a pool (MemoryModel::kPool) finds free memory.
 enum class PoolKind : std::uint8_t {
-  kBytes,      // any free bytes will do
-  kAddresses,  // free bytes must lie together; if they do not, the pool is compacted (sim/engine/pool.h)
+  kBytes,      // any free bytes, wherever they lie
+  kAddresses,  // contiguous free bytes; if there are none, the pool is compacted (sim/engine/pool.h)
 };
 
-// Copies whose call returns only when they are done, as with memory that is not pinned.
+// The copies whose call blocks the host until the copy is done, as with memory that is not pinned.
 enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
 
-constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // smaller pieces make a program of millions of copies
+constexpr Bytes kLeastCopyChunk = 64 * kKiB;  // with smaller pieces a Program has millions of copies
 constexpr Nanos kMostFrameworkTime = kSecond;
 constexpr Nanos kMostCollectionTime = kSecond;
 
-// How the modelled system executes. It belongs to the system, not to the network: one row of a table per system.
+// How a modelled system executes. A Runtime belongs to a system, not to a network: the table below has a row for each.
 struct Runtime {
   int copy_streams = 2;  // 1: both directions share one stream
   MemoryModel memory = MemoryModel::kArena;
   Barrier barrier = Barrier::kNone;
   HostSyncs host_syncs = HostSyncs::kNone;
   Nanos framework_time = 0;  // host time per op on top of the driver's, e.g. an interpreter's; up to a second
-  // 0 = a tensor is copied in one piece; else at least kLeastCopyChunk. Tensors of ops in parts are cut between
-  // samples, into pieces that are no smaller.
+  // Bytes of a piece: 0, a tensor is copied in one piece, or at least kLeastCopyChunk. Tensors of ops in parts are cut
+  // between samples only, so their pieces may be larger.
   Bytes copy_chunk = 0;
   PoolKind pool = PoolKind::kBytes;
   BlockingCopies blocking_copies = BlockingCopies::kNone;
   SwapInWaits swap_in_waits = SwapInWaits::kKernel;
-  // The host's pause for a garbage collection of its interpreter, after every kernel that recomputes and every wait of
-  // a pool for a swap-out (PoocH's published code); up to a second. Predicted only: no device carries it out.
+  // The host's pause for a garbage collection of its interpreter, up to a second. It follows every kernel that
+  // recomputes and every wait of a pool for a swap-out (PoocH's published code). Predicted only: no device carries it
+  // out.
   Nanos collection_time = 0;
   BackwardUnits backward_units = BackwardUnits::kLayers;
   PartWaits part_waits = PartWaits::kNone;
   Workspaces workspaces = Workspaces::kPerOp;
-  // The percentage of swapped-out bytes that the host holds, from 1 to 100: a CPU that compresses them (vDNN++). The
-  // ratio is stated, not measured. Copies cross the link uncompressed, and compression keeps up with them. Predicted
-  // only.
+  // Per cent of the swapped-out bytes that the host stores, from 1 to 100. Below 100 a CPU compresses them (vDNN++), by
+  // a ratio that is stated, not measured. Copies cross the link uncompressed, and compression keeps pace with them.
+  // Predicted only: no device carries it out.
   int host_percent = 100;
   bool operator==(const Runtime&) const = default;
 };
 
-// Reads the fields of a Runtime from a map of a plan or scenario; fields without a key keep their values.
+// Reads the fields of a Runtime from a map of a plan file or a scenario. Fields that the map lacks keep their values.
 void ReadRuntimeFields(MapReader& reader, Runtime& runtime);
 
 // ---- The runtimes of the modelled systems, by name: "pooch", "arena".
@@ -108,7 +115,7 @@ struct RuntimeEntry {
   Runtime runtime;
 };
 const std::vector<RuntimeEntry>& RuntimeTable();
-const Runtime& RuntimeByName(const std::string& name);  // UserError with the nearest name
+const Runtime& RuntimeByName(const std::string& name);  // throws UserError with the nearest name if there is none
 
 }  // namespace spillway
 

@@ -21,11 +21,11 @@ constexpr Scope kAnyAlgorithm{.algorithms = AlgorithmScope::kAny, .workspace = k
 constexpr const char* kUcudnnPaper = "Oyama et al., micro-cuDNN, CLUSTER 2018, arXiv 1804.04806";
 constexpr const char* kOocCudnnPaper = "Ito et al., ooc_cuDNN, IEEE Big Data 2017; github.com/yukiito2/ooc_cuDNN";
 constexpr const char* kTvdnnPaper = "Park et al., tvDNN, PPoPP 2018 (poster)";
-constexpr const char* kSectionMeaning = "the most MiB of a section, where the batch divides so";
-constexpr const char* kUcudnnPolicies = "sizes of parts that are tried: 0 the whole batch, 1 powers of two, 2 all";
+constexpr const char* kSectionMeaning = "largest section in MiB, as far as the batch can be divided";
+constexpr const char* kUcudnnPolicies = "part sizes to try: 0 the whole batch, 1 powers of two, 2 all";
 constexpr const char* kUcudnnAware = "the search counts each part's launch, and the host's wait after the part";
 constexpr const char* kUcudnnSure =
-    "a convolution is divided only where that is faster in 90 % of the draws of the model's errors";
+    "a convolution is divided only if that is faster in 90 % of random draws of the cost model's errors";
 constexpr Scope kSectionsScope{.copy_streams = 1, .copy_chunk = kLeastCopyChunk};
 constexpr Scope kStreamedScope{.copy_streams = 1, .parts = PartScope::kStreamed};
 }  // namespace

@@ -1,4 +1,5 @@
-// The passes of Verify() and what they share. See sim/verify/verify.h; nothing else includes this.
+// The passes of Verify() (sim/verify/verify.h), and the types that they share. Only sources of sim/verify/ include this
+// header.
 #ifndef SPILLWAY_SIM_VERIFY_VERIFY_INTERNAL_H_
 #define SPILLWAY_SIM_VERIFY_VERIFY_INTERNAL_H_
 
@@ -13,11 +14,12 @@ namespace spillway::verifying {
 using InstructionIndex = std::uint32_t;  // in Program::code
 constexpr InstructionIndex kNowhere = 0xffffffffu;
 
-// Collects violations and words them: what is broken, the instruction, the buffer by its tensor's name.
+// Collects violations. A message names the broken rule, the instruction, and the buffer with its tensor.
 class Report {
  public:
   Report(const Program& program, const TrainingStep* step) : program_(program), step_(step) {}
-  // `at` may be code.size(), `buffer` kNoBuffer.
+  // `rule`: the beginning of the message, see verify.h. `at`: code.size() if no single instruction is to blame.
+  // `buffer`: kNoBuffer if no single buffer is. `what`: the mistake in words.
   void Add(const char* rule, InstructionIndex at, BufferId buffer, const std::string& what);
   bool empty() const { return violations_.empty(); }
   std::vector<Violation> Take() { return std::move(violations_); }
@@ -31,12 +33,13 @@ class Report {
   std::vector<Violation> violations_;
 };
 
-// For each instruction and each stream: how far that stream is known to have come when the instruction starts.
+// The order that holds under every timing, as vector clocks. Each instruction has a clock with an entry per stream: the
+// progress that the stream has certainly made when the instruction starts.
 class HappensBefore {
  public:
-  // REQUIRES: CheckStructure found nothing.
+  // REQUIRES: CheckStructure reported no violation.
   explicit HappensBefore(const Program& program);
-  // Whether `a` has ended when `b` starts, under every timing.
+  // True if instruction `a` has ended before instruction `b` starts, under every timing.
   bool operator()(InstructionIndex a, InstructionIndex b) const {
     return known_[b * streams_ + program_.code[a].stream] > a;
   }
@@ -44,17 +47,17 @@ class HappensBefore {
  private:
   const Program& program_;
   std::size_t streams_;
-  std::vector<InstructionIndex>
-      known_;  // [instruction][stream]: 1 + the last instruction of that stream known to have ended
+  // [instruction][stream]: 1 + the last instruction of the stream that has certainly ended; 0: none.
+  std::vector<InstructionIndex> known_;
 };
 
-// Where each device buffer is allocated and freed; kNowhere for host buffers.
+// By buffer: the instructions that allocate and free it; kNowhere for host buffers.
 struct Lifetimes {
   std::vector<InstructionIndex> alloc;
   std::vector<InstructionIndex> free;
 };
 
-// Calls f(buffer, access) for all that a kernel or copy touches.
+// Calls f(buffer, access) for each buffer that a kernel or a copy reads or writes. Other instructions access none.
 template <typename F>
 void ForEachAccess(const Program& program, const Instruction& instruction, F f) {
   if (instruction.opcode == Opcode::kKernel) {
@@ -72,18 +75,21 @@ void ForEachAccess(const Program& program, const Instruction& instruction, F f) 
 constexpr bool Reads(Access access) { return (static_cast<int>(access) & static_cast<int>(Access::kRead)) != 0; }
 constexpr bool Writes(Access access) { return (static_cast<int>(access) & static_cast<int>(Access::kWrite)) != 0; }
 
-// structure, clauses 2 and 3. The later passes rely on it.
+// Rule "structure", and clauses 2 and 3 of sim/program/program.h. If this pass reports a violation, the other passes
+// must not run.
 Lifetimes CheckStructure(const Program& program, const TrainingStep* step, Report& report);
-// Clause 4. Without a step buffers are looked at as wholes.
+// Clause 4. Two accesses conflict if they touch one buffer and one of them writes. Boxes without a common place do not
+// conflict; without `step` boxes are ignored.
 void CheckAccesses(const Program& program, const TrainingStep* step, const Lifetimes& lifetimes,
                    const HappensBefore& before, Report& report);
-// Clause 5.
+// Clause 5: buffers that share addresses are live one after the other.
 void CheckArena(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
-// Clause 6.
+// Clause 6: a kAlloc on a copy stream starts after every earlier kFree of the device's compute streams has ended.
 void CheckPool(const Program& program, const HappensBefore& before, Report& report);
-// contents; with a step also the values. Follows list order: where clause 4 holds every timing gives the same values.
+// Rule "contents"; with `step` also the values of operands, rule "step". The pass follows list order. If clause 4
+// holds, every other timing gives the same values.
 void CheckContents(const Program& program, const TrainingStep* step, Report& report);
-// step: every op once, each following the one before.
+// Rule "step": every op runs once, after the op before it in the step. Recomputations come besides.
 void CheckOps(const Program& program, const TrainingStep& step, const HappensBefore& before, Report& report);
 
 }  // namespace spillway::verifying

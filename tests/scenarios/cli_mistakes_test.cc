@@ -36,17 +36,19 @@ TEST_CASE("what the parser finds wrong is said in our words") {
        "run: --out: expected a value behind it: folder for results, plans, timelines and report.html (spillway help "
        "run)\n"},
       {"run s.yaml --out --resume", "run: --out: expected a value, found the option '--resume' (spillway help run)\n"},
-      {"run s.yaml --batch=", "run: --batch: expected a value behind it: these batch sizes (spillway help run)\n"},
+      {"run s.yaml --batch=",
+       "run: --batch: expected a value behind it: these batch sizes instead of the scenario's (spillway help run)\n"},
       {"run s.yaml -x", "run: unknown option '-x' (spillway help run)\n"},
       {"run s.yaml --check=maybe", "run: --check: expected no value, found 'maybe' (spillway help run)\n"},
       {"run s.yaml --jobs 2 --jobs 3", "run: --jobs: expected one, found 2: '2', '3' (spillway help run)\n"},
       {"plan s.yaml -o",
-       "plan: -o: expected a value behind it: file to write; standard output without (spillway help plan)\n"},
+       "plan: -o: expected a value behind it: file to write (default: standard output) (spillway help plan)\n"},
       {"list", "list: WHAT is missing: machines, networks, layers, strategies or reports (spillway help list)\n"},
       {"list machines more", "list: expected WHAT and options, found 'more' behind it (spillway help list)\n"},
       {"show",
-       "show: WHAT is missing: network, machine, strategy, menu, floor or shares (spillway help show)\n"
-       "show: NAME is missing: its name, or a file; of floors, all: every network of the zoo (spillway help show)\n"},
+       "show: WHAT is missing: network, machine, strategy, menu (algorithms), floor (memory), shares (spillway help "
+       "show)\n"
+       "show: NAME is missing: its name, or a file; `show floor all`: every network of the zoo (spillway help show)\n"},
       {"dump step a.yaml b.yaml", "dump: FILE: expected one, found 2: 'a.yaml', 'b.yaml' (spillway help dump)\n"},
       {"dump step a.yaml --format yaml", "dump: --format: expected json, found 'yaml' (spillway help dump)\n"},
       {"calibrate --device cpu",

@@ -28,7 +28,7 @@ std::string Profile(const std::string& workspace, int threads) {
   machine.devices[0].name = "cpu0";
   machine.devices[0].multiprocessors = threads;
   machine.devices[0].total_memory = Bytes{1} << 50;  // no limit of a scenario is above it
-  for (const char* pass : {"forward", "backward_data", "backward_filter"}) {
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
     CostLaw law;
     law.op = OpKind::kConvolution;
     law.pass = pass;

@@ -1,4 +1,5 @@
-// Memory of the device and of the host that measurements share, each piece as large as the largest that wanted it.
+// Memory on the device and on the host that the measurements of one calibration share. Each block grows to the largest
+// size that a measurement asks for.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_MEMORY_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_BENCH_MEMORY_H_
 
@@ -11,17 +12,18 @@
 
 namespace spillway {
 
-// Of the device; of the host, pinned; of both, moved by the driver; of the host, as malloc gives it.
+// Device memory; pinned host memory; managed memory, whose pages the driver moves; ordinary host memory.
 enum class CudaPlace : std::uint8_t { kDevice, kPinned, kManaged, kPageable };
 
-// One allocation that grows; nothing is kept when it does.
+// Owns one allocation, which grows on demand. Growing frees the old memory, and its contents are lost.
 class CudaBlock {
  public:
   CudaBlock(CudaCalls& calls, CudaPlace place) : calls_(calls), place_(place) {}
   ~CudaBlock() { Drop(); }
   CudaBlock(const CudaBlock&) = delete;
   CudaBlock& operator=(const CudaBlock&) = delete;
-  // At least so many bytes. UserError where the device or the host has not got them to spare.
+  // Returns the memory, grown to at least `bytes` if it is smaller. Throws NoRoom, a UserError, if the device has too
+  // little free memory. Throws as CudaCalls does if an allocation fails.
   std::byte* AtLeast(Bytes bytes);
   Bytes bytes() const { return bytes_; }
   void Drop() noexcept;
@@ -35,22 +37,25 @@ class CudaBlock {
   std::vector<std::byte> pageable_;
 };
 
-// All that the measurements of one calibration work on: blocks by name, whoever asks for one, each given back when this goes.
-// No two of those who use the same name may need what the other put there.
+// Owns the blocks of one calibration, by name. Measurements that ask for the same name get the same block, so they must
+// not rely on its contents from one measurement to the next.
 class CudaBenchMemory {
  public:
-  // `l2_cache`: 0 where not known; a usual size is assumed.
+  // `l2_cache`: bytes of the device's L2 cache; 0 if unknown, which assumes 50 MiB.
   CudaBenchMemory(CudaCalls& calls, Bytes l2_cache);
 
   Bytes l2_cache() const { return l2_cache_; }
-  Bytes RingBytes() const { return 2 * l2_cache_; }  // of the sets of operands: more than the cache by far
-  // By name: "ring", "workspace", ...
+  // Total size of the ring of operand sets: twice the cache, so that a set has left the cache when its turn comes
+  // again.
+  Bytes RingBytes() const { return 2 * l2_cache_; }
+  // The block called `name`, such as "ring" or "workspace". The first call creates it, empty, in `place`; later calls
+  // ignore `place`.
   CudaBlock& Block(const std::string& name, CudaPlace place = CudaPlace::kDevice);
-  // Fills device memory with BenchNumbers(sparse), on the stream.
+  // Fills `bytes` of device memory from `at` on with BenchNumbers(sparse), repeated, in the order of the stream.
   void Fill(std::byte* at, Bytes bytes, bool sparse, CudaStream* stream);
-  // Touches so much else that nothing of the ring stays in the cache.
+  // Overwrites RingBytes() of other memory, so that the cache holds nothing of the ring afterwards.
   void Evict(CudaStream* stream);
-  void DropAll();  // blocks go, to make room
+  void DropAll();  // waits for the device, then frees the memory of all blocks
 
  private:
   CudaBlock& Pattern(bool sparse, CudaStream* stream);

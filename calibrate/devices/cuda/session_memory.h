@@ -1,5 +1,5 @@
-// The memory of one session of the CUDA device: the arena, the library's memory beside it, and one block of pinned memory
-// with the host buffers and what CudaStaging works on.
+// The memory of one session of the CUDA device: the arena, the library's device memory, and one block of pinned host
+// memory. The block holds the host buffers, then the staging buffers of CudaStaging.
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CUDA_SESSION_MEMORY_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CUDA_SESSION_MEMORY_H_
 
@@ -13,11 +13,12 @@
 
 namespace spillway {
 
-// Pinned memory that stays from session to session: pinning takes a second for every few GB.
+// Owns pinned memory from session to session, because pinning takes a second for every few GB.
 class PinnedPool {
  public:
   explicit PinnedPool(CudaCalls& calls) : calls_(calls), memory_(nullptr, CudaFreeHost{&calls}) {}
-  // At least so many bytes; what was there before is gone. Throws as CudaCalls::MallocHost.
+  // Returns at least `bytes` bytes, with undefined contents. Memory of an earlier call may be freed. Throws as
+  // CudaCalls::MallocHost.
   std::byte* Get(Bytes bytes);
   void Release() noexcept;
 
@@ -27,39 +28,43 @@ class PinnedPool {
   Bytes bytes_ = 0;
 };
 
-// What a debug session puts where nothing is: as fp32, NaN.
+// The byte with which a debug session fills memory without contents. Four of them are a NaN in fp32.
 constexpr unsigned char kCudaEmpty = 0xff;
 
 class CudaSessionMemory {
  public:
-  // Reserves the arena, exactly session.arena_bytes. Throws DeviceError (kNoMemory) with the sizes.
+  // Allocates the arena, exactly session.arena_bytes. `pool` must outlive this object. Throws DeviceError (kNoMemory)
+  // with the sizes, as do the two Reserve calls.
   CudaSessionMemory(CudaCalls& calls, const Session& session, PinnedPool& pool);
 
-  // The library's memory; host buffers and `staging` bytes of pinned memory for CudaStaging::Use.
-  void ReserveLibrary(Bytes bytes);
-  void ReserveHost(Bytes staging);
+  void ReserveLibrary(Bytes bytes);  // device memory for the library
+  void ReserveHost(Bytes staging);   // the host buffers, and `staging` bytes for CudaStaging::Use
   std::byte* library() const { return library_.get(); }
   Bytes arena_bytes() const { return arena_bytes_; }
   Bytes library_bytes() const { return library_bytes_; }
   Bytes host_bytes() const { return layout_.host_bytes(); }
   std::span<std::byte> staging() const { return {staging_, static_cast<std::size_t>(staging_bytes_)}; }
 
-  // Throws DeviceError (kContract) blaming `instruction` if the bytes are not all inside.
+  // The address of `at`, in the arena or in the block of host buffers. Throws DeviceError (kContract) that blames
+  // `instruction` if some of the bytes lie outside.
   std::byte* At(const Location& at, std::uint32_t instruction) const;
   const SessionLayout& layout() const { return layout_; }
 
-  // `bytes`, not empty, over and over up to the arena's end, in order of the stream. REQUIRES: it has one.
+  // Fills the arena with copies of `bytes`, in stream order. The last copy may be cut off. REQUIRES: neither `bytes`
+  // nor the arena is empty.
   void FillArena(std::span<const std::byte> bytes, CudaStaging& staging, CudaStream* stream) const;
 
   // ---- debug sessions -----------------------------------------------------------------------------------------------
 
-  void Empty(Bytes begin, Bytes end, CudaStream* stream) const;  // of the arena; in order of the stream
-  void EmptyHost() const;                                        // what holds no resident's value
-  // Whether a byte in [begin, end) of the arena may be higher than the highest known.
+  // Fills [begin, end) of the arena with kCudaEmpty, in stream order.
+  void Empty(Bytes begin, Bytes end, CudaStream* stream) const;
+  void EmptyHost() const;  // fills all host memory that holds no resident with kCudaEmpty
+  // True if a byte below `end` of the arena may lie above highest().
   bool MayRaise(Bytes end) const { return end > highest_; }
-  // Reads the part above the highest byte known. Nothing may write there meanwhile.
+  // Searches [begin, end) above highest() for bytes that are not kCudaEmpty, and raises highest(). No stream may write
+  // there meanwhile.
   void LookFor(Bytes begin, Bytes end, CudaStaging& staging);
-  Bytes highest() const { return highest_; }
+  Bytes highest() const { return highest_; }  // one past the highest byte of the arena found so far
 
  private:
   CudaCalls& calls_;
@@ -68,9 +73,9 @@ class CudaSessionMemory {
   PinnedPool& pool_;
   OwnedDeviceMemory arena_, library_;
   Bytes library_bytes_ = 0, staging_bytes_ = 0;
-  std::byte* host_ = nullptr;  // of the pool
+  std::byte* host_ = nullptr;  // owned by the pool
   std::byte* staging_ = nullptr;
-  Bytes highest_ = 0;  // one past it
+  Bytes highest_ = 0;
 };
 
 }  // namespace spillway

@@ -1,9 +1,11 @@
-// Memory of the fake device: who lives where, who is at work on what, and what every byte holds.
+// The memory of the fake device: the addresses of live buffers, the accesses in progress, and the contents of every
+// byte.
 //
-// Whatever breaks a clause of sim/program/program.h is thrown as DeviceError, with the instruction that came second.
+// A broken clause of sim/program/program.h throws DeviceError (kContract). If two instructions conflict, the error
+// names the later one.
 //
-// Bytes are not stored: a range holds a fingerprint of what was written there, 64 bits, so that steps of any size can be
-// checked. Ranges with equal digests hold the same, up to chance.
+// Instead of bytes, a range of addresses stores a fingerprint of 64 bits of the value written there. So steps of any
+// size can be checked. Equal digests mean equal contents, except by chance.
 #ifndef SPILLWAY_SIM_EXECUTE_FAKE_MEMORY_H_
 #define SPILLWAY_SIM_EXECUTE_FAKE_MEMORY_H_
 
@@ -21,25 +23,30 @@ class FakeMemory {
  public:
   explicit FakeMemory(const Session& session);
 
-  // Events in the life of a buffer; `keep` leaves its contents as they are.
+  // The kAlloc and the kFree of buffer `at`. They erase its contents, unless `keep`.
   void Alloc(std::uint32_t instruction, const Location& at, bool keep);
   void Free(std::uint32_t instruction, const Location& at, bool keep);
-  // An instruction at work: between the two nobody may disturb it.
+  // An instruction accesses its operands from Start to Finish. Meanwhile a conflicting access, kAlloc or kFree throws.
   void Start(std::uint32_t instruction, std::span<const OperandCall> accesses);
   void Finish(std::uint32_t instruction);
-  // After a step: every buffer of the device is allocated once and freed.
+  // Throws unless every device buffer was allocated and freed in this step.
   void CheckAllFreed() const;
-  // Buffers are yet to be allocated. What the last step left on the host is forgotten, except what lasts.
+  // Begins a step: no device buffer is allocated. Host buffers lose their contents, except those of residents. In a
+  // session without a TrainingStep, host buffers that the Program only reads get their initial values.
   void StartStep();
 
+  // Writes `value` to the bytes of `at`.
   void Set(const Location& at, Fingerprint value);
-  // `runs`: of a box, the locations being whole buffers; `fill`: what else `to` holds becomes zeros.
+  // Copies the contents of `from` to `to`; with `runs` only those of a box, and the locations are whole buffers.
+  // `fill`: first sets `to` to zeros.
   void Copy(const Location& from, const Location& to, const BoxRuns* runs, bool fill);
+  // True if every byte of the box was written.
   bool Complete(const Location& from, const BoxRuns& runs) const;
-  // What [at, at + bytes) holds, in however many pieces it came, kNothing if nothing; whether every byte of it holds
-  // something.
+  // The digest of the first `bytes` bytes of `at`, which does not depend on the pieces that wrote them; kNothing if no
+  // byte was written.
   Fingerprint Digest(const Location& at, Bytes bytes) const;
-  bool Complete(const Location& at, Bytes bytes) const;
+  bool Complete(const Location& at, Bytes bytes) const;  // true if all of these bytes were written
+  // One past the highest byte of the arena that an instruction wrote.
   Bytes high_water() const { return high_water_; }
 
  private:
@@ -60,8 +67,8 @@ class FakeMemory {
   Contents arena_;
   std::vector<Contents> host_;      // by buffer
   std::vector<Life> life_;          // by buffer
-  std::map<Bytes, Location> live_;  // by address; none empty, none overlap
-  std::vector<Work> work_;          // under way: one instruction a stream at most
+  std::map<Bytes, Location> live_;  // live device buffers by address; no empty ones, no overlap
+  std::vector<Work> work_;          // accesses in progress, of at most one instruction per stream
   Bytes high_water_ = 0;
 };
 
