@@ -10,8 +10,6 @@
 namespace spillway {
 namespace {
 
-using Catch::Matchers::Contains;
-
 // Runs the Program with every kernel and copy taking 10 ns and expects the failure.
 void CheckFails(const Program& program, Fault fault, std::uint32_t instruction, const char* message) {
   FakeOptions fake;
@@ -27,7 +25,7 @@ void CheckFails(const Program& program, Fault fault, std::uint32_t instruction, 
   INFO(result.failure->message);
   CHECK(FaultName(result.failure->fault) == std::string(FaultName(fault)));
   CHECK(result.failure->instruction == instruction);
-  CHECK_THAT(result.failure->message, Contains(message));
+  CHECK_THAT(result.failure->message, Catch::Contains(message));
 }
 
 // ---- clause 2 -------------------------------------------------------------------------------------------------------
@@ -139,7 +137,7 @@ TEST_CASE("nobody disturbs an instruction at work") {
     const ExecuteResult result = FakeRun(program, nullptr, {.durations = {0, 10, 0, 0, 10, 11, 0}});
     REQUIRE(result.failure.has_value());
     CHECK(result.failure->instruction == 6);
-    CHECK_THAT(result.failure->message, Contains("frees buffer 0 while instruction 5 is at work on buffer 0"));
+    CHECK_THAT(result.failure->message, Catch::Contains("frees buffer 0 while instruction 5 is at work on buffer 0"));
   }
   SECTION("a copy reads what is being written") {
     p.Free(kOut, x);
@@ -218,20 +216,20 @@ TEST_CASE("with a step, kernels find what in-core training computes") {
     const ExecuteResult result = FakeRun(SwapStepProgram(1), &step);
     REQUIRE(result.failure.has_value());
     CHECK(FaultName(result.failure->fault) == std::string("contents"));
-    CHECK_THAT(result.failure->message, Contains("kernel drop (again)"));
-    CHECK_THAT(result.failure->message, Contains("does not hold what it should"));
+    CHECK_THAT(result.failure->message, Catch::Contains("kernel drop (again)"));
+    CHECK_THAT(result.failure->message, Catch::Contains("does not hold what it should"));
   }
   SECTION("an op is left out of a recomputation") {
     const ExecuteResult result = FakeRun(RecomputeChainProgram(false), &step);
     REQUIRE(result.failure.has_value());
-    CHECK_THAT(result.failure->message, Contains("kernel drop (again)"));
+    CHECK_THAT(result.failure->message, Catch::Contains("kernel drop (again)"));
   }
   SECTION("the last op is missing") {
     Program program = RecomputeProgram();
     const auto last = std::find_if(program.code.rbegin(), program.code.rend(),
                                    [](const Instruction& in) { return in.opcode == Opcode::kKernel; });
     program.code.erase(std::next(last).base());
-    CHECK_THAT(Says(FakeRun(program, &step)), Contains("update ran 0 times"));
+    CHECK_THAT(Says(FakeRun(program, &step)), Catch::Contains("update ran 0 times"));
   }
 }
 
