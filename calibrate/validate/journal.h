@@ -28,7 +28,7 @@
 
 namespace spillway {
 
-// The files of a measured point, as texts (scenarios/validate/validate_observed.h).
+// The files of a measured point, as texts (scenarios/validate/validate_parts.h).
 struct ObservedTexts {
   std::string point, trace, ops;
 };
@@ -63,7 +63,7 @@ class ValidationJournal {
 
   // The cases that an earlier run finished, possibly none. Throws UserError with all differences if the journal has
   // another identity, if another version wrote it, or if there is no journal because that run finished all cases. The
-  // caller checks that the cases belong to the scenario: CheckKnown (scenarios/validate/validate_known.h).
+  // caller checks that the cases belong to the scenario: CheckKnown (scenarios/validate/validate_parts.h).
   std::vector<FinishedCase> Resume();
   // Adds a case after the resumed ones. Without Resume, the first call begins the journal anew. Throws UserError if the
   // file cannot be written.

@@ -102,7 +102,7 @@ struct SoftwareStack {
   bool operator==(const SoftwareStack&) const = default;
 };
 
-// The measured time of one launch on this very machine, with the launch's key as text (model/cost/launch_text.h).
+// The measured time of one launch on this very machine, with the launch's key as text (model/profile/launch_text.h).
 // Preferred to `models`, which serve launches that were not measured.
 struct MeasuredOp {
   OpKind op = OpKind::kConvolution;

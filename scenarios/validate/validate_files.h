@@ -10,7 +10,7 @@
 //   falsification.csv    at the end, of the cases that there are
 //   report.html          all of it to look at (reports/html/page.h)
 //   validation.journal   what --resume goes on with (calibrate/validate/journal.h), likewise gone then
-//   run.lock             while it runs: who does (scenarios/run/folder_lock.h)
+//   run.lock             while it runs: who does (scenarios/output/output_folder.h)
 //   validation.partial   one line: how many of how many cases there are. Gone when all of them are: a folder without it
 //                        is complete
 //

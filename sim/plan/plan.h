@@ -61,7 +61,7 @@ struct GapDecision {
   // `before`.
   bool keep_passed = true;
   std::string reason;  // for people
-  // kSwap: the section that this decision swaps (sim/plan/sections.h). Other sections of the tensor stay, or have a
+  // kSwap: the section that this decision swaps (sim/plan/parts.h). Other sections of the tensor stay, or have a
   // decision of their own on the same gap. Arena runtimes only.
   SampleRange samples{};
   // The last op of the gap for which the tensor is still on the device: after <= leaves_after < before. Entries of

@@ -32,8 +32,8 @@ struct Strategy {
   bool reads_runtime = false;
   // true: the strategy needs layers, convolutions or a divisible batch, which a recorded step does not have.
   bool needs_layers = false;
-  bool judges =
-      false;  // true: it evaluates its plans by the full path with addresses, and needs no headroom (headroom.h)
+  // True: it evaluates its plans by the full path with addresses, and needs no headroom (PlanWithHeadroom).
+  bool judges = false;
   ForBest for_best = ForBest::kYes;
   // How much the strategy decides, so that a result can tell when a simpler strategy beats it. 0: one rule for all
   // maps. 1: a class for each map, by rule or by search over two of keep, swap and recompute. 2: a search over all
