@@ -35,7 +35,7 @@ class BenchTarget {
   virtual LoopResult Measure(const BenchItem& item, const BenchVariant& variant, const LoopOptions& options) = 0;
   virtual double Load() const { return 0; }  // of the host, now
   // Elapsed time / core time, now, for a thread that computes without pause as the kernels do. Takes a tenth of a
-  // second, more on a busy machine (calibrate/measure/host.h). 0: unknown, because the device is not shared, or
+  // second, more on a busy machine (calibrate/host/host_facts.h). 0: unknown, because the device is not shared, or
   // kernels use several threads.
   virtual double Waiting() { return 0; }
   // True if a measurement may hang or kill the process: see BenchInflight.
