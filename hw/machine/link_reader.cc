@@ -113,14 +113,12 @@ void LinkReader::ReadDuplex(const Node& node, const std::string& owner, Link& li
   const bool apart = std::any_of(each.begin(), each.end(), [&](const char* key) { return reader.Optional(key); });
   const double both = reader.NumberOr("factor", 1, kLeastDuplexFactor, 1);
   reader.Check(!apart, "factor", "it is that of both directions; leave it out, or the keys of each");
-  const auto demand = [&](const char* key) {
-    if (reader.Optional(key) == nullptr) {
-      diagnostics_.Error(node.mark, fmt::format("missing key '{}' in duplex of {}", key, owner));
-    }
-  };
-  if (!apart) demand("factor");
+  const bool all = std::all_of(each.begin(), each.end(), [&](const char* key) { return reader.Optional(key); });
+  if (!all && (apart || reader.Optional("factor") == nullptr)) {
+    diagnostics_.Error(node.mark,
+                       fmt::format("duplex of {}: expected 'factor', or both '{}' and '{}'", owner, each[0], each[1]));
+  }
   for (std::size_t way = 0; way < each.size(); ++way) {
-    if (apart) demand(each[way]);
     link.duplex_factor[way] = reader.NumberOr(each[way], both, kLeastDuplexFactor, 1);
   }
   link.duplex_source = ReadSource(reader, diagnostics_);

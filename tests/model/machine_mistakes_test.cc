@@ -67,7 +67,7 @@ TEST_CASE("every wrong figure of a profile is refused") {
       {"duplex: {factor: 0.85", "duplex: {factor: 0.04", "factor: expected a number from 0.1 to 1"},
       {"duplex: {factor: 0.85", "duplex: {factor: 1.01", "factor: expected a number from 0.1 to 1"},
       {"duplex: {factor: 0.85", "duplex: {host_to_device: 0.85",
-       "missing key 'device_to_host' in duplex of link 'bus'"},
+       "duplex of link 'bus': expected 'factor', or both 'host_to_device' and 'device_to_host'"},
       {"duplex: {factor: 0.85", "duplex: {host_to_device: 0.5, device_to_host: 2",
        "device_to_host: expected a number from 0.1 to 1"},
       {"duplex: {factor: 0.85", "duplex: {factor: 0.85, host_to_device: 0.5, device_to_host: 0.9",

@@ -67,7 +67,7 @@ TEST_CASE("a single value holds to the digits it was published with") {
   rate.value.half_digit = 0.5;
   const std::string text = ClaimsTable(Judge({At(16 * kGB, 2 * kSecond)}, {saved, near, miss, rate}));
   INFO(text);
-  CHECK_THAT(text, Catch::Contains("2 of 4 figures") && Catch::Contains("of 1 more the 80 % interval"));
+  CHECK_THAT(text, Catch::Contains("2 of 4 figures") && Catch::Contains("the 80 % intervals of 1 more"));
   CHECK_THAT(text, Catch::Contains("in 80 %"));
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("intervals of weeks are those of days, as often as the step is longer"
   }
 }
 
-TEST_CASE("-o writes over an earlier file of its kind, never over an input or a file of another kind") {
+TEST_CASE("a file of -o: written over an earlier file of its kind, never over an input or a file of another kind") {
   const TemporaryFolder folder("not-destroyed");
   const std::string scenario = folder.Write("s.yaml", Text("")), before = folder.Read("s.yaml");
   const Outcome input = Spillway({"plan", scenario, "-o", scenario});
@@ -263,7 +263,7 @@ TEST_CASE("a sweep of which some places hold nothing says how many") {
   CHECK_THAT(some.err, Catch::Contains("at 2 of 3 places no strategy fits"));
 }
 
-TEST_CASE("--no-timelines leaves traces out of the folder, and all else in") {
+TEST_CASE("the option --no-timelines leaves traces out of the folder, and all else in") {
   const TemporaryFolder folder("no-timelines");
   const std::string scenario = folder.Write("s.yaml", Text(""));
   REQUIRE(Spillway({"run", scenario, "--out", folder.Path("with")}).status == 0);

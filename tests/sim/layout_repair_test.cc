@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/util/random.h"
-#include "sim/program/layout/live_bytes.h"
+#include "sim/program/layout/live_curve.h"
 #include "sim/program/layout/repair.h"
 
 namespace spillway {

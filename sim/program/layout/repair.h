@@ -14,6 +14,7 @@
 #define SPILLWAY_SIM_PROGRAM_LAYOUT_REPAIR_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/program/layout/layout_columns.h"
@@ -37,25 +38,27 @@ class Repair {
  private:
   struct Neighbour {
     Bytes begin, end;
-    double cost;  // of moving it
     std::uint32_t k;
   };
 
   std::uint32_t Highest() const;
+  const std::vector<std::uint32_t>& MeetingOf(std::uint32_t k);
   void FindNeighbours(std::uint32_t k);
-  Bytes CheapestPlace(Bytes bytes) const;
-  Bytes LowestPlace(Bytes bytes);
+  Bytes CheapestPlace(Bytes bytes);
+  Bytes LowestPlace(Bytes bytes) const;
+  void PutAt(std::uint32_t k, Bytes at);
   bool Move(std::uint32_t k);
-
-  Bytes EndOf(std::uint32_t k) const { return offsets_[k] + lifetimes_[k].bytes; }
+  double CostOf(std::uint32_t k) const { return dearness_[k] * static_cast<double>(lifetimes_[k].bytes); }
 
   const std::vector<Lifetime>& lifetimes_;
   Bytes base_, capacity_;
-  Offsets offsets_, best_;
+  Offsets offsets_, ends_, best_;
   Bytes peak_ = 0;
   std::int64_t steps_ = 0;
-  std::vector<double> dearness_;       // by lifetime: cost of a byte
-  std::vector<Neighbour> neighbours_;  // of the buffer that was asked for last
+  std::vector<double> dearness_;                      // by lifetime: cost of moving a byte
+  std::vector<std::vector<std::uint32_t>> meeting_;   // by lifetime, once asked for
+  std::vector<Neighbour> neighbours_;                 // of the buffer that was asked for last
+  std::vector<std::pair<Bytes, double>> departures_;  // scratch: where each ends, its cost
 };
 
 }  // namespace spillway

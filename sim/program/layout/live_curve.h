@@ -1,6 +1,6 @@
 // How many bytes are live when, in list order. Internal to `layout`. Bytes; items as in layout_columns.h.
-#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_LIVE_BYTES_H_
-#define SPILLWAY_SIM_PROGRAM_LAYOUT_LIVE_BYTES_H_
+#ifndef SPILLWAY_SIM_PROGRAM_LAYOUT_LIVE_CURVE_H_
+#define SPILLWAY_SIM_PROGRAM_LAYOUT_LIVE_CURVE_H_
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +12,9 @@
 namespace spillway {
 
 // Live bytes only grow at allocations, so that these are all that is kept, with the maxima of 2, 4, 8, ... in a row.
-class LiveBytes {
+class LiveCurve {
  public:
-  explicit LiveBytes(const std::vector<Lifetime>& lifetimes) {
+  explicit LiveCurve(const std::vector<Lifetime>& lifetimes) {
     std::vector<std::pair<std::int32_t, Bytes>> changes;
     for (const Lifetime& life : lifetimes) {
       changes.push_back({life.first, life.bytes});
@@ -56,4 +56,4 @@ class LiveBytes {
 
 }  // namespace spillway
 
-#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_LIVE_BYTES_H_
+#endif  // SPILLWAY_SIM_PROGRAM_LAYOUT_LIVE_CURVE_H_
