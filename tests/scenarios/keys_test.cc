@@ -257,7 +257,9 @@ links:
 TEST_CASE("the keys of machines are those that are read") {
   const auto read = [](const std::string& text) { ParseMachine(text, "machine.yaml"); };
   const std::string taught = Replaced(kSmall, "  - name: gpu\n", "  - name: gpu\n    models_from: v100-x86-pcie3\n");
-  CheckPage(MachineKeys(), {{&MachineKeys(), kMachine, read}, {&MachineKeys(), taught, read}});
+  const std::string two_ways = Replaced(kMachine, "factor: 0.9", "host_to_device: 0.5, device_to_host: 0.9");
+  CheckPage(MachineKeys(),
+            {{&MachineKeys(), kMachine, read}, {&MachineKeys(), taught, read}, {&MachineKeys(), two_ways, read}});
   CheckPage(SecondNameKeys(),
             {{&SecondNameKeys(), "name: m\nsame_as: unit\ndescription: d\nsoftware: s\nnotes: [n]\n", read}});
 }

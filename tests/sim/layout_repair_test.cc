@@ -52,7 +52,7 @@ TEST_CASE("the most bytes live during a buffer's life are those that adding up a
       all.push_back(
           {.buffer = 0, .bytes = random.Between(1, 9), .first = first, .last = first + random.Between(1, 50)});
     }
-    const LiveBytes live(all);
+    const LiveCurve live(all);
     for (const Lifetime& life : all) {
       Bytes most = 0;
       for (std::int32_t item = life.first; item < life.last; ++item) {
