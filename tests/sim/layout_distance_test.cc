@@ -187,7 +187,7 @@ TEST_CASE("best in arenas against live bytes, ten recorded steps in five memorie
   for (int k = 0; k < 10; ++k) {
     const DrawnStep drawn(k % kRecordedKinds, 201 + static_cast<std::uint64_t>(k));
     text += fmt::format("{:<20} {:4} ops", kKinds[k % kRecordedKinds], drawn.step().ops.size());
-    Problem problem{.step = &drawn.step(), .costs = drawn.costs.get(), .runtime = {}, .use_runtime = true};
+    Problem problem{.step = &drawn.step(), .costs = drawn.costs.get(), .use_runtime = true, .runtime = {}};
     const Bytes in_core = Lower(InCore(drawn.step()), *drawn.tables, 0).list_peak;
     for (const int percent : {85, 70, 55, 40, 30}) {
       problem.capacity = in_core / 100 * percent;
