@@ -15,9 +15,9 @@ double LossAgainst(const ResultRow& reference, const ResultRow& row);
 
 // Pointers are into the rows asked about.
 struct Standing {
-  // The in-core row that out-of-core rows are measured against: the fastest, in input elements per second, of the same
-  // scenario, network (whatever its image size), options, machine and memory limit, on whichever runtime: what a
-  // runtime costs is part of the loss, what a framework unrolls is not. nullptr where no in-core row is feasible.
+  // The in-core row that out-of-core rows are measured against: the fastest in input elements per second. It has the
+  // same scenario, network, options, machine and memory limit. Its image size and runtime may differ: the cost of a
+  // runtime is part of the loss, the ops of another framework are not. nullptr if no in-core row is feasible.
   const ResultRow* reference = nullptr;
   // The fastest of the same scenario, network, batch, machine and memory limit; nullptr where nothing runs.
   const ResultRow* best = nullptr;

@@ -39,8 +39,8 @@ std::string ShowMenu(const ShowAsked& asked, const std::function<Network()>& bui
 // ---- show shares: a batch shared out among unlike devices. Nothing of it is simulated as one step.
 
 // Shares the batch out among the first device of ShowAsked::machine (profiles, separated by commas), the first two, and
-// so on: the share of each, when the last device is done, and how many times as fast that is as the fastest device
-// alone; then the same with gradients exchanged after the step. Each device trains its share in core by ucudnn-wr
+// so on. Prints each device's share, the end of the last device, and the speed-up over the fastest device alone; then
+// the same with gradients exchanged after the step. Each device trains its share in core by ucudnn-wr
 // (powers of two, 64 MiB), as simulated. Shares are multiples of a 32nd of the batch, or whatever divides it. Throws
 // UserError for an unknown machine.
 //

@@ -39,11 +39,11 @@ struct PartGroup {
   bool operator==(const PartGroup&) const = default;
 };
 
-// Groups around ops that take more than `most` bytes by themselves, each as small as makes it take no more: ops that
-// share what would be inner then join, as long as all of them take less together; what does not help so is brought from
-// the host, the largest first. In parts so small that their tiles take a small share of `most`, where the batch has
-// such a divisor. Ascending, disjoint; none in recorded steps. Ops that cannot run in parts, and those that nothing
-// helps, are in none.
+// Builds a group around each op that takes more than `most` bytes by itself. A group grows only until it fits in `most`.
+// At each step the ops that use one more tensor join, the tensor that lowers the group's bytes most. Where no tensor
+// does, the largest whole tensor is brought from the host. Parts are so small that all tiles take at most a 32nd of
+// `most`, if the batch has such a divisor. Groups are ascending and disjoint; a recorded step has none. An op that
+// cannot run in parts, or that fits in no group, is in none.
 std::vector<PartGroup> GroupsOver(const StepTables& tables, Bytes most);
 
 // The ways in which an op of a group may run: by each of its algorithms, all parts alike; the fastest first.
