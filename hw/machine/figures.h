@@ -84,10 +84,10 @@ struct Link {
 };
 
 // host_error of a profile that does not say it: 0 if both curves of pinned memory are `measured`, else kOtherHostError.
-// The shipped profiles have the curves of a DGX-1. Pinned copies of five other hosts over PCIe 3.0 x16 are 2 % slower to
-// 16 % faster. As the root of the mean square, 8 % is common to both directions of a host, and 2 % is between them.
-// Sources: bandwidthTest and nvbandwidth at microway.com, on an AWS p3.2xlarge, a desktop, a laptop's x8 of PCIe 4.0 and
-// a Quadro RTX 6000 node.
+// The shipped profiles have the curves of a DGX-1. Pinned copies of five other hosts over PCIe 3.0 x16 are 2 % slower
+// to 16 % faster. As the root of the mean square, 8 % is common to both directions of a host, and 2 % is between them.
+// Sources: bandwidthTest and nvbandwidth at microway.com, on an AWS p3.2xlarge, a desktop, a laptop's x8 of PCIe 4.0
+// and a Quadro RTX 6000 node.
 constexpr double kOtherHostError = 0.08;
 double UsualHostError(const Link& link);
 

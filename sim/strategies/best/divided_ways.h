@@ -39,9 +39,9 @@ struct PartGroup {
   bool operator==(const PartGroup&) const = default;
 };
 
-// Builds a group around each op that takes more than `most` bytes by itself. A group grows only until it fits in `most`.
-// At each step the ops that use one more tensor join, the tensor that lowers the group's bytes most. Where no tensor
-// does, the largest whole tensor is brought from the host. Parts are so small that all tiles take at most a 32nd of
+// Builds a group around each op that takes more than `most` bytes by itself. A group grows only until it fits in
+// `most`. At each step the ops that use one more tensor join: the tensor that lowers the group's bytes most. If no
+// tensor does, the largest whole tensor is brought from the host. Parts are so small that all tiles take at most a 32nd of
 // `most`, if the batch has such a divisor. Groups are ascending and disjoint; a recorded step has none. An op that
 // cannot run in parts, or that fits in no group, is in none.
 std::vector<PartGroup> GroupsOver(const StepTables& tables, Bytes most);
