@@ -1,0 +1,86 @@
+"""Numbers that a step reads from its tensors, .item(): taken from a real step of a smaller batch, given to a step of fakes."""
+from mistakes import RecordError
+from recorder import HostClock, Recorder
+from untouched import Untouched
+
+
+def gives_number(function):
+    """Whether a call gives the host a number, and no tensor."""
+    kinds = [str(result.type) for result in function._schema.returns]
+    return bool(kinds) and all(kind in ("Scalar", "number", "bool", "int", "float", "Union[bool, float, int, complex]")
+                               for kind in kinds)
+
+
+class Heard:
+    """Numbers in the order in which a real step read them, by call and module."""
+
+    def __init__(self):
+        self.by_place = {}
+        self.in_order = {}
+
+    def listen(self, function, args, kwargs, module):
+        if not gives_number(function):
+            return False, None
+        result = function(*args, **kwargs)
+        self.by_place.setdefault((str(function), module), []).append(result)
+        self.in_order.setdefault(str(function), []).append(result)
+        return True, result
+
+
+class NumbersNeeded(Exception):
+    """A step of fakes came to a number that only a real step can give."""
+
+
+class Answers:
+    """Asked under fakes. `heard`: of a real step, or None as long as nobody has needed one."""
+
+    def __init__(self, heard):
+        self._heard, self._asked = heard, {}
+
+    def answer(self, function, args, kwargs, module):
+        if not gives_number(function):
+            return False, None
+        place = (str(function), module)
+        count = self._asked[place] = self._asked.get(place, -1) + 1
+        try:
+            return True, function(*args, **kwargs)
+        except Exception as error:  # data-dependent: each version raises its own kind
+            if self._heard is None:
+                raise NumbersNeeded(told(place)) from error
+        known = self._heard.by_place.get(place) or self._heard.in_order.get(str(function))
+        if not known:
+            raise RecordError("%s reads a number from a tensor, which the step of the smaller batch did not: pass one "
+                              "that does, record(..., small=[...])" % told(place))
+        return True, known[min(count, len(known) - 1)]
+
+
+def told(place):
+    return "%s of %s" % (place[0], "module '%s'" % place[1] if place[1] else "the function forward or update")
+
+
+def smaller(batch, samples=2):
+    """The first samples of each tensor that has as many as the first."""
+    count = batch[0].shape[0] if batch[0].dim() else 0
+    return [part[:samples].clone() if part.dim() and part.shape[0] == count else part for part in batch]
+
+
+def hear_real_step(found, forward, batch, update):
+    """Runs one real step, which leaves no trace. RecordError: it does not fit, or there is nothing real to run."""
+    if any(tensor.is_meta for root in found.modules for tensor in root.parameters()):
+        raise RecordError("the step reads a number from a tensor, and a network on the meta device has none: build it "
+                          "on a real device")
+    heard = Heard()
+    with Untouched(found):
+        recorder = Recorder(batch, [], found.modules, HostClock(), heard.listen)
+        try:
+            recorder.step(forward, batch, update)
+        except RuntimeError as error:
+            if "memory" not in str(error):
+                raise
+            raise RecordError("the step reads a number from a tensor, and a step of %d samples does not fit: pass a "
+                              "smaller batch, record(..., small=[...])" % batch[0].shape[0])
+    return heard
+
+
+def is_unknown_size(error):
+    return type(error).__name__ in ("DynamicOutputShapeException", "DataDependentOutputException")

@@ -1,0 +1,84 @@
+"""A step listed without memory, each distinct call of it timed alone."""
+from alone import Alone, Call, assumed_ns, signature
+from answers import Answers, NumbersNeeded, hear_real_step, is_unknown_size, smaller
+from cache import Cache
+from fakes import Fakes
+from mistakes import RecordError
+from recorder import NoClock
+from running import one_step
+from untouched import Untouched
+from work import flops_of
+
+ERROR_ALONE, ERROR_ASSUMED = 0.15, 1.0
+
+
+class Catalog:
+    """The distinct calls of a step, and which of them each node makes."""
+
+    def __init__(self):
+        self.calls, self.by_node, self._places = [], [], {}
+
+    def see(self, index, function, args, kwargs, result):
+        key = (function,) + signature((args, kwargs))
+        if key not in self._places:
+            self._places[key] = len(self.calls)
+            self.calls.append(Call(function, args, kwargs, result, flops_of(function, args, kwargs, result)))
+        self.by_node.append(self._places[key])
+
+
+def list_step(found, forward, batch, update, device, small, notes):
+    """The recorder of one step of fakes, with its `catalog`. The user's objects are as before."""
+    try:
+        return fake_step(found, forward, batch, update, device, None)
+    except NumbersNeeded as needed:
+        notes.append("numbers that the step reads from its tensors are those of a smaller batch: %s first" % needed)
+    heard = hear_real_step(found, forward, list(small) if small else smaller(batch), update)
+    return fake_step(found, forward, batch, update, device, heard)
+
+
+def fake_step(found, forward, batch, update, device, heard):
+    """Two steps of fakes, since the first makes the optimizer's states; the second is listed."""
+    fakes = Fakes(found, device)
+    with Untouched(found, contents=False) as before:
+        before.set_aside_gradients()
+        fakes.put_in()
+        batch = fakes.batch(batch)
+        try:
+            with fakes.mode:
+                for _ in range(2):
+                    fakes.clear_gradients()
+                    catalog = Catalog()
+                    step = one_step(found, forward, batch, update, NoClock(), Answers(heard).answer, catalog.see)
+        except Exception as error:
+            if not is_unknown_size(error):
+                raise
+            raise RecordError("a call's result has a size that depends on its data (%s): record with how='run' at a "
+                              "batch that fits" % str(error).split("\n")[0]) from error
+    step.catalog = catalog
+    return step
+
+
+def call_steps(step, device, times, notes):
+    """Gives the nodes of a listed step their times: measured alone, or assumed with `times` None."""
+    catalog, cache = step.catalog, Cache(device)
+    step.varies, step.allocator_peak, step.notes = [], None, notes
+    if times is None:
+        step.error = ERROR_ASSUMED
+        spans = [assumed_ns(call) for call in catalog.calls]
+        for node, place in zip(step.nodes, catalog.by_node):
+            node["ns"] = spans[place]
+        return
+    step.error = ERROR_ALONE
+    timed, failed, resized = [], [], 0
+    for call in catalog.calls:
+        timed.append(Alone(call, device, cache))
+        failed += [str(call.function)] if timed[-1].failed else []
+    absent = cache.absent_shares(step.nodes, step.values)
+    for node, place, share in zip(step.nodes, catalog.by_node, absent):
+        node["ns"] = timed[place].ns(share)
+        resized += timed[place].correct_sizes(node)
+    if failed:
+        notes.append("%d calls could not be run alone, their times are assumed: %s" %
+                     (len(failed), ", ".join(sorted(set(failed))[:5])))
+    if resized:
+        notes.append("%d results have the size that the call alone showed, not the one listed" % resized)

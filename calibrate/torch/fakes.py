@@ -1,0 +1,68 @@
+"""The user's own objects with tensors that have no memory: put in for a while, then the real ones come back.
+
+Convert, do not build: a network built anew under a fake mode stops wherever its constructor reads a number.
+"""
+import torch
+from torch import nn
+
+from roles import parameters_of
+from versions import fake_mode
+
+
+class Fakes:
+    """A context: networks, optimizers and scalers hold fakes inside. Untouched puts the real tensors back."""
+
+    def __init__(self, found, device):
+        self.mode = fake_mode()
+        self._found, self._device, self._made = found, device, {}
+
+    def tensor(self, real):
+        """The fake of a real tensor: shape, strides, type, device; tensors that share memory go on sharing it."""
+        if real.is_meta:
+            with self.mode:
+                return torch.empty_strided(real.shape, real.stride(), dtype=real.dtype, device=self._device)
+        if real.dim() == 0 and real.device.type == "cpu" and not real.requires_grad:
+            number = real.item()
+            with self.mode:  # a number that the host knows stays known: an optimizer's step
+                return torch.tensor(number, dtype=real.dtype)
+        return self.mode.from_tensor(real.detach().as_subclass(torch.Tensor))
+
+    def leaf(self, real):
+        if id(real) not in self._made:
+            fake = self.tensor(real)
+            fake = nn.Parameter(fake, requires_grad=real.requires_grad) if isinstance(real, nn.Parameter) else fake
+            fake.__dict__.update({key: value for key, value in vars(real).items() if key not in vars(fake)})
+            self._made[id(real)] = (fake, real)
+        return self._made[id(real)][0]
+
+    def put_in(self):
+        for root in self._found.modules:
+            for module in root.modules():
+                for table in (module._parameters, module._buffers):
+                    for name, real in table.items():
+                        table[name] = None if real is None else self.leaf(real)
+        for optimizer in self._found.optimizers:
+            states = dict(optimizer.state)
+            optimizer.state.clear()
+            for owner, state in states.items():
+                optimizer.state[self.leaf(owner) if isinstance(owner, torch.Tensor) else owner] = self._within(state)
+            for group in optimizer.param_groups:
+                group["params"] = [self.leaf(real) for real in group["params"]]
+        for other in self._found.others:
+            for name, value in list(vars(other).items()):
+                if isinstance(value, torch.Tensor):
+                    setattr(other, name, self.tensor(value))
+
+    def _within(self, value):
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if isinstance(value, dict):
+            return {key: self._within(part) for key, part in value.items()}
+        return [self._within(part) for part in value] if isinstance(value, list) else value
+
+    def batch(self, batch):
+        return [self.leaf(tensor) for tensor in batch]
+
+    def clear_gradients(self):
+        for tensor in parameters_of(self._found):
+            tensor.grad = None

@@ -1,0 +1,128 @@
+"""record(): a training step as a dictionary for json.dump, which `spillway` plans."""
+import datetime
+import platform
+
+import torch
+
+from calling import call_steps, list_step
+from found import Found
+from machine import device_of, machine_of, memory_of_host
+from mistakes import RecordError, check_batch, check_devices, check_forward, check_modules
+from peak import peak_of
+from roles import parameters_of
+from running import run_steps
+from untouched import RandomState, Untouched
+
+REPETITIONS = 9
+SHARE_OF_FREE = 0.7  # of the free memory, that a step may need before it runs on a CPU
+
+
+def record(forward, batch, update=None, how="auto", times="measured", name=None, samples=None, device=None, model=None,
+           optimizer=None, small=None, repetitions=REPETITIONS):
+    """One training step as a dictionary; json.dump writes it.
+
+    forward(*batch) returns the loss; update() takes the optimizer's step and sets gradients to None. `how`: "run" runs
+    several steps; "calls" lists the step without memory, then times each distinct call alone, or none of them with
+    times=None; "auto" chooses. Networks and optimizers are found through the two functions; `model` and `optimizer` name
+    those that cannot be. `small`: a smaller batch for numbers that forward reads from its tensors; by default the first
+    two samples. Parameters, gradients, buffers, optimizers, scalers and random states are left bit for bit as they were.
+    RecordError: says what to change.
+    """
+    check_forward(forward)
+    check_batch(batch)
+    if how not in ("auto", "run", "calls"):
+        raise RecordError("how is '%s': 'auto', 'run' or 'calls'" % how)
+    found = Found(forward, update, model, optimizer)
+    check_modules(found.modules)
+    check_devices([("'%s'" % label, tensor) for root in found.modules for label, tensor in root.named_parameters()])
+    if not found.modules and not parameters_of(found):
+        raise RecordError("no network was found behind forward: pass it, record(..., model=network)")
+    device = torch.device(device) if device else place_of(found, batch)
+    job = Job(found, forward, list(batch), update, device, small, times, repetitions)
+    before = RandomState()
+    try:
+        step, made = {"auto": job.auto, "run": job.run, "calls": job.calls}[how]()
+        return written(step, made, name or title(found), samples or batch[0].shape[0], device)
+    finally:
+        before.put_back()
+
+
+class Job:
+    """What is to be recorded, and the ways to do it. Each returns (recorder, keys of `made`)."""
+
+    def __init__(self, found, forward, batch, update, device, small, times, repetitions):
+        self.found, self.forward, self.batch, self.update = found, forward, batch, update
+        self.device, self.small, self.times, self.repetitions = device, small, times, repetitions
+        self.notes = []
+
+    def run(self):
+        with Untouched(self.found) as before:
+            self._set_aside(before)
+            step = run_steps(self.found, self.forward, self.batch, self.update, self.device, self.repetitions)
+        step.notes = self.notes
+        return step, {"how": "run", "times": "measured", "steps": self.repetitions}
+
+    def calls(self):
+        listed = self._listed()
+        call_steps(listed, self.device, self.times, self.notes)
+        return listed, {"how": "calls", "times": "assumed" if self.times is None else "calls", "steps": 1}
+
+    def auto(self):
+        if any(tensor.is_meta for tensor in parameters_of(self.found)):
+            return self.calls()
+        if self.device.type == "cuda":
+            try:
+                return self.run()
+            except RuntimeError as error:
+                if isinstance(error, RecordError) or "out of memory" not in str(error):
+                    raise
+                self.notes.append("the step does not fit this device: listed and timed call by call")
+            torch.cuda.empty_cache()
+            return self.calls()
+        listed = self._listed()
+        free = memory_of_host()[1]
+        peak = peak_of(listed)
+        if self.times is not None and free is not None and peak <= SHARE_OF_FREE * free:
+            return self.run()
+        self.notes.append("not run: a peak of %.2f GB" % (peak / 1e9))
+        call_steps(listed, self.device, self.times, self.notes)
+        return listed, {"how": "calls", "times": "assumed" if self.times is None else "calls", "steps": 1}
+
+    def _listed(self):
+        return list_step(self.found, self.forward, self.batch, self.update, self.device, self.small, self.notes)
+
+    def _set_aside(self, before):
+        if before.had_gradients():
+            self.notes.append("gradients that were there were set aside: the step begins without")
+            before.set_aside_gradients()
+
+
+def place_of(found, batch):
+    for tensor in parameters_of(found):
+        if not tensor.is_meta:
+            return tensor.device
+    return batch[0].device if not batch[0].is_meta else torch.device("cpu")
+
+
+def title(found):
+    return " and ".join(type(root).__name__ for root in found.modules) or "step"
+
+
+def written(step, made, name, samples, device):
+    """The file's keys in their order."""
+    day = str(datetime.date.today())
+    facts = device_of(device, step.nodes)
+    how = {"measured": "median of %d steps" % made["steps"], "calls": "each distinct call alone",
+           "assumed": "no call was run: times are by bytes moved"}[made["times"]]
+    where = "%s, PyTorch %s, %d threads, %s, %s" % (facts["name"], torch.__version__, torch.get_num_threads(), day, how)
+    kind = "assumed" if made["times"] == "assumed" else "measured"
+    recording = {"format": "spillway-step", "version": 2, "graph": name, "samples": samples, "source": {kind: where},
+                 "error": step.error}
+    recording["made"] = dict(made, torch=str(torch.__version__), python=platform.python_version(), date=day,
+                             notes=step.notes)
+    recording["device"], recording["machine"] = facts, machine_of(device, made["times"] != "assumed")
+    if step.allocator_peak:
+        recording["allocator_peak_bytes"] = step.allocator_peak
+    recording.update((key, value) for key, value in (("unseen", step.unseen), ("varies", step.varies)) if value)
+    recording.update(values=step.values, nodes=step.nodes)
+    return recording

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Joins the recorder's files into one that a user can copy: join.py [-o spillway_torch.py]
+
+Order is that of ORDER; imports of one another are left out, all others come first. Exit status 1: two files give one
+name to different things, so they cannot be one file.
+"""
+import argparse
+import ast
+import os
+import sys
+
+# A file comes after those that it imports. The carrier's files will stand before main.
+ORDER = ["versions", "calls", "modules", "mistakes", "found", "untouched", "storages", "recorder", "roles", "running",
+         "machine", "peak", "fakes", "answers", "work", "alone", "cache", "calling", "networks", "front", "main"]
+HEAD = '''"""Spillway's recorder of PyTorch training steps, in one file.
+
+Made from calibrate/torch/*.py by join.py; change those. Needs PyTorch 1.13 or later and Python 3.8 or later.
+
+    from spillway_torch import record
+    step = record(forward, batch, update)       # a dictionary; json.dump writes it
+"""
+'''
+
+
+def defined(node):
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    return []
+
+
+def read(folder, name):
+    """(imports as lines, the rest as text, names defined) of a file."""
+    with open(os.path.join(folder, name + ".py"), encoding="utf-8") as file:
+        text = file.read()
+    lines, tree = text.split("\n"), ast.parse(text, feature_version=(3, 8))
+    imports, names, left_out = [], [], set()
+    for index, node in enumerate(tree.body):
+        names += defined(node)
+        span = range(node.lineno - 1, node.end_lineno)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            left_out.update(span)
+            own = isinstance(node, ast.ImportFrom) and node.module in ORDER
+            if not own:
+                imports.append("\n".join(lines[place] for place in span))
+        elif index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines[node.lineno - 1] = "# " + lines[node.lineno - 1].strip('"')
+            for place in span[1:]:
+                lines[place] = ("# " + lines[place]).rstrip().rstrip('"').rstrip()
+    rest = "\n".join(line for place, line in enumerate(lines) if place not in left_out)
+    return imports, rest.strip("\n"), names
+
+
+def join(folder):
+    imports, parts, owner = [], [], {}
+    for name in ORDER:
+        more, rest, names = read(folder, name)
+        for defined_name in names:
+            if owner.setdefault(defined_name, name) != name:
+                sys.exit("join.py: %s.py and %s.py both define %s" % (owner[defined_name], name, defined_name))
+        imports += [line for line in more if line not in imports]
+        parts.append(rest)
+    return HEAD + "\n".join(sorted(imports)) + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", default="spillway_torch.py")
+    arguments = parser.parse_args()
+    text = join(os.path.dirname(os.path.abspath(__file__)))
+    ast.parse(text, feature_version=(3, 8))
+    with open(arguments.output, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Lists one training step: every call that reaches the library under autograd becomes a node.
+
+Memory is what storages take. Views are names of what they view and no nodes; calls that write an operand are in place,
+whatever they are called. What a step finds there when it begins is a value.
+"""
+import gc
+import time
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from calls import (NOISE, bytes_of, draws_numbers, layout_of, leaves_memory_unwritten, scalars_of, tensors_in, written_by)
+from mistakes import check_loss
+from modules import ModuleNames
+from storages import Lifetimes, Names
+from versions import noise, running_backward
+
+PASSES = ("forward", "backward", "update")
+
+
+class Recorder(TorchDispatchMode):
+    """One step. After it: `nodes` in order, `values`, `seconds` by node, `host_seconds`, `unseen`.
+
+    `roles`: pairs (tensor, {"class", "name"}) of what is there before. `answer(function, args, module)` is asked for a
+    scalar that the library cannot give (fakes); None: nobody can. `on_call(index, function, args, kwargs, result)` sees each node.
+    """
+
+    def __init__(self, batch, roles, modules, clock, answer=None, on_call=None, after_backward=None):
+        super().__init__()
+        self.nodes, self.values, self.seconds, self.unseen = [], [], [], []
+        self._names, self._lifetimes = Names(), Lifetimes()
+        self._roles = {Names.key(tensor): role for tensor, role in roles}
+        self._batch = {Names.key(tensor) for tensor in batch}
+        self._clock, self._answer, self._on_call = clock, answer, on_call
+        self.after_backward = after_backward or (lambda: None)
+        self._backward = running_backward()
+        self._modules = ModuleNames(modules, self._claim)
+        self._unclaimed, self._unwritten = [], {}
+        self._forward_over, self._updating = False, False
+        for index, tensor in enumerate(batch):
+            self._roles.setdefault(Names.key(tensor), {"class": "batch", "name": "batch[%d]" % index})
+            self._new_value(tensor, "host" if tensor.device.type == "cpu" else "device")
+
+    def _claim(self, module):
+        """Backward's calls since the last node belong to `module`."""
+        for index in self._unclaimed:
+            self.nodes[index]["module"] = module
+        self._unclaimed = []
+
+    def _new_value(self, tensor, where):
+        if self._names.knows(tensor):
+            return self._names.get(tensor)
+        name = "value%d" % len(self.values)
+        value = {"id": name, "bytes": bytes_of(tensor), "where": where}
+        value.update(self._roles.get(Names.key(tensor), {}))
+        self.values.append(value)
+        self._names.call(tensor, name)
+        return name
+
+    def _read(self, tensor):
+        name = self._names.get(tensor) or self._new_value(tensor, "device")
+        if self._unwritten and self._unwritten.get(self._names.root(name)):
+            self.unseen.append(self._names.root(name))
+            self._unwritten.pop(self._names.root(name))
+        return name
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function.namespace in NOISE:
+            return noise(function, args, kwargs)
+        self._lifetimes.ask(self.nodes[-1]["id"] if self.nodes else None)
+        written = written_by(function, args, kwargs)
+        overwritten = {id(tensor) for tensor in written}
+        for tensor in written:  # the first write of memory that was only taken
+            self._unwritten.pop(self._names.root(self._names.get(tensor)), None)
+        operands = tensors_in((args, kwargs))
+        deps = list(dict.fromkeys(self._names.get(t) or self._new_value(t, "device") if id(t) in overwritten
+                                  else self._read(t) for t in operands))
+        inputs = [layout_of(tensor) for tensor in operands]
+        result = self._run(function, args, kwargs)
+        results = tensors_in(result)
+        fresh = [tensor for tensor in results if not self._names.knows(tensor)]
+        if written or fresh or not results:
+            node = self._add(function, deps, written, fresh)
+            node.update(inputs=inputs, scalars=scalars_of(args, kwargs), outputs=[layout_of(t) for t in results])
+            if draws_numbers(function, args, kwargs):
+                node.update(recompute=False, random=True, replay=True)
+            if self._on_call:
+                self._on_call(len(self.nodes) - 1, function, args, kwargs, result)
+        else:
+            self._clock.forget()
+        return result
+
+    def _run(self, function, args, kwargs):
+        if self._answer:
+            known, result = self._answer(function, args, kwargs, self._modules.here)
+            if known:
+                self._clock.no_time()
+                return result
+        return self._clock.time(function, args, kwargs)
+
+    def _phase(self):
+        if self._updating:
+            return "update"
+        return "backward" if self._forward_over or self._backward.inside() else "forward"
+
+    def _add(self, function, deps, written, fresh):
+        op, number = str(function), len(self.nodes)
+        node = {"id": "%d:%s" % (number, op.replace("aten.", "")), "op": op, "module": self._modules.here,
+                "pass": self._phase(), "deps": deps, "results": []}
+        self.nodes.append(node)
+        if node["pass"] == "backward" and not self._modules.running:
+            self._unclaimed.append(number)
+        seen = set()
+        for tensor in written + fresh:
+            if Names.key(tensor) in seen:
+                continue
+            seen.add(Names.key(tensor))
+            self._result(node, tensor, "%d.%d" % (number, len(node["results"])), function)
+        return node
+
+    def _result(self, node, tensor, name, function):
+        known = self._names.get(tensor)
+        node["results"].append({"id": name, "in_place": known} if known else {"id": name, "bytes": bytes_of(tensor)})
+        self._names.call(tensor, name)
+        if not known:
+            self._lifetimes.watch(tensor, name, node["id"])
+            if leaves_memory_unwritten(function) and bytes_of(tensor):
+                self._unwritten[name] = True
+
+    def step(self, forward, batch, update):
+        """Runs the step. RecordError: forward returns no loss that has a backward."""
+        with self._backward, self._modules, self:
+            loss = forward(*batch)
+            check_loss(loss)
+            self._modules.claim_behind(loss)
+            self._forward_over = True
+            torch.autograd.backward(loss)
+            del loss
+            self.after_backward()
+            self._updating = True
+            if update is not None:
+                update()
+        self._clock.close()
+        self.seconds = self._clock.seconds
+        self._finish()
+
+    def name_of(self, tensor):
+        """The id under which a tensor's bytes were made, or None."""
+        name = self._names.get(tensor)
+        return name and self._names.root(name)
+
+    def _finish(self):
+        self.alive_at_end, late = self._lifetimes.close()
+        self.seen_until = dict(self._lifetimes.seen_until, **late)
+        make_phases_one_after_another(self.nodes)
+
+
+def make_phases_one_after_another(nodes):
+    """A step that calls backward several times, or autograd inside forward, has one backward: first to last such call."""
+    inside = [index for index, node in enumerate(nodes) if node["pass"] == "backward"]
+    if inside:
+        for node in nodes[inside[0]:inside[-1]]:
+            node["pass"] = "backward"
+
+
+class HostClock:
+    """Times calls by the host's clock: right where calls return when they are done (CPUs)."""
+
+    def __init__(self):
+        self.seconds = []
+
+    def time(self, function, args, kwargs):
+        begin = time.perf_counter()
+        result = function(*args, **kwargs)
+        self.seconds.append(time.perf_counter() - begin)
+        return result
+
+    def no_time(self):
+        self.seconds.append(0.0)
+
+    def forget(self):
+        self.seconds.pop()
+
+    def close(self):
+        pass
+
+
+class NoClock(HostClock):
+    """Of fakes, whose calls take no time that says anything."""
+
+    def time(self, function, args, kwargs):
+        self.seconds.append(0.0)
+        return function(*args, **kwargs)
+
+    def close(self):
+        gc.collect()  # fakes of PyTorch 1.13 stand in circles, and look alive
+
+
+class EventClock(HostClock):
+    """Times calls by CUDA events, and their workspace by the allocator: what a call took at its peak beyond what it left."""
+
+    def __init__(self, device):
+        super().__init__()
+        self._device, self._pairs, self.workspaces = device, [], []
+        self.peak = 0
+
+    def time(self, function, args, kwargs):
+        cuda = torch.cuda
+        before = cuda.memory_allocated(self._device)
+        cuda.reset_peak_memory_stats(self._device)
+        pair = (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True))
+        pair[0].record()
+        result = function(*args, **kwargs)
+        pair[1].record()
+        peak = cuda.max_memory_allocated(self._device)
+        self.peak = max(self.peak, peak)
+        self.workspaces.append(max(0, peak - max(before, cuda.memory_allocated(self._device))))
+        self._pairs.append(pair)
+        return result
+
+    def no_time(self):
+        self._pairs.append(None)
+        self.workspaces.append(0)
+
+    def forget(self):
+        self._pairs.pop()
+        self.workspaces.pop()
+
+    def close(self):
+        torch.cuda.synchronize(self._device)
+        self.seconds = [pair[0].elapsed_time(pair[1]) / 1e3 if pair else 0.0 for pair in self._pairs]

@@ -1,0 +1,69 @@
+"""A step recorded by running it several times on its device."""
+import math
+import statistics
+
+import torch
+
+from mistakes import check_alike
+from recorder import EventClock, HostClock, Recorder
+from roles import classify, named_tensors, parameters_of, states_of
+
+LEAST_ERROR = 0.02  # a repetition a moment later says little about another day
+WARM_UP = 3
+
+
+def one_step(found, forward, batch, update, clock, answer=None, on_call=None):
+    """Records one step of the user's objects as they are, and classifies its results."""
+    gradients = set()
+    recorder = Recorder(batch, named_tensors(found), found.modules, clock, answer, on_call)
+    recorder.after_backward = lambda: gradients.update(
+        recorder.name_of(each.grad) for each in parameters_of(found) if each.grad is not None)
+    recorder.step(forward, batch, update)
+    states = {recorder.name_of(state) for _, _, state in states_of(found)}
+    classify(recorder, gradients, states)
+    return recorder
+
+
+def spread_of(times):
+    """Of the sum of all nodes from one repetition to the next: the relative distance of a typical one from the median."""
+    sums = sorted(sum(row) for row in times)
+    middle = statistics.median(sums)
+    if middle <= 0:
+        return LEAST_ERROR
+    return max(LEAST_ERROR, statistics.median(abs(math.log(total / middle)) for total in sums) * 1.4826)
+
+
+def run_steps(found, forward, batch, update, device, repetitions):
+    """The recorder of the first step, with the median of each call's seconds. RecordError: steps are not alike."""
+    first, times, scalars, clock = None, [], [], None
+    for number in range(WARM_UP + repetitions):
+        clock = EventClock(device) if device.type == "cuda" else HostClock()
+        step = one_step(found, forward, batch, update, clock)
+        if update is None:
+            for parameter in parameters_of(found):
+                parameter.grad = None
+        if number < WARM_UP:
+            continue
+        if first is None:
+            first = step
+        check_alike(first.nodes, step.nodes, number - WARM_UP + 1)
+        times.append(step.seconds)
+        scalars.append([node["scalars"] for node in step.nodes])
+    for index, node in enumerate(first.nodes):
+        node["ns"] = round(1e9 * statistics.median(row[index] for row in times))
+        if device.type == "cuda" and clock.workspaces[index]:
+            node["workspace"] = clock.workspaces[index]
+    first.error, first.varies = round(spread_of(times), 3), varying(first.nodes, scalars)
+    first.allocator_peak = getattr(clock, "peak", None)
+    return first
+
+
+def varying(nodes, scalars):
+    """Scalars that change from step to step, as the optimizer's step number does."""
+    found = []
+    for index, node in enumerate(nodes):
+        for place in range(len(node["scalars"])):
+            values = [step[index][place] for step in scalars if place < len(step[index])]
+            if any(value != values[0] for value in values):
+                found.append({"node": node["id"], "argument": place, "values": values})
+    return found

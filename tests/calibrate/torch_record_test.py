@@ -1,0 +1,340 @@
+"""Tests of spillway_torch.py (calibrate/torch) in one process: torch_record_test.sh runs them. Words: names of cases."""
+import functools
+import hashlib
+import inspect
+import json
+import random
+import sys
+import time
+
+import torch
+from torch import nn
+
+import spillway_torch
+from spillway_torch import NETWORKS, RecordError, record
+
+torch.set_num_threads(1)
+OLD = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 0)
+
+
+class UNet(nn.Module):
+    """Two levels, one skip, batch norm and dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True))
+        self.bottom = nn.Sequential(nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1), nn.Dropout(0.2), nn.ReLU())
+        self.up = nn.ConvTranspose2d(16, 8, 2, 2)
+        self.out = nn.Conv2d(16, 2, 1)
+
+    def forward(self, x):
+        skip = self.down(x)
+        return self.out(torch.cat([self.up(self.bottom(skip)), skip], 1))
+
+
+class Reader(nn.Module):
+    """Reads numbers from its tensors, as losses that check their labels do."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 4)
+
+    def forward(self, x, labels):
+        made = self.body(x)
+        if labels.max().item() >= 4:
+            raise ValueError("no such class")
+        return nn.functional.cross_entropy(made, labels) * (1 + labels.min().item())
+
+
+class Job:
+    """A network with its optimizer and batch, as a user has them."""
+
+    def __init__(self, network, batch, loss=nn.functional.cross_entropy, rule=torch.optim.AdamW):
+        self.network, self.batch, self.loss = network.train(), batch, loss
+        self.optimizer = rule(network.parameters(), lr=0.01)
+
+    def forward(self, *batch):
+        if len(inspect.signature(self.network.forward).parameters) == 2:
+            return self.network(*batch)
+        return self.loss(self.network(batch[0]), batch[1])
+
+    def update(self):
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def record(self, how="run", **more):
+        return record(self.forward, self.batch, self.update, how=how, repetitions=2, **more)
+
+
+def small(name):
+    torch.manual_seed(1)
+    if name == "unet":
+        return Job(UNet(), [torch.randn(2, 3, 16, 16), torch.randint(0, 2, (2, 16, 16))])
+    if name == "reader":
+        return Job(Reader(), [torch.randn(4, 8), torch.randint(0, 4, (4,))])
+    make, draw = NETWORKS[name]
+    return Job(make(), draw(2), rule=functools.partial(torch.optim.SGD, momentum=0.9))
+
+
+def expect(true, told):
+    if not true:
+        raise AssertionError(told)
+
+
+def refused(words, call):
+    try:
+        call()
+    except RecordError as error:
+        expect(all(word in str(error) for word in words), "'%s' says nothing of %s" % (error, words))
+        return
+    raise AssertionError("not refused: " + words[0])
+
+
+def comparable(step):
+    """Nodes but for what differs between ways of recording; 1.13's fakes tell less of lifetimes."""
+    def told(result):
+        return [result.get(key) for key in ("bytes", "in_place", "class") + (() if OLD else ("held_until",))]
+    return [(node["op"], node["pass"], node["module"], node["deps"], [told(result) for result in node["results"]],
+             node["inputs"], node["outputs"]) for node in step["nodes"]]
+
+
+def check_calls_are_those_of_a_run(name):
+    run, listed = comparable(small(name).record()), comparable(small(name).record("calls", times=None))
+    differ = [pair for pair in zip(run, listed) if pair[0] != pair[1]]
+    expect(run == listed, "%s: %d and %d calls, first %s" % (name, len(run), len(listed), differ[:1]))
+
+
+def test_fakes_list_what_a_run_does():
+    for name in ("unet", "resnet", "transformer", "reader"):
+        check_calls_are_those_of_a_run(name)
+
+
+def test_each_distinct_call_is_timed_alone():
+    step = small("unet").record("calls")
+    expect(step["made"]["how"] == "calls" and step["made"]["times"] == "calls", step["made"])
+    expect(all(node["ns"] > 0 for node in step["nodes"]), "a call without time")
+    expect(not step["made"]["notes"], step["made"]["notes"])
+    expect("measured" in step["source"] and step["machine"]["call_ns"] > 0, "no source")
+
+
+def test_without_times_no_call_runs():
+    ran = []
+    plain = spillway_torch.Alone._measure
+    spillway_torch.Alone._measure = lambda self: ran.append(self)
+    try:
+        step = small("unet").record("calls", times=None)
+    finally:
+        spillway_torch.Alone._measure = plain
+    expect(not ran and "assumed" in step["source"] and step["made"]["times"] == "assumed", step["source"])
+
+
+def test_the_file_begins_with_its_format():
+    step = json.loads(json.dumps(small("unet").record(), allow_nan=False))
+    expect(list(step)[:2] == ["format", "version"] and step["version"] == 2, list(step))
+    expect(step["device"]["precision"] == "fp32" and step["machine"]["memory_bytes"] > 2 ** 28, step["device"])
+    order = [("forward", "backward", "update").index(node["pass"]) for node in step["nodes"]]
+    expect(order == sorted(order) and set(order) == {0, 1, 2}, "phases")
+
+
+def test_backward_calls_have_the_module_of_their_forward():
+    step = small("transformer").record("calls", times=None)
+    modules = {way: {node["module"] for node in step["nodes"] if node["pass"] == way} for way in ("forward", "backward")}
+    for name in ("words", "blocks.0.qkv", "blocks.3.norm2", "blocks.1.dropout", "head"):
+        expect(name in modules["forward"] and name in modules["backward"], "%s: %s" % (name, modules["backward"]))
+    convolutions = [node for node in small("resnet").record()["nodes"] if "convolution" in node["op"]]
+    ahead = [node["module"] for node in convolutions if node["pass"] == "forward"]
+    back = [node["module"] for node in convolutions if node["pass"] == "backward"]
+    # A block whose shortcut is a convolution runs both backwards in an order of autograd's own.
+    expect(sorted(ahead) == sorted(back) and len(set(ahead)) == len(ahead), "%s %s" % (ahead, back))
+
+
+def test_values_and_results_have_classes():
+    step = small("unet").record()
+    classes = {value["name"]: value["class"] for value in step["values"] if "name" in value}
+    expect(classes["down.0.weight"] == "weight" and classes["down.1.running_mean"] == "buffer", classes)
+    expect(classes["batch[1]"] == "batch" and classes["up.bias.exp_avg"] == "state", classes)
+    sizes = sorted(4 * parameter.numel() for parameter in small("unet").network.parameters())
+    gradients = [result["bytes"] for node in step["nodes"] for result in node["results"]
+                 if result.get("class") == "gradient"]
+    expect(sorted(gradients) == sizes, "%s %s" % (sorted(gradients), sizes))
+
+
+def test_random_calls_are_marked():
+    random_ones = [node for node in small("unet").record()["nodes"] if node.get("random")]
+    expect([node["module"] for node in random_ones] == ["bottom.2"], random_ones)
+    expect(random_ones[0]["replay"] and random_ones[0]["recompute"] is False, random_ones)
+
+
+def test_the_optimizers_step_number_varies():
+    step = small("unet").record()
+    expect(step["varies"] and all(len(each["values"]) == 2 for each in step["varies"]), step.get("varies"))
+    ways = {node["id"]: node["pass"] for node in step["nodes"]}
+    expect({ways[each["node"]] for each in step["varies"]} == {"update"}, step["varies"])
+
+
+def test_what_the_user_keeps_is_held():
+    job, kept = small("unet"), []
+
+    def forward(x, labels):
+        logits = job.network(x)
+        kept[:] = [logits.detach()]
+        return nn.functional.cross_entropy(logits, labels)
+
+    for how in ("run", "calls"):
+        step = record(forward, job.batch, job.update, how=how, times=None, repetitions=2)
+        held = [node["module"] for node in step["nodes"] for result in node["results"]
+                if result.get("held_until") == "end" and node["pass"] == "forward"]
+        expect("out" in held if OLD else held == ["out"], "%s: %s" % (how, held))
+
+
+def test_storages_that_nobody_wrote_are_told():
+    weight = nn.Parameter(torch.ones(4))
+
+    def forward(x):
+        return (weight * x * torch.empty(4)).sum() * 0
+
+    step = record(forward, [torch.ones(4)], how="run", repetitions=1)
+    named = {result["id"]: node["op"] for node in step["nodes"] for result in node["results"]}
+    expect([named[name] for name in step["unseen"]] == ["aten.empty.memory_format"], step.get("unseen"))
+    expect("unseen" not in small("unet").record(), "a step without invisible kernels")
+
+
+def digest(job):
+    """Of all that a recording must leave alone, random states included."""
+    made = hashlib.sha256()
+    tensors = dict(job.network.state_dict())
+    tensors.update(("gradient " + name, parameter.grad) for name, parameter in job.network.named_parameters())
+    for index, state in enumerate(job.optimizer.state.values()):
+        tensors.update(("state %d %s" % (index, key), value) for key, value in state.items())
+    for name, value in tensors.items():
+        made.update(name.encode())
+        made.update(value.detach().contiguous().numpy().tobytes() if torch.is_tensor(value) else repr(value).encode())
+    made.update(torch.get_rng_state().numpy().tobytes() + repr(random.getstate()).encode())
+    made.update(repr([group["lr"] for group in job.optimizer.param_groups]).encode())
+    return made.hexdigest()
+
+
+def trained(gradients):
+    """A job in the middle of its training."""
+    job = small("unet")
+    for _ in range(2):
+        job.forward(*job.batch).backward()
+        job.update()
+    if gradients:
+        job.forward(*job.batch).backward()
+    return job
+
+
+def test_recording_leaves_no_trace():
+    for how, times, gradients in (("run", "", False), ("run", "", True), ("calls", "", True), ("calls", None, True),
+                                  ("auto", "", True)):
+        job = trained(gradients)
+        before, objects = digest(job), [id(parameter) for parameter in job.network.parameters()]
+        job.record(how, times=times)
+        expect(digest(job) == before, "%s, times %s: something changed" % (how, times))
+        expect(objects == [id(parameter) for parameter in job.network.parameters()], "%s: other parameters" % how)
+    fresh = small("unet")
+    fresh.record()
+    expect(len(fresh.optimizer.state) == 0, "states were left behind")
+
+
+def test_training_goes_on_as_without():
+    plain, recorded = trained(False), trained(False)
+    recorded.record("run")
+    recorded.record("calls", times=None)
+    for job in (plain, recorded):
+        torch.manual_seed(7)
+        job.forward(*job.batch).backward()
+        job.update()
+    expect(digest(plain) == digest(recorded), "a step after the recording differs")
+
+
+def test_an_error_leaves_no_trace():
+    for how in ("run", "calls"):
+        job, steps = trained(True), []
+        before = digest(job)
+
+        def update():
+            steps.append(1)
+            job.optimizer.step()
+            if len(steps) == 2:
+                raise KeyboardInterrupt
+
+        try:
+            record(job.forward, job.batch, update, how=how, times=None)
+            raise AssertionError("no error")
+        except KeyboardInterrupt:
+            pass
+        expect(digest(job) == before, how)
+        expect(not spillway_torch.hooks_of_all._global_forward_hooks, "a hook stayed")
+
+
+def test_numbers_come_from_a_smaller_batch():
+    job = small("reader")
+    job.batch[1] = torch.tensor([1, 2, 3, 3])
+    step = job.record("calls", times=None)
+    scales = [node["scalars"] for node in step["nodes"] if node["op"] == "aten.mul.Tensor"]
+    expect([2.0] in [list(map(float, each)) for each in scales if each] or
+           any("smaller batch" in note for note in step["made"]["notes"]), "%s %s" % (scales, step["made"]))
+    expect(any("smaller batch" in note for note in step["made"]["notes"]), step["made"]["notes"])
+
+
+def test_mistakes_are_told():
+    job = small("unet")
+    refused(["pass a list of tensors"], lambda: record(job.forward, job.batch[0], job.update))
+    refused(["'auto', 'run' or 'calls'"], lambda: job.record("runs"))
+    refused(["no network was found", "model="], lambda: record(lambda x: x.sum(), [torch.ones(2)]))
+    refused(["needs no gradient"], lambda: record(lambda *b: job.forward(*b).detach(), job.batch, job.update, how="run"))
+    refused(["return the loss", "[2, 2, 16, 16]"], lambda: record(lambda x, _: job.network(x), job.batch, how="run"))
+    split = nn.DataParallel(job.network)
+    refused(["DataParallel", ".module"], lambda: record(lambda *b: split(*b), job.batch))
+
+
+def test_steps_that_differ_are_told():
+    job, steps = small("unet"), []
+
+    def forward(*batch):
+        steps.append(1)
+        loss = job.forward(*batch)
+        return loss * 2 if len(steps) > 4 else loss
+
+    refused(["step 2 differs from step 1 at call", "aten.mul.Tensor"],
+            lambda: record(forward, job.batch, job.update, how="run", repetitions=2))
+
+
+def test_a_compiled_network_is_told():
+    if OLD:
+        return
+    compiled = torch.compile(small("unet").network, backend="eager")
+    refused(["compiled", "_orig_mod"], lambda: record(lambda x, _: compiled(x).sum(), small("unet").batch))
+
+
+def test_a_network_on_the_meta_device():
+    real = comparable(small("resnet").record("calls", times=None))
+    job = small("resnet")
+    job.network.to(torch.device("meta"))
+    job.optimizer = torch.optim.SGD(job.network.parameters(), lr=0.01, momentum=0.9)
+    expect(comparable(job.record("auto", times=None)) == real, "the calls differ from those of the real network")
+
+
+def main():
+    cases = {name[5:]: case for name, case in globals().items() if name.startswith("test_")}
+    failed, begun = 0, time.time()
+    for name in sys.argv[1:] or cases:
+        start = time.time()
+        try:
+            cases[name]()
+        except Exception as error:
+            failed += 1
+            print("FAILED: %s: %s: %s" % (name, type(error).__name__, error))
+            if len(sys.argv) > 1:
+                raise
+        if time.time() - start > 2:
+            print("%.1f s: %s" % (time.time() - start, name))
+    print("PyTorch %s: %d cases, %d failed, %.0f s" % (torch.__version__, len(sys.argv[1:] or cases), failed,
+                                                      time.time() - begun))
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

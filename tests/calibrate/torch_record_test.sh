@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# calibrate/torch joined into spillway_torch.py, and tests of that file: once for every PyTorch that is there.
+#
+#   tests/calibrate/torch_record_test.sh [PROGRAM [FOLDER [CASE...]]]   FOLDER: where spillway_torch.py is built
+#
+# Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
+set -uo pipefail
+source=$(cd "$(dirname "$0")/../.." && pwd)
+program=${1:-}
+folder=${2:-}
+if [[ -z $folder ]]; then
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+fi
+shift $(($# < 2 ? $# : 2))
+mkdir -p "$folder"
+if [[ -n ${SPILLWAY_TORCH_PYTHON:-} ]]; then
+  pythons=("$SPILLWAY_TORCH_PYTHON")
+else
+  made=$("$source/calibrate/torch/environment.sh" --where)
+  pythons=(${made:+"$made/bin/python"} /usr/bin/python3)
+fi
+tried=0
+failed=0
+for python in "${pythons[@]}"; do
+  if ! "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null; then
+    echo "left out: $python has no PyTorch"
+    continue
+  fi
+  tried=$((tried + 1))
+  "$python" "$source/calibrate/torch/join.py" -o "$folder/spillway_torch.py" || exit 1
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 SPILLWAY=$program \
+    "$python" "$source/tests/calibrate/torch_record_test.py" "$@" || failed=1
+done
+if ((tried == 0)); then
+  echo "skipped: no PyTorch (Debian's python3-torch, or calibrate/torch/environment.sh)"
+  exit 77
+fi
+exit $failed
