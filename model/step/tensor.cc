@@ -25,27 +25,10 @@ const char* DataTypeName(DataType type) {
   return "?";
 }
 
-const char* MathModeName(MathMode mode) {
-  switch (mode) {
-    case MathMode::kFp32:
-      return "fp32";
-    case MathMode::kTf32:
-      return "tf32";
-    case MathMode::kFp16:
-      return "fp16";
-    case MathMode::kBf16:
-      return "bf16";
-  }
-  return "?";
-}
-
 const char* LayoutName(Layout layout) { return layout == Layout::kNchw ? "nchw" : "nhwc"; }
 
 std::optional<DataType> DataTypeByName(std::string_view name) {
   return ValueByName(name, DataType::kBf16, DataTypeName);
-}
-std::optional<MathMode> MathModeByName(std::string_view name) {
-  return ValueByName(name, MathMode::kBf16, MathModeName);
 }
 std::optional<Layout> LayoutByName(std::string_view name) { return ValueByName(name, Layout::kNhwc, LayoutName); }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "hw/machine/math_peaks.h"
 #include "hw/text/units.h"
 
 namespace spillway {
@@ -19,15 +20,12 @@ constexpr TensorId kNoTensor = -1;
 // In what numbers are stored, and in what products of them are computed: fp32 storage may be multiplied in tf32. Formats
 // are part of a launch's cost key; only fp32 NCHW is trained, others are measured and predicted.
 enum class DataType : std::uint8_t { kFp32, kFp16, kBf16 };
-enum class MathMode : std::uint8_t { kFp32, kTf32, kFp16, kBf16 };
 enum class Layout : std::uint8_t { kNchw, kNhwc };
 
 constexpr Bytes SizeOf(DataType type) { return type == DataType::kFp32 ? 4 : 2; }
 const char* DataTypeName(DataType type);  // "fp32", "fp16", "bf16"
-const char* MathModeName(MathMode mode);  // the same and "tf32"
 const char* LayoutName(Layout layout);    // "nchw", "nhwc"
 std::optional<DataType> DataTypeByName(std::string_view name);
-std::optional<MathMode> MathModeByName(std::string_view name);
 std::optional<Layout> LayoutByName(std::string_view name);
 
 // From a name back to its value, nullopt for an unknown name. Values count from 0 to `last` without gaps.
