@@ -101,8 +101,8 @@ TEST_CASE("the options' optimizer is that of a network that names none") {
 TEST_CASE("a network file may name its optimizer") {
   CHECK(ReadChain("").optimizer == nullptr);
   CHECK(ReadChain("optimizer: adamw\n").optimizer == &OptimizerByName("adamw"));
-  CHECK_THAT(ErrorOf([] { ReadChain("optimizer: adamv\n"); }),
-             Contains("net.yaml:3:12: error: optimizer: unknown value 'adamv'") && Contains("did you mean 'adamw'?"));
+  CHECK_THAT(ErrorOf([] { ReadChain("optimizer: adam-w\n"); }),
+             Contains("net.yaml:3:12: error: optimizer: unknown value 'adam-w'") && Contains("did you mean 'adamw'?"));
   CHECK_THROWS_WITH(OptimizerByName("smgd"), Contains("unknown optimizer 'smgd'; did you mean 'sgd'?"));
 }
 
