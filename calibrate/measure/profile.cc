@@ -38,6 +38,8 @@ void SetFigures(std::span<const BenchTime> times, const BenchFacts& facts, Devic
   const double bandwidth = facts.memory_bandwidth > 0 ? facts.memory_bandwidth : kAssumedBandwidth;
   device->peak_flops = Digits(5, chip.peak_flops > 0 ? chip.peak_flops : peak);
   device->memory_bandwidth = Digits(5, chip.memory_bandwidth > 0 ? chip.memory_bandwidth : bandwidth);
+  device->math_peaks = facts.math_peaks;
+  device->math_source = facts.math_source;
   device->multiprocessors = facts.multiprocessors;
   device->l2_cache = facts.cache;
   const bool both = chip.peak_flops > 0 && chip.memory_bandwidth > 0;

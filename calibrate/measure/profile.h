@@ -35,6 +35,8 @@ struct BenchFacts {
   int multiprocessors = 1;  // compute threads
   // Assumed until they are measured, in operations and bytes per nanosecond; 0 = those of a processor of today.
   double peak_flops = 0, memory_bandwidth = 0;
+  MathPeaks math_peaks{};  // of the chip table: no calibration measures them
+  Source math_source{};
   double link_rate = 0;  // bytes per nanosecond that was asked for; 0 = unlimited
   std::vector<std::string> notes;
 };

@@ -34,7 +34,10 @@ ChipFigures ReadChip(const Node& node, Diagnostics& diagnostics) {
   ChipFigures chip;
   chip.name = reader.RequiredString("name");
   chip.also = reader.StringsOrNone("also");
-  chip.peak_flops = reader.RequiredFlopRate("peak");
+  const ChipPeaks peaks = ReadPeaks(reader, diagnostics);
+  chip.peak_flops = peaks.fp32;
+  chip.math_peaks = peaks.others;
+  chip.math_source = peaks.others_source;
   chip.memory_bandwidth = reader.RequiredBandwidth("memory_bandwidth");
   chip.multiprocessors = static_cast<int>(reader.RequiredInteger("multiprocessors", 1, 10000));
   chip.boost_mhz = reader.RequiredNumber("boost_mhz", 1, kFastestClock);
@@ -42,7 +45,6 @@ ChipFigures ReadChip(const Node& node, Diagnostics& diagnostics) {
   chip.memory = reader.RequiredBytes("memory");
   chip.source = ReadSource(reader, diagnostics);
   reader.Finish();
-  reader.Check(chip.peak_flops > 0, "peak", "must be more than zero");
   reader.Check(chip.memory_bandwidth > 0, "memory_bandwidth", "must be more than zero");
   reader.Check(chip.memory > 0, "memory", "must be more than zero");
   return chip;

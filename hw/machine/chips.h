@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hw/machine/figures.h"
+#include "hw/machine/math_peaks.h"
 
 namespace spillway {
 
@@ -16,6 +17,8 @@ struct ChipFigures {
   std::string name;               // "V100-SXM2-16GB"
   std::vector<std::string> also;  // other names of the same: what the driver calls it, forms that do not differ here
   double peak_flops = 0;          // fp32 without tensor cores, operations per nanosecond; a multiply-add counts 2
+  MathPeaks math_peaks{};         // of products in other arithmetic, where a source states them
+  Source math_source{};           // of math_peaks
   double memory_bandwidth = 0;    // bytes per nanosecond
   int multiprocessors = 0;
   double boost_mhz = 0;  // at which the peak is stated

@@ -25,6 +25,27 @@ const KeyTable& SourceKeys() {
   return kTable;
 }
 
+KeyRow PeakRow() {
+  return {"peak",
+          std::string(kAFlopRate) + ", or a map by math mode",
+          kRequired,
+          "fp32 operations; 1 GFLOP/s is one per nanosecond",
+          {&PeakKeys()}};
+}
+
+const KeyTable& PeakKeys() {
+  constexpr const char* kOfFp32 = "that of fp32, as an assumption";
+  static const KeyTable kTable{
+      .title = "peak by math mode",
+      .keys = {{"fp32", kAFlopRate, kRequired, "without tensor cores"},
+               {"tf32", kAFlopRate, kOfFp32, "products of fp32 numbers rounded to TF32"},
+               {"fp16", kAFlopRate, kOfFp32, "products of fp16 numbers"},
+               {"bf16", kAFlopRate, kOfFp32, "products of bf16 numbers"},
+               SourceRow()},
+      .note = "Dense, with sums in fp32. Data sheets also state rates with sparsity, which are double."};
+  return kTable;
+}
+
 const KeyTable& CurveKeys() {
   static const KeyTable kTable{
       .title = "curve of a link",

@@ -43,4 +43,26 @@ Source ReadSource(MapReader& reader, Diagnostics& diagnostics) {
   return source;
 }
 
+ChipPeaks ReadPeaks(MapReader& reader, Diagnostics& diagnostics) {
+  constexpr const char* kNotPositive = "must be more than zero";
+  const Node* const node = reader.Required("peak");
+  ChipPeaks peaks;
+  if (node == nullptr || !node->IsMap()) {
+    if (node != nullptr) peaks.fp32 = reader.RequiredFlopRate("peak");
+    reader.Check(peaks.fp32 > 0, "peak", kNotPositive);
+    return peaks;
+  }
+  MapReader modes(*node, diagnostics, "peak", PeakKeys());
+  peaks.fp32 = modes.RequiredFlopRate("fp32");
+  peaks.others = {
+      .tf32 = modes.FlopRateOr("tf32", 0), .fp16 = modes.FlopRateOr("fp16", 0), .bf16 = modes.FlopRateOr("bf16", 0)};
+  peaks.others_source = ReadSource(modes, diagnostics);
+  modes.Finish();
+  modes.Check(peaks.fp32 > 0, "fp32", kNotPositive);
+  for (const MathMode mode : {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}) {
+    modes.Check(peaks.others.Of(mode) > 0, MathModeName(mode), kNotPositive);
+  }
+  return peaks;
+}
+
 }  // namespace spillway

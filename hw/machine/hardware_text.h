@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hw/machine/figures.h"
+#include "hw/machine/math_peaks.h"
 #include "hw/text/document.h"
 #include "hw/text/keys.h"
 
@@ -29,6 +30,18 @@ std::string SourceText(const Source& source);
 Source ReadSource(MapReader& reader, Diagnostics& diagnostics);
 const KeyTable& SourceKeys();
 KeyRow SourceRow();  // the key `source` in the tables of maps that have it
+
+// ---- Peaks of a chip: `peak: 19.5 TFLOP/s`, which is fp32's, or a map by math mode with a source of its own.
+
+struct ChipPeaks {
+  double fp32 = 0;
+  MathPeaks others;
+  Source others_source;  // where `others` has any
+};
+// The value of the required key `peak`. A peak that is not more than zero is a mistake, and so is an unknown mode.
+ChipPeaks ReadPeaks(MapReader& reader, Diagnostics& diagnostics);
+const KeyTable& PeakKeys();
+KeyRow PeakRow();  // the key `peak`
 
 // ---- Links and their transfer curves.
 

@@ -134,6 +134,7 @@ class MapReader {
   Nanos DurationOr(std::string_view key, Nanos fallback);
   double RequiredBandwidth(std::string_view key);  // bytes per nanosecond
   double RequiredFlopRate(std::string_view key);   // operations per nanosecond
+  double FlopRateOr(std::string_view key, double fallback);
   // A list of texts; {} when absent. `Required` and `Optional` serve lists of anything else.
   std::vector<std::string> StringsOrNone(std::string_view key);
   // Index of the value in `names`; a value not among them is reported with the nearest one.

@@ -219,6 +219,9 @@ double MapReader::RequiredBandwidth(std::string_view key) {
 double MapReader::RequiredFlopRate(std::string_view key) {
   return Quantity<double>(key, true, 0, ParseFlopRate, FlopRateUnits());
 }
+double MapReader::FlopRateOr(std::string_view key, double fallback) {
+  return Quantity<double>(key, false, fallback, ParseFlopRate, FlopRateUnits());
+}
 
 std::vector<std::string> MapReader::StringsOrNone(std::string_view key) {
   std::vector<std::string> texts;

@@ -31,7 +31,9 @@ struct Cost {
   double shared_error = 0;
   // Identity of the model, law or curve. Costs of one group have a common error, on every machine.
   std::uint64_t group = 0;
-  const char* how = "";        // "measured", "model", "model beyond its data", "law", "roofline", "curve"; a literal
+  // "measured", "model", "model beyond its data", "law", "roofline", "curve"; a literal. Of a product in other arithmetic
+  // than fp32: "... of fp32" is fp32's time, "... of fp32, peak scaled" the fp32 law at the peak of that arithmetic.
+  const char* how = "";
   std::int32_t algorithm = 0;  // 1 + index into AlgorithmNames, 0 where there is no choice or none is known
   // Bytes of workspace that the algorithm needs for this time. More than was granted only if no algorithm needs less.
   Bytes workspace = 0;

@@ -69,23 +69,37 @@ constexpr double kLongest = 1e15;  // ns, eleven days: what a profile's fraction
 
 Nanos Rounded(double time) { return std::llround(std::clamp(time, 0.0, kLongest)); }
 
-Cost ByRoofline(const Device& device, const Work& work) {
+// What a launch computes at. Math modes are of products; other ops run at the fp32 rate whatever the mode.
+struct Arithmetic {
+  double peak = 0;
+  bool other = false;   // other arithmetic than that of the laws, which are fp32's
+  bool stated = false;  // and the profile states its peak
+};
+
+Arithmetic ArithmeticOf(const Device& device, const Launch& launch) {
+  if (!IsProduct(launch.kind)) return {.peak = device.peak_flops};
+  return {.peak = device.PeakOf(launch.math),
+          .other = launch.math != MathMode::kFp32,
+          .stated = device.StatesPeakOf(launch.math)};
+}
+
+Cost ByRoofline(const Device& device, const Arithmetic& arithmetic, const Work& work) {
   Cost cost;
-  cost.time = Rounded(std::max(work.flops / device.peak_flops, work.bytes / device.memory_bandwidth));
+  cost.time = Rounded(std::max(work.flops / arithmetic.peak, work.bytes / device.memory_bandwidth));
   cost.source = Source::Kind::kAssumed;
   cost.error = kRooflineError;
-  cost.how = "roofline";
+  cost.how = arithmetic.other && !arithmetic.stated ? "roofline of fp32" : "roofline";
   return cost;
 }
 
-Cost ByLaw(const Device& device, const CostLaw& law, const Work& work) {
-  const double compute = TimeAt(work.flops, law.flop_fraction, device.peak_flops);
+Cost ByLaw(const Device& device, const Arithmetic& arithmetic, const CostLaw& law, const Work& work) {
+  const double compute = TimeAt(work.flops, law.flop_fraction, arithmetic.peak);
   const double memory = TimeAt(work.bytes, law.bandwidth_fraction, device.memory_bandwidth);
   Cost cost;
   cost.time = law.fixed + Rounded(std::max(compute, memory));
   cost.source = law.source.kind;
   cost.error = law.error;
-  cost.how = "law";
+  cost.how = !arithmetic.other ? "law" : arithmetic.stated ? "law of fp32, peak scaled" : "law of fp32";
   cost.workspace = law.workspace;
   cost.copy_slowdown = law.copy_slowdown;
   return cost;
@@ -96,9 +110,10 @@ Cost ByLaw(const Device& device, const CostLaw& law, const Work& work) {
 Cost CostByLaw(const Device& device, const Launch& launch) {
   const Work work = CountWork(launch);
   const CostLaw* const law = ClosestLaw(device.laws, launch);
-  Cost cost = law == nullptr ? ByRoofline(device, work) : ByLaw(device, *law, work);
+  const Arithmetic arithmetic = ArithmeticOf(device, launch);
+  Cost cost = law == nullptr ? ByRoofline(device, arithmetic, work) : ByLaw(device, arithmetic, *law, work);
   if (launch.type != DataType::kFp32 || launch.math != MathMode::kFp32) {
-    // Smaller elements are in `work`; the rate of other arithmetic is not in any law and stays that of fp32.
+    // Smaller elements are in `work`. The laws' shares of the peak are those of fp32 kernels.
     cost.source = Source::Kind::kAssumed;
     cost.error = std::max(cost.error, kOtherFormatError);
   }

@@ -45,7 +45,22 @@ bool FittedTo(MathMode math, const Launch& launch) {
   return math == launch.math && wide == (launch.type == DataType::kFp32);
 }
 
-Cost CostOf(const ResolvedModel& m, const Launch& launch, double time, Bytes workspace) {
+// A product for whose arithmetic there is no model: the fp32 model's answer, at the peak of that arithmetic if stated.
+bool IsCarried(MathMode math, const Launch& launch) { return IsProduct(launch.kind) && math != launch.math; }
+
+Chip CarriedTo(MathMode math, const Chip& chip) {
+  Chip carried = chip;
+  if (chip.math_peaks.Of(math) > 0) carried.peak_flops = chip.math_peaks.Of(math);
+  return carried;
+}
+
+const char* HowOf(const ResolvedModel& m, const Chip& chip, const Launch& launch, double beyond) {
+  if (beyond > 0 || IsUnmeasured(launch)) return "model beyond its data";
+  if (!IsCarried(m.math, launch)) return "model";
+  return chip.math_peaks.Of(launch.math) > 0 ? "model of fp32, peak scaled" : "model of fp32";
+}
+
+Cost CostOf(const ResolvedModel& m, const Chip& chip, const Launch& launch, double time, Bytes workspace) {
   const double beyond = LogBeyond(*m.model, CountWork(launch));
   const double own = std::hypot(m.model->own_error, kErrorPerFactorBeyond * beyond);
   Cost cost;
@@ -54,7 +69,7 @@ Cost CostOf(const ResolvedModel& m, const Launch& launch, double time, Bytes wor
   cost.shared_error = m.model->shared_error;
   cost.error = std::hypot(m.model->shared_error, own);
   cost.group = m.group;
-  cost.how = beyond > 0 ? "model beyond its data" : "model";
+  cost.how = HowOf(m, chip, launch, beyond);
   cost.algorithm = m.algorithm;
   cost.workspace = workspace;
   cost.copy_slowdown = m.model->copy_slowdown;
@@ -66,7 +81,6 @@ Cost CostOf(const ResolvedModel& m, const Launch& launch, double time, Bytes wor
     cost.source = Source::Kind::kAssumed;
     cost.error = std::max(cost.error, kUnmeasuredError);
     cost.shared_error = cost.error;  // what is wrong about one of them is wrong about all
-    cost.how = "model beyond its data";
   }
   return cost;
 }
@@ -98,7 +112,8 @@ Chip ChipOf(const Device& device) {
   return {.peak_flops = device.peak_flops,
           .memory_bandwidth = device.memory_bandwidth,
           .multiprocessors = static_cast<double>(device.multiprocessors),
-          .l2_bytes = device.l2_cache > 0 ? static_cast<double>(device.l2_cache) : kUsualL2};
+          .l2_bytes = device.l2_cache > 0 ? static_cast<double>(device.l2_cache) : kUsualL2,
+          .math_peaks = device.math_peaks};
 }
 
 Platform PlatformOf(const Device& device) {
@@ -111,15 +126,16 @@ Platform PlatformOf(const Device& device) {
 std::optional<Cost> CostByModels(const std::vector<ResolvedModel>& models, const Chip& chip, const Launch& launch,
                                  std::span<const std::int32_t> except) {
   const MathMode math = ArithmeticFor(models, launch);
+  const Chip at = IsCarried(math, launch) ? CarriedTo(launch.math, chip) : chip;
   Choice best;
   for (const ResolvedModel& m : models) {
     if (m.math != math || !Serves(m, launch)) continue;
     if (Contains(except, m.algorithm)) continue;
-    const Choice choice{&m, m.form->time(launch, chip, m.parameters), m.form->workspace(launch)};
+    const Choice choice{&m, m.form->time(launch, at, m.parameters), m.form->workspace(launch)};
     if (Better(choice, best, launch.workspace)) best = choice;
   }
   if (best.model == nullptr) return std::nullopt;
-  return CostOf(*best.model, launch, best.time, best.workspace);
+  return CostOf(*best.model, chip, launch, best.time, best.workspace);
 }
 
 }  // namespace spillway

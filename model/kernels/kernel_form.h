@@ -27,6 +27,7 @@ struct Chip {
   double memory_bandwidth = 1;
   double multiprocessors = 1;
   double l2_bytes = 4 << 20;
+  MathPeaks math_peaks{};  // of other arithmetic. A model's rates are shares of peak_flops, whatever its math mode
   bool operator==(const Chip&) const = default;
 };
 

@@ -18,8 +18,8 @@ void Forward(StepWriter& b) {
     op.shape.operands = 0;
   } else {
     const Shape vector{.n = 1, .c = b.layer().shape.c};
-    b.NewAuxiliary("mean", vector, 4);
-    b.NewAuxiliary("inverse_deviation", vector, 4);
+    b.NewAuxiliary("mean", vector, DataType::kFp32);
+    b.NewAuxiliary("inverse_deviation", vector, DataType::kFp32);
     op.writes = {result, b.Auxiliary(0), b.Auxiliary(1)};
     op.side_effect = true;
   }

@@ -14,7 +14,7 @@ void Forward(StepWriter& b) {
   }
   const bool overwrite = b.options().inplace_relu && b.MayOverwriteInput();
   const TensorId result = overwrite ? b.OverwriteInput() : b.NewResult();
-  b.NewAuxiliary("mask", b.layer().shape, 1);
+  b.NewAuxiliary("mask", b.layer().shape, DataType::kBool);
   Op op = b.NewOp(OpKind::kDropout, Pass::kForward, {input}, {result, b.Auxiliary(0)});
   op.side_effect = true;
   b.Emit(std::move(op));

@@ -30,6 +30,7 @@ struct LayerAttributes {
 };
 
 struct LayerKind;  // model/network/layer_kind.h
+struct Optimizer;  // model/network/optimizer.h
 
 struct Layer {
   std::string name;  // unique in the network
@@ -46,7 +47,8 @@ struct Network {
   DataType type = DataType::kFp32;
   Layout layout = Layout::kNchw;
   MathMode math = MathMode::kFp32;
-  std::vector<Layer> layers;  // any order; every layer is reachable from the last one listed, the loss
+  const Optimizer* optimizer = nullptr;  // a row of OptimizerTable(); nullptr: that of the step options
+  std::vector<Layer> layers;             // any order; every layer is reachable from the last one listed, the loss
 
   const Shape& InputShape(const Layer& layer, std::size_t k) const {
     return layer.inputs[k] == kNetworkInput ? input : layers[static_cast<std::size_t>(layer.inputs[k])].shape;

@@ -11,6 +11,7 @@
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
+#include "model/network/optimizer.h"
 
 namespace spillway {
 namespace {
@@ -30,6 +31,8 @@ class NetworkReader {
     MapReader reader(node, *diagnostics_, "network", NetworkKeys());
     network_.name = reader.RequiredString("name");
     if (const Node* input = reader.Required("input")) ReadInput(*input);
+    const int optimizer = reader.ChoiceOr("optimizer", NamesOf(OptimizerTable()), -1);
+    if (optimizer >= 0) network_.optimizer = &OptimizerTable()[static_cast<std::size_t>(optimizer)];
     const Node* layers = reader.Required("layers");
     reader.Finish();
     if (layers != nullptr && CheckList(*layers)) ReadLayers(*layers);

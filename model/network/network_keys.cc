@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "hw/text/lists.h"
+#include "model/network/optimizer.h"
+
 namespace spillway {
 
 namespace {
@@ -47,6 +50,8 @@ const KeyTable& NetworkKeys() {
         .title = "network",
         .keys = {{"name", kAnyText, "required", "the network's name in results"},
                  {"input", "a map", "required", "the shape of one sample", {&InputKeys()}},
+                 {"optimizer", OneOf(NamesOf(OptimizerTable())), "that of the step options",
+                  "what the update reads and writes beside gradient and parameter"},
                  {"layers",
                   "a list of maps",
                   "required",

@@ -161,7 +161,7 @@ Launch LaunchOf(const MeasuredOp& op) {
   launch.kind = op.op;
   launch.pass = op.pass;
   launch.math = Known("math", op.math, MathMode::kBf16, MathModeName);
-  launch.type = Known("precision", op.precision, DataType::kBf16, DataTypeName);
+  launch.type = Known("precision", op.precision, kLastFloat, DataTypeName);
   launch.layout = Known("layout", op.layout, Layout::kNhwc, LayoutName);
   launch.algorithm = KnownAlgorithm(launch, op);
   const std::optional<OpShape> shape = OpShapeByText(op.shape);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hw/machine/figures.h"
+#include "hw/machine/math_peaks.h"
 #include "hw/machine/shipped.h"
 #include "model/step/op_kind.h"
 
@@ -139,6 +140,8 @@ struct Device {
   Bytes reserve = 0;            // device context and library; never available
   double pool_fraction = 1.0;   // share of (total - reserve) that a training run may plan with
   double peak_flops = 0;        // fp32 operations per nanosecond
+  MathPeaks math_peaks{};       // of products in other arithmetic, where the profile states them
+  Source math_source{};         // of math_peaks
   double memory_bandwidth = 0;  // bytes per nanosecond
   int multiprocessors = 0;
   Bytes l2_cache = 0;  // 0 = not known
@@ -156,6 +159,10 @@ struct Device {
   double stack_error = 0.15;
   Source source;  // of the figures above
   Source memory_source;
+
+  // The peak of products in `mode`: what the profile states, else that of fp32.
+  double PeakOf(MathMode mode) const { return math_peaks.Of(mode) > 0 ? math_peaks.Of(mode) : peak_flops; }
+  bool StatesPeakOf(MathMode mode) const { return mode == MathMode::kFp32 || math_peaks.Of(mode) > 0; }
 
   // pool_fraction x (total_memory - reserve), rounded down to 512 bytes.
   Bytes UsableMemory() const;

@@ -27,7 +27,7 @@ const KeyTable& HostKeys() {
 const KeyTable& FigureKeys() {
   static const KeyTable kTable{
       .title = "figures of a device",
-      .keys = {{"peak", kAFlopRate, kRequired, "fp32 operations; 1 GFLOP/s is one per nanosecond"},
+      .keys = {PeakRow(),
                {"memory_bandwidth", kABandwidth, kRequired, "peak bandwidth of device memory"},
                {"multiprocessors", WholeNumberFrom(1, kMostMultiprocessors), kRequired,
                 "their number; a wave of blocks fills all of them"},

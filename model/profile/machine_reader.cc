@@ -81,13 +81,15 @@ HostNode ProfileReader::ReadHost(const Node& node) {
 
 void ProfileReader::ReadFigures(const Node& node, const std::string& owner, Device& device) {
   MapReader reader(node, diagnostics_, "figures of " + owner, FigureKeys());
-  device.peak_flops = reader.RequiredFlopRate("peak");
+  const ChipPeaks peaks = ReadPeaks(reader, diagnostics_);
+  device.peak_flops = peaks.fp32;
+  device.math_peaks = peaks.others;
+  device.math_source = peaks.others_source;
   device.memory_bandwidth = reader.RequiredBandwidth("memory_bandwidth");
   device.multiprocessors = static_cast<int>(reader.RequiredInteger("multiprocessors", 1, kMostMultiprocessors));
   device.l2_cache = reader.BytesOr("l2_cache", 0);
   device.source = ReadSource(reader);
   reader.Finish();
-  reader.Check(device.peak_flops > 0, "peak", kNotPositive);
   reader.Check(device.memory_bandwidth > 0, "memory_bandwidth", kNotPositive);
 }
 

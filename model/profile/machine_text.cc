@@ -53,9 +53,19 @@ void PrintLaws(std::string& out, const std::vector<CostLaw>& laws) {
   }
 }
 
+void PrintPeaks(std::string& out, const Device& device) {
+  if (!device.math_peaks.Any()) return Print(out, "      peak: {} GFLOP/s\n", device.peak_flops);
+  Print(out, "      peak:\n        fp32: {} GFLOP/s\n", device.peak_flops);
+  for (const MathMode mode : {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}) {
+    const double peak = device.math_peaks.Of(mode);
+    if (peak > 0) Print(out, "        {}: {} GFLOP/s\n", MathModeName(mode), peak);
+  }
+  Print(out, "        source: {}\n", SourceText(device.math_source));
+}
+
 void PrintDevice(std::string& out, const Device& device) {
   Print(out, "  - name: {}\n    figures:\n", Quoted(device.name));
-  Print(out, "      peak: {} GFLOP/s\n", device.peak_flops);
+  PrintPeaks(out, device);
   Print(out, "      memory_bandwidth: {} GB/s\n", device.memory_bandwidth);
   Print(out, "      multiprocessors: {}\n      l2_cache: {}\n", device.multiprocessors,
         FormatBytesExact(device.l2_cache));

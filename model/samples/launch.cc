@@ -103,7 +103,7 @@ void LaunchReader::RequireSizes() {
   if (kind() != OpKind::kUpdate) needed = {Column::kPass, Column::kN};
   needed.push_back(Column::kC);
   if (HasWindow(kind())) needed.insert(needed.end(), {Column::kH, Column::kW, Column::kR});
-  if (IsProduct(kind())) needed.push_back(Column::kK);
+  if (HasWeights(kind())) needed.push_back(Column::kK);
   row_.Require(op_.name, needed);
 }
 
@@ -194,7 +194,7 @@ void LaunchReader::CheckSize() {
            static_cast<double>(s.w);
   };
   double filter = 0;
-  if (IsProduct(kind())) {
+  if (HasWeights(kind())) {
     filter = static_cast<double>(shape_.in.c) * static_cast<double>(shape_.out.c);
     for (const std::int64_t size : shape_.window) filter *= static_cast<double>(size);
   }

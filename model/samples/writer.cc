@@ -72,7 +72,7 @@ void PutShape(const Launch& launch, Cells& cells) {
   cells.SetUnless(Column::kW, shape.in.w, slides ? 0 : 1);
   if (slides) PutWindow(shape, cells);
   if (launch.kind == OpKind::kLrn) cells.Set(Column::kR, shape.window[0]);
-  const bool outputs = IsProduct(launch.kind);
+  const bool outputs = HasWeights(launch.kind);
   if (outputs || launch.kind == OpKind::kConcat) cells.Set(Column::kK, shape.out.c);
   if (launch.kind == OpKind::kConvolution) cells.Set(Column::kGroups, shape.groups);
 }

@@ -50,7 +50,8 @@ struct OpTraits {
   unsigned passes = 0;  // PassBit of those that it has
   bool samples_apart =
       false;                 // computes each sample of the batch by itself; sums over them are of parameters' gradients
-  bool product = false;      // multiplies matrices and has weights: its time is bound by arithmetic, not by memory
+  bool product = false;      // multiplies matrices: bound by arithmetic, not by memory, at the rate of its math mode
+  bool weights = false;      // one factor is its layer's weights: has a filter pass, and features of its own
   bool algorithms = false;   // a library offers several, with workspaces of their own (AlgorithmNames)
   bool window = false;       // slides OpShape::window over its input
   bool elementwise = false;  // passes over whole tensors, whatever their shape: one cost law for all of these
@@ -60,13 +61,13 @@ struct OpTraits {
   bool opaque = false;                  // its computation is unknown: no law, no kernel, no layer
   ZeroEffect zeros = ZeroEffect::kNone;
   int operands = 1;         // OpShape::operands where nothing else is said
-  OpTraffic forward = {};   // unless it is a product
+  OpTraffic forward = {};   // unless it has weights
   OpTraffic backward = {};  // of every pass but forward
 };
 
 namespace op_passes {
 inline constexpr unsigned kBoth = PassBit(Pass::kForward) | PassBit(Pass::kBackward);
-inline constexpr unsigned kProduct =
+inline constexpr unsigned kWeighted =
     PassBit(Pass::kForward) | PassBit(Pass::kBackwardData) | PassBit(Pass::kBackwardFilter);
 inline constexpr unsigned kBias = PassBit(Pass::kForward) | PassBit(Pass::kBackwardBias);
 }  // namespace op_passes
@@ -93,6 +94,7 @@ std::optional<OpKind> OpKindByName(std::string_view name);
 // The columns that many ask for.
 constexpr bool HasPass(OpKind kind, Pass pass) { return (TraitsOf(kind).passes & PassBit(pass)) != 0; }
 constexpr bool IsProduct(OpKind kind) { return TraitsOf(kind).product; }
+constexpr bool HasWeights(OpKind kind) { return TraitsOf(kind).weights; }
 constexpr bool HasAlgorithms(OpKind kind) { return TraitsOf(kind).algorithms; }
 constexpr bool HasWindow(OpKind kind) { return TraitsOf(kind).window; }
 

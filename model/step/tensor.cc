@@ -7,45 +7,23 @@ constexpr bool InOrder() {
   for (std::size_t i = 0; i < kTensorTraits.size(); ++i) {
     if (kTensorTraits[i].use != static_cast<TensorClass>(i)) return false;
   }
+  for (std::size_t i = 0; i < kTypeTraits.size(); ++i) {
+    if (kTypeTraits[i].type != static_cast<DataType>(i)) return false;
+  }
   return true;
 }
 static_assert(InOrder() && kTensorTraits.back().use == TensorClass::kAuxiliary, "the rows are found by number");
+static_assert(kTypeTraits.back().type == DataType::kBool, "a row for each type");
 
 }  // namespace
-
-const char* DataTypeName(DataType type) {
-  switch (type) {
-    case DataType::kFp32:
-      return "fp32";
-    case DataType::kFp16:
-      return "fp16";
-    case DataType::kBf16:
-      return "bf16";
-  }
-  return "?";
-}
-
-const char* MathModeName(MathMode mode) {
-  switch (mode) {
-    case MathMode::kFp32:
-      return "fp32";
-    case MathMode::kTf32:
-      return "tf32";
-    case MathMode::kFp16:
-      return "fp16";
-    case MathMode::kBf16:
-      return "bf16";
-  }
-  return "?";
-}
 
 const char* LayoutName(Layout layout) { return layout == Layout::kNchw ? "nchw" : "nhwc"; }
 
 std::optional<DataType> DataTypeByName(std::string_view name) {
-  return ValueByName(name, DataType::kBf16, DataTypeName);
-}
-std::optional<MathMode> MathModeByName(std::string_view name) {
-  return ValueByName(name, MathMode::kBf16, MathModeName);
+  for (const TypeTraits& traits : kTypeTraits) {
+    if (name == traits.name || name == traits.long_name) return traits.type;
+  }
+  return std::nullopt;
 }
 std::optional<Layout> LayoutByName(std::string_view name) { return ValueByName(name, Layout::kNhwc, LayoutName); }
 

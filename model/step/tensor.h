@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "hw/machine/math_peaks.h"
 #include "hw/text/units.h"
 
 namespace spillway {
@@ -16,18 +17,35 @@ namespace spillway {
 using TensorId = std::int32_t;  // index into TrainingStep::tensors; -1 = none
 constexpr TensorId kNoTensor = -1;
 
-// In what numbers are stored, and in what products of them are computed: fp32 storage may be multiplied in tf32. Formats
-// are part of a launch's cost key; only fp32 NCHW is trained, others are measured and predicted.
-enum class DataType : std::uint8_t { kFp32, kFp16, kBf16 };
-enum class MathMode : std::uint8_t { kFp32, kTf32, kFp16, kBf16 };
+// The type of a tensor's elements. Ops compute in floating point, up to kLastFloat; integers are indices, labels and
+// masks. The type that an op computes in is part of a launch's cost key, and so is the math mode of its products: fp32
+// numbers may be multiplied in tf32. Only fp32 NCHW is trained, others are measured and predicted.
+enum class DataType : std::uint8_t { kFp32, kFp16, kBf16, kInt64, kInt32, kInt8, kBool };
+constexpr DataType kLastFloat = DataType::kBf16;
 enum class Layout : std::uint8_t { kNchw, kNhwc };
 
-constexpr Bytes SizeOf(DataType type) { return type == DataType::kFp32 ? 4 : 2; }
-const char* DataTypeName(DataType type);  // "fp32", "fp16", "bf16"
-const char* MathModeName(MathMode mode);  // the same and "tf32"
-const char* LayoutName(Layout layout);    // "nchw", "nhwc"
-std::optional<DataType> DataTypeByName(std::string_view name);
-std::optional<MathMode> MathModeByName(std::string_view name);
+struct TypeTraits {
+  DataType type;
+  const char* name;       // in profiles, samples and texts
+  const char* long_name;  // as frameworks call the type
+  Bytes size;             // of an element
+};
+// By DataType.
+inline constexpr std::array<TypeTraits, 7> kTypeTraits{{
+    {DataType::kFp32, "fp32", "float32", 4},
+    {DataType::kFp16, "fp16", "float16", 2},
+    {DataType::kBf16, "bf16", "bfloat16", 2},
+    {DataType::kInt64, "int64", "int64", 8},
+    {DataType::kInt32, "int32", "int32", 4},
+    {DataType::kInt8, "int8", "int8", 1},
+    {DataType::kBool, "bool", "bool", 1},
+}};
+constexpr const TypeTraits& TraitsOf(DataType type) { return kTypeTraits[static_cast<std::size_t>(type)]; }
+constexpr Bytes SizeOf(DataType type) { return TraitsOf(type).size; }
+constexpr bool IsFloat(DataType type) { return type <= kLastFloat; }
+constexpr const char* DataTypeName(DataType type) { return TraitsOf(type).name; }
+std::optional<DataType> DataTypeByName(std::string_view name);  // by either name
+const char* LayoutName(Layout layout);                          // "nchw", "nhwc"
 std::optional<Layout> LayoutByName(std::string_view name);
 
 // From a name back to its value, nullopt for an unknown name. Values count from 0 to `last` without gaps.
@@ -106,7 +124,7 @@ struct Tensor {
   Layout layout = Layout::kNchw;
   TensorClass use = TensorClass::kTransient;
   const TensorTraits& Traits() const { return TraitsOf(use); }
-  Bytes bytes = 0;                // what a buffer for it needs, before allocator rounding (a mask: one byte an element)
+  Bytes bytes = 0;  // what a buffer for it needs, before allocator rounding: SizeOf(type) an element; a recording tells
   std::int64_t first_sample = 0;  // of the batch: what an input begins with
 };
 

@@ -50,8 +50,9 @@ struct OpShape {
   std::array<std::int64_t, 3> window{1, 1, 1}, stride{1, 1, 1};
   std::array<Padding, 3> pad{};
   std::int64_t groups = 1;
-  // Forward inputs of add and concat. Update: vectors it touches (parameter, gradient, momentum). Batch norm: 0 where
-  // the statistics are given (inference). LRN: window[0] is the number of channels summed over.
+  // Forward inputs of add and concat. Update: tensors it touches (parameter, gradient, optimizer states), in units of the
+  // parameter's size. Batch norm: 0 where the statistics are given (inference). LRN: window[0] is the number of channels
+  // summed over.
   std::int64_t operands = 1;
   std::int64_t recorded = 0;  // of a recorded op, which has no shape: 1 + its row of the recording's times
   std::array<std::int64_t, 3> PadBegin() const { return {pad[0].begin, pad[1].begin, pad[2].begin}; }

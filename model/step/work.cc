@@ -76,7 +76,7 @@ Launch LaunchOf(const Op& op) {
 
 Work CountWork(const Launch& launch) {
   const double element = static_cast<double>(SizeOf(launch.type));
-  Work work = IsProduct(launch.kind) ? WeightedWork(launch, element) : StreamingWork(launch, element);
+  Work work = HasWeights(launch.kind) ? WeightedWork(launch, element) : StreamingWork(launch, element);
   if (launch.accumulate) work.bytes += element * DestinationElements(launch);
   return work;
 }

@@ -38,7 +38,7 @@ const std::vector<StepOptions>& StepOptionTable() {
        .inplace_gradient = true,
        .separate_accumulation = true,
        .data_first = true,
-       .momentum = false,
+       .optimizer = &kSgd,
        .workspace_limit = kGiB},
       {.name = "inference",
        .description =

@@ -59,7 +59,7 @@ void StepWriter::Prepare() {
   wants_.assign(layers + 1, false);
   parameters_.resize(layers);
   parameter_gradients_.resize(layers);
-  momenta_.resize(layers);
+  states_.resize(layers);
   auxiliaries_.resize(layers);
   values_[0] = NewTensor("input", network_->input, TensorClass::kInput);
   for (current_ = 0; current_ < layers; ++current_) {
@@ -96,13 +96,13 @@ void StepWriter::Backward() {
 
 // Tensors ------------------------------------------------------------------------------------------------------------
 
-TensorId StepWriter::NewTensor(std::string name, const Shape& shape, TensorClass use) {
+TensorId StepWriter::NewTensor(std::string name, const Shape& shape, TensorClass use, DataType type) {
   step_.tensors.push_back({.name = std::move(name),
                            .shape = shape,
-                           .type = network_->type,
+                           .type = type,
                            .layout = network_->layout,
                            .use = use,
-                           .bytes = shape.Elements() * SizeOf(network_->type)});
+                           .bytes = shape.Elements() * SizeOf(type)});
   sharers_.push_back(0);
   return static_cast<TensorId>(step_.tensors.size() - 1);
 }
@@ -112,8 +112,10 @@ void StepWriter::MakeParameters() {
     const std::string name = layer().name + ":" + p.name;
     parameters_[current_].push_back(NewTensor(name, p.shape, TensorClass::kParameter));
     parameter_gradients_[current_].push_back(kNoTensor);
-    if (!options_->inference && options_->momentum) {
-      momenta_[current_].push_back(NewTensor(name + ":momentum", p.shape, TensorClass::kOptimizerState));
+    std::vector<TensorId>& states = states_[current_].emplace_back();
+    if (options_->inference) continue;
+    for (const OptimizerState& state : StatesOf(UsedOptimizer(), network_->type)) {
+      states.push_back(NewTensor(name + ":" + state.name, p.shape, TensorClass::kOptimizerState, state.type));
     }
   }
 }
@@ -143,11 +145,8 @@ bool StepWriter::MayOverwriteInput() const {
   return options_->inference || !network_->layers[static_cast<std::size_t>(producer)].kind->backward_reads_result;
 }
 
-void StepWriter::NewAuxiliary(const char* name, const Shape& shape, Bytes element_bytes) {
-  const TensorId id = NewTensor(layer().name + ":" + name, shape, TensorClass::kAuxiliary);
-  step_.tensors.back().type = DataType::kFp32;
-  step_.tensors.back().bytes = shape.Elements() * element_bytes;
-  auxiliaries_[current_].push_back(id);
+void StepWriter::NewAuxiliary(const char* name, const Shape& shape, DataType type) {
+  auxiliaries_[current_].push_back(NewTensor(layer().name + ":" + name, shape, TensorClass::kAuxiliary, type));
 }
 
 // Ops ----------------------------------------------------------------------------------------------------------------
@@ -191,13 +190,14 @@ void StepWriter::EmitUpdates() {
     const TensorId gradient = parameter_gradients_[current_][k];
     if (gradient == kNoTensor) continue;
     std::vector<TensorId> state{Parameter(k)};
-    if (options_->momentum) state.push_back(momenta_[current_][k]);
+    state.insert(state.end(), states_[current_][k].begin(), states_[current_][k].end());
     std::vector<TensorId> reads{gradient};
     reads.insert(reads.end(), state.begin(), state.end());
     const Tensor& parameter = step_.tensors[static_cast<std::size_t>(Parameter(k))];
     Op op = NewOp(OpKind::kUpdate, Pass::kUpdate, std::move(reads), std::move(state));
     op.name = parameter.name + ":update";
-    op.shape = {.in = parameter.shape, .out = parameter.shape, .operands = options_->momentum ? 3 : 2};
+    op.shape = {
+        .in = parameter.shape, .out = parameter.shape, .operands = UpdateOperands(UsedOptimizer(), network_->type)};
     Emit(std::move(op));
   }
 }

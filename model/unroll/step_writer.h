@@ -16,6 +16,7 @@
 #define SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/network/layer_kind.h"
@@ -49,8 +50,8 @@ class StepWriter {
 
   TensorId Parameter(std::size_t k) const { return parameters_[current_][k]; }
   TensorId ParameterGradient(std::size_t k);  // made at the first call
-  // A small result kept for backward, `element_bytes` per element; the k-th one made by the layer.
-  void NewAuxiliary(const char* name, const Shape& shape, Bytes element_bytes);
+  // A small result kept for backward, of a type of its own; the k-th one made by the layer.
+  void NewAuxiliary(const char* name, const Shape& shape, DataType type);
   TensorId Auxiliary(std::size_t k) const { return auxiliaries_[current_][k]; }
 
   // An op of the layer with its usual shape, named after the pass or, if given, `label`. Emit puts it at the end.
@@ -73,7 +74,10 @@ class StepWriter {
 
  private:
   std::size_t InputValue(std::size_t k) const { return static_cast<std::size_t>(layer().inputs[k] + 1); }
-  TensorId NewTensor(std::string name, const Shape& shape, TensorClass use);
+  TensorId NewTensor(std::string name, const Shape& shape, TensorClass use) {
+    return NewTensor(std::move(name), shape, use, network_->type);
+  }
+  TensorId NewTensor(std::string name, const Shape& shape, TensorClass use, DataType type);
   TensorId NewGradient(std::size_t value);
   const Shape& ValueShape(std::size_t value) const;
   void Prepare();
@@ -85,6 +89,10 @@ class StepWriter {
   void MakeExclusive(std::size_t value);
   void AddToSlot(std::size_t value, TensorId part);
   Op NewGradientOp(OpKind kind, std::size_t value, TensorId result);
+  // The network's own, or that of the options.
+  const Optimizer& UsedOptimizer() const {
+    return network_->optimizer != nullptr ? *network_->optimizer : *options_->optimizer;
+  }
   void EmitUpdates();
   void Classify();
 
@@ -101,7 +109,8 @@ class StepWriter {
   std::vector<int> gradient_count_;  // by value: gradient tensors made for it
   std::vector<int> gradient_ops_;    // by value: copies and adds made for it
   std::vector<int> sharers_;         // by tensor: slots of layers not yet done that hold it
-  std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, momenta_, auxiliaries_;  // by layer
+  std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, auxiliaries_;  // by layer
+  std::vector<std::vector<std::vector<TensorId>>> states_;  // the optimizer's, by layer and parameter
 };
 
 }  // namespace spillway

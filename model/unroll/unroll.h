@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/network/network.h"
+#include "model/network/optimizer.h"
 #include "model/step/launch.h"
 #include "model/step/training_step.h"
 
@@ -24,7 +25,7 @@ struct StepOptions {
   // the saved input can go before its gradient exists.
   bool data_first = false;
   bool update_at_once = false;                  // a parameter is updated right after its gradient is complete
-  bool momentum = true;                         // SGD keeps one vector per parameter
+  const Optimizer* optimizer = &kSgdMomentum;   // of networks that name none
   Bytes workspace_limit = kFrameworkWorkspace;  // most scratch that the framework grants one convolution
   bool inference = false;
   // Host time that the framework spends on every op, beside the driver's launch. Nothing takes it unless it is asked

@@ -18,7 +18,7 @@
 //   measured_s, low_s, high_s      median, 10th and 90th percentile
 //   predicted_s         by the models fitted to these samples, not by looking the very launch up, as plans do
 //   error               predicted / measured - 1
-//   how                 model, model beyond its data, law, roofline, curve
+//   how                 as Cost::how: model, model beyond its data, law, roofline, curve, ...
 //   flags               what is to be said of the sample: noisy, ...
 //
 // Tested by page_test, calibration_page_test and tests/reports/html.

@@ -120,6 +120,17 @@ std::string LaunchesText(const HostCosts& costs) {
                      text(*most), SourceText(costs.launches_source));
 }
 
+// "" where the profile states fp32's alone.
+std::string MathPeaksText(const Device& d) {
+  std::string text;
+  for (const MathMode mode : {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}) {
+    if (!d.StatesPeakOf(mode)) continue;
+    text += fmt::format("{}{} {:.4g} TFLOP/s", text.empty() ? "  products in " : ", ", MathModeName(mode),
+                        d.PeakOf(mode) / 1000);
+  }
+  return text.empty() ? "" : text + " " + SourceText(d.math_source) + "\n";
+}
+
 std::string DeviceText(const Device& d) {
   std::string text = fmt::format("device {}\n", d.name);
   const double tera = d.peak_flops / 1000;
@@ -127,6 +138,7 @@ std::string DeviceText(const Device& d) {
       "  {}, {} GB/s {}\n", tera >= 0.1 ? fmt::format("{:.1f} TFLOP/s", tera) : ShortNumber(d.peak_flops) + " GFLOP/s",
       d.memory_bandwidth >= 10 ? fmt::format("{:.0f}", d.memory_bandwidth) : ShortNumber(d.memory_bandwidth),
       SourceText(d.source));
+  text += MathPeaksText(d);
   text += fmt::format("  {} memory, {} reserved, {} of the rest usable: {} {}\n", FormatBytes(d.total_memory),
                       FormatBytes(d.reserve), Percent(d.pool_fraction), FormatBytes(d.UsableMemory()),
                       SourceText(d.memory_source));

@@ -66,6 +66,11 @@ TEST_CASE("the figures of each shipped chip fit together") {
     CHECK(chip.l2_cache >= kMiB);
     CHECK(chip.memory >= 8 * kGB);
     CHECK(chip.source.kind != Source::Kind::kMeasured);
+    CHECK(chip.math_source.text.empty() != chip.math_peaks.Any());
+    for (const MathMode mode : {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16}) {
+      const double peak = chip.math_peaks.Of(mode);
+      CHECK((peak == 0 || peak > chip.peak_flops));
+    }
     CHECK(FindChip(chips, chip.name) == &chip);
   }
 }

@@ -150,6 +150,9 @@ TEST_CASE("what the device does not compute is refused by name") {
         fake.calls->Prepare(Call(OpKind::kLrn, Pass::kForward, {.in = {.c = 8}, .out = {.c = 8}, .window = {4, 1, 1}}));
       }).what(),
       Contains("even number"));
+  call = Call(OpKind::kUpdate, Pass::kUpdate, {.in = {.n = 3}, .out = {.n = 3}, .operands = 4});  // Adam
+  CHECK_THAT(ErrorOf([&] { fake.calls->Prepare(call); }).what(),
+             Contains("<update>") && Contains("no kernel for optimizers but sgd and sgd-momentum"));
 }
 
 TEST_CASE("failed calls name expression, status, file and line") {

@@ -154,7 +154,7 @@ TEST_CASE("everything of a launch but algorithm and workspace must agree") {
   others[5].layout = Layout::kNhwc;
   others[6].accumulate = true;
   others[7].shape.groups = 2;
-  for (const Launch& other : others) CHECK(std::string(Answer(machine, other).how) == "roofline");
+  for (const Launch& other : others) CHECK(std::string(Answer(machine, other).how).starts_with("roofline"));
 }
 
 TEST_CASE("an op without algorithms: its scratch is not granted and does not count") {

@@ -23,15 +23,16 @@ TEST_CASE("every kind of op is found by its name, which is its own") {
   CHECK(PassByName("backward_filter") == Pass::kBackwardFilter);
 }
 
-TEST_CASE("a product's work is counted from its weights, everything else's from its row") {
+TEST_CASE("work is counted from the weights of an op that has them, everything else's from its row") {
   for (const OpTraits& traits : kOpTraits) {
     INFO(traits.name);
     if (traits.opaque) continue;
     const bool forward = HasPass(traits.kind, Pass::kForward);
     const OpTraffic& traffic = forward ? traits.forward : traits.backward;
     const double passes = traffic.in + traffic.out + traffic.in_per_operand + traffic.out_per_operand;
-    CHECK((passes > 0) == !traits.product);
-    CHECK(HasPass(traits.kind, Pass::kBackwardFilter) == traits.product);
+    CHECK((passes > 0) == !traits.weights);
+    CHECK(HasPass(traits.kind, Pass::kBackwardFilter) == traits.weights);
+    CHECK((traits.product || !traits.weights));
     CHECK_FALSE((traits.elementwise && (traits.product || traits.window)));
     CHECK((traits.product || !traits.algorithms));
     CHECK((HasPass(traits.kind, Pass::kBackward) || !traits.backward_needs_forward));

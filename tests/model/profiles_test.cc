@@ -51,6 +51,8 @@ TEST_CASE("every machine has the figures of its chip") {
     REQUIRE(machine.devices.size() == 1);
     const Device& device = machine.devices[0];
     CHECK(device.peak_flops == chip->peak_flops);
+    CHECK(device.math_peaks == chip->math_peaks);
+    CHECK(device.math_source == chip->math_source);
     CHECK(device.memory_bandwidth == chip->memory_bandwidth);
     CHECK(device.multiprocessors == chip->multiprocessors);
     CHECK(device.l2_cache == chip->l2_cache);

@@ -23,12 +23,28 @@ TEST_CASE("sizes and names of types") {
   CHECK(SizeOf(DataType::kFp32) == 4);
   CHECK(SizeOf(DataType::kFp16) == 2);
   CHECK(SizeOf(DataType::kBf16) == 2);
+  CHECK(SizeOf(DataType::kInt64) == 8);
+  CHECK(SizeOf(DataType::kInt32) == 4);
+  CHECK(SizeOf(DataType::kInt8) == 1);
+  CHECK(SizeOf(DataType::kBool) == 1);
   CHECK(std::string(DataTypeName(DataType::kBf16)) == "bf16");
   CHECK(std::string(MathModeName(MathMode::kTf32)) == "tf32");
   CHECK(std::string(LayoutName(Layout::kNchw)) == "nchw");
   CHECK(std::string(LayoutName(Layout::kNhwc)) == "nhwc");
   CHECK(std::string(TensorClassName(TensorClass::kFeatureMap)) == "feature_map");
   CHECK(std::string(TensorClassName(TensorClass::kParameterGradient)) == "parameter_gradient");
+}
+
+TEST_CASE("a type is found by both of its names, and only floating point is computed in") {
+  for (const TypeTraits& traits : kTypeTraits) {
+    INFO(traits.name);
+    CHECK(DataTypeByName(traits.name) == traits.type);
+    CHECK(DataTypeByName(traits.long_name) == traits.type);
+    const std::string name = traits.long_name;
+    CHECK(IsFloat(traits.type) == (name.find("float") != std::string::npos));
+  }
+  CHECK(DataTypeByName("float64") == std::nullopt);
+  CHECK(DataTypeByName("") == std::nullopt);
 }
 
 }  // namespace spillway

@@ -138,7 +138,9 @@ TEST_CASE("updates at the end or at once") {
 }
 
 TEST_CASE("SGD without momentum keeps no state") {
-  const TrainingStep step = BuildTrainingStep(NormChainNetwork(), OptionsWith(&StepOptions::momentum, false));
+  StepOptions options;
+  options.optimizer = &kSgd;
+  const TrainingStep step = BuildTrainingStep(NormChainNetwork(), options);
   CHECK(step.BytesOf(TensorClass::kOptimizerState) == 0);
   CHECK(OpLines(step, step.first_update, "conv:weight") ==
         StepLines{"conv:weight:update: conv:weight:gradient conv:weight -> conv:weight"});

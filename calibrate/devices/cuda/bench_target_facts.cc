@@ -44,6 +44,8 @@ void SetFigures(const CudaProperties& properties, BenchFacts* facts) {
   if (const ChipFigures* chip = FindChip(chips, properties.name)) {
     facts->peak_flops = chip->peak_flops;
     facts->memory_bandwidth = chip->memory_bandwidth;
+    facts->math_peaks = chip->math_peaks;
+    facts->math_source = chip->math_source;
     return;
   }
   constexpr double kLanes = 128, kFlops = 2, kTransfersPerClock = 2, kBitsPerByte = 8, kPerGigahertz = 1e-6;

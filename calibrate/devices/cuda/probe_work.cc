@@ -27,7 +27,7 @@ struct OperandBytes {
 OperandBytes OperandsOf(const Launch& launch) {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes in = kFloat * launch.shape.in.Elements(), out = kFloat * launch.shape.out.Elements();
-  if (!IsProduct(launch.kind)) return {{in}, {out}};
+  if (!HasWeights(launch.kind)) return {{in}, {out}};
   const auto& window = launch.shape.window;
   const Bytes weight = kFloat * launch.shape.in.c * launch.shape.out.c * window[0] * window[1] * window[2];
   if (launch.pass == Pass::kBackwardData) return {{out, weight}, {in}};

@@ -31,7 +31,7 @@ Launch Profiled(const Launch& launch, int size) {
     profiled.workspace = 0;
     return profiled;
   }
-  if (IsProduct(launch.kind)) {  // as many features, one or two samples
+  if (HasWeights(launch.kind)) {  // as many features, one or two samples
     s.in.n = s.out.n = size == 0 ? 2 : 1;
     return profiled;
   }

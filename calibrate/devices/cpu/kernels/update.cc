@@ -2,12 +2,16 @@
 #include <cstring>
 
 #include "calibrate/devices/cpu/kernels/makers.h"
+#include "hw/text/document.h"
 
 namespace spillway::cpu {
 
 // Reads {gradient, parameter, velocity if there is momentum} and writes {parameter, velocity}.
 KernelPtr MakeUpdate(const OpCall& call) {
   const std::int64_t elements = call.launch.shape.in.Elements();
+  if (call.launch.shape.operands > 3) {
+    throw UserError("the CPU device has no kernel for optimizers but sgd and sgd-momentum");
+  }
   if (call.launch.shape.operands < 3) {
     return std::make_unique<LoopKernel>([elements](const CpuArguments& a) {
       const float* gradient = Read(a, 0);

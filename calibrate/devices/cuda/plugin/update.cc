@@ -11,7 +11,9 @@ class Update : public Kernel {
   Update(const LibrariesPtr& libraries, const OpCall& call)
       : Kernel(libraries, "own"),
         elements_(call.launch.shape.in.Elements()),
-        momentum_(call.launch.shape.operands >= 3) {}
+        momentum_(call.launch.shape.operands >= 3) {
+    if (call.launch.shape.operands > 3) Refuse("the CUDA device has no kernel for optimizers but sgd and sgd-momentum");
+  }
 
  protected:
   // Reads {gradient, parameter, velocity if there is momentum} and writes {parameter, velocity}.

@@ -1,0 +1,49 @@
+#include "model/network/optimizer.h"
+
+#include "hw/text/lists.h"
+
+namespace spillway {
+
+// Adam keeps the running means of the gradient and of its square (Kingma and Ba, 2015). AdamW decays the weights apart
+// from them (Loshchilov and Hutter, 2019) and keeps the same. With a master copy: Micikevicius et al., "Mixed Precision
+// Training", 2018. Beside fp32 parameters a master copy would be a second one, and there is none.
+const std::vector<Optimizer>& OptimizerTable() {
+  static const Optimizer adam{.name = "adam",
+                              .description = "Adam: two means in fp32",
+                              .state_count = 2,
+                              .states = {"mean", "square"},
+                              .state_type = Optimizer::StateType::kFp32};
+  static const std::vector<Optimizer> table = [] {
+    Optimizer adamw = adam, master = adam;
+    adamw.name = "adamw";
+    adamw.description = "AdamW: as Adam, with weight decay of its own";
+    master.name = "adamw-master";
+    master.description = "AdamW with an fp32 copy of narrower parameters";
+    master.master_weights = true;
+    return std::vector<Optimizer>{kSgd, kSgdMomentum, adam, adamw, master};
+  }();
+  return table;
+}
+
+const Optimizer& OptimizerByName(const std::string& name) {
+  return ByName(OptimizerTable(), name, "unknown optimizer");
+}
+
+std::vector<OptimizerState> StatesOf(const Optimizer& optimizer, DataType parameter) {
+  const bool own = optimizer.state_type == Optimizer::StateType::kParameters;
+  std::vector<OptimizerState> states;
+  for (std::size_t k = 0; k < optimizer.state_count; ++k) {
+    states.push_back({optimizer.states[k], own ? parameter : DataType::kFp32});
+  }
+  const bool narrow = SizeOf(parameter) < SizeOf(DataType::kFp32);
+  if (optimizer.master_weights && narrow) states.push_back({"master", DataType::kFp32});
+  return states;
+}
+
+std::int64_t UpdateOperands(const Optimizer& optimizer, DataType parameter) {
+  std::int64_t operands = 2;  // gradient and parameter
+  for (const OptimizerState& state : StatesOf(optimizer, parameter)) operands += SizeOf(state.type) / SizeOf(parameter);
+  return operands;
+}
+
+}  // namespace spillway
