@@ -113,7 +113,7 @@ inline bool OrderHolds(const Program& program) {
       }
     }
   }
-  if (!program.arena) return PoolOrderHolds(program, earlier);
+  if (program.memory == ProgramMemory::kPool) return PoolOrderHolds(program, earlier);
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     for (std::size_t c = 0; c < program.buffers.size(); ++c) {
       const Buffer& first = program.buffers[b];

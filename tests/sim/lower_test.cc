@@ -119,7 +119,7 @@ TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and a
   const LowerCase c(MakeChain());
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, RuntimeByName("pooch"));
   const Program program = c.Lowers(plan).program;
-  CHECK_FALSE(program.arena);
+  CHECK(program.memory == ProgramMemory::kPool);
   // The swap-in waits neither for its swap-out, which e3 implies, nor for memory given back, which e4 does.
   CHECK(Text(c, program) == R"(
 copy: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0

@@ -45,7 +45,7 @@ struct Case {
   Program Lowered(const Plan& plan, Bytes percent = 100) const {
     const Bytes limit = percent == 100 ? 0 : Lower(plan, tables, 0).list_peak * percent / 100;
     Program program = Lower(plan, tables, limit).program;
-    if (program.arena) PlaceBuffers(program);
+    if (program.memory == ProgramMemory::kArena) PlaceBuffers(program);
     return program;
   }
 };
