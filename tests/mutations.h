@@ -41,7 +41,7 @@ class Mutations {
       ChangeOperands(i);
       if (program_.code[i].opcode == Opcode::kCopy) ChangeCopy(i);
     }
-    for (BufferId b = 0; program_.arena && b < program_.buffers.size(); ++b) MoveAddress(b);
+    for (BufferId b = 0; program_.memory == ProgramMemory::kArena && b < program_.buffers.size(); ++b) MoveAddress(b);
   }
 
  private:

@@ -96,8 +96,24 @@ inline bool PoolOrderHolds(const Program& program, const Pairs& earlier) {
   return true;
 }
 
-// Clauses 4 to 6. REQUIRES: clauses 1 to 3 hold.
-inline bool OrderHolds(const Program& program) {
+// Clause 5b. `capacity` 0: without limit.
+inline bool CountedHolds(const Program& program, Bytes capacity) {
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    if (program.code[i].opcode != Opcode::kAlloc && program.code[i].opcode != Opcode::kFree) continue;
+    const Bytes bytes = program.buffers[program.code[i].arg].bytes;
+    if (program.code[i].stream != 0 || bytes != (bytes + 511) / 512 * 512) return false;
+    Bytes live = 0;
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (program.code[j].opcode == Opcode::kAlloc) live += program.buffers[program.code[j].arg].bytes;
+      if (program.code[j].opcode == Opcode::kFree) live -= program.buffers[program.code[j].arg].bytes;
+    }
+    if (capacity > 0 && live > capacity) return false;
+  }
+  return true;
+}
+
+// Clauses 4 to 6. Of counted memory, one device whose compute stream is the first. REQUIRES: clauses 1 to 3 hold.
+inline bool OrderHolds(const Program& program, Bytes capacity = 0) {
   const auto earlier = HappensBeforeByClosure(program);
   const auto touches = TouchesByBuffer(program);
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
@@ -113,7 +129,8 @@ inline bool OrderHolds(const Program& program) {
       }
     }
   }
-  if (!program.arena) return PoolOrderHolds(program, earlier);
+  if (program.memory == ProgramMemory::kCounted) return CountedHolds(program, capacity);
+  if (program.memory == ProgramMemory::kPool) return PoolOrderHolds(program, earlier);
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     for (std::size_t c = 0; c < program.buffers.size(); ++c) {
       const Buffer& first = program.buffers[b];

@@ -134,7 +134,8 @@ std::string ProgramJson(const Evaluation& evaluation, const Plan& plan, const Tr
   DumpObject document = DumpHead("program", point.network, step.batch, point.machine);
   document["strategy"] = plan.strategy;
   document["capacity_bytes"] = point.capacity;
-  document["arena"] = evaluation.program.arena;
+  document["arena"] = evaluation.program.memory == ProgramMemory::kArena;
+  document["memory"] = ProgramMemoryName(evaluation.program.memory);
   document["peak_bytes"] = evaluation.peak_bytes;
   document["step_time_ns"] = evaluation.step_time;
   document["events"] = evaluation.program.events;

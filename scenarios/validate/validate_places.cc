@@ -69,8 +69,9 @@ void UseArenas(PreparedRun& run) {
       throw UserError(fmt::format("{}: no device carries out {}", point.row.point, what));
     }
     if (point.runtime.memory == MemoryModel::kArena) continue;
-    throw UserError(fmt::format(
-        "{}: its runtime has a pool of memory; only arenas can be validated: use runtime: arena", point.row.point));
+    const bool counted = point.runtime.memory == MemoryModel::kCounted;
+    throw UserError(fmt::format("{}: its runtime {}; only arenas can be validated: use runtime: arena", point.row.point,
+                                counted ? "counts memory" : "has a pool of memory"));
   }
 }
 

@@ -34,12 +34,12 @@ std::vector<Bytes> MeanMemoryByClass(const Program& program, const TrainingStep&
 // simulated `program` left it.
 std::vector<MemoryChange> MemoryChanges(const Program& program, const Scratch& scratch);
 
-// The relaxing engine without a timeline, of programs of an arena none of whose copies block; without `peak` live_peak
+// The relaxing engine without a timeline, of programs whose allocations cannot fail and none of whose copies block; without `peak` live_peak
 // stays 0.
 Simulated SimulateRelaxArena(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                              Scratch& scratch, bool peak);
 inline bool IsForRelaxArena(const Program& program, const Conditions& conditions) {
-  return program.arena && conditions.blocking_copies == BlockingCopies::kNone;
+  return program.memory != ProgramMemory::kPool && conditions.blocking_copies == BlockingCopies::kNone;
 }
 // The event engine with neither a timeline nor a peak.
 Simulated SimulateEventTimes(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,

@@ -31,11 +31,11 @@ class EventHost {
         count_(static_cast<std::uint32_t>(program.code.size())),
         kernels_alike_(conditions.launch_cost.empty() && conditions.framework_time == 0 &&
                        conditions.collection_time == 0) {
-    if (!program.arena) scratch.reached.assign(count_, kNever);
+    if (program.memory == ProgramMemory::kPool) scratch.reached.assign(count_, kNever);
     if constexpr (kTimeline) blocks_.resize(count_);
     MayBlock(Opcode::kHostSync) = true;
     MayBlock(Opcode::kCopy) = conditions.blocking_copies != BlockingCopies::kNone;
-    MayBlock(Opcode::kAlloc) = MayBlock(Opcode::kFree) = !program.arena;
+    MayBlock(Opcode::kAlloc) = MayBlock(Opcode::kFree) = program.memory == ProgramMemory::kPool;
   }
 
   // Issues as many instructions as the host can at the device's time `now`; returns true if it issued any. `running`
@@ -123,9 +123,9 @@ class EventHost {
       if (recorded < 0) return false;
       Block(issued_, in.cause, recorded);
       host_ += CostOf(Opcode::kHostSync);  // to wake up
-    } else if (!program_.arena && in.opcode == Opcode::kAlloc) {
+    } else if (program_.memory == ProgramMemory::kPool && in.opcode == Opcode::kAlloc) {
       return PoolGives(in.arg, now, running);
-    } else if (!program_.arena && in.opcode == Opcode::kFree) {
+    } else if (program_.memory == ProgramMemory::kPool && in.opcode == Opcode::kFree) {
       const bool compute = program_.streams[in.stream].kind == StreamKind::kCompute;
       compute ? pool_.FreeNow(in.arg) : pool_.FreeLater(issued_);
     }

@@ -17,8 +17,10 @@ namespace spillway {
 class EventPool {
  public:
   EventPool(const Program& program, const Conditions& conditions, Scratch& scratch)
-      : program_(program), cost_(conditions.compaction), count_(program.arena ? 0 : conditions.pool_capacity, scratch) {
-    const bool limited = !program.arena && conditions.pool_capacity > 0;
+      : program_(program),
+        cost_(conditions.compaction),
+        count_(program.memory == ProgramMemory::kPool ? conditions.pool_capacity : 0, scratch) {
+    const bool limited = program.memory == ProgramMemory::kPool && conditions.pool_capacity > 0;
     if (limited && conditions.pool == PoolKind::kAddresses) addresses_.emplace(conditions.pool_capacity);
   }
 

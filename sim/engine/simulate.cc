@@ -49,10 +49,10 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
   cost(Opcode::kRecord) = host.event_record;
   cost(Opcode::kWait) = host.stream_wait;
   cost(Opcode::kHostSync) = host.sync;
-  if (!program.arena) {
+  if (program.memory != ProgramMemory::kArena) {
     cost(Opcode::kAlloc) = host.pool_alloc;
     cost(Opcode::kFree) = host.pool_free;
-    conditions.pool_capacity = capacity;
+    if (program.memory == ProgramMemory::kPool) conditions.pool_capacity = capacity;
   }
   conditions.pool = runtime.pool;
   if (runtime.pool == PoolKind::kAddresses) conditions.compaction = CompactionCostOf(costs);
@@ -71,7 +71,7 @@ Conditions ConditionsOf(const Program& program, const CostModel& costs, const Ru
 namespace {
 
 bool Relaxes(const Program& program, const Conditions& conditions) {
-  return !conditions.Contention() && (program.arena || conditions.pool == PoolKind::kBytes);
+  return !conditions.Contention() && (program.memory != ProgramMemory::kPool || conditions.pool == PoolKind::kBytes);
 }
 
 }  // namespace

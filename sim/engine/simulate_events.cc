@@ -108,7 +108,7 @@ class Events {
         Change(in, true);
         break;
       case Opcode::kFree:
-        if (!program_.arena) scratch_.reached[i] = now_;
+        if (program_.memory == ProgramMemory::kPool) scratch_.reached[i] = now_;
         Change(in, false);
         break;
       case Opcode::kHostSync:

@@ -18,10 +18,11 @@ class Relax {
         scratch_(scratch),
         timeline_(timeline),
         memory_(program, scratch),
-        pool_(program.arena ? 0 : conditions.pool_capacity, scratch),
+        pool_(program.memory == ProgramMemory::kPool ? conditions.pool_capacity : 0, scratch),
         stalls_(timeline) {
     if (scratch.event_time.size() < program.events) scratch.event_time.resize(program.events);
-    if (!program.arena && scratch.reached.size() < program.code.size()) scratch.reached.resize(program.code.size());
+    if (program.memory == ProgramMemory::kPool && scratch.reached.size() < program.code.size())
+      scratch.reached.resize(program.code.size());
     if constexpr (kTimeline) *timeline_ = Timeline{.spans = {}, .stall = std::vector<Nanos>(kCauses, 0), .memory = {}};
   }
 
@@ -97,7 +98,7 @@ class Relax {
 
   bool Alloc(Instruction in) {
     const Buffer& buffer = program_.buffers[in.arg];
-    if (!program_.arena) {
+    if (program_.memory == ProgramMemory::kPool) {
       while (!pool_.Fits(buffer.bytes)) {
         if (!pool_.HasPending()) return false;
         const std::uint32_t oldest = pool_.OldestPending();
@@ -113,7 +114,7 @@ class Relax {
 
   void Free(std::uint32_t i, Instruction in) {
     const Buffer& buffer = program_.buffers[in.arg];
-    if (!program_.arena) {
+    if (program_.memory == ProgramMemory::kPool) {
       if (IsCompute(in.stream)) {
         pool_.FreeNow(buffer.bytes);
       } else {
@@ -167,7 +168,7 @@ class Relax {
 Simulated SimulateRelax(const Program& program, std::span<const Nanos> durations, const Conditions& conditions,
                         Scratch& scratch, Timeline* timeline) {
   assert(durations.size() == program.code.size());
-  assert((program.arena || conditions.pool == PoolKind::kBytes) &&
+  assert((program.memory != ProgramMemory::kPool || conditions.pool == PoolKind::kBytes) &&
          "compaction waits for all streams: a matter of events");
   if (timeline != nullptr) return Relax<true>(program, durations, conditions, scratch, timeline).Run();
   if (IsForRelaxArena(program, conditions)) return SimulateRelaxArena(program, durations, conditions, scratch, true);

@@ -62,6 +62,14 @@ CompiledPlan CompileForPool(const Plan& plan, const StepTables& tables) {
   return {.program = std::move(lowered.program)};
 }
 
+// A swap-in moved forward may change which recomputed tensors stay on the device, as in an arena.
+CompiledPlan CompileForCounted(const Plan& plan, const StepTables& tables, Bytes capacity) {
+  Lowered lowered = Lower(plan, tables, capacity, capacity);
+  if (lowered.list_peak > capacity && !lowered.Endless()) lowered = Lower(plan, tables, kNoPrefetching, capacity);
+  if (lowered.list_peak > capacity) return Refused(lowered, *tables.step);
+  return {.program = std::move(lowered.program), .peak_bytes = lowered.counted_peak};
+}
+
 // Addresses go on beyond the device's memory.
 CompiledPlan CompileForManaged(const Plan& plan, const StepTables& tables, Bytes capacity) {
   Lowered lowered = LowerItems(plan, tables, 0);
@@ -107,6 +115,7 @@ CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes 
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity) {
   if (IsManaged(plan.runtime.memory)) return CompileForManaged(plan, tables, capacity);
   if (plan.runtime.memory == MemoryModel::kPool) return CompileForPool(plan, tables);
+  if (plan.runtime.memory == MemoryModel::kCounted) return CompileForCounted(plan, tables, capacity);
   return CompileForArena(plan, tables, capacity);
 }
 

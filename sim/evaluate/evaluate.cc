@@ -115,7 +115,7 @@ class Evaluator {
   }
 
   void MustBeSafe() const {
-    const std::vector<Violation> violations = Verify(result_.program, &step_);
+    const std::vector<Violation> violations = Verify(result_.program, &step_, capacity_);
     if (violations.empty()) return;
     throw std::logic_error(fmt::format("unsafe program for plan '{}': instruction {}: {}", plan_.strategy,
                                        violations[0].instruction, violations[0].message));
@@ -145,7 +145,7 @@ class Evaluator {
     result_.step_time = simulated.makespan;
     const bool managed = IsManaged(plan_.runtime.memory);
     result_.live_peak_bytes = managed ? std::min(simulated.live_peak, capacity_) : simulated.live_peak;
-    if (!program.arena) result_.peak_bytes = simulated.live_peak;
+    if (program.memory == ProgramMemory::kPool) result_.peak_bytes = simulated.live_peak;
     CountWork(durations);
     if (!options_.timeline) return;
     CountStalls();

@@ -124,7 +124,7 @@ class Execution {
 
   bool CanRun() {
     const Bytes peak = program_.PeakAddress();
-    if (!program_.arena) {
+    if (program_.memory != ProgramMemory::kArena) {
       Fail(Fault::kContract, kNoInstruction, "only Programs laid out in an arena can be executed");
     } else if (peak > ArenaBytes()) {
       Fail(Fault::kNoMemory, kNoInstruction,

@@ -11,7 +11,7 @@
 // is away. The form is that of tvDNN's memory-object sectioning (Park et al., PPoPP 2018), whose publication says no
 // more than that there are sections; batch ranges are the only boxes of a tensor that are contiguous bytes.
 //
-// A pool hands out allocations, and takes back no part of one: sections are for arenas.
+// Other memory hands out allocations, and takes back no part of one: sections are for arenas.
 #ifndef SPILLWAY_SIM_PLAN_PARTS_H_
 #define SPILLWAY_SIM_PLAN_PARTS_H_
 

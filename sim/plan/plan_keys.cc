@@ -19,7 +19,7 @@ struct RuntimeChoiceWords {
 const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
   static const std::vector<RuntimeChoiceWords> kTable = {
       {"memory",
-       {"arena", "pool", "managed", "managed_prefetch"},
+       {"arena", "pool", "counted", "managed", "managed_prefetch"},
        [](const Runtime& r) { return static_cast<std::size_t>(r.memory); }},
       {"barrier",
        {"none", "phase", "op", "call"},
@@ -69,11 +69,14 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
   return {
       {"copy_streams", WholeNumberFrom(1, 2), without(std::to_string(usual.copy_streams)),
        "1: copies of both directions share one stream"},
-      choice("memory",
-             "arena: every buffer has a fixed address before the step, and allocation costs nothing. pool: an "
-             "allocation blocks the host until there is memory, and fails if none can become free. managed: unified "
-             "memory, whose pages come when kernels touch them. managed_prefetch: pages come before each kernel. The "
-             "last two are predicted only, by assumption, for plans that copy nothing"),
+      choice(
+          "memory",
+          "arena: every buffer has a fixed address before the step, and allocation costs nothing. pool: an "
+          "allocation blocks the host until there is memory, and fails if none can become free. counted: bytes are "
+          "counted without addresses, as a caching allocator does. A kernel's allocation may wait for a copy, and the "
+          "host never does. managed: unified "
+          "memory, whose pages come when kernels touch them. managed_prefetch: pages come before each kernel. The "
+          "last two are predicted only, by assumption, for plans that copy nothing"),
       choice("barrier",
              "phase: after forward the host waits for every copy. op: after each layer the host waits for the layer's "
              "kernels and every copy (vDNN). call: the host does so after each op"),

@@ -15,10 +15,15 @@ namespace spillway {
 enum class MemoryModel : std::uint8_t {
   kArena,            // every buffer has a fixed address before the step
   kPool,             // buffers are allocated and freed while the step runs; an allocation may block the host
+  kCounted,          // bytes are counted without addresses, as by a caching allocator; the host never blocks
   kManaged,          // unified memory: an arena larger than the device's memory; pages come when kernels touch them
   kManagedPrefetch,  // kManaged, with each kernel's operands prefetched before it (sim/engine/managed_memory.h)
 };
 constexpr bool IsManaged(MemoryModel memory) { return memory >= MemoryModel::kManaged; }
+// Which bytes are free is known before the step, from the order of the list: swap-ins come as early as these allow.
+constexpr bool IsPlannedAhead(MemoryModel memory) {
+  return memory == MemoryModel::kArena || memory == MemoryModel::kCounted;
+}
 // When the host waits for every copy. kOp and kCall wait for kernels, too.
 enum class Barrier : std::uint8_t {
   kNone,

@@ -50,8 +50,8 @@ class SectionChecker {
   void CheckRuntime(TensorId tensor) {
     if (plan_.runtime.memory == MemoryModel::kArena) return;
     Say(gaps_.at(tensor).front(),
-        fmt::format("tensor '{}' is swapped in sections: expected a runtime with memory: arena, found {} (a pool takes "
-                    "back no part of an allocation)",
+        fmt::format("tensor '{}' is swapped in sections: expected a runtime with memory: arena, found {} (an "
+                    "allocator takes back no part of an allocation)",
                     step_.tensors[Index(tensor)].name, RuntimeWord(plan_.runtime, "memory")));
   }
 

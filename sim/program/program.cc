@@ -13,6 +13,7 @@ const char* const kOpcodeNames[kOpcodes] = {"kernel", "copy", "alloc", "free", "
 const char* const kCauseNames[] = {"none", "data", "swap-in", "swap-out", "memory", "produced", "barrier"};
 const char* const kStreamNames[] = {"compute", "h2d", "d2h", "copy"};
 const char* const kBufferNames[] = {"tensor", "workspace", "host"};
+const char* const kMemoryNames[] = {"arena", "pool", "counted"};
 const char* const kAccessNames[] = {"", "r", "w", "rw"};
 
 std::string BufferText(const Program& program, BufferId id, const TrainingStep* step) {
@@ -75,6 +76,7 @@ std::string ArgumentText(const Program& program, const Instruction& instruction,
 const char* OpcodeName(Opcode opcode) { return kOpcodeNames[static_cast<int>(opcode)]; }
 const char* BufferKindName(BufferKind kind) { return kBufferNames[static_cast<int>(kind)]; }
 const char* StreamKindName(StreamKind kind) { return kStreamNames[static_cast<int>(kind)]; }
+const char* ProgramMemoryName(ProgramMemory memory) { return kMemoryNames[static_cast<int>(memory)]; }
 const char* CauseName(Cause cause) { return kCauseNames[static_cast<int>(cause)]; }
 
 Box HeldBy(const Program& program, BufferId buffer, const TrainingStep& step) {

@@ -14,6 +14,10 @@
 //     kFree of that buffer in that order.
 //  5. Arena: every device buffer has an offset; buffers whose addresses overlap are ordered (the kFree of one before
 //     the kAlloc of the other). kAlloc and kFree then cost nothing and cannot fail.
+//  5b. Counted: bytes in whole blocks (kAllocationUnit) and no addresses, as a caching allocator has them. All kAlloc and
+//     kFree of a device lie on its one compute stream, whose order protects the bytes: a kFree waits there for copies
+//     that still read the buffer. In list order the bytes that are out never exceed the capacity, so that no kAlloc can
+//     fail and the host never blocks.
 //  6. Pool: kAlloc is a host action. A kFree on the compute stream returns its bytes at once (the stream's order
 //     protects them, and a kAlloc on a copy stream is ordered behind it); a kFree on a copy stream returns them when
 //     the stream gets there. When the bytes do not suffice the host blocks on the oldest kFree not yet reached, and the
@@ -129,6 +133,14 @@ struct Buffer {
 enum class StreamKind : std::uint8_t { kCompute, kHostToDevice, kDeviceToHost, kCopy };
 const char* StreamKindName(StreamKind kind);  // "compute", "h2d", "d2h", "copy"
 
+// How device buffers get their memory.
+enum class ProgramMemory : std::uint8_t {
+  kArena,    // clause 5
+  kPool,     // clause 6
+  kCounted,  // clause 5b
+};
+const char* ProgramMemoryName(ProgramMemory memory);  // "arena", "pool", "counted"
+
 constexpr std::size_t kMaxStreams = 16;  // of a Program
 
 struct Stream {
@@ -146,7 +158,7 @@ struct Program {
   std::vector<Box> boxes;
   std::vector<Stream> streams;
   std::uint32_t events = 0;  // event ids are 0 .. events-1
-  bool arena = true;         // clause 5, else clause 6
+  ProgramMemory memory = ProgramMemory::kArena;
 
   Bytes HostBytes() const;    // sum over host buffers
   Bytes PeakAddress() const;  // arena: highest address in use on device 0

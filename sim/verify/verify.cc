@@ -49,16 +49,22 @@ std::string Report::BufferText(BufferId id) const {
 
 }  // namespace verifying
 
-std::vector<Violation> Verify(const Program& program, const TrainingStep* step) {
+std::vector<Violation> Verify(const Program& program, const TrainingStep* step, Bytes capacity) {
   verifying::Report report(program, step);
   const verifying::Lifetimes lifetimes = verifying::CheckStructure(program, step, report);
   if (!report.empty()) return report.Take();
   const verifying::HappensBefore before(program);
   verifying::CheckAccesses(program, step, lifetimes, before, report);
-  if (program.arena) {
-    verifying::CheckArena(program, lifetimes, before, report);
-  } else {
-    verifying::CheckPool(program, before, report);
+  switch (program.memory) {
+    case ProgramMemory::kArena:
+      verifying::CheckArena(program, lifetimes, before, report);
+      break;
+    case ProgramMemory::kPool:
+      verifying::CheckPool(program, before, report);
+      break;
+    case ProgramMemory::kCounted:
+      verifying::CheckCounted(program, capacity, report);
+      break;
   }
   if (step != nullptr && !program.boxes.empty()) verifying::CheckSections(program, *step, report);
   verifying::CheckContents(program, step, report);

@@ -9,13 +9,14 @@
 // The first word of a message:
 //   structure   an index out of range, an instruction on a stream that cannot run it, a copy larger than its buffers
 //   clause N    of sim/program/program.h: 2 events, 3 kAlloc and kFree, 4 order of accesses, 5 addresses in the arena,
-//               6 order of allocations in a pool, 9 sections
+//               5b counted bytes, 6 order of allocations in a pool, 9 sections
 //   contents    a read of a buffer that holds nothing yet
 //   step        an op missing, repeated or out of order, a wrong operand, a stale or premature value of a tensor, a
 //               part of an op that its boxes or its launch do not make, a sum that lacks a part
 //
 // Programs of a pool have no addresses (clause 6). There verify checks instead that allocations of copy streams come
-// after earlier frees of compute streams; all other checks are the same.
+// after earlier frees of compute streams. Of counted memory (clause 5b) it checks streams, whole blocks and, in list
+// order, the bytes that are out against the capacity. All other checks are the same.
 #ifndef SPILLWAY_SIM_VERIFY_VERIFY_H_
 #define SPILLWAY_SIM_VERIFY_VERIFY_H_
 
@@ -32,7 +33,8 @@ struct Violation {
   std::uint32_t instruction = 0;  // the instruction at fault; code.size(): not one alone
   std::string message;
 };
-std::vector<Violation> Verify(const Program& program, const TrainingStep* step = nullptr);
+// `capacity`: bytes of each device, for counted memory; 0: without limit.
+std::vector<Violation> Verify(const Program& program, const TrainingStep* step = nullptr, Bytes capacity = 0);
 
 // Clause 7: the kWait instructions that stream order, earlier events and host syncs already imply. They cost time but
 // are safe. REQUIRES: Verify(program) found nothing.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/program/step_tables.h"
 #include "sim/verify/verify_places.h"
 
 namespace spillway::verifying {
@@ -227,6 +228,31 @@ void CheckArena(const Program& program, const Lifetimes& lifetimes, const Happen
           "clause 5", i, b,
           fmt::format("it shares addresses with buffer {}, whose kFree at {} need not come first", other, freed));
     });
+  }
+}
+
+void CheckCounted(const Program& program, Bytes capacity, Report& report) {
+  struct Device {
+    StreamId stream = kMaxStreams;  // of its first kAlloc
+    Bytes out = 0;
+  };
+  std::map<std::int16_t, Device> devices;
+  for (InstructionIndex i = 0; i < program.code.size(); ++i) {
+    const Instruction& in = program.code[i];
+    if (in.opcode != Opcode::kAlloc && in.opcode != Opcode::kFree) continue;
+    const Buffer& buffer = program.buffers[in.arg];
+    Device& device = devices[buffer.place];
+    if (device.stream == kMaxStreams) device.stream = in.stream;
+    if (program.streams[in.stream].kind != StreamKind::kCompute || in.stream != device.stream) {
+      report.Add("clause 5b", i, in.arg, "counted memory is allocated and freed on the device's one compute stream");
+    }
+    device.out += in.opcode == Opcode::kAlloc ? buffer.bytes : -buffer.bytes;
+    if (in.opcode == Opcode::kFree) continue;
+    if (buffer.bytes % kAllocationUnit != 0) {
+      report.Add("clause 5b", i, in.arg, fmt::format("{} bytes are no whole blocks", buffer.bytes));
+    }
+    if (capacity == 0 || device.out <= capacity) continue;
+    report.Add("clause 5b", i, in.arg, fmt::format("{} bytes would be out, of {}", device.out, capacity));
   }
 }
 

@@ -63,7 +63,9 @@ class SectionsPass {
 
   void CheckBeside(InstructionIndex i, const Kernel& kernel, const Operand& first, const Operand& other) {
     const TensorId t = program_.buffers[other.buffer].tensor;
-    if (!program_.arena) return report_.Add("clause 9", i, other.buffer, "a pool has no sections");
+    if (program_.memory != ProgramMemory::kArena) {
+      return report_.Add("clause 9", i, other.buffer, "only an arena has sections");
+    }
     if (!OperandsOf(program_, step_, kernel, t).together) {
       return report_.Add("clause 9", i, other.buffer,
                          fmt::format("beside buffer {} it is no further range of samples", first.buffer));

@@ -129,7 +129,7 @@ TEST_CASE("somebody looks right before and right behind each session without ins
 TEST_CASE("what fails is left alone afterwards") {
   const Program a = OneKernel();
   Program broken = OneKernel();
-  broken.arena = false;
+  broken.memory = ProgramMemory::kPool;
   int sessions = 0;
   ScriptedDevice device(TenOrThirty(a, 0, sessions));
   const std::vector<TimedProgram> candidates = {{.program = &broken}, {.program = &a}};

@@ -179,6 +179,10 @@ Runtime RandomRuntime(Dice& dice) {
   if (dice.OneIn(4)) runtime.framework_time = dice.From(1, 2000);
   if (dice.OneIn(4)) runtime.copy_chunk = kLeastCopyChunk;
   if (dice.OneIn(4)) runtime.collection_time = dice.From(1, 2000);
+  if (runtime.memory == MemoryModel::kArena && runtime.pool == PoolKind::kAddresses) {
+    runtime.memory = MemoryModel::kCounted;
+    runtime.pool = PoolKind::kBytes;
+  }
   return runtime;
 }
 

@@ -83,9 +83,9 @@ TEST_CASE("what cannot run is refused before the device hears of it") {
   CHECK(result.failure->fault == Fault::kNoMemory);
   CHECK(result.failure->message == "the Program needs 100 bytes of device memory, the arena has 99");
   CHECK(Says(run({.arena_bytes = 100})) == "");
-  program.arena = false;
+  program.memory = ProgramMemory::kPool;
   CHECK(Says(run({})) == "only Programs laid out in an arena can be executed");
-  program.arena = true;
+  program.memory = ProgramMemory::kArena;
   program.streams[2].device = 1;
   CHECK(Says(run({})) == "only Programs of one device can be executed");
 }

@@ -211,7 +211,8 @@ TEST_CASE("random groups of fused ops: verified, waiting for nothing in vain, ne
       REQUIRE(ParsePlan(PlanToYaml(plan, p.step), "plan", p.step) == plan);
       const Program program = p.Lowered(plan);
       REQUIRE(ViolationsOf(program, p.step) == "");
-      if (runtime.barrier == Barrier::kNone && program.arena) CHECK(ImpliedWaits(program).empty());
+      if (runtime.barrier == Barrier::kNone && program.memory == ProgramMemory::kArena)
+        CHECK(ImpliedWaits(program).empty());
       for (const Instruction& in : program.code) waits += in.opcode == Opcode::kWait ? 1 : 0;
       fused += FusedOps(plan), ++plans;
       const Evaluation e = oracle.Evaluate(plan, {.timeline = false});

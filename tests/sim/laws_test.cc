@@ -21,7 +21,8 @@ std::vector<Runtime> Runtimes() {
           {.copy_chunk = 50 * kKiB},
           {.barrier = Barrier::kOp},
           RuntimeByName("pooch"),
-          {.memory = MemoryModel::kPool}};
+          {.memory = MemoryModel::kPool},
+          {.memory = MemoryModel::kCounted}};
 }
 
 // The unit machine with copies of `per_byte` ns a byte.
@@ -76,7 +77,7 @@ int ForEachCase(Visit visit) {
   return cases;
 }
 const int kCases =
-    3 * static_cast<int>(StepOptionTable().size() - 1) * 6 * 3;  // networks, options, runtimes, densities
+    3 * static_cast<int>(StepOptionTable().size() - 1) * 7 * 3;  // networks, options, runtimes, densities
 
 TEST_CASE("copies that take no time: swapping costs nothing") {
   const Machine machine = WithLink(0);

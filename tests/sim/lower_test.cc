@@ -119,7 +119,7 @@ TEST_CASE("a swap in PoocH's runtime: one copy stream, syncs after forward and a
   const LowerCase c(MakeChain());
   const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b2:backward")}, RuntimeByName("pooch"));
   const Program program = c.Lowers(plan).program;
-  CHECK_FALSE(program.arena);
+  CHECK(program.memory == ProgramMemory::kPool);
   // The swap-in waits neither for its swap-out, which e3 implies, nor for memory given back, which e4 does.
   CHECK(Text(c, program) == R"(
 copy: alloc b1:data; copy b0:data:host -> b1:data 10 B; record e0
@@ -192,6 +192,39 @@ compute: free b1:data; free b6:m1; free b5:g1
   const std::vector<Violation> violations = Verify(program, &c.step);
   REQUIRE(violations.size() == 1);
   CHECK(violations[0].message.substr(0, 8) == "clause 6");
+}
+
+TEST_CASE(
+    "counted memory: the compute stream allocates and frees, and waits for a copy out only when bytes are wanted") {
+  const LowerCase c(MakeChain({.layers = 2}));
+  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward")}, {.memory = MemoryModel::kCounted});
+  const StepTables tables(c.step, c.costs);
+  // Live are data, m2 and g1 when b2 runs: its result wants the block of m1.
+  const Lowered three = Lower(plan, tables, 0, 3 * kAllocationUnit);
+  CHECK(Text(c, three.program) == R"(
+compute: alloc b1:data; record e0
+h2d: wait e0 (memory); copy b0:data:host -> b1:data 10 B; record e1
+compute: alloc b2:m1; wait e1 (swap-in); f1 r=b1:data w=b2:m1
+compute: record e2; alloc b3:m2; f2 r=b2:m1 w=b3:m2
+d2h: wait e2 (produced); copy b2:m1 -> b4:m1:host 10 B; record e3
+compute: wait e3 (swap-out); free b2:m1; alloc b5:g1; b2 r=b3:m2 w=b5:g1
+compute: free b3:m2; alloc b6:m1; record e4
+h2d: wait e4 (memory); copy b4:m1:host -> b6:m1 10 B; record e5
+compute: wait e5 (swap-in); b1 r=b1:data r=b6:m1 r=b5:g1
+compute: free b1:data; free b6:m1; free b5:g1
+)");
+  CHECK(three.counted_peak == 3 * kAllocationUnit);
+  CHECK(Verify(three.program, &c.step, three.counted_peak).empty());
+  const std::vector<Violation> violations = Verify(three.program, &c.step, three.counted_peak - 1);
+  REQUIRE(violations.size() == 3);
+  CHECK(violations[1].message ==
+        "clause 5b, instruction 16 (kAlloc), buffer 5 of g1: 1536 bytes would be out, of 1535");
+  // With one block more nobody wants it before the end.
+  const Lowered four = Lower(plan, tables, 0, 4 * kAllocationUnit);
+  CHECK(four.counted_peak == 4 * kAllocationUnit);
+  CHECK(four.list_peak == three.list_peak);
+  CHECK(Text(c, four.program).ends_with("compute: free b1:data; free b6:m1; free b5:g1; free b2:m1\n"));
+  CHECK(DumpProgram(four.program) == DumpProgram(Lower(plan, tables, 0).program));
 }
 
 TEST_CASE("vDNN's barriers: after every layer the host waits for the kernel and for the copies") {

@@ -27,6 +27,7 @@ std::vector<Runtime> Runtimes() {
           {.copy_streams = 1, .memory = MemoryModel::kPool, .host_syncs = HostSyncs::kBackwardLayer},
           {.memory = MemoryModel::kPool, .barrier = Barrier::kOp},
           {.swap_in_waits = SwapInWaits::kBackwardLayer},
+          {.memory = MemoryModel::kCounted},
           {.copy_streams = 1,
            .memory = MemoryModel::kPool,
            .host_syncs = HostSyncs::kBackwardLayer,
@@ -45,7 +46,7 @@ struct Case {
   Program Lowered(const Plan& plan, Bytes percent = 100) const {
     const Bytes limit = percent == 100 ? 0 : Lower(plan, tables, 0).list_peak * percent / 100;
     Program program = Lower(plan, tables, limit).program;
-    if (program.arena) PlaceBuffers(program);
+    if (program.memory == ProgramMemory::kArena) PlaceBuffers(program);
     return program;
   }
 };
@@ -72,7 +73,7 @@ TEST_CASE("random plans are lowered to safe Programs") {
       }
     }
   }
-  CHECK(programs >= 3 * 3 * 7 * 4 * 3);
+  CHECK(programs >= 3 * 3 * 8 * 4 * 3);
 }
 
 TEST_CASE("mutations of lowered Programs") {

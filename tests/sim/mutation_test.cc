@@ -37,7 +37,7 @@ Program TwoRounds(bool barriers, bool arena) {
   }
   p.Free(kCompute, all);
   Program program = p.Build();
-  program.arena = arena;
+  program.memory = arena ? ProgramMemory::kArena : ProgramMemory::kPool;
   return program;
 }
 

@@ -17,7 +17,9 @@ namespace {
 Runtime RandomRuntime(Random& random) {
   Runtime runtime;
   runtime.copy_streams = random.Between(1, 2);
-  if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
+  const std::uint32_t memory = random.Below(3);
+  if (memory == 0) runtime.memory = MemoryModel::kPool;
+  if (memory == 1) runtime.memory = MemoryModel::kCounted;
   if (random.Below(3) == 0) runtime.copy_chunk = kLeastCopyChunk;
   if (random.Below(3) == 0) runtime.part_waits = PartWaits::kHost;
   if (random.Below(4) == 0) runtime.framework_time = random.Between(1, 2000);

@@ -43,7 +43,7 @@ struct PartsPlace {
   }
   Program Lowered(const Plan& plan) const {
     Program program = Lower(plan, tables, 0).program;
-    if (program.arena) PlaceBuffers(program);
+    if (program.memory == ProgramMemory::kArena) PlaceBuffers(program);
     return program;
   }
 };

@@ -126,7 +126,7 @@ Program ThreeBlocks(int first, int second) {
   p.Alloc(kCompute, large);
   p.Kernel({Wr(large), Rd(blocks[3 - first - second])});
   Program program = p.Build();
-  program.arena = false;
+  program.memory = ProgramMemory::kPool;
   return program;
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a swap-out that is on its way is waited for before anything is moved"
   p.Alloc(kCompute, large);
   p.Kernel({Wr(large)});
   Program program = p.Build();
-  program.arena = false;
+  program.memory = ProgramMemory::kPool;
   CHECK(Run(program, Pool30(PoolKind::kBytes)).makespan == 25);  // the kernel from 5 to 9
   Timeline timeline;
   const Simulated result = Run(program, Pool30(PoolKind::kAddresses), &timeline);

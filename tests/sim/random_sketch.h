@@ -15,7 +15,7 @@ namespace spillway {
 inline TimedSketch RandomSketch(std::mt19937& random, bool pool, int streams = 3) {
   TimedSketch sketch;
   for (int s = 3; s < streams; ++s) sketch.program.streams.push_back({0, static_cast<StreamKind>(s % 4)});
-  sketch.program.arena = !pool;
+  sketch.program.memory = pool ? ProgramMemory::kPool : ProgramMemory::kArena;
   std::vector<std::uint32_t> live;
   const auto draw = [&random](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
   for (int i = 0; i < 20 * streams; ++i) {

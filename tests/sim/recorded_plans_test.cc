@@ -54,7 +54,9 @@ void JudgeRandomPlans(const Recorded& r, std::uint64_t seed, Counted& counted) {
   for (const std::uint32_t percent : {20u, 60u, 100u}) {
     Runtime runtime;
     runtime.copy_streams = 1 + static_cast<int>(random.Below(2));
-    if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
+    const std::uint32_t memory = random.Below(3);
+    if (memory == 0) runtime.memory = MemoryModel::kPool;
+    if (memory == 1) runtime.memory = MemoryModel::kCounted;
     Plan plan = RandomPlan(r.recorded->step, runtime, percent, random);
     if (random.Below(2) == 0) AddRandomEntries(r.recorded->step, random, plan);
     REQUIRE(FindMistakes(plan, r.recorded->step).empty());

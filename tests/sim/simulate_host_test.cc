@@ -25,7 +25,7 @@ TimedSketch TwoBuffers() {
 
 TEST_CASE("a pool without room blocks the host on the oldest pending free") {
   TimedSketch sketch = TwoBuffers();
-  sketch.program.arena = false;
+  sketch.program.memory = ProgramMemory::kPool;
   Conditions conditions;
   conditions.pool_capacity = 10;
   for (const Engine engine : kEngines) {
@@ -41,7 +41,7 @@ TEST_CASE("a pool without room blocks the host on the oldest pending free") {
 
 TEST_CASE("a pool with room does not block, and one without any pending free fails") {
   TimedSketch sketch = TwoBuffers();
-  sketch.program.arena = false;
+  sketch.program.memory = ProgramMemory::kPool;
   Conditions conditions;
   conditions.pool_capacity = 12;
   for (const Engine engine : kEngines) {
@@ -51,7 +51,7 @@ TEST_CASE("a pool with room does not block, and one without any pending free fai
     CHECK(result.live_peak == 12);
   }
   TimedSketch full;
-  full.program.arena = false;
+  full.program.memory = ProgramMemory::kPool;
   full.Alloc(0, 6);
   full.Kernel(1);
   full.Alloc(0, 6);
@@ -117,7 +117,7 @@ TEST_CASE("a collection after a recomputation holds the host, while the device g
 TEST_CASE("a pool collects after each free that it waits for, those long done included") {
   // A's copy out ends at 30 and B's allocation waits for it: 10 + 20, then 7, then the kernel's 5.
   TimedSketch sketch = TwoBuffers();
-  sketch.program.arena = false;
+  sketch.program.memory = ProgramMemory::kPool;
   Conditions conditions;
   conditions.pool_capacity = 10;
   conditions.collection_time = 7;

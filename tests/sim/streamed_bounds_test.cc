@@ -141,7 +141,9 @@ void Judge(const Place& p, const std::shared_ptr<const StepFacts>& facts, const 
 
 Runtime RandomRuntime(Random& random) {
   Runtime runtime{.copy_streams = random.Between(1, 2)};
-  if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
+  const std::uint32_t memory = random.Below(3);
+  if (memory == 0) runtime.memory = MemoryModel::kPool;
+  if (memory == 1) runtime.memory = MemoryModel::kCounted;
   if (random.Below(4) == 0) runtime.copy_chunk = kLeastCopyChunk;
   return runtime;
 }

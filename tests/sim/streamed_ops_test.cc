@@ -197,7 +197,9 @@ TEST_CASE("no streamed plan is faster than the bounds") {
       for (int k = 0; k < 20; ++k) {
         Runtime runtime;
         runtime.copy_streams = random.Between(1, 2);
-        if (random.Below(3) == 0) runtime.memory = MemoryModel::kPool;
+        const std::uint32_t memory = random.Below(3);
+        if (memory == 0) runtime.memory = MemoryModel::kPool;
+        if (memory == 1) runtime.memory = MemoryModel::kCounted;
         if (random.Below(3) == 0) runtime.copy_chunk = kLeastCopyChunk;
         Plan plan = RandomPlan(p.step, runtime, 10 * random.Below(9), random);
         AddRandomTiledStreams(p.step, 40 + 20 * random.Below(4), kTilesOfSeed[seed % 4], random, plan);

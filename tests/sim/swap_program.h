@@ -46,7 +46,7 @@ inline Program SwapProgram(const SwapOptions& options = {}) {
   p.Kernel({Rd(y)});
   p.Free(kCompute, y);
   Program program = p.Build();
-  program.arena = options.arena;
+  program.memory = options.arena ? ProgramMemory::kArena : ProgramMemory::kPool;
   return program;
 }
 

@@ -67,7 +67,8 @@ class TickEngine {
       paid_ = true;
       return true;
     }
-    if (in.opcode == Opcode::kAlloc && !program_.arena && !HasRoom(program_.buffers[in.arg].bytes))
+    if (in.opcode == Opcode::kAlloc && program_.memory == ProgramMemory::kPool &&
+        !HasRoom(program_.buffers[in.arg].bytes))
       return TakesOldest();
     Issue(in);
     return true;
@@ -82,10 +83,10 @@ class TickEngine {
       host_until_ = now_ + conditions_.collection_time;
     }
     if (in.opcode == Opcode::kCopy && conditions_.Blocks(program_.copies[in.arg])) blocked_by_ = issued;
-    if (in.opcode == Opcode::kAlloc && !program_.arena) {
+    if (in.opcode == Opcode::kAlloc && program_.memory == ProgramMemory::kPool) {
       result_.pool_peak = std::max(result_.pool_peak, in_use_ += program_.buffers[in.arg].bytes);
     }
-    if (in.opcode == Opcode::kFree && !program_.arena) Free(issued, in);
+    if (in.opcode == Opcode::kFree && program_.memory == ProgramMemory::kPool) Free(issued, in);
   }
 
   // Of a pool: at once on a compute stream, else when the stream gets there.

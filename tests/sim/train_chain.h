@@ -92,7 +92,7 @@ inline TrainChain MakeTrainChain(int layers) {
     emit(Opcode::kFree, 0, n + j);
     emit(Opcode::kRecord, 0, 2 * n + j);
   }
-  program.arena = true;
+  program.memory = ProgramMemory::kArena;
   return chain;
 }
 

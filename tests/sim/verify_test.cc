@@ -150,7 +150,7 @@ TEST_CASE("clause 5: addresses") {
   Program unplaced = SwapProgram();
   unplaced.buffers[0].offset = -1;
   CHECK(Violations(unplaced) == "clause 5, instruction 0 (kAlloc), buffer 0: it has no address\n");
-  unplaced.arena = false;  // clause 6: a pool gives none
+  unplaced.memory = ProgramMemory::kPool;  // clause 6: a pool gives none
   CHECK(Violations(unplaced).empty());
 
   // Two buffers live at once, 100 bytes each, at 0 and at `offset`.

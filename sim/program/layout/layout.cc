@@ -88,7 +88,7 @@ class Reuse {
 };
 
 Bytes Place(Skeleton& skeleton, Program& program, Bytes capacity) {
-  assert(program.arena);
+  assert(program.memory == ProgramMemory::kArena);
   const std::vector<Lifetime> lifetimes = Lifetimes(skeleton, program.buffers);
   if (lifetimes.empty()) return 0;
   Placement placement(lifetimes, capacity);

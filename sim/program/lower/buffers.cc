@@ -4,13 +4,31 @@
 
 namespace spillway {
 
+namespace {
+
+// The compute stream waits for the oldest copies out until the bytes suffice.
+void MakeRoom(PlanWalk& w, Bytes wanted) {
+  DeferredFrees& deferred = w.state.deferred;
+  std::size_t taken = 0;
+  while (taken < deferred.frees.size() && w.state.live.now + deferred.bytes + wanted > w.in.capacity) {
+    const BufferId buffer = deferred.frees[taken++].buffer;
+    deferred.bytes -= w.out.program.buffers[buffer].bytes;
+    w.out.items.Free(buffer, kComputeStream);
+  }
+  deferred.frees.erase(deferred.frees.begin(), deferred.frees.begin() + static_cast<std::ptrdiff_t>(taken));
+}
+
+}  // namespace
+
 BufferId AllocateBuffer(PlanWalk& w, Bytes bytes, TensorId tensor, StreamId stream) {
   const Bytes rounded = RoundToUnit(bytes);
   const BufferKind kind = tensor == kNoTensor ? BufferKind::kWorkspace : BufferKind::kTensor;
   const BufferId buffer = w.out.items.NewBuffer(rounded, tensor, kind, w.in.tables.device);
-  w.out.items.Alloc(buffer, stream);
   LiveBytes& live = w.state.live;
+  if (w.in.counted && w.in.capacity > 0) MakeRoom(w, rounded);
+  w.out.items.Alloc(buffer, w.in.counted ? kComputeStream : stream);
   live.now += rounded;
+  w.state.deferred.peak = std::max(w.state.deferred.peak, live.now + w.state.deferred.bytes);
   Bytes& live_at = w.out.live_at[Index(w.state.now)];
   live_at = std::max(live_at, live.now);
   if (live.now > live.peak) {
@@ -30,7 +48,26 @@ BufferId AllocateTile(PlanWalk& w, TensorId tensor, BoxId box, StreamId stream) 
 
 void FreeBuffer(PlanWalk& w, BufferId buffer, StreamId stream) {
   w.state.live.now -= w.out.program.buffers[buffer].bytes;
-  w.out.items.Free(buffer, stream);
+  w.out.items.Free(buffer, w.in.counted ? kComputeStream : stream);
+}
+
+void FreeBehindCopy(PlanWalk& w, BufferId buffer, StreamId stream, std::uint32_t copy_out) {
+  if (!w.in.counted) return FreeBuffer(w, buffer, stream);
+  const Bytes bytes = w.out.program.buffers[buffer].bytes;
+  DeferredFrees& deferred = w.state.deferred;
+  const auto later = std::upper_bound(deferred.frees.begin(), deferred.frees.end(), copy_out,
+                                      [](std::uint32_t number, const DeferredFree& f) { return number < f.copy_out; });
+  deferred.frees.insert(later, {copy_out, buffer});
+  deferred.bytes += bytes;
+  w.state.live.now -= bytes;
+}
+
+void FreeCopiedTile(PlanWalk& w, BufferId tile) { FreeBehindCopy(w, tile, w.in.out_stream, w.state.copies_out); }
+
+void FreeDeferred(PlanWalk& w) {
+  for (const DeferredFree& deferred : w.state.deferred.frees) w.out.items.Free(deferred.buffer, kComputeStream);
+  w.state.deferred.frees.clear();
+  w.state.deferred.bytes = 0;
 }
 
 BufferId HostBufferOf(PlanWalk& w, TensorId tensor) {
@@ -53,6 +90,7 @@ Copy CopyBetween(PlanWalk& w, TensorId tensor, BufferId device, Direction direct
 }
 
 void WriteCopy(PlanWalk& w, const Copy& copy) {
+  if (copy.direction == Direction::kDeviceToHost) ++w.state.copies_out;
   w.out.items.Copy(copy, copy.direction == Direction::kHostToDevice ? w.in.in_stream : w.in.out_stream);
 }
 

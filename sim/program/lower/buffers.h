@@ -13,10 +13,15 @@
 namespace spillway {
 
 // Allocates on the device. `stream` is the one that touches the buffer first. Bytes are rounded up to kAllocationUnit.
+// Counted memory is allocated and freed on the compute stream, whatever `stream` says.
 BufferId AllocateBuffer(PlanWalk& w, Bytes bytes, TensorId tensor, StreamId stream);  // kNoTensor: a workspace
 BufferId AllocateTile(PlanWalk& w, TensorId tensor, BoxId box, StreamId stream);      // kWhole: of the whole tensor
 // Frees on `stream`, which waits for accesses on every other stream.
 void FreeBuffer(PlanWalk& w, BufferId buffer, StreamId stream);
+// The same behind the copy out of that number: counted memory defers it until an allocation wants the bytes.
+void FreeBehindCopy(PlanWalk& w, BufferId buffer, StreamId stream, std::uint32_t copy_out);
+void FreeCopiedTile(PlanWalk& w, BufferId tile);  // behind the last copy out
+void FreeDeferred(PlanWalk& w);                   // what still is deferred
 // The tensor's pinned buffer, one for the whole step. The first call numbers it.
 BufferId HostBufferOf(PlanWalk& w, TensorId tensor);
 

@@ -85,7 +85,7 @@ void LeaveFusedPart(PlanWalk& w, OpId op, std::size_t part, const Operands& oper
 
 void FreeCopiedOut(PlanWalk& w, const Operands& operands, std::size_t part) {
   for (const SharedOperand& operand : operands) {
-    if (operand.goes_out) FreeBuffer(w, operand.tiles[part], w.in.out_stream);
+    if (operand.goes_out) FreeCopiedTile(w, operand.tiles[part]);
   }
 }
 

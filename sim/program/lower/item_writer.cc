@@ -132,6 +132,7 @@ void ItemWriter::Follow(std::uint32_t before, StreamId stream) {
 Cause ItemWriter::CauseOf(std::uint32_t before, StreamId stream) const {
   const bool copy_waits = program_.streams[stream].kind != StreamKind::kCompute;
   const Instruction& item = skeleton_.items[before];
+  if (item.opcode == Opcode::kAlloc) return Cause::kMemory;
   if (item.opcode != Opcode::kCopy) return copy_waits ? Cause::kProduced : Cause::kData;
   if (program_.copies[item.arg].direction == Direction::kHostToDevice) return Cause::kSwapIn;
   return Cause::kSwapOut;

@@ -36,6 +36,7 @@ class ItemWriter {
   // A pinned buffer, which is there throughout.
   BufferId NewHostBuffer(Bytes bytes, TensorId tensor, int host);
   // In a pool the bytes may be those of a buffer that the compute stream has yet to give back: then `stream` waits.
+  // Counted memory is allocated on the compute stream: other streams follow it.
   void Alloc(BufferId buffer, StreamId stream);
   // Frees on `stream`, after every access on any stream.
   void Free(BufferId buffer, StreamId stream);
@@ -141,7 +142,8 @@ inline void ItemWriter::Note(Touched& touched, Access access, StreamId stream) {
 
 inline void ItemWriter::Alloc(BufferId buffer, StreamId stream) {
   if (trial_) return;
-  if (!program_.arena) FollowFrees(stream);
+  if (program_.memory == ProgramMemory::kPool) FollowFrees(stream);
+  if (program_.memory == ProgramMemory::kCounted) Touch(buffer, Access::kWrite, stream);
   Write(Opcode::kAlloc, stream, buffer);
 }
 

@@ -23,18 +23,20 @@ struct Lowered {
   bool Endless() const { return list_peak >= kEndlessBytes; }
 
   Bytes list_peak = 0;         // the most bytes live in list order; no layout can need less
+  Bytes counted_peak = 0;      // of counted memory: the same with deferred frees; within the capacity if list_peak is
   OpId op = kNoOp;             // the op that runs then
   std::vector<Bytes> live_at;  // by op: the most bytes live while it runs, its workspace included
   Program program;             // without offsets
   Skeleton skeleton;           // of LowerItems, whose `program` has no code yet: Synchronise makes it from this
 };
 
-// Carries out every decision of the plan. `live_limit` in bytes, 0 for none, is for arena runtimes: they issue a
-// swap-in as early as the plan and the live bytes allow. A pool runtime issues it where the plan says. REQUIRES: the
-// plan was checked against the step (CheckPlan).
-Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit);
+// Carries out every decision of the plan. `live_limit` in bytes, 0 for none, is for runtimes planned ahead
+// (IsPlannedAhead): they issue a swap-in as early as the plan and the live bytes allow. A pool runtime issues it where
+// the plan says. Counted memory has `capacity` bytes, 0 for no limit: a free behind a copy out is deferred until an
+// allocation finds fewer bytes than it wants. REQUIRES: the plan was checked against the step (CheckPlan).
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes capacity = 0);
 // The same without Synchronise, for callers that place buffers (PlaceBuffers) and may have to lower the plan again.
-Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit);
+Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes capacity = 0);
 // Only Lowered::live_at of LowerItems(plan, tables, 1), in a fraction of the time: no items are written.
 // REQUIRES: as Lower, and the plan recomputes nothing.
 std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables);

@@ -15,13 +15,20 @@ OpId CopyOutApart(const GapDecision& gap, OpId never) {
   return gap.action == GapAction::kSwap && gap.out_after != gap.after ? gap.out_after : never;
 }
 
+ProgramMemory MemoryOf(const Runtime& runtime) {
+  if (runtime.memory == MemoryModel::kCounted) return ProgramMemory::kCounted;
+  return runtime.memory == MemoryModel::kPool ? ProgramMemory::kPool : ProgramMemory::kArena;
+}
+
 }  // namespace
 
-WalkInput::WalkInput(const Plan& p, const StepTables& t, Program& program)
+WalkInput::WalkInput(const Plan& p, const StepTables& t, Bytes most, Program& program)
     : plan(p),
       tables(t),
       step(*t.step),
       launches(p, t, program),
+      counted(p.runtime.memory == MemoryModel::kCounted),
+      capacity(most),
       unit(t.unit[static_cast<std::size_t>(p.runtime.backward_units)]),
       in_stream(p.runtime.copy_streams == 1 ? 1 : 2) {
   const std::size_t end = step.ops.size();
@@ -29,7 +36,7 @@ WalkInput::WalkInput(const Plan& p, const StepTables& t, Program& program)
   gaps_after = DecisionsAt(p.gaps, &GapDecision::after, end);
   copies_out_after = DecisionsAt(p.gaps, copy_out, end);
   entries_before = DecisionsAt(p.recompute, &Recomputation::before, end);
-  program.arena = p.runtime.memory != MemoryModel::kPool;
+  program.memory = MemoryOf(p.runtime);
   program.streams = StreamsFor(p, t.device);
   FindStays();
 }
@@ -59,12 +66,12 @@ OpId WalkInput::EndOfUnit(OpId op) const {
   return op + 1;
 }
 
-PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables)
+PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables, Bytes capacity)
     : out{.program = {},
           .items = ItemWriter(out.program, *tables.step),
           .live_at = std::vector<Bytes>(tables.step->ops.size(), 0),
           .needed_at = std::vector<OpId>(plan.gaps.size(), kNoOp)},
-      in(plan, tables, out.program),
+      in(plan, tables, capacity, out.program),
       state{.tensors = std::vector<TensorState>(tables.step->tensors.size())} {
   out.items.Reserve(in.step.ops.size() * 6);
   for (const TensorId t : tables.inputs) state[t].host_valid = true;

@@ -25,7 +25,8 @@ constexpr StreamId kComputeStream = 0;
 struct WalkInput {
   // Fills the streams, launches and boxes of `program`. `plan` and `tables` must outlive this. REQUIRES: CheckPlan
   // found nothing wrong with the plan for the tables' step; its checks are not repeated here.
-  WalkInput(const Plan& plan, const StepTables& tables, Program& program);
+  // `capacity` in bytes is asked of counted memory alone; 0: without limit.
+  WalkInput(const Plan& plan, const StepTables& tables, Bytes capacity, Program& program);
 
   OpId ops() const { return static_cast<OpId>(step.ops.size()); }
   const GapDecision& Gap(std::uint32_t gap) const { return plan.gaps[gap]; }
@@ -41,6 +42,8 @@ struct WalkInput {
   const StepTables& tables;
   const TrainingStep& step;
   LaunchChoice launches;
+  const bool counted;                     // Program::memory
+  const Bytes capacity;                   // of counted memory; 0: without limit
   const std::vector<std::int32_t>& unit;  // by op: the unit of backward (BackwardUnits)
   StreamId out_stream = 1, in_stream;     // for copies from and to the device; one stream may serve both
   DecisionsAt gaps_after;                 // rows of Plan::gaps
@@ -63,7 +66,7 @@ struct WalkOutput {
 
 struct PlanWalk {
   // Before the first op: nothing is on the device, the input is on the host.
-  PlanWalk(const Plan& plan, const StepTables& tables);
+  PlanWalk(const Plan& plan, const StepTables& tables, Bytes capacity);
   PlanWalk(const PlanWalk&) = delete;
 
   WalkOutput out;

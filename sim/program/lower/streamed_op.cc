@@ -58,7 +58,7 @@ class StreamedOp {
   }
 
   void FreeCopiedOut(std::size_t part) {
-    ForEachDone(part, true, [&](TensorId, BoxId, BufferId tile) { FreeBuffer(w_, tile, w_.in.out_stream); });
+    ForEachDone(part, true, [&](TensorId, BoxId, BufferId tile) { FreeCopiedTile(w_, tile); });
   }
 
  private:

@@ -35,6 +35,7 @@ void CopyOut(PlanWalk& w, const GapDecision& gap) {
   if (!at.OnDevice() || at.host_valid) return;
   at.host_valid = true;
   CopyTensor(w, gap.tensor, at.device, Direction::kDeviceToHost);
+  at.copy_out = w.state.copies_out;
 }
 
 // A copy that began before the tensor leaves is over by then, as the plan has it: the stream of kernels waits for it
@@ -47,7 +48,7 @@ void Evict(PlanWalk& w, const GapDecision& gap) {
   const bool began_before = gap.leaves_after != kNoOp && gap.out_after < gap.leaves_after;
   CopyOut(w, gap);
   TensorState& at = w.state[gap.tensor];
-  FreeBuffer(w, at.device, began_before ? kComputeStream : w.in.out_stream);
+  FreeBehindCopy(w, at.device, began_before ? kComputeStream : w.in.out_stream, at.copy_out);
   at.device = kNoBuffer;
 }
 

@@ -96,7 +96,7 @@ void LeaveOps(PlanWalk& w, OpId first, OpId end) {
 
 }  // namespace
 
-LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables) : walk_(plan, tables) {
+LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, Bytes capacity) : walk_(plan, tables, capacity) {
   FindSections(walk_);
   for (TensorId t = 0; Index(t) < tables.persistent.size(); ++t) {
     if (tables.persistent[Index(t)]) AllocateTensor(walk_, t);
@@ -131,8 +131,10 @@ Lowered LowerWalk::TakeItems() {
     if (at.OnDevice()) FreeBuffer(walk_, at.device, kComputeStream);
   }
   FreeHeldWorkspaces(walk_);
+  FreeDeferred(walk_);
   WalkOutput& out = walk_.out;
   return {.list_peak = walk_.state.live.peak,
+          .counted_peak = walk_.state.deferred.peak,
           .op = walk_.state.live.peak_op,
           .live_at = std::move(out.live_at),
           .program = std::move(out.program),

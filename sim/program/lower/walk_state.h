@@ -28,6 +28,7 @@ struct TensorState {
   BufferId host = kNoBuffer;     // pinned; made for the first copy
   std::uint32_t gap = kNoGap;    // the gap that opened last; its decision holds until the next one opens
   bool host_valid = false;       // the host buffer holds the tensor's value
+  std::uint32_t copy_out = 0;    // the number of the last copy out (WalkState::copies_out)
   bool arriving = false;         // swapped in, and the host has not waited for the copy yet
   bool keep_result = true;       // false: it is freed after its next use (GapDecision::keep_result)
   OpId leaves_after = kNoOp;     // Recomputation::leaves_after of the entry that computed it
@@ -64,6 +65,17 @@ struct LiveBytes {  // on the device, in list order
   OpId peak_op = kNoOp;  // the op at hand then
 };
 
+// Of counted memory: a buffer whose free stands behind its copy out. It is written when an allocation wants the bytes.
+struct DeferredFree {
+  std::uint32_t copy_out = 0;  // copies out end in the order of their numbers
+  BufferId buffer = kNoBuffer;
+};
+struct DeferredFrees {
+  std::vector<DeferredFree> frees{};  // in the order in which their copies end
+  Bytes bytes = 0;                    // of them all; LiveBytes does not count them
+  Bytes peak = 0;                     // the most bytes at once, with LiveBytes
+};
+
 struct WalkState {
   std::vector<TensorState> tensors;                 // by tensor
   std::map<TensorId, SectionedTensor> sectioned{};  // the tensors that lie in sections
@@ -72,6 +84,8 @@ struct WalkState {
   std::vector<PendingEviction> evictions{};   // those that entries before the op at hand hold up
   const Recomputation* dead_entry = nullptr;  // the entry that runs, if no op uses any of its results
   std::vector<TensorId> computed_along{};     // its results that the kernel for another result computed, too
+  DeferredFrees deferred{};                   // of counted memory
+  std::uint32_t copies_out = 0;               // so far
   std::int64_t recomputations = 0;            // forward ops recomputed so far
   std::uint32_t search = 0;                   // searches for sources so far
   LiveBytes live{};

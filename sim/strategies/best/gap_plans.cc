@@ -28,7 +28,7 @@ OpDecision DecisionOf(const GapTables& tables, OpId op, std::uint8_t row) {
   return decision;
 }
 
-// In an arena, whose addresses are given out by list order, memory is free when the copy out has ended, and no sooner.
+// In memory that is planned ahead, in list order, bytes are free when the copy out has ended, and no sooner.
 GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Runtime& runtime,
                    const std::string& reason) {
   const GapTables::Gap& gap = model.tables().gaps[Index(copy.gap)];
@@ -42,7 +42,7 @@ GapDecision SwapOf(const GapModel& model, const GapModel::CopyIn& copy, const Ru
   // One that is still on its way out when it may come back leaves as usual: kernels would wait for it.
   const OpId leaves = model.LeavesBefore(copy.gap) - 1;
   const bool stays = leaves > gap.after && leaves < decision.in_at;
-  if (runtime.memory == MemoryModel::kArena && stays) decision.leaves_after = leaves;
+  if (IsPlannedAhead(runtime.memory) && stays) decision.leaves_after = leaves;
   return decision;
 }
 
@@ -111,9 +111,9 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
   Plan plan = StartPlan(problem, "best", "arena");
   plan.capacity = model.capacity();
   plan.ops = OpDecisions(model, choices);
-  // Copies in are issued in order of need; what an arena's plan lists first starts on its way out first.
+  // Copies in are issued in order of need; what a plan ahead lists first starts on its way out first.
   std::vector<GapModel::CopyIn> copies = model.copies_in();
-  if (plan.runtime.memory == MemoryModel::kArena) {
+  if (IsPlannedAhead(plan.runtime.memory)) {
     std::sort(copies.begin(), copies.end(), [](const auto& a, const auto& b) { return a.gap < b.gap; });
   }
   for (const GapModel::CopyIn& copy : copies) {

@@ -59,9 +59,9 @@ class Fitter {
     if (gap.before != kNoOp) Swap(map, gap.after, gap.before, "every map is swapped");
   }
 
-  // In an arena copies come back as early as there is room; a pool issues them where the plan says.
+  // Planned ahead, copies come back as early as there is room; a pool issues them where the plan says.
   void Swap(TensorId t, OpId after, OpId before, std::string reason) {
-    const bool arena = planned_.plan.runtime.memory == MemoryModel::kArena;
+    const bool arena = IsPlannedAhead(planned_.plan.runtime.memory);
     const OpId early = std::min(before, std::max(after + 1, step_.first_backward));
     planned_.plan.gaps.push_back({.tensor = t,
                                   .after = after,

@@ -37,7 +37,7 @@ Planned PlanSections(const Problem& problem, const char* name, const CountsFor& 
   Planned best;
   const Plan start = StartPlan(problem, name, "arena");
   if (start.runtime.memory != MemoryModel::kArena) {
-    best.reason = "out_of_memory: sections are for arenas, and a pool takes back no part of an allocation";
+    best.reason = "out_of_memory: sections are for arenas: no other memory takes back a part of an allocation";
     return best;
   }
   best.reason = NoRoom(problem, tables);
