@@ -11,6 +11,7 @@ their random state. So results are those of plain training, also in steps that d
 """
 import json
 import os
+import weakref
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -91,19 +92,19 @@ class Carrier(TorchDispatchMode):
         self.copies = StreamedCopies(self.slab, self.device) if pinned else Copies(self.slab)
         self.matcher = Matcher(plan.calls, plan.values)
         self.account = Report(plan, count)
-        self.roles = {}      # by storage address of a parameter or buffer: its name in the recording
         self.open = False
         self.inside = False  # our own calls, made outside the dispatcher's own switch
         self.hooks = self.attached = None
+        self.model = lambda: None
         self._fresh()
 
     # Contexts.
 
     def _fresh(self):
-        self.store = Store(self.copies, not self.plan.unseen)
+        self.store = Store(self.copies, not self.plan.unseen, self.account.ran_again)
         self.names = {}  # by first name: the Buffer
+        self.numbers = {}  # by storage address: tensors that stand for plain numbers
         self.done = 0    # lists of actions that have run
-        self.forward_after_backward = self.in_backward = False
         self.matcher.restart()
 
     def begin(self):
@@ -123,7 +124,7 @@ class Carrier(TorchDispatchMode):
         self.open = False
         TorchDispatchMode.__exit__(self, None, None, None)
         self.hooks.__exit__(None, None, None)
-        self.store.refill()
+        self.store.close()
         self.account.end(self.matcher, self.store)
 
     def __enter__(self):
@@ -136,18 +137,36 @@ class Carrier(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self.inside or function.namespace in SILENT:
-            return function(*args, **kwargs)
+        if self.inside or function.namespace in SILENT or self._over():
+            return as_tensor(function(*args, **kwargs), function)
         self._act()
-        operands = [self.store.find(tensor) for tensor in tensors_in((args, kwargs)) if has_storage(tensor)]
+        read = [tensor for tensor in tensors_in((args, kwargs)) if self._is_read(tensor)]
+        operands = [self.store.find(tensor) for tensor in read]
         for buffer in operands:
             if buffer.away or buffer.arrives is not None:
                 self.store.storage_of(buffer)
         written = written_by(function, args, kwargs)
+        if function is torch.ops.aten.detach.default:
+            return self._detached(function, args)
         caught = self._catch(function, args, kwargs, written)
-        result = function(*args, **kwargs)
-        self._made(function, args, kwargs, operands, written, result, caught)
+        result = as_tensor(function(*args, **kwargs), function)
+        self._made(function, read, operands, written, result, caught)
         return result
+
+    def _is_read(self, tensor):
+        return has_storage(tensor) and not (self.numbers and storage_of(tensor)._cdata in self.numbers)
+
+    def _detached(self, function, args):
+        """Autograd makes as many of these as it likes; they are no calls. PyTorch 1.13 gives a number for a number."""
+        result = function(*args)
+        number = as_tensor(result, function)
+        if number is not result:
+            self.numbers[storage_of(number)._cdata] = number
+        return number
+
+    def _over(self):
+        """All that the plan does is done, and nothing is away: the calls of an optimizer or a log are none of ours."""
+        return self.matcher.at_end and self.done > self.matcher.last and not self.store.absent()
 
     def _catch(self, function, args, kwargs, written):
         for tensor in written:
@@ -160,7 +179,7 @@ class Carrier(TorchDispatchMode):
         buffer = self.store.find(tensor)
         return tensor if buffer.outer else Operand(buffer, tensor)
 
-    def _made(self, function, args, kwargs, operands, written, result, caught):
+    def _made(self, function, read, operands, written, result, caught):
         outputs = [tensor for tensor in tensors_in(result) if has_storage(tensor)]
         fresh = _distinct([tensor for tensor in outputs if self.store.known(tensor) is None])
         changed = _distinct(written)
@@ -171,7 +190,7 @@ class Carrier(TorchDispatchMode):
             self._overwritten(self.store.find(tensor), caught, len(changed) + len(fresh))
         for tensor in fresh:
             buffers.append(self._new(tensor, result, caught))
-        self._place(function, args, kwargs, list(dict.fromkeys(operands)), buffers)
+        self._place(function, read, list(dict.fromkeys(operands)), buffers)
 
     def _overwritten(self, buffer, caught, results):
         if buffer.outer:
@@ -187,9 +206,9 @@ class Carrier(TorchDispatchMode):
         caught.made(index, buffer)
         return buffer
 
-    def _place(self, function, args, kwargs, operands, buffers):
+    def _place(self, function, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
-        dims = [tensor.dim() for tensor in tensors_in((args, kwargs))]
+        dims = [tensor.dim() for tensor in read]
         index = self.matcher.match(str(function), in_backward(), operands, len(buffers), dims)
         if index is None:
             for buffer in buffers:
@@ -296,7 +315,9 @@ class Carrier(TorchDispatchMode):
     def attach(self, model):
         """Opens at each forward in training, closes before the optimizer's step or at the next forward after backward."""
         self.detach()
-        handles = [model.register_forward_pre_hook(self._before_forward)]
+        self.model = weakref.ref(model)
+        # For all modules: a hook in the model itself would be copied and pickled with it.
+        handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._before_forward)]
         register = getattr(torch.optim.optimizer, "register_optimizer_step_pre_hook", None)
         if register is not None:
             handles.append(register(lambda *_: self.end()))
@@ -311,7 +332,7 @@ class Carrier(TorchDispatchMode):
         return self
 
     def _before_forward(self, module, _):
-        if module.training and torch.is_grad_enabled() and not in_backward():
+        if module is self.model() and module.training and torch.is_grad_enabled() and not in_backward():
             self.begin()
 
     def report(self):
@@ -339,6 +360,13 @@ def _slab_of(size, pinned):
     except RuntimeError:
         raise PlanError("the plan swaps through %.1f GB of host memory, which cannot be had: plan with less (host: memory of "
                         "the machine), or with swap off" % (size / 1e9))
+
+
+def as_tensor(result, function):
+    """PyTorch 1.13 wraps numbers, and `detach` then returns the number itself to autograd, which wants a tensor."""
+    if isinstance(result, (bool, int, float)) and function is torch.ops.aten.detach.default:
+        return torch.scalar_tensor(result, dtype=torch.float64)
+    return result
 
 
 def in_backward():

@@ -28,6 +28,7 @@ class Matcher:
         for index, call in enumerate(calls):
             for name, _ in call.results:
                 self.maker[name] = index
+        self.last = max([k for k, call in enumerate(calls) if call.backward], default=len(calls) - 1)
         self.restart()
 
     def restart(self):
@@ -37,8 +38,13 @@ class Matcher:
         self.lost_at = None
 
     @property
+    def at_end(self):
+        """Backward is over; an update may be recorded after it, and is planned where the context holds it."""
+        return self.clock > self.last
+
+    @property
     def lost(self):
-        return self.row >= LOST
+        return self.row >= LOST and not self.at_end
 
     def match(self, op, backward, operands, results, dims):
         """The index of the call, None for an extra one. `operands`: Buffers, each once; `dims` of each tensor read."""
@@ -52,7 +58,7 @@ class Matcher:
                 return index
         self.extra += 1
         self.row += 1
-        if self.row == LOST and self.lost_at is None:
+        if self.row == LOST and self.lost_at is None and not self.at_end:
             self.lost_at = self.clock
         return None
 

@@ -1,7 +1,7 @@
 """What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
 import time
 
-from carry_storage import rounded
+from carry_storage import rounded, storage_of, tensors_in
 
 
 class Report:
@@ -24,6 +24,14 @@ class Report:
         live = counted(store)
         self.curve[index] = live
         self.peak = max(self.peak, live)
+
+    def ran_again(self, store, scratch, results):
+        """The peak inside a recomputation: what lives, the results on the way, those just made."""
+        if self.count:
+            made = {storage._cdata: storage.nbytes() for storage in scratch}
+            made.update({storage_of(t)._cdata: storage_of(t).nbytes() for t in tensors_in(results)})
+            self.peak = max(self.peak, counted(store) + sum(rounded(size) for key, size in made.items()
+                                                            if key not in store.by_key))
 
     def extra(self, function, matcher):
         key = str(function)

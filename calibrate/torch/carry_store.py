@@ -10,8 +10,9 @@ from carry_storage import alive, over, storage_of
 
 
 class Store:
-    def __init__(self, copies, empty_held):
+    def __init__(self, copies, empty_held, ran_again):
         self.copies = copies          # carry_copies.Copies
+        self.ran_again = ran_again    # called with the store and the bytes of scratch after each call that ran again
         self.empty_held = empty_held  # whether storages that the user's variables hold may be emptied
         self.by_key = {}              # by the storage's address; the Buffer's weak reference keeps it from being used again
         self.order = 0
@@ -170,6 +171,7 @@ class Store:
         for call, index in buffer.makers:
             self.counts["replayed"] += 1
             results = call.run(tensor_of)
+            self.ran_again(self, list(scratch.values()), results)
             if index is not None:
                 made = storage_of(results[index])
                 self._fill_others(call, results, buffer)
@@ -194,6 +196,9 @@ class Store:
             if len(other.makers) == 1 and other.wanted():
                 self._adopt(other, storage_of(results[index]))
 
+    def absent(self):
+        return any(buffer.away for buffer in self.by_key.values())
+
     # Changes.
 
     def before_write(self, buffer, place):
@@ -205,11 +210,23 @@ class Store:
         buffer.writes.append(place)
         buffer.host = None
 
-    def refill(self):
-        """No storage that somebody holds stays empty."""
+    def close(self):
+        """No storage that somebody holds stays empty. What no ticket wants forgets its calls, which hold memory."""
         for buffer in list(self.by_key.values()):
             if buffer.away and buffer.emptied is not None and not buffer.emptied.expired():
                 self.storage_of(buffer)
+        wanted = [buffer for buffer in self.by_key.values() if buffer.tickets > 0]
+        kept = set()
+        while wanted:
+            buffer = wanted.pop()
+            if id(buffer) not in kept:
+                kept.add(id(buffer))
+                wanted += operands_of(buffer)
+        for buffer in self.by_key.values():
+            buffer.pinned = False
+            if id(buffer) not in kept:
+                buffer.makers = []
+            buffer.let_go()
 
 
 def operands_of(buffer):
