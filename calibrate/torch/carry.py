@@ -9,6 +9,7 @@ A dispatch mode sees each call and finds its place in the recording; saved-tenso
 tensors that the plan moves. What the plan frees comes back from the host, or by running this step's own calls again with
 their random state. So results are those of plain training, also in steps that deviate: a deviation costs memory.
 """
+import importlib
 import json
 import os
 import weakref
@@ -318,7 +319,7 @@ class Carrier(TorchDispatchMode):
         self.model = weakref.ref(model)
         # For all modules: a hook in the model itself would be copied and pickled with it.
         handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._before_forward)]
-        register = getattr(torch.optim.optimizer, "register_optimizer_step_pre_hook", None)
+        register = getattr(importlib.import_module("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
         if register is not None:
             handles.append(register(lambda *_: self.end()))
         self.attached = handles

@@ -72,7 +72,5 @@ class Matcher:
     def _may_be(self, buffer, dep):
         if buffer.name is not None:
             return buffer.name == dep
-        if not buffer.extra:
-            return True
-        # The result of an extra call stands for one that was passed over.
-        return self.maker.get(dep, len(self.calls)) < self.clock
+        # The result of an extra call stands for a value (a batch that was moved or drawn), or for one passed over.
+        return not buffer.extra or dep in self.values or self.maker[dep] < self.clock
