@@ -99,8 +99,9 @@ class CarryWalk {
     }
     Add(CarryKind::kAgain, kNoTensor, kernel.op);
     for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
-      const TensorId tensor = TensorOf(program_.operands[kernel.operands + k].buffer);
-      if (tensor == kNoTensor) continue;
+      const Operand& operand = program_.operands[kernel.operands + k];
+      const TensorId tensor = TensorOf(operand.buffer);
+      if (tensor == kNoTensor || operand.access == Access::kWrite) continue;
       const TensorTraits& traits = step_.tensors[Index(tensor)].Traits();
       if (!traits.resident && !traits.on_host) held_.insert(tensor);
     }

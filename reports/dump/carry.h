@@ -6,7 +6,7 @@
 // carries the plan out orders each copy, its readers and the free of its source by events of its own. A mistaken plan
 // then costs memory or time, not numbers.
 //
-// Tested by carry_test.
+// Tested by cli_carry_test and tests/calibrate/carrier_test.py.
 #ifndef SPILLWAY_REPORTS_DUMP_CARRY_H_
 #define SPILLWAY_REPORTS_DUMP_CARRY_H_
 
@@ -35,9 +35,9 @@ struct CarryAction {
 
 struct Carried {
   std::vector<std::vector<CarryAction>> before;  // by op, in order; the last entry is after all ops
-  std::vector<TensorId> held;                    // reruns read them, so they stay from their op to their kRelease or kLeave
-  std::vector<Bytes> live;                       // by op: bytes live in list order while the op runs, workspace included
-  Bytes host_bytes = 0;                          // of all host buffers
+  std::vector<TensorId> held;  // reruns read them, so they stay from their op to their kRelease or kLeave
+  std::vector<Bytes> live;     // by op: bytes live in list order while the op runs, workspace included
+  Bytes host_bytes = 0;        // of all host buffers
 };
 
 // Throws UserError if the program cannot be carried out between calls: an op in parts, a tensor in several buffers,

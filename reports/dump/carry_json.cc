@@ -10,8 +10,8 @@ namespace {
 
 // ["out", "conv1.y"], ["again", "17:relu"], ...
 DumpObject ActionObject(const CarryAction& action, const TrainingStep& step) {
-  const std::string& name = action.kind == CarryKind::kAgain ? step.ops[Index(action.op)].name
-                                                             : step.tensors[Index(action.tensor)].name;
+  const std::string& name =
+      action.kind == CarryKind::kAgain ? step.ops[Index(action.op)].name : step.tensors[Index(action.tensor)].name;
   return {CarryKindName(action.kind), name};
 }
 

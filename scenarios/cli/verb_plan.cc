@@ -38,14 +38,18 @@ void WriteCertificate(const PreparedRun& run, const PointResult& best, const std
 
 constexpr std::size_t kLargestRecording = std::size_t{1} << 30;
 
-// What a framework carries out. Only a recorded step has calls to carry a plan out between.
+// Only a recorded step has calls to carry a plan out between.
+void MustBeRecorded(const PreparedRun& run) {
+  const PreparedStep& step = *run.steps[run.points.front().step];
+  if (step.source->recorded != nullptr) return;
+  throw UserError(
+      fmt::format("--for torch: {} is no recording: expected 'network: {{graph: STEP.json}}'", step.network));
+}
+
 std::string CarriedPlan(const PreparedRun& run, const PointResult& best) {
-  const PreparedStep& step = *best.step;
-  if (step.source->recorded == nullptr) {
-    throw UserError(fmt::format("--for torch: {} is no recording: expected 'network: {{graph: STEP.json}}'", step.network));
-  }
   const PreparedMachine& on = *run.machines[run.points.front().machine];
-  return CarryJson(best.evaluation, best.plan, step.step, ReadTextFile(step.source->choice.graph, "a recording", kLargestRecording),
+  return CarryJson(best.evaluation, best.plan, best.step->step,
+                   ReadTextFile(best.step->source->choice.graph, "a recording", kLargestRecording),
                    {best.row.network, on.label, best.row.memory_limit});
 }
 
@@ -54,7 +58,8 @@ class PlanCommand : public Command {
   void Declare(Options& options) override {
     scenarios_.DeclareFiles(options);
     options.Text("-o,--output", out_, "file to write (default: standard output)");
-    options.Text("--for", carrier_, "torch: a file for a recorded step that spillway_torch.apply carries out").Among({"torch"});
+    options.Text("--for", carrier_, "torch: a file for a recorded step that spillway_torch.apply carries out")
+        .Among({"torch"});
     scenarios_.DeclareJobs(options);
     scenarios_.DeclareOverrides(options);
     scenarios_.DeclareCosts(options);
@@ -71,6 +76,7 @@ ExitCode PlanCommand::Run(Console& console) const {
   MustNotDestroy(out_, Written::kPlan, scenarios_.files);
   const PreparedRun run = scenarios_.Prepare(console, false);
   MustBeOnePlace(run, "plan");
+  if (!carrier_.empty()) MustBeRecorded(run);
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
   if (!carrier_.empty()) {
