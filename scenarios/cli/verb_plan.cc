@@ -1,6 +1,8 @@
 // spillway plan: the best plan of one point, as a file that can be edited and run.
 #include <fmt/format.h>
 
+#include "hw/text/text_file.h"
+#include "reports/dump/carry.h"
 #include "reports/reports.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
@@ -34,11 +36,30 @@ void WriteCertificate(const PreparedRun& run, const PointResult& best, const std
   if (certificate) WriteFile(file, CertificateToYaml(*certificate, best.step->step));
 }
 
+constexpr std::size_t kLargestRecording = std::size_t{1} << 30;
+
+// Only a recorded step has calls to carry a plan out between.
+void MustBeRecorded(const PreparedRun& run) {
+  const PreparedStep& step = *run.steps[run.points.front().step];
+  if (step.source->recorded != nullptr) return;
+  throw UserError(
+      fmt::format("--for torch: {} is no recording: expected 'network: {{graph: STEP.json}}'", step.network));
+}
+
+std::string CarriedPlan(const PreparedRun& run, const PointResult& best) {
+  const PreparedMachine& on = *run.machines[run.points.front().machine];
+  return CarryJson(best.evaluation, best.plan, best.step->step,
+                   ReadTextFile(best.step->source->choice.graph, "a recording", kLargestRecording),
+                   {best.row.network, on.label, best.row.memory_limit});
+}
+
 class PlanCommand : public Command {
  public:
   void Declare(Options& options) override {
     scenarios_.DeclareFiles(options);
     options.Text("-o,--output", out_, "file to write (default: standard output)");
+    options.Text("--for", carrier_, "torch: a file for a recorded step that spillway_torch.apply carries out")
+        .Among({"torch"});
     scenarios_.DeclareJobs(options);
     scenarios_.DeclareOverrides(options);
     scenarios_.DeclareCosts(options);
@@ -48,15 +69,20 @@ class PlanCommand : public Command {
 
  private:
   ScenarioOptions scenarios_;
-  std::string out_;
+  std::string out_, carrier_;
 };
 
 ExitCode PlanCommand::Run(Console& console) const {
   MustNotDestroy(out_, Written::kPlan, scenarios_.files);
   const PreparedRun run = scenarios_.Prepare(console, false);
   MustBeOnePlace(run, "plan");
+  if (!carrier_.empty()) MustBeRecorded(run);
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
+  if (!carrier_.empty()) {
+    WriteText(out_, CarriedPlan(run, *best), console);
+    return kExitDone;
+  }
   const PreparedMachine& on = *run.machines[run.points.front().machine];
   WriteText(out_, PlanReport({best->row, best->step->step, on.machine, best->plan, best->evaluation, *on.costs}),
             console);

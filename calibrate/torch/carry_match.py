@@ -1,0 +1,76 @@
+"""Which call of the recording a call of this step is: by the data that flow into it, not by its position.
+
+A call is the next recorded one, at most WINDOW calls ahead, with the same function, phase, number of results and
+operands. Calls of the loop that the recording lacks (a metric, a log) are extra and move nothing. Recorded calls that are
+passed over are missing.
+"""
+WINDOW = 80  # calls
+LOST = 32    # extra calls in a row after which the track is lost
+
+
+class RecordedCall:
+    """A node of the recording. `deps` name values and results as they are called at that time."""
+
+    __slots__ = ("id", "op", "backward", "deps", "results", "dims")
+
+    def __init__(self, node):
+        self.id, self.op, self.backward = node["id"], node.get("op", node["id"]), node.get("pass") == "backward"
+        self.deps = node.get("deps", [])
+        self.results = [(result["id"], result.get("in_place")) for result in node.get("results", [])]
+        inputs = node.get("inputs")
+        self.dims = [len(operand["shape"]) for operand in inputs if operand] if inputs else None
+
+
+class Matcher:
+    def __init__(self, calls, values):
+        self.calls, self.values = calls, values
+        self.maker = {}  # by name: the call that makes it
+        for index, call in enumerate(calls):
+            for name, _ in call.results:
+                self.maker[name] = index
+        self.last = max([k for k, call in enumerate(calls) if call.backward], default=len(calls) - 1)
+        self.restart()
+
+    def restart(self):
+        self.clock = 0      # the next recorded call
+        self.row = 0        # extra calls in a row
+        self.matched = self.extra = 0
+        self.lost_at = None
+
+    @property
+    def at_end(self):
+        """Backward is over; an update may be recorded after it, and is planned where the context holds it."""
+        return self.clock > self.last
+
+    @property
+    def lost(self):
+        return self.row >= LOST and not self.at_end
+
+    def match(self, op, backward, operands, results, dims):
+        """The index of the call, None for an extra one. `operands`: Buffers, each once; `dims` of each tensor read."""
+        for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
+            call = self.calls[index]
+            # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
+            phase = call.backward == backward or index == self.clock
+            if call.op == op and phase and self._flows(call, operands, results, dims):
+                self.clock, self.row = index + 1, 0
+                self.matched += 1
+                return index
+        self.extra += 1
+        self.row += 1
+        if self.row == LOST and self.lost_at is None and not self.at_end:
+            self.lost_at = self.clock
+        return None
+
+    def _flows(self, call, operands, results, dims):
+        if len(call.deps) != len(operands) or len(call.results) != results:
+            return False
+        if call.dims is not None and call.dims != dims:
+            return False
+        return all(self._may_be(buffer, dep) for buffer, dep in zip(operands, call.deps))
+
+    def _may_be(self, buffer, dep):
+        if buffer.name is not None:
+            return buffer.name == dep
+        # The result of an extra call stands for a value (a batch that was moved or drawn), or for one passed over.
+        return not buffer.extra or dep in self.values or self.maker[dep] < self.clock

@@ -1,0 +1,75 @@
+"""What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
+import time
+
+from carry_storage import rounded, storage_of, tensors_in
+
+
+class Report:
+    def __init__(self, plan, count):
+        self.plan, self.count = plan, count
+        self.contexts, self.extras = [], {}
+        self.again = self.offloaded = 0
+        self._reset()
+
+    def _reset(self):
+        self.peak, self.curve = 0, {}
+
+    def begin(self):
+        self._reset()
+        self.begun = time.perf_counter()
+
+    def called(self, index, store):
+        if not self.count:
+            return
+        live = counted(store)
+        self.curve[index] = live
+        self.peak = max(self.peak, live)
+
+    def ran_again(self, store, scratch, results):
+        """The peak inside a recomputation: what lives, the results on the way, those just made."""
+        if self.count:
+            made = {storage._cdata: storage.nbytes() for storage in scratch}
+            made.update({storage_of(t)._cdata: storage_of(t).nbytes() for t in tensors_in(results)})
+            self.peak = max(self.peak, counted(store) + sum(rounded(size) for key, size in made.items()
+                                                            if key not in store.by_key))
+
+    def extra(self, function, matcher):
+        key = str(function)
+        self.extras[key] = self.extras.get(key, 0) + 1
+
+    def end(self, matcher, store):
+        lost = matcher.lost_at
+        self.contexts.append({
+            "seconds": time.perf_counter() - self.begun, "matched": matcher.matched, "extra": matcher.extra,
+            "missing": matcher.clock - matcher.matched, "counted_peak_bytes": self.peak,
+            "lost_at": None if lost is None else self.plan.calls[min(lost, len(self.plan.calls) - 1)].id, **store.counts})
+
+    def dict(self):
+        return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
+                "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras}
+
+    def text(self):
+        lines = ["%s by %s: predicted peak %.1f of %.1f MB" % (self.plan.graph, self.plan.strategy, self.plan.peak / 1e6,
+                                                               self.plan.cap / 1e6)]
+        for number, context in enumerate(self.contexts):
+            line = "context %d: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
+                number + 1, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
+                context["replayed"])
+            if self.count:
+                line += "; counted peak %.1f MB" % (context["counted_peak_bytes"] / 1e6)
+            if context["lost_at"]:
+                line += "; track lost at '%s'" % context["lost_at"]
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def counted(store):
+    """Bytes of all storages that are alive, as an allocator rounds them."""
+    total = 0
+    for buffer in store.by_key.values():
+        if buffer.weak.expired() or (buffer.away and buffer.emptied is None):
+            continue
+        if not buffer.away:
+            total += rounded(buffer.nbytes)
+    return total

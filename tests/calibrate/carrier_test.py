@@ -1,0 +1,397 @@
+"""Plans carried out in PyTorch: training is that without a plan, bit for bit, also where the loop deviates.
+
+    python3 carrier_test.py SPILLWAY [deep]     SPILLWAY: the program, which plans. 77: PyTorch is missing
+"""
+import contextlib
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(HERE, "..", "..", "calibrate", "torch"), HERE]
+try:
+    import torch
+except ImportError as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+import carry  # noqa: E402
+import front  # noqa: E402
+from carrier_networks import NETWORKS  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv[1])
+DEEP = "deep" in sys.argv[2:] or "SPILLWAY_DEEP" in os.environ
+STEPS = 3
+SCENARIO = """name: carrier
+network: {graph: %s}
+machines: [v100-x86-pcie3]
+link: %s
+memory: %d B
+strategies: [%s]
+"""
+
+
+class Trained:
+    """A network trained for some steps from seed 1, as it was made or with a carrier."""
+
+    def __init__(self, name, carrier=None, samples=None, steps=STEPS, change=None, narrow=True):
+        make, self.loss, draw, usual = NETWORKS[name]
+        torch.manual_seed(1)
+        self.network = make().train()
+        if change is not None:
+            change(self.network)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=0.01, foreach=False)
+        self.losses, self.gradients = [], []
+        for _ in range(steps):
+            batch = draw(samples or usual)
+            with carrier if carrier is not None and narrow else contextlib.nullcontext():
+                loss = self.loss(self.network, *batch)
+                loss.backward()
+            self.losses.append(loss.item())
+            self.gradients += [parameter.grad.clone() for parameter in self.network.parameters()]
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+
+    def same(self, other):
+        state, others = self.network.state_dict(), other.network.state_dict()
+        return (self.losses == other.losses and all(torch.equal(a, b) for a, b in zip(self.gradients, other.gradients))
+                and all(torch.equal(state[key], others[key]) for key in others))
+
+
+def recording_of(name):
+    make, loss, draw, samples = NETWORKS[name]
+    torch.manual_seed(1)
+    network, batch = make().train(), draw(samples)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=0.01, foreach=False)
+
+    def forward(*parts):
+        return loss(network, *parts)
+
+    def update():
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    return front.record(forward, batch, update, how="run", repetitions=2)
+
+
+class Plans:
+    """Recordings, made once, and plans of the program for them."""
+
+    def __init__(self, folder):
+        self.folder, self.peaks = folder, {}
+
+    def step(self, name):
+        path = os.path.join(self.folder, name + ".json")
+        if not os.path.exists(path):
+            with open(path, "w") as file:
+                json.dump(recording_of(name), file)
+        return path
+
+    def _asked(self, name, memory, link, strategy):
+        path = os.path.join(self.folder, "scenario.yaml")
+        with open(path, "w") as file:
+            file.write(SCENARIO % (self.step(name), link, memory, strategy))
+        return path
+
+    def peak(self, name):
+        if name not in self.peaks:
+            self.peaks[name] = self.plan(name, None)["peak_bytes"]
+        return self.peaks[name]
+
+    def plan(self, name, share, link="1 GB/s", strategy="best"):
+        """The file's content; None where the strategy fits into nothing so small. share None: in core."""
+        memory = 10 ** 9 if share is None else int(self.peak(name) * share)
+        out = os.path.join(self.folder, "plan.json")
+        if os.path.exists(out):
+            os.remove(out)
+        done = subprocess.run([PROGRAM, "plan", self._asked(name, memory, link, "in-core" if share is None else strategy),
+                               "--for", "torch", "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode == 3:
+            return None
+        assert done.returncode == 0, done.stderr
+        with open(out) as file:
+            return json.load(file)
+
+
+def carried(plan, name, **how):
+    carrier = carry.apply(plan, device="cpu", count=True)
+    return carrier, Trained(name, carrier, **how)
+
+
+def peaks_of(carrier):
+    return [context["counted_peak_bytes"] for context in carrier.account.contexts]
+
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+@test
+def plans_compute_what_plain_training_computes(plans):
+    """Swaps and recomputations at several sizes: equal bits, the counted peak within the cap, every call matched."""
+    rows = 0
+    for name in NETWORKS:
+        plain = Trained(name)
+        for share, link, strategy in [(0.8, "1 GB/s", "best"), (0.65, "10 GB/s", "best"), (0.9, "1 GB/s", "recompute-all"),
+                                      (0.9, "1 GB/s", "swap-all")] + DEEP * [(0.5, "0.1 GB/s", "best"), (0.7, "1 GB/s", "dtr"),
+                                                                             (0.55, "8 GB/s", "superneurons")]:
+            plan = plans.plan(name, share, link, strategy)
+            if plan is None:
+                continue
+            carrier, trained = carried(plan, name)
+            where = "%s at %.2f by %s" % (name, share, strategy)
+            assert trained.same(plain), where
+            contexts = carrier.account.contexts
+            assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts), (where, contexts[-1])
+            assert max(peaks_of(carrier)) <= plan["capacity_bytes"], (where, peaks_of(carrier), plan["capacity_bytes"])
+            rows += 1
+    assert rows >= 10, rows
+
+
+@test
+def a_call_more_after_each_layer_costs_nothing_of_the_plan(plans):
+    """RECIPES' requirement 4: a metric, by data flow, leaves the plan on."""
+    plan = plans.plan("unet", 0.65)
+    usual = max(peaks_of(carried(plan, "unet")[0]))
+    layers = [number for number, module in enumerate(NETWORKS["unet"][0]().modules()) if not list(module.children())]
+    for number in layers if DEEP else layers[::5]:
+        def measured(network):
+            module = list(network.modules())[number]
+            module.register_forward_hook(lambda _, inputs, result: result.detach().abs().mean() and None)
+        carrier, trained = carried(plan, "unet", change=measured, steps=1)
+        assert trained.same(Trained("unet", change=measured, steps=1)), number
+        assert max(peaks_of(carrier)) <= usual * 1.1, (number, peaks_of(carrier), usual)
+        assert carrier.account.contexts[0]["missing"] == 0, number
+
+
+@test
+def one_plan_serves_other_batches(plans):
+    plan = plans.plan("unet", 0.65)
+    for samples in (1, 3, 6):
+        carrier, trained = carried(plan, "unet", samples=samples)
+        assert trained.same(Trained("unet", samples=samples)), samples
+        assert carrier.account.contexts[-1]["missing"] == 0
+
+
+@test
+def nothing_stays_empty_or_open(plans):
+    """An exception, no backward, Ctrl-C: no mode, no hook, no empty storage; what the user holds is there."""
+    plan = plans.plan("unet", 0.65)
+    make, loss, draw, samples = NETWORKS["unet"]
+    for error in (ValueError, KeyboardInterrupt, None):
+        torch.manual_seed(1)
+        network, held = make().train(), []
+        for module in network.modules():
+            if not list(module.children()):
+                module.register_forward_hook(lambda _, inputs, result: held.append(result.detach()))
+        carrier = carry.apply(plan, device="cpu")
+        try:
+            with carrier:
+                result = loss(network, *draw(samples))
+                assert carrier.store.counts["emptied"] > 0
+                if error is not None:
+                    raise error("inside")
+        except (ValueError, KeyboardInterrupt):
+            pass
+        torch.manual_seed(1)
+        plain, expected = make().train(), []
+        for module in plain.modules():
+            if not list(module.children()):
+                module.register_forward_hook(lambda _, inputs, result: expected.append(result.detach()))
+        loss(plain, *draw(samples))
+        assert all(torch.equal(a, b) for a, b in zip(held, expected)) and len(held) == len(expected)
+        assert all(t.untyped_storage().nbytes() > 0 if hasattr(t, "untyped_storage") else t.storage().nbytes() > 0 for t in held)
+        packs = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: packs.append(t) or t, lambda t: t):
+            torch.ones(2, requires_grad=True).exp()
+        assert len(packs) == 1
+        result.backward()  # after the context: tickets still give what they stand for
+
+
+@test
+def backward_after_the_context_is_the_same(plans):
+    plan = plans.plan("attention", 0.8)
+    make, loss, draw, samples = NETWORKS["attention"]
+
+    def gradients(carrier):
+        torch.manual_seed(1)
+        network = make().train()
+        with carrier or contextlib.nullcontext():
+            result = loss(network, *draw(samples))
+        result.backward()
+        return [parameter.grad for parameter in network.parameters()]
+
+    assert all(torch.equal(a, b) for a, b in zip(gradients(carry.apply(plan, device="cpu")), gradients(None)))
+
+
+@test
+def two_backwards_of_one_graph(plans):
+    plan = plans.plan("odd", 0.8)
+    make, loss, draw, samples = NETWORKS["odd"]
+
+    def gradients(carrier):
+        torch.manual_seed(1)
+        network = make().train()
+        with carrier or contextlib.nullcontext():
+            result = loss(network, *draw(samples))
+            result.backward(retain_graph=True)
+            result.backward()
+        return [parameter.grad for parameter in network.parameters()]
+
+    assert all(torch.equal(a, b) for a, b in zip(gradients(carry.apply(plan, device="cpu")), gradients(None)))
+
+
+@test
+def an_overwritten_saved_tensor_is_refused_as_without_a_plan(plans):
+    plan = plans.plan("unet", 0.65)
+
+    def overwritten(carrier):
+        with carrier or contextlib.nullcontext():
+            x = torch.ones(1 << 12, requires_grad=True)
+            y = x.exp()
+            y.add_(1)
+            y.sum().backward()
+
+    for carrier in (None, carry.apply(plan, device="cpu")):
+        try:
+            overwritten(carrier)
+        except RuntimeError as error:
+            assert "modified by an inplace operation" in str(error)
+        else:
+            assert carrier is not None  # a result that autograd saved, not ticketed: the hooks do not see its version
+
+
+@test
+def a_storage_that_numpy_looks_into_is_left_alone(plans):
+    plan = plans.plan("unet", 0.65)
+
+    def looked(network):
+        network.views = []
+        network.down[0].register_forward_hook(lambda _, inputs, result: network.views.append(result.detach().numpy()))
+
+    carrier, trained = carried(plan, "unet", change=looked, steps=1)
+    plain = Trained("unet", change=looked, steps=1)
+    assert trained.same(plain)
+    assert (trained.network.views[0] == plain.network.views[0]).all()
+
+
+@test
+def micro_batches_of_one_kind(plans):
+    """Later micro batches add up gradients: calls more, in backward, and the plan stays on."""
+    plan = plans.plan("unet", 0.65)
+    make, loss, draw, samples = NETWORKS["unet"]
+
+    def gradients(carrier):
+        torch.manual_seed(1)
+        network = make().train()
+        for _ in range(3):
+            with carrier or contextlib.nullcontext():
+                loss(network, *draw(samples)).backward()
+        return [parameter.grad for parameter in network.parameters()]
+
+    carrier = carry.apply(plan, device="cpu", count=True)
+    assert all(torch.equal(a, b) for a, b in zip(gradients(carrier), gradients(None)))
+    assert [context["missing"] for context in carrier.account.contexts] == [0, 0, 0], carrier.account.dict()["contexts"]
+    assert [context["lost_at"] for context in carrier.account.contexts] == [None] * 3
+
+
+@test
+def another_network_computes_its_own(plans):
+    """A plan of other calls: the track is lost, big tensors go to the host, and the bits are the same."""
+    plan = plans.plan("unet", 0.65)
+    for policy in ("offload", "keep"):
+        carrier = carry.apply(plan, on_deviation=policy, device="cpu", count=True)
+        assert Trained("attention", carrier, samples=64, steps=2).same(Trained("attention", samples=64, steps=2)), policy
+        assert carrier.account.contexts[0]["lost_at"] is not None
+        assert (carrier.account.offloaded > 0) == (policy == "offload")
+    try:
+        Trained("attention", carry.apply(plan, on_deviation="error", device="cpu"), steps=1)
+    except carry.Deviation as error:
+        assert "left the recording before" in str(error)
+    else:
+        raise AssertionError("no error")
+
+
+@test
+def attached_to_a_model(plans):
+    plan = plans.plan("unet", 0.65)
+    carrier = carry.apply(plan, device="cpu", count=True)
+    trained = Trained("unet", carrier, change=carrier.attach, narrow=False)
+    assert trained.same(Trained("unet"))
+    assert copy.deepcopy(trained.network).state_dict().keys() == trained.network.state_dict().keys()
+    assert not trained.network._forward_pre_hooks
+    carrier.detach()
+    assert len(carrier.account.contexts) == STEPS, len(carrier.account.contexts)
+    assert max(peaks_of(carrier)) <= plan["capacity_bytes"]
+    assert Trained("unet").same(Trained("unet"))
+    assert len(carrier.account.contexts) == STEPS
+
+
+@test
+def a_plan_that_is_none_is_refused(plans):
+    plan = plans.plan("unet", 0.65)
+    key = next(iter(plan["before"]))
+    wrong = [({"format": "spillway-plan"}, "no plan for PyTorch"), (dict(plan, version=99), "version 99"),
+             (dict(plan, before={key: [["out", "nothing"]]}), "names nothing"),
+             (dict(plan, before={"nowhere": []}), "nonsense"), (dict(plan, calls=None), "nonsense"), ([], "no plan")]
+    for content, words in wrong:
+        try:
+            carry.apply(content)
+        except carry.PlanError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(words)
+
+
+@test
+def mutated_actions_cost_memory_not_numbers(plans):
+    """Actions left out, moved to other calls or to other tensors: equal bits all the same."""
+    import random
+    draw = random.Random(int(os.environ.get("SPILLWAY_SEED", "0")))
+    plain = {name: Trained(name, steps=2) for name in ("odd", "unet")}
+    for _ in range(100 if DEEP else 10):
+        name = draw.choice(["odd", "unet"])
+        plan = copy.deepcopy(plans.plan(name, draw.choice([0.6, 0.75]), draw.choice(["0.5 GB/s", "20 GB/s"])) or
+                             plans.plan(name, 0.85))
+        tensors = [result["id"] for call in plan["calls"] for result in call["results"] if "bytes" in result]
+        before = {}
+        for key, actions in plan["before"].items():
+            for kind, target in actions:
+                chance = draw.random()
+                if chance < 0.1:
+                    continue
+                if chance < 0.2 and kind != "again":
+                    target = draw.choice(tensors)
+                if chance > 0.8:
+                    key = draw.choice(plan["calls"])["id"]
+                before.setdefault(key, []).append([kind, target])
+        assert carried(dict(plan, before=before), name, steps=2)[1].same(plain[name])
+
+
+def main():
+    torch.set_num_threads(1)
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        plans = Plans(folder)
+        for each in TESTS:
+            try:
+                each(plans)
+            except AssertionError:
+                import traceback
+                traceback.print_exc()
+                print("FAILED: %s" % each.__name__)
+                failed += 1
+    print("%d tests, %d failed, PyTorch %s" % (len(TESTS), failed, torch.__version__))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+// `spillway plan --for torch`: the actions between the calls of a recorded step, by hand.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/command_line.h"
+#include "tests/temporary_folder.h"
+
+namespace spillway {
+namespace {
+
+using Json = nlohmann::json;
+
+// Two layers with weights w and v: a saves x, b saves a.y (512 bytes), the loss saves b.y.
+constexpr const char* kStep = R"({"graph": "two layers", "samples": 1, "source": {"assumed": "by hand"}, "error": 0.1,
+ "values": [{"id": "x", "bytes": 512}, {"id": "w", "bytes": 512}, {"id": "v", "bytes": 512}],
+ "nodes": [
+  {"id": "a", "op": "linear", "ns": 100, "deps": ["x", "w"], "results": [{"id": "a.y", "bytes": 512}]},
+  {"id": "b", "op": "linear", "ns": 100, "deps": ["a.y", "v"], "results": [{"id": "b.y", "bytes": 512}]},
+  {"id": "loss", "op": "square", "ns": 100, "deps": ["b.y"], "results": [{"id": "l", "bytes": 4}]},
+  {"id": "loss:back", "op": "square_backward", "pass": "backward", "ns": 100, "deps": ["b.y"], "results": [{"id": "b.d", "bytes": 512}]},
+  {"id": "b:back", "op": "linear_backward", "pass": "backward", "ns": 100, "deps": ["b.d", "a.y", "v"], "results": [{"id": "a.d", "bytes": 512}]},
+  {"id": "a:back", "op": "linear_backward", "pass": "backward", "ns": 100, "deps": ["a.d", "x"], "results": [{"id": "w.d", "bytes": 512}]}]})";
+
+class Carried {
+ public:
+  Carried() : folder_("carry") { folder_.Write("step.json", kStep); }
+  Outcome Run(const std::string& strategy, const std::string& network = "{graph: step.json}") {
+    const std::string file =
+        folder_.Write("s.yaml", "name: carried\nnetwork: " + network +
+                                    "\nmachines: unit\nmemory: 1 MB\nstrategies: " + strategy + "\n");
+    return Spillway({"plan", file, "--for", "torch"});
+  }
+  Json Plan(const std::string& strategy) {
+    const Outcome outcome = Run(strategy);
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return Json::parse(outcome.out);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_CASE("plan --for torch: swaps go out after their last reader and come back before the next") {
+  const Json plan = Carried().Plan("swap-all");
+  CHECK(plan["format"] == "spillway-carry");
+  CHECK(plan["version"] == 1);
+  CHECK(plan["strategy"] == "swap-all");
+  // a.y is read by b and b:back, b.y by loss and loss:back. Both leave the device in between, over the host.
+  CHECK(plan["host_bytes"] == 1024);
+  std::map<std::string, std::string> order;  // by tensor: kinds of its actions, in the order of calls
+  for (const char* call : {"a", "b", "loss", "loss:back", "b:back", "a:back", "end"}) {
+    if (!plan["before"].contains(call)) continue;
+    for (const Json& action : plan["before"][call]) {
+      order[action[1]] += std::string(action[0]) + "@" + call + " ";
+    }
+  }
+  CHECK(order["a.y"].rfind("out@loss leave@", 0) == 0);
+  CHECK(order["a.y"].find(" in@") != std::string::npos);
+  CHECK(order["a.y"].find("release@a:back") != std::string::npos);
+  CHECK(order.size() == 2);
+  CHECK(plan["held"].empty());
+}
+
+TEST_CASE("plan --for torch: what a rerun reads is held, and leaves when the plan says") {
+  const Json plan = Carried().Plan("recompute-all");
+  // b.y is run again from a.y, which is run again from x: both reruns stand before loss:back, a.y stays for b:back.
+  const Json& before = plan["before"];
+  REQUIRE(before.contains("loss:back"));
+  std::vector<std::string> again;
+  for (const Json& action : before["loss:back"]) {
+    if (action[0] == "again") again.push_back(action[1]);
+  }
+  CHECK(again == std::vector<std::string>{"a", "b"});
+  CHECK(plan["held"] == Json{"a.y"});
+  CHECK(plan["host_bytes"] == 0);
+}
+
+TEST_CASE("plan --for torch: the recording's calls and values come along, lists have an entry for each call") {
+  const Json plan = Carried().Plan("in-core");
+  CHECK(plan["before"].empty());
+  CHECK(plan["calls"].size() == 6);
+  CHECK(plan["calls"][1]["deps"] == Json{"a.y", "v"});
+  CHECK(plan["values"][2]["id"] == "v");
+  // Values 3 x 512; then a.y; a.y, b.y; and the loss's bytes, a unit more; gradients take the place of maps.
+  CHECK(plan["live_bytes"] == Json{2048, 2560, 3072, 3072, 3072, 2560});
+  CHECK(plan["peak_bytes"] == 3072);
+}
+
+TEST_CASE("plan --for torch: a step that was not recorded is refused") {
+  const Outcome outcome = Carried().Run("in-core", "{zoo: cifar-resnet20, batch: 8}");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("--for torch: cifar-resnet20 is no recording: expected 'network: {graph: STEP.json}'") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace spillway
