@@ -18,17 +18,18 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from carry_buffers import Kept, Ticket, overwritten_error, version_of
-from carry_calls import Caught, Operand, RandomState, written_by
+from calls import NOISE, tensors_in
+from carry_calls import Caught, Operand, Drawing, changed_by
 from carry_copies import Copies, Slab, StreamedCopies
 from carry_match import Matcher, RecordedCall
 from carry_report import Report
-from carry_storage import Place, has_storage, storage_of, tensors_in
+from carry_storage import Place, has_storage, untyped_of
 from carry_store import Store
+from versions import LACKS
 
 FORMAT, VERSION = "spillway-carry", 1
 BIG = 1 << 20  # bytes from which a saved tensor goes to the host after the track is lost
 POLICIES = ("offload", "keep", "error")
-SILENT = ("profiler",)  # namespaces of calls that compute nothing
 
 
 class PlanError(ValueError):
@@ -89,7 +90,7 @@ class Carrier(TorchDispatchMode):
         self.plan, self.policy = plan, on_deviation
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         pinned = self.device.type == "cuda"
-        self.slab = _slab_of(plan.host_bytes, pinned)
+        self.slab = slab_of(plan.host_bytes, pinned)
         self.copies = StreamedCopies(self.slab, self.device) if pinned else Copies(self.slab)
         self.matcher = Matcher(plan.calls, plan.values)
         self.account = Report(plan, count)
@@ -138,7 +139,7 @@ class Carrier(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self.inside or function.namespace in SILENT or self._over():
+        if self.inside or function.namespace in NOISE or self._over():
             return as_tensor(function(*args, **kwargs), function)
         self._act()
         read = [tensor for tensor in tensors_in((args, kwargs)) if self._is_read(tensor)]
@@ -146,7 +147,7 @@ class Carrier(TorchDispatchMode):
         for buffer in operands:
             if buffer.away or buffer.arrives is not None:
                 self.store.storage_of(buffer)
-        written = written_by(function, args, kwargs)
+        written = changed_by(function, args, kwargs)
         if function is torch.ops.aten.detach.default:
             return self._detached(function, args)
         caught = self._catch(function, args, kwargs, written)
@@ -155,14 +156,14 @@ class Carrier(TorchDispatchMode):
         return result
 
     def _is_read(self, tensor):
-        return has_storage(tensor) and not (self.numbers and storage_of(tensor)._cdata in self.numbers)
+        return has_storage(tensor) and not (self.numbers and untyped_of(tensor)._cdata in self.numbers)
 
     def _detached(self, function, args):
         """Autograd makes as many of these as it likes; they are no calls. PyTorch 1.13 gives a number for a number."""
         result = function(*args)
         number = as_tensor(result, function)
         if number is not result:
-            self.numbers[storage_of(number)._cdata] = number
+            self.numbers[untyped_of(number)._cdata] = number
         return number
 
     def _over(self):
@@ -172,7 +173,7 @@ class Carrier(TorchDispatchMode):
     def _catch(self, function, args, kwargs, written):
         for tensor in written:
             self.store.before_write(self.store.find(tensor), Place(tensor))
-        return Caught(function, args, kwargs, self._operand, RandomState(function, args, kwargs))
+        return Caught(function, args, kwargs, self._operand, Drawing(function, args, kwargs))
 
     def _operand(self, tensor):
         if not has_storage(tensor):
@@ -182,8 +183,8 @@ class Carrier(TorchDispatchMode):
 
     def _made(self, function, read, operands, written, result, caught):
         outputs = [tensor for tensor in tensors_in(result) if has_storage(tensor)]
-        fresh = _distinct([tensor for tensor in outputs if self.store.known(tensor) is None])
-        changed = _distinct(written)
+        fresh = distinct([tensor for tensor in outputs if self.store.known(tensor) is None])
+        changed = distinct(written)
         if not fresh and not changed and outputs:
             return  # a view
         buffers = [self.store.find(tensor) for tensor in changed]
@@ -200,7 +201,7 @@ class Carrier(TorchDispatchMode):
         buffer.makers.append((caught, None))
 
     def _new(self, tensor, result, caught):
-        buffer = self.store.add(storage_of(tensor), False)
+        buffer = self.store.add(untyped_of(tensor), False)
         leaves = torch.utils._pytree.tree_flatten(result)[0]
         index = next(k for k, leaf in enumerate(leaves) if leaf is tensor)
         buffer.makers.append((caught, index))
@@ -355,7 +356,7 @@ def apply(plan, on_deviation="offload", device=None, count=False):
     return Carrier(CarriedPlan(plan, where), on_deviation, device, count)
 
 
-def _slab_of(size, pinned):
+def slab_of(size, pinned):
     try:
         return Slab(size, pinned)
     except RuntimeError:
@@ -373,9 +374,8 @@ def as_tensor(result, function):
 def in_backward():
     """Whether autograd runs a backward on this thread. PyTorch 1.13 has no number of the graph task: there autograd's queue
     of callbacks says so, which takes none outside a backward."""
-    task = getattr(torch._C, "_current_graph_task_id", None)
-    if task is not None:
-        return task() != -1
+    if not LACKS["graph_task"]:
+        return torch._C._current_graph_task_id() != -1
     try:
         torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
         return True
@@ -383,9 +383,9 @@ def in_backward():
         return False
 
 
-def _distinct(tensors):
+def distinct(tensors):
     """One tensor of each storage."""
     found = {}
     for tensor in tensors:
-        found.setdefault(storage_of(tensor)._cdata, tensor)
+        found.setdefault(untyped_of(tensor)._cdata, tensor)
     return list(found.values())

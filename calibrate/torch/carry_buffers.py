@@ -1,7 +1,7 @@
 """Buffers: the storages that a step makes, with their tickets, their host copies and the calls that made them."""
 import weakref
 
-from carry_storage import Place, alive, storage_of, weakly
+from carry_storage import Place, alive, untyped_of, weakly
 
 
 class Buffer:
@@ -54,7 +54,7 @@ class Ticket:
         self.buffer, self.place, self.writes = buffer, Place(tensor), len(buffer.writes)
         buffer.tickets += 1
         if buffer.hold is None and not buffer.away:
-            buffer.hold = storage_of(tensor)
+            buffer.hold = untyped_of(tensor)
 
     def __del__(self):
         self.buffer.tickets -= 1

@@ -4,9 +4,9 @@ import weakref
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from carry_storage import Place, has_storage, tensors_in
+from calls import draws_numbers, tensors_in, written_by
+from carry_storage import Place, has_storage
 
-RANDOM = getattr(torch.Tag, "nondeterministic_seeded", None)
 STATISTICS = ("running_mean", "running_var")  # batch norm changes them; a second run must not
 
 
@@ -66,14 +66,14 @@ def without_statistics(function, args, kwargs):
     return args, kwargs
 
 
-class RandomState:
+class Drawing:
     """The state of the generator that a random call draws from, before the call; nothing of other calls."""
 
     __slots__ = ("generator", "device", "state")
 
     def __init__(self, function, args, kwargs):
         self.generator = self.device = self.state = None
-        if RANDOM is None or RANDOM not in function.tags:
+        if not draws_numbers(function, args, kwargs):
             return
         self.generator = next((leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, torch.Generator)),
                               None)
@@ -113,14 +113,6 @@ class _Drawn:
             self.state._write(self.now)
 
 
-def written_by(function, args, kwargs):
-    """The operands that a call overwrites, by its schema; statistics of batch norm do not count."""
-    if "batch_norm" in str(function):
-        return []
-    written = []
-    for index, argument in enumerate(function._schema.arguments):
-        if argument.alias_info is None or not argument.alias_info.is_write:
-            continue
-        value = kwargs.get(argument.name) if argument.name in kwargs or index >= len(args) else args[index]
-        written += [tensor for tensor in tensors_in(value) if has_storage(tensor)]
-    return written
+def changed_by(function, args, kwargs):
+    """The operands that a call overwrites, and whose storages are ours to follow."""
+    return [tensor for tensor in written_by(function, args, kwargs) if has_storage(tensor)]

@@ -6,7 +6,7 @@ record_stream: it would keep bytes for an unknown time.
 """
 import torch
 
-from carry_storage import over, rounded
+from carry_storage import over, rounded, untyped_of
 
 
 class HostCopy:
@@ -84,8 +84,7 @@ class Copies:
     def back(self, buffer, target):
         """The storage with the bytes of the host copy: `target`, or a new one."""
         if target is None:
-            tensor = torch.empty(buffer.nbytes, dtype=torch.uint8, device=buffer.device)
-            target = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._storage
+            target = untyped_of(torch.empty(buffer.nbytes, dtype=torch.uint8, device=buffer.device))
         over(target).copy_(buffer.host.bytes())
         return target
 
@@ -127,7 +126,7 @@ class StreamedCopies(Copies):
 
     def back(self, buffer, target):
         if target is None:
-            target = torch.empty(buffer.nbytes, dtype=torch.uint8, device=buffer.device).untyped_storage()
+            target = untyped_of(torch.empty(buffer.nbytes, dtype=torch.uint8, device=buffer.device))
         self._after(self.inward)
         if buffer.host.done is not None:
             self._after(self.inward, buffer.host.done)

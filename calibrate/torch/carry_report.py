@@ -1,7 +1,8 @@
 """What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
 import time
 
-from carry_storage import rounded, storage_of, tensors_in
+from calls import tensors_in
+from carry_storage import rounded, untyped_of
 
 
 class Report:
@@ -29,7 +30,7 @@ class Report:
         """The peak inside a recomputation: what lives, the results on the way, those just made."""
         if self.count:
             made = {storage._cdata: storage.nbytes() for storage in scratch}
-            made.update({storage_of(t)._cdata: storage_of(t).nbytes() for t in tensors_in(results)})
+            made.update({untyped_of(t)._cdata: untyped_of(t).nbytes() for t in tensors_in(results)})
             self.peak = max(self.peak, counted(store) + sum(rounded(size) for key, size in made.items()
                                                             if key not in store.by_key))
 

@@ -1,14 +1,15 @@
 """Storages: what tensors share, how to hold one weakly, and tensors made over one."""
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._pytree import tree_flatten
+
+from versions import LACKS
 
 UNIT = 512  # an allocator's block, bytes
 
 
-def storage_of(tensor):
+def untyped_of(tensor):
     """The storage, without a type. PyTorch 1.13 has it inside one with a type."""
-    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._storage
+    return tensor.storage()._storage if LACKS["untyped_storage"] else tensor.untyped_storage()
 
 
 def has_storage(tensor):
@@ -25,7 +26,7 @@ def over(storage, dtype=torch.uint8, offset=0, size=None, stride=None):
     if size is None:
         size, stride = (storage.nbytes(),), (1,)
     tensor = torch.empty(0, dtype=dtype, device=storage.device)
-    if not hasattr(tensor, "untyped_storage"):
+    if LACKS["untyped_storage"]:
         storage = torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype)
     return tensor.set_(storage, offset, size, stride)
 
@@ -37,10 +38,6 @@ def alive(weak):
 
 def weakly(storage):
     return StorageWeakRef(storage)
-
-
-def tensors_in(tree):
-    return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
 
 
 class Place:

@@ -6,7 +6,7 @@ away gets it back by `storage_of`. So a mistaken plan costs memory or time, neve
 import torch
 
 from carry_buffers import Buffer
-from carry_storage import alive, over, storage_of
+from carry_storage import alive, over, untyped_of
 
 
 class Store:
@@ -28,13 +28,13 @@ class Store:
 
     def known(self, tensor):
         """The Buffer of the tensor's storage, None if the storage is new."""
-        buffer = self.by_key.get(storage_of(tensor)._cdata)
+        buffer = self.by_key.get(untyped_of(tensor)._cdata)
         if buffer is None or (buffer.emptied is None and buffer.hold is None and buffer.weak.expired()):
             return None
         return buffer
 
     def find(self, tensor):
-        return self.known(tensor) or self.add(storage_of(tensor), True)
+        return self.known(tensor) or self.add(untyped_of(tensor), True)
 
     # Away and back.
 
@@ -173,7 +173,7 @@ class Store:
             results = call.run(tensor_of)
             self.ran_again(self, list(scratch.values()), results)
             if index is not None:
-                made = storage_of(results[index])
+                made = untyped_of(results[index])
                 self._fill_others(call, results, buffer)
             del results
         return self._adopt(buffer, made)
@@ -194,7 +194,7 @@ class Store:
             if other is None or other is buffer or not other.away or other.host is not None:
                 continue
             if len(other.makers) == 1 and other.wanted():
-                self._adopt(other, storage_of(results[index]))
+                self._adopt(other, untyped_of(results[index]))
 
     def absent(self):
         return any(buffer.away for buffer in self.by_key.values())

@@ -9,9 +9,10 @@ import ast
 import os
 import sys
 
-# A file comes after those that it imports. The carrier's files will stand before main.
+# A file comes after those that it imports.
 ORDER = ["versions", "calls", "modules", "mistakes", "found", "untouched", "storages", "recorder", "roles", "running",
-         "machine", "peak", "fakes", "answers", "work", "alone", "cache", "calling", "networks", "front", "main"]
+         "machine", "peak", "fakes", "answers", "work", "alone", "cache", "calling", "networks", "front", "carry_storage",
+         "carry_calls", "carry_buffers", "carry_copies", "carry_match", "carry_report", "carry_store", "carry", "main"]
 HEAD = '''"""Spillway's recorder of PyTorch training steps, in one file.
 
 Made from calibrate/torch/*.py by join.py; change those. Needs PyTorch 1.13 or later and Python 3.8 or later.

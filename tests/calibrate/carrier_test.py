@@ -12,15 +12,18 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path[:0] = [os.path.join(HERE, "..", "..", "calibrate", "torch"), HERE]
+JOINED = tempfile.TemporaryDirectory()
+JOIN = os.path.join(HERE, "..", "..", "calibrate", "torch", "join.py")
+sys.path[:0] = [JOINED.name, HERE]
 try:
     import torch
 except ImportError as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
 
-import carry  # noqa: E402
-import front  # noqa: E402
+subprocess.run([sys.executable, JOIN, "-o", os.path.join(JOINED.name, "spillway_torch.py")], check=True)
+
+import spillway_torch  # noqa: E402
 from carrier_networks import NETWORKS  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -75,7 +78,7 @@ def recording_of(name):
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    return front.record(forward, batch, update, how="run", repetitions=2)
+    return spillway_torch.record(forward, batch, update, how="run", repetitions=2)
 
 
 class Plans:
@@ -118,7 +121,7 @@ class Plans:
 
 
 def carried(plan, name, **how):
-    carrier = carry.apply(plan, device="cpu", count=True)
+    carrier = spillway_torch.apply(plan, device="cpu", count=True)
     return carrier, Trained(name, carrier, **how)
 
 
@@ -192,7 +195,7 @@ def nothing_stays_empty_or_open(plans):
         for module in network.modules():
             if not list(module.children()):
                 module.register_forward_hook(lambda _, inputs, result: held.append(result.detach()))
-        carrier = carry.apply(plan, device="cpu")
+        carrier = spillway_torch.apply(plan, device="cpu")
         try:
             with carrier:
                 result = loss(network, *draw(samples))
@@ -229,7 +232,7 @@ def backward_after_the_context_is_the_same(plans):
         result.backward()
         return [parameter.grad for parameter in network.parameters()]
 
-    assert all(torch.equal(a, b) for a, b in zip(gradients(carry.apply(plan, device="cpu")), gradients(None)))
+    assert all(torch.equal(a, b) for a, b in zip(gradients(spillway_torch.apply(plan, device="cpu")), gradients(None)))
 
 
 @test
@@ -246,7 +249,7 @@ def two_backwards_of_one_graph(plans):
             result.backward()
         return [parameter.grad for parameter in network.parameters()]
 
-    assert all(torch.equal(a, b) for a, b in zip(gradients(carry.apply(plan, device="cpu")), gradients(None)))
+    assert all(torch.equal(a, b) for a, b in zip(gradients(spillway_torch.apply(plan, device="cpu")), gradients(None)))
 
 
 @test
@@ -260,7 +263,7 @@ def an_overwritten_saved_tensor_is_refused_as_without_a_plan(plans):
             y.add_(1)
             y.sum().backward()
 
-    for carrier in (None, carry.apply(plan, device="cpu")):
+    for carrier in (None, spillway_torch.apply(plan, device="cpu")):
         try:
             overwritten(carrier)
         except RuntimeError as error:
@@ -297,7 +300,7 @@ def micro_batches_of_one_kind(plans):
                 loss(network, *draw(samples)).backward()
         return [parameter.grad for parameter in network.parameters()]
 
-    carrier = carry.apply(plan, device="cpu", count=True)
+    carrier = spillway_torch.apply(plan, device="cpu", count=True)
     assert all(torch.equal(a, b) for a, b in zip(gradients(carrier), gradients(None)))
     assert [context["missing"] for context in carrier.account.contexts] == [0, 0, 0], carrier.account.dict()["contexts"]
     assert [context["lost_at"] for context in carrier.account.contexts] == [None] * 3
@@ -308,13 +311,13 @@ def another_network_computes_its_own(plans):
     """A plan of other calls: the track is lost, big tensors go to the host, and the bits are the same."""
     plan = plans.plan("unet", 0.65)
     for policy in ("offload", "keep"):
-        carrier = carry.apply(plan, on_deviation=policy, device="cpu", count=True)
+        carrier = spillway_torch.apply(plan, on_deviation=policy, device="cpu", count=True)
         assert Trained("attention", carrier, samples=64, steps=2).same(Trained("attention", samples=64, steps=2)), policy
         assert carrier.account.contexts[0]["lost_at"] is not None
         assert (carrier.account.offloaded > 0) == (policy == "offload")
     try:
-        Trained("attention", carry.apply(plan, on_deviation="error", device="cpu"), steps=1)
-    except carry.Deviation as error:
+        Trained("attention", spillway_torch.apply(plan, on_deviation="error", device="cpu"), steps=1)
+    except spillway_torch.Deviation as error:
         assert "left the recording before" in str(error)
     else:
         raise AssertionError("no error")
@@ -323,7 +326,7 @@ def another_network_computes_its_own(plans):
 @test
 def attached_to_a_model(plans):
     plan = plans.plan("unet", 0.65)
-    carrier = carry.apply(plan, device="cpu", count=True)
+    carrier = spillway_torch.apply(plan, device="cpu", count=True)
     trained = Trained("unet", carrier, change=carrier.attach, narrow=False)
     assert trained.same(Trained("unet"))
     assert copy.deepcopy(trained.network).state_dict().keys() == trained.network.state_dict().keys()
@@ -344,8 +347,8 @@ def a_plan_that_is_none_is_refused(plans):
              (dict(plan, before={"nowhere": []}), "nonsense"), (dict(plan, calls=None), "nonsense"), ([], "no plan")]
     for content, words in wrong:
         try:
-            carry.apply(content)
-        except carry.PlanError as error:
+            spillway_torch.apply(content)
+        except spillway_torch.PlanError as error:
             assert words in str(error), error
         else:
             raise AssertionError(words)
