@@ -106,8 +106,16 @@ std::string CardAnswer(const RecordedStep& recorded, const Footprint& footprint,
   return text;
 }
 
-std::string BatchText(const std::optional<std::int64_t>& batch) {
-  return batch ? std::to_string(*batch) : "not known (the two recordings differ in their calls)";
+// Where the calls differ, from the two peaks alone.
+std::string BatchText(const std::vector<Bytes>& a, std::int64_t batch_a, const std::vector<Bytes>& b,
+                      std::int64_t batch_b, Bytes limit) {
+  const auto peak = [](const std::vector<Bytes>& by_op) {
+    return std::vector<Bytes>{*std::max_element(by_op.begin(), by_op.end())};
+  };
+  const bool alike = a.size() == b.size();
+  const auto batch =
+      alike ? LargestBatch(a, batch_a, b, batch_b, limit) : LargestBatch(peak(a), batch_a, peak(b), batch_b, limit);
+  return batch ? fmt::format("{}{}", alike ? "" : "about ", *batch) : "any";
 }
 
 std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const std::string& memory) {
@@ -118,7 +126,7 @@ std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const std:
   const Bytes left = CardMemoryOf(memory, kMargin, MachineOfRecording(a, 0), a, false).Left();
   const Footprint of_a = FootprintOf(a), of_b = FootprintOf(b);
   const auto largest = [&](const std::vector<Bytes>& by_a, const std::vector<Bytes>& by_b) {
-    return BatchText(LargestBatch(by_a, a.step.batch, by_b, b.step.batch, left));
+    return BatchText(by_a, a.step.batch, by_b, b.step.batch, left);
   };
   return fmt::format(
       "\nfrom batches {} and {}, the largest batch there: {} with everything on the device, at most {} by any plan\n",

@@ -18,13 +18,15 @@ bool HasCall(const RecordedStep& recorded, std::string_view part, Pass pass) {
   return false;
 }
 
-// Of tensors at the peak that calls of that name made.
-Bytes MadeBy(const RecordedStep& recorded, const Present& present, std::string_view part) {
+// Of tensors at the peak that a softmax of forward made; the one of a loss is no attention.
+Bytes ScoresOf(const RecordedStep& recorded, const Present& present) {
   Bytes bytes = 0;
   for (const TensorId t : present.tensors) {
     const OpId maker = recorded.makers[Index(t)];
-    const bool made = maker != kNoOp && Has(recorded.calls[Index(maker)], part);
-    if (made && !Has(recorded.calls[Index(maker)], "backward")) bytes += recorded.step.tensors[Index(t)].bytes;
+    if (maker == kNoOp) continue;
+    const RecordedCall& call = recorded.calls[Index(maker)];
+    const bool scores = Has(call, "softmax") && !Has(call, "log_softmax") && !Has(call, "backward");
+    if (scores) bytes += recorded.step.tensors[Index(t)].bytes;
   }
   return bytes;
 }
@@ -59,7 +61,7 @@ std::vector<Help> HelpsOf(const RecordedStep& recorded, const Footprint& footpri
         {"optimizer with foreach=False", temporaries, "torch.optim: foreach takes memory for lists of results"});
     helps.push_back({"optimizer with fused=True", temporaries, "torch.optim: one kernel, no lists of results"});
   }
-  if (const Bytes scores = MadeBy(recorded, at_peak, "softmax"); scores > 0) {
+  if (const Bytes scores = ScoresOf(recorded, at_peak); scores > 0) {
     helps.push_back({"fused attention (scaled_dot_product_attention), where the softmax is of attention", scores,
                      "torch.nn.functional.scaled_dot_product_attention: saves no scores"});
   }
