@@ -65,7 +65,7 @@ TEST_CASE("a recorded step is planned without a profile, within what its card le
   INFO(tight.err);
   REQUIRE(tight.status == 0);
   CHECK(Contains(folder.Read("p.yaml"), "strategy: best"));
-  CHECK(Contains(folder.Read("p.yaml"), "machine: Tesla V100-SXM2-16GB"));
+  CHECK(Contains(folder.Read("p.yaml"), "machine: \"Tesla V100-SXM2-16GB\""));
   CHECK_FALSE(Contains(tight.err, "warning"));
   const Outcome more = Spillway({"plan", file, "--memory", "1700MB", "--margin", "0", "-o", plan});
   CHECK(Contains(more.err, "0 B of margin leave 895 MB"));

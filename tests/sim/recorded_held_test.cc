@@ -126,8 +126,8 @@ TEST_CASE("30,000 calls are read and simulated in seconds") {
   REQUIRE(e.feasible);
   CHECK(e.step_time >= kHalf * 60'000);
   CHECK(e.peak_bytes >= kHalf * 4096);
+  INFO("30,000 calls: " << seconds << " s of the processor");
   CHECK(seconds < 30);
-  WARN("30,000 calls: " << seconds << " s of the processor");
 }
 
 }  // namespace spillway
