@@ -29,6 +29,17 @@ std::string Share(Bytes part, Bytes all) {
   return fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(std::max<Bytes>(1, all)));
 }
 
+Bytes OperandBytes(const RecordedStep& recorded, OpId op) {
+  const Op& o = recorded.step.ops[Index(op)];
+  Bytes bytes = 0;
+  for (const TensorId t : o.reads) bytes += recorded.step.tensors[Index(t)].bytes;
+  for (const TensorId t : o.writes) {
+    const bool read_too = std::find(o.reads.begin(), o.reads.end(), t) != o.reads.end();
+    if (!read_too) bytes += recorded.step.tensors[Index(t)].bytes;
+  }
+  return bytes;
+}
+
 std::string HeadText(const RecordedStep& recorded, const Footprint& footprint) {
   const RecordedAbout& about = recorded.about;
   const std::string where = about.device_type.empty()
@@ -37,9 +48,10 @@ std::string HeadText(const RecordedStep& recorded, const Footprint& footprint) {
   return fmt::format(
       "{} at batch {}, {} calls, recorded on {}\n\n"
       "peak with everything on the device: {} at {}\n"
-      "the least that any plan can need:   {} at {}\n",
+      "the least that any plan can need:   {} at {}, whose operands alone take {}\n",
       recorded.step.network, recorded.step.batch, recorded.step.ops.size(), where, FormatBytes(footprint.PeakBytes()),
-      OpText(recorded, footprint.peak), FormatBytes(footprint.LeastBytes()), OpText(recorded, footprint.least));
+      OpText(recorded, footprint.peak), FormatBytes(footprint.LeastBytes()), OpText(recorded, footprint.least),
+      FormatBytes(OperandBytes(recorded, footprint.least)));
 }
 
 std::string UsesText(const Present& at_peak, Bytes peak) {
