@@ -17,10 +17,11 @@
 namespace spillway {
 namespace {
 
-constexpr std::size_t kLargestFile = 16 * static_cast<std::size_t>(kMiB);
+constexpr std::size_t kLargestFile = 64 * static_cast<std::size_t>(kMiB);
 constexpr std::size_t kDeepest = 64;
-// Aliases of aliases multiply; these bound the tree, copies included.
-constexpr std::size_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostValues = 5'000'000;  // recordings of 50,000 calls have a hundred for each
+// Aliases of aliases multiply; these bound what is copied.
+constexpr std::size_t kMostCopied = 1'000'000;
 constexpr std::size_t kMostText = 64 * static_cast<std::size_t>(kMiB);
 constexpr int kMostTabMessages = 20;
 
@@ -129,10 +130,11 @@ class Builder : public YAML::EventHandler {
     if (depth > kDeepest) throw Stop{mark, fmt::format("nested deeper than {} levels", kDeepest)};
   }
 
-  void Spend(std::size_t nodes, std::size_t text, Mark mark) {
-    nodes_ += nodes;
+  // Of all values, those that are copied.
+  void SpendCopied(std::size_t nodes, std::size_t text, Mark mark) {
+    copied_ += nodes;
     text_ += text;
-    if (nodes_ > kMostNodes) throw Stop{mark, fmt::format("more than {} values", kMostNodes)};
+    if (copied_ > kMostCopied) throw Stop{mark, fmt::format("more than {} values", kMostCopied)};
     if (text_ > kMostText) throw Stop{mark, "more than 64 MiB of text"};
   }
 
@@ -140,12 +142,12 @@ class Builder : public YAML::EventHandler {
   void Charge(const Node& node, Mark mark) {
     const Extent extent = ExtentOf(node);
     CheckDepth(path_.size() + extent.depth - 1, mark);
-    Spend(extent.nodes, extent.text, mark);
+    SpendCopied(extent.nodes, extent.text, mark);
   }
 
   // A completed value takes its place in the container that is open.
   void Add(Node node, YAML::anchor_t anchor) {
-    Spend(1, node.scalar.size(), node.mark);
+    if (++values_ > kMostValues) throw Stop{node.mark, fmt::format("more than {} values", kMostValues)};
     if (anchor != 0) {
       Charge(node, node.mark);
       anchors_[anchor] = node;
@@ -189,7 +191,8 @@ class Builder : public YAML::EventHandler {
   Mark document_mark_;
   std::vector<Frame> path_;
   std::map<YAML::anchor_t, Node> anchors_;
-  std::size_t nodes_ = 0, text_ = 0;
+  std::size_t values_ = 0;             // in the file
+  std::size_t copied_ = 0, text_ = 0;  // of aliases
 };
 
 void CheckIndentation(std::string_view text, Diagnostics& diagnostics) {
@@ -240,7 +243,7 @@ void BuildTree(Document& document, Diagnostics& diagnostics) {
 Document ParseDocument(std::string text, std::string file) {
   Document document{std::move(file), std::move(text), {}, {}};
   Diagnostics diagnostics(document);
-  if (document.text.size() > kLargestFile) diagnostics.Error({}, "larger than 16 MiB");
+  if (document.text.size() > kLargestFile) diagnostics.Error({}, "larger than 64 MiB");
   diagnostics.ThrowIfAny();
   IsText(document.text, "a YAML text", Returns::kAnywhere, diagnostics);
   diagnostics.ThrowIfAny();

@@ -27,14 +27,27 @@ const std::vector<std::string>& GraphPlaceNames() {
   return kNames;
 }
 
+const std::vector<std::string>& GraphValueClassNames() {
+  static const std::vector<std::string> kNames = {"weight", "gradient", "state", "buffer", "batch"};
+  return kNames;
+}
+
+const std::vector<std::string>& GraphResultClassNames() {
+  static const std::vector<std::string> kNames = {"saved", "temporary", "gradient", "state"};
+  return kNames;
+}
+
 const KeyTable& GraphValueKeys() {
-  static const KeyTable kTable{.title = "value of a recorded step",
-                               .keys = {{"id", kAnyText, "required", "the id that deps use"},
-                                        {"bytes", BytesValue(), "required", "its size"},
-                                        {"where", OneOf(GraphPlaceNames()), "device",
-                                         "device: on the device for the whole step, such as parameters; host: the "
-                                         "batch, copied to the device in each step"}},
-                               .note = "What is there before the step."};
+  static const KeyTable kTable{
+      .title = "value of a recorded step",
+      .keys = {{"id", kAnyText, "required", "the id that deps use"},
+               {"bytes", BytesValue(), "required", "its size"},
+               {"where", OneOf(GraphPlaceNames()), "device",
+                "device: on the device for the whole step, such as parameters; host: the "
+                "batch, copied to the device in each step"},
+               {"class", OneOf(GraphValueClassNames()), "weight; batch on the host", "what the value is for"},
+               {"name", kAnyText, "\"\"", "the framework's name of it, for readers"}},
+      .note = "What is there before the step."};
   return kTable;
 }
 
@@ -51,11 +64,16 @@ const KeyTable& GraphWayKeys() {
 const KeyTable& GraphResultKeys() {
   static const KeyTable kTable{
       .title = "result of a node",
-      .keys = {{"id", kAnyText, "required", "the id that deps use; unique among values and results"},
-               {"bytes", BytesValue(), kSizeOrOther, "its size"},
-               {"alias", kAnyText, "none", "an id: this is another name for the same bytes, as a view is"},
-               {"in_place", kAnyText, "none",
-                "an id whose place this result takes; no later node reads that id or another name of it"}},
+      .keys =
+          {{"id", kAnyText, "required", "the id that deps use; unique among values and results"},
+           {"bytes", BytesValue(), kSizeOrOther, "its size"},
+           {"alias", kAnyText, "none", "an id: this is another name for the same bytes, as a view is"},
+           {"in_place", kAnyText, "none",
+            "an id whose place this result takes; no later node reads that id or another name of it"},
+           {"held_until", "an id of a node, or end", "its last reader",
+            "the node up to which the bytes stay alive because something else holds them, such as a variable of the "
+            "program; end: to the end of the step"},
+           {"class", OneOf(GraphResultClassNames()), "by its readers", "what the result is for"}},
       .note = "Exactly one of bytes, alias and in_place."};
   return kTable;
 }
@@ -74,7 +92,14 @@ const KeyTable& GraphNodeKeys() {
                {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
                {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
                {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},
-               {"recompute", kTrueOrFalse, "true", "false: the node must not run twice in a step"}},
+               {"recompute", kTrueOrFalse, "true", "false: the node must not run twice in a step"},
+               {"module", kAnyText, "\"\"", "the module that made the call (encoder.stages.2.conv1), for readers"},
+               {"inputs", "a list of maps", "none", "shapes of the tensors that it was given", {&GraphOperandKeys()}},
+               {"outputs", "a list of maps", "none", "shapes of the tensors that it returned", {&GraphOperandKeys()}},
+               {"scalars", "a list", "none", "its other arguments"},
+               {"random", kTrueOrFalse, "false",
+                "true: it draws random numbers, so that it must not run twice unless `replay` is true"},
+               {"replay", kTrueOrFalse, "false", "true: run again, it can draw the same numbers; with `random`"}},
       .note = "Ids have up to 200 characters: letters, digits and _ . : / + @ # - [ ]."};
   return kTable;
 }
@@ -82,15 +107,25 @@ const KeyTable& GraphNodeKeys() {
 const KeyTable& GraphKeys() {
   static const KeyTable kTable{
       .title = "recorded step",
-      .keys = {{"graph", kAnyText, "required", "the step's name in results: the characters of ids, and spaces"},
-               {"samples", WholeNumberFrom(1, 1'000'000'000), "1",
-                "number of samples in the step, for samples per second"},
-               {"source", "a map", "required", "the origin of the times", {&SourceKeys()}},
-               {"error", NumberFrom(0, 10), "required", "relative error of the times, one standard deviation"},
-               {"shared_error", NumberFrom(0, 10), "0", "the part of `error` that all times of the file share"},
-               {"fixed_bytes", BytesValue(), "0", "bytes on the device for the whole step, besides the values there"},
-               {"values", "a list of maps", "none", "what is there before the step", {&GraphValueKeys()}},
-               {"nodes", "a list of maps", "required", "in the order in which they run", {&GraphNodeKeys()}}},
+      .keys =
+          {{"graph", kAnyText, "required", "the step's name in results: the characters of ids, and spaces"},
+           {"samples", WholeNumberFrom(1, 1'000'000'000), "1", "number of samples in the step, for samples per second"},
+           {"source", "a map", "required", "the origin of the times", {&SourceKeys()}},
+           {"error", NumberFrom(0, 10), "required", "relative error of the times, one standard deviation"},
+           {"shared_error", NumberFrom(0, 10), "0", "the part of `error` that all times of the file share"},
+           {"format", OneOf({kGraphFormat}), "none, as in version 1", "the kind of file"},
+           {"version", WholeNumberFrom(1, kGraphVersion), "1", "of the format; given with `format`"},
+           {"made", "a map", "not known", "how the recording was made", {&GraphMadeKeys()}},
+           {"device", "a map", "not known", "the device that ran the step", {&GraphDeviceKeys()}},
+           {"machine", "a map", "not known", "memory and copies of that machine", {&GraphMachineKeys()}},
+           {"allocator_peak_bytes", BytesValue(), "not known", "the peak that the framework counted"},
+           {"unseen", "a list of ids", "none",
+            "values and results that a node reads before any recorded node wrote them: a call that the recorder did "
+            "not see wrote them; who makes them must not run twice"},
+           {"varies", "a list of maps", "none", "arguments that differ between steps", {&GraphVaryingKeys()}},
+           {"fixed_bytes", BytesValue(), "0", "bytes on the device for the whole step, besides the values there"},
+           {"values", "a list of maps", "none", "what is there before the step", {&GraphValueKeys()}},
+           {"nodes", "a list of maps", "required", "in the order in which they run", {&GraphNodeKeys()}}},
       .note = "A file that `network: {graph: ...}` of a scenario names; model/recorded/README.md says what it means."};
   return kTable;
 }

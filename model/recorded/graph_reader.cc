@@ -38,6 +38,9 @@ class GraphReader {
     reader.Check(graph_.shared_error <= graph_.error, "shared_error", "must not be larger than error");
     graph_.fixed_bytes = reader.IntegerOr("fixed_bytes", 0, 0, kMostRecordedBytes);
     AddBytes(graph_.fixed_bytes, reader.MarkOf("fixed_bytes"));
+    graph_.about = ReadRecordedAbout(reader, diagnostics_);
+    const Node* unseen = reader.Optional("unseen");
+    const Node* varies = reader.Optional("varies");
     const Node* values = reader.Optional("values");
     const Node* nodes = reader.Required("nodes");
     reader.Finish();
@@ -46,6 +49,8 @@ class GraphReader {
       diagnostics_.Error(nodes->mark, "nodes: the list is empty");
     }
     ForEachItem(nodes, "nodes", [this](const Node& node) { ReadNode(node); });
+    ReadIds(unseen, "unseen", graph_.unseen);
+    ForEachItem(varies, "varies", [this](const Node& node) { ReadVarying(node); });
     return std::move(graph_);
   }
 
@@ -96,6 +101,8 @@ class GraphReader {
     value.name = ReadId(reader, "id");
     value.bytes = ReadBytes(reader);
     value.on_host = reader.ChoiceOr("where", GraphPlaceNames(), 0) == 1;
+    value.use = reader.ChoiceOr("class", GraphValueClassNames(), -1);
+    reader.StringOr("name", "");
     reader.Finish();
     graph_.values.push_back(std::move(value));
   }
@@ -104,22 +111,74 @@ class GraphReader {
     MapReader reader(item, diagnostics_, "node", GraphNodeKeys());
     RecordedNode node;
     node.name = ReadId(reader, "id");
-    reader.RequiredString("op");
+    node.call.op = reader.RequiredString("op");
+    node.call.module = reader.StringOr("module", "");
     constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackward, Pass::kUpdate};
     node.pass = kPasses[reader.ChoiceOr("pass", GraphPassNames(), 0)];
     node.layer = reader.StringOr("layer", "");
     CheckName(node.layer, reader.MarkOf("layer"), false);
     ReadTimes(reader, node);
     node.recompute = reader.BoolOr("recompute", true);
+    const bool random = reader.BoolOr("random", false), replay = reader.BoolOr("replay", false);
+    reader.Check(random || !replay, "replay", "the node is not `random`");
+    node.recompute = node.recompute && (!random || replay);
+    const std::vector<RecordedOperand> inputs = ReadOperands(reader, "inputs"),
+                                       outputs = ReadOperands(reader, "outputs");
+    node.call.flops = FlopsOf(node.call.op, inputs, outputs);
+    if (const Node* scalars = reader.Optional("scalars"); scalars != nullptr && !scalars->IsSequence()) {
+      diagnostics_.Error(scalars->mark, "scalars: expected a list");
+    }
     const Node* deps = reader.Optional("deps");
     const Node* results = reader.Optional("results");
     reader.Finish();
-    ForEachItem(deps, "deps", [&](const Node& dep) {
-      if (!dep.IsScalar()) return diagnostics_.Error(dep.mark, "deps: expected an id");
-      node.deps.push_back({dep.scalar, dep.mark});
-    });
+    ReadIds(deps, "deps", node.deps);
     ForEachItem(results, "results", [&](const Node& result) { ReadResult(result, node); });
     graph_.nodes.push_back(std::move(node));
+  }
+
+  void ReadIds(const Node* list, const char* key, std::vector<RecordedName>& ids) {
+    ForEachItem(list, key, [&](const Node& id) {
+      if (!id.IsScalar()) return diagnostics_.Error(id.mark, fmt::format("{}: expected an id", key));
+      ids.push_back({id.scalar, id.mark});
+    });
+  }
+
+  std::vector<std::int64_t> ReadSizes(const Node* list, const char* key) {
+    std::vector<std::int64_t> sizes;
+    ForEachItem(list, key, [&](const Node& item) {
+      const auto size = item.IsScalar() ? ParseInteger(item.scalar) : std::nullopt;
+      if (size && *size >= 0 && *size <= kMostRecordedBytes) return sizes.push_back(*size);
+      diagnostics_.Error(item.mark, fmt::format("{}: expected {}", key, WholeNumberFrom(0, kMostRecordedBytes)));
+    });
+    return sizes;
+  }
+
+  std::vector<RecordedOperand> ReadOperands(MapReader& reader, const char* key) {
+    std::vector<RecordedOperand> operands;
+    ForEachItem(reader.Optional(key), key, [&](const Node& item) {
+      MapReader operand(item, diagnostics_, "operand", GraphOperandKeys());
+      const Node* shape = operand.Required("shape");
+      const Node* stride = operand.Optional("stride");
+      operand.StringOr("type", "");
+      operand.Finish();
+      operands.push_back({ReadSizes(shape, "shape")});
+      const std::vector<std::int64_t> strides = ReadSizes(stride, "stride");
+      if (stride != nullptr && stride->IsSequence() && strides.size() != operands.back().shape.size()) {
+        diagnostics_.Error(stride->mark, fmt::format("stride: expected as many numbers as in shape, {}, found {}",
+                                                     operands.back().shape.size(), strides.size()));
+      }
+    });
+    return operands;
+  }
+
+  void ReadVarying(const Node& node) {
+    MapReader reader(node, diagnostics_, "argument that varies", GraphVaryingKeys());
+    graph_.varying.push_back(ReadId(reader, "node"));
+    reader.RequiredInteger("argument", 0, 1000);
+    if (const Node* values = reader.Optional("values"); values != nullptr && !values->IsSequence()) {
+      diagnostics_.Error(values->mark, "values: expected a list");
+    }
+    reader.Finish();
   }
 
   void ReadTimes(MapReader& reader, RecordedNode& node) {
@@ -175,6 +234,8 @@ class GraphReader {
         diagnostics_.Error(reader.mark(), "result: expected exactly one of bytes, alias and in_place");
       }
     }
+    result.held_until = {reader.StringOr("held_until", ""), reader.MarkOf("held_until")};
+    result.use = reader.ChoiceOr("class", GraphResultClassNames(), -1);
     reader.Finish();
     node.results.push_back(std::move(result));
   }

@@ -13,7 +13,7 @@ namespace spillway {
 
 namespace {
 
-constexpr int kMostHints = 20;  // looking for the nearest of twenty thousand names takes time
+constexpr int kMostHints = 20;  // looking for the nearest of fifty thousand names takes time
 
 // What an id stands for. In-place results end the ids of earlier versions.
 struct NamedTensor {
@@ -27,7 +27,7 @@ class GraphUnroller {
  public:
   GraphUnroller(const RecordedGraph& graph, Diagnostics& diagnostics) : graph_(graph), diagnostics_(diagnostics) {}
 
-  TrainingStep Unroll() {
+  UnrolledGraph Unroll() {
     step_.network = graph_.name;
     step_.batch = graph_.samples;
     AddValues();
@@ -35,7 +35,10 @@ class GraphUnroller {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) AddNode(graph_.nodes[n], static_cast<std::int32_t>(n));
     FindPasses();
     Classify();
-    return std::move(step_);
+    KeepUnseen();
+    for (const RecordedName& node : graph_.varying) NodeOf(node);
+    FindHolds();
+    return {std::move(step_), std::move(holds_), std::move(result_uses_), std::move(makers_)};
   }
 
  private:
@@ -45,6 +48,8 @@ class GraphUnroller {
     step_.tensors.push_back({.name = name, .shape = {}, .use = use, .bytes = std::max<Bytes>(1, bytes)});
     version_.push_back(0);
     last_reader_.push_back(-1);
+    result_uses_.push_back(-1);
+    makers_.push_back(kNoOp);
     return static_cast<TensorId>(step_.tensors.size()) - 1;
   }
 
@@ -59,9 +64,54 @@ class GraphUnroller {
     if (graph_.fixed_bytes > 0) NewTensor("fixed bytes", graph_.fixed_bytes, TensorClass::kParameter);
     for (const RecordedValue& value : graph_.values) {
       const TensorId t =
-          NewTensor(value.name.id, value.bytes, value.on_host ? TensorClass::kInput : TensorClass::kParameter);
+          NewTensor(value.name.id, value.bytes, value.on_host ? TensorClass::kInput : ResidentClass(value));
       if (value.on_host) step_.maps.push_back(t);
       if (NamedTensor* named = Declare(value.name, -1)) named->tensor = t;
+    }
+  }
+
+  static TensorClass ResidentClass(const RecordedValue& value) {
+    const auto& names = GraphValueClassNames();
+    const bool state = value.use >= 0 && names[static_cast<std::size_t>(value.use)] == "state";
+    return state ? TensorClass::kOptimizerState : TensorClass::kParameter;
+  }
+
+  // The index of the node; kNoOp, and a mistake, where there is none.
+  OpId NodeOf(const RecordedName& name) {
+    const auto known = nodes_.find(name.id);
+    if (known != nodes_.end()) return known->second.index;
+    std::vector<std::string> names;
+    for (const RecordedNode& node : graph_.nodes) names.push_back(node.name.id);
+    Say(name.mark,
+        fmt::format("unknown node '{}'{}", name.id, ++hints_ > kMostHints ? "" : DidYouMean(name.id, names)));
+    return kNoOp;
+  }
+
+  // Run again, a maker would leave out what another call, which the recording does not have, wrote into its result.
+  void KeepUnseen() {
+    for (const RecordedName& name : graph_.unseen) {
+      const auto known = ids_.find(name.id);
+      if (known == ids_.end()) {
+        Say(name.mark, fmt::format("unknown id '{}'{}", name.id, Hint(name.id)));
+      } else if (known->second.node >= 0) {
+        step_.ops[Index(known->second.node)].once = true;
+      }
+    }
+  }
+
+  void FindHolds() {
+    const auto last = static_cast<OpId>(step_.ops.size()) - 1;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const RecordedResult& result : graph_.nodes[n].results) {
+        if (result.held_until.id.empty()) continue;
+        const OpId until = result.held_until.id == "end" ? last : NodeOf(result.held_until);
+        if (until != kNoOp && Index(until) < n) {
+          Say(result.held_until.mark,
+              fmt::format("held_until: '{}' runs before '{}' is made", result.held_until.id, result.name.id));
+        }
+        const auto known = ids_.find(result.name.id);
+        if (known != ids_.end() && known->second.tensor != kNoTensor) holds_.push_back({known->second.tensor, until});
+      }
     }
   }
 
@@ -116,8 +166,10 @@ class GraphUnroller {
   }
 
   void AddNode(const RecordedNode& node, std::int32_t n) {
-    if (const auto [known, is_new] = nodes_.try_emplace(node.name.id, node.name.mark); !is_new) {
-      Say(node.name.mark, fmt::format("a second node '{}'; the first is in line {}", node.name.id, known->second.line));
+    const auto [known, is_new] = nodes_.try_emplace(node.name.id, NodePlace{node.name.mark, n});
+    if (!is_new) {
+      Say(node.name.mark,
+          fmt::format("a second node '{}'; the first is in line {}", node.name.id, known->second.mark.line));
     }
     Op op;
     op.name = node.name.id;
@@ -138,6 +190,8 @@ class GraphUnroller {
     if (result.kind == ResultKind::kOwn) {
       tensor = NewTensor(result.name.id, result.bytes, TensorClass::kTransient);
       op.writes.push_back(tensor);
+      result_uses_[Index(tensor)] = result.use;
+      makers_[Index(tensor)] = n;
     } else if (const NamedTensor* named = Find(result.of, n)) {
       tensor = named->tensor;
       if (named->node != n) Read(tensor, n, op);
@@ -204,16 +258,23 @@ class GraphUnroller {
   Diagnostics& diagnostics_;
   TrainingStep step_;
   std::unordered_map<std::string_view, NamedTensor> ids_;
-  std::unordered_map<std::string_view, Mark> nodes_;
+  struct NodePlace {
+    Mark mark;
+    OpId index = kNoOp;
+  };
+  std::unordered_map<std::string_view, NodePlace> nodes_;
   std::unordered_map<std::string_view, LayerId> layers_;
   std::vector<std::int32_t> version_;      // by tensor: in-place results so far
   std::vector<std::int32_t> last_reader_;  // by tensor: the node that read it last
+  std::vector<RecordedHold> holds_;
+  std::vector<int> result_uses_;  // by tensor, as in UnrolledGraph
+  std::vector<OpId> makers_;
   int hints_ = 0;
 };
 
 }  // namespace
 
-TrainingStep StepOfGraph(const RecordedGraph& graph, Diagnostics& diagnostics) {
+UnrolledGraph StepOfGraph(const RecordedGraph& graph, Diagnostics& diagnostics) {
   return GraphUnroller(graph, diagnostics).Unroll();
 }
 

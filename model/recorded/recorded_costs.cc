@@ -17,23 +17,28 @@ bool IsBetter(const RecordedWay& a, const RecordedWay& b, Bytes granted) {
 
 }  // namespace
 
-Cost RecordedCosts::CostOf(const RecordedWay& way, std::int32_t algorithm) const {
+Cost RecordedCosts::CostOf(std::size_t op, std::size_t way) const {
+  const RecordedWay& taken = recorded_->ways[op][way];
+  const bool by_flops = recorded_->calls[op].flops > 0;
+  const double factor = by_flops ? carried_.by_flops : carried_.by_bytes;
+  const double more = by_flops ? carried_.flops_error : carried_.bytes_error;
   Cost cost;
-  cost.time = std::llround(static_cast<double>(way.time) * options().compute_slowdown);
-  cost.source = recorded_->source.kind;
-  cost.error = recorded_->error;
-  cost.shared_error = recorded_->shared_error;
+  cost.time = std::llround(static_cast<double>(taken.time) * factor * options().compute_slowdown);
+  cost.source = carried_.same ? recorded_->source.kind : Source::Kind::kAssumed;
+  cost.error = std::hypot(recorded_->error, more);
+  cost.shared_error = std::hypot(recorded_->shared_error, more);
   cost.group = recorded_->digest;
   cost.how = "recorded";
-  cost.algorithm = algorithm;
-  cost.workspace = way.workspace;
+  cost.algorithm = static_cast<std::int32_t>(way) + 1;
+  cost.workspace = taken.workspace;
   return cost;
 }
 
 Cost RecordedCosts::Kernel(const Launch& launch, int device) const {
   if (launch.kind != OpKind::kRecorded) return CostModel::Kernel(launch, device);
   assert(launch.shape.recorded >= 1 && launch.shape.recorded <= static_cast<std::int64_t>(recorded_->ways.size()));
-  const std::vector<RecordedWay>& ways = recorded_->ways[static_cast<std::size_t>(launch.shape.recorded - 1)];
+  const auto op = static_cast<std::size_t>(launch.shape.recorded - 1);
+  const std::vector<RecordedWay>& ways = recorded_->ways[op];
   const Bytes granted = launch.workspace == kUsualWorkspace ? options().workspace_limit : launch.workspace;
   std::size_t best = 0;
   if (launch.algorithm > 0 && Index(launch.algorithm) <= ways.size()) {
@@ -43,7 +48,7 @@ Cost RecordedCosts::Kernel(const Launch& launch, int device) const {
       if (IsBetter(ways[k], ways[best], granted)) best = k;
     }
   }
-  return CostOf(ways[best], static_cast<std::int32_t>(best) + 1);
+  return CostOf(op, best);
 }
 
 std::vector<MenuEntry> RecordedCosts::Menu(const Launch& launch, int device) const {

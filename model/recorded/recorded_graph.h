@@ -25,6 +25,7 @@ struct RecordedValue {
   RecordedName name;
   Bytes bytes = 0;
   bool on_host = false;  // true: an input of the step, on the host; false: on the device throughout, as a parameter
+  int use = -1;          // index into GraphValueClassNames; -1: not said
 };
 
 // kOwn: a new tensor. kAlias: another name of the tensor RecordedResult::of. kInPlace: a new version of the tensor
@@ -34,8 +35,10 @@ enum class ResultKind : std::uint8_t { kOwn, kAlias, kInPlace };
 struct RecordedResult {
   RecordedName name;
   ResultKind kind = ResultKind::kOwn;
-  Bytes bytes = 0;    // kOwn only
-  RecordedName of{};  // kAlias and kInPlace only
+  Bytes bytes = 0;            // kOwn only
+  RecordedName of{};          // kAlias and kInPlace only
+  RecordedName held_until{};  // "": not held; "end", or a node
+  int use = -1;               // index into GraphResultClassNames; -1: not said
 };
 
 // One op, in the order in which ops ran.
@@ -47,6 +50,7 @@ struct RecordedNode {
   std::vector<RecordedWay> ways;   // how the op may run: time and workspace of each
   std::vector<RecordedName> deps;  // the tensors that the op reads
   std::vector<RecordedResult> results;
+  RecordedCall call{};
 };
 
 struct RecordedGraph {
@@ -57,14 +61,46 @@ struct RecordedGraph {
   Bytes fixed_bytes = 0;               // bytes on the device throughout, besides `values`
   std::vector<RecordedValue> values;
   std::vector<RecordedNode> nodes;
+  RecordedAbout about{};
+  std::vector<RecordedName> unseen{};   // values and results
+  std::vector<RecordedName> varying{};  // nodes
 };
+
+// A tensor that an op's results made, and up to when it is held. `op`: index of the node, ops.size() - 1 for "end".
+struct RecordedHold {
+  TensorId tensor = kNoTensor;
+  OpId until = kNoOp;
+};
+
+// What StepOfGraph makes of a graph.
+struct UnrolledGraph {
+  TrainingStep step;
+  std::vector<RecordedHold> holds{};
+  std::vector<int> result_uses{};  // by tensor: RecordedResult::use of its maker, -1 where not said
+  std::vector<OpId> makers{};      // by tensor; kNoOp: there before the step
+};
+
+// Sizes of a tensor that a node was given or returned, for FlopsOf.
+struct RecordedOperand {
+  std::vector<std::int64_t> shape{};
+  double Elements() const;
+};
+// Of products, convolutions and fused attention, by name ("aten.convolution.default") and shapes; 0 of any other op.
+double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,
+               const std::vector<RecordedOperand>& outputs);
+
+// Reads the keys that say how, where and on what the step was recorded, of the root of the file.
+RecordedAbout ReadRecordedAbout(MapReader& reader, Diagnostics& diagnostics);
+
+// Keeps in `step` what is held (recorded_step.h), and adds workspace to the nodes in between.
+void ApplyHolds(const std::vector<RecordedHold>& holds, TrainingStep& step, std::vector<RecordedNode>& nodes);
 
 // Reads every key and reports mistakes of single keys to `diagnostics`. Does not resolve references between nodes.
 RecordedGraph ReadRecordedGraph(const Node& root, Diagnostics& diagnostics);
 
 // Makes tensors and ops from the names. Reports to `diagnostics`: ids that come twice; deps that are unknown, made
 // later or already overwritten; passes out of order. The step returned is meaningful only without such errors.
-TrainingStep StepOfGraph(const RecordedGraph& graph, Diagnostics& diagnostics);
+UnrolledGraph StepOfGraph(const RecordedGraph& graph, Diagnostics& diagnostics);
 
 }  // namespace spillway
 

@@ -78,7 +78,7 @@ void FindWhatRunsAgain(TrainingStep& step) {
     for (const TensorId t : o.writes) until = std::min(until, all[Index(t)].overwritten);  // it would be spoilt
     for (const TensorId t : o.writes) {
       OpId& known = step.again_until[Index(t)];
-      known = std::min(known, until);
+      known = step.tensors[Index(t)].use == TensorClass::kAuxiliary ? kNoOp : std::min(known, until);
     }
     for (const TensorId t : o.writes) {
       if (!o.once && all[Index(t)].last_forward_writer > op) KeepBeside(t, o, step);
@@ -86,16 +86,64 @@ void FindWhatRunsAgain(TrainingStep& step) {
   }
 }
 
+constexpr RecordedUse kValueUses[] = {RecordedUse::kWeights, RecordedUse::kGradients, RecordedUse::kStates,
+                                      RecordedUse::kBuffers, RecordedUse::kBatch};
+constexpr RecordedUse kResultUses[] = {RecordedUse::kSaved, RecordedUse::kTemporaries, RecordedUse::kGradients,
+                                       RecordedUse::kStates};
+
+// Of results whose use the file does not say. A gradient that an update reads, or that outlives backward, is a
+// parameter's; others are on their way through backward.
+RecordedUse UseOf(const TrainingStep& step, TensorId t, OpId maker, OpId last_use) {
+  if (step.IsForward(maker)) {
+    const bool saved = last_use >= step.first_backward && step.tensors[Index(t)].use != TensorClass::kTransient;
+    return saved ? RecordedUse::kSaved : RecordedUse::kTemporaries;
+  }
+  return maker < step.first_update && last_use >= step.first_update ? RecordedUse::kGradients
+                                                                    : RecordedUse::kTemporaries;
+}
+
+std::vector<RecordedUse> UsesOf(const RecordedGraph& graph, const UnrolledGraph& unrolled) {
+  const TrainingStep& step = unrolled.step;
+  std::vector<RecordedUse> uses(step.tensors.size(), RecordedUse::kWeights);
+  const std::size_t fixed = graph.fixed_bytes > 0 ? 1 : 0;
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    const RecordedValue& value = graph.values[v];
+    const RecordedUse usual = value.on_host ? RecordedUse::kBatch : RecordedUse::kWeights;
+    uses[fixed + v] = value.use < 0 ? usual : kValueUses[value.use];
+  }
+  const std::vector<TensorHistory> all = HistoriesOf(step);
+  for (std::size_t t = fixed + graph.values.size(); t < uses.size(); ++t) {
+    const int said = unrolled.result_uses[t];
+    uses[t] =
+        said >= 0 ? kResultUses[said] : UseOf(step, static_cast<TensorId>(t), unrolled.makers[t], all[t].last_use);
+  }
+  return uses;
+}
+
 }  // namespace
+
+const char* RecordedUseName(RecordedUse use) {
+  constexpr const char* kNames[kRecordedUses] = {"weights", "gradients", "states",     "buffers",
+                                                 "batch",   "saved",     "temporaries"};
+  return kNames[static_cast<std::size_t>(use)];
+}
 
 std::shared_ptr<const RecordedStep> ReadRecordedStep(const Document& document) {
   Diagnostics diagnostics(document);
   RecordedGraph graph = ReadRecordedGraph(document.root, diagnostics);
   auto recorded = std::make_shared<RecordedStep>();
-  recorded->step = StepOfGraph(graph, diagnostics);
+  UnrolledGraph unrolled = StepOfGraph(graph, diagnostics);
   diagnostics.ThrowIfAny();
-  FindWhatRunsAgain(recorded->step);
-  for (RecordedNode& node : graph.nodes) recorded->ways.push_back(std::move(node.ways));
+  ApplyHolds(unrolled.holds, unrolled.step, graph.nodes);
+  FindWhatRunsAgain(unrolled.step);
+  recorded->uses = UsesOf(graph, unrolled);
+  recorded->step = std::move(unrolled.step);
+  recorded->makers = std::move(unrolled.makers);
+  recorded->about = std::move(graph.about);
+  for (RecordedNode& node : graph.nodes) {
+    recorded->ways.push_back(std::move(node.ways));
+    recorded->calls.push_back(std::move(node.call));
+  }
   recorded->source = std::move(graph.source);
   recorded->error = graph.error;
   recorded->shared_error = graph.shared_error;

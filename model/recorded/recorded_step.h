@@ -21,8 +21,11 @@
 //   - Each op is a layer of its own unless the file says otherwise: what is recomputed is recomputed right before its use.
 //   - Ops run whole: there are no samples to divide, and no device can run them.
 //
+// Bytes that are held longer than ops read them (`held_until`): up to a forward op they are workspace of the ops in
+// between, so that these may run again; up to a later op or the end that op reads them, and they are never moved.
+//
 // Nodes that may not run again (Op::once):
-//   - a node with `recompute: false`
+//   - a node with `recompute: false`, one that draws random numbers which cannot be drawn again, a maker of `unseen`
 //   - a node that writes a tensor which stays on the device, or writes in place and makes another tensor too
 //   - a node that reads a tensor which a later forward op overwrites, or that makes two such tensors
 // If a node makes one such tensor and others (batch norm with its statistics, then ReLU in place), the others stay on
@@ -44,9 +47,13 @@
 
 namespace spillway {
 
-constexpr std::size_t kMostRecordedNodes = 20'000;
+constexpr std::size_t kMostRecordedNodes = 50'000;
 constexpr Bytes kMostRecordedBytes = 1'000'000 * kGB;     // of all values, results and fixed bytes together
 constexpr Nanos kMostRecordedTime = 1'000'000 * kSecond;  // of all nodes together
+constexpr double kMostRecordedRate = 1e15;                // of copies, bytes per second
+constexpr double kMostCallTime = 1e9;                     // of the host for a call, nanoseconds
+constexpr const char* kGraphFormat = "spillway-step";     // key `format` of version 2 and later
+constexpr std::int64_t kGraphVersion = 2;  // the newest that is read; files without `format` are version 1
 
 // One way to run a recorded op.
 struct RecordedWay {
@@ -55,6 +62,30 @@ struct RecordedWay {
   Bytes workspace = 0;
 };
 
+// How, on what device and on what machine a step was recorded. Texts are "", numbers 0 where the file does not say.
+struct RecordedAbout {
+  std::int64_t version = 1;
+  std::string device_type{}, device{}, driver{}, precision = "fp32";  // "cuda", "NVIDIA A100-PCIE-40GB", ...
+  std::string how{}, times{}, torch{}, python{}, date{};  // "run" or "calls"; "measured", "calls", "assumed"
+  std::vector<std::string> notes{};
+  Bytes memory = 0, memory_free = 0, host_memory = 0;
+  double call_time = 0;                                         // nanoseconds of the host
+  double copy_in = 0, copy_out = 0, both_in = 0, both_out = 0;  // bytes per nanosecond; `in`: to the device
+  Bytes allocator_peak = 0;                                     // as the framework counted
+};
+
+// What else a recording says of a node.
+struct RecordedCall {
+  std::string op{}, module{};
+  double flops = 0;  // of products and convolutions with known shapes, a multiply-add counts 2; 0: of no other op
+  Bytes held = 0;    // of results that live on although no op reads them any more: part of each way's workspace
+};
+
+// What a tensor is for, in the words of those who train: by TensorId of the step.
+enum class RecordedUse : std::uint8_t { kWeights, kGradients, kStates, kBuffers, kBatch, kSaved, kTemporaries };
+constexpr std::size_t kRecordedUses = 7;
+const char* RecordedUseName(RecordedUse use);  // "weights", ...
+
 // The content of a recording file. It holds no pointers to other objects and is shared by all its users.
 struct RecordedStep {
   TrainingStep step;
@@ -62,6 +93,10 @@ struct RecordedStep {
   Source source;                               // of the times
   double error = 0, shared_error = 0;          // of all times, as in Cost, and the part of it that they share
   std::uint64_t digest = 0;                    // digest of the file's text
+  RecordedAbout about{};
+  std::vector<RecordedCall> calls{};  // by op
+  std::vector<RecordedUse> uses{};    // by tensor
+  std::vector<OpId> makers{};         // by tensor: the op that makes it, kNoOp: it is there before the step
 };
 
 // Throws UserError with every mistake in the file: text that is no JSON or YAML, unknown keys, ids that come twice,
@@ -76,30 +111,61 @@ const KeyTable& GraphValueKeys();
 const KeyTable& GraphNodeKeys();
 const KeyTable& GraphWayKeys();
 const KeyTable& GraphResultKeys();
+const KeyTable& GraphMadeKeys();
+const KeyTable& GraphDeviceKeys();
+const KeyTable& GraphMachineKeys();
+const KeyTable& GraphOperandKeys();
+const KeyTable& GraphVaryingKeys();
 
-const std::vector<std::string>& GraphPassNames();   // "forward", "backward", "update": in this order a step runs
-const std::vector<std::string>& GraphPlaceNames();  // "device", "host"
+const std::vector<std::string>& GraphPassNames();         // "forward", "backward", "update": in this order a step runs
+const std::vector<std::string>& GraphPlaceNames();        // "device", "host"
+const std::vector<std::string>& GraphValueClassNames();   // "weight", ...
+const std::vector<std::string>& GraphResultClassNames();  // "saved", ...
+const std::vector<std::string>& GraphHowNames();
+const std::vector<std::string>& GraphTimesNames();
+const std::vector<std::string>& GraphDeviceNames();
+const std::vector<std::string>& GraphPrecisionNames();
+
+// The times of a recording on a machine. On the recorded device they are the file's. On another one they are scaled by
+// the ratio of peaks where an op's flops are known, else by that of bandwidths. Where a figure of the recorded device is
+// not known, the rate stands in that the recording exceeds in a tenth of its time.
+struct CarriedTimes {
+  bool same = true;                         // the machine has the recorded device, or the times are assumed for any
+  double by_flops = 1, by_bytes = 1;        // factors on times
+  double flops_error = 0, bytes_error = 0;  // added to the file's error (as root of the sum of squares), shared
+  std::string note{};                       // for people; "": nothing to say
+};
+std::string RecordedDeviceName(const RecordedStep& recorded);  // "recorded-device" where the file has none
+CarriedTimes CarryTimes(const Machine& machine, const RecordedStep& recorded);
+
+// The rates that the recording exceeds in a tenth of the time of such ops: flops and bytes per nanosecond; 0: no such op.
+struct RecordedRates {
+  double flops = 0, bytes = 0;
+};
+RecordedRates RatesOf(const RecordedStep& recorded);
 
 // Costs of a recorded step: ops by the recording, copies and the host's part by the machine.
 //
 // A recorded op answers with its ways. Asked for none it takes the fastest within the workspace granted, or the one that
-// wants least; where a scenario does not say how much is granted, all that it wants. Its times are the file's, whatever
-// the machine computes, but for `emulate` of a scenario. Their error is the file's too, and shared_error of it is one for
-// all ops. A recording does not tell by how much copies slow an op down: it runs as fast while they do.
+// wants least; where a scenario does not say how much is granted, all that it wants. Its times are the file's, as
+// CarryTimes has them on this machine, but for `emulate` of a scenario. Their error is the file's too, and shared_error of
+// it is one for all ops; carried times are assumed and have more of it. A recording does not tell by how much copies slow an op down: it runs as fast while they do.
 class RecordedCosts : public CostModel {
  public:
   // The machine must outlive it. Throws UserError as CostModel does.
   RecordedCosts(const Machine& machine, const CostOptions& options, std::shared_ptr<const RecordedStep> recorded)
-      : CostModel(machine, options), recorded_(std::move(recorded)) {}
+      : CostModel(machine, options), recorded_(std::move(recorded)), carried_(CarryTimes(machine, *recorded_)) {}
 
   // Launches of other steps are the machine's.
   Cost Kernel(const Launch& launch, int device = 0) const override;
   std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const override;
+  const CarriedTimes& carried() const { return carried_; }
 
  private:
-  Cost CostOf(const RecordedWay& way, std::int32_t algorithm) const;
+  Cost CostOf(std::size_t op, std::size_t way) const;
 
   const std::shared_ptr<const RecordedStep> recorded_;
+  const CarriedTimes carried_;
 };
 
 }  // namespace spillway

@@ -18,6 +18,8 @@ struct ShowAsked {
   std::string name;        // of the network, machine or strategy, or a file
   std::int64_t batch = 1;  // of the network
   std::string machine;     // profiles, by name or file; "" = none
+  std::string other{};     // a second recording; "" = none
+  std::string memory{};    // of a card, with its unit; "" = none
 };
 
 // ---- show floor: how little memory a step can do with.
@@ -47,6 +49,13 @@ std::string ShowMenu(const ShowAsked& asked, const std::function<Network()>& bui
 // The exchange is assumed to be a ring. Each of G devices sends and receives 2 (G - 1) / G of the gradients through its
 // host, both directions at once, at the pace of the slowest link. Nothing of it overlaps with computing.
 std::string ShowShares(const ShowAsked& asked, const std::function<Network(std::int64_t batch)>& build);
+
+// ---- show step: whether a recorded step fits, and what binds.
+
+// The peak and the least of the recording ShowAsked::name, by class and by module, and its largest tensors there. With
+// `memory`, whether it fits on a card; with `other`, the same step at another batch, the largest batch there. Throws
+// UserError for mistakes of the recordings, and for two of one batch.
+std::string ShowStep(const ShowAsked& asked);
 
 }  // namespace spillway
 

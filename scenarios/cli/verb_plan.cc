@@ -1,6 +1,8 @@
 // spillway plan: the best plan of one point, as a file that can be edited and run.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "hw/text/text_file.h"
 #include "reports/dump/carry.h"
 #include "reports/reports.h"
@@ -8,12 +10,15 @@
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/output/not_destroyed.h"
 #include "scenarios/output/output_folder.h"
+#include "scenarios/run/recorded_plan.h"
 #include "scenarios/run/run.h"
 #include "sim/certify/find_certificate.h"
 
 namespace spillway {
 
 namespace {
+
+constexpr double kUsualMargin = 10;  // percent
 
 // The plan says network, batch and machine by itself; what else was asked for on the command line has to be asked again.
 std::string AgainBy(const ScenarioOptions& scenarios, const std::string& out) {
@@ -56,27 +61,68 @@ std::string CarriedPlan(const PreparedRun& run, const PointResult& best) {
 class PlanCommand : public Command {
  public:
   void Declare(Options& options) override {
-    scenarios_.DeclareFiles(options);
+    options.Texts("FILE", scenarios_.files, "a scenario, or a recorded step, which needs no profile").Required();
     options.Text("-o,--output", out_, "file to write (default: standard output)");
     options.Text("--for", carrier_, "torch: a file for a recorded step that spillway_torch.apply carries out")
         .Among({"torch"});
     scenarios_.DeclareJobs(options);
     scenarios_.DeclareOverrides(options);
     scenarios_.DeclareCosts(options);
+    options.Text("--link", link_, "of a recorded step: rate of copies in each direction, e.g. 12GB/s");
+    options.Number("--margin", margin_, 0, 90, "of a recorded step: percent of the card left free (default: 10)");
   }
   bool ForReading() const override { return false; }
   ExitCode Run(Console& console) const override;
 
  private:
+  ExitCode RunRecording(const Document& document, Console& console) const;
+  RecordingAsked Asked() const;
+  ExitCode Write(const PreparedRun& run, const std::string& again, Console& console) const;
+
   ScenarioOptions scenarios_;
-  std::string out_, carrier_;
+  std::string out_, link_, carrier_;
+  double margin_ = kUsualMargin;
 };
+
+// What scenarios have and recordings have not is refused.
+RecordingAsked PlanCommand::Asked() const {
+  const Overrides& overrides = scenarios_.overrides;
+  if (scenarios_.files.size() > 1) throw UserError("plan: a recorded step is planned alone");
+  if (overrides.machines.size() > 1) throw UserError("plan: a recorded step is planned for one machine");
+  if (!overrides.batch.empty()) throw UserError("--batch: not for a recorded step, which has the batch it has");
+  if (!overrides.where.empty()) throw UserError("--where: not for a recorded step, which has no lists");
+  if (!overrides.costs.empty()) throw UserError("--costs: not for a recorded step, which has its own times");
+  return {.file = scenarios_.files.front(),
+          .machine = overrides.machines.empty() ? "" : overrides.machines.front(),
+          .memory = overrides.memory,
+          .link = link_,
+          .margin = margin_ / 100,
+          .strategies = overrides.strategies,
+          .runtime = overrides.runtime.empty() && !carrier_.empty() ? "torch" : overrides.runtime};
+}
+
+ExitCode PlanCommand::RunRecording(const Document& document, Console& console) const {
+  const PreparedRecording prepared = PrepareRecording(Asked(), document);
+  for (const std::string& said : prepared.said) console.err << said << "\n";
+  return Write(prepared.run, "", console);
+}
 
 ExitCode PlanCommand::Run(Console& console) const {
   MustNotDestroy(out_, Written::kPlan, scenarios_.files);
+  // A pipe can be read but once, and is a scenario.
+  if (std::error_code ignored; std::filesystem::is_regular_file(scenarios_.files.front(), ignored)) {
+    const Document document = LoadDocument(scenarios_.files.front());
+    if (IsRecording(document)) return RunRecording(document, console);
+  }
+  if (!link_.empty()) throw UserError("--link: only for a recorded step; a scenario has the key `link`");
   const PreparedRun run = scenarios_.Prepare(console, false);
   MustBeOnePlace(run, "plan");
   if (!carrier_.empty()) MustBeRecorded(run);
+  return Write(run, AgainBy(scenarios_, out_), console);
+}
+
+// `again`: a command that carries the plan out; "": there is none.
+ExitCode PlanCommand::Write(const PreparedRun& run, const std::string& again, Console& console) const {
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
   if (!carrier_.empty()) {
@@ -90,10 +136,14 @@ ExitCode PlanCommand::Run(Console& console) const {
     WriteCertificate(run, *best, out_ + ".certificate");
     // One that was planned on another machine names that one, on which `run --plan` would look for it.
     const bool elsewhere = best->plan.machine != best->row.machine;
-    console.err << fmt::format(
-        "{}: {} with {:.1f} images/s; {}again by: {}\n", out_, best->row.strategy, best->row.SamplesPerSecond(),
-        elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "",
-        AgainBy(scenarios_, out_));
+    const std::string unit = again.empty() ? "samples" : "images";
+    console.err << fmt::format("{}: {} with {:.1f} {}/s", out_, best->row.strategy, best->row.SamplesPerSecond(), unit);
+    if (!again.empty()) {
+      console.err << fmt::format(
+          "; {}again by: {}",
+          elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "", again);
+    }
+    console.err << "\n";
   }
   return kExitDone;
 }
@@ -102,9 +152,11 @@ ExitCode PlanCommand::Run(Console& console) const {
 
 Verb PlanVerb() {
   return {.name = "plan",
-          .description = "write the best plan of one point of a scenario as YAML",
+          .description = "write the best plan of one point of a scenario, or of a recorded step, as YAML",
           .examples = {"spillway plan my.yaml --machine v100-x86-pcie3 --batch 256 -o plan.yaml",
-                       "spillway plan my.yaml --batch 256 --strategy pooch"},
+                       "spillway plan my.yaml --batch 256 --strategy pooch",
+                       "spillway plan step.json --memory 11GB -o plan.yaml",
+                       "spillway plan step.json --memory 11GB --for torch -o plan.json"},
           .exits = {kDoneExit, kWrongExit, kNothingFitsExit},
           .make = MakeCommand<PlanCommand>};
 }

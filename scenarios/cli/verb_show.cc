@@ -199,19 +199,25 @@ std::string ShowSharesOf(const ShowAsked& asked) {
   return ShowShares(asked, [&asked](std::int64_t batch) { return NetworkByName(asked.name, batch); });
 }
 
-constexpr Topic<std::string(const ShowAsked&)> kTopics[] = {{"network", ShowNetwork},   {"machine", ShowMachine},
-                                                            {"strategy", ShowStrategy}, {"menu", ShowMenuOf},
-                                                            {"floor", ShowFloorOf},     {"shares", ShowSharesOf}};
+constexpr Topic<std::string(const ShowAsked&)> kTopics[] = {
+    {"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}, {"menu", ShowMenuOf},
+    {"floor", ShowFloorOf},   {"shares", ShowSharesOf}, {"step", ShowStep}};
 
 class ShowCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares").Required();
+    options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares, step")
+        .Required();
     options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo").Required();
+    options.Text("OTHER", asked_.other, "of step: the same step recorded at another batch");
     options.Batch("--batch", asked_.batch, "batch size of the network");
     options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas");
+    options.Text("--memory", asked_.memory, "of step: the memory of the card, e.g. 11GB");
   }
   ExitCode Run(Console& console) const override {
+    if (topic_ != "step" && !(asked_.other + asked_.memory).empty()) {
+      throw UserError("show: a second file and --memory are for `show step`");
+    }
     console.out << AnswerTo(topic_, kTopics, "show")(asked_);
     return kExitDone;
   }
@@ -225,10 +231,11 @@ class ShowCommand : public Command {
 
 Verb ShowVerb() {
   return {.name = "show",
-          .description = "describe a network, machine, strategy, algorithm menu or memory floor",
+          .description = "describe a network, machine, strategy, algorithm menu, memory floor or recorded step",
           .examples = {"spillway show network resnet50 --batch 256", "spillway show machine v100-x86-pcie3",
                        "spillway show strategy pooch", "spillway show menu vgg16 --batch 32 --machine v100-x86-pcie3",
                        "spillway show floor vgg16 --batch 256 --machine p100-x86-pcie3",
+                       "spillway show step step.json --memory 11GB",
                        "spillway show shares resnet18 --batch 128 --machine v100-x86-pcie3,p100-x86-pcie3"},
           .exits = {kDoneExit, kWrongExit},
           .make = MakeCommand<ShowCommand>};

@@ -15,6 +15,7 @@
 #define SPILLWAY_SCENARIOS_FILE_SCENARIO_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@
 
 namespace spillway {
 
+struct RecordedStep;  // model/recorded/recorded_step.h
+
 constexpr std::int64_t kMostBatch = 1'000'000;
 
 constexpr Bytes kGrantOfOptions = -1;  // of Scenario::workspace: as the framework of `options` grants
@@ -36,6 +39,7 @@ struct NetworkChoice {
   std::string zoo;                                             // a name of the zoo, or
   std::string file;                                            // a path, or
   std::string graph{};                                         // the path of a recorded step, which has its own batch
+  std::shared_ptr<const RecordedStep> recorded{};              // what was read there, where it has been read
   std::int64_t image = 0, width = 0, frames = 0, classes = 0;  // as in ZooOptions; 0 = the network's usual
   std::vector<std::int64_t> batch;
   Mark mark;

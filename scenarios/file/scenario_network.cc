@@ -93,7 +93,7 @@ class NetworkReader {
       for (const ImageSize& i : image) {
         for (const std::int64_t f : frames) {
           for (const std::int64_t c : classes) {
-            AddZoo({name, "", "", i.height, i.width, f, c, batch, MarkOf(node, "zoo")});
+            AddZoo({name, "", "", nullptr, i.height, i.width, f, c, batch, MarkOf(node, "zoo")});
           }
         }
       }
@@ -135,7 +135,10 @@ class NetworkReader {
     choice.graph = RelativeTo(file_, graph);
     choice.batch = {1};
     choice.mark = MarkOf(node, "graph");
-    errors_.LoadOther(choice.mark, choice.graph, [&] { choice.batch = {LoadRecordedStep(choice.graph)->step.batch}; });
+    errors_.LoadOther(choice.mark, choice.graph, [&] {
+      choice.recorded = LoadRecordedStep(choice.graph);
+      choice.batch = {choice.recorded->step.batch};
+    });
     networks_.push_back(std::move(choice));
   }
 

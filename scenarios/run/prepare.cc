@@ -200,6 +200,9 @@ class Preparer {
                       "from: ...}}",
                       scenario_.file, other->from, machine->from, machine->label));
     }
+    if (!machine->times_note.empty()) {
+      AddOnce(run_.warnings, fmt::format("{}: warning: {}", scenario_.file, machine->times_note));
+    }
     run_.machines.push_back(std::move(machine));
   }
 

@@ -60,6 +60,7 @@ struct PreparedMachine {
   double profile_rate = 0;  // of large copies by the profile, mean of both directions
   Machine machine;
   std::unique_ptr<CostModel> costs;
+  std::string times_note{};  // of a recorded step's times on this machine (CarriedTimes::note)
 };
 
 // Indices into PreparedRun. `row` holds everything that is known before the simulation.

@@ -60,7 +60,9 @@ std::unique_ptr<PreparedMachine> PrepareMachine(const Machine& profile, const Ma
   if (terms.said) AddToLabel("+workspace=" + FormatBytesExact(terms.workspace), prepared.get());
   const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
   if (terms.recorded != nullptr) {
-    prepared->costs = std::make_unique<RecordedCosts>(prepared->machine, options, terms.recorded);
+    auto costs = std::make_unique<RecordedCosts>(prepared->machine, options, terms.recorded);
+    prepared->times_note = costs->carried().note;
+    prepared->costs = std::move(costs);
   } else {
     prepared->costs = std::make_unique<CostModel>(prepared->machine, options);
   }

@@ -116,7 +116,9 @@ std::shared_ptr<NetworkSource> SourceOf(const NetworkChoice& choice) {
     source->document = std::make_shared<const Document>(LoadDocument(choice.file));
     MustBeOfKind(FileKind::kNetwork, *source->document);
   }
-  if (!choice.graph.empty()) source->recorded = LoadRecordedStep(choice.graph);
+  source->choice.recorded.reset();
+  source->recorded = choice.recorded;
+  if (!choice.graph.empty() && source->recorded == nullptr) source->recorded = LoadRecordedStep(choice.graph);
   if (!choice.zoo.empty()) source->label = ZooLabel(choice);
   return source;
 }

@@ -11,13 +11,21 @@
 std::vector<std::string> spillway::fuzz::Seeds() {
   std::ifstream file(std::string(SPILLWAY_SOURCE_DIR) + "/model/recorded/example.json", std::ios::binary);
   const std::string example{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return {example,
-          R"({graph: g, samples: 2, source: {measured: m}, error: 0.1, shared_error: 0.1, fixed_bytes: 9,
+  return {
+      example,
+      R"({graph: g, samples: 2, source: {measured: m}, error: 0.1, shared_error: 0.1, fixed_bytes: 9,
 values: [{id: x, bytes: 8, where: host}, {id: w, bytes: 16}], nodes: [
 {id: a, op: o, layer: l, deps: [x, w], ways: [{ns: 1}, {algorithm: f, ns: 0.5, workspace: 7}], results: [{id: y, bytes: 4}, {id: v, alias: x}]},
 {id: b, op: o, ns: 3, workspace: 2, recompute: false, deps: [y, v], results: [{id: y2, in_place: y}, {id: z, bytes: 0}]},
 {id: c, op: o, pass: backward, ns: 2, deps: [y2, z], results: [{id: g, bytes: 16}]},
 {id: u, op: o, pass: update, ns: 1, deps: [g], results: [{id: w2, in_place: w}]}]}
+)",
+      R"({format: spillway-step, version: 2, graph: g, source: {measured: m}, error: 0.1, unseen: [y], varies: [{node: b, argument: 1, values: [1]}],
+device: {type: cuda, name: d}, machine: {memory_bytes: 9, copy_in_bytes_per_s: 1, copy_out_bytes_per_s: 1}, made: {how: calls, times: calls},
+values: [{id: x, bytes: 8, class: batch}, {id: w, bytes: 16, class: state, name: n}], nodes: [
+{id: a, op: aten.mm.default, module: m, ns: 1, deps: [x, w], inputs: [{shape: [2, 2], stride: [2, 1], type: t}, {shape: [2, 2]}], outputs: [{shape: [2, 2]}], results: [{id: y, bytes: 4, held_until: b, class: saved}]},
+{id: b, op: o, ns: 3, random: true, replay: true, scalars: [1], results: [{id: z, bytes: 4, held_until: end}]},
+{id: c, op: o, pass: backward, ns: 2, deps: [y]}]}
 )"};
 }
 

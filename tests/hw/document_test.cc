@@ -126,7 +126,7 @@ TEST_CASE("texts that are no document are refused with a reason") {
        "\x7f"
        "ELF\x02\x01\x01"s,
        "f.yaml:1:1: error: ", "not a YAML text"},
-      {"too large", std::string((16 << 20) + 1, 'a'), "f.yaml: error: ", "larger than 16 MiB"},
+      {"too large", std::string((64 << 20) + 1, 'a'), "f.yaml: error: ", "larger than 64 MiB"},
   };
   for (const BadText& c : cases) {
     const std::string message = ParseError(c.text);
@@ -171,8 +171,8 @@ TEST_CASE("files that cannot be read are refused by name") {
   const std::string large = folder + "/large.yaml";
   std::ofstream(large) << "a: 1\n";
   REQUIRE(LoadDocument(large).root.Find("a")->scalar == "1");
-  std::filesystem::resize_file(large, (16 << 20) + 1);
-  REQUIRE(ErrorOf([&] { LoadDocument(large); }) == large + ": error: larger than 16 MiB");
+  std::filesystem::resize_file(large, (64 << 20) + 1);
+  REQUIRE(ErrorOf([&] { LoadDocument(large); }) == large + ": error: larger than 64 MiB");
   if (getuid() != 0) {  // root reads everything
     std::filesystem::permissions(large, std::filesystem::perms::none);
     REQUIRE(ErrorOf([&] { LoadDocument(large); }) == large + ": error: cannot be read: Permission denied");

@@ -207,7 +207,7 @@ TEST_CASE("what is no recording is refused at once") {
   std::string many = "[\n";
   for (std::size_t k = 0; k <= kMostRecordedNodes; ++k) many += "{},\n";
   CHECK(Complaints("{\"graph\": \"g\", \"source\": {\"assumed\": \"t\"}, \"error\": 0, \"nodes\": " + many + "]}") ==
-        Lines{"step.json:1:65: error: nodes: expected at most 20000, found 20001"});
+        Lines{"step.json:1:65: error: nodes: expected at most 50000, found 50001"});
 }
 
 TEST_CASE("the example") {

@@ -1,0 +1,77 @@
+// Arithmetic of a recorded call, by its name and shapes. PyTorch's names of operators (native_functions.yaml); the counts
+// are those of model/layers: a multiply-add is 2 flops.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "model/recorded/recorded_graph.h"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kFlopsAMultiplyAdd = 2;
+using Operands = std::vector<RecordedOperand>;
+
+// "aten::convolution.default" -> "convolution"
+std::string_view BareName(std::string_view op) {
+  for (const std::string_view prefix : {"aten::", "aten."}) {
+    if (op.starts_with(prefix)) op.remove_prefix(prefix.size());
+  }
+  return op.substr(0, op.find('.'));
+}
+
+// Of (..., m, k) by (..., k, n), the last two of the inputs that have two axes and more.
+double ProductFlops(const Operands& inputs) {
+  std::array<const RecordedOperand*, 2> factors{};
+  for (const RecordedOperand& input : inputs) {
+    if (input.shape.size() < 2) continue;
+    factors[0] = factors[1];
+    factors[1] = &input;
+  }
+  if (factors[0] == nullptr) return 0;
+  return kFlopsAMultiplyAdd * factors[0]->Elements() * static_cast<double>(factors[1]->shape.back());
+}
+
+// Each weight of a filter meets each place of the result; transposed, each place of the input.
+double ConvolutionFlops(const RecordedOperand& input, const RecordedOperand& weight, const RecordedOperand& result) {
+  if (weight.shape.size() < 3 || input.shape.size() != weight.shape.size() || weight.shape[0] == 0) return 0;
+  if (result.shape.size() != weight.shape.size()) return 0;
+  const bool forward =
+      result.shape[1] == weight.shape[0] && result.shape.back() <= input.shape.back() + weight.shape.back();
+  const double places = forward ? result.Elements() : input.Elements();
+  return kFlopsAMultiplyAdd * places * weight.Elements() / static_cast<double>(weight.shape[0]);
+}
+
+// Of (batch, heads, queries, width) and keys: scores and their mix.
+double AttentionFlops(const Operands& inputs) {
+  if (inputs.size() < 2 || inputs[0].shape.size() != 4 || inputs[1].shape.size() != 4) return 0;
+  return 2 * kFlopsAMultiplyAdd * inputs[0].Elements() * static_cast<double>(inputs[1].shape[2]);
+}
+
+}  // namespace
+
+double RecordedOperand::Elements() const {
+  double elements = 1;
+  for (const std::int64_t size : shape) elements *= static_cast<double>(size);
+  return elements;
+}
+
+double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,
+               const std::vector<RecordedOperand>& outputs) {
+  const std::string_view name = BareName(op);
+  constexpr std::array<std::string_view, 7> kProducts = {
+      "mm", "bmm", "addmm", "baddbmm", "matmul", "linear", "_addmm_activation"};
+  if (std::find(kProducts.begin(), kProducts.end(), name) != kProducts.end()) return ProductFlops(inputs);
+  const bool backward = name.ends_with("_backward");
+  if (name.find("scaled_dot_product") != name.npos) {
+    // Backward computes the scores again and multiplies four times more.
+    const Operands of(inputs.begin() + (backward && !inputs.empty() ? 1 : 0), inputs.end());
+    return (backward ? 2.5 : 1) * AttentionFlops(of);
+  }
+  if (name.find("convolution") == name.npos) return 0;
+  if (backward) return inputs.size() < 3 ? 0 : 2 * ConvolutionFlops(inputs[1], inputs[2], inputs[0]);
+  return inputs.size() < 2 || outputs.empty() ? 0 : ConvolutionFlops(inputs[0], inputs[1], outputs[0]);
+}
+
+}  // namespace spillway
