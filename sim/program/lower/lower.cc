@@ -65,8 +65,8 @@ OpRange OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
   return range;
 }
 
-Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit) {
-  LowerWalk walk(plan, tables);
+Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes room) {
+  LowerWalk walk(plan, tables, room);
   const OpRange swap_ins = OpsOfSwapIns(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) {
     walk.IssueSwapInsAt(PlannedIssueTimes(plan, static_cast<OpId>(tables.step->ops.size())));
@@ -80,9 +80,9 @@ Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit) {
 
 }  // namespace
 
-Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit) {
+Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes room) {
   try {
-    return Walk(plan, tables, live_limit);
+    return Walk(plan, tables, live_limit, room);
   } catch (const RecomputesWithoutEnd& at) {
     Lowered endless;
     endless.list_peak = kEndlessBytes;
@@ -101,8 +101,8 @@ std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables) {
   return walk.live_at();
 }
 
-Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit) {
-  Lowered lowered = LowerItems(plan, tables, live_limit);
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes room) {
+  Lowered lowered = LowerItems(plan, tables, live_limit, room);
   if (!lowered.Endless()) Synchronise(lowered.skeleton, lowered.program);
   return lowered;
 }

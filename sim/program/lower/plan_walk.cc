@@ -17,9 +17,10 @@ OpId CopyOutApart(const GapDecision& gap, OpId never) {
 
 }  // namespace
 
-WalkInput::WalkInput(const Plan& p, const StepTables& t, Program& program)
+WalkInput::WalkInput(const Plan& p, const StepTables& t, Program& program, Bytes r)
     : plan(p),
       tables(t),
+      room(r),
       step(*t.step),
       launches(p, t, program),
       unit(t.unit[static_cast<std::size_t>(p.runtime.backward_units)]),
@@ -59,12 +60,12 @@ OpId WalkInput::EndOfUnit(OpId op) const {
   return op + 1;
 }
 
-PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables)
+PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables, Bytes room)
     : out{.program = {},
           .items = ItemWriter(out.program, *tables.step),
           .live_at = std::vector<Bytes>(tables.step->ops.size(), 0),
           .needed_at = std::vector<OpId>(plan.gaps.size(), kNoOp)},
-      in(plan, tables, out.program),
+      in(plan, tables, out.program, room),
       state{.tensors = std::vector<TensorState>(tables.step->tensors.size())} {
   out.items.Reserve(in.step.ops.size() * 6);
   for (const TensorId t : tables.inputs) state[t].host_valid = true;
