@@ -17,7 +17,9 @@ inline Network WithBatch(const Network& network, std::int64_t batch) {
 }
 
 inline TrainingStep InParts(const Network& network, const StepOptions& options, std::int64_t parts) {
-  return Accumulated(BuildTrainingStep(WithBatch(network, network.input.n / parts), options), parts).step;
+  StepsInParts steps(network.input.n,
+                     [&](std::int64_t batch) { return BuildTrainingStep(WithBatch(network, batch), options); });
+  return steps.In(parts).all.step;
 }
 
 }  // namespace spillway

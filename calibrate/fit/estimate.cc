@@ -8,10 +8,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
+#include "model/cost/library_limits.h"
 #include "model/cost/menu.h"
+#include "model/cost/model_cost.h"
 #include "model/kernels/kernel_form.h"
 #include "model/samples/csv.h"
 #include "model/samples/file.h"
@@ -115,9 +118,29 @@ std::string MenuText(const Sample& sample, const Device& device, StackCosts& sta
   return text;
 }
 
-Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
+// What the operands of the call leave of the device's memory: of a product all three, of another op the larger one, which
+// it may run in place on.
+Bytes LeftBy(Launch launch, const CostModel& costs) {
+  launch.accumulate = false;
+  const OpShape& shape = launch.shape;
+  const Bytes larger = SizeOf(launch.type) * std::max(shape.in.Elements(), shape.out.Elements());
+  const Bytes operands = IsProduct(launch.kind) ? static_cast<Bytes>(CountWork(launch).bytes) : larger;
+  return costs.machine().devices[0].UsableMemory() - operands;
+}
+
+// Why the library does not take the call; "": it does, or has been timed.
+std::string RefusedWhole(const Sample& sample, const Cost& cost, const Device& device) {
+  const bool known = !device.models.empty() && PlatformOf(device) == Platform::kGpu;
+  const bool timed = cost.how == std::string_view("measured");
+  return known && !timed ? LargeTensorRefusal(sample.launch, sample.cudnn) : "";
+}
+
+Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks, bool within_device) {
   Launch launch = sample.launch;
+  const Bytes limit = within_device ? LeftBy(launch, costs) : kMostWorkspace;
+  if (limit < 0) return {std::nullopt, 0, "", "out_of_memory: the operands alone are more than the device has"};
   if (sample.workspace >= 0) launch.workspace = sample.workspace;
+  if (launch.workspace < 0) launch.workspace = std::min(limit, costs.options().workspace_limit);
   const Cost cost = stacks.Kernel(sample, launch);
   const Device& device = costs.machine().devices[0];
   Answer answer{cost, AsObserved(static_cast<double>(cost.time), sample, device),
@@ -127,6 +150,13 @@ Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& st
     answer.cost.reset();
   } else if (sample.workspace >= 0 && cost.workspace > sample.workspace) {
     answer.why = fmt::format("workspace: {} B wanted, {} B granted", cost.workspace, sample.workspace);
+    answer.cost.reset();
+  } else if (std::string refusal = RefusedWhole(sample, cost, device); !refusal.empty()) {
+    answer.why = std::move(refusal);
+    answer.cost.reset();
+  } else if (within_device && cost.workspace > limit) {
+    answer.why = fmt::format("out_of_memory: workspace of {} B wanted, {} B are left beside the operands",
+                             cost.workspace, limit);
     answer.cost.reset();
   }
   return answer;
@@ -144,8 +174,8 @@ Answer CopyAnswer(const Sample& sample, const CostModel& costs) {
   return {cost, static_cast<double>(cost.time), "", ""};
 }
 
-Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks) {
-  if (sample.what == SampleKind::kKernel) return KernelAnswer(sample, costs, stacks);
+Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks, bool within_device) {
+  if (sample.what == SampleKind::kKernel) return KernelAnswer(sample, costs, stacks, within_device);
   if (sample.what == SampleKind::kCopy) return CopyAnswer(sample, costs);
   return {std::nullopt, 0, "", fmt::format("no cost model for '{}'", sample.op)};
 }
@@ -164,7 +194,7 @@ void AppendCells(const CsvRow& row, std::string& out) {
 }  // namespace
 
 std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
-                        std::vector<std::string>* warnings) {
+                        std::vector<std::string>* warnings, bool within_device) {
   const SampleSet operations = ParseOperations(text, file);
   if (warnings != nullptr) {
     warnings->insert(warnings->end(), operations.warnings.begin(), operations.warnings.end());
@@ -184,7 +214,7 @@ std::string EstimateCsv(const std::string& text, const std::string& file, const 
     AppendCells(rows[i], out);
     const bool known = next != operations.samples.end() && next->line == rows[i][0].mark.line;
     const std::string added = i == 0  ? kAdded
-                              : known ? AnswerText(AnswerTo(*next, costs, stacks))
+                              : known ? AnswerText(AnswerTo(*next, costs, stacks, within_device))
                                       : AnswerText({std::nullopt, 0, "", "refused by its status"});
     out += added + "\n";
     if (known) ++next;

@@ -30,8 +30,11 @@ namespace spillway {
 // `how`. Columns that are not of the format come back unread; `warnings` gets a sentence for each, and for each harness
 // and device of the rows that is not the profile's (DoubtsAbout).
 // Throws UserError with all mistakes of the table.
+// `within_device`: a row that grants none has what its operands leave of the device's usable memory, if that is less than
+// the cost model's limit; `how` says so where they leave too little, and where the
+// library refuses the call whole for its size (model/cost/library_limits.h).
 std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
-                        std::vector<std::string>* warnings = nullptr);
+                        std::vector<std::string>* warnings = nullptr, bool within_device = false);
 
 // What makes an estimate less than its rows ask for.
 // A sentence, "file:line: warning: ...", for each harness of a kernel that no call floor of the profile is of, and for

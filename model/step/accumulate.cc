@@ -14,16 +14,17 @@ namespace {
 
 class Repeater {
  public:
-  Repeater(const TrainingStep& part, std::int64_t parts) : part_(part), parts_(parts) {}
+  Repeater(const TrainingStep& large, std::int64_t larger, const TrainingStep& small, std::int64_t parts)
+      : large_(large), larger_(larger), small_(small), parts_(parts) {}
 
   AccumulatedStep Run() {
-    out_.step = part_;
-    out_.step.batch = part_.batch * parts_;
+    out_.step = large_;
+    out_.step.batch = FirstSampleOf(parts_);
     out_.step.parts = parts_;
     out_.step.ops.clear();
     out_.step.maps.clear();
     for (index_ = 0; index_ < parts_; ++index_) RepeatPart();
-    out_.step.first_update = static_cast<OpId>(out_.step.ops.size() - part_.ops.size()) + part_.first_update;
+    out_.step.first_update = static_cast<OpId>(out_.step.ops.size() - large_.ops.size()) + large_.first_update;
     return std::move(out_);
   }
 
@@ -33,20 +34,21 @@ class Repeater {
   std::string Named(const std::string& name) const {
     return First() ? name : name + ":part" + std::to_string(index_ + 1);
   }
-  const Tensor& PartTensor(TensorId t) const { return part_.tensors[static_cast<std::size_t>(t)]; }
+  const TrainingStep& Part() const { return index_ < larger_ ? large_ : small_; }
+  const Tensor& PartTensor(TensorId t) const { return Part().tensors[static_cast<std::size_t>(t)]; }
 
   void RepeatPart() {
     out_.tensors.emplace_back();
     out_.ops.emplace_back();
-    for (TensorId t = 0; t < static_cast<TensorId>(part_.tensors.size()); ++t) {
+    for (TensorId t = 0; t < static_cast<TensorId>(Part().tensors.size()); ++t) {
       out_.tensors.back().push_back(First() || PartTensor(t).Traits().of_parameters ? t : Copied(t));
     }
-    for (const Op& op : part_.ops) {
+    for (const Op& op : Part().ops) {
       const bool runs = op.pass != Pass::kUpdate || Last();
       out_.ops.back().push_back(runs ? static_cast<OpId>(out_.step.ops.size()) : kNoOp);
       if (runs) RepeatOp(op);
     }
-    for (const TensorId map : part_.maps) out_.step.maps.push_back(Here(map));
+    for (const TensorId map : Part().maps) out_.step.maps.push_back(Here(map));
   }
 
   TensorId Here(TensorId t) const { return out_.tensors.back()[static_cast<std::size_t>(t)]; }
@@ -59,7 +61,11 @@ class Repeater {
     return static_cast<TensorId>(out_.step.tensors.size() - 1);
   }
 
-  std::int64_t FirstSample() const { return part_.batch * index_; }
+  std::int64_t FirstSampleOf(std::int64_t index) const {
+    const std::int64_t of_large = std::min(index, larger_);
+    return of_large * large_.batch + (index - of_large) * small_.batch;
+  }
+  std::int64_t FirstSample() const { return FirstSampleOf(index_); }
 
   // What an op makes of the parameters' gradients goes into those of the parts before: by itself, where that is all it
   // makes, else by additions behind it.
@@ -112,7 +118,9 @@ class Repeater {
     out_.step.ops.push_back(std::move(op));
   }
 
-  const TrainingStep& part_;
+  const TrainingStep& large_;
+  const std::int64_t larger_;
+  const TrainingStep& small_;
   const std::int64_t parts_;
   std::int64_t index_ = 0;  // of the part that is being repeated
   AccumulatedStep out_;
@@ -121,8 +129,19 @@ class Repeater {
 }  // namespace
 
 AccumulatedStep Accumulated(const TrainingStep& part, std::int64_t parts) {
-  assert(parts >= 1 && !part.inference && part.parts == 1);
-  return Repeater(part, parts).Run();
+  return Accumulated(part, parts, part, parts);
+}
+
+AccumulatedStep Accumulated(const TrainingStep& large, std::int64_t larger, const TrainingStep& small,
+                            std::int64_t parts) {
+  assert(parts >= larger && larger >= 1 && !large.inference && large.parts == 1);
+  assert(large.ops.size() == small.ops.size() && large.tensors.size() == small.tensors.size());
+  return Repeater(large, larger, small, parts).Run();
+}
+
+PartSizes SizesOfParts(std::int64_t batch, std::int64_t parts) {
+  const std::int64_t more = batch % parts;
+  return {batch / parts + (more > 0 ? 1 : 0), more > 0 ? more : parts};
 }
 
 const char* AccumulatedNumbersName(AccumulatedNumbers numbers) {
@@ -142,22 +161,26 @@ AccumulatedNumbers NumbersOf(const TrainingStep& step) {
 }
 
 const StepsInParts::InParts& StepsInParts::In(std::int64_t parts) {
-  assert(parts >= 1 && batch_ % parts == 0);
+  assert(parts >= 1 && parts <= batch_);
   return made_.Ref(parts, [&] {
-    TrainingStep part = make_(batch_ / parts);
-    AccumulatedStep all = Accumulated(part, parts);
-    return InParts{std::move(part), std::move(all)};
+    const PartSizes sizes = SizesOfParts(batch_, parts);
+    TrainingStep part = make_(sizes.samples), small;
+    if (sizes.larger < parts) small = make_(sizes.samples - 1);
+    AccumulatedStep all = Accumulated(part, sizes.larger, sizes.larger < parts ? small : part, parts);
+    return InParts{std::move(part), std::move(small), std::move(all)};
   });
 }
 
-std::vector<std::int64_t> PartsOf(std::int64_t batch) {
-  std::vector<std::int64_t> parts, large;
-  for (std::int64_t small = 1; small * small <= batch; ++small) {
-    if (batch % small != 0) continue;
-    parts.push_back(small);
-    if (small * small != batch) large.push_back(batch / small);
+std::vector<std::int64_t> PartsOf(std::int64_t batch, std::int64_t most) {
+  const std::int64_t end = std::min(batch, most);
+  std::vector<std::int64_t> parts{1};
+  const auto next = [&parts] { return parts.back() + (parts.back() + 3) / 4; };
+  for (std::int64_t divisor = 2; divisor <= end; ++divisor) {
+    if (batch % divisor != 0) continue;
+    while (3 * divisor >= 5 * next()) parts.push_back(next());
+    parts.push_back(divisor);
   }
-  parts.insert(parts.end(), large.rbegin(), large.rend());
+  while (next() <= end) parts.push_back(next());
   return parts;
 }
 

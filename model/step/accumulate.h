@@ -5,6 +5,8 @@
 //   ...
 //   part k   forward   backward    update, once
 //
+// Parts are as equal as can be: 61 samples in two parts are 31 and 30. Each sample counts alike, whatever its part.
+//
 // It computes what the step of the whole batch does, but for rounding, where no op couples samples: the loss is the mean
 // over all of them. Batch norm couples them: its statistics are those of a part, and its running ones move k times.
 // Dropout draws a mask for each part.
@@ -33,6 +35,15 @@ struct AccumulatedStep {
 
 // `part`: the step of one part's batch. REQUIRES: parts >= 1; `part` trains, and is not in parts itself.
 AccumulatedStep Accumulated(const TrainingStep& part, std::int64_t parts);
+// The first `larger` parts are `large`, the others `small`: steps of one network, whose ids mean the same in both.
+// REQUIRES: as above; 1 <= larger <= parts.
+AccumulatedStep Accumulated(const TrainingStep& large, std::int64_t larger, const TrainingStep& small,
+                            std::int64_t parts);
+// The samples of the larger parts of a batch, and how many of the parts have so many; the others have one less.
+struct PartSizes {
+  std::int64_t samples = 0, larger = 0;
+};
+PartSizes SizesOfParts(std::int64_t batch, std::int64_t parts);
 
 // What a step in parts computes, beside that of the whole batch.
 enum class AccumulatedNumbers : std::uint8_t {
@@ -50,14 +61,16 @@ class StepsInParts {
  public:
   using MakeStep = std::function<TrainingStep(std::int64_t batch)>;
   struct InParts {
-    TrainingStep part;  // of one part's batch
+    TrainingStep part;   // of the batch of the first part
+    TrainingStep small;  // of that of the last one; where all parts are equal, it has no ops
     AccumulatedStep all;
+    bool Equal() const { return small.ops.empty(); }
   };
 
   // `make`: the step of the same network at another batch.
   StepsInParts(std::int64_t batch, MakeStep make) : batch_(batch), make_(std::move(make)) {}
 
-  // Stays where it is as long as this. REQUIRES: `parts` divides the batch.
+  // Stays where it is as long as this. REQUIRES: 1 <= parts <= batch.
   const InParts& In(std::int64_t parts);
   std::int64_t batch() const { return batch_; }
 
@@ -67,8 +80,11 @@ class StepsInParts {
   OnceCache<std::int64_t, InParts> made_;  // by parts
 };
 
-// Into how many parts a batch can be divided alike, ascending, from 1 on.
-std::vector<std::int64_t> PartsOf(std::int64_t batch);
+// Into how many parts a batch may be worth dividing, ascending, from 1 up to `most` or the batch: every number that
+// divides it, and between two of these that lie far apart numbers that do not, each a quarter more than the last.
+//
+//   60   1 2 3 4 5 6 10 12 15 ...      61   1 2 3 4 5 7 9 12 15 19 24 30 61
+std::vector<std::int64_t> PartsOf(std::int64_t batch, std::int64_t most);
 
 }  // namespace spillway
 

@@ -186,8 +186,10 @@ std::string AccumulateText(const ResultRow& row) {
       row.plan.numbers == "changed"   ? "; not the results of the whole batch: batch norm uses the statistics of a part"
       : row.plan.numbers == "redrawn" ? "; not the results of the whole batch: dropout draws other masks"
                                       : "";
-  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, row.plan.accumulate,
-                     row.batch / row.plan.accumulate, changes);
+  const std::int64_t parts = row.plan.accumulate, least = row.batch / parts;
+  const std::string samples =
+      row.batch % parts == 0 ? std::to_string(least) : fmt::format("{} or {}", least + 1, least);
+  return fmt::format("{} at batch {}: {} parts of {} samples{}", row.strategy, row.batch, parts, samples, changes);
 }
 
 std::string ResultTable(const ResultSet& results) {

@@ -37,7 +37,8 @@ class EstimateCommand : public Command {
   void Declare(Options& options) override {
     options.Texts("OPS", files_, "operations: CSV with the columns of a samples file").Required();
     options.Text("--machine", machine_, "machine profile, by name or file").Required();
-    options.Text("--workspace", workspace_, "workspace limit of a call, e.g. 8MiB (default: none)");
+    options.Text("--workspace", workspace_,
+                 "workspace limit of a call, e.g. 8MiB (default: what its operands leave of the memory)");
     options.Text("-o,--output", out_, "file to write (default: standard output)");
   }
   bool ForReading() const override { return false; }
@@ -55,7 +56,7 @@ ExitCode EstimateCommand::Run(Console& console) const {
   std::string text;
   std::vector<std::string> warnings;
   for (const std::string& file : files_) {
-    Append(EstimateCsv(LoadCsvText(file).text, file, costs, &warnings), file, files_.front(), text);
+    Append(EstimateCsv(LoadCsvText(file).text, file, costs, &warnings, true), file, files_.front(), text);
   }
   for (const std::string& warning : warnings) console.err << warning << "\n";
   if (out_.empty() || out_ == "-") {

@@ -21,10 +21,9 @@ std::int64_t GivenPlan::PartsOfBatch(std::int64_t batch) const {
   const Node* const said = Says("accumulate");
   const std::optional<std::int64_t> parts = said == nullptr ? std::nullopt : ParseInteger(said->scalar);
   if (!parts || *parts < 1) return 1;
-  if (batch % *parts == 0) return *parts;
-  throw UserError(fmt::format("{}:{}:{}: error: accumulate: expected a divisor of batch {} ({}), found {}",
-                              overrides_.plan, said->mark.line, said->mark.column, batch,
-                              fmt::join(PartsOf(batch), ", "), *parts));
+  if (*parts <= batch) return *parts;
+  throw UserError(fmt::format("{}:{}:{}: error: accumulate: expected at most the {} samples of the batch, found {}",
+                              overrides_.plan, said->mark.line, said->mark.column, batch, *parts));
 }
 
 std::shared_ptr<const Plan> GivenPlan::For(const PreparedRun& run, std::size_t step, const PreparedMachine& on) {

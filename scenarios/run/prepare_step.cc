@@ -154,7 +154,8 @@ TrainingStep StepAtBatch(const PreparedStep& step, std::int64_t batch) {
 
 TrainingStep StepOfPlan(const PreparedStep& step, std::int64_t accumulate) {
   if (accumulate == 1) return step.step;
-  return Accumulated(StepAtBatch(step, step.batch / accumulate), accumulate).step;
+  StepsInParts steps(step.batch, [&step](std::int64_t batch) { return StepAtBatch(step, batch); });
+  return steps.In(accumulate).all.step;
 }
 
 std::shared_ptr<const PreparedStep> StepOf(const PreparedRun& run, std::size_t index) {

@@ -135,8 +135,8 @@ OpWay WayOf(const MenuEntry& entry) {
 // The ways of a menu that are within the scope and `room`, the fastest first, without those that another one beats in
 // both time and workspace. Where none fits, no plan exists: then the usual one.
 std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vector<MenuEntry>& divided,
-                              const MenuEntry& usual, const Scope& scope, Bytes room) {
-  std::vector<MenuEntry> within{usual};
+                              const std::vector<MenuEntry>& usual, const Scope& scope, Bytes room) {
+  std::vector<MenuEntry> within = usual;
   for (const MenuEntry& entry : menu) {
     const bool stated = entry.algorithm == 0 || scope.algorithms == AlgorithmScope::kAny;
     if (stated && entry.workspace <= scope.workspace) within.push_back(entry);
@@ -145,7 +145,7 @@ std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vec
     if (entry.workspace <= scope.workspace) within.push_back(entry);
   }
   std::erase_if(within, [room](const MenuEntry& entry) { return entry.workspace > room; });
-  if (within.empty()) within.push_back(usual);
+  if (within.empty()) within.push_back(usual.front());
   std::vector<OpWay> ways;
   for (const MenuEntry& entry : ParetoSet(within)) ways.push_back(WayOf(entry));
   for (OpWay& way : ways) {
@@ -169,24 +169,38 @@ std::vector<MenuEntry> DividedWays(const Launch& launch, const std::vector<PartR
   return ways;
 }
 
+// The library's choice within the usual grant, and within all that may be left of it: a grant is an upper limit, and is
+// cut to what is free (sim/program/lower/grants.h).
+std::vector<MenuEntry> UsualWays(Launch launch, const CostModel& costs, int device) {
+  launch.algorithm = 0;
+  launch.workspace = costs.Kernel(Unchosen(launch), device).workspace;
+  std::vector<MenuEntry> ways{{0, launch.workspace, costs.Kernel(launch, device)}};
+  while (launch.workspace > 0) {
+    --launch.workspace;
+    const Cost cost = costs.Kernel(launch, device);
+    if (cost.workspace > launch.workspace) break;  // nothing runs in so little
+    ways.push_back({0, cost.workspace, cost});
+    launch.workspace = cost.workspace;
+  }
+  return ways;
+}
+
 std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
                                        const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
   const bool divided = scope.parts != PartScope::kNone;
   const bool usual_only = scope.LeavesNoChoice();
   assert(usual_only || menus.size() == tables.launches.size());
   assert(!divided || rates.size() == tables.launches.size());
-  const std::vector<Bytes> fixed = usual_only ? std::vector<Bytes>{} : FixedBytes(tables, scope.parts);
+  const std::vector<Bytes> fixed = FixedBytes(tables, scope.parts);
+  std::vector<std::vector<MenuEntry>> usual;  // by row
+  for (const Launch& launch : tables.launches) usual.push_back(UsualWays(launch, costs, tables.device));
+  static const std::vector<MenuEntry> kNone;
   std::vector<std::vector<OpWay>> ways;
   for (std::size_t op = 0; op < tables.step->ops.size(); ++op) {
     const std::uint32_t row = tables.launch[op];
     const Launch& launch = tables.launches[row];
-    const MenuEntry usual{0, launch.workspace, costs.Kernel(launch, tables.device)};
-    if (usual_only) {
-      ways.push_back({WayOf(usual)});
-    } else {
-      const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : std::vector<MenuEntry>{};
-      ways.push_back(WaysWithin(menus[row], parts, usual, scope, capacity - fixed[op]));
-    }
+    const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : kNone;
+    ways.push_back(WaysWithin(usual_only ? kNone : menus[row], parts, usual[row], scope, capacity - fixed[op]));
   }
   return ways;
 }

@@ -11,7 +11,8 @@ namespace spillway {
 
 // Each value includes the values before it.
 enum class AlgorithmScope : std::uint8_t {
-  kUsual,    // the library's choice within the usual grant (CostOptions::workspace_limit), for every op
+  // The library's choice within the usual grant (CostOptions::workspace_limit) for every op, or what is free of that.
+  kUsual,
   kLibrary,  // the library's choice within any grant
   kAny,      // any algorithm by name
 };

@@ -55,12 +55,20 @@ std::vector<Way> Ways::Of(const Op& op, Bytes room) {
   const Cost usual = costs_.Kernel(launch, device_);
   Launch called = launch;
   called.workspace = usual.workspace;
-  if (scope_.LeavesNoChoice() || usual.workspace <= room) {
+  if (usual.workspace <= room) {
     ways.push_back(way_of(usual, usual.workspace));
     ways.push_back(way_of(costs_.Kernel(called, device_), usual.workspace));
   }
-  if (scope_.LeavesNoChoice()) return ways;
-  for (const MenuEntry& entry : costs_.Menu(launch, device_)) {
+  // Or its choice within what is free of that, if that is less.
+  for (Bytes below = usual.workspace - 1; below >= 0;) {
+    called.workspace = below;
+    const Cost less = costs_.Kernel(called, device_);
+    if (less.workspace > below) break;
+    if (less.workspace <= room) ways.push_back(way_of(less, less.workspace));
+    below = less.workspace - 1;
+  }
+  const bool choice = !scope_.LeavesNoChoice();
+  for (const MenuEntry& entry : choice ? costs_.Menu(launch, device_) : std::vector<MenuEntry>{}) {
     const bool may = entry.algorithm == 0 || scope_.algorithms == AlgorithmScope::kAny;
     if (may && entry.workspace <= std::min(scope_.workspace, room)) ways.push_back(way_of(entry.cost, entry.workspace));
   }

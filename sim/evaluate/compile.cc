@@ -16,6 +16,7 @@ namespace {
 constexpr int kLayoutTries = 6;
 constexpr Bytes kSmallestSteps = 200;  // each try has at least capacity / 200 less for prefetching
 constexpr Bytes kNoPrefetching = 1;    // a live limit below everything
+constexpr Bytes kNoGrants = 0;         // a room in which the library takes the least workspace everywhere
 
 // Every map on the host between its forward and its backward uses. Nothing of a map that is swapped is streamed.
 Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& ops) {
@@ -43,7 +44,7 @@ Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& op
 
 // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
 Bytes LeastOfSwapAll(const StepTables& tables, const std::vector<OpDecision>& ops) {
-  Lowered lowered = LowerItems(EveryMapSwapped(tables, ops), tables, kNoPrefetching);
+  Lowered lowered = LowerItems(EveryMapSwapped(tables, ops), tables, kNoPrefetching, kNoGrants);
   return PlaceBuffers(lowered.skeleton, lowered.program, 0);
 }
 
@@ -56,8 +57,8 @@ CompiledPlan Refused(const Lowered& lowered, const TrainingStep& step) {
                         : fmt::format("out_of_memory: the plan needs {} at {}", FormatBytes(lowered.list_peak), name)};
 }
 
-CompiledPlan CompileForPool(const Plan& plan, const StepTables& tables) {
-  Lowered lowered = Lower(plan, tables, 0);
+CompiledPlan CompileForPool(const Plan& plan, const StepTables& tables, Bytes room) {
+  Lowered lowered = Lower(plan, tables, 0, room);
   if (lowered.Endless()) return Refused(lowered, *tables.step);
   return {.program = std::move(lowered.program)};
 }
@@ -78,10 +79,14 @@ CompiledPlan CompileForManaged(const Plan& plan, const StepTables& tables, Bytes
   return {.program = std::move(lowered.program), .peak_bytes = std::min(all, capacity), .managed_bytes = all};
 }
 
-CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes capacity) {
-  Bytes limit = capacity, lowest = 0, live = 0;  // the lowest layout, and what was live of that try
+enum class Grants : std::uint8_t { kWhole, kCut };
+
+// With kCut, grants have as much room as prefetching has, and none in the last try.
+CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes capacity, Grants grants) {
+  const bool cut = grants == Grants::kCut;
+  Bytes limit = capacity, room = capacity, lowest = 0, live = 0;  // the lowest layout, and what was live of that try
   for (int attempt = 0; attempt < kLayoutTries; ++attempt) {
-    Lowered lowered = LowerItems(plan, tables, limit);
+    Lowered lowered = LowerItems(plan, tables, limit, cut ? room : kEndlessBytes);
     if (lowered.list_peak > capacity) {
       if (lowered.Endless() || limit == kNoPrefetching) return Refused(lowered, *tables.step);
       limit = kNoPrefetching;  // a swap-in moved forward may change which recomputed tensors stay on the device
@@ -90,18 +95,38 @@ CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes c
     const Bytes peak = PlaceBuffers(lowered.skeleton, lowered.program, capacity);
     if (peak <= capacity) return {.program = std::move(lowered.program), .peak_bytes = peak};
     if (lowest == 0 || peak < lowest) lowest = peak, live = lowered.list_peak;
-    if (limit == kNoPrefetching) break;
-    limit = std::max(kNoPrefetching, limit - std::max(peak - capacity, capacity / kSmallestSteps));
+    if (limit == kNoPrefetching && (!cut || room == kNoGrants)) break;
+    const Bytes step = std::max(peak - capacity, capacity / kSmallestSteps);
+    const bool last = cut && attempt + 2 == kLayoutTries;
+    limit = last ? kNoPrefetching : std::max(kNoPrefetching, limit - step);
+    room = last ? kNoGrants : std::max(kNoGrants, room - step);
   }
   return {.reason = fmt::format("fragmentation: no layout below {} found, where {} are live", FormatBytes(lowest),
                                 FormatBytes(live)),
           .smallest_limit = lowest};
 }
 
+// Whether the library chooses for some op that it has workspace for.
+bool MayCut(const Plan& plan, const StepTables& tables) {
+  std::vector<bool> chosen(tables.launch.size(), true);
+  for (std::size_t op = 0; op < chosen.size(); ++op) chosen[op] = tables.launches[tables.launch[op]].workspace > 0;
+  for (const OpDecision& decision : plan.ops) {
+    const auto free = [](const OpPart& part) { return part.algorithm == 0 && part.workspace > 0; };
+    const bool parts = std::any_of(decision.parts.begin(), decision.parts.end(), free);
+    const bool whole = decision.parts.empty() && decision.algorithm == 0 && decision.workspace > 0;
+    const bool again = decision.again && decision.again->algorithm == 0 && decision.again->workspace > 0;
+    chosen[Index(decision.op)] = parts || whole || again;
+  }
+  return std::find(chosen.begin(), chosen.end(), true) != chosen.end();
+}
+
 }  // namespace
 
 CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes capacity) {
-  const std::vector<Bytes> sets = tables.WorkingSets(plan.ops);
+  const auto fits = [capacity](Bytes bytes) { return bytes <= capacity; };
+  std::vector<Bytes> sets = tables.WorkingSets(plan.ops);
+  if (std::all_of(sets.begin(), sets.end(), fits)) return {};
+  sets = tables.WorkingSets(plan.ops, StepTables::Grants::kLeast);
   const auto largest = std::max_element(sets.begin(), sets.end());
   const Bytes needed = *largest;
   if (needed <= capacity) return {};
@@ -112,11 +137,13 @@ CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes 
           .smallest_limit = std::max(needed, LeastOfSwapAll(tables, plan.ops))};
 }
 
-CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity) {
+CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity, Bytes room) {
   if (IsManaged(plan.runtime.memory)) return CompileForManaged(plan, tables, capacity);
-  if (plan.runtime.memory == MemoryModel::kPool) return CompileForPool(plan, tables);
+  if (plan.runtime.memory == MemoryModel::kPool) return CompileForPool(plan, tables, room);
   if (plan.runtime.memory == MemoryModel::kCounted) return CompileForCounted(plan, tables, capacity);
-  return CompileForArena(plan, tables, capacity);
+  CompiledPlan compiled = CompileForArena(plan, tables, capacity, Grants::kWhole);
+  if (compiled.reason.empty() || !MayCut(plan, tables)) return compiled;
+  return CompileForArena(plan, tables, capacity, Grants::kCut);
 }
 
 std::string NameOfOp(const TrainingStep& step, OpId op) {

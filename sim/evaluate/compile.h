@@ -30,15 +30,18 @@ struct CompiledPlan {
 
 // REQUIRES of both: the plan was checked against the tables' step (CheckPlan).
 
-// Refuses with "working_set" a plan with an op that has no room even with everything else offloaded; makes no program.
+// Refuses with "working_set" a plan with an op that has no room even with everything else offloaded, and with the least
+// workspace where the library chooses; makes no program.
 // Not asked for unified memory.
 CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes capacity);
 // Refuses with
 //   "recomputation"   lowering gave up (kRecomputeLimit)
 //   "out_of_memory"   more bytes are live at once than there are
 //   "fragmentation"   no layout of the live bytes was found within the capacity; arenas only
-// Does not check whether a pool has room: only the simulation tells that.
-CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity);
+// Grants are cut where the plan does not fit otherwise, so that an arena's bytes fit as soon as those of a smaller grant
+// do (sim/program/lower/grants.h). Does not check whether a pool has room: only the simulation tells that. A pool's
+// grants are cut to `room` live bytes in list order, which no pool of `room` bytes can exceed.
+CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity, Bytes room = kEndlessBytes);
 
 // Names the first launch of the plan that a library would refuse, as a token plus details: "workspace", an algorithm is
 // granted less than it wants, or "algorithm", the profile has no time of it. Empty where all of them run: a device

@@ -37,6 +37,10 @@ class Evaluator {
     if (options_.bounds) FindBounds();
     if (options_.verify) MustBeSafe();
     Simulate();
+    while (room_ < kEndlessBytes && !result_.feasible && MakeProgram() && HostHolds()) {
+      if (options_.verify) MustBeSafe();
+      Simulate();
+    }
     return std::move(result_);
   }
 
@@ -68,7 +72,7 @@ class Evaluator {
     return result_.reason.empty();
   }
 
-  bool MakeProgram() { return Take(CompileWithin(plan_, tables_, capacity_)); }
+  bool MakeProgram() { return Take(CompileWithin(plan_, tables_, capacity_, std::exchange(room_, kEndlessBytes))); }
 
   bool Take(CompiledPlan room) {
     result_.reason = std::move(room.reason);
@@ -136,6 +140,7 @@ class Evaluator {
     const Simulated simulated =
         spillway::Simulate(program, with_faults, conditions, scratch, options_.timeline ? &result_.timeline : nullptr);
     if (!simulated.completed) {
+      room_ = LessRoom(simulated);
       result_.reason =
           fmt::format("out_of_memory: {} in use and {} more wanted at {}", FormatBytes(simulated.failed_live),
                       FormatBytes(WantedAt(simulated.failed_at)), NameOfOp(step_, OpAt(simulated.failed_at)));
@@ -152,6 +157,16 @@ class Evaluator {
     result_.timeline.changes = MemoryChanges(program, scratch);
     result_.memory_by_class = MemoryByClassAtPeak(program, step_, result_.timeline.changes);
     result_.mean_by_class = MeanMemoryByClass(program, step_, result_.timeline.changes, simulated.makespan);
+  }
+
+  // A pool failed to give an op the workspace of the library's choice: the library takes the next algorithm, where more
+  // than so much would be live. kEndlessBytes: nothing of that kind is left.
+  Bytes LessRoom(const Simulated& failed) {
+    const Program& program = result_.program;
+    const bool workspace = program.buffers[program.code[failed.failed_at].arg].kind == BufferKind::kWorkspace;
+    const Bytes room = std::min(capacity_, failed.failed_live + WantedAt(failed.failed_at) - kAllocationUnit);
+    if (!workspace || room >= least_room_) return kEndlessBytes;
+    return least_room_ = room;
   }
 
   Bytes WantedAt(std::uint32_t alloc) const { return result_.program.buffers[result_.program.code[alloc].arg].bytes; }
@@ -194,7 +209,9 @@ class Evaluator {
   const TrainingStep& step_;
   const Bytes capacity_;
   Evaluation result_;
-  Bytes managed_bytes_ = 0;  // of unified memory: all there is
+  Bytes room_ = kEndlessBytes;        // of the next program (CompileWithin); kEndlessBytes: there is none to try
+  Bytes least_room_ = kEndlessBytes;  // so far
+  Bytes managed_bytes_ = 0;           // of unified memory: all there is
 };
 
 }  // namespace
@@ -203,8 +220,8 @@ Evaluation Oracle::Evaluate(const Plan& plan, const EvaluateOptions& options) co
   return Evaluator(plan, *this, options).Run();
 }
 
-StepFacts::StepFacts(const TrainingStep& step, const CostModel& costs, int device)
-    : costs_(&costs), tables_(step, costs, device) {}
+StepFacts::StepFacts(const TrainingStep& step, const CostModel& costs, int device, Bytes capacity)
+    : costs_(&costs), tables_(step, costs, device, capacity) {}
 
 const LaunchMenus& StepFacts::menus() const {
   std::call_once(menus_once_, [this] { menus_ = MenusOf(tables_, *costs_); });

@@ -15,12 +15,13 @@
 
 namespace spillway {
 
-// The facts of a step on a machine that every plan needs. Made once and shared by the oracles of all capacities.
+// The facts of a step on a machine that every plan needs. Made once and shared by the oracles of all capacities, but for
+// those that cut a grant by themselves (StepTables::CutsGrants).
 // Thread-safe.
 class StepFacts {
  public:
-  // `step` and `costs` must outlive it.
-  StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0);
+  // `step` and `costs` must outlive it. `capacity`: as StepTables.
+  StepFacts(const TrainingStep& step, const CostModel& costs, int device = 0, Bytes capacity = kEndlessBytes);
   const StepTables& tables() const { return tables_; }
   const CostModel& costs() const { return *costs_; }
   // Computed at the first call; rates once for each scope of parts. They take a second for some networks.

@@ -242,7 +242,7 @@ const KeyTable& PlanKeys() {
                {"network", kAnyText, "required", "the network's own name"},
                {"batch", WholeNumberFrom(1, kAnyInteger), "required", "the batch size"},
                {"accumulate", WholeNumberFrom(1, kAnyInteger), "1",
-                "number of batch parts that run one after another and add up gradients; a divisor of the batch. "
+                "number of batch parts, equal or one sample apart, that run one after another and add up gradients. "
                 "Tensors and ops of the second part are named 'conv1:part2', 'conv1:forward:part2'"},
                {"machine", kAnyText, "none",
                 "the machine that the plan was made for, as in results. `run --plan` leaves other machines out; "

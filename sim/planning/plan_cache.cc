@@ -38,6 +38,9 @@ std::shared_ptr<const Oracle> OracleCache::For(const Problem& problem) {
   return oracles_.Get({place, problem.capacity}, [&] {
     auto facts =
         facts_.Get(place, [&] { return std::make_shared<const StepFacts>(*place.step, *place.costs, place.device); });
+    if (facts->tables().CutsGrants(problem.capacity)) {
+      facts = std::make_shared<const StepFacts>(*place.step, *place.costs, place.device, problem.capacity);
+    }
     return std::make_shared<const Oracle>(std::move(facts), problem.capacity);
   });
 }

@@ -28,7 +28,8 @@ Plan StartPlan(const Problem& problem, const char* strategy, const char* runtime
 }
 
 Oracle OracleOf(const Problem& problem) {
-  return Oracle(std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device), problem.capacity);
+  return Oracle(std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device, problem.capacity),
+                problem.capacity);
 }
 
 Evaluation Evaluate(const Plan& plan, const Problem& problem, const EvaluateOptions& options) {

@@ -36,8 +36,9 @@ class LaunchRows {
 
 }  // namespace
 
-StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : step(&s), device(d), uses(s) {
-  const Machine& machine = costs.machine();
+StepTables::StepTables(const TrainingStep& s, const CostModel& c, int d, Bytes capacity)
+    : step(&s), costs(&c), device(d), uses(s) {
+  const Machine& machine = c.machine();
   const auto nearest = std::find_if(machine.links.begin(), machine.links.end(),
                                     [d](const Link& candidate) { return candidate.device == d; });
   assert(nearest != machine.links.end() && "a loaded machine links every device");
@@ -52,44 +53,91 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& costs, int d) : s
   for (const BackwardUnits units : {BackwardUnits::kLayers, BackwardUnits::kBreakPoints}) {
     unit[static_cast<std::size_t>(units)] = UnitOfOps(s, units);
   }
-  LaunchRows rows(launches);
-  for (const Op& op : s.ops) {
-    Launch call = LaunchOf(op);
-    call.workspace = costs.Kernel(call, d).workspace;
-    AddTouches(static_cast<OpId>(launch.size()));
-    launch.push_back(rows.RowOf(call));
-  }
-  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
   Bytes always = 0;
   for (std::size_t t = 0; t < bytes.size(); ++t) always += persistent[t] ? bytes[t] : 0;
-  for (OpId op = 0; op < static_cast<OpId>(s.ops.size()); ++op) AddWorkingSet(op, always);
+  first_touch_.push_back(0);
+  LaunchRows rows(launches);
+  for (const Op& op : s.ops) {
+    const auto id = static_cast<OpId>(launch.size());
+    AddTouches(id);
+    const Bytes operands = always + OperandBytes(id);
+    Launch call = LaunchOf(op);
+    call.workspace = c.Kernel(call, d).workspace;
+    if (call.workspace > 0 && operands + RoundToUnit(call.workspace) > capacity) {
+      call.workspace = TakenWithin(call, capacity - operands);
+    }
+    launch.push_back(rows.RowOf(call));
+    working_set_.push_back(operands + call.workspace);
+  }
+}
+
+Bytes StepTables::TakenWithin(Launch called, Bytes granted) const {
+  const Bytes units = std::max<Bytes>(0, granted) / kAllocationUnit * kAllocationUnit;
+  called.algorithm = 0;
+  called.workspace = units;
+  return costs->Kernel(called, device).workspace;
+}
+
+bool StepTables::CutsGrants(Bytes capacity) const {
+  for (std::size_t op = 0; op < launch.size(); ++op) {
+    const Bytes workspace = launches[launch[op]].workspace;
+    if (workspace > 0 && working_set_[op] - workspace + RoundToUnit(workspace) > capacity) return true;
+  }
+  return false;
 }
 
 void StepTables::AddTouches(OpId op) {
   const auto add = [this, op](TensorId t, Access access) {
     touches_.push_back({t, access, last_use[Index(t)] == op && !persistent[Index(t)]});
   };
-  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
   const std::vector<TensorId>& reads = step->ops[Index(op)].reads;
   const std::vector<TensorId>& writes = step->ops[Index(op)].writes;
   for (const TensorId t : reads) add(t, Contains(writes, t) ? Access::kReadWrite : Access::kRead);
   for (const TensorId t : writes) {
     if (!Contains(reads, t)) add(t, Access::kWrite);
   }
+  first_touch_.push_back(static_cast<std::uint32_t>(touches_.size()));
 }
 
-void StepTables::AddWorkingSet(OpId op, Bytes always) {
-  Bytes sum = always + launches[launch[Index(op)]].workspace;
+Bytes StepTables::OperandBytes(OpId op) const {
+  Bytes sum = 0;
   for (const Touch& touch : Touches(op)) sum += persistent[Index(touch.tensor)] ? 0 : bytes[Index(touch.tensor)];
-  working_set_.push_back(sum);
+  return sum;
 }
 
 OpId StepTables::LargestWorkingSet() const {
   return static_cast<OpId>(std::max_element(working_set_.begin(), working_set_.end()) - working_set_.begin());
 }
 
-std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions) const {
+// Of an op whose library chooses, whole or in parts; of one with a named algorithm, what that is granted.
+Bytes StepTables::LeastWorkspace(const OpDecision& decision) const {
+  const Op& op = step->ops[Index(decision.op)];
+  if (decision.parts.empty()) {
+    if (decision.algorithm != 0) return decision.workspace;
+    return std::min(decision.workspace, TakenWithin(LaunchOf(op), 0));
+  }
+  const std::vector<std::vector<Launch>> tiles = LaunchesOfParts(decision, op);
+  Bytes most = 0;
+  for (std::size_t k = 0; k < tiles.size(); ++k) {
+    const OpPart& part = decision.parts[k];
+    if (part.workspace <= most) continue;
+    Bytes wanted = part.algorithm == 0 ? 0 : part.workspace;
+    for (const Launch& tile : tiles[k]) {
+      if (part.algorithm == 0) wanted = std::max(wanted, TakenWithin(tile, 0));
+    }
+    most = std::max(most, std::min(wanted, part.workspace));
+  }
+  return most;
+}
+
+std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions, Grants grants) const {
   std::vector<Bytes> sets = working_set_;
+  const auto usual = [this](OpId op) { return launches[launch[Index(op)]].workspace; };
+  if (grants == Grants::kLeast) {
+    for (OpId op = 0; op < static_cast<OpId>(sets.size()); ++op) {
+      if (usual(op) > 0) sets[Index(op)] += TakenWithin(launches[launch[Index(op)]], 0) - usual(op);
+    }
+  }
   std::set<OpId> fused;  // with the op before
   for (const OpDecision& decision : decisions) {
     if (decision.fused) fused.insert(decision.op);
@@ -97,7 +145,8 @@ std::vector<Bytes> StepTables::WorkingSets(std::span<const OpDecision> decisions
   for (const OpDecision& decision : decisions) {
     Bytes granted = decision.workspace;
     for (const OpPart& part : decision.parts) granted = std::max(granted, part.workspace);
-    sets[Index(decision.op)] += granted - launches[launch[Index(decision.op)]].workspace;
+    if (grants == Grants::kLeast) granted = LeastWorkspace(decision);
+    sets[Index(decision.op)] = working_set_[Index(decision.op)] - usual(decision.op) + granted;
     for (const TensorId t : decision.streamed) sets[Index(decision.op)] -= bytes[Index(t)];
     // Fused, an op need not have tiles of more than one part of what it streams.
     const bool alone = !fused.contains(decision.op) && !fused.contains(decision.op + 1);

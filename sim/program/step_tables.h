@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,7 @@
 
 namespace spillway {
 
+constexpr Bytes kEndlessBytes = std::numeric_limits<Bytes>::max() / 4;
 constexpr Bytes kAllocationUnit = 512;  // both cudaMalloc's and the frameworks' pools round to it
 constexpr Bytes RoundToUnit(Bytes bytes) { return RoundUp(std::max<Bytes>(bytes, 1), kAllocationUnit); }
 
@@ -36,10 +38,13 @@ struct TileDepth {
 };
 
 struct StepTables {
-  // The step is referred to, not copied: it must outlive the tables. REQUIRES: the machine links `device` to a host.
-  StepTables(const TrainingStep& step, const CostModel& costs, int device = 0);
+  // The step and the costs are referred to, not copied: they must outlive the tables. A grant is an upper limit: with a
+  // `capacity`, the library chooses within what an op's operands, and tensors that never move, leave of that. REQUIRES:
+  // the machine links `device` to a host.
+  StepTables(const TrainingStep& step, const CostModel& costs, int device = 0, Bytes capacity = kEndlessBytes);
 
   const TrainingStep* step;
+  const CostModel* costs;
   int device;          // index into Machine::devices
   int host;            // the host node that the device's copies go to
   std::uint16_t link;  // index into Machine::links: the link between both
@@ -67,11 +72,20 @@ struct StepTables {
   // the persistent tensors. The workspace is the usual one.
   Bytes WorkingSet(OpId op) const { return working_set_[static_cast<std::size_t>(op)]; }
   OpId LargestWorkingSet() const;  // the op that has it
+  // Whether some op has another launch in the tables of that capacity.
+  bool CutsGrants(Bytes capacity) const;
   // The same by op, with the workspaces that `decisions` grant; a streamed operand counts as its tiles. An op that is
   // also recomputed counts as its first run, which every plan has. The recomputation may need more, or less
   // (OpDecision::again), or never happen; only lowering tells. So working sets are never too large, and a plan without
   // room for the recomputation is refused later, for its live bytes (sim/evaluate/compile.h).
-  std::vector<Bytes> WorkingSets(std::span<const OpDecision> decisions) const;
+  // With kLeast, a library that chooses has the least workspace of its menu, whatever it is granted.
+  enum class Grants : std::uint8_t { kFull, kLeast };
+  std::vector<Bytes> WorkingSets(std::span<const OpDecision> decisions, Grants grants = Grants::kFull) const;
+  // The most that the tiles of the op take at once on the device; 0: it streams nothing.
+  Bytes TilesOfOp(const OpDecision& decision) const { return MostTiles(decision, TileDepth(decision.depth)); }
+  // What the library takes of a grant for that launch: the workspace of the algorithm that it chooses. More than
+  // `granted` only if no algorithm wants less.
+  Bytes TakenWithin(Launch launch, Bytes granted) const;
   // Bytes of network-wide allocation, which lasts from the beginning of training to its end. Every tensor has a buffer
   // of its own, with two exceptions: gradients of values share two buffers, workspaces one, each as large as the
   // largest that it must hold (Torch; the baseline of vDNN, MICRO 2016).
@@ -79,7 +93,8 @@ struct StepTables {
 
  private:
   void AddTouches(OpId op);
-  void AddWorkingSet(OpId op, Bytes always);
+  Bytes OperandBytes(OpId op) const;  // without those that are persistent
+  Bytes LeastWorkspace(const OpDecision& decision) const;
   Bytes MostTiles(const OpDecision& decision, const TileDepth& depth) const;
 
   std::vector<Touch> touches_;

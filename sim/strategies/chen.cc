@@ -111,7 +111,7 @@ Segments SegmentsAbove(Bytes threshold, const TrainingStep& step, const std::vec
 class GreedySearch {
  public:
   GreedySearch(const Problem& problem, const std::vector<Value>& values)
-      : problem_(problem), values_(values), tables_(*problem.step, *problem.costs, problem.device) {}
+      : problem_(problem), values_(values), tables_(*problem.step, *problem.costs, problem.device, problem.capacity) {}
 
   Plan Best() {
     Bytes threshold = 0;

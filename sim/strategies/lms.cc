@@ -63,7 +63,7 @@ Planned PlanLmsChainer(const Problem& problem) {
 
 Planned PlanLmsTorch(const Problem& problem) {
   const TrainingStep& step = *problem.step;
-  const StepTables tables(step, *problem.costs, problem.device);
+  const StepTables tables(step, *problem.costs, problem.device, problem.capacity);
   Planned planned;
   planned.feasible = true;
   planned.plan = StartPlan(problem, "lms-torch", "paging");

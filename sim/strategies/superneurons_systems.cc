@@ -44,7 +44,7 @@ class SuperneuronsPlanner {
       : problem_(problem),
         step_(*problem.step),
         form_(form),
-        tables_(step_, *problem.costs, problem.device),
+        tables_(step_, *problem.costs, problem.device, problem.capacity),
         convolutions_(ChoosablesOf(problem)),
         checkpoint_(step_.tensors.size(), false) {
     for (const TensorId map : step_.maps) checkpoint_[Index(map)] = IsCheckpoint(map);

@@ -32,7 +32,7 @@ Planned PlanSwapAllUnscheduled(const Problem& problem) {
 Planned PlanSwapAll(const Problem& problem) { return SwapEverything(problem, "swap-all", SwapInRule::kWhenRoom); }
 
 Planned PlanSwapAllParts(const Problem& problem) {
-  const auto facts = std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device);
+  const auto facts = std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device, problem.capacity);
   return FitByStreaming(problem, facts, "swap-all-parts", MayDivide::kWhatDoesNotFit);
 }
 

@@ -217,7 +217,7 @@ const char* TflmsSyncText(BlockingCopies sync) {
 }  // namespace
 
 Planned PlanTflms(const Problem& problem) {
-  const StepTables tables(*problem.step, *problem.costs, problem.device);
+  const StepTables tables(*problem.step, *problem.costs, problem.device, problem.capacity);
   const TflmsRewriter rewriter(*problem.step, tables);
   TflmsTuner tuner(problem, rewriter);
   const TflmsKnobs knobs = tuner.Run();

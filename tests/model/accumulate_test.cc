@@ -8,6 +8,7 @@
 
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
+#include "tests/in_parts.h"
 #include "tests/model/step_lines.h"
 #include "tests/training_networks.h"
 
@@ -109,6 +110,33 @@ TEST_CASE("each part begins where the one before ended, and the loss is the mean
   CHECK(OpCalled(step, "loss:backward:part3").first_sample == 2 * part.batch);
   CHECK(OpCalled(step, "loss:backward:part3").details.mean_over == 3 * part.batch);
   CHECK(OpCalled(step, "conv:forward:part3").details.mean_over == 0);
+}
+
+TEST_CASE("unequal parts begin where the one before ended, too, and their samples count alike") {
+  Network network = NormChainNetwork();
+  const std::int64_t batch = network.input.n = 7;
+  StepsInParts steps(batch, [&](std::int64_t samples) { return BuildTrainingStep(WithBatch(network, samples)); });
+  const StepsInParts::InParts& in = steps.In(3);  // 3 + 2 + 2
+  CHECK(in.part.batch == 3);
+  CHECK(in.small.batch == 2);
+  CHECK_FALSE(in.Equal());
+  CHECK(steps.In(7).Equal());
+  const TrainingStep& step = in.all.step;
+  CHECK(step.batch == batch);
+  std::vector<std::int64_t> inputs, samples;
+  for (const Tensor& tensor : step.tensors) {
+    if (tensor.use == TensorClass::kInput) inputs.push_back(tensor.first_sample), samples.push_back(tensor.shape.n);
+  }
+  CHECK(inputs == std::vector<std::int64_t>{0, 3, 5});
+  CHECK(samples == std::vector<std::int64_t>{3, 2, 2});
+  for (const char* loss : {"loss:backward", "loss:backward:part2", "loss:backward:part3"}) {
+    CHECK(OpCalled(step, loss).details.mean_over == batch);
+  }
+  CHECK(OpCalled(step, "loss:backward:part3").first_sample == 5);
+  CHECK(step.ops[static_cast<std::size_t>(step.first_update)].pass == Pass::kUpdate);
+  CHECK(SizesOfParts(61, 2).samples == 31);
+  CHECK(SizesOfParts(61, 2).larger == 1);
+  CHECK(SizesOfParts(60, 4).larger == 4);
 }
 
 TEST_CASE("gradients are written by the first part and added to by the others; updates run once, at the end") {

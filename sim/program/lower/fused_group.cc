@@ -69,7 +69,7 @@ void RunFusedPart(PlanWalk& w, OpId op, std::size_t part, Operands& operands, Bu
     if (tile == kNoBuffer) tile = AllocateTile(w, operand.tensor, BoxOf(w.in, operand, part), kComputeStream);
     tiles[static_cast<std::size_t>(touch - touches.begin())] = tile;
   }
-  RunPart(w, w.in.launches.FirstRun(op), part, workspace, tiles);
+  RunPart(w, w.FirstRun(op), part, workspace, tiles);
 }
 
 // Complete tiles go out; tiles that no later op of the group needs, and that stay here, are freed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/program/lower/buffers.h"
+#include "sim/program/lower/grants.h"
 #include "sim/program/lower/tensors.h"
 
 namespace spillway {
@@ -20,8 +21,12 @@ void FreeHeldWorkspaces(PlanWalk& w) {
 }
 
 void RecomputeOp(PlanWalk& w, OpId op) {
-  const OpLaunch launch = w.in.launches.Recomputation(op);
-  AllocateResults(w, launch);
+  const OpLaunch usual = w.in.launches.Recomputation(op);
+  AllocateResults(w, usual);
+  const CutLaunch cut = CutToFree(w, usual, 0);
+  OpLaunch launch = usual;
+  launch.parts = cut.parts.empty() ? usual.parts : cut.parts;
+  launch.workspace = cut.workspace;
   const BufferId workspace = TakeWorkspace(w, launch.workspace);
   RunInPlace(w, launch, workspace);
   ReturnWorkspace(w, workspace);

@@ -65,8 +65,8 @@ OpRange OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
   return range;
 }
 
-Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes capacity) {
-  LowerWalk walk(plan, tables, capacity);
+Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes room) {
+  LowerWalk walk(plan, tables, room);
   const OpRange swap_ins = OpsOfSwapIns(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) {
     walk.IssueSwapInsAt(PlannedIssueTimes(plan, static_cast<OpId>(tables.step->ops.size())));
@@ -80,9 +80,9 @@ Lowered Walk(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes
 
 }  // namespace
 
-Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes capacity) {
+Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes room) {
   try {
-    return Walk(plan, tables, live_limit, capacity);
+    return Walk(plan, tables, live_limit, room);
   } catch (const RecomputesWithoutEnd& at) {
     Lowered endless;
     endless.list_peak = kEndlessBytes;
@@ -95,14 +95,14 @@ Lowered LowerItems(const Plan& plan, const StepTables& tables, Bytes live_limit,
 std::vector<Bytes> LiveAt(const Plan& plan, const StepTables& tables) {
   assert(plan.recompute.empty());
   const auto end = static_cast<OpId>(tables.step->ops.size());
-  LowerWalk walk(plan, tables, 0);
+  LowerWalk walk(plan, tables);
   if (plan.runtime.memory == MemoryModel::kPool) walk.IssueSwapInsAt(PlannedIssueTimes(plan, end));
   walk.LookAhead(end);
   return walk.live_at();
 }
 
-Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes capacity) {
-  Lowered lowered = LowerItems(plan, tables, live_limit, capacity);
+Lowered Lower(const Plan& plan, const StepTables& tables, Bytes live_limit, Bytes room) {
+  Lowered lowered = LowerItems(plan, tables, live_limit, room);
   if (!lowered.Endless()) Synchronise(lowered.skeleton, lowered.program);
   return lowered;
 }

@@ -22,13 +22,14 @@ ProgramMemory MemoryOf(const Runtime& runtime) {
 
 }  // namespace
 
-WalkInput::WalkInput(const Plan& p, const StepTables& t, Bytes most, Program& program)
+WalkInput::WalkInput(const Plan& p, const StepTables& t, Program& program, Bytes r)
     : plan(p),
       tables(t),
+      room(r),
       step(*t.step),
       launches(p, t, program),
       counted(p.runtime.memory == MemoryModel::kCounted),
-      capacity(most),
+      capacity(r == kEndlessBytes ? 0 : r),
       unit(t.unit[static_cast<std::size_t>(p.runtime.backward_units)]),
       in_stream(p.runtime.copy_streams == 1 ? 1 : 2) {
   const std::size_t end = step.ops.size();
@@ -66,12 +67,12 @@ OpId WalkInput::EndOfUnit(OpId op) const {
   return op + 1;
 }
 
-PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables, Bytes capacity)
+PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables, Bytes room)
     : out{.program = {},
           .items = ItemWriter(out.program, *tables.step),
           .live_at = std::vector<Bytes>(tables.step->ops.size(), 0),
           .needed_at = std::vector<OpId>(plan.gaps.size(), kNoOp)},
-      in(plan, tables, capacity, out.program),
+      in(plan, tables, out.program, room),
       state{.tensors = std::vector<TensorState>(tables.step->tensors.size())} {
   out.items.Reserve(in.step.ops.size() * 6);
   for (const TensorId t : tables.inputs) state[t].host_valid = true;

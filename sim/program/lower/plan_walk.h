@@ -25,8 +25,7 @@ constexpr StreamId kComputeStream = 0;
 struct WalkInput {
   // Fills the streams, launches and boxes of `program`. `plan` and `tables` must outlive this. REQUIRES: CheckPlan
   // found nothing wrong with the plan for the tables' step; its checks are not repeated here.
-  // `capacity` in bytes is asked of counted memory alone; 0: without limit.
-  WalkInput(const Plan& plan, const StepTables& tables, Bytes capacity, Program& program);
+  WalkInput(const Plan& plan, const StepTables& tables, Program& program, Bytes room);
 
   OpId ops() const { return static_cast<OpId>(step.ops.size()); }
   const GapDecision& Gap(std::uint32_t gap) const { return plan.gaps[gap]; }
@@ -40,6 +39,7 @@ struct WalkInput {
 
   const Plan& plan;
   const StepTables& tables;
+  const Bytes room;  // grants are cut so that no more is live (Lower)
   const TrainingStep& step;
   LaunchChoice launches;
   const bool counted;                     // Program::memory
@@ -66,8 +66,18 @@ struct WalkOutput {
 
 struct PlanWalk {
   // Before the first op: nothing is on the device, the input is on the host.
-  PlanWalk(const Plan& plan, const StepTables& tables, Bytes capacity);
+  PlanWalk(const Plan& plan, const StepTables& tables, Bytes room);
   PlanWalk(const PlanWalk&) = delete;
+
+  // As LaunchChoice has it, or with the grant that is left (lower/grants.h).
+  OpLaunch FirstRun(OpId op) const {
+    OpLaunch launch = in.launches.FirstRun(op);
+    const auto found = state.cut.find(op);
+    if (found == state.cut.end()) return launch;
+    launch.parts = found->second.parts;
+    launch.workspace = found->second.workspace;
+    return launch;
+  }
 
   WalkOutput out;
   const WalkInput in;

@@ -22,7 +22,7 @@ class StreamedOp {
  public:
   StreamedOp(PlanWalk& w, OpId op)
       : w_(w),
-        launch_(w.in.launches.FirstRun(op)),
+        launch_(w.FirstRun(op)),
         touches_(w.in.tables.Touches(op)),
         tiles_(launch_.parts.size(), std::vector<BufferId>(touches_.size(), kNoBuffer)) {}
 

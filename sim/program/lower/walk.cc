@@ -6,6 +6,7 @@
 
 #include "sim/program/lower/buffers.h"
 #include "sim/program/lower/evictions.h"
+#include "sim/program/lower/grants.h"
 #include "sim/program/lower/kernels.h"
 #include "sim/program/lower/rematerialize.h"
 #include "sim/program/lower/tensors.h"
@@ -48,7 +49,7 @@ void RunKernels(PlanWalk& w, OpId first, OpId end, Bytes workspace_bytes) {
   } else if (w.in.launches.Streams(first)) {
     RunStreamed(w, first, workspace);
   } else {
-    RunInPlace(w, w.in.launches.FirstRun(first), workspace);
+    RunInPlace(w, w.FirstRun(first), workspace);
   }
   ReturnWorkspace(w, workspace);
 }
@@ -96,7 +97,7 @@ void LeaveOps(PlanWalk& w, OpId first, OpId end) {
 
 }  // namespace
 
-LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, Bytes capacity) : walk_(plan, tables, capacity) {
+LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, Bytes room) : walk_(plan, tables, room) {
   FindSections(walk_);
   for (TensorId t = 0; Index(t) < tables.persistent.size(); ++t) {
     if (tables.persistent[Index(t)]) AllocateTensor(walk_, t);
@@ -164,14 +165,12 @@ void LowerWalk::BringOperands(OpId op) {
 
 void LowerWalk::RunTogether(OpId first, OpId end) {
   walk_.state.now = first;
-  Bytes workspace = 0;
   for (OpId op = first; op < end; ++op) {
     BringOperands(op);
-    const OpLaunch launch = walk_.in.launches.FirstRun(op);
-    AllocateResults(walk_, launch);
-    workspace = std::max(workspace, launch.workspace);
+    AllocateResults(walk_, walk_.in.launches.FirstRun(op));
   }
-  RunKernels(walk_, first, end, workspace);
+  RunKernels(walk_, first, end, CutGrants(walk_, first, end));
+  walk_.state.cut.clear();
   LeaveOps(walk_, first, end);
 }
 

@@ -27,8 +27,8 @@ namespace spillway {
 
 class LowerWalk {
  public:
-  // `plan` and `tables` must outlive this. REQUIRES: as WalkInput.
-  LowerWalk(const Plan& plan, const StepTables& tables, Bytes capacity = 0);
+  // `plan` and `tables` must outlive this. `room`: as Lower. REQUIRES: as WalkInput.
+  LowerWalk(const Plan& plan, const StepTables& tables, Bytes room = kEndlessBytes);
 
   // `issue_at[g]`: the op before which the swap-in of gap g is issued. An op beyond the last one, which is what holds
   // until this is called, means: not before the tensor is needed.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/plan/plan.h"
+#include "sim/program/lower/launch_choice.h"
 #include "sim/program/program.h"
 
 namespace spillway {
@@ -76,6 +77,12 @@ struct DeferredFrees {
   Bytes peak = 0;                     // the most bytes at once, with LiveBytes
 };
 
+// A run of an op with less workspace than it was granted.
+struct CutLaunch {
+  std::vector<PartLaunch> parts;
+  Bytes workspace = 0;
+};
+
 struct WalkState {
   std::vector<TensorState> tensors;                 // by tensor
   std::map<TensorId, SectionedTensor> sectioned{};  // the tensors that lie in sections
@@ -88,6 +95,7 @@ struct WalkState {
   std::uint32_t copies_out = 0;               // so far
   std::int64_t recomputations = 0;            // forward ops recomputed so far
   std::uint32_t search = 0;                   // searches for sources so far
+  std::map<OpId, CutLaunch> cut{};            // first runs of the ops at hand that have less workspace, by op
   LiveBytes live{};
   OpId now = 0;   // the op at hand
   OpId next = 0;  // the first op that is not lowered yet

@@ -2,8 +2,9 @@
 // has no out-of-core system: a smaller batch, several times before an update.
 //
 // In how many parts is tried out: fewer parts have larger, more efficient kernels and fewer launches, more parts need less
-// memory, and what is left over may pay for faster algorithms. Every number that divides the batch is judged by
-// evaluate(); those are left out whose kernels alone take longer than the fastest step found.
+// memory, and what is left over may pay for faster algorithms. The numbers of PartsOf are judged by evaluate(); those are
+// left out whose kernels alone take longer than the fastest step found. Where parts are not equal, the smaller ones have a
+// plan of their own.
 #include "model/step/accumulate.h"
 
 #include <fmt/format.h>
@@ -54,20 +55,20 @@ class Accumulator {
   // Ascending. One part is the step as it is.
   std::vector<std::int64_t> Candidates() const {
     const bool alone = problem_.in_parts == nullptr || problem_.step->inference;
-    std::vector<std::int64_t> all = alone ? std::vector<std::int64_t>{1} : PartsOf(problem_.step->batch);
-    std::erase_if(all, [&](std::int64_t parts) { return told_ > 0 ? parts != told_ : parts > kMostParts; });
-    return all;
+    if (told_ > 0 && !(alone ? told_ == 1 : told_ <= problem_.step->batch)) return {};
+    if (told_ > 0) return {told_};
+    return alone ? std::vector<std::int64_t>{1} : PartsOf(problem_.step->batch, kMostParts);
   }
 
   void Try(std::int64_t parts) {
     if (parts == 1) {
-      Judge(parts, *problem_.step, *problem_.step, nullptr, problem_.capacity);
+      Judge(parts, *problem_.step, nullptr, problem_.capacity);
       return;
     }
     const StepsInParts::InParts& in = problem_.in_parts->In(parts);
     if (best_ && beneath_.scope.LeavesNoChoice() && KernelTime(in.all.step) >= best_time_) return;
-    const bool moves = Judge(parts, in.part, in.all.step, &in.all, problem_.capacity);
-    if (moves) Judge(parts, in.part, in.all.step, &in.all, problem_.capacity - SumsBytes(in.part));
+    const bool moves = Judge(parts, in.part, &in, problem_.capacity);
+    if (moves) Judge(parts, in.part, &in, problem_.capacity - SumsBytes(in.part));
   }
 
   Nanos KernelTime(const TrainingStep& step) const {
@@ -76,20 +77,29 @@ class Accumulator {
     return sum;
   }
 
-  // Plans a part within `capacity`, repeats it, and keeps it if it is the fastest. Whether there is a plan that moves
-  // anything, so that another capacity may give another one.
-  bool Judge(std::int64_t parts, const TrainingStep& part, const TrainingStep& step, const AccumulatedStep* all,
-             Bytes capacity) {
-    if (capacity <= 0) return false;
+  Planned PlanPart(const TrainingStep& part, Bytes capacity) {
     Problem of_part = ProblemOf(part);
     of_part.capacity = capacity;
     Planned planned = PlanWithHeadroom(beneath_, of_part);
     evaluations_ += planned.plan.evaluations;
+    return planned;
+  }
+
+  // Plans a part within `capacity`, repeats it, and keeps it if it is the fastest. Whether there is a plan that moves
+  // anything, so that another capacity may give another one. `in`: nullptr, it is the step.
+  bool Judge(std::int64_t parts, const TrainingStep& part, const StepsInParts::InParts* in, Bytes capacity) {
+    if (capacity <= 0) return false;
+    Planned planned = PlanPart(part, capacity);
     if (!planned.feasible) return Refuse(parts, planned.reason);
     const bool moves = !planned.plan.gaps.empty();
-    if (all != nullptr) planned.plan = RepeatedPlan(planned.plan, *all);
-    const Evaluation judged =
-        Evaluate(planned.plan, ProblemOf(step), {.verify = false, .bounds = false, .timeline = false});
+    if (in != nullptr) {
+      const Planned small = in->Equal() ? planned : PlanPart(in->small, capacity);
+      if (!small.feasible) return Refuse(parts, small.reason);
+      planned.plan = RepeatedPlan(planned.plan, small.plan, in->all);
+      if (planned.scope && small.scope) planned.scope = Union(*planned.scope, *small.scope);
+    }
+    const Evaluation judged = Evaluate(planned.plan, ProblemOf(in == nullptr ? part : in->all.step),
+                                       {.verify = false, .bounds = false, .timeline = false});
     if (!judged.feasible) return Refuse(parts, judged.reason) || moves;
     if (best_ && judged.step_time >= best_time_) return moves;
     best_time_ = judged.step_time;
@@ -140,9 +150,8 @@ class Accumulator {
 
 std::string AccumulateMistake(const StrategyParameters& parameters, std::int64_t batch) {
   const std::int64_t told = parameters.Number("parts", 1);
-  if (batch % told == 0) return "";
-  return fmt::format("parts: expected a divisor of batch {} ({}), found {}", batch, fmt::join(PartsOf(batch), ", "),
-                     told);
+  if (told <= batch) return "";
+  return fmt::format("parts: expected at most the {} samples of the batch, found {}", batch, told);
 }
 
 Planned PlanAccumulate(const Problem& problem) { return Accumulator(problem).Run(); }

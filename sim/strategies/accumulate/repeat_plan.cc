@@ -88,8 +88,9 @@ void FetchInput(const TrainingStep& step, const Uses& uses, TensorId input, OpId
 
 }  // namespace
 
-Plan RepeatedPlan(const Plan& plan, const AccumulatedStep& all) {
-  Plan repeated = plan;
+Plan RepeatedPlan(const Plan& large, const Plan& small, const AccumulatedStep& all) {
+  const auto larger = static_cast<std::size_t>(SizesOfParts(all.step.batch, all.step.parts).larger);
+  Plan repeated = large;
   repeated.batch = all.step.batch;
   repeated.accumulate = all.step.parts;
   repeated.gaps.clear();
@@ -98,6 +99,7 @@ Plan RepeatedPlan(const Plan& plan, const AccumulatedStep& all) {
   const Uses uses(all.step);
   for (std::size_t k = 0; k < all.ops.size(); ++k) {
     const Part part(all, uses, k);
+    const Plan& plan = k < larger ? large : small;
     for (std::size_t t = 0; k > 0 && t < all.tensors[k].size(); ++t) {
       const TensorId tensor = all.tensors[k][t];
       const bool decided = std::any_of(plan.gaps.begin(), plan.gaps.end(), [t](const GapDecision& gap) {

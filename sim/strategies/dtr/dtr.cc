@@ -222,7 +222,7 @@ struct Budgets {
 }  // namespace
 
 Planned PlanDtr(const Problem& problem) {
-  const StepTables tables(*problem.step, *problem.costs, problem.device);
+  const StepTables tables(*problem.step, *problem.costs, problem.device, problem.capacity);
   const DtrGraph dtr(*problem.step, tables, *problem.costs);
   Planned planned;
   Budgets budgets{.capacity = problem.capacity, .least = std::max<Bytes>(1, dtr.persistent())};

@@ -37,7 +37,7 @@ class OocCudnn {
   explicit OocCudnn(const Problem& problem)
       : problem_(problem),
         step_(*problem.step),
-        tables_(*problem.step, *problem.costs, problem.device),
+        tables_(*problem.step, *problem.costs, problem.device, problem.capacity),
         copy_(ooc_cudnn::CopyLaw(*problem.costs, problem.device)) {}
 
   Planned Make(bool fused = false) {

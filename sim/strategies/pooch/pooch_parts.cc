@@ -60,7 +60,7 @@ Planned PlanPoochParts(const Problem& asked) {
   const Problem problem = asked.OnRuntimeOr("arena");
   Planned whole = PlanPooch(problem);
   if (whole.feasible) return Renamed(std::move(whole));
-  const auto facts = std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device);
+  const auto facts = std::make_shared<const StepFacts>(*problem.step, *problem.costs, problem.device, problem.capacity);
   Planned base = FitByStreaming(problem, facts, kName, MayDivide::kWhatDoesNotFit);
   if (!base.feasible) return base;
   base.plan.search = fmt::format("{} ops in parts, every map swapped", base.plan.ops.size());

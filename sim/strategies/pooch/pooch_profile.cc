@@ -31,9 +31,11 @@ class Profiler {
         kernel_(step.ops.size()) {}
 
   PoochProfile Run(Bytes capacity) {
+    const StepTables tables(step_, costs_, device_, capacity);
     for (OpId op = 0; op < Count(step_.ops.size()); ++op) {
       const Cost* const in_parts = fixed_ == nullptr ? nullptr : fixed_->CostOf(op);
-      kernel_[Index(op)] = in_parts != nullptr ? *in_parts : costs_.Kernel(LaunchOf(OpOf(op)), device_);
+      kernel_[Index(op)] =
+          in_parts != nullptr ? *in_parts : costs_.Kernel(tables.launches[tables.launch[Index(op)]], device_);
     }
     FindLives();
     AddMaps();
