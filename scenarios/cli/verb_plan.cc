@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/reports.h"
+#include "reports/tables/tables.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/output/not_destroyed.h"
@@ -68,6 +69,8 @@ ExitCode PlanCommand::Run(Console& console) const {
         "{}: {} with {:.1f} images/s; {}again by: {}\n", out_, best->row.strategy, best->row.SamplesPerSecond(),
         elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "",
         AgainBy(scenarios_, out_));
+    console.err << SourceLine({&best->row});
+    if (const std::string parts = AccumulateText(best->row); !parts.empty()) console.err << parts << "\n";
   }
   return kExitDone;
 }
