@@ -12,8 +12,6 @@
 namespace spillway {
 namespace {
 
-constexpr const char* kFitNote = "fit: ";
-
 // The mean over the samples: another call has no place in their order. That of first + (last - first) u^p is
 // first + (last - first) / (p + 1).
 CallFloor FloorOf(const HarnessFloor& floor) {

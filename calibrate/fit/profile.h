@@ -36,6 +36,7 @@ struct CopyPlace {
   bool operator==(const CopyPlace&) const = default;
 };
 
+constexpr const char* kFitNote = "fit: ";     // how notes of a fit begin
 constexpr const char* kLinkNote = "links: ";  // how notes of SetLinks begin
 
 // In the order of the links.

@@ -142,11 +142,18 @@ namespace {
 // Two letters begin too many names to mean one.
 constexpr std::size_t kShortestBeginning = 3;
 
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 std::string ShortestBeginningWith(std::string_view beginning, const std::vector<std::string>& candidates) {
   std::string best;
   if (beginning.size() < kShortestBeginning) return best;
   for (const std::string& candidate : candidates) {
-    if (candidate.starts_with(beginning) && (best.empty() || candidate.size() < best.size())) best = candidate;
+    const bool begins = LowerCase(candidate).starts_with(LowerCase(beginning));
+    if (begins && (best.empty() || candidate.size() < best.size())) best = candidate;
   }
   return best;
 }

@@ -176,8 +176,8 @@ class MapReader {
 };
 
 // The candidate with the smallest edit distance (a swap of neighbours is one edit, a difference in case a quarter of
-// one), when that is at most a third of the longer name; else the shortest candidate that begins with the name, when
-// that has three letters or more; else "".
+// one), when that is at most a third of the longer name; else the shortest candidate that begins with the name,
+// whatever the case, when that has three letters or more; else "".
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates);
 // "; did you mean 'x'?" or "".
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);

@@ -57,10 +57,12 @@ const std::set<std::string_view>& NeededKeys() {
 void MustBeReadable(const ResultsJson& document, const std::string& file) {
   const auto format = document.find("format");
   if (format == document.end()) return;  // of before results said so
-  if (*format != kResultsFormat || document.at("version") != kResultsVersion) {
-    throw UserError(
-        fmt::format("{}: error: expected {} of version {}, found {} of version {}: written by another Spillway", file,
-                    kResultsFormat, kResultsVersion, format->dump(), document.value("version", ResultsJson()).dump()));
+  const auto& version = document.at("version");
+  const bool known = version.is_number_integer() && version >= 1 && version <= kResultsVersion;
+  if (*format != kResultsFormat || !known) {
+    throw UserError(fmt::format(
+        "{}: error: expected {} of versions 1 to {}, found {} of version {}: written by another Spillway", file,
+        kResultsFormat, kResultsVersion, format->dump(), document.value("version", ResultsJson()).dump()));
   }
 }
 

@@ -55,7 +55,7 @@ bool BoundHoldsWithoutFigure(const ResultRow& row, const ResultRow* other, const
   return row.feasible ? holds_at_infinity : !other->feasible || holds_at_zero;
 }
 
-// Losses are fractions near zero: their differences are given in points, not relative to the loss itself.
+// Shares may be near zero: their differences are given in points, not relative to the share itself.
 double DifferenceFrom(Measure measure, const ValueRange& range, double ours) {
   if (ours >= range.low && ours <= range.high) return 0;
   const double end = ours < range.low ? range.low : range.high;
@@ -74,7 +74,7 @@ Verdict JudgeRow(const ResultRow& row, const ResultRow* reference, const RowInde
   Verdict verdict;
   verdict.expectation = &e;
   verdict.row = &row;
-  verdict.compared = e.measure == Measure::kRatio ? other : e.measure == Measure::kLoss ? reference : nullptr;
+  verdict.compared = e.measure == Measure::kRatio ? other : e.measure == Measure::kBelowInCore ? reference : nullptr;
   verdict.ours = ValueOf(e.measure, {row, reference, other});
   verdict.gate =
       (e.within.has_value() || e.required) && !IsAssumed(row, e) && (other == nullptr || !IsAssumed(*other, e));

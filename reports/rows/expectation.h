@@ -54,7 +54,7 @@ struct Verdict {
   const Expectation* expectation = nullptr;
   const ResultRow* row = nullptr;
   std::optional<double> ours;           // nothing when the row (or the one compared with) is not feasible
-  const ResultRow* compared = nullptr;  // the row that a ratio or a loss is against
+  const ResultRow* compared = nullptr;  // the row that a ratio or a share below in-core is against
   double difference = 0;                // relative to the nearest end of the range; 0 inside it
   bool gate = false;                    // never where a time of unified memory comes in, which is assumed
   bool passed = true;                   // of a gate

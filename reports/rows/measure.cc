@@ -15,7 +15,7 @@ constexpr bool kBefore = true;
 Value Seconds(Nanos time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
 Value Size(Bytes bytes) { return static_cast<double>(bytes); }
 
-Value LossOf(At at) { return at.reference == nullptr ? Value() : LossAgainst(*at.reference, at.row); }
+Value BelowOf(At at) { return at.reference == nullptr ? Value() : BelowInCore(*at.reference, at.row); }
 
 Value RatioOf(At at) {
   if (at.other == nullptr || !at.other->feasible) return std::nullopt;
@@ -32,7 +32,7 @@ const MeasureTraits& TraitsOf(Measure measure) {
       {kSamplesPerSecond, "samples_per_second", "images", kPerSecond,
        [](At at) -> Value { return at.row.SamplesPerSecond(); }},
       {kStepTime, "step_time", "step time", kSeconds, [](At at) { return Seconds(at.row.times.step); }},
-      {kLoss, "loss", "loss", kShare, LossOf},
+      {kBelowInCore, "below_in_core", "below in-core", kShare, BelowOf},
       {kKeep, "keep", "keep", kCount, [](At at) -> Value { return at.row.plan.classes.keep; }},
       {kSwap, "swap", "swap", kCount, [](At at) -> Value { return at.row.plan.classes.swap; }},
       {kRecompute, "recompute", "recompute", kCount, [](At at) -> Value { return at.row.plan.classes.recompute; }},

@@ -15,7 +15,7 @@ namespace spillway {
 enum class Measure : std::uint8_t {
   kSamplesPerSecond,
   kStepTime,
-  kLoss,  // against the fastest in-core row
+  kBelowInCore,  // throughput, the fastest in-core row's
   kKeep,
   kSwap,
   kRecompute,

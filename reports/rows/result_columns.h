@@ -17,7 +17,7 @@ namespace spillway {
 
 // A change that removes a key of results.json, or changes its meaning, must raise the version.
 constexpr const char* kResultsFormat = "spillway-results";
-constexpr int kResultsVersion = 1;
+constexpr int kResultsVersion = 2;  // 1: `loss` is below_in_core, rows with other numbers may be `best`
 
 // ---- Cells: one value of a row, as files write it.
 

@@ -1,6 +1,7 @@
 #include "reports/rows/result_row.h"
 
 #include <array>
+#include <string_view>
 
 namespace spillway {
 
@@ -52,6 +53,11 @@ double ResultRow::CopyRate() const {
   return static_cast<double>(kSecond) * (memory.page_rate > 0 ? memory.page_rate : grouping.link_rate);
 }
 
+double ResultRow::Loss() const {
+  if (!feasible || times.step <= 0) return 0;
+  return 1 - static_cast<double>(times.Chosen()) / static_cast<double>(times.step);
+}
+
 double ResultRow::BoundGap() const {
   if (!feasible || bounds.lower <= 0) return 0;
   return static_cast<double>(times.step) / static_cast<double>(bounds.lower) - 1;
@@ -72,6 +78,16 @@ ByKind Kernels(const Program& program, const CostModel& costs) {
     At(times, cost.source) += static_cast<double>(cost.time);
   }
   return times;
+}
+
+// Time of the kernels whose cost was found in that way (Cost::how).
+double Found(const Program& program, const CostModel& costs, std::string_view how) {
+  double time = 0;
+  for (const Kernel& kernel : program.kernels) {
+    const Cost cost = costs.Kernel(program.launches[kernel.launch]);
+    if (cost.how == how) time += static_cast<double>(cost.time);
+  }
+  return time;
 }
 
 ByKind Copies(const Program& program, const CostModel& costs, Direction direction) {
@@ -107,7 +123,11 @@ SourceShares SharesOf(const Evaluation& evaluation, const CostModel& costs) {
   At(times, costs.machine().devices[0].host_costs.source.kind) += static_cast<double>(evaluation.stall_host);
   const double whole = Sum(times);
   if (whole <= 0) return {.assumed = 1};
-  return {.measured = times[0] / whole, .published = times[1] / whole, .assumed = times[2] / whole};
+  return {.measured = times[0] / whole,
+          .published = times[1] / whole,
+          .assumed = times[2] / whole,
+          .beyond = Found(program, costs, "model beyond its data") / whole,
+          .roofline = Found(program, costs, "roofline") / whole};
 }
 
 }  // namespace spillway

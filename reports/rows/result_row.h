@@ -27,6 +27,9 @@ namespace spillway {
 // likewise.
 struct SourceShares {
   double measured = 0, published = 0, assumed = 0;
+  // Of these: kernels by a model beyond its data (model/cost/cost_model.h), and kernels at the chip's full peak and
+  // bandwidth, as the profile has neither model nor law for them.
+  double beyond = 0, roofline = 0;
   Source::Kind Largest() const;  // of equals the less sure one
 };
 
@@ -78,6 +81,9 @@ struct RowTimes {
   std::vector<Nanos> draws;           // step times under common draws of the cost model's errors
   Nanos recompute = 0, compute = 0;   // compute: all kernels, recomputation included
   Nanos stall_out = 0, stall_in = 0, stall_host = 0;
+  Nanos usual = 0;  // sum of the step's ops, each once, with the usual algorithms and workspaces
+  // The same sum with the plan's algorithms and workspaces.
+  Nanos Chosen() const { return compute - recompute; }
   // The rest of the step: kernels slowed down by copies, waits for other kernels, moving memory together, the end of
   // the last copies.
   Nanos Other() const { return step - compute - stall_out - stall_in - stall_host; }
@@ -129,6 +135,10 @@ struct ResultRow : RowIdentity {
   double MeanSavingBesideParameters() const;
   double MapShare() const;  // of feature maps in what is live at the peak
   double CopyRate() const;  // bytes per second: memory.page_rate, else grouping.link_rate
+  // The share of the step that is not the plan's ops, each once: recomputation, waits, kernels slowed down. 0 when not
+  // feasible.
+  double Loss() const;
+  bool SameNumbers() const { return plan.numbers == "same"; }
   double BoundGap() const;  // times.step / bounds.lower - 1; 0 without a bound
 };
 

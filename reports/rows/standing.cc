@@ -31,11 +31,13 @@ auto WherePut(const ResultRow& r) {
 auto Place(const ResultRow& r) { return std::tie(r.scenario, r.network, r.batch, r.machine, r.memory_limit); }
 // Two runtimes of a scenario's own are told apart by what it calls them.
 auto PlaceAndRuntime(const ResultRow& r) {
-  return std::tuple_cat(Place(r), std::tie(r.plan.runtime), std::tuple(RuntimeAskedFor(r)));
+  return std::tuple_cat(Place(r), std::tie(r.plan.numbers, r.plan.runtime), std::tuple(RuntimeAskedFor(r)));
 }
-auto ButForMemory(const ResultRow& r) { return std::tie(r.scenario, r.network, r.batch, r.machine, r.strategy); }
+auto ButForMemory(const ResultRow& r) {
+  return std::tie(r.scenario, r.network, r.batch, r.machine, r.strategy, r.plan.numbers);
+}
 auto ButForLink(const ResultRow& r) {
-  return std::tie(r.scenario, r.network, r.batch, r.grouping.beside_link, r.memory_limit, r.strategy);
+  return std::tie(r.scenario, r.network, r.batch, r.grouping.beside_link, r.memory_limit, r.strategy, r.plan.numbers);
 }
 
 // Calls `each` with the indices of the feasible rows that have the same key, in their order.
@@ -71,11 +73,14 @@ void HoldAgainstLess(const Rows& rows, Indices group, const Measure& measure, st
   }
 }
 
+// Of the rows with the numbers of the whole batch; nullptr: there are none.
 const ResultRow* Fastest(const Rows& rows, const Indices& group) {
-  const auto fastest = std::min_element(group.begin(), group.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].times.step < rows[b].times.step;
-  });
-  return &rows[*fastest];
+  const ResultRow* fastest = nullptr;
+  for (const std::size_t i : group) {
+    const bool faster = fastest == nullptr || rows[i].times.step < fastest->times.step;
+    if (rows[i].SameNumbers() && faster) fastest = &rows[i];
+  }
+  return fastest;
 }
 
 const ResultRow* FasterInCore(const ResultRow* best, const ResultRow& row) {
@@ -119,14 +124,16 @@ std::vector<Standing> Standings(const Rows& rows) {
   return standings;
 }
 
-double LossAgainst(const ResultRow& reference, const ResultRow& row) {
+double BelowInCore(const ResultRow& reference, const ResultRow& row) {
   return 1 - row.ElementsPerSecond() / reference.ElementsPerSecond();
 }
 
-const char* StandingWord(const ResultRow& row, const ResultRow& best) {
-  if (row.times.step == best.times.step) return "best";
-  if (row.times.draws.empty() || row.times.draws.size() != best.times.draws.size()) return "";
-  return CannotBeToldApart(row.times.draws, best.times.draws) ? "equal" : "";
+std::string StandingWord(const ResultRow& row, const ResultRow* best) {
+  if (!row.SameNumbers()) return row.plan.numbers;
+  if (best == nullptr) return "";
+  if (row.times.step == best->times.step) return "best";
+  if (row.times.draws.empty() || row.times.draws.size() != best->times.draws.size()) return "";
+  return CannotBeToldApart(row.times.draws, best->times.draws) ? "equal" : "";
 }
 
 }  // namespace spillway

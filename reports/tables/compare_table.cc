@@ -33,12 +33,14 @@ const ResultRow* Partner(const std::vector<ResultRow>& rows, const ResultRow& a,
 }
 
 bool Better(const ResultRow& row, const ResultRow* best) {
-  return row.feasible && (best == nullptr || row.times.step < best->times.step);
+  return row.feasible && row.SameNumbers() && (best == nullptr || row.times.step < best->times.step);
 }
 
 std::string RateText(const ResultRow* row) {
   if (row == nullptr) return "";
-  return row->feasible ? ShortNumber(row->SamplesPerSecond()) : "does not run";
+  if (!row->feasible) return "does not run";
+  const std::string marks = SourceMarks(*row);
+  return ShortNumber(row->SamplesPerSecond()) + (marks.empty() ? "" : " " + marks);
 }
 
 std::string Comparison(const Pair& pair) {
@@ -121,11 +123,13 @@ std::string CompareTable(const ResultSet& results, const std::string& machine_a,
   }
   close();
   std::string in_parts;
+  std::vector<const ResultRow*> rows;
   for (const ResultRow& row : results.rows) {
     if (row.feasible && row.plan.accumulate > 1) in_parts += fmt::format("{}: {}\n", row.machine, AccumulateText(row));
+    rows.push_back(&row);
   }
   return fmt::format("A = {}, B = {}; k/s/r: feature maps kept, swapped, recomputed\n", machine_a, machine_b) +
-         table.Text() + in_parts;
+         table.Text() + SourceLine(rows) + in_parts;
 }
 
 }  // namespace spillway

@@ -17,7 +17,7 @@ struct TimeUnit {
   Nanos nanos;
 };
 
-constexpr std::size_t kBeatenTold = 3;  // lines a block
+constexpr std::size_t kBeatenTold = 3, kAlgorithmsTold = 3;  // lines a block
 
 using RowIterator = std::vector<ResultRow>::const_iterator;
 
@@ -55,20 +55,25 @@ std::string GapText(const ResultRow& row) {
   return Percent(row.BoundGap()) + (row.bounds.binding.empty() ? "" : " " + row.bounds.binding.substr(0, 1));
 }
 
-std::string StandingText(const ResultRow& row, const ResultRow& best) {
+std::string StandingText(const ResultRow& row, const ResultRow* best) {
   const std::string word = StandingWord(row, best);
   return word == "equal" ? "=" : word;
 }
 
-std::vector<std::string> FeasibleCells(const ResultRow& row, const Standing& among, const TimeUnit& unit) {
-  const bool has_loss = among.reference != nullptr && !row.strategy.starts_with("in-core");
+// With its marks behind, as wide as the widest of the block.
+std::string MarkedInterval(const ResultRow& row, const TimeUnit& unit, std::size_t marks) {
+  return IntervalText(row, unit) + (marks == 0 ? "" : fmt::format(" {:<{}}", SourceMarks(row), marks));
+}
+
+std::vector<std::string> FeasibleCells(const ResultRow& row, const Standing& among, const TimeUnit& unit,
+                                       std::size_t marks) {
   return {std::to_string(row.batch),
           row.strategy,
           ShortNumber(row.SamplesPerSecond()),
-          has_loss ? Percent(LossAgainst(*among.reference, row)) : "",
-          StandingText(row, *among.best),
+          Percent(row.Loss()),
+          StandingText(row, among.best),
           InUnit(row.times.step, unit),
-          IntervalText(row, unit),
+          MarkedInterval(row, unit, marks),
           GapText(row),
           ShortNumber(static_cast<double>(row.memory.peak) / static_cast<double>(kGB)),
           ClassesText(row.plan.classes),
@@ -129,6 +134,20 @@ std::string AccumulateLines(RowIterator begin, RowIterator end) {
   return text;
 }
 
+// What is not owed to where feature maps go: rows beside it may have less workspace.
+std::string AlgorithmsLines(RowIterator begin, RowIterator end) {
+  std::string text;
+  std::size_t found = 0;
+  for (auto row = begin; row != end; ++row) {
+    const std::string line = AlgorithmsText(*row);
+    if (!line.empty() && ++found <= kAlgorithmsTold) text += line + "\n";
+  }
+  if (found > kAlgorithmsTold) {
+    text += fmt::format("and {} more such rows (column usual_compute_s of results.csv)\n", found - kAlgorithmsTold);
+  }
+  return text;
+}
+
 std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, RowIterator end,
                       const std::vector<Standing>& standings) {
   const TimeUnit unit = UnitOf(begin, end);
@@ -137,28 +156,37 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
                   begin->precision, begin->machine, FormatBytes(begin->memory_limit), unit.name);
   TextTable table({"batch", "<strategy", "images/s", "loss", "<", "step", "80 %", "gap", "peak GB", "k/s/r", "rec",
                    "out", "in", "host"});
+  std::vector<const ResultRow*> block;
+  std::size_t marks = 0;
+  for (auto row = begin; row != end; ++row) {
+    block.push_back(&*row);
+    marks = std::max(marks, SourceMarks(*row).size());
+  }
   for (auto row = begin; row != end; ++row) {
     if (row->feasible) {
-      table.Row(FeasibleCells(*row, standings[static_cast<std::size_t>(row - rows.begin())], unit));
+      table.Row(FeasibleCells(*row, standings[static_cast<std::size_t>(row - rows.begin())], unit, marks));
     } else {
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
   }
-  return text + table.Text() + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
-         AccumulateLines(begin, end);
+  return text + table.Text() + SourceLine(block) + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
+         AlgorithmsLines(begin, end) + AccumulateLines(begin, end);
 }
 
 constexpr const char* kLegend =
-    "loss: throughput lost against the fastest in-core row of the same network and machine\n"
+    "loss: share of the step that is not its ops, each once: recomputing, waiting, slowed by copies\n"
     "best: the fastest strategy at the batch; =: cannot be told apart from the best\n"
     "  (slower than the best in fewer than 90 % of common draws of the cost model's errors)\n"
     "80 %: interval of the step time, from errors of the op costs, not of the modelled runtime\n"
+    "behind it what 5 % of the step or more rests on; capitals: half or more\n"
     "k/s/r: feature maps kept, swapped, recomputed; rec: time spent recomputing\n"
     "out, in, host: time that compute waits for swap-outs, for swap-ins, for the host\n"
     "gap: step time above the lower bound under this cost model; the letter names the bound:\n"
     "  c compute, t transfer, m memory\n";
 constexpr const char* kInstantLegend =
     "  i instant: what can be kept, copied and recomputed around one op (sim/bounds/README.md)\n";
+constexpr const char* kNumbersLegend =
+    "redrawn, changed: results differ from those of the whole batch; no such row is best\n";
 constexpr const char* kClaimedLegend = "  s strategy: proved by the strategy itself (results.json: bound_by)\n";
 
 }  // namespace
@@ -205,7 +233,9 @@ std::string ResultTable(const ResultSet& results) {
   const auto binds = [&rows](const char* bound) {
     return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.bounds.binding == bound; });
   };
-  return text + kLegend + (binds(kInstantBinds) ? kInstantLegend : "") + (binds(kClaimed) ? kClaimedLegend : "");
+  const bool numbers = std::any_of(rows.begin(), rows.end(), [](const ResultRow& r) { return !r.SameNumbers(); });
+  return text + kLegend + (numbers ? kNumbersLegend : "") + (binds(kInstantBinds) ? kInstantLegend : "") +
+         (binds(kClaimed) ? kClaimedLegend : "");
 }
 
 }  // namespace spillway

@@ -65,6 +65,16 @@ std::string ClassesText(const ClassCounts& classes);  // "66/12/27"
 // numbers. "" of any other row.
 std::string AccumulateText(const ResultRow& row);
 
+// What a row's step rests on, a letter for each that makes up 5 % of the step or more, a capital from half of it on: a assumed costs, b kernel models
+// beyond their data, p kernels at the chip's full peak and bandwidth (SourceShares). "" of a row that does not run.
+std::string SourceMarks(const ResultRow& row);
+// A line that says what the marks of these rows mean, with the largest share of each; "" where no row has a mark.
+std::string SourceLine(const std::vector<const ResultRow*>& rows);
+
+// "best at batch 64: algorithms and workspace bring 30.0 ms: ops take 200 ms, 230 ms as usual": the sum of
+// the op times as usual less that of the plan. "" where it is less than 1 % of the step.
+std::string AlgorithmsText(const ResultRow& row);
+
 // The cause of the slower row's time: the largest difference among compute, recomputation and the stalls, as text
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.
 std::string WhySlower(const ResultRow& slower, const ResultRow& faster);
@@ -81,7 +91,7 @@ std::string RangeText(Measure measure, double low, double high);
 // How far ours is from the published figure: "inside", "equal", "+3.1 points", "-12.0 %", "differs"; "" where ours does
 // not run.
 std::string DifferenceText(const Verdict& verdict);
-// The figure in a word or two: "loss", "over in-core b=128".
+// The figure in a word or two: "below in-core", "over in-core b=128".
 std::string MeasureText(const Expectation& expectation);
 
 // ---- Words of feature maps.

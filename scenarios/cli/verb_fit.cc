@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "calibrate/accuracy/report.h"
+#include "calibrate/fit/carry.h"
 #include "calibrate/fit/profile.h"
 #include "calibrate/fit/transfer.h"
 #include "hw/machine/chips.h"
@@ -71,6 +72,12 @@ constexpr const char* kHeader =
     "# Written by `spillway fit`: kernel models and measured curves are its own, the rest is the base profile's.\n"
     "# Keys, units and ranges: `spillway help machine`.\n";
 
+// A profile is named after its file.
+void WriteProfile(Machine machine, const std::string& out) {
+  machine.name = std::filesystem::path(out).stem().string();
+  WriteFile(out, kHeader + ReadableProfile(machine));
+}
+
 void Say(const std::vector<std::string>& warnings, Console& console) {
   for (const std::string& warning : warnings) console.err << warning << "\n";
 }
@@ -103,6 +110,11 @@ void CheckWords(const FitAsked& asked) {
          "--copies-scale, --duplex: of which links? --copies is missing");
   refuse(!report_alone && asked.out.empty(), "--output: expected a file; a profile is named after it");
   refuse(!report_alone && asked.base.empty(), "--base: expected a profile that tells what samples cannot");
+  refuse(asked.samples.empty() && asked.carry.empty(),
+         "SAMPLES: expected samples files, or --carry for models of another device alone");
+  refuse(asked.samples.empty() &&
+             !(asked.copies.empty() && asked.duplex.empty() && asked.devices.empty() && asked.report.empty()),
+         "SAMPLES: --copies, --duplex, --devices and --report are about samples, and there are none");
   refuse(asked.out == "-", "--output: expected a file; a profile is named after it");
   refuse(report_alone && asked.report.empty(),
          "--links-only: nothing to write; expected --output and --base, or "
@@ -147,6 +159,20 @@ bool HasKernels(const FitAsked& asked, const Machine& base) {
   return false;
 }
 
+// Without a sample: all kernels are those of another device.
+Machine CarryAlone(const FitAsked& asked, Console& console) {
+  const Machine base = LoadMachine(asked.base), teacher = LoadMachine(asked.carry);
+  const CarryCost cost = CostOfCarrying(teacher);
+  Machine machine = Carried(base, teacher, cost);
+  const std::string text =
+      fmt::format("{} models and {} laws carried from {}; errors are wider by {}", machine.devices[0].models.size(),
+                  machine.devices[0].laws.size(), teacher.name, CarryText(cost));
+  console.err << asked.out << ": " << text << "\n";
+  std::erase_if(machine.notes, [](const std::string& note) { return note.starts_with(kFitNote); });
+  machine.notes.push_back(kFitNote + text);
+  return machine;
+}
+
 class FitCommand : public Command {
  public:
   void Declare(Options& options) override;
@@ -157,12 +183,12 @@ class FitCommand : public Command {
 };
 
 void FitCommand::Declare(Options& options) {
-  options.Texts("SAMPLES", asked_.samples, "samples files").Required();
+  options.Texts("SAMPLES", asked_.samples, "samples files; none with --carry alone");
   options.Text("-o,--output", asked_.out, "profile to write");
   options.Text("--base", asked_.base, "profile for the figures that samples lack: memory, host, links");
   options.Texts("--devices,--device", asked_.devices, "use the samples of this device, or of boards of one chip")
       .SplitAtCommas();
-  options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point");
+  options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point, or all there is");
   options.Text("--copies", asked_.copies, "HOST or HOST@DEVICE (columns of the samples) for the links' curves");
   options.Number("--copies-scale", asked_.copies_scale, 0.01, 100,
                  "rate of the profile's link over the measured link's, e.g. fewer lanes");
@@ -174,6 +200,10 @@ void FitCommand::Declare(Options& options) {
 ExitCode FitCommand::Run(Console& console) const {
   CheckWords(asked_);
   MustNotDestroy(asked_.out, Written::kMachine, asked_.samples);
+  if (asked_.samples.empty()) {
+    WriteProfile(CarryAlone(asked_, console), asked_.out);
+    return kExitDone;
+  }
   const SampleSet set = ReadSamples(asked_.samples);
   Say(set.warnings, console);
   if (asked_.base.empty()) {
@@ -192,8 +222,7 @@ ExitCode FitCommand::Run(Console& console) const {
     DropServedLaws(&machine);
     if (!asked_.report.empty()) WriteTransferReport(asked_, links->transfers, console);
   }
-  machine.name = std::filesystem::path(asked_.out).stem().string();
-  WriteFile(asked_.out, kHeader + ReadableProfile(machine));
+  WriteProfile(std::move(machine), asked_.out);
   return kExitDone;
 }
 
@@ -203,7 +232,8 @@ Verb FitVerb() {
   return {.name = "fit",
           .description = "fit a machine profile's kernel models to samples",
           .examples = {"spillway fit samples.csv --base v100-x86-pcie3 -o hw/mine.yaml --report accuracy",
-                       "spillway fit samples.csv --base hw/mine.yaml --links-only --copies myhost -o hw/mine.yaml"},
+                       "spillway fit samples.csv --base hw/mine.yaml --links-only --copies myhost -o hw/mine.yaml",
+                       "spillway fit --carry a100-pcie4 --base hw/mine.yaml -o hw/mine.yaml"},
           .exits = {kDoneExit, kWrongExit},
           .make = MakeCommand<FitCommand>};
 }

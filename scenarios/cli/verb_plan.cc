@@ -6,6 +6,7 @@
 #include "hw/text/text_file.h"
 #include "reports/dump/carry.h"
 #include "reports/reports.h"
+#include "reports/tables/tables.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/scenario_options.h"
 #include "scenarios/output/not_destroyed.h"
@@ -144,6 +145,8 @@ ExitCode PlanCommand::Write(const PreparedRun& run, const std::string& again, Co
           elsewhere ? fmt::format("made for {}: without its line 'machine' ", best->plan.machine) : "", again);
     }
     console.err << "\n";
+    console.err << SourceLine({&best->row});
+    if (const std::string parts = AccumulateText(best->row); !parts.empty()) console.err << parts << "\n";
   }
   return kExitDone;
 }

@@ -66,7 +66,7 @@ struct Figure {
 constexpr std::array<Figure, 13> kFigures = {{
     {"samples_per_second", Measure::kSamplesPerSecond, ParseNumber, "a number"},
     {"step_time", Measure::kStepTime, ParseSeconds, "a duration such as 2.05 s"},
-    {"loss", Measure::kLoss, ParseFraction, "a share such as 38 %"},
+    {"below_in_core", Measure::kBelowInCore, ParseFraction, "a share such as 38 %"},
     {"keep", Measure::kKeep, ParseNumber, "a number"},
     {"swap", Measure::kSwap, ParseNumber, "a number"},
     {"recompute", Measure::kRecompute, ParseNumber, "a number"},
@@ -131,8 +131,8 @@ class ExpectReader {
   void Check(const std::vector<Expectation>& figures) {
     if (figures.empty() && node_.IsMap()) {
       diagnostics_.Error(node_.mark,
-                         "expectation: no figure; expected one of samples_per_second, step_time, loss, keep, swap, "
-                         "recompute, mean_saving, mean_saving_beside_parameters, peak, network_wide, ratio, feasible");
+                         "expectation: no figure; expected one of samples_per_second, step_time, below_in_core, keep, "
+                         "swap, recompute, mean_saving, mean_saving_beside_parameters, peak, network_wide, ratio, feasible");
     }
     for (const Expectation& e : figures) {
       if (common_.required && e.measure != Measure::kFeasible && e.value.low == e.value.high) {

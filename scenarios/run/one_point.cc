@@ -30,6 +30,15 @@ void MustBeOnePlace(const PreparedRun& run, const std::string& verb) {
   }
 }
 
+namespace {
+
+// A plan with the numbers of the whole batch before any other, then the faster one.
+bool Before(const ResultRow& a, const ResultRow& b) {
+  return a.SameNumbers() == b.SameNumbers() ? a.times.step < b.times.step : a.SameNumbers();
+}
+
+}  // namespace
+
 std::optional<PointResult> BestOf(const PreparedRun& run, int jobs, Console& console) {
   std::vector<ResultRow> rows;
   std::optional<PointResult> best;
@@ -38,7 +47,7 @@ std::optional<PointResult> BestOf(const PreparedRun& run, int jobs, Console& con
     RunPoints(run, jobs, [&](const Point&, PointResult& result) {
       progress.Step();
       rows.push_back(result.row);
-      if (result.row.feasible && (!best || result.row.times.step < best->row.times.step)) best = std::move(result);
+      if (result.row.feasible && (!best || Before(result.row, best->row))) best = std::move(result);
     });
   }
   if (best) return best;

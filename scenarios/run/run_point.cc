@@ -92,6 +92,13 @@ void FillBounds(const Evaluation& e, const Planned& planned, ResultRow& row) {
   row.bounds.widest = known.widest;
 }
 
+// The ops of a step, each once, with the usual algorithms and workspaces.
+Nanos UsualTime(const TrainingStep& step, const CostModel& costs) {
+  Nanos time = 0;
+  for (const Op& op : step.ops) time += costs.Kernel(LaunchOf(op)).time;
+  return time;
+}
+
 RowTimes TimesOf(const Evaluation& e, StepDraws draws) {
   return {.step = e.step_time,
           .low = draws.interval.low,
@@ -101,7 +108,8 @@ RowTimes TimesOf(const Evaluation& e, StepDraws draws) {
           .compute = e.compute_time,
           .stall_out = e.stall_out,
           .stall_in = e.stall_in + e.fault_time,
-          .stall_host = e.stall_host};
+          .stall_host = e.stall_host,
+          .usual = 0};
 }
 
 void FillMemory(const Evaluation& e, RowMemory& memory) {
@@ -149,6 +157,7 @@ void Compute(const PreparedRun& run, const Point& point, int threads, StepCache:
   row.plan.search = point.strategy != nullptr ? planned.plan.search : "plan file";
   row.plan.classes = evaluation.classes;
   row.times = TimesOf(evaluation, DrawStep(evaluation, planned.plan, *problem.costs, problem.capacity));
+  row.times.usual = UsualTime(step, *problem.costs);
   FillMemory(evaluation, row.memory);
   if (run.bounds) FillBounds(evaluation, planned, row);
   FillProvenance(evaluation, *problem.costs, row.provenance);

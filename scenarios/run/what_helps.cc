@@ -19,16 +19,16 @@ constexpr int kRungsAnOctave = 4, kOctaves = 10;  // of link rates, from 1 GB/s
 constexpr Nanos kFree = 100;                      // of a step: what copies may cost and are called free
 constexpr const char* kSwapping = "swap-all";
 
-// Index of the fastest row of each place.
+// Index of the fastest row of each place, of those with the numbers of the whole batch.
 std::vector<std::size_t> FastestOfPlaces(const std::vector<ResultRow>& rows) {
   std::vector<std::size_t> fastest;
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    std::size_t best = begin;
+    std::size_t best = rows.size();  // none
     for (; end < rows.size() && SamePlace(rows[begin], rows[end]); ++end) {
-      const bool faster = !rows[best].feasible || rows[end].times.step < rows[best].times.step;
-      if (rows[end].feasible && faster) best = end;
+      const bool faster = best == rows.size() || rows[end].times.step < rows[best].times.step;
+      if (rows[end].feasible && rows[end].SameNumbers() && faster) best = end;
     }
-    if (rows[best].feasible) fastest.push_back(best);
+    if (best < rows.size()) fastest.push_back(best);
   }
   return fastest;
 }

@@ -90,6 +90,11 @@ TEST_CASE("the nearest name is at most a third away") {
   REQUIRE(NearestName(std::string(1 << 20, 'x'), names).empty());
   REQUIRE(DidYouMean("alexnett", names) == "; did you mean 'alexnet'?");
   REQUIRE(DidYouMean("zzz", names).empty());
+  // The beginning of a name in another case: machines, networks, strategies.
+  CHECK(DidYouMean("A100", {"h100-sxm", "a100-pcie4"}) == "; did you mean 'a100-pcie4'?");
+  CHECK(DidYouMean("RESNEXT", {"resnet50", "resnext101-3d"}) == "; did you mean 'resnext101-3d'?");
+  CHECK(DidYouMean("vDNN-c", {"vdnn-all-m", "vdnn-conv-m"}) == "; did you mean 'vdnn-conv-m'?");
+  CHECK(DidYouMean("A1", {"a100-pcie4"}).empty());
 }
 
 }  // namespace

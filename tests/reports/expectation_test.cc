@@ -60,7 +60,7 @@ TEST_CASE("measures") {
   };
   CHECK(*ours(Expect(Measure::kSamplesPerSecond, 0, 0), "pooch", 100) == Approx(50));
   CHECK(*ours(Expect(Measure::kStepTime, 0, 0), "pooch", 100) == Approx(2));
-  CHECK(*ours(Expect(Measure::kLoss, 0, 0), "pooch", 100) == Approx(1 - 50.0 / 64));
+  CHECK(*ours(Expect(Measure::kBelowInCore, 0, 0), "pooch", 100) == Approx(1 - 50.0 / 64));
   CHECK(*ours(Expect(Measure::kKeep, 0, 0), "pooch", 100) == 66);
   CHECK(*ours(Expect(Measure::kSwap, 0, 0), "pooch", 100) == 12);
   CHECK(*ours(Expect(Measure::kRecompute, 0, 0), "pooch", 100) == 27);
@@ -111,7 +111,7 @@ TEST_CASE("the other row of a ratio may be of any variant of the network named; 
   chainer.grouping.options = row.grouping.options = "chainer";
   chainer.network = row.network = "net+chainer";
   const std::vector<ResultRow> rows = {torch, chainer, row};
-  Expectation ratio = Expect(Measure::kRatio, 1, 1), loss = Expect(Measure::kLoss, 0, 1);
+  Expectation ratio = Expect(Measure::kRatio, 1, 1), loss = Expect(Measure::kBelowInCore, 0, 1);
   ratio.where.strategy = loss.where.strategy = "pooch";
   ratio.other = {.network = "net", .strategy = "in-core", .batch = 64};
   std::vector<Expectation> all = {ratio, loss};

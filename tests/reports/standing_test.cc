@@ -3,8 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "reports/reports.h"
 #include "reports/tables/tables.h"
 #include "tests/result_rows.h"
+#include "tests/text.h"
 
 namespace spillway {
 namespace {
@@ -90,6 +92,34 @@ TEST_CASE("a row that is slower than on a slower link says so; other machines ar
   rows[2].grouping.link_rate = 1;
   CHECK(BeatenBy(rows) == std::vector<const ResultRow*>{nullptr, &rows[0], nullptr});
   CHECK(BeatenText(rows[1], rows[0]) == "pooch at batch 100: 100 images/s, 111 on box+link=5GB/s");
+}
+
+TEST_CASE("rows with other numbers are named so and never best, beat nobody, and need no best beside them") {
+  std::vector<ResultRow> rows = {Row("swap-all", 0, 900), Row("accumulate", 0, 500), Row("accumulate:parts=4", 0, 400),
+                                 Row("pooch", 2, 800)};
+  rows[1].plan.numbers = "changed";
+  rows[2].plan.numbers = "redrawn";
+  for (const Standing& standing : Standings(rows)) {
+    CHECK(standing.best == &rows[3]);
+    CHECK(standing.beaten_by == nullptr);
+  }
+  CHECK(StandingWord(rows[1], &rows[3]) == "changed");
+  CHECK(StandingWord(rows[2], &rows[3]) == "redrawn");
+  CHECK(StandingWord(rows[3], &rows[3]) == "best");
+  rows[3].feasible = rows[0].feasible = false;
+  CHECK(Standings(rows)[1].best == nullptr);
+  CHECK(StandingWord(rows[1], nullptr) == "changed");
+  CHECK(Contains(ResultTable({rows, {}}), "no such row is best"));
+}
+
+TEST_CASE("of two machines the fastest is one with the numbers of the whole batch") {
+  std::vector<ResultRow> rows = {Row("pooch", 2, 900), Row("accumulate", 0, 500), Row("pooch", 2, 800),
+                                 Row("accumulate", 0, 400)};
+  rows[1].plan.numbers = rows[3].plan.numbers = "changed";
+  rows[2].machine = rows[3].machine = "crate";
+  CHECK(Contains(CompareTable({rows, {}}, "box", "crate"), "fastest: pooch "));
+  rows[1].plan.numbers = rows[3].plan.numbers = "same";
+  CHECK(Contains(CompareTable({rows, {}}, "box", "crate"), "fastest: accumulate "));
 }
 
 TEST_CASE("plans from files are not held against strategies, and what does not run beats nobody") {

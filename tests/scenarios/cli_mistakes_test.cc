@@ -17,7 +17,7 @@ struct Wrong {
 
 constexpr const char* kVerbs =
     "expected a verb: run, compare, plan, certify, list, show, dump, calibrate, probe, fit, "
-    "validate, claims, explain, report, estimate, help";
+    "machine, validate, claims, explain, report, estimate, help";
 
 TEST_CASE("what the parser finds wrong is said in our words") {
   const std::vector<Wrong> lines = {

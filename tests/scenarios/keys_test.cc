@@ -296,7 +296,7 @@ workspace: 8 MiB
 LINK
 expect:
   - {network: n, machine: unit, strategy: pooch, batch: [2, 4], memory: 1 GB, samples_per_second: 1, step_time: [1 s, 2 s],
-     loss: {at_least: 1 %, at_most: 20 %}, keep: {value: 3}, swap: 1, recompute: 1, within: 10 %, source: s, why: w}
+     below_in_core: {at_least: 1 %, at_most: 20 %}, keep: {value: 3}, swap: 1, recompute: 1, within: 10 %, source: s, why: w}
   - {ratio: {network: n, machine: unit, strategy: pooch, batch: 2, at_least: 1, at_most: 2}, required: true, source: s}
   - {ratio: {strategy: pooch, memory: 2 GB, value: 1}, feasible: false, source: s, claim: c, counted: false}
   - {mean_saving: 89 %, mean_saving_beside_parameters: [1 %, 2 %], peak: {at_most: 7 GB}, network_wide: 28 GB, host_peak: 64 GB,

@@ -82,8 +82,8 @@ TEST_CASE("expectations") {
                            "expect:\n"
                            "  - {strategy: in-core, batch: [4, 8], samples_per_second: 195, within: 10 %, source: p}\n"
                            "  - {keep: 66, swap: 12, recompute: 27, source: p, why: w}\n"
-                           "  - {loss: [13 %, 38 %], source: p}\n"
-                           "  - {loss: {at_most: 6.1 %}, source: p}\n"
+                           "  - {below_in_core: [13 %, 38 %], source: p}\n"
+                           "  - {below_in_core: {at_most: 6.1 %}, source: p}\n"
                            "  - {ratio: {strategy: pooch, at_least: 1.4}, source: p}\n"
                            "  - {step_time: 250 ms, source: p}\n"
                            "  - {memory: 2 GB, feasible: false, required: true, source: p}\n");
@@ -188,8 +188,8 @@ TEST_CASE("bad input is refused with its place, the expectation and the nearest 
       {"expect:\n  - {source: p}\n", "s.yaml:2:5: error: expectation: no figure"},
       {"expect:\n  - {keep: 3}\n", "missing key 'source'"},
       {"expect:\n  - {keep: few, source: p}\n", "keep: expected a number, found 'few'"},
-      {"expect:\n  - {loss: [38 %, 13 %], source: p}\n", "loss: the range is empty"},
-      {"expect:\n  - {loss: [1 %], source: p}\n", "a range is [from, to]"},
+      {"expect:\n  - {below_in_core: [38 %, 13 %], source: p}\n", "below_in_core: the range is empty"},
+      {"expect:\n  - {below_in_core: [1 %], source: p}\n", "a range is [from, to]"},
       {"expect:\n  - {ratio: {value: 1}, source: p}\n", "name what to compare with"},
       {"expect:\n  - {ratio: {strategy: pooch}, source: p}\n", "expected value, or at_least and at_most"},
       {"expect:\n  - {keep: 3, required: true, source: p}\n", "required: only for feasible"},

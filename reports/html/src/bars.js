@@ -4,7 +4,7 @@ import { fill, h, literal, segmented } from './dom.js';
 import { percent, short, time } from './format.js';
 import { colours } from './palette.js';
 import { matching, picker } from './picker.js';
-import { distinct, images, PARTS, partsOf, reasonShort, reasonText, shown } from './rows.js';
+import { distinct, images, PARTS, partsOf, reasonShort, reasonText, shown, OTHER_NUMBERS } from './rows.js';
 import { explained } from './strategies.js';
 import { hasTrace } from './timeline.js';
 import { whySlow } from './verdict.js';
@@ -54,7 +54,7 @@ function marks(row, api, scale, longest, c, width) {
   const low = at(row.step_time_low_s * k), high = at(row.step_time_high_s * k), bound = at(row.lower_bound_s * k);
   const stroke = { stroke: c.ink, lineWidth: 1.2 };
   const line = (x1, y1, x2, y2, style) => ({ type: 'line', shape: { x1, y1, x2, y2 }, style });
-  const word = `${row.standing === 'best' ? '★ ' : row.standing === 'equal' ? '= ' : ''}${short(row.samples_per_second)}${width < 460 ? '' : ` ${images(row)}`}${hasTrace(row.point) ? '' : ' ◦'}`;
+  const word = `${row.standing === 'best' ? '★ ' : row.standing === 'equal' ? '= ' : row.standing in OTHER_NUMBERS ? '≠ ' : ''}${short(row.samples_per_second)}${width < 460 ? '' : ` ${images(row)}`}${hasTrace(row.point) ? '' : ' ◦'}`;
   return { type: 'group', children: [
     line(low, y + 13, high, y + 13, stroke), line(low, y + 10.5, low, y + 15.5, stroke), line(high, y + 10.5, high, y + 15.5, stroke),
     // On bars of any colour: paper on both sides of it, no wider than it takes, for it hides what lies there.
@@ -73,7 +73,11 @@ function tooltip(row, does) {
     ...PARTS.filter(([key]) => parts[key] > 0).map(([key, name]) => [name, `${time(parts[key])}, ${percent(parts[key] / row.step_time_s)}`, c[key]]),
     ['lower bound', `${time(row.lower_bound_s)}, gap ${percent(row.gap)}`, c.bad],
     ['kept / swapped / recomputed', `${row.keep} / ${row.swap} / ${row.recompute}`],
-    row.loss !== null && !row.strategy.startsWith('in-core') ? ['below in-core', percent(row.loss)] : null,
+    ['recomputed, waited, slowed down', percent(row.loss)],
+    ['assumed costs', percent(row.assumed_share)],
+    row.beyond_share > 0 ? ['models beyond their data', percent(row.beyond_share)] : null,
+    row.roofline_share > 0 ? ['at full peak, for lack of laws', percent(row.roofline_share)] : null,
+    row.standing in OTHER_NUMBERS ? ['not ranked', OTHER_NUMBERS[row.standing]] : null,
     does ? ['strategy', does] : null,
   ]);
 }
@@ -90,7 +94,7 @@ function legend() {
   return h('ul', { class: 'legend' },
     PARTS.map(([key, name]) => h('li', {}, h('i', { style: `background:var(--${key})` }), name)),
     h('li', {}, h('i', { class: 'bound' }), 'lower bound of the strategy’s plans'), h('li', {}, h('i', { class: 'interval' }), '80 % interval'),
-    h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '◦ the page lacks the timeline, a file has it'));
+    h('li', {}, h('i', { class: 'hatched' }), 'does not run'), h('li', {}, '≠ other results than the whole batch'), h('li', {}, '◦ the page lacks the timeline, a file has it'));
 }
 
 /** Where there is most to compare: of the places where training in core does not run that with most rows that do; of these the last. */

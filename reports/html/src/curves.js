@@ -4,7 +4,7 @@ import { fill, h, literal, segmented } from './dom.js';
 import { bytes, listed, short } from './format.js';
 import { colours, DASHES, marked, marking, strategyColour } from './palette.js';
 import { matching, picker, varying } from './picker.js';
-import { distinct, images, shown, throughputInterval } from './rows.js';
+import { distinct, images, shown, throughputInterval, OTHER_NUMBERS } from './rows.js';
 import { tied } from './verdict.js';
 
 const XS = { batch: ['batch', 'batch'], memory_limit_bytes: ['memory', 'device memory, GB'], link: ['link rate', 'link, GB/s'] };
@@ -50,7 +50,7 @@ function pointTip({ row, source, value }, name, key) {
   if (source) return tip('published', [[literal(source), `${short(value[1])} ${images(row)}`], ['ours', row.feasible ? short(row.samples_per_second) : 'does not run']]);
   const [low, high] = throughputInterval(row);
   return tip(`${name} at ${shown(key, row[key])}`, [[images(row), `${short(row.samples_per_second)} (80 %: ${short(low)} to ${short(high)})`],
-    ['against the fastest', row.standing === 'best' ? 'the fastest' : row.standing === 'equal' ? 'cannot be told apart' : 'slower'], ['memory in use', bytes(row.peak_bytes)]]);
+    ['against the fastest', row.standing === 'best' ? 'the fastest' : row.standing === 'equal' ? 'cannot be told apart' : OTHER_NUMBERS[row.standing] ?? 'slower'], ['memory in use', bytes(row.peak_bytes)]]);
 }
 
 function published(results, rows) {

@@ -10,6 +10,8 @@ export class Results {
     this.meanings = document.columns ?? {};
     this.explained = new Map((document.strategies ?? []).map((one) => [one.strategy, one]));
     if (!this.rows.some((row) => 'standing' in row)) standBySpeed(this.rows);
+    // Version 1 has another `loss`, and may call a row `best` that changes the results.
+    if (document.version === 1 || document.version === undefined) for (const row of this.rows) if (row.feasible) row.loss = 1 - partsOf(row).compute / row.step_time_s;
     for (const row of this.rows) row.base = row.machine.replace(/\+link=[^+]*/, '');
     this.strategies = distinct(this.rows, 'strategy');
     this.machines = distinct(this.rows, 'machine');
@@ -56,5 +58,8 @@ export const reasonShort = (row) => reasonText(row).split(' at ')[0];
 
 /** "out_of_memory: the plan needs 41.6 GB at x" -> "out of memory: the plan needs ..." */
 export const reasonText = (row) => row.reason.replace(/^[a-z_]+/, (word) => word.replaceAll('_', ' '));
+
+/** Why a row is not ranked: its results are not those of the whole batch. */
+export const OTHER_NUMBERS = { changed: 'changes the results: batch norm uses the statistics of a part', redrawn: 'changes the results: dropout draws other masks' };
 
 export function images(row) { return /^(lenet|cifar|resnet|vgg|alexnet|googlenet|inception|densenet|overfeat|resnext)/i.test(row.network) ? 'images/s' : 'samples/s'; }

@@ -2,7 +2,7 @@
 import { h, literal } from './dom.js';
 import { answersOf, memorySentence } from './helps.js';
 import { bytes, listed, percent, rate, short, span, time } from './format.js';
-import { distinct, images, reasonText, throughputInterval } from './rows.js';
+import { distinct, images, OTHER_NUMBERS, reasonText, throughputInterval } from './rows.js';
 import { strategyList } from './strategies.js';
 
 const MOST_SETTINGS = 3; // networks of which more memory is told
@@ -70,8 +70,20 @@ function tiesText(run) {
   return parts.length > 0 ? ` ${parts.join('; ')}.` : '';
 }
 
+/** Who would be faster and computes something else. */
+function othersText(run) {
+  const { best, rows } = run.places[run.places.length - 1];
+  const faster = rows.filter((row) => row.feasible && row.standing in OTHER_NUMBERS && (!best || row.step_time_s < best.step_time_s));
+  if (faster.length === 0) return '';
+  const row = faster.reduce((a, b) => (b.step_time_s < a.step_time_s ? b : a));
+  return ` ${literal(row.strategy)} ${best ? 'is faster' : 'runs'} at ${row.batch} with ${short(row.samples_per_second)} ${images(row)}, but ${OTHER_NUMBERS[row.standing]}.`;
+}
+
 function winnerSentence(run, oneNetwork) {
   const where = `${oneNetwork ? '' : `${literal(run.network)}, `}batch ${span(run.places.map((place) => place.batch))}`;
+  if (run.winner === null && run.places.some((place) => place.rows.some((row) => row.feasible))) {
+    return h('li', {}, h('b', {}, 'No strategy runs with the results of the whole batch'), ` at ${where}.`, othersText(run));
+  }
   if (run.winner === null) {
     const row = nearest(run.places[0].rows);
     const which = run.places[0].rows.length > 1 ? `${literal(row.strategy)} ${run.places.length > 1 ? `at ${row.batch} ` : ''}is nearest: ` : '';
@@ -79,7 +91,7 @@ function winnerSentence(run, oneNetwork) {
   }
   const last = run.places[run.places.length - 1];
   const at = run.places.length > 1 ? `, ${speed(last.best)} at ${last.batch}` : `: ${speed(last.best)}`;
-  return h('li', {}, h('b', {}, literal(run.winner)), ` is fastest at ${where}${at}.`, tiesText(run));
+  return h('li', {}, h('b', {}, literal(run.winner)), ` is fastest at ${where}${at}.`, tiesText(run), othersText(run));
 }
 
 const CAUSES = [['stall_out_s', 'waits for swap-outs'], ['stall_in_s', 'waits for swap-ins'], ['recompute_time_s', 'recomputes'], ['stall_host_s', 'waits for the host'], ['other_s', 'is slowed down by copies and other waits']];
@@ -134,16 +146,26 @@ function ceiling({ best, rows }, where, found = 0) {
   return h('p', {}, `With any amount of memory, at ${where} the kernels of ${literal(best.strategy)} take ${time(kernels)} of the step’s ${time(best.step_time_s)}. More memory makes the step at most ${percent(Math.ceil(100 * gain) / 100)} faster, unless more workspace allows faster kernels.`);
 }
 
-// Of the fastest plans: those that nobody would take say little.
+const MOST_BARS = 6; // networks
+
+/** Of each network apart: what one rests on says nothing about another. */
 function sources(rows) {
+  const networks = distinct(rows, 'network');
+  const bars = networks.slice(0, MOST_BARS).map((network) => sourcesOf(rows.filter((row) => row.network === network), networks.length > 1 ? `${literal(network)}, ` : ''));
+  return networks.length > MOST_BARS ? [...bars, h('p', { class: 'note' }, `and ${networks.length - MOST_BARS} more networks, in the table.`)] : bars;
+}
+
+// Of the fastest plans: those that nobody would take say little.
+function sourcesOf(rows, name) {
   const running = rows.filter((row) => row.standing === 'best');
   if (running.length === 0) return null;
   const total = running.reduce((sum, row) => sum + row.step_time_s, 0);
-  const share = (key) => running.reduce((sum, row) => sum + row[key] * row.step_time_s, 0) / total;
+  const share = (key) => running.reduce((sum, row) => sum + (row[key] ?? 0) * row.step_time_s, 0) / total;
+  const of = [['beyond_share', 'by models beyond their data'], ['roofline_share', 'at full peak, for lack of laws']].filter(([key]) => share(key) >= 0.05);
   const parts = [['measured', share('measured_share')], ['published', share('published_share')], ['assumed', share('assumed_share')]];
   return h('div', { class: 'sources', title: 'shares of the fastest plans’ step time, by the source of the costs' },
     h('span', { class: 'share-bar', 'aria-hidden': 'true' }, parts.map(([name, part]) => h('i', { class: name, style: `width:${100 * part}%` }))),
-    h('span', {}, 'costs of the fastest plans: ', parts.map(([name, part]) => `${name} ${percent(part)}`).join(', ')));
+    h('span', {}, `${name}costs of the fastest plans: `, parts.map(([source, part]) => `${source} ${percent(part)}`).join(', '), of.map(([key, words]) => `; ${percent(share(key))} ${words}`).join('')));
 }
 
 /** Of each machine the least and the most memory and link. */
