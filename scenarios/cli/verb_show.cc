@@ -191,13 +191,26 @@ constexpr Topic<std::string(const ShowAsked&)> kTopics[] = {{"network", ShowNetw
                                                             {"strategy", ShowStrategy}, {"menu", ShowMenuOf},
                                                             {"floor", ShowFloorOf},     {"shares", ShowSharesOf}};
 
+std::vector<std::string> NamesToShow() {
+  std::vector<std::string> names;
+  for (const auto& some : {ZooNames(), ListMachines(), StrategyNames()}) {
+    names.insert(names.end(), some.begin(), some.end());
+  }
+  return names;
+}
+
 class ShowCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares").Required();
-    options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo").Required();
+    options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares")
+        .Required()
+        .Offer([] { return NamesOf(kTopics); });
+    options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo")
+        .Required()
+        .Offer(NamesToShow);
     options.Batch("--batch", asked_.batch, "batch size of the network");
-    options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas");
+    options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas")
+        .Offer(ListMachines);
   }
   ExitCode Run(Console& console) const override {
     console.out << AnswerTo(topic_, kTopics, "show")(asked_);
