@@ -63,12 +63,13 @@ void RefuseOptionsAsValues(CLI::App& app) {
   }
 }
 
-void AddVerb(const Verb& verb, CLI::App& app, Command& command) {
+OfferedWords AddVerb(const Verb& verb, CLI::App& app, Command& command) {
   CLI::App& sub = *app.add_subcommand(verb.name, verb.description);
   Options options(sub);
   command.Declare(options);
   RefuseOptionsAsValues(sub);
   sub.footer(GuideText(verb));
+  return options.offered();
 }
 
 // What the library has found of a verb's options.
@@ -123,48 +124,72 @@ Arguments Parsed(std::unique_ptr<Command> command) {
 
 // What values may be, each check in our words.
 
-DeclaredOption DeclaredOption::Required() const { return DeclaredOption(option_->required()); }
-DeclaredOption DeclaredOption::SplitAtCommas() const { return DeclaredOption(option_->delimiter(',')); }
-DeclaredOption DeclaredOption::Once() const { return DeclaredOption(option_->expected(1)); }
-DeclaredOption DeclaredOption::OneEach() const { return DeclaredOption(option_->allow_extra_args(false)); }
+DeclaredOption DeclaredOption::Required() const { return option_->required(), *this; }
+DeclaredOption DeclaredOption::SplitAtCommas() const { return option_->delimiter(','), *this; }
+DeclaredOption DeclaredOption::Once() const { return option_->expected(1), *this; }
+DeclaredOption DeclaredOption::OneEach() const { return option_->allow_extra_args(false), *this; }
 
 DeclaredOption DeclaredOption::Among(const std::vector<std::string>& choices) const {
-  return DeclaredOption(option_->check([=](const std::string& text) { return ChoiceMistake(text, choices); },
-                                       "{" + CLI::detail::join(choices, ",") + "}"));
+  option_->check([=](const std::string& text) { return ChoiceMistake(text, choices); },
+                 "{" + CLI::detail::join(choices, ",") + "}");
+  return Offer([choices] { return choices; });
+}
+
+DeclaredOption DeclaredOption::Offer(std::function<std::vector<std::string>()> words) const {
+  offered_[option_] = std::move(words);
+  return *this;
 }
 
 DeclaredOption Options::Text(const char* names, std::string& value, const char* meaning) {
-  return DeclaredOption(app_.add_option(names, value, meaning));
+  return Declared(app_.add_option(names, value, meaning));
 }
 
 DeclaredOption Options::Texts(const char* names, std::vector<std::string>& values, const char* meaning) {
-  return DeclaredOption(app_.add_option(names, values, meaning));
+  return Declared(app_.add_option(names, values, meaning));
 }
 
 void Options::Flag(const char* names, bool& value, const char* meaning) { app_.add_flag(names, value, meaning); }
 
 DeclaredOption Options::Whole(const char* names, int& value, int least, int most, const char* meaning) {
-  return DeclaredOption(InRange(app_.add_option(names, value, meaning), static_cast<std::uint64_t>(least),
-                                static_cast<std::uint64_t>(most)));
+  return Declared(InRange(app_.add_option(names, value, meaning), static_cast<std::uint64_t>(least),
+                          static_cast<std::uint64_t>(most)));
 }
 
 DeclaredOption Options::Batch(const char* names, std::int64_t& value, const char* meaning) {
-  return DeclaredOption(InRange(app_.add_option(names, value, meaning), 1, kMostBatchTyped));
+  return Declared(InRange(app_.add_option(names, value, meaning), 1, kMostBatchTyped));
 }
 
 DeclaredOption Options::Batches(const char* names, std::vector<std::int64_t>& values, const char* meaning) {
-  return DeclaredOption(InRange(app_.add_option(names, values, meaning)->delimiter(','), 1, kMostBatchTyped));
+  return Declared(InRange(app_.add_option(names, values, meaning)->delimiter(','), 1, kMostBatchTyped));
 }
 
 DeclaredOption Options::Seed(const char* names, std::uint64_t& value, const char* meaning) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  return DeclaredOption(InRange(app_.add_option(names, value, meaning), 0, kMost));
+  return Declared(InRange(app_.add_option(names, value, meaning), 0, kMost));
 }
 
 DeclaredOption Options::Number(const char* names, double& value, double least, double most, const char* meaning) {
-  return DeclaredOption(app_.add_option(names, value, meaning)
-                            ->check([=](const std::string& text) { return NumberMistake(text, least, most); },
-                                    fmt::format("{} to {}", least, most)));
+  return Declared(app_.add_option(names, value, meaning)
+                      ->check([=](const std::string& text) { return NumberMistake(text, least, most); },
+                              fmt::format("{} to {}", least, most)));
+}
+
+std::vector<VerbWords> WordsOfVerbs() {
+  CLI::App app(kDescription, "spillway");
+  std::vector<VerbWords> all;
+  for (const Verb& verb : Verbs()) {
+    const std::unique_ptr<Command> command = verb.make();
+    const OfferedWords offered = AddVerb(verb, app, *command);
+    VerbWords& words = all.emplace_back(VerbWords{verb.name, {}});
+    for (const CLI::Option* option : app.get_subcommand(verb.name)->get_options()) {
+      const auto found = offered.find(option);
+      words.options.push_back({.names = TypedNames(*option),
+                               .by_place = option->get_positional(),
+                               .flag = option->get_items_expected_max() == 0,
+                               .offered = found == offered.end() ? std::vector<std::string>{} : found->second()});
+    }
+  }
+  return all;
 }
 
 Arguments ParseArguments(const std::vector<std::string>& words) {

@@ -89,6 +89,19 @@ struct Arguments {
 // and a status.
 Arguments ParseArguments(const std::vector<std::string>& words);
 
+// What may be typed behind each verb, for shells that complete it: from the tables that ParseArguments goes by.
+struct OptionWords {
+  std::vector<std::string> names;  // "--strategies", "--strategy"; of a word that is known by its place: "FILE"
+  bool by_place = false;
+  bool flag = false;                 // takes no value
+  std::vector<std::string> offered;  // words for its value; empty: files, or whatever it is
+};
+struct VerbWords {
+  std::string verb;
+  std::vector<OptionWords> options;  // `--help` among them
+};
+std::vector<VerbWords> WordsOfVerbs();  // in the order of Verbs()
+
 // Everything main() does: parses, runs the verb, turns exceptions into messages and exit codes. Output that could not be
 // written is kExitWrongInput, whatever else there is to say. Names show their control characters (ConsoleBuffer).
 ExitCode RunCommandLine(const std::vector<std::string>& words, Console& console);

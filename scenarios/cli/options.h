@@ -10,6 +10,8 @@
 #define SPILLWAY_SCENARIOS_CLI_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,18 +22,23 @@ class Option;
 
 namespace spillway {
 
+// By option: what lists the words that a shell offers for its value. Asked only when a shell is to know.
+using OfferedWords = std::map<const CLI::Option*, std::function<std::vector<std::string>()>>;
+
 // One that was declared, to say more about it.
 class DeclaredOption {
  public:
-  explicit DeclaredOption(CLI::Option* option) : option_(option) {}
+  DeclaredOption(CLI::Option* option, OfferedWords& offered) : option_(option), offered_(offered) {}
   DeclaredOption Required() const;
   DeclaredOption SplitAtCommas() const;  // a value may be several, separated by commas
   DeclaredOption Once() const;           // one value
   DeclaredOption OneEach() const;        // one value behind each time that the option is typed
   DeclaredOption Among(const std::vector<std::string>& choices) const;
+  DeclaredOption Offer(std::function<std::vector<std::string>()> words) const;  // to complete; others may be typed
 
  private:
   CLI::Option* option_;
+  OfferedWords& offered_;
 };
 
 class Options {
@@ -47,9 +54,12 @@ class Options {
   DeclaredOption Batches(const char* names, std::vector<std::int64_t>& values, const char* meaning);
   DeclaredOption Seed(const char* names, std::uint64_t& value, const char* meaning);
   DeclaredOption Number(const char* names, double& value, double least, double most, const char* meaning);
+  const OfferedWords& offered() const { return offered_; }
 
  private:
+  DeclaredOption Declared(CLI::Option* option) { return {option, offered_}; }
   CLI::App& app_;
+  OfferedWords offered_;
 };
 
 }  // namespace spillway

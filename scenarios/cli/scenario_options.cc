@@ -4,7 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "hw/machine/shipped.h"
 #include "hw/text/lists.h"
+#include "scenarios/file/scenario.h"
 
 namespace spillway {
 
@@ -15,14 +17,18 @@ void ScenarioOptions::DeclareJobs(Options& options) {
 }
 
 void ScenarioOptions::DeclareOverrides(Options& options) {
-  options.Texts("--machines,--machine", overrides.machines, "these machines instead of the scenario's").SplitAtCommas();
+  options.Texts("--machines,--machine", overrides.machines, "these machines instead of the scenario's")
+      .SplitAtCommas()
+      .Offer(ListMachines);
   options.Texts("--strategies,--strategy", overrides.strategies, "these strategies instead of the scenario's")
-      .SplitAtCommas();
+      .SplitAtCommas()
+      .Offer(StrategyNames);
   options.Batches("--batch", overrides.batch, "these batch sizes instead of the scenario's");
   options.Text("--memory", overrides.memory, "cap on device memory, e.g. 12GiB");
   options.Texts("--where", overrides.where, "AXIS=VALUE: of the scenario's lists only this value, e.g. link=6GB/s")
       .OneEach();
-  options.Text("--runtime", overrides.runtime, "execute every plan on this runtime (spillway list strategies)");
+  options.Text("--runtime", overrides.runtime, "execute every plan on this runtime (spillway list strategies)")
+      .Offer(RuntimeNames);
 }
 
 void ScenarioOptions::DeclarePlan(Options& options, const char* meaning) {

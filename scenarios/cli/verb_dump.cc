@@ -58,7 +58,9 @@ constexpr Topic<ExitCode(const DumpAsked&, const PreparedRun&, Console&)> kTopic
 class DumpCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", asked_.topic, "step, program (instructions) or plan").Required();
+    options.Text("WHAT", asked_.topic, "step, program (instructions) or plan").Required().Offer([] {
+      return NamesOf(kTopics);
+    });
     options.Texts("FILE", asked_.scenarios.files, "scenario file").Required().Once();
     options.Text("-o,--output", asked_.out, "file to write (default: standard output)");
     options.Text("--format", asked_.format, "json: described in reports/dump/README.md").Among({"json"});

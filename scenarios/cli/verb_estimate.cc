@@ -36,7 +36,7 @@ class EstimateCommand : public Command {
  public:
   void Declare(Options& options) override {
     options.Texts("OPS", files_, "operations: CSV with the columns of a samples file").Required();
-    options.Text("--machine", machine_, "machine profile, by name or file").Required();
+    options.Text("--machine", machine_, "machine profile, by name or file").Required().Offer(ListMachines);
     options.Text("--workspace", workspace_,
                  "workspace limit of a call, e.g. 8MiB (default: what its operands leave of the memory)");
     options.Text("-o,--output", out_, "file to write (default: standard output)");

@@ -185,7 +185,8 @@ class FitCommand : public Command {
 void FitCommand::Declare(Options& options) {
   options.Texts("SAMPLES", asked_.samples, "samples files; none with --carry alone");
   options.Text("-o,--output", asked_.out, "profile to write");
-  options.Text("--base", asked_.base, "profile for the figures that samples lack: memory, host, links");
+  options.Text("--base", asked_.base, "profile for the figures that samples lack: memory, host, links")
+      .Offer(ListMachines);
   options.Texts("--devices,--device", asked_.devices, "use the samples of this device, or of boards of one chip")
       .SplitAtCommas();
   options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point, or all there is");

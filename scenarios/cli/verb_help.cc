@@ -42,17 +42,24 @@ std::string HelpPage(const std::string& name) {
 
 namespace {
 
+std::vector<std::string> Topics() {
+  std::vector<std::string> names = HelpPageNames();
+  for (const Verb& verb : Verbs()) {
+    if (!Contains(names, std::string(verb.name))) names.emplace_back(verb.name);
+  }
+  return names;
+}
+
 // Help on verbs is the parser's to give (arguments.cc): what comes here is none.
 class HelpCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("TOPIC", topic_, "a verb, or a kind of file: scenario, plan, network, graph, machine");
+    options.Text("TOPIC", topic_, "a verb, or a kind of file: scenario, plan, network, graph, machine").Offer(Topics);
   }
   ExitCode Run(Console& console) const override {
     const std::string page = HelpPage(topic_);
     if (page.empty()) {
-      std::vector<std::string> names = HelpPageNames();
-      for (const Verb& verb : Verbs()) names.emplace_back(verb.name);
+      const std::vector<std::string> names = Topics();
       throw UserError(fmt::format("help: unknown topic '{}'{} (a verb, or {})", topic_, DidYouMean(topic_, names),
                                   fmt::join(HelpPageNames(), ", ")));
     }

@@ -77,7 +77,9 @@ constexpr Topic<std::string()> kTopics[] = {{"machines", Machines},
 class ListCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", topic_, "machines, networks, layers, strategies or reports").Required();
+    options.Text("WHAT", topic_, "machines, networks, layers, strategies or reports").Required().Offer([] {
+      return NamesOf(kTopics);
+    });
   }
   ExitCode Run(Console& console) const override {
     console.out << AnswerTo(topic_, kTopics, "list")();

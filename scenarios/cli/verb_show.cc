@@ -203,15 +203,27 @@ constexpr Topic<std::string(const ShowAsked&)> kTopics[] = {
     {"network", ShowNetwork}, {"machine", ShowMachine}, {"strategy", ShowStrategy}, {"menu", ShowMenuOf},
     {"floor", ShowFloorOf},   {"shares", ShowSharesOf}, {"step", ShowStep}};
 
+std::vector<std::string> NamesToShow() {
+  std::vector<std::string> names;
+  for (const auto& some : {ZooNames(), ListMachines(), StrategyNames()}) {
+    names.insert(names.end(), some.begin(), some.end());
+  }
+  return names;
+}
+
 class ShowCommand : public Command {
  public:
   void Declare(Options& options) override {
     options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares, step")
-        .Required();
-    options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo").Required();
+        .Required()
+        .Offer([] { return NamesOf(kTopics); });
+    options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo")
+        .Required()
+        .Offer(NamesToShow);
     options.Text("OTHER", asked_.other, "of step: the same step recorded at another batch");
     options.Batch("--batch", asked_.batch, "batch size of the network");
-    options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas");
+    options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas")
+        .Offer(ListMachines);
     options.Text("--memory", asked_.memory, "of step: the memory of the card, e.g. 11GB");
   }
   ExitCode Run(Console& console) const override {

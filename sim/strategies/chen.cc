@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/text/lists.h"
+#include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower/lower.h"
 
@@ -151,20 +153,35 @@ class GreedySearch {
   std::int64_t tried_ = 0;
 };
 
-}  // namespace
-
-Planned PlanChenSqrt(const Problem& problem) {
-  const std::vector<Value> values = ValuesOf(*problem.step);
+// Every k-th of n candidates.
+Plan EveryRoot(const Problem& problem, const char* strategy, const std::vector<Value>& values) {
   const auto candidates =
       std::count_if(values.begin(), values.end(), [](const Value& value) { return value.candidate; });
   const auto every = static_cast<std::int64_t>(std::sqrt(static_cast<double>(candidates)));
   std::vector<bool> keep(values.size(), false);
   std::int64_t seen = 0;
   for (std::size_t v = 0; v < values.size(); ++v) keep[v] = values[v].candidate && ++seen % every == 0;
+  Plan plan = PlanWith(problem, strategy, values, keep);
+  plan.search = fmt::format("a checkpoint every {} of {} candidates", every, candidates);
+  return plan;
+}
+
+// Addresses included, within the problem's capacity; where neither fits, of what is live.
+bool NeedsLess(const Plan& a, const Plan& b, const Oracle& oracle) {
+  constexpr EvaluateOptions kPeakAlone{.verify = false, .bounds = false, .timeline = false};
+  const Evaluation of_a = oracle.Evaluate(a, kPeakAlone), of_b = oracle.Evaluate(b, kPeakAlone);
+  if (of_a.feasible != of_b.feasible) return of_a.feasible;
+  if (of_a.feasible) return of_a.peak_bytes < of_b.peak_bytes;
+  const StepTables& tables = oracle.facts().tables();
+  return Lower(a, tables, 0).list_peak < Lower(b, tables, 0).list_peak;
+}
+
+}  // namespace
+
+Planned PlanChenSqrt(const Problem& problem) {
   Planned planned;
   planned.feasible = true;
-  planned.plan = PlanWith(problem, "chen-sqrt", values, keep);
-  planned.plan.search = fmt::format("a checkpoint every {} of {} candidates", every, candidates);
+  planned.plan = EveryRoot(problem, "chen-sqrt", ValuesOf(*problem.step));
   return planned;
 }
 
@@ -173,6 +190,9 @@ Planned PlanChenGreedy(const Problem& problem) {
   Planned planned;
   planned.feasible = true;
   planned.plan = GreedySearch(problem, values).Best();
+  Plan root = EveryRoot(problem, "chen-greedy", values);
+  root.evaluations = ++planned.plan.evaluations;
+  if (NeedsLess(root, planned.plan, OracleOf(problem))) planned.plan = std::move(root);
   return planned;
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("ooc-cudnn: what comes first stays, what does not fit is streamed, and
     for (const int percent : {200, 120, 90, 70}) {
       const Problem problem{.step = &p.step, .costs = &costs, .capacity = all * percent / 100, .runtime = {}};
       const Planned planned = StrategyByName("ooc-cudnn").plan(problem);
-      REQUIRE(planned.feasible);
+      CHECK(planned.feasible == planned.reason.empty());
       REQUIRE(CheckPlan(planned.plan, p.step).empty());
       CHECK(planned.plan.runtime.barrier == Barrier::kOp);
       const Program program = p.Lowered(planned.plan);
@@ -219,6 +219,31 @@ TEST_CASE("ooc-cudnn-fused: the same placement, layers in groups, less on the li
   }
   INFO(fused << " fused ops");
   CHECK(fused > 20);
+}
+
+TEST_CASE("ooc-cudnn: where more memory does not fit and less does, the placement is said to be why") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("cifar-vgg", {.batch = 8}));
+  const auto planned = [&](const char* name, Bytes capacity) {
+    return StrategyByName(name).plan({.step = &step, .costs = &costs, .capacity = capacity, .runtime = {}});
+  };
+  for (const char* name : {"ooc-cudnn", "ooc-cudnn-released", "ooc-cudnn-fused"}) {
+    INFO(name);
+    int turns = 0;  // from what fits to what does not
+    bool fits = false;
+    for (Bytes capacity = 30 * kMB; capacity <= 42 * kMB; capacity += 100 * kKB) {
+      const Planned now = planned(name, capacity);
+      if (!now.feasible) {
+        CHECK_THAT(now.reason, Catch::StartsWith("out_of_memory: the plan needs ") &&
+                                   Catch::Contains("are placed on the device first"));
+        turns += fits ? 1 : 0;
+      }
+      fits = now.feasible;
+    }
+    if (name != std::string("ooc-cudnn-fused")) CHECK(turns > 0);  // whose groups need less
+    CHECK(fits);
+  }
 }
 
 }  // namespace spillway

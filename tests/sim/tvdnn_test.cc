@@ -234,4 +234,41 @@ TEST_CASE("tvdnn says what stands in its way") {
   }
 }
 
+TEST_CASE("tvdnn-ilp says so where its program has no solution, and what the other sections need") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("vgg16", {.batch = 4}));
+  Problem problem{.step = &step, .costs = &costs, .capacity = 1800 * kMB, .runtime = {}};
+  const Planned planned = StrategyByName("tvdnn-ilp").plan(problem);
+  CHECK(!planned.feasible);
+  CHECK(
+      planned.reason ==
+      "out_of_memory: the integer program has no solution within 1.80 GB; sections by farthest use: out_of_memory: the "
+      "plan needs 1.81 GB at relu_conv1_1:backward");
+}
+
+// From what fits down to what cannot, in small steps.
+TEST_CASE("whatever does not run says why") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  int refused = 0;
+  for (const char* network : {"cifar-vgg", "cifar-resnet20", "cifar-alexnet"}) {
+    const TrainingStep step = BuildTrainingStep(BuildZooNetwork(network, {.batch = 8}), StepOptionsByName("torch"));
+    const Bytes all = StepTables(step, costs).NetworkWide();
+    for (const Strategy& strategy : Drawn(Strategies())) {
+      if (strategy.name == std::string("best") && !Deep()) continue;
+      for (int percent = 90; percent > 20; percent -= 7) {
+        Problem problem{.step = &step, .costs = &costs, .capacity = all * percent / 100, .runtime = {}};
+        problem.simulation_cap = 20;
+        const Planned planned = strategy.plan(problem);
+        INFO(network << " by " << strategy.name << " at " << percent << " %");
+        if (!planned.feasible) CHECK(planned.reason.find(": ") != std::string::npos);
+        const bool runs = planned.feasible && Evaluate(planned.plan, problem, {.bounds = false}).feasible;
+        refused += runs ? 0 : 1;
+      }
+    }
+  }
+  CHECK(refused > 20);
+}
+
 }  // namespace spillway

@@ -21,6 +21,7 @@
 #include "model/cost/op_tiles.h"
 #include "sim/plan/parts.h"
 #include "sim/planning/problem.h"
+#include "sim/program/lower/lower.h"
 #include "sim/program/step_tables.h"
 #include "sim/strategies/ooc_cudnn/fused_functions.h"
 #include "sim/strategies/ooc_cudnn/ooc_cudnn_model.h"
@@ -52,6 +53,7 @@ class OocCudnn {
     planned.feasible = true;
     planned.plan.search = fmt::format("{} of {} on the device, {} tensors on the host", FormatBytes(placed_),
                                       FormatBytes(problem_.capacity), on_host_.size());
+    SayWhyNot(planned);
     return planned;
   }
 
@@ -75,6 +77,18 @@ class OocCudnn {
         }
       }
     }
+  }
+
+  // Less memory places fewer tensors, and may so leave an op that takes its operands whole more room.
+  void SayWhyNot(Planned& planned) const {
+    const std::vector<Bytes> live = LiveAt(planned.plan, tables_);
+    const auto most = std::max_element(live.begin(), live.end());
+    if (*most <= problem_.capacity) return;
+    planned.feasible = false;
+    planned.reason = fmt::format(
+        "out_of_memory: the plan needs {} at {}; {} are placed on the device first, in order of use up to "
+        "nine tenths of the memory, and with less memory fewer are",
+        FormatBytes(*most), step_.ops[Index(static_cast<OpId>(most - live.begin()))].name, FormatBytes(placed_));
   }
 
   Bytes Free() const { return std::max<Bytes>(0, problem_.capacity - placed_); }

@@ -19,7 +19,7 @@ constexpr int kShares[] = {100, 98, 96, 93, 90, 86, 82, 77, 72};  // of the capa
 
 struct CountsWithin {
   tvdnn::Counts counts;  // empty: none
-  std::string search;
+  std::string search;    // how they were found, or why there are none
 };
 using CountsFor = std::function<CountsWithin(const tvdnn::SectionModel&, Bytes capacity)>;
 
@@ -29,6 +29,12 @@ std::string NoRoom(const Problem& problem, const StepTables& tables) {
   return fmt::format("out_of_memory: needs {} at op {} with everything else moved out, {} are usable",
                      FormatBytes(tables.WorkingSet(op)), problem.step->ops[Index(op)].name,
                      FormatBytes(problem.capacity));
+}
+
+std::string NoCounts(Bytes capacity, const tvdnn::CountedProgram& counted, std::int64_t most_nodes) {
+  if (counted.nodes < most_nodes) return "the integer program has no solution within " + FormatBytes(capacity);
+  return fmt::format("the integer program has no solution within {} after {} nodes", FormatBytes(capacity),
+                     counted.nodes);
 }
 
 Planned PlanSections(const Problem& problem, const char* name, const CountsFor& counts_for) {
@@ -45,11 +51,21 @@ Planned PlanSections(const Problem& problem, const char* name, const CountsFor& 
   const tvdnn::SectionModel model =
       tvdnn::SectionModelOf(tables, *problem.costs, problem.capacity,
                             problem.parameters.Number("section", kSectionMiB) * kMiB, start.runtime.copy_streams);
+  // What the other choice of sections comes to, where this one has none.
+  const auto farthest = [&](const tvdnn::SectionModel& m) {
+    Plan plan = start;
+    tvdnn::AddSwaps(m, tvdnn::FarthestUse(m, problem.capacity), *problem.step, plan);
+    const Evaluation judgement = oracle.Evaluate(plan, {.verify = false, .bounds = false, .timeline = false});
+    return "sections by farthest use: " + (judgement.feasible ? "the plan fits" : judgement.reason);
+  };
   Nanos best_time = 0;
   std::int64_t judged = 0;
   for (const int share : kShares) {
     const CountsWithin within = counts_for(model, problem.capacity / 100 * share);
-    if (within.counts.empty() && !model.gaps.empty()) break;
+    if (within.counts.empty() && !model.gaps.empty()) {
+      if (best.reason.empty()) best.reason = fmt::format("out_of_memory: {}; {}", within.search, farthest(model));
+      break;
+    }
     Plan plan = start;
     tvdnn::AddSwaps(model, within.counts, *problem.step, plan);
     plan.search = within.search;
@@ -86,6 +102,7 @@ Planned PlanTvdnnProgram(const Problem& problem) {
       for (const Nanos time : model.time) compute += time;
     }
     const tvdnn::CountedProgram counted = tvdnn::LeastStall(model, capacity, nodes);
+    if (!counted.found) return CountsWithin{{}, NoCounts(capacity, counted, nodes)};
     const double step = static_cast<double>(compute) + counted.stall;
     const double gap = 100 * (counted.stall - counted.bound) / step;
     const std::string stall = FormatDuration(static_cast<Nanos>(counted.stall));
