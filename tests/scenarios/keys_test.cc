@@ -142,6 +142,7 @@ void CheckPage(const KeyTable& page, const std::vector<Sample>& samples) {
 
 constexpr const char* kNetwork = R"(name: n
 input: {channels: 4, image: 16}
+optimizer: adamw
 layers:
   - {name: a, kind: convolution, from: input, out: 8, window: 3, stride: 1, pad: 1, groups: 2, bias: true}
   - {name: b, kind: batch_norm}
@@ -220,7 +221,8 @@ hosts:
   - {name: ram, memory: 100 GB, pinned_limit: 50 GB, source: {assumed: a}}
 devices:
   - name: gpu
-    figures: {peak: 10 TFLOP/s, memory_bandwidth: 500 GB/s, multiprocessors: 80, l2_cache: 1 MiB, source: {published: p}}
+    figures: {peak: {fp32: 10 TFLOP/s, tf32: 20 TFLOP/s, fp16: 30 TFLOP/s, bf16: 40 TFLOP/s, source: {assumed: a}},
+              memory_bandwidth: 500 GB/s, multiprocessors: 80, l2_cache: 1 MiB, source: {published: p}}
     memory: {total: 16 GiB, reserve: 1 GiB, pool_fraction: 0.9, source: {measured: m}}
     host_costs: {kernel_launch: 5 us, copy_submit: 4 us, event_record: 1 us, stream_wait: 2 us, pool_alloc: 300 ns,
                  pool_free: 200 ns, sync: 10 us, source: {assumed: a},
