@@ -51,6 +51,37 @@ TEST_CASE("a free behind a copy holds up the kernel that wants the bytes, not th
   CHECK(tight.host_waits.empty());
 }
 
+TEST_CASE("a swap-in comes no sooner than its bytes fit at every op until its use") {
+  const LowerCase c(MakeChain({.layers = 3}));
+  const Plan plan = c.Of({c.Swap("m1", "f2:forward", "b1:backward", "b3:backward")}, kCounted);
+  // Live besides m1: 4 blocks at b3 (data, m2, m3, g2) and at b2 (data, m2, g2, g1), then 2 at b1.
+  const auto kernels_before = [&](Bytes blocks) {
+    const Bytes capacity = blocks * kAllocationUnit;
+    const Program program = Lower(plan, StepTables(c.step, c.costs), capacity, capacity).program;
+    CHECK(MostOut(program) <= capacity);
+    int kernels = 0, allocations = 0;
+    for (const Instruction& in : program.code) {
+      kernels += in.opcode == Opcode::kKernel ? 1 : 0;
+      const bool of_m1 = in.opcode == Opcode::kAlloc && program.buffers[in.arg].tensor == c.Tensor("m1");
+      allocations += of_m1 ? 1 : 0;
+      if (allocations == 2) break;
+    }
+    return kernels;
+  };
+  CHECK(kernels_before(4) == 5);
+  CHECK(kernels_before(5) == 3);
+}
+
+TEST_CASE("a call of the allocator costs the host what a pool's does, and nothing limits it") {
+  const LowerCase c(MakeChain({.layers = 3}), LoadMachine("v100-x86-pcie3"));
+  const Program program = Lower(c.Of({}, kCounted), StepTables(c.step, c.costs), 0).program;
+  const Conditions conditions = ConditionsOf(program, c.costs, kCounted, kGB);
+  CHECK(conditions.pool_capacity == 0);
+  REQUIRE(c.machine.devices[0].host_costs.pool_alloc > 0);
+  CHECK(conditions.host_cost[static_cast<std::size_t>(Opcode::kAlloc)] == c.machine.devices[0].host_costs.pool_alloc);
+  CHECK(conditions.host_cost[static_cast<std::size_t>(Opcode::kFree)] == c.machine.devices[0].host_costs.pool_free);
+}
+
 TEST_CASE("random plans in counted memory: bytes within the capacity, and both engines agree") {
   Random random(61);
   std::mt19937 dice(61);
