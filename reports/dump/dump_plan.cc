@@ -42,7 +42,7 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
                        {"action", GapActionNames()[static_cast<std::size_t>(gap.action)]},
                        {"after", OpName(step, gap.after)},
                        {"after_id", gap.after},
-                       {"before", OpName(step, gap.before)},
+                       {"before", gap.IsOpen() ? "none" : OpName(step, gap.before)},
                        {"before_id", gap.before}};
   if (swap) {
     object["out_after"] = OpName(step, gap.out_after);

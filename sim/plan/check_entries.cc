@@ -132,7 +132,7 @@ class EntryChecker {
   std::string WhereMissing(const Recomputation& entry) const {
     std::string text;
     for (const GapDecision& gap : plan_.gaps) {
-      if (gap.action != GapAction::kRecompute) continue;
+      if (gap.action != GapAction::kRecompute || gap.IsOpen()) continue;
       if (!Contains(step_.ops[Index(entry.run)].writes, gap.tensor)) continue;
       text += fmt::format("{} '{}' missing between {} and {}", text.empty() ? "only" : ",", TensorName(gap.tensor),
                           OpName(gap.after), OpName(gap.before));

@@ -90,7 +90,7 @@ class FusedChecker {
   // What was computed again for a group in forward stays for all of it: there is no again within.
   void CheckResult(std::size_t index) {
     const GapDecision& gap = plan_.gaps[index];
-    if (gap.keep_result || !step_.IsForward(gap.before)) return;
+    if (gap.IsOpen() || gap.keep_result || !step_.IsForward(gap.before)) return;
     const OpId next = uses_.Next(gap.tensor, gap.before);
     if (next == kNoOp || FirstOf(next) != FirstOf(gap.before)) return;
     Say(PlanMistake::Where::kGap, index,
@@ -102,7 +102,7 @@ class FusedChecker {
   // it is so by then: in backward, where all that it is made from has been there; in forward that may be made by the group.
   void CheckGap(std::size_t index) {
     const GapDecision& gap = plan_.gaps[index];
-    if (!IsFused(gap.before)) return;
+    if (gap.IsOpen() || !IsFused(gap.before)) return;
     const OpId first = FirstOf(gap.before);
     const std::string& tensor = step_.tensors[Index(gap.tensor)].name;
     if (gap.after >= first) {

@@ -31,6 +31,7 @@ class StreamChecker {
         if (before > after) CheckBetween(t, after, before);
         after = before;
       }
+      CheckOpen(t, after);
     }
     return std::move(mistakes_);
   }
@@ -90,6 +91,15 @@ class StreamChecker {
           fmt::format("tensor '{}': expected in_at {}, which streams it from the host, found {}", Name(t),
                       OpName(before), OpName(decision.in_at)));
     }
+  }
+
+  // Behind its last use it lies on the host, if anywhere.
+  void CheckOpen(TensorId t, OpId last) {
+    const auto gap = gaps_.find({t, kNoOp});
+    if (gap == gaps_.end() || !Streams(t, last)) return;
+    Say(PlanMistake::Where::kGap, gap->second,
+        fmt::format("tensor '{}' is not on the device behind {}, which streams it: expected no gap with before: none",
+                    Name(t), OpName(last)));
   }
 
   void Missing(TensorId t, OpId after, OpId before) {

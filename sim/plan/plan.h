@@ -42,8 +42,13 @@ struct SampleRange {
 // the device memory is free once op 3 and the swap-out are done, and the swap-in is issued just before op 27.
 struct GapDecision {
   TensorId tensor = kNoTensor;
-  OpId after = kNoOp;   // the use that begins the gap; kNoOp: the gap of the input before its first use
-  OpId before = kNoOp;  // the use that ends the gap; `after` and `before` are consecutive uses of `tensor`
+  OpId after = kNoOp;  // the use that begins the gap; kNoOp: the gap of the input before its first use
+  // The use that ends the gap; `after` and `before` are consecutive uses of `tensor`. kNoOp: the gap has an open end.
+  // `after` is then the last use, and the decision is for reruns of later ops' operands, which read the tensor:
+  //   kRecompute  it stays until op `leaves_after` and is dropped; a later rerun that reads it recomputes it
+  //   kSwap       it also goes to the host, and each later rerun that reads it copies it in for itself; no `in_at`
+  // Without such a decision the device drops the tensor after its last use.
+  OpId before = kNoOp;
   GapAction action = GapAction::kSwap;
   // kSwap: the swap-out may start when this op is done: last writer <= out_after <= Leaves(). The input lies on the
   // host already: there out_after is `after` or kNoOp and has no effect.
@@ -70,6 +75,7 @@ struct GapDecision {
   OpId leaves_after = kNoOp;
   // The last op for which the tensor is on the device.
   OpId Leaves() const { return leaves_after == kNoOp ? after : leaves_after; }
+  bool IsOpen() const { return before == kNoOp; }
   bool operator==(const GapDecision&) const = default;
 };
 
@@ -199,6 +205,7 @@ std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const Trainin
 
 // A mistake in a plan, written by a strategy or by a user. Mistakes are:
 //   - gaps that are not between consecutive uses, positions out of order, two decisions on one gap
+//   - gaps with an open end that do not begin at the last use, or that name a moment of a copy back
 //   - decisions on tensors that never move (parameters, optimizer state, auxiliary)
 //   - recomputation of a tensor that no forward op computes; schedule entries that compute nothing missing
 //   - swap-outs that start while another decision keeps the tensor off the device, or after the tensor has left
@@ -221,7 +228,7 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
 // `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to
-// none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp. Reading checks every
+// none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp, and so is `before: none`. Reading checks every
 // name, then FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan
 // without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);

@@ -39,6 +39,7 @@ class Checker {
   }
   const std::string& TensorName(TensorId t) const { return step_.tensors[Index(t)].name; }
   std::string OpName(OpId op) const { return op == kNoOp ? "start" : "'" + step_.ops[Index(op)].name + "'"; }
+  std::string NextName(OpId op) const { return op == kNoOp ? "no op" : OpName(op); }
   bool IsOp(OpId op) const { return op >= 0 && Index(op) < step_.ops.size(); }
   bool Reaches(OpId op) const { return op == kNoOp || IsOp(op); }
 
@@ -48,9 +49,11 @@ class Checker {
   bool CheckWritten(const GapDecision& gap);
   void CheckSwap(const GapDecision& gap);
   void CheckRecompute(const GapDecision& gap);
+  void CheckDropped(const GapDecision& gap);
   void CheckEarlyCopies();
   void CheckOp(const OpDecision& decision);
   bool CheckLeaves(const GapDecision& gap);
+  bool CheckOpen(const GapDecision& gap);
   OpId LastWriter(const GapDecision& gap) const;
 
   const Plan& plan_;
@@ -83,7 +86,7 @@ void Checker::CheckHead() {
 
 void Checker::CheckGap(const GapDecision& gap) {
   if (gap.tensor < 0 || Index(gap.tensor) >= step_.tensors.size()) return Say("no such tensor");
-  const bool ops = Reaches(gap.after) && IsOp(gap.before) && Reaches(gap.out_after) && Reaches(gap.in_at);
+  const bool ops = Reaches(gap.after) && Reaches(gap.before) && Reaches(gap.out_after) && Reaches(gap.in_at);
   if (!ops || !Reaches(gap.leaves_after)) {
     return Say(fmt::format("tensor '{}': no such op", TensorName(gap.tensor)));
   }
@@ -94,10 +97,10 @@ void Checker::CheckGap(const GapDecision& gap) {
   }
   if (!CheckEnds(gap)) return;
   if (gap.samples.IsWhole() && !gaps_seen_.emplace(gap.tensor, gap.before).second) {
-    Say(fmt::format("a second decision on the gap of tensor '{}' before {}", TensorName(gap.tensor),
-                    OpName(gap.before)));
+    Say(fmt::format("a second decision on the gap of tensor '{}' {}", TensorName(gap.tensor),
+                    gap.IsOpen() ? "behind its last use" : "before " + OpName(gap.before)));
   }
-  if (!CheckLeaves(gap)) return;
+  if (!CheckLeaves(gap) || (gap.IsOpen() && !CheckOpen(gap))) return;
   if (gap.action == GapAction::kSwap) {
     CheckSwap(gap);
   } else {
@@ -116,8 +119,8 @@ bool Checker::CheckEnds(const GapDecision& gap) {
   }
   const OpId next = uses_.Next(gap.tensor, gap.after);
   if (next != gap.before) {
-    Say(fmt::format("tensor '{}' is used next after {} by {}, not by {}", name, OpName(gap.after),
-                    next == kNoOp ? "no op" : OpName(next), OpName(gap.before)));
+    Say(fmt::format("tensor '{}' is used next after {} by {}, not by {}", name, OpName(gap.after), NextName(next),
+                    NextName(gap.before)));
     return false;
   }
   if (gap.after == kNoOp && !step_.tensors[Index(gap.tensor)].Traits().on_host) {
@@ -145,10 +148,28 @@ bool Checker::CheckLeaves(const GapDecision& gap) {
     Say(fmt::format("tensor '{}' is on the host before its first use: leaves_after has no meaning there", name));
     return false;
   }
-  if (gap.leaves_after >= gap.after && gap.leaves_after < gap.before) return true;
+  const OpId end = gap.IsOpen() ? static_cast<OpId>(step_.ops.size()) : gap.before;
+  if (gap.leaves_after >= gap.after && gap.leaves_after < end) return true;
+  if (gap.IsOpen()) {
+    Say(fmt::format("tensor '{}': expected leaves_after behind the last use, {} or a later op, found {}", name,
+                    OpName(gap.after), OpName(gap.leaves_after)));
+    return false;
+  }
   Say(fmt::format("tensor '{}': expected leaves_after within the gap, from {} to the op before {}, found {}", name,
                   OpName(gap.after), OpName(gap.before), OpName(gap.leaves_after)));
   return false;
+}
+
+// What has no meaning without an op that ends the gap.
+bool Checker::CheckOpen(const GapDecision& gap) {
+  const std::string& name = TensorName(gap.tensor);
+  const auto expect = [&](bool holds, const char* key) {
+    if (!holds) Say(fmt::format("tensor '{}': {} has no meaning in a gap with an open end (before: none)", name, key));
+    return holds;
+  };
+  return expect(gap.after != kNoOp, "after: start") && expect(gap.in_at == kNoOp, "in_at") &&
+         expect(gap.keep_result, "keep_result") && expect(gap.keep_passed, "keep_passed") &&
+         expect(gap.samples.IsWhole(), "samples");
 }
 
 OpId Checker::LastWriter(const GapDecision& gap) const { return LastWriterUntil(gap.after, gap.tensor, step_, uses_); }
@@ -168,7 +189,7 @@ void Checker::CheckSwap(const GapDecision& gap) {
   if (input && gap.out_after != gap.after && gap.out_after != kNoOp) {
     Say(fmt::format("tensor '{}' is on the host already: out_after has no meaning for it", name));
   }
-  if (gap.in_at <= gap.Leaves() || gap.in_at > gap.before) {
+  if (!gap.IsOpen() && (gap.in_at <= gap.Leaves() || gap.in_at > gap.before)) {
     Say(fmt::format("tensor '{}': in_at {} lies outside the gap, which is behind {} up to {}", name, OpName(gap.in_at),
                     OpName(gap.Leaves()), OpName(gap.before)));
   }
@@ -179,8 +200,18 @@ void Checker::CheckSwap(const GapDecision& gap) {
   }
 }
 
+// No op needs it again, so that it need not be one that can be recomputed.
+void Checker::CheckDropped(const GapDecision& gap) {
+  const std::string& name = TensorName(gap.tensor);
+  if (step_.tensors[Index(gap.tensor)].Traits().on_host) {
+    Say(fmt::format("tensor '{}' is on the host: expected action: swap in a gap with an open end", name));
+  }
+  if (gap.out_after != kNoOp) Say(fmt::format("tensor '{}': out_after and in_at belong to swap", name));
+}
+
 void Checker::CheckRecompute(const GapDecision& gap) {
   const std::string& name = TensorName(gap.tensor);
+  if (gap.IsOpen()) return CheckDropped(gap);
   const std::vector<OpId>& writers = uses_.writers[Index(gap.tensor)];
   if (writers.empty() || writers.front() > gap.after) {
     return Say(fmt::format("tensor '{}' cannot be recomputed: no forward op computes it", name));
@@ -211,7 +242,8 @@ void Checker::CheckEarlyCopies() {
     const auto [first, last] = decisions.equal_range(gap.tensor);
     for (auto it = first; it != last; ++it) {
       const GapDecision& other = *it->second;
-      const bool absent = other.before <= gap.after && (gap.out_after < other.before || !other.keep_result);
+      const bool absent =
+          !other.IsOpen() && other.before <= gap.after && (gap.out_after < other.before || !other.keep_result);
       if (!absent || !other.samples.Meets(gap.samples)) continue;
       Say(fmt::format("tensor '{}' cannot be copied out after {}: it is not on the device all the time until {}",
                       TensorName(gap.tensor), OpName(gap.out_after), OpName(gap.after)));

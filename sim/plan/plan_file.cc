@@ -93,7 +93,7 @@ void Reader::ReadGap(const Node& node) {
   const bool keeps = action != nullptr && action->scalar == "keep";
   if (!keeps) gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
   gap.after = lines_.Position(reader, "after");
-  gap.before = lines_.FindOp(reader, "before");
+  gap.before = lines_.OpOrNone(reader, "before");
   const bool swap = gap.action == GapAction::kSwap;
   gap.out_after = lines_.PositionOr(reader, "out_after", swap ? gap.after : kNoOp);
   gap.in_at = lines_.PositionOr(reader, "in_at", swap ? gap.before : kNoOp);

@@ -125,7 +125,9 @@ const KeyTable& GapKeys() {
       .keys = {{"tensor", kAnyText, "required", "the tensor's name in the step (`spillway dump step`)"},
                {"action", OneOf(GapActionNames()), "required", "what happens to the tensor between two uses"},
                {"after", "the name of an op, or start", "required", "the use that the gap follows"},
-               {"before", "the name of an op", "required", "the use that ends the gap: the next one after `after`"},
+               {"before", "the name of an op, or none", "required",
+                "the use that ends the gap: the next one after `after`. none: `after` is the last use, and the tensor "
+                "stays until `leaves_after`, for recomputations of later ops' operands"},
                {"out_after", "the name of an op, or start", "as `after`",
                 "swap: the copy to the host may start when this op is done"},
                {"in_at", "the name of an op, or start", "as `before`",

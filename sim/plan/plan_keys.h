@@ -15,6 +15,7 @@ namespace spillway {
 
 constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 constexpr const char* kPlanStart = "start";  // the position kNoOp: before the first op
+constexpr const char* kPlanNone = "none";    // GapDecision::before kNoOp: no use ends the gap
 
 const KeyTable& PlanKeys();
 const KeyTable& GapKeys();

@@ -33,6 +33,12 @@ OpId PlanLines::Position(MapReader& reader, std::string_view key) {
   return FindOp(reader, key);
 }
 
+OpId PlanLines::OpOrNone(MapReader& reader, std::string_view key) {
+  const Node* value = reader.Optional(key);
+  if (value != nullptr && value->IsScalar() && value->scalar == kPlanNone) return kNoOp;
+  return FindOp(reader, key);
+}
+
 OpId PlanLines::PositionOr(MapReader& reader, std::string_view key, OpId fallback) {
   return reader.Optional(key) == nullptr ? fallback : Position(reader, key);
 }

@@ -95,9 +95,10 @@ std::string LeavesAfter(OpId op, const TrainingStep& step) {
 }
 
 std::string Line(const GapDecision& gap, const TrainingStep& step) {
-  std::string line = fmt::format(
-      "  - {{tensor: {}, action: {}, after: {}, before: {}", Quoted(step.tensors[Index(gap.tensor)].name),
-      GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(step, gap.after), OpName(step, gap.before));
+  std::string line =
+      fmt::format("  - {{tensor: {}, action: {}, after: {}, before: {}", Quoted(step.tensors[Index(gap.tensor)].name),
+                  GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(step, gap.after),
+                  gap.IsOpen() ? kPlanNone : OpName(step, gap.before));
   if (gap.action == GapAction::kSwap) {
     if (gap.out_after != gap.after) line += ", out_after: " + OpName(step, gap.out_after);
     if (gap.in_at != gap.before) line += ", in_at: " + OpName(step, gap.in_at);

@@ -84,6 +84,7 @@ class SectionChecker {
       for (auto h = gaps.begin(); h != g; ++h) {
         const GapDecision& other = plan_.gaps[*h];
         if (!gap.samples.Meets(other.samples)) continue;
+        if (gap.IsOpen() || other.IsOpen()) continue;
         if (gap.before == other.before) {
           Say(*g, fmt::format("a second decision on samples of tensor '{}' in the gap before '{}'", TensorOf(*g).name,
                               step_.ops[Index(gap.before)].name));
@@ -102,6 +103,11 @@ class SectionChecker {
 
   void CheckWhole(TensorId tensor, const Indices& gaps) {
     for (const std::size_t g : gaps) {
+      if (plan_.gaps[g].IsOpen()) {
+        Say(g, fmt::format("tensor '{}' is swapped in sections elsewhere: it cannot stay past its last use",
+                           step_.tensors[Index(tensor)].name));
+        continue;
+      }
       if (plan_.gaps[g].action == GapAction::kSwap) continue;
       Say(g, fmt::format("tensor '{}' is swapped in sections elsewhere: it cannot be recomputed here",
                          step_.tensors[Index(tensor)].name));

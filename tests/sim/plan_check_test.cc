@@ -28,7 +28,8 @@ TEST_CASE("indices out of range and negative figures are mistakes, not crashes")
   CHECK(Complaint(Swap(99, 2, 4)) == "gaps[0]: no such tensor");
   CHECK(Complaint(Swap(kNoTensor, 2, 4)) == "gaps[0]: no such tensor");
   CHECK(Complaint(Swap(kM2, 2, 99)) == "gaps[0]: tensor 'm2': no such op");
-  CHECK(Complaint(Swap(kM2, 2, kNoOp)) == "gaps[0]: tensor 'm2': no such op");
+  CHECK(Complaint(Swap(kM2, 2, kNoOp)) ==
+        "gaps[0]: tensor 'm2' is used next after 'f3:forward' by 'b2:backward', not by no op");
   CHECK(Complaint(Swap(kM2, -2, 4)) == "gaps[0]: tensor 'm2': no such op");
   Plan plan = PlanOf({});
   plan.ops = {{.op = 6}, {.op = 1, .workspace = -1}};

@@ -25,6 +25,10 @@ void OpenGap(PlanWalk& w, std::uint32_t g) {
   if (gap.action == GapAction::kSwap && gap.out_after <= gap.after) CopyOut(w, gap);
 }
 
+bool StaysPastLastUse(const PlanWalk& w, const TensorState& at) {
+  return at.gap != kNoGap && w.in.Gap(at.gap).IsOpen();
+}
+
 // An entry's result has stayed only if the entry was not passed over, and no later entry said otherwise.
 void EndStays(PlanWalk& w, OpId op, const std::vector<PendingEviction>& evictions) {
   for (const PendingEviction& eviction : evictions) {
@@ -50,7 +54,8 @@ void EvictAfter(PlanWalk& w, OpId op) {
   OpenGaps(w, op);
   for (const StepTables::Touch& touch : w.in.tables.Touches(op)) {
     const TensorState& at = w.state[touch.tensor];
-    if (at.OnDevice() && (touch.last || !at.keep_result)) FreeTensor(w, touch.tensor);
+    const bool over = touch.last && !StaysPastLastUse(w, at);
+    if (at.OnDevice() && (over || !at.keep_result)) FreeTensor(w, touch.tensor);
   }
   const auto found = w.in.stays_until.find(op);
   if (found != w.in.stays_until.end()) EndStays(w, op, found->second);

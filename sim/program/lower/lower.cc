@@ -14,7 +14,9 @@ namespace {
 std::vector<OpId> PlannedIssueTimes(const Plan& plan, OpId never) {
   std::vector<OpId> issue;
   issue.reserve(plan.gaps.size());
-  for (const GapDecision& gap : plan.gaps) issue.push_back(gap.action == GapAction::kSwap ? gap.in_at : never);
+  for (const GapDecision& gap : plan.gaps) {
+    issue.push_back(gap.action == GapAction::kSwap && !gap.IsOpen() ? gap.in_at : never);
+  }
   return issue;
 }
 
@@ -33,7 +35,8 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   std::vector<OpId> issue(plan.gaps.size(), never);
   std::vector<std::uint32_t> order;
   for (std::uint32_t g = 0; g < plan.gaps.size(); ++g) {
-    if (plan.gaps[g].action == GapAction::kSwap && needed_at[g] != kNoOp) order.push_back(g);
+    const GapDecision& gap = plan.gaps[g];
+    if (gap.action == GapAction::kSwap && !gap.IsOpen() && needed_at[g] != kNoOp) order.push_back(g);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return needed_at[a] < needed_at[b]; });
@@ -57,6 +60,7 @@ struct OpRange {
 OpRange OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
   OpRange range{tables.step->first_backward, 0};  // where layers begin to fetch what they saved
   for (const GapDecision& gap : plan.gaps) {
+    if (gap.IsOpen()) continue;  // what it holds or copies in is for recomputations
     const bool swap = gap.action == GapAction::kSwap;
     range.first = std::min(range.first, swap ? gap.in_at : gap.before);
     if (swap) range.end = std::max(range.end, tables.last_use[Index(gap.tensor)] + 1);

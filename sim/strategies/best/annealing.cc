@@ -197,7 +197,8 @@ OpenChoices::OpenChoices(const GapTables& tables, const Allowed& allowed) {
     Gap gap{.row = g, .ways = {GapWay::kKeep}};
     if (allowed.swap && tables.gaps[g].may_swap) gap.ways.push_back(GapWay::kSwap);
     if (allowed.recompute && tables.gaps[g].may_recompute) {
-      gap.ways.insert(gap.ways.end(), {GapWay::kRecompute, GapWay::kRecomputeAnew});
+      gap.ways.push_back(GapWay::kRecompute);
+      if (tables.gaps[g].serves < 0) gap.ways.push_back(GapWay::kRecomputeAnew);
     }
     if (gap.ways.size() > 1) gaps.push_back(std::move(gap));
   }

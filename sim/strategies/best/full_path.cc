@@ -98,7 +98,7 @@ std::vector<Moment> MomentsAround(const Plan& plan) {
   std::vector<Moment> moments;
   for (std::size_t k = 0; k < plan.gaps.size(); ++k) {
     const GapDecision& gap = plan.gaps[k];
-    if (gap.action != GapAction::kSwap || IsStreamed(plan, gap)) continue;
+    if (gap.action != GapAction::kSwap || gap.IsOpen() || IsStreamed(plan, gap)) continue;
     for (const OpId shift : kShifts) {
       moments.push_back({k, std::clamp<OpId>(gap.in_at + shift, gap.Leaves() + 1, gap.before)});
     }

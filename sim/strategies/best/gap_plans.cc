@@ -94,6 +94,38 @@ std::vector<OpDecision> OpDecisions(const GapModel& model, const GapChoices& cho
   return decisions;
 }
 
+// The op that makes the gap's tensor, of several the last one before the gap.
+OpId LastWriter(const GapTables& tables, const GapTables::Gap& gap) {
+  const GapTables::Rows& writers = tables.values[Index(gap.value)].writers;
+  OpId last = kNoOp;
+  for (std::int32_t w = writers.begin; w < writers.end; ++w) {
+    if (tables.writers[Index(w)].op <= gap.after) last = tables.writers[Index(w)].op;
+  }
+  return last;
+}
+
+// What stays past its last use for gaps that are recomputed, until the last of them.
+void AddOpenGaps(const GapTables& tables, const GapChoices& choices, const std::string& reason, Plan& plan) {
+  std::map<TensorId, GapDecision> stays;
+  std::vector<std::int32_t> served;  // rows of open gaps
+  for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
+    const GapTables::Gap& gap = tables.gaps[g];
+    if (gap.serves < 0 || choices.gaps[g] == GapWay::kKeep) continue;
+    if (choices.gaps[Index(gap.serves)] != GapWay::kRecompute) continue;
+    GapDecision& decision = stays.try_emplace(gap.tensor, DecisionOf(gap, GapWay::kRecompute, reason)).first->second;
+    decision.leaves_after = std::max(decision.leaves_after, gap.until - 1);
+    served.push_back(static_cast<std::int32_t>(g));
+  }
+  for (auto& [tensor, decision] : stays) plan.gaps.push_back(std::move(decision));
+  std::stable_sort(served.begin(), served.end(), [&tables](std::int32_t a, std::int32_t b) {
+    return tables.gaps[Index(a)].until < tables.gaps[Index(b)].until;
+  });
+  for (const std::int32_t g : served) {
+    const GapTables::Gap& gap = tables.gaps[Index(g)];
+    plan.recompute.push_back({.before = gap.until, .run = LastWriter(tables, tables.gaps[Index(gap.serves)])});
+  }
+}
+
 }  // namespace
 
 GapChoices AllKept(const GapTables& tables) {
@@ -122,9 +154,10 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
     const GapWay way = choices.gaps[g];
     if (tables.gaps[g].streamed) plan.gaps.push_back(StreamedDecision(tables.gaps[g], reason));
-    if (way == GapWay::kKeep || way == GapWay::kSwap) continue;
+    if (way == GapWay::kKeep || way == GapWay::kSwap || tables.gaps[g].serves >= 0) continue;
     plan.gaps.push_back(DecisionOf(tables.gaps[g], way, reason));
   }
+  AddOpenGaps(tables, choices, reason, plan);
   return plan;
 }
 
@@ -135,6 +168,7 @@ GapChoices ChoicesOf(const GapTables& tables, const Plan& plan) {
       const GapTables::Gap& gap = tables.gaps[g];
       if (gap.streamed || gap.tensor != decision.tensor || gap.before != decision.before) continue;
       const bool swaps = decision.action == GapAction::kSwap;
+      if (gap.serves >= 0 && (swaps || decision.Leaves() < gap.until - 1)) continue;
       if (!swaps && !gap.may_recompute) continue;
       choices.gaps[g] = swaps ? GapWay::kSwap : decision.keep_passed ? GapWay::kRecompute : GapWay::kRecomputeAnew;
     }

@@ -36,6 +36,7 @@ GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity
   AddWays(facts, capacity, looked_at);
   AddMemory(facts);
   AddGaps(facts, capacity, small);
+  if (groups.empty()) AddOpenGaps(facts);
   AddRooms(capacity);
   AddEvents(facts, units);
   AddSources(facts);
@@ -212,6 +213,11 @@ void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
   for (const PartGroup& group : groups) events.push_back({group.end, Event::Kind::kRoom, -1});
   for (std::int32_t g = 0; g < Size(gaps); ++g) {
     const Gap& gap = gaps[Index(g)];
+    if (gap.serves >= 0) {
+      events.push_back({gap.until, Event::Kind::kServe, g});
+      events.push_back({gap.after, Event::Kind::kOpen, g});
+      continue;
+    }
     const OpId close = ops[Index(gap.before)].group_first, open = ops[Index(gap.after)].group_last;
     if (step.IsBackward(gap.before)) {
       events.push_back({ops[Index(first_of_unit(gap.before))].group_first, Event::Kind::kUnit, g});

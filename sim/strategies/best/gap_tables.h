@@ -65,6 +65,10 @@ struct GapTables {
     bool stale = false;     // the tensor was written since its previous gap: the copy on the host is out of date
     bool may_swap = false, may_recompute = false;
     bool streamed = false;  // the gap ends in a group that copies the tensor in part by part: always swapped
+    // A gap with an open end, `after` being the last use: the row of the gap whose tensor is recomputed before op
+    // `until`, for which this one stays until then if it is kRecompute; -1: any other gap. kKeep: it does not stay.
+    std::int32_t serves = -1;
+    OpId until = kNoOp;
   };
   struct Value {
     Bytes bytes = 0;
@@ -100,6 +104,7 @@ struct GapTables {
       kUpload,   // before the op: a tensor that the step begins with on the host is copied in, for its first reader
       kBarrier,  // before the op: backward begins
       kRoom,     // before the op: the live memory has fallen, so that swap-ins find room
+      kServe,    // before the op: the gap that an open one serves is recomputed, and its tensor leaves
       kUnit,     // before the op: a backward unit begins in which the gap ends
       kClose,    // before the op: the gap ends
       kMade,     // after the op: the gap's tensor is complete
@@ -144,6 +149,9 @@ struct GapTables {
   void AddMemory(const StepFacts& facts);
   void AddGaps(const StepFacts& facts, Bytes capacity, Bytes small);
   void AddGapsOf(const StepFacts& facts, TensorId tensor, const std::vector<std::int32_t>& over_before);
+  void AddOpenGaps(const StepFacts& facts);
+  void AddOpenGapsFor(const StepFacts& facts, std::int32_t served);
+  void AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until);
   void AddEvents(const StepFacts& facts, BackwardUnits units);
   void AddRooms(Bytes capacity);
   void AddSources(const StepFacts& facts);

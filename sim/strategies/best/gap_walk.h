@@ -75,6 +75,7 @@ class GapWalk {
   Bytes NeedOf(OpId op);
   void Meet(const GapTables::Event& event);
   void MeetStreamed(const GapTables::Event& event);
+  void MeetOpen(const GapTables::Event& event);
   void AddAct(const GapTables::Event& event);
   void Open(std::int32_t gap);
   bool IsThere(std::int32_t value) const;
@@ -103,6 +104,7 @@ class GapWalk {
   std::vector<std::int32_t> open_;             // by value: its open gap; -1: none
   // By value: it is on the device for the present recomputation only; a copy of it lies on the host.
   std::vector<std::uint8_t> passing_there_, on_host_;
+  std::vector<std::int32_t> stays_;    // by value: gaps with an open end for which it stays past its last use
   std::vector<std::uint32_t> seen_;    // by value: the round of BringSources that visited it last
   std::vector<std::int32_t> passing_;  // the values of passing_there_, in the order in which they came
   OpId op_ = 0;                        // the op that is being reached
