@@ -1,7 +1,10 @@
 """Numbers that a step reads from its tensors, .item(): taken from a real step of a smaller batch, given to a step of fakes."""
-from mistakes import RecordError
+from machine import memory_of_host
+from mistakes import NumbersNeeded, RecordError
 from recorder import HostClock, Recorder
 from untouched import Untouched
+
+SHARE_OF_FREE = 0.7  # of the host's free memory, that a step may need before it runs there
 
 
 def gives_number(function):
@@ -25,10 +28,6 @@ class Heard:
         self.by_place.setdefault((str(function), module), []).append(result)
         self.in_order.setdefault(str(function), []).append(result)
         return True, result
-
-
-class NumbersNeeded(Exception):
-    """A step of fakes came to a number that only a real step can give."""
 
 
 class Answers:
@@ -64,21 +63,24 @@ def smaller(batch, samples=2):
     return [part[:samples].clone() if part.dim() and part.shape[0] == count else part for part in batch]
 
 
+def check_room(samples, of_samples, bytes_alive):
+    """RecordError: as much as the listed step held, taken for fewer samples, would fill the host."""
+    free = memory_of_host()[1]
+    wanted = bytes_alive * samples / max(1, of_samples)
+    if free is not None and wanted > SHARE_OF_FREE * free:
+        raise RecordError("the step reads a number from a tensor, so a smaller step has to run; one of %d samples needs "
+                          "%.1f GB and more, of %.1f free: pass a smaller batch, record(..., small=[...])" %
+                          (samples, wanted / 1e9, free / 1e9))
+
+
 def hear_real_step(found, forward, batch, update):
-    """Runs one real step, which leaves no trace. RecordError: it does not fit, or there is nothing real to run."""
+    """Runs one real step, which leaves no trace. RecordError: there is nothing real to run."""
     if any(tensor.is_meta for root in found.modules for tensor in root.parameters()):
         raise RecordError("the step reads a number from a tensor, and a network on the meta device has none: build it "
                           "on a real device")
     heard = Heard()
     with Untouched(found):
-        recorder = Recorder(batch, [], found.modules, HostClock(), heard.listen)
-        try:
-            recorder.step(forward, batch, update)
-        except RuntimeError as error:
-            if "memory" not in str(error):
-                raise
-            raise RecordError("the step reads a number from a tensor, and a step of %d samples does not fit: pass a "
-                              "smaller batch, record(..., small=[...])" % batch[0].shape[0])
+        Recorder(batch, [], found.modules, HostClock(), heard.listen).step(forward, batch, update)
     return heard
 
 

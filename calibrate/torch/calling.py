@@ -1,9 +1,9 @@
 """A step listed without memory, each distinct call of it timed alone."""
 from alone import Alone, Call, assumed_ns, signature
-from answers import Answers, NumbersNeeded, hear_real_step, is_unknown_size, smaller
+from answers import Answers, check_room, hear_real_step, is_unknown_size, smaller
 from cache import Cache
 from fakes import Fakes
-from mistakes import RecordError
+from mistakes import NumbersNeeded, RecordError
 from recorder import NoClock
 from running import one_step
 from untouched import Untouched
@@ -31,6 +31,8 @@ def list_step(found, forward, batch, update, device, small, notes):
     try:
         return fake_step(found, forward, batch, update, device, None)
     except NumbersNeeded as needed:
+        if not small:
+            check_room(min(2, batch[0].shape[0]), batch[0].shape[0], needed.bytes_alive)
         notes.append("numbers that the step reads from its tensors are those of a smaller batch: %s first" % needed)
     heard = hear_real_step(found, forward, list(small) if small else smaller(batch), update)
     return fake_step(found, forward, batch, update, device, heard)

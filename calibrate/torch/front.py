@@ -4,6 +4,7 @@ import platform
 
 import torch
 
+from answers import SHARE_OF_FREE
 from calling import call_steps, list_step
 from found import Found
 from machine import device_of, machine_of, memory_of_host
@@ -14,7 +15,6 @@ from running import run_steps
 from untouched import RandomState, Untouched
 
 REPETITIONS = 9
-SHARE_OF_FREE = 0.7  # of the free memory, that a step may need before it runs on a CPU
 
 
 def record(forward, batch, update=None, how="auto", times="measured", name=None, samples=None, device=None, model=None,

@@ -8,6 +8,10 @@ class RecordError(RuntimeError):
     """The step cannot be recorded; the message says why and what to do."""
 
 
+class NumbersNeeded(Exception):
+    """A step of fakes came to a number that only a real step can give. `bytes_alive`: what it held there."""
+
+
 def ancestors(thing):
     return [kind.__name__ for kind in type(thing).__mro__]
 

@@ -145,6 +145,12 @@ class Recorder(TorchDispatchMode):
         self.seconds = self._clock.seconds
         self._finish()
 
+    def bytes_alive(self):
+        """Of values and results, in the middle of a step."""
+        alive, _ = self._lifetimes.close()
+        return sum(value["bytes"] for value in self.values) + sum(
+            result["bytes"] for node in self.nodes for result in node["results"] if result["id"] in alive)
+
     def name_of(self, tensor):
         """The id under which a tensor's bytes were made, or None."""
         name = self._names.get(tensor)

@@ -4,7 +4,7 @@ import statistics
 
 import torch
 
-from mistakes import check_alike
+from mistakes import NumbersNeeded, check_alike
 from recorder import EventClock, HostClock, Recorder
 from roles import classify, named_tensors, parameters_of, states_of
 
@@ -18,7 +18,11 @@ def one_step(found, forward, batch, update, clock, answer=None, on_call=None):
     recorder = Recorder(batch, named_tensors(found), found.modules, clock, answer, on_call)
     recorder.after_backward = lambda: gradients.update(
         recorder.name_of(each.grad) for each in parameters_of(found) if each.grad is not None)
-    recorder.step(forward, batch, update)
+    try:
+        recorder.step(forward, batch, update)
+    except NumbersNeeded as needed:
+        needed.bytes_alive = recorder.bytes_alive()
+        raise
     states = {recorder.name_of(state) for _, _, state in states_of(found)}
     classify(recorder, gradients, states)
     return recorder

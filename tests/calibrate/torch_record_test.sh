@@ -3,6 +3,7 @@
 #
 #   tests/calibrate/torch_record_test.sh [PROGRAM [FOLDER [CASE...]]]   FOLDER: where spillway_torch.py is built
 #
+# In the deep tier (SPILLWAY_DEEP) torch_zoo.py follows, on PyTorch 2.6 and later.
 # Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
 set -uo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -31,6 +32,10 @@ for python in "${pythons[@]}"; do
   "$python" "$source/calibrate/torch/join.py" -o "$folder/spillway_torch.py" || exit 1
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 SPILLWAY=$program \
     "$python" "$source/tests/calibrate/torch_record_test.py" "$@" || failed=1
+  if [[ -n ${SPILLWAY_DEEP:-} && $# == 0 ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 \
+      "$python" "$source/tests/calibrate/torch_zoo.py" || failed=1
+  fi
 done
 if ((tried == 0)); then
   echo "skipped: no PyTorch (Debian's python3-torch, or calibrate/torch/environment.sh)"
