@@ -64,10 +64,10 @@ struct Document {
   std::vector<std::pair<Mark, std::string>> mistakes;
 };
 
-// Reads and parses. Throws UserError for: cannot read, a directory, larger than 16 MiB, empty, root not a map,
+// Reads and parses. Throws UserError for: cannot read, a directory, larger than 64 MiB, empty, root not a map,
 // not text (bad UTF-8, control characters), YAML syntax, tabs in indentation, nesting deeper than 64, and what these
 // files do without: tags, merge keys, several documents in one file, keys that are not plain names, anchors and aliases
-// that multiply to more than a million values or 64 MiB.
+// that multiply to more than a million values or 64 MiB; more than five million values in all.
 // Of a key that comes twice the first value is kept and a mistake (both lines named) goes into the Document, for the
 // reader to report with those it finds itself: a reader has a Diagnostics and ends with ThrowIfAny.
 // An alias is a copy of the value it names, marks included.
