@@ -124,5 +124,8 @@ def written(step, made, name, samples, device):
     if step.allocator_peak:
         recording["allocator_peak_bytes"] = step.allocator_peak
     recording.update((key, value) for key, value in (("unseen", step.unseen), ("varies", step.varies)) if value)
+    if device.type == "cpu":  # loops move a batch to the device before the step, and hold it there
+        for value in step.values:
+            value["where"] = "device"
     recording.update(values=step.values, nodes=step.nodes)
     return recording

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Joins the recorder's files into one that a user can copy: join.py [-o spillway_torch.py]
+"""Joins the files of recorder and carrier into one that a user can copy: join.py [-o spillway_torch.py]
 
 Order is that of ORDER; imports of one another are left out, all others come first. Exit status 1: two files give one
 name to different things, so they cannot be one file.
@@ -13,12 +13,15 @@ import sys
 ORDER = ["versions", "calls", "modules", "mistakes", "found", "untouched", "storages", "recorder", "roles", "running",
          "machine", "peak", "fakes", "answers", "work", "alone", "cache", "calling", "networks", "front", "carry_storage",
          "carry_calls", "carry_buffers", "carry_copies", "carry_match", "carry_report", "carry_store", "carry", "main"]
-HEAD = '''"""Spillway's recorder of PyTorch training steps, in one file.
+HEAD = '''"""Spillway's recorder of PyTorch training steps, and the carrier of its plans, in one file.
 
 Made from calibrate/torch/*.py by join.py; change those. Needs PyTorch 1.13 or later and Python 3.8 or later.
 
     from spillway_torch import record
     step = record(forward, batch, update)       # a dictionary; json.dump writes it
+
+    from spillway_torch import apply
+    carrier = apply("plan.json").attach(model)  # of spillway plan step.json --memory 8GB --for torch -o plan.json
 """
 '''
 

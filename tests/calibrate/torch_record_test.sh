@@ -4,9 +4,11 @@
 #   tests/calibrate/torch_record_test.sh [PROGRAM [FOLDER [CASE...]]]   FOLDER: where spillway_torch.py is built
 #
 # In the deep tier (SPILLWAY_DEEP) torch_zoo.py follows, on PyTorch 2.6 and later.
+# SPILLWAY_TORCH_TEST: another file of tests in this folder, such as carrier_test.py, in place of torch_record_test.py.
 # Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
 set -uo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
+tests=${SPILLWAY_TORCH_TEST:-torch_record_test.py}
 program=${1:-}
 folder=${2:-}
 if [[ -z $folder ]]; then
@@ -31,8 +33,8 @@ for python in "${pythons[@]}"; do
   tried=$((tried + 1))
   "$python" "$source/calibrate/torch/join.py" -o "$folder/spillway_torch.py" || exit 1
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 SPILLWAY=$program \
-    "$python" "$source/tests/calibrate/torch_record_test.py" "$@" || failed=1
-  if [[ -n ${SPILLWAY_DEEP:-} && $# == 0 ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
+    "$python" "$source/tests/calibrate/$tests" "$@" || failed=1
+  if [[ -n ${SPILLWAY_DEEP:-} && $# == 0 && $tests == torch_record_test.py ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 \
       "$python" "$source/tests/calibrate/torch_zoo.py" || failed=1
   fi
