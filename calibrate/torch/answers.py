@@ -1,4 +1,6 @@
 """Numbers that a step reads from its tensors, .item(): taken from a real step of a smaller batch, given to a step of fakes."""
+import torch
+
 from machine import memory_of_host
 from mistakes import NumbersNeeded, RecordError
 from recorder import HostClock, Recorder
@@ -14,19 +16,32 @@ def gives_number(function):
                                for kind in kinds)
 
 
+def number_by_number(tensor):
+    return tensor.item() if tensor.dim() == 0 else [number_by_number(part) for part in tensor]
+
+
 class Heard:
-    """Numbers in the order in which a real step read them, by call and module."""
+    """Numbers in the order in which a real step read them, by call and module. A context, for `tolist`.
+
+    Real tensors give a list without a call, fakes read it number by number: inside, all do as fakes.
+    """
 
     def __init__(self):
         self.by_place = {}
-        self.in_order = {}
+
+    def __enter__(self):
+        self._plain = torch.Tensor.tolist
+        torch.Tensor.tolist = number_by_number
+        return self
+
+    def __exit__(self, *error):
+        torch.Tensor.tolist = self._plain
 
     def listen(self, function, args, kwargs, module):
         if not gives_number(function):
             return False, None
         result = function(*args, **kwargs)
         self.by_place.setdefault((str(function), module), []).append(result)
-        self.in_order.setdefault(str(function), []).append(result)
         return True, result
 
 
@@ -46,7 +61,7 @@ class Answers:
         except Exception as error:  # data-dependent: each version raises its own kind
             if self._heard is None:
                 raise NumbersNeeded(told(place)) from error
-        known = self._heard.by_place.get(place) or self._heard.in_order.get(str(function))
+        known = self._heard.by_place.get(place)
         if not known:
             raise RecordError("%s reads a number from a tensor, which the step of the smaller batch did not: pass one "
                               "that does, record(..., small=[...])" % told(place))
@@ -79,7 +94,7 @@ def hear_real_step(found, forward, batch, update):
         raise RecordError("the step reads a number from a tensor, and a network on the meta device has none: build it "
                           "on a real device")
     heard = Heard()
-    with Untouched(found):
+    with Untouched(found), heard:
         Recorder(batch, [], found.modules, HostClock(), heard.listen).step(forward, batch, update)
     return heard
 
