@@ -62,8 +62,7 @@ TEST_CASE("wrong peaks are told with their place and the nearest mode") {
   };
   CHECK_THAT(error("{fp32: 1 TFLOP/s, tf23: 8 TFLOP/s, source: {assumed: x}}"),
              Contains("small.yaml:10:") && Contains("unknown key 'tf23' in peak; did you mean 'tf32'?"));
-  CHECK_THAT(error("{fp32: 1 TFLOP/s, fp8: 8 TFLOP/s, source: {assumed: x}}"),
-             Contains("unknown key 'fp8' in peak"));
+  CHECK_THAT(error("{fp32: 1 TFLOP/s, fp8: 8 TFLOP/s, source: {assumed: x}}"), Contains("unknown key 'fp8' in peak"));
   CHECK_THAT(error("{tf32: 8 TFLOP/s, source: {assumed: x}}"), Contains("missing key 'fp32' in peak"));
   CHECK_THAT(error("{fp32: 1 TFLOP/s, tf32: 8 TFLOP/s}"), Contains("missing key 'source' in peak"));
   CHECK_THAT(error("{fp32: 1 TFLOP/s, tf32: 8, source: {assumed: x}}"), Contains("'8' has no unit"));
