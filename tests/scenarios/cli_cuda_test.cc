@@ -132,7 +132,9 @@ TEST_CASE("what is calibrated predicts what is validated, as is and with another
                             << row.at("measured_s"));
     if (row.at("measured_s").empty()) continue;
     ++measured;
-    CHECK(row.at("numerics") == "bitwise");
+    // In-core training runs here in what is left of the grants: by other algorithms, whose sums differ in rounding.
+    const bool cut = row.at("strategy") == "in-core";
+    CHECK((row.at("numerics") == "bitwise" || (cut && std::stod(row.at("numerics")) < 1e-4)));
     CHECK(std::abs(std::stod(row.at("error"))) < 0.05);
     CHECK(std::stod(row.at("measured_device_bytes")) <= std::stod(row.at("predicted_device_bytes")) * 1.02);
     CHECK(row.at("products_pace") == "1.0000");
@@ -140,7 +142,7 @@ TEST_CASE("what is calibrated predicts what is validated, as is and with another
     CHECK(row.at("clock_mhz") == "1000");
     CHECK(row.at("lowest_clock_mhz") == "1000");
   }
-  CHECK(measured == 4);
+  CHECK(measured == 6);
   gpu.CheckClean();
 }
 

@@ -87,7 +87,8 @@ TEST_CASE("workers do not run away from who takes the results") {
   std::string batches = "[1";
   for (int batch = 2; batch <= 40; ++batch) batches += ", " + std::to_string(batch);
   PreparedRun run = Prepared(false, batches + "]");
-  const Strategy strategy{.name = "n", .description = "", .paper = "", .plan = CountAndDecline, .reads_runtime = true};
+  Strategy strategy{.name = "n", .description = "", .paper = "", .plan = CountAndDecline, .reads_runtime = true};
+  strategy.scope.algorithms = AlgorithmScope::kAny;  // which is not asked again without a grant
   for (Point& point : run.points) point.strategy = &strategy;
   REQUIRE(run.points.size() == 960);
   constexpr std::size_t kWindow = 64, kJobs = 2;

@@ -199,6 +199,7 @@ void Measure(const Instance& n, Bytes capacity, int copy_streams, int& plans, Di
   problem.use_runtime = true;
   problem.runtime.copy_streams = copy_streams;
   for (const Strategy& strategy : Strategies()) {
+    INFO(strategy.name);
     // Cuts ops by their shapes, which in steps made by hand say how long they take, not what their tensors are.
     if (std::string_view(strategy.name).starts_with("ooc-")) continue;
     const Planned planned = strategy.plan(problem);
