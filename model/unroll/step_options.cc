@@ -43,6 +43,8 @@ const std::vector<StepOptions>& StepOptionTable() {
       {.name = "inference",
        .description =
            "forward only, results of their own: nothing is saved, batch norm by given statistics, no dropout",
+       // PyTorch's, as of training.
+       .workspace_limit = kGiB,
        .inference = true},
   };
   return table;

@@ -23,19 +23,20 @@ ExitCode SayWhy(const PreparedRun& run, const ResultRow& row, Console& console) 
   const CostModel& costs = *run.machines[point.machine]->costs;
   const NoRoomCertificate none = MostNeeded(step, costs, row.memory_limit);
   if (!Holds(step, costs, none)) return kExitNothingFits;
+  const auto [needed, there] = FormatBytesApart(none.needed, none.capacity);
   console.out << fmt::format(
       "no plan of whole ops, {}, fits in an arena or a pool: {} alone takes {} with what stays on the device and its "
       "least workspace, {} are there\n",
       parts == 1 ? "of the whole batch" : fmt::format("in {} batch parts", parts), step.ops[Index(none.op)].name,
-      FormatBytesExact(none.needed), FormatBytesExact(none.capacity));
+      needed, there);
   return kExitNothingFits;
 }
 
 // By what a certificate fails; "": it holds.
 std::string FaultOf(const BoundCertificate& c, const PointResult& result, Nanos proven) {
   if (c.capacity != result.row.memory_limit) {
-    return fmt::format("it is for {}, and {} are there", FormatBytesExact(c.capacity),
-                       FormatBytesExact(result.row.memory_limit));
+    const auto [meant, there] = FormatBytesApart(c.capacity, result.row.memory_limit);
+    return fmt::format("it is for {}, and {} are there", meant, there);
   }
   if (!Holds(c.scope, ScopeOf(result.plan, c.scope))) return "the plan is not in its scope, " + c.scope.Text();
   if (c.bound > proven)
@@ -70,8 +71,8 @@ ExitCode CertifyCommand::Run(Console& console) const {
   if (!result) return SayWhy(run, run.points.front().row, console);
   const ResultRow& row = result->row;
   console.out << fmt::format("plan: proved safe, computes the step; takes {}, {} of {}\n",
-                             FormatDurationExact(row.times.step), FormatBytesExact(row.memory.peak),
-                             FormatBytesExact(row.memory_limit));
+                             FormatDuration(row.times.step), FormatBytes(row.memory.peak),
+                             FormatBytes(row.memory_limit));
   if (!std::filesystem::exists(file)) {
     console.out << fmt::format("bound: none certified ({} is not there)\n", file);
     return kExitExpectationFailed;
@@ -82,7 +83,7 @@ ExitCode CertifyCommand::Run(Console& console) const {
   const std::string fault = FaultOf(certificate, *result, proven);
   const std::string by =
       certificate.op == kNoOp ? "the work" : "the instant before " + result->step->step.ops[Index(certificate.op)].name;
-  console.out << fmt::format("bound: {} by {}, {}; {}\n", FormatDurationExact(certificate.bound), by,
+  console.out << fmt::format("bound: {} by {}, {}; {}\n", FormatDuration(certificate.bound), by,
                              certificate.scope.Text(), fault.empty() ? "holds" : "does not hold: " + fault);
   if (!fault.empty()) return kExitExpectationFailed;
   console.out << fmt::format(

@@ -47,7 +47,7 @@ std::string StrategiesAndRuntimes() {
 std::string ReportNames() {
   TextTable table({"<name", "<file", "<description"});
   for (const Report& r : Reports()) table.Row({r.name, *r.file == '\0' ? "-" : r.file, r.description});
-  return table.Text();
+  return table.Text() + "\n{} is the name of the point: network, batch, machine and strategy (results.csv: point)\n";
 }
 
 std::string KeyNames(const LayerKind& kind) {

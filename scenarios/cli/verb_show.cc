@@ -214,7 +214,9 @@ std::vector<std::string> NamesToShow() {
 class ShowCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("WHAT", topic_, "network, machine, strategy, menu (algorithms), floor (memory), shares, step")
+    options
+        .Text("WHAT", topic_,
+              "network, machine, strategy, menu (algorithms), floor (memory), shares (batch of each GPU), step")
         .Required()
         .Offer([] { return NamesOf(kTopics); });
     options.Text("NAME", asked_.name, "its name, or a file; `show floor all`: every network of the zoo")

@@ -190,6 +190,7 @@ ExitCode Conclude(const PreparedRun& run, const Validated& validated, ShownAndKe
 ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Console& console, ProcessMemory* memory,
                       const std::function<bool()>& stop) {
   PreparedRun run = PrepareValidation(backend, asked);
+  for (const std::string& warning : run.warnings) console.err << warning << "\n" << std::flush;
   ValidateOptions options{.steps = asked.steps,
                           .random_plans = asked.random_plans,
                           .seed = asked.seed,

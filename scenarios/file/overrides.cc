@@ -82,9 +82,17 @@ void OverrideStrategies(const std::vector<std::string>& names, Scenario& scenari
   std::vector<StrategyChoice> chosen;
   for (const std::string& name : names) {
     const auto& own = scenario.strategies;
-    const auto found = std::find_if(own.begin(), own.end(), [&](const auto& s) { return s.Label() == name; });
-    if (found == own.end()) MustBeAmong("--strategies", name, StrategyNames());
-    chosen.push_back(found != own.end() ? *found : StrategyChoice{.name = name, .planned_on = "", .mark = {}});
+    const auto labelled = [&](const auto& s) { return s.Label() == name; };
+    // All that the scenario makes of the strategy: with its parameters, and planned on the machines that it names.
+    const auto named = [&](const auto& s) { return s.name == name; };
+    const bool exact = std::any_of(own.begin(), own.end(), labelled);
+    const std::size_t before = chosen.size();
+    for (const StrategyChoice& choice : own) {
+      if (exact ? labelled(choice) : named(choice)) chosen.push_back(choice);
+    }
+    if (chosen.size() > before) continue;
+    MustBeAmong("--strategies", name, StrategyNames());
+    chosen.push_back({.name = name, .planned_on = "", .mark = {}});
   }
   scenario.strategies = std::move(chosen);
 }

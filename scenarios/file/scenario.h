@@ -90,6 +90,7 @@ struct Scenario {
   std::vector<RuntimeChoice> runtimes;  // at least one
   // At least one each; 0 = as the machine has it.
   std::vector<Bytes> memory, usable_memory;
+  Mark memory_mark{};              // where `memory` stands
   std::vector<Bytes> workspace;    // at least one; kGrantOfOptions, or what a call is granted, which may be nothing
   std::vector<double> link;        // bytes per nanosecond
   std::vector<Emulation> emulate;  // at least one

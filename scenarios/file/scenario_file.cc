@@ -111,6 +111,7 @@ class ScenarioReader {
   void ReadFigures(MapReader& reader, Scenario& s) {
     const auto bytes = [this](MapReader& r, std::string_view key) { return PositiveBytes(r, key, errors_.own); };
     s.memory = ReadAxis(reader, "memory", false, errors_.own, bytes);
+    s.memory_mark = reader.MarkOf("memory");
     s.usable_memory = ReadAxis(reader, "usable_memory", false, errors_.own, bytes);
     s.workspace = ReadAxis(reader, "workspace", false, errors_.own,
                            [](MapReader& r, std::string_view key) { return r.RequiredBytes(key); });

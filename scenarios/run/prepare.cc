@@ -140,7 +140,10 @@ class Preparer {
   void WarnOfCap(const PreparedMachine& on, Bytes usable, Bytes cap) {
     const Bytes own = CapacityOf(on.machine, usable, 0);
     if (cap <= own) return;
-    const std::string place = overrides_.memory.empty() ? scenario_.file + ": warning: memory:" : "--memory: warning:";
+    const Mark& at = scenario_.memory_mark;
+    const std::string place = overrides_.memory.empty()
+                                  ? fmt::format("{}:{}:{}: warning: memory:", scenario_.file, at.line, at.column)
+                                  : "--memory: warning:";
     AddOnce(run_.warnings, fmt::format("{} {} is more than the {} of {}, which are planned with; memory only caps, "
                                        "another size is usable_memory: {}",
                                        place, FormatBytesExact(cap), FormatBytes(own), on.base, FormatBytesExact(cap)));

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "hw/text/lists.h"
-#include "sim/evaluate/oracle.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower/lower.h"
 

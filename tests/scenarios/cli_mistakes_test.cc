@@ -17,7 +17,7 @@ struct Wrong {
 
 constexpr const char* kVerbs =
     "expected a verb: run, compare, plan, certify, list, show, dump, calibrate, probe, fit, "
-    "machine, validate, claims, explain, report, estimate, help";
+    "machine, validate, claims, explain, report, estimate, completion, help";
 
 TEST_CASE("what the parser finds wrong is said in our words") {
   const std::vector<Wrong> lines = {
@@ -46,8 +46,8 @@ TEST_CASE("what the parser finds wrong is said in our words") {
       {"list", "list: WHAT is missing: machines, networks, layers, strategies or reports (spillway help list)\n"},
       {"list machines more", "list: expected WHAT and options, found 'more' behind it (spillway help list)\n"},
       {"show",
-       "show: WHAT is missing: network, machine, strategy, menu (algorithms), floor (memory), shares, step (spillway "
-       "help "
+       "show: WHAT is missing: network, machine, strategy, menu (algorithms), floor (memory), shares (batch of each "
+       "GPU), step (spillway help "
        "show)\n"
        "show: NAME is missing: its name, or a file; `show floor all`: every network of the zoo (spillway help show)\n"},
       {"dump step a.yaml b.yaml", "dump: FILE: expected one, found 2: 'a.yaml', 'b.yaml' (spillway help dump)\n"},

@@ -54,6 +54,7 @@ TEST_CASE("list and show") {
   CHECK(Contains(Spillway({"list", "networks"}).out, "resnet50"));
   CHECK(Contains(Spillway({"list", "strategies"}).out, "superneurons"));
   CHECK(Contains(Spillway({"list", "reports"}).out, "results.csv"));
+  CHECK(Contains(Spillway({"list", "reports"}).out, "\n{} is the name of the point"));
   const Outcome network = Spillway({"show", "network", "resnet50", "--batch", "640"});
   CHECK(network.status == 0);
   CHECK(Contains(network.out, "640x3x224x224"));
@@ -135,7 +136,7 @@ TEST_CASE("show menu marks what a run takes, once for each op and grant") {
   const std::string& text = outcome.out;
   CHECK(Contains(text,
                  "\ntaken with: the workspace granted where no plan says otherwise, 8 MiB by options "
-                 "plain, chainer, inference; 1 GiB by options torch, vdnn\n"));
+                 "plain, chainer; 1 GiB by options torch, vdnn, inference\n"));
   const Machine machine = LoadMachine("v100-x86-pcie3");
   const CostModel costs(machine);
   const TrainingStep step = BuildTrainingStep(BuildZooNetwork("vgg16", {.batch = 64}));

@@ -185,6 +185,25 @@ TEST_CASE("overrides are checked") {
   CHECK(message({}).empty());
 }
 
+TEST_CASE("--strategy keeps what the scenario makes of a strategy") {
+  const std::string text =
+      "name: demo\nnetwork: {zoo: cifar-resnet20, batch: 4}\nmachines: unit\nstrategies:\n"
+      "  - {strategy: pooch, parameters: {rungs: [1, 2]}}\n  - in-core\n  - {strategy: accumulate, parameters: {parts: "
+      "2}}\n"
+      "  - {strategy: swap-all, planned_on: v100-x86-pcie3}\n";
+  const auto labels = [&](const std::vector<std::string>& strategies) {
+    std::vector<std::string> found;
+    for (const Point& point : PrepareText(text, {.strategies = strategies}).points) found.push_back(point.row.strategy);
+    return found;
+  };
+  using Labels = std::vector<std::string>;
+  CHECK(labels({"pooch"}) == Labels{"pooch:rungs=1", "pooch:rungs=2"});
+  CHECK(labels({"pooch:rungs=2"}) == Labels{"pooch:rungs=2"});
+  CHECK(labels({"accumulate", "in-core"}) == Labels{"accumulate:parts=2", "in-core"});
+  CHECK(labels({"swap-all"}) == Labels{"swap-all@v100-x86-pcie3"});
+  CHECK(labels({"swap-opt"}) == Labels{"swap-opt"});  // which the scenario has not
+}
+
 TEST_CASE("two files with machines of one name are refused: no table could tell them apart") {
   TemporaryFolder folder("twice");
   const std::string copy = folder.Write("copy.yaml", MachineToYaml(LoadMachine("unit")));
