@@ -130,9 +130,10 @@ class ExpectReader {
 
   void Check(const std::vector<Expectation>& figures) {
     if (figures.empty() && node_.IsMap()) {
-      diagnostics_.Error(node_.mark,
-                         "expectation: no figure; expected one of samples_per_second, step_time, below_in_core, keep, "
-                         "swap, recompute, mean_saving, mean_saving_beside_parameters, peak, network_wide, ratio, feasible");
+      diagnostics_.Error(
+          node_.mark,
+          "expectation: no figure; expected one of samples_per_second, step_time, below_in_core, keep, "
+          "swap, recompute, mean_saving, mean_saving_beside_parameters, peak, network_wide, ratio, feasible");
     }
     for (const Expectation& e : figures) {
       if (common_.required && e.measure != Measure::kFeasible && e.value.low == e.value.high) {

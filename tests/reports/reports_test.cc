@@ -272,9 +272,9 @@ TEST_CASE("the table shows loss, gap and reasons") {
   const auto lines = LinesOf(text);
   CHECK(lines.at(0) == "demo: net (fp32) on box, 16.0 GB of device memory, times in s");
   CHECK(lines.at(3) == "  100  in-core   does not run: out_of_memory: needs 20.9 GB, \"too much\"");
-  CHECK(
-      lines.at(4) ==
-      "  100  pooch         50.0   20 %  best  2.00  1.62-2.38 a  25 % m     15.0  66/12/27  0.100  0.000  0.250     0");
+  CHECK(lines.at(4) ==
+        "  100  pooch         50.0   20 %  best  2.00  1.62-2.38 a  25 % m     15.0  66/12/27  0.100  0.000  0.250     "
+        "0");
   for (const std::string& line : lines) CHECK(DisplayWidth(line) <= 120);
 }
 
