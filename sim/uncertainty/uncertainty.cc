@@ -18,8 +18,7 @@ namespace spillway {
 namespace {
 
 constexpr double kSureOrder = 0.9;
-constexpr double kLongest = 1e15;     // ns, eleven days: of many operations none is drawn longer
-constexpr double kLongestSum = 4e18;  // below the range of Nanos, however the operations are drawn
+constexpr double kLongestSum = 8e18;  // ns, below the range of Nanos: no drawn step is longer
 
 auto DeviatesOf(std::uint32_t draw) {
   return [draw](std::uint64_t key) { return StratifiedDeviate(key, draw); };
@@ -68,13 +67,16 @@ void DrawDurations(const Program& program, const std::vector<Nanos>& durations, 
   std::vector<double> by_launch;
   for (const Errors& e : errors.kernels) by_launch.push_back(e.Drawn(DeviatesOf(draw)).Factor());
   drawn = durations;
-  const double longest = std::max(kLongest, kLongestSum / static_cast<double>(std::max<std::size_t>(1, drawn.size())));
+  // Draws are cut at one multiple of all durations, so that long steps keep the shape of short ones.
+  double total = 1;
+  for (const Nanos duration : durations) total += static_cast<double>(duration);
+  const double most = kLongestSum / total;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const Instruction& in = program.code[i];
     if (in.opcode != Opcode::kKernel && in.opcode != Opcode::kCopy) continue;
     const double factor = in.opcode == Opcode::kKernel ? by_launch[program.kernels[in.arg].launch]
                                                        : errors.copies[in.arg].Drawn(DeviatesOf(draw)).Factor();
-    drawn[i] = std::llround(std::min(longest, static_cast<double>(durations[i]) * factor));
+    drawn[i] = std::llround(std::min(most, factor) * static_cast<double>(durations[i]));
   }
 }
 
