@@ -291,7 +291,7 @@ class Carrier(TorchDispatchMode):
         self.inside = True
         try:
             ticket = Ticket(buffer, tensor)
-            self.store.out(buffer)
+            self.store.out(buffer, True)
         finally:
             self.inside = False
         if buffer.host is not None:
