@@ -308,6 +308,8 @@ class Carrier(TorchDispatchMode):
             raise overwritten_error(packed.place.size)
         self.inside = True
         try:
+            if self.open:
+                self._act()  # autograd unpacks before the node's first call: what the plan does before it comes first
             return packed.place.over(self.store.storage_of(packed.buffer))
         finally:
             self.inside = False
