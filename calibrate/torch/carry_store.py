@@ -5,7 +5,7 @@ away gets it back by `storage_of`. So a mistaken plan costs memory or time, neve
 """
 import torch
 
-from carry_buffers import Buffer
+from carry_buffers import Anchor, Buffer
 from carry_storage import alive, over, untyped_of
 
 
@@ -15,6 +15,7 @@ class Store:
         self.ran_again = ran_again    # called with the store and the bytes of scratch after each call that ran again
         self.empty_held = empty_held  # whether storages that the user's variables hold may be emptied
         self.by_key = {}              # by the storage's address; the Buffer's weak reference keeps it from being used again
+        self.gone = {}                # by id: the buffers that are away
         self.order = 0
         self.counts = {"out": 0, "in": 0, "again": 0, "replayed": 0, "emptied": 0, "kept": 0, "fetched": 0}
 
@@ -28,20 +29,18 @@ class Store:
 
     def known(self, tensor):
         """The Buffer of the tensor's storage, None if the storage is new."""
-        buffer = self.by_key.get(untyped_of(tensor)._cdata)
-        if buffer is None or (buffer.emptied is None and buffer.hold is None and buffer.weak.expired()):
-            return None
-        return buffer
+        return self.by_key.get(untyped_of(tensor)._cdata)
 
     def find(self, tensor):
-        return self.known(tensor) or self.add(untyped_of(tensor), True)
+        storage = untyped_of(tensor)
+        return self.by_key.get(storage._cdata) or self.add(storage, True)
 
     # Away and back.
 
     def out(self, buffer):
         """A copy to the host begins; without room there the buffer stays."""
         storage = buffer.storage()
-        if storage is None or buffer.host is not None or buffer.outer:
+        if storage is None or buffer.host is not None or buffer.outer or buffer.stuck:
             return
         buffer.host = self.copies.out(storage)
         if buffer.host is None:
@@ -53,9 +52,9 @@ class Store:
         """The device's bytes go if they can come back: from the host, or by the calls that made them."""
         buffer.pinned = False
         storage = buffer.storage()
-        if storage is None or buffer.outer:
+        if storage is None or buffer.outer or buffer.stuck:
             return
-        if buffer.host is None and not can_run_again(buffer):
+        if buffer.host is None and not self._can_run_again(buffer, None):
             self.counts["kept"] += 1
             return
         self.copies.await_arrival(buffer)
@@ -64,41 +63,72 @@ class Store:
         buffer.hold = None
         del storage
         held = alive(buffer.weak)
-        if held is not None and not self._empty(buffer, held):
-            return
-        if held is None and buffer.tickets == 0:
-            return  # it died by itself
-        buffer.away = True
-        if buffer.host is None:
-            for operand in operands_of(buffer):
-                operand.dependents.add(buffer)
+        if held is not None:
+            self._empty(buffer, held)
+        elif buffer.tickets > 0:
+            buffer.away = True
+        if buffer.away:
+            self.gone[id(buffer)] = buffer
+        else:
+            buffer.anchors = []  # it died by itself, or it stays
 
     def _empty(self, buffer, storage):
         if not self.empty_held:
-            return False
+            return
+        # In this order: an interrupt in between leaves a storage that is known as empty, never the other way round.
+        buffer.emptied, buffer.away = buffer.weak, True
         try:
             storage.resize_(0)
         except RuntimeError:  # numpy looks into it, or another process
+            buffer.emptied, buffer.away = None, False
+            if buffer.wanted():
+                buffer.hold = storage
             self.counts["kept"] += 1
-            return False
-        buffer.emptied = buffer.weak
+            return
         self.counts["emptied"] += 1
+
+    def _can_run_again(self, buffer, written):
+        """Whether its makers would give its bytes; anchors what they read and nothing would make again.
+
+        `written`: a buffer whose bytes are about to change.
+        """
+        if not buffer.makers or buffer.makers[0][1] is None:
+            return False
+        anchored = []
+        for call, _ in buffer.makers:
+            if not call.again:
+                return False
+            for operand in call.operands:
+                source = operand.buffer
+                if source is buffer:
+                    continue
+                if source is written or not operand.same():
+                    return False
+                if not source.sound:
+                    anchored.append(source)
+        if any(source.storage() is None and source.host is None and not source.away for source in anchored):
+            return False
+        buffer.anchors = [Anchor(source) for source in anchored]
         return True
 
     def bring(self, buffer, pin):
         """The plan wants the buffer on the device, until it says otherwise."""
         if buffer.outer or (buffer.storage() is None and not buffer.away and not buffer.makers):
             return
-        storage = self.storage_of(buffer)
+        storage = self._filled(buffer)  # its first reader waits for the copy
         if pin:
             buffer.pinned, buffer.hold = True, storage
 
     def storage_of(self, buffer):
         """The buffer's storage, filled; work on the current stream may read it."""
+        storage = self._filled(buffer)
+        self.copies.await_arrival(buffer)
+        return storage
+
+    def _filled(self, buffer):
         storage = buffer.storage()
         if storage is None:
             storage = self._fetch(buffer) if buffer.host is not None else self._run_again(buffer)
-        self.copies.await_arrival(buffer)
         return storage
 
     def _fetch(self, buffer):
@@ -122,11 +152,10 @@ class Store:
             buffer.bind(storage)
             self.by_key[buffer.key] = buffer
         buffer.away, buffer.emptied = False, None
+        self.gone.pop(id(buffer), None)
         if buffer.wanted():
             buffer.hold = storage
-        if buffer.host is None:
-            for operand in operands_of(buffer):
-                operand.dependents.discard(buffer)
+        buffer.anchors = []
 
     # Recomputation.
 
@@ -165,6 +194,8 @@ class Store:
         def tensor_of(operand):
             if operand.buffer is buffer:
                 return operand.place.over(made)
+            if operand.tensor is not None:
+                return operand.held()
             kept = scratch.get(id(operand.buffer))
             return operand.place.over(kept if kept is not None else self.storage_of(operand.buffer))
 
@@ -196,25 +227,65 @@ class Store:
             if len(other.makers) == 1 and other.wanted():
                 self._adopt(other, untyped_of(results[index]))
 
+    def awaited(self):
+        """Whether a graph is alive that has tickets: a model may be called twice before one backward."""
+        return any(buffer.tickets > 0 for buffer in self.by_key.values())
+
     def absent(self):
-        return any(buffer.away for buffer in self.by_key.values())
+        """Whether anything is away that somebody may still ask for."""
+        for key, buffer in list(self.gone.items()):
+            if buffer.away and (buffer.wanted() or not (buffer.emptied is None or buffer.emptied.expired())):
+                return True
+            del self.gone[key]
+        return False
 
     # Changes.
 
     def before_write(self, buffer, place):
         """Whoever is made from the buffer comes back before its bytes change; a host copy of the old bytes goes."""
-        for dependent in list(buffer.dependents):
-            if dependent.away and dependent.host is None:
-                self.counts["fetched"] += 1
-                self.storage_of(dependent)
+        if buffer.readers:
+            self._no_longer_sound(buffer)
         buffer.writes.append(place)
-        buffer.host = None
+        if buffer.host is not None:
+            if buffer.wanted():
+                buffer.hold = buffer.storage()
+            buffer.host = None
+
+    def _no_longer_sound(self, written):
+        """What was made from it cannot be made again after the write. Those that are away hold on to something, or return."""
+        found, todo = {}, [written]
+        while todo:
+            for reader in todo.pop().readers:
+                if reader is written or id(reader) in found:
+                    continue
+                if reader.sound:
+                    todo.append(reader)
+                    reader.sound = False
+                elif not reader.away or reader.host is not None:
+                    continue
+                found[id(reader)] = reader
+        written.readers = []
+        if not self.gone:
+            return
+        for reader in sorted(found.values(), key=lambda b: b.order):
+            if reader.away and reader.host is None and not self._can_run_again(reader, written):
+                self.counts["fetched"] += 1
+                self.storage_of(reader)
 
     def close(self):
         """No storage that somebody holds stays empty. What no ticket wants forgets its calls, which hold memory."""
+        mistake = None
         for buffer in list(self.by_key.values()):
             if buffer.away and buffer.emptied is not None and not buffer.emptied.expired():
-                self.storage_of(buffer)
+                try:
+                    self.storage_of(buffer)
+                except Exception as caught:  # out of memory, say: the others come back all the same
+                    mistake = mistake or caught
+        self._forget()
+        if mistake is not None:
+            raise mistake
+
+    def _forget(self):
         wanted = [buffer for buffer in self.by_key.values() if buffer.tickets > 0]
         kept = set()
         while wanted:
@@ -224,6 +295,7 @@ class Store:
                 wanted += operands_of(buffer)
         for buffer in self.by_key.values():
             buffer.pinned = False
+            buffer.readers = []
             if id(buffer) not in kept:
                 buffer.makers = []
             buffer.let_go()
@@ -237,20 +309,3 @@ def operands_of(buffer):
             if operand.buffer is not buffer:
                 found[id(operand.buffer)] = operand.buffer
     return list(found.values())
-
-
-def can_run_again(buffer):
-    """Whether the makers are known, of it and of all that is missing for it."""
-    seen, todo = {id(buffer)}, [buffer]
-    while todo:
-        made = todo.pop()
-        if not made.makers or not all(call.again for call, _ in made.makers):
-            return False
-        if made.makers[0][1] is None:
-            return False
-        for operand in operands_of(made):
-            if id(operand) in seen or operand.storage() is not None or operand.host is not None:
-                continue
-            seen.add(id(operand))
-            todo.append(operand)
-    return True
