@@ -15,7 +15,7 @@ import os
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from carry_attach import Attaching, in_backward, leave_modes
+from carry_attach import Attaching, current_mode, in_backward, leave_modes
 from carry_buffers import Kept, Ticket, version_of
 from carry_calls import Caught, Drawing, Operand, Signature, flat, results_of
 from carry_copies import Copies, Slab, StreamedCopies
@@ -47,7 +47,7 @@ class Carrier(Attaching, TorchDispatchMode):
         self.inside = False  # our own calls, made outside the dispatcher's own switch
         self.hooks = self.attached = None
         self.catches = bool(plan.moved)
-        self.backward_seen = False
+        self.backward_seen, self.below = False, None
         self.model = lambda: None
         self._fresh()
 
@@ -67,6 +67,7 @@ class Carrier(Attaching, TorchDispatchMode):
         self.backward_seen = False
         self.hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
         self.hooks.__enter__()
+        self.below = current_mode()
         try:
             TorchDispatchMode.__enter__(self)
         except BaseException:
@@ -81,7 +82,7 @@ class Carrier(Attaching, TorchDispatchMode):
             return
         self.open = False
         try:
-            leave_modes(self)
+            leave_modes(self, self.below)
         finally:
             self.hooks.__exit__(None, None, None)
             try:

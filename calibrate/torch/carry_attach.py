@@ -48,13 +48,21 @@ def in_backward():
         return False
 
 
-def leave_modes(mode):
-    """Takes the mode off the stack, also from under modes that the loop entered later; nothing if it is not there."""
+def current_mode():
+    return torch.utils._python_dispatch._get_current_dispatch_mode()
+
+
+def leave_modes(mode, below):
+    """Takes the mode off the stack, also from under modes that the loop entered later.
+
+    If it is not there, then the one `below` it has left since, and has taken off the top of the stack in its own place.
+    """
     stack = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
-    if not any(each is mode for each in stack):
+    leaving = mode if any(each is mode for each in stack) else below
+    if leaving is None or not any(each is leaving for each in stack):
         return
     above = []
-    while torch.utils._python_dispatch._get_current_dispatch_mode() is not mode:
+    while current_mode() is not leaving:
         above.append(torch.utils._python_dispatch._pop_mode())
     TorchDispatchMode.__exit__(mode, None, None, None)
     for each in reversed(above):

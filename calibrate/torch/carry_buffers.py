@@ -104,8 +104,9 @@ class Kept:
     def __init__(self, tensor):
         self.version = version_of(tensor)
         if tensor.grad_fn is not None and has_storage(tensor):
-            with torch._C._DisableTorchDispatch():
-                tensor = tensor.detach()
+            guard = torch._C._DisableTorchDispatch()  # until it dies; PyTorch 1.13 has no `with` for it
+            tensor = tensor.detach()
+            del guard
         self.tensor = tensor
 
 
