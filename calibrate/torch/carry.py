@@ -17,12 +17,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from carry_attach import Attaching, current_mode, in_backward, leave_modes
 from carry_buffers import Kept, Ticket, version_of
-from carry_calls import Caught, Drawing, Operand, Signature, flat, results_of
+from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
+from carry_making import Making
 from carry_match import Matcher
 from carry_plan import CarriedPlan, PlanError
 from carry_report import Report
-from carry_storage import Place, has_storage, overwritten_error, untyped_of
+from carry_storage import has_storage, overwritten_error, untyped_of
 from carry_store import Store
 
 BIG = 1 << 20  # bytes from which a saved tensor goes to the host after the track is lost
@@ -33,7 +34,7 @@ class Deviation(RuntimeError):
     """on_deviation="error": the step left the recording."""
 
 
-class Carrier(Attaching, TorchDispatchMode):
+class Carrier(Attaching, Making, TorchDispatchMode):
     def __init__(self, plan, on_deviation="offload", device=None, count=False):
         super().__init__()
         self.plan, self.policy = plan, on_deviation
@@ -56,6 +57,7 @@ class Carrier(Attaching, TorchDispatchMode):
     def _fresh(self):
         self.store = Store(self.copies, not self.plan.unseen, self.account.ran_again)
         self.names = {}  # by first name: the Buffer
+        self.buffers = {}  # of the call that runs, by id of the tensor
         self.numbers = {}  # by storage address: tensors that stand for plain numbers
         self.done = 0    # lists of actions that have run
         self.matcher.restart()
@@ -117,6 +119,7 @@ class Carrier(Attaching, TorchDispatchMode):
     def _read(self, tensors):
         """Those that a call reads and we follow, their Buffers, filled; and whether there are others."""
         read, operands, opaque = [], [], False
+        self.buffers = {}
         for tensor in tensors:
             if not has_storage(tensor):
                 opaque = True
@@ -126,6 +129,7 @@ class Carrier(Attaching, TorchDispatchMode):
                     self.store.storage_of(buffer)
                 read.append(tensor)
                 operands.append(buffer)
+                self.buffers[id(tensor)] = buffer
         return read, operands, opaque
 
     def _detached(self, function, args):
@@ -139,95 +143,6 @@ class Carrier(Attaching, TorchDispatchMode):
     def _over(self):
         """All that the plan does is done, and nothing is away: the calls of an optimizer or a log are none of ours."""
         return self.matcher.at_end and self.done > self.matcher.last and not self.store.absent()
-
-    def _catch(self, function, signature, args, kwargs, operands, written):
-        """What it takes to run the call again. None: the plan runs nothing like it again."""
-        overwritten = [self.store.find(tensor) for tensor in written]
-        for tensor, buffer in zip(written, overwritten):
-            self.store.before_write(buffer, Place(tensor))
-        for buffer in operands:
-            if buffer.unwritten:  # by the first reader at the latest somebody wrote it, unseen
-                buffer.unwritten = False
-                buffer.sound = buffer.sound and buffer in overwritten
-                buffer.makers = buffer.makers if buffer.sound else []
-        if signature.statistics and signature.updates_statistics(args, kwargs):
-            self._updated(signature, args, kwargs)
-        if not self.catches or (self.backward_seen and not self.plan.again_in_backward):
-            return None
-        caught = Caught(function, args, kwargs, self._operand, Drawing(function, args, kwargs))
-        caught.again = not signature.resizes
-        return caught
-
-    def _updated(self, signature, args, kwargs):
-        """Statistics that this step itself made: batch norm writes them, and its schema does not say so."""
-        for index, name, _ in signature.statistics:
-            tensor = args[index] if index < len(args) else kwargs.get(name)
-            buffer = self.store.find(tensor) if tensor is not None else None
-            if buffer is not None and not buffer.outer:
-                buffer.stuck, buffer.sound = True, False
-
-    def _operand(self, tensor):
-        return Operand(self.store.find(tensor), tensor) if has_storage(tensor) else tensor
-
-    def _made(self, signature, read, operands, written, result, caught, opaque):
-        fresh, outputs = {}, False
-        leaves = results_of(result)
-        for index, leaf in enumerate(leaves):
-            if isinstance(leaf, torch.Tensor):
-                if has_storage(leaf):
-                    outputs = True
-                    if self.store.known(leaf) is None:
-                        fresh.setdefault(untyped_of(leaf)._cdata, (index, leaf))
-                else:
-                    opaque = True
-        if not fresh and not written and outputs:
-            if opaque:
-                self._share(operands)
-            return  # a view
-        buffers = [self.store.find(tensor) for tensor in distinct(written)]
-        for buffer in buffers:
-            self._overwritten(buffer, caught, len(buffers) + len(fresh))
-        for index, tensor in fresh.values():
-            buffers.append(self._new(tensor, index, caught, signature))
-        if opaque:
-            self._share(operands + buffers)
-        self._place(signature.name, read, list(dict.fromkeys(operands)), buffers)
-
-    def _share(self, buffers):
-        """A sparse tensor, or one that wraps others, may look into these storages, and write there: they stay."""
-        for buffer in buffers:
-            buffer.stuck, buffer.sound = True, buffer.outer
-            buffer.makers = []
-
-    def _overwritten(self, buffer, caught, results):
-        if buffer.outer:
-            return
-        storage = buffer.storage()
-        if storage is not None:
-            buffer.nbytes = storage.nbytes()
-        if caught is None:
-            buffer.makers, buffer.sound = [], False
-            return
-        caught.again = caught.again and results == 1
-        buffer.makers.append((caught, None))
-        self._derived(buffer, caught)
-
-    def _derived(self, buffer, caught):
-        buffer.sound = buffer.sound and caught.again
-        for operand in caught.operands:
-            if operand.buffer is not buffer:
-                operand.buffer.readers.append(buffer)
-                buffer.sound = buffer.sound and operand.buffer.sound
-
-    def _new(self, tensor, index, caught, signature):
-        buffer = self.store.add(untyped_of(tensor), False)
-        buffer.unwritten = signature.takes and buffer.nbytes > 0
-        if caught is not None:
-            buffer.sound = True
-            buffer.makers.append((caught, index))
-            caught.made(index, buffer)
-            self._derived(buffer, caught)
-        return buffer
 
     def _place(self, name, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
@@ -367,11 +282,3 @@ def as_tensor(result, function):
     if isinstance(result, (bool, int, float)) and function is torch.ops.aten.detach.default:
         return torch.scalar_tensor(result, dtype=torch.float64)
     return result
-
-
-def distinct(tensors):
-    """One tensor of each storage."""
-    found = {}
-    for tensor in tensors:
-        found.setdefault(untyped_of(tensor)._cdata, tensor)
-    return list(found.values())

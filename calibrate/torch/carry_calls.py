@@ -152,7 +152,7 @@ class Drawing:
 
     def __init__(self, function, args, kwargs):
         self.generator = self.device = self.state = None
-        if not Signature.of(function).seeded or not draws_numbers(function, args, kwargs):
+        if not draws_numbers(function, args, kwargs):
             return
         values = (*args, *kwargs.values())
         self.generator = next((value for value in values if isinstance(value, torch.Generator)), None)
@@ -175,6 +175,22 @@ class Drawing:
 
     def put_back(self):
         return _Drawn(self)
+
+
+class NothingDrawn:
+    """In a Drawing's place, of all other calls."""
+
+    def put_back(self):
+        return self
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+
+NOTHING_DRAWN = NothingDrawn()
 
 
 class _Drawn:

@@ -70,9 +70,10 @@ class Conjugated(Hand):
 class Several(Hand):
     def forward(self, x):
         parts = list(self.first(x).exp().split(2, 1))
-        more = torch._foreach_mul(parts, 0.5)
+        more = [part * 0.5 for part in parts]
         with torch.no_grad():
-            torch._foreach_add_(self.kept or [p.detach() for p in more], 1.0)
+            self.kept = list(torch._foreach_mul([part.detach() for part in parts], 2.0))
+            torch._foreach_add_(self.kept, 1.0)
             mask = torch.empty(0)
             torch.ge(parts[0], 1.0, out=mask.resize_(0).bool())
         a, b, c, d = more
