@@ -233,6 +233,7 @@ class Carrier(Attaching, Making, TorchDispatchMode):
         finally:
             self.inside = False
         if buffer.host is not None:
+            self.copies.left(buffer.host)  # the loop may let go at once, and the copy still reads
             buffer.hold = None
             self.account.offloaded += buffer.nbytes
         return ticket
