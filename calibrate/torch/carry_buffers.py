@@ -1,14 +1,15 @@
 """Buffers: the storages that a step makes, with their tickets, their host copies and the calls that made them."""
-import weakref
+import torch
 
-from carry_storage import Place, alive, untyped_of, weakly
+from carry_storage import Place, alive, has_storage, untyped_of, weakly
 
 
 class Buffer:
     """One storage under its name. It outlives the storage: what left the device comes back under the same Buffer."""
 
     __slots__ = ("key", "weak", "nbytes", "device", "order", "name", "base", "outer", "extra", "hold", "tickets", "pinned",
-                 "away", "host", "makers", "emptied", "dependents", "writes", "arrives", "__weakref__")
+                 "away", "host", "makers", "emptied", "readers", "sound", "anchors", "stuck", "unwritten", "writes", "arrives",
+                 "__weakref__")
 
     def __init__(self, storage, order, outer):
         self.bind(storage)
@@ -22,7 +23,11 @@ class Buffer:
         self.host = None              # a HostCopy of the latest bytes
         self.makers = []              # (Caught, index of the result; None where the call overwrote the buffer)
         self.emptied = None           # a weak reference to the user's storage that was emptied
-        self.dependents = weakref.WeakSet()  # buffers that are away, and whose makers read this one
+        self.readers = []             # buffers whose makers read this one
+        self.sound = outer            # whether its makers, and theirs, would make it again as it is
+        self.anchors = []             # while it is away: of those that its makers read and that are not sound
+        self.stuck = False            # something that cannot be followed shares the storage: it stays
+        self.unwritten = False        # memory that was only taken
         self.writes = []              # the Place of each overwrite
         self.arrives = None           # an event of the copy back, until a reader has waited for it
 
@@ -40,9 +45,16 @@ class Buffer:
 
     def let_go(self):
         """Without tickets and without the plan nothing holds the buffer; other references may hold its storage."""
-        if not self.wanted():
-            self.hold = None
-            self.host = None
+        if self.wanted():
+            return
+        if self.arrives is not None:  # a copy still writes there: the next owner of the bytes comes after it
+            torch.cuda.current_stream(self.device).wait_event(self.arrives)
+            self.arrives = None
+        self.hold = None
+        if self.away and self.emptied is not None and not self.emptied.expired():
+            return  # the user's own variable is empty until somebody reads it
+        self.host = None
+        self.anchors = []
 
 
 class Ticket:
@@ -61,23 +73,42 @@ class Ticket:
         self.buffer.let_go()
 
     def overwritten(self):
-        """Whether the very tensor was overwritten since: autograd would refuse it, had it not a hook."""
-        return any(place == self.place for place in self.buffer.writes[self.writes:])
+        """Whether the tensor was overwritten since, a part too: autograd would refuse it, had it not a hook."""
+        return any(place.meets(self.place) for place in self.buffer.writes[self.writes:])
+
+
+class Anchor:
+    """Keeps a buffer, as a ticket does, for one that is made from it again."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, buffer):
+        self.buffer = buffer
+        buffer.tickets += 1
+        if buffer.hold is None:
+            buffer.hold = buffer.storage()
+
+    def __del__(self):
+        self.buffer.tickets -= 1
+        self.buffer.let_go()
 
 
 class Kept:
-    """A saved tensor that stays: with hooks, autograd leaves the check of its version to them."""
+    """A saved tensor that stays: with hooks, autograd leaves the check of its version to them.
+
+    The node that made a tensor must not hold the tensor itself: the two would never die without a backward.
+    """
 
     __slots__ = ("tensor", "version")
 
     def __init__(self, tensor):
-        self.tensor, self.version = tensor, version_of(tensor)
+        self.version = version_of(tensor)
+        if tensor.grad_fn is not None and has_storage(tensor):
+            guard = torch._C._DisableTorchDispatch()  # until it dies; PyTorch 1.13 has no `with` for it
+            tensor = tensor.detach()
+            del guard
+        self.tensor = tensor
 
 
 def version_of(tensor):
     return None if tensor.is_inference() else tensor._version
-
-
-def overwritten_error(shape):
-    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                        "a tensor of shape %s was overwritten after it was saved for backward" % (list(shape),))

@@ -2,21 +2,94 @@
 import weakref
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
 
-from calls import draws_numbers, tensors_in, written_by
-from carry_storage import Place, has_storage
+from calls import NOISE, draws_numbers, leaves_memory_unwritten
+from carry_storage import Place, has_storage, overwritten_error
 
 STATISTICS = ("running_mean", "running_var")  # batch norm changes them; a second run must not
 
 
 class Operand:
-    """A tensor that a call reads: a place in a buffer. A tensor from before the step is held itself."""
+    """A tensor that a call reads: a place in a buffer, as often overwritten. One from before the step is held itself."""
 
-    __slots__ = ("buffer", "place")
+    __slots__ = ("buffer", "place", "tensor", "writes")
 
     def __init__(self, buffer, tensor):
-        self.buffer, self.place = buffer, Place(tensor)
+        self.buffer, self.writes = buffer, len(buffer.writes)
+        self.tensor, self.place = (tensor, None) if buffer.outer else (None, Place(tensor))
+        if buffer.outer:
+            self.writes = (self.writes, None if tensor.is_inference() else tensor._version)
+
+    def same(self):
+        """Whether the buffer has not been overwritten since, as far as the carrier saw."""
+        return (self.writes[0] if self.tensor is not None else self.writes) == len(self.buffer.writes)
+
+    def held(self):
+        """The tensor from before the step. RuntimeError: it was overwritten, outside of a context."""
+        if self.writes[1] is not None and self.writes[1] != self.tensor._version:
+            raise overwritten_error(self.tensor.shape)
+        return self.tensor
+
+
+class Signature:
+    """What the schema of a function says, asked once."""
+
+    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes")
+    ALL = {}  # by function
+
+    def __init__(self, function):
+        arguments = list(enumerate(function._schema.arguments))
+        self.name = str(function)
+        self.noise = function.namespace in NOISE
+        self.detaches = function is torch.ops.aten.detach.default
+        self.statistics = [(k, a.name, "Optional" in str(a.type)) for k, a in arguments if a.name in STATISTICS]
+        self.training = next(((k, a.name) for k, a in arguments if a.name in ("training", "train", "use_input_stats")), None)
+        self.writes = [] if "batch_norm" in self.name else [
+            (k, a.name) for k, a in arguments if a.alias_info is not None and a.alias_info.is_write]
+        self.seeded = torch.Tag.nondeterministic_seeded in function.tags
+        self.takes = leaves_memory_unwritten(function)
+        self.resizes = self.name.startswith(("aten.set_.", "aten.resize_"))
+
+    @classmethod
+    def of(cls, function):
+        found = cls.ALL.get(function)
+        if found is None:
+            found = cls.ALL[function] = cls(function)
+        return found
+
+    def written(self, args, kwargs):
+        """The operands that a call overwrites, and whose storages are ours to follow."""
+        if not self.writes:
+            return []
+        return [tensor for tensor in flat([given(place, args, kwargs) for place in self.writes], {}) if has_storage(tensor)]
+
+    def updates_statistics(self, args, kwargs):
+        """Batch norm in training changes its statistics; in evaluation it reads them."""
+        return bool(self.statistics) and (self.training is None or given(self.training, args, kwargs) is not False)
+
+
+def given(place, args, kwargs):
+    """The value of an argument, None where its default stands."""
+    index, name = place
+    return args[index] if index < len(args) else kwargs.get(name)
+
+
+def flat(args, kwargs):
+    """The tensors among the arguments or results of a call: there are no lists in lists."""
+    found = []
+    for value in args if not kwargs else (*args, *kwargs.values()):
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += [leaf for leaf in value if isinstance(leaf, torch.Tensor)]
+    return found
+
+
+def results_of(result):
+    """The results of a call, flat."""
+    if not isinstance(result, (list, tuple)):
+        return [result]
+    return [leaf for value in result for leaf in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 class Caught:
@@ -27,42 +100,48 @@ class Caught:
     def __init__(self, function, args, kwargs, operand_of, state):
         """`operand_of` turns a tensor into an Operand, or returns the tensor where the tensor itself is held."""
         self.function, self.state, self.fills, self.operands = function, state, [], []
+        self.again = True
 
-        def replace(leaf):
-            if not isinstance(leaf, torch.Tensor):
-                return leaf
-            operand = operand_of(leaf)
+        self.args = [self._named(value, operand_of) for value in args]
+        self.kwargs = {name: self._named(value, operand_of) for name, value in kwargs.items()} if kwargs else kwargs
+
+    def _named(self, value, operand_of):
+        if isinstance(value, torch.Tensor):
+            operand = operand_of(value)
             if isinstance(operand, Operand):
                 self.operands.append(operand)
             return operand
-
-        self.args = tuple(tree_map(replace, argument) for argument in args)
-        self.kwargs = {name: tree_map(replace, value) for name, value in kwargs.items()}
-        self.again = True
+        return [self._named(leaf, operand_of) for leaf in value] if isinstance(value, (list, tuple)) else value
 
     def made(self, index, buffer):
         self.fills.append((index, weakref.ref(buffer)))
 
     def run(self, tensor_of):
         """The call once more; `tensor_of` gives an Operand's tensor. Returns the flat results."""
-        args, kwargs = without_statistics(self.function, *(
-            tree_map(lambda leaf: tensor_of(leaf) if isinstance(leaf, Operand) else leaf, tree)
-            for tree in (list(self.args), self.kwargs)))
+        args, kwargs = without_statistics(self.function, list(self.args), dict(self.kwargs), tensor_of)
+        args = [put_in(value, tensor_of) for value in args]
+        kwargs = {name: put_in(value, tensor_of) for name, value in kwargs.items()}
         with torch.no_grad(), self.state.put_back():
-            result = self.function(*args, **kwargs)
-        return tree_flatten(result)[0]
+            return results_of(self.function(*args, **kwargs))
 
 
-def without_statistics(function, args, kwargs):
+def put_in(value, tensor_of):
+    """A tensor in each Operand's place. No closure that names itself: it would hold storages until garbage is collected."""
+    if isinstance(value, Operand):
+        return tensor_of(value)
+    return [put_in(leaf, tensor_of) for leaf in value] if isinstance(value, list) else value
+
+
+def without_statistics(function, args, kwargs, tensor_of):
     """Batch norm in training without its running statistics, which the first run has updated."""
-    for index, argument in enumerate(function._schema.arguments):
-        if argument.name not in STATISTICS:
-            continue
-        optional = "Optional" in str(argument.type)
-        if argument.name in kwargs:
-            kwargs[argument.name] = None if optional else kwargs[argument.name].clone()
-        elif index < len(args) and args[index] is not None:
-            args[index] = None if optional else args[index].clone()
+    signature = Signature.of(function)
+    if not signature.updates_statistics(args, kwargs):
+        return args, kwargs
+    for index, name, optional in signature.statistics:
+        where, key = (args, index) if index < len(args) else (kwargs, name)
+        if (index < len(args) or name in kwargs) and where[key] is not None:
+            known = where[key].tensor  # of an outer one: what it holds by now does not matter
+            where[key] = None if optional else (tensor_of(where[key]) if known is None else known).clone()
     return args, kwargs
 
 
@@ -75,9 +154,10 @@ class Drawing:
         self.generator = self.device = self.state = None
         if not draws_numbers(function, args, kwargs):
             return
-        self.generator = next((leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, torch.Generator)),
-                              None)
-        self.device = next((t.device for t in tensors_in((args, kwargs)) if t.is_cuda), None)
+        values = (*args, *kwargs.values())
+        self.generator = next((value for value in values if isinstance(value, torch.Generator)), None)
+        devices = [t.device for t in flat(args, kwargs)] + [torch.device(kwargs.get("device") or "cpu")]
+        self.device = next((device for device in devices if device.type == "cuda"), None)
         self.state = self._read()
 
     def _read(self):
@@ -97,6 +177,22 @@ class Drawing:
         return _Drawn(self)
 
 
+class NothingDrawn:
+    """In a Drawing's place, of all other calls."""
+
+    def put_back(self):
+        return self
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+
+NOTHING_DRAWN = NothingDrawn()
+
+
 class _Drawn:
     """The generator as it was then; afterwards as it was before."""
 
@@ -111,8 +207,3 @@ class _Drawn:
     def __exit__(self, *_):
         if self.now is not None:
             self.state._write(self.now)
-
-
-def changed_by(function, args, kwargs):
-    """The operands that a call overwrites, and whose storages are ours to follow."""
-    return [tensor for tensor in written_by(function, args, kwargs) if has_storage(tensor)]

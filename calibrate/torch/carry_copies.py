@@ -32,9 +32,12 @@ class Slab:
         self.memory = torch.empty(size, dtype=torch.uint8, pin_memory=pinned)
         self.free = [(0, size)] if size else []  # (offset, bytes), by offset
         self.used = self.most = 0
+        self.returned = []  # pieces given back, not yet joined
         self.reads = []  # (begin, end, event): copies back that may still read a piece given back
 
     def take(self, nbytes):
+        while self.returned:
+            self._join(*self.returned.pop())
         size = rounded(nbytes)
         fitting = [(room, offset) for offset, room in self.free if room >= size]
         if not fitting:
@@ -51,6 +54,10 @@ class Slab:
         return HostCopy(self, offset, nbytes, after)
 
     def give_back(self, offset, nbytes, read):
+        """A collection of garbage may come here in the middle of `take`: so nothing else is done at once."""
+        self.returned.append((offset, nbytes, read))
+
+    def _join(self, offset, nbytes, read):
         size = rounded(nbytes)
         if read is not None:
             self.reads.append((offset, offset + size, read))

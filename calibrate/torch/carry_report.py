@@ -34,8 +34,7 @@ class Report:
             self.peak = max(self.peak, counted(store) + sum(rounded(size) for key, size in made.items()
                                                             if key not in store.by_key))
 
-    def extra(self, function, matcher):
-        key = str(function)
+    def extra(self, key, matcher):
         self.extras[key] = self.extras.get(key, 0) + 1
 
     def end(self, matcher, store):

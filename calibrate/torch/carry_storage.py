@@ -7,14 +7,21 @@ from versions import LACKS
 UNIT = 512  # an allocator's block, bytes
 
 
-def untyped_of(tensor):
-    """The storage, without a type. PyTorch 1.13 has it inside one with a type."""
-    return tensor.storage()._storage if LACKS["untyped_storage"] else tensor.untyped_storage()
+def inside_a_typed_one(tensor):
+    return tensor.storage()._storage
+
+
+# The storage, without a type. PyTorch 1.13 has it inside one with a type.
+untyped_of = inside_a_typed_one if LACKS["untyped_storage"] else torch.Tensor.untyped_storage
+FOLLOWED = {}  # by class of tensor: False for those that wrap others, whose own storage is none
 
 
 def has_storage(tensor):
     """Whether the bytes of the tensor are those of one storage: not of a sparse tensor, or one of another library."""
-    return tensor.layout is torch.strided and not tensor.is_quantized and not tensor.is_conj() and not tensor.is_neg()
+    kind = type(tensor)
+    if kind not in FOLLOWED:
+        FOLLOWED[kind] = kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+    return FOLLOWED[kind] and tensor.layout is torch.strided and not tensor.is_quantized
 
 
 def rounded(size):
@@ -43,14 +50,34 @@ def weakly(storage):
 class Place:
     """Where in its storage a tensor lies."""
 
-    __slots__ = ("dtype", "offset", "size", "stride")
+    __slots__ = ("dtype", "offset", "size", "stride", "conjugated", "negated")
 
     def __init__(self, tensor):
         self.dtype, self.offset = tensor.dtype, tensor.storage_offset()
-        self.size, self.stride = tuple(tensor.size()), tuple(tensor.stride())
+        self.size, self.stride = tensor.size(), tensor.stride()
+        self.conjugated = self.negated = False
+        if tensor.is_neg() or (self.dtype.is_complex and tensor.is_conj()):
+            self.conjugated, self.negated = tensor.is_conj(), tensor.is_neg()
 
-    def __eq__(self, other):
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+    def span(self):
+        """First and last byte, and one more."""
+        width = torch.empty(0, dtype=self.dtype).element_size()
+        if 0 in self.size:
+            return 0, 0
+        last = sum((size - 1) * stride for size, stride in zip(self.size, self.stride))
+        return self.offset * width, (self.offset + last + 1) * width
+
+    def meets(self, other):
+        (begin, end), (first, last) = self.span(), other.span()
+        return begin < last and first < end
 
     def over(self, storage):
-        return over(storage, self.dtype, self.offset, self.size, self.stride)
+        tensor = over(storage, self.dtype, self.offset, self.size, self.stride)
+        if self.conjugated:
+            tensor = tensor.conj()
+        return torch._neg_view(tensor) if self.negated else tensor
+
+
+def overwritten_error(shape):
+    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                        "a tensor of shape %s was overwritten after it was saved for backward" % (list(shape),))

@@ -13,6 +13,9 @@ import tempfile
 import torch
 
 import spillway_torch
+from carrier_hand import HAND
+from carrier_hand import plan_of as hand_plan
+from carrier_hand import trained as hand_trained
 from carrier_networks import NETWORKS
 
 PROGRAM = os.environ["SPILLWAY"]
@@ -366,6 +369,87 @@ def mutated_actions_cost_memory_not_numbers(plans):
                     key = draw.choice(plan["calls"])["id"]
                 before.setdefault(key, []).append([kind, target])
         assert carried(dict(plan, before=before), name, steps=2)[1].same(plain[name])
+
+
+@test
+def bytes_that_change_behind_the_carrier(plans):
+    """Everything leaves at every call: what was overwritten, drawn, shared or looked into since is still right."""
+    for make in HAND:
+        plain = hand_trained(make, contextlib.nullcontext())
+        for copies in (False, True):
+            carrier = spillway_torch.apply(hand_plan(make, spillway_torch.record, copies), device="cpu")
+            found = hand_trained(make, carrier)
+            assert len(found) == len(plain) and all(torch.equal(a, b) for a, b in zip(found, plain)), (make, copies)
+            assert carrier.account.contexts[-1]["emptied"] > 0, make
+
+
+@test
+def a_step_without_backward_leaks_nothing(plans):
+    """Nodes must not hold their own results; nor may the carrier wait for the collection of garbage."""
+    import gc
+    plan = hand_plan(HAND[0], spillway_torch.record, False)
+    gc.collect()
+    gc.disable()
+    for before in (plan["before"], {}):
+        network = HAND[0]().train()
+        with spillway_torch.apply(dict(plan, before=before), device="cpu"):
+            saved = network(torch.randn(6, 8)).exp()
+            weak = spillway_torch.weakly(spillway_torch.untyped_of(saved))
+            loss = saved.sum()
+        del saved, loss
+        assert weak.expired(), before
+    gc.enable()
+
+
+@test
+def a_part_overwritten_is_refused(plans):
+    carrier = spillway_torch.apply(hand_plan(HAND[0], spillway_torch.record, False), device="cpu")
+    network = HAND[0]().train()
+    try:
+        with carrier:
+            y = (network.first(torch.randn(6, 8)) * 2).exp()
+            z = y * y
+            with torch.no_grad():
+                y[2:3].add_(1)
+            z.sum().backward()
+    except RuntimeError as error:
+        assert "modified by an inplace operation" in str(error)
+    else:
+        raise AssertionError("no error")
+
+
+@test
+def modes_of_others_stay_in_their_places(plans):
+    """begin() under a mode that ends first, and end() under one that still runs."""
+    from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+
+    class Other(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    carrier = spillway_torch.apply(hand_plan(HAND[0], spillway_torch.record, False), device="cpu")
+    with Other():
+        carrier.begin()
+    carrier.end()
+    assert _get_current_dispatch_mode() is None
+    carrier.begin()
+    with Other() as other:
+        carrier.end()
+        assert _get_current_dispatch_mode() is other
+    assert _get_current_dispatch_mode() is None
+
+
+@test
+def a_model_called_twice_before_backward_is_one_context(plans):
+    carrier = spillway_torch.apply(hand_plan(HAND[0], spillway_torch.record, False), device="cpu")
+    network = HAND[0]().train()
+    carrier.attach(network)
+    for _ in range(2):
+        (network(torch.randn(6, 8)) + network(torch.randn(6, 8))).sum().backward()
+    network(torch.randn(6, 8))  # no backward, and nobody holds the result
+    network(torch.randn(6, 8)).sum().backward()
+    carrier.detach()
+    assert len(carrier.account.contexts) == 4, len(carrier.account.contexts)
 
 
 def main():

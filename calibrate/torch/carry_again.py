@@ -1,0 +1,134 @@
+"""The part of the store that runs calls again, and knows which could.
+
+A buffer is sound while its makers, and theirs, would make it again as it is. What is away without a host copy anchors
+the sources that are not sound. Before a write, those that were made from the old bytes hold on to something or return.
+"""
+import torch
+
+from carry_buffers import Anchor
+from carry_storage import over, untyped_of
+
+
+class Again:
+    def _can_run_again(self, buffer, written):
+        """Whether its makers would give its bytes; anchors what they read and nothing would make again.
+
+        `written`: a buffer whose bytes are about to change.
+        """
+        if not buffer.makers or buffer.makers[0][1] is None:
+            return False
+        anchored = []
+        for call, _ in buffer.makers:
+            if not call.again:
+                return False
+            for operand in call.operands:
+                source = operand.buffer
+                if source is buffer:
+                    continue
+                if source is written or not operand.same():
+                    return False
+                if not source.sound:
+                    anchored.append(source)
+        if any(source.storage() is None and source.host is None and not source.away for source in anchored):
+            return False
+        buffer.anchors = [Anchor(source) for source in anchored]
+        return True
+
+    def _no_longer_sound(self, written):
+        """What was made from it cannot be made again after the write. Those that are away hold on to something, or return."""
+        found, todo = {}, [written]
+        while todo:
+            for reader in todo.pop().readers:
+                if reader is written or id(reader) in found:
+                    continue
+                if reader.sound:
+                    todo.append(reader)
+                    reader.sound = False
+                elif not reader.away or reader.host is not None:
+                    continue
+                found[id(reader)] = reader
+        written.readers = []
+        if not self.gone:
+            return
+        for reader in sorted(found.values(), key=lambda b: b.order):
+            if reader.away and reader.host is None and not self._can_run_again(reader, written):
+                self.counts["fetched"] += 1
+                self.storage_of(reader)
+
+    def _run_again(self, buffer):
+        """Everything that is missing is made in the order in which it was made first; what nobody wants goes again."""
+        missing = self._missing(buffer)
+        readers = {}  # by id of a missing buffer: those still to be made from it
+        for made in missing:
+            for operand in operands_of(made):
+                readers[id(operand)] = readers.get(id(operand), 0) + 1
+        scratch = {}
+        for made in missing:
+            if made.storage() is None and id(made) not in scratch:
+                scratch[id(made)] = self._make(made, scratch)
+            for operand in operands_of(made):
+                readers[id(operand)] -= 1
+                if readers[id(operand)] == 0 and operand is not buffer:
+                    scratch.pop(id(operand), None)
+        return buffer.storage() if id(buffer) not in scratch else scratch[id(buffer)]
+
+    def _missing(self, buffer):
+        seen, todo = {id(buffer): buffer}, [buffer]
+        while todo:
+            for operand in operands_of(todo.pop()):
+                if operand.storage() is None and operand.host is None and id(operand) not in seen:
+                    seen[id(operand)] = operand
+                    todo.append(operand)
+        return sorted(seen.values(), key=lambda b: b.order)
+
+    def _make(self, buffer, scratch):
+        """Runs the calls that made the buffer, into a storage of its own or the user's emptied one."""
+        if not buffer.makers:
+            raise RuntimeError("Spillway: a value that is needed again has no call that made it (%s)" % buffer.base)
+        made = None
+
+        def tensor_of(operand):
+            if operand.buffer is buffer:
+                return operand.place.over(made)
+            if operand.tensor is not None:
+                return operand.held()
+            kept = scratch.get(id(operand.buffer))
+            return operand.place.over(kept if kept is not None else self.storage_of(operand.buffer))
+
+        for call, index in buffer.makers:
+            self.counts["replayed"] += 1
+            results = call.run(tensor_of)
+            self.ran_again(self, list(scratch.values()), results)
+            if index is not None:
+                made = untyped_of(results[index])
+                self._fill_others(call, results, buffer)
+            del results
+        return self._adopt(buffer, made)
+
+    def _adopt(self, buffer, made):
+        target = self._emptied(buffer)
+        if target is not None:
+            with torch.no_grad():
+                over(target).copy_(over(made))
+            made = target
+        self._returned(buffer, made)
+        return made
+
+    def _fill_others(self, call, results, buffer):
+        """Other results of the same call that are away and wanted come back with it."""
+        for index, weak in call.fills:
+            other = weak()
+            if other is None or other is buffer or not other.away or other.host is not None:
+                continue
+            if len(other.makers) == 1 and other.wanted():
+                self._adopt(other, untyped_of(results[index]))
+
+
+def operands_of(buffer):
+    """The buffers that its makers read, but for itself."""
+    found = {}
+    for call, _ in buffer.makers:
+        for operand in call.operands:
+            if operand.buffer is not buffer:
+                found[id(operand.buffer)] = operand.buffer
+    return list(found.values())

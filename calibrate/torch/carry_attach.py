@@ -1,0 +1,69 @@
+"""A carrier in other people's loops: opened and closed by hooks of PyTorch, and taken off whatever stack it is on."""
+import importlib
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from versions import LACKS
+
+
+class Attaching:
+    """The part of a carrier that a model's own calls open and close."""
+
+    def attach(self, model):
+        """Opens at each forward in training, closes before the optimizer's step or at the next forward after backward."""
+        self.detach()
+        self.model = weakref.ref(model)
+        # For all modules: a hook in the model itself would be copied and pickled with it.
+        handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._before_forward)]
+        register = getattr(importlib.import_module("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
+        if register is not None:
+            handles.append(register(lambda *_: self.end()))
+        self.attached = handles
+        return self
+
+    def detach(self):
+        self.end()
+        for handle in self.attached or []:
+            handle.remove()
+        self.attached = None
+        return self
+
+    def _before_forward(self, module, _):
+        if module is self.model() and module.training and torch.is_grad_enabled() and not in_backward():
+            if not self.open or self.backward_seen or not self.store.awaited():
+                self.begin()
+
+
+def in_backward():
+    """Whether autograd runs a backward on this thread. PyTorch 1.13 has no number of the graph task: there autograd's queue
+    of callbacks says so, which takes none outside a backward."""
+    if not LACKS["graph_task"]:
+        return torch._C._current_graph_task_id() != -1
+    try:
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
+        return True
+    except RuntimeError:
+        return False
+
+
+def current_mode():
+    return torch.utils._python_dispatch._get_current_dispatch_mode()
+
+
+def leave_modes(mode, below):
+    """Takes the mode off the stack, also from under modes that the loop entered later.
+
+    If it is not there, then the one `below` it has left since, and has taken off the top of the stack in its own place.
+    """
+    stack = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+    leaving = mode if any(each is mode for each in stack) else below
+    if leaving is None or not any(each is leaving for each in stack):
+        return
+    above = []
+    while current_mode() is not leaving:
+        above.append(torch.utils._python_dispatch._pop_mode())
+    TorchDispatchMode.__exit__(mode, None, None, None)
+    for each in reversed(above):
+        torch.utils._python_dispatch._push_mode(each)

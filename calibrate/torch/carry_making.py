@@ -1,0 +1,108 @@
+"""What a call makes and overwrites, caught so that it can run again."""
+import torch
+
+from carry_calls import NOTHING_DRAWN, Caught, Drawing, Operand, results_of
+from carry_storage import Place, has_storage, untyped_of
+
+
+class Making:
+    """The part of a carrier that follows bytes from call to call."""
+
+    def _catch(self, function, signature, args, kwargs, operands, written):
+        """What it takes to run the call again. None: the plan runs nothing like it again."""
+        overwritten = [self.store.find(tensor) for tensor in written] if written else written
+        for tensor, buffer in zip(written, overwritten):
+            self.store.before_write(buffer, Place(tensor))
+        for buffer in operands:
+            if buffer.unwritten:  # by the first reader at the latest somebody wrote it, unseen
+                buffer.unwritten = False
+                buffer.sound = buffer.sound and buffer in overwritten
+                buffer.makers = buffer.makers if buffer.sound else []
+        if signature.statistics and signature.updates_statistics(args, kwargs):
+            self._updated(signature, args, kwargs)
+        if not self.catches or (self.backward_seen and not self.plan.again_in_backward):
+            return None
+        state = Drawing(function, args, kwargs) if signature.seeded else NOTHING_DRAWN
+        caught = Caught(function, args, kwargs, self._operand, state)
+        caught.again = not signature.resizes
+        return caught
+
+    def _updated(self, signature, args, kwargs):
+        """Statistics that this step itself made: batch norm writes them, and its schema does not say so."""
+        for index, name, _ in signature.statistics:
+            tensor = args[index] if index < len(args) else kwargs.get(name)
+            buffer = self.store.find(tensor) if tensor is not None else None
+            if buffer is not None and not buffer.outer:
+                buffer.stuck, buffer.sound = True, False
+
+    def _operand(self, tensor):
+        buffer = self.buffers.get(id(tensor))
+        return tensor if buffer is None else Operand(buffer, tensor)
+
+    def _made(self, signature, read, operands, written, result, caught, opaque):
+        fresh, outputs = {}, False
+        leaves = results_of(result)
+        for index, leaf in enumerate(leaves):
+            if isinstance(leaf, torch.Tensor):
+                if has_storage(leaf):
+                    outputs = True
+                    if self.store.known(leaf) is None:
+                        fresh.setdefault(untyped_of(leaf)._cdata, (index, leaf))
+                else:
+                    opaque = True
+        if not fresh and not written and outputs:
+            if opaque:
+                self._share(operands)
+            return  # a view
+        buffers = [self.store.find(tensor) for tensor in distinct(written)] if written else []
+        for buffer in buffers:
+            self._overwritten(buffer, caught, len(buffers) + len(fresh))
+        for index, tensor in fresh.values():
+            buffers.append(self._new(tensor, index, caught, signature))
+        if opaque:
+            self._share(operands + buffers)
+        self._place(signature.name, read, list(dict.fromkeys(operands)), buffers)
+
+    def _share(self, buffers):
+        """A sparse tensor, or one that wraps others, may look into these storages, and write there: they stay."""
+        for buffer in buffers:
+            buffer.stuck, buffer.sound = True, buffer.outer
+            buffer.makers = []
+
+    def _overwritten(self, buffer, caught, results):
+        if buffer.outer:
+            return
+        storage = buffer.storage()
+        if storage is not None:
+            buffer.nbytes = storage.nbytes()
+        if caught is None:
+            buffer.makers, buffer.sound = [], False
+            return
+        caught.again = caught.again and results == 1
+        buffer.makers.append((caught, None))
+        self._derived(buffer, caught)
+
+    def _derived(self, buffer, caught):
+        buffer.sound = buffer.sound and caught.again
+        for operand in caught.operands:
+            if operand.buffer is not buffer:
+                operand.buffer.readers.append(buffer)
+                buffer.sound = buffer.sound and operand.buffer.sound
+
+    def _new(self, tensor, index, caught, signature):
+        buffer = self.store.add(untyped_of(tensor), False)
+        buffer.unwritten = signature.takes and buffer.nbytes > 0
+        if caught is not None:
+            buffer.sound = True
+            buffer.makers.append((caught, index))
+            caught.made(index, buffer)
+            self._derived(buffer, caught)
+        return buffer
+
+
+def distinct(tensors):
+    """One tensor of each storage."""
+    found = {}
+    for tensor in tensors:
+        found.setdefault(untyped_of(tensor)._cdata, tensor)
+    return list(found.values())
