@@ -85,3 +85,7 @@ def leaves_memory_unwritten(function):
     return str(function).startswith(MAKES_UNWRITTEN)
 
 
+def only_views(function):
+    """Whether all results are other names of operands' bytes, so that the call becomes no node."""
+    returns = function._schema.returns
+    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)

@@ -229,7 +229,7 @@ class Carrier(Attaching, Making, TorchDispatchMode):
         self.inside = True
         try:
             ticket = Ticket(buffer, tensor)
-            self.store.out(buffer)
+            self.store.out(buffer, True)
         finally:
             self.inside = False
         if buffer.host is not None:
@@ -247,6 +247,8 @@ class Carrier(Attaching, Making, TorchDispatchMode):
             raise overwritten_error(packed.place.size)
         self.inside = True
         try:
+            if self.open:
+                self._act()  # autograd unpacks before the node's first call: what the plan does before it comes first
             return packed.place.over(self.store.storage_of(packed.buffer))
         finally:
             self.inside = False

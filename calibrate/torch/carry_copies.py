@@ -79,8 +79,13 @@ class Copies:
     def __init__(self, slab):
         self.slab = slab
 
-    def out(self, storage):
-        piece = self.slab.take(storage.nbytes())
+    def piece(self, nbytes, beyond):
+        """A piece of the slab; `beyond`: or of host memory of its own, where the slab is full."""
+        found = self.slab.take(nbytes)
+        return found or (Slab(rounded(nbytes), False).take(nbytes) if beyond else None)
+
+    def out(self, storage, beyond=False):
+        piece = self.piece(storage.nbytes(), beyond)
         if piece is not None:
             piece.bytes().copy_(over(storage))
         return piece
@@ -114,8 +119,8 @@ class StreamedCopies(Copies):
             event.record(torch.cuda.current_stream(self.device))
         stream.wait_event(event)
 
-    def out(self, storage):
-        piece = self.slab.take(storage.nbytes())
+    def out(self, storage, beyond=False):
+        piece = self.piece(storage.nbytes(), beyond)
         if piece is None:
             return None
         self._after(self.outward)

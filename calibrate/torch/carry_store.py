@@ -38,12 +38,12 @@ class Store(Again):
 
     # Away and back.
 
-    def out(self, buffer):
-        """A copy to the host begins; without room there the buffer stays."""
+    def out(self, buffer, beyond=False):
+        """A copy to the host begins; without room there the buffer stays. `beyond`: the slab may be full."""
         storage = buffer.storage()
         if storage is None or buffer.host is not None or buffer.outer or buffer.stuck:
             return
-        buffer.host = self.copies.out(storage)
+        buffer.host = self.copies.out(storage, beyond)
         if buffer.host is None:
             self.counts["kept"] += 1
         else:

@@ -9,7 +9,7 @@ import time
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calls import (NOISE, bytes_of, draws_numbers, layout_of, leaves_memory_unwritten, scalars_of, tensors_in, written_by)
+from calls import (NOISE, bytes_of, draws_numbers, layout_of, leaves_memory_unwritten, only_views, scalars_of, tensors_in, written_by)
 from mistakes import check_loss
 from modules import ModuleNames
 from storages import Lifetimes, Names
@@ -68,7 +68,8 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if function.namespace in NOISE:
             return noise(function, args, kwargs)
-        self._lifetimes.ask(self.nodes[-1]["id"] if self.nodes else None)
+        if not only_views(function):
+            self._lifetimes.ask(len(self.nodes))
         written = written_by(function, args, kwargs)
         overwritten = {id(tensor) for tensor in written}
         for tensor in written:  # the first write of memory that was only taken
@@ -124,7 +125,7 @@ class Recorder(TorchDispatchMode):
         node["results"].append({"id": name, "in_place": known} if known else {"id": name, "bytes": bytes_of(tensor)})
         self._names.call(tensor, name)
         if not known:
-            self._lifetimes.watch(tensor, name, node["id"])
+            self._lifetimes.watch(tensor, name, len(self.nodes) - 1)
             if leaves_memory_unwritten(function) and bytes_of(tensor):
                 self._unwritten[name] = True
 
@@ -158,7 +159,9 @@ class Recorder(TorchDispatchMode):
 
     def _finish(self):
         self.alive_at_end, late = self._lifetimes.close()
-        self.seen_until = dict(self._lifetimes.seen_until, **late)
+        last = len(self.nodes) - 1
+        self.seen_until = {root: self.nodes[min(number, last)]["id"]
+                           for root, number in dict(self._lifetimes.seen_until, **late).items()}
         make_phases_one_after_another(self.nodes)
 
 

@@ -39,7 +39,7 @@ class Names:
 
 
 class Lifetimes:
-    """Which node was the last to run while a storage was alive.
+    """Which node was the last to begin while a storage was alive.
 
     Asking every storage after every call would take the square of the calls. A round over all of them is spread over as
     many calls as keep the questions per call at QUESTIONS; the moment found is the last one at which it was seen alive.
@@ -48,15 +48,15 @@ class Lifetimes:
     QUESTIONS = 200
 
     def __init__(self):
-        self._watched = []  # [weak reference, root id, node at which it was last seen]
+        self._watched = []  # [weak reference, root id, number of the node before which it was last seen]
         self._place = 0
         self.seen_until = {}  # by root id, once dead
 
     def watch(self, tensor, root, node):
         self._watched.append([StorageWeakRef(storage_of(tensor)), root, node])
 
-    def ask(self, last_node):
-        """Before a call runs: `last_node` is the one that has run."""
+    def ask(self, next_node):
+        """Before a call runs: `next_node` is its number. What is alive then, is alive while the call runs."""
         for _ in range(min(self.QUESTIONS, len(self._watched))):
             if self._place >= len(self._watched):
                 self._place = 0
@@ -68,7 +68,7 @@ class Lifetimes:
                 self._watched[self._place] = self._watched[-1]
                 self._watched.pop()
             else:
-                entry[2] = last_node
+                entry[2] = next_node
                 self._place += 1
 
     def close(self):

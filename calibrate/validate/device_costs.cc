@@ -109,6 +109,10 @@ bool DeviceCosts::Better(const Candidate& a, const Candidate& b, Bytes granted) 
   return a.rank != b.rank ? a.rank < b.rank : a.cost.time < b.cost.time;
 }
 
+bool DeviceCosts::KnowsWorkspace(const Launch& launch) const {
+  return !HasAlgorithms(launch.kind) || candidates_.contains(Unchosen(launch));
+}
+
 Cost DeviceCosts::Kernel(const Launch& launch, int device) const {
   if (!HasAlgorithms(launch.kind) || device != 0) return CostModel::Kernel(launch, device);
   const auto found = candidates_.find(Unchosen(launch));

@@ -68,6 +68,7 @@ class DeviceCosts : public CostModel {
   DeviceCosts(const Machine& machine, const CostOptions& options, const DeviceOffers& offers);
   Cost Kernel(const Launch& launch, int device = 0) const override;
   std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const override;
+  bool KnowsWorkspace(const Launch& launch) const override;  // the device was asked, or has no choice
   OfferDifference Difference() const;
 
  private:

@@ -95,6 +95,8 @@ class CostModel {
   virtual Cost Kernel(const Launch& launch, int device = 0) const;
   // Every way to run the launch; its algorithm and workspace are ignored. Not cached.
   virtual std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const;
+  // Whether the workspaces in answers for this launch are the library's. False: less than what is granted may not do.
+  virtual bool KnowsWorkspace(const Launch& /*launch*/) const { return true; }
   // The cost of a copy between pinned memory and the device. `rows` > 1: a pitched copy of rows of bytes / rows bytes.
   Cost Copy(Bytes bytes, Direction direction, int device = 0, std::int64_t rows = 1) const;
   const LaunchCosts& launch_costs(int device = 0) const;

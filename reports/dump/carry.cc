@@ -101,9 +101,11 @@ class CarryWalk {
     for (std::uint32_t k = 0; k < kernel.operand_count; ++k) {
       const Operand& operand = program_.operands[kernel.operands + k];
       const TensorId tensor = TensorOf(operand.buffer);
-      if (tensor == kNoTensor || operand.access == Access::kWrite) continue;
+      if (tensor == kNoTensor) continue;
       const TensorTraits& traits = step_.tensors[Index(tensor)].Traits();
-      if (!traits.resident && !traits.on_host) held_.insert(tensor);
+      if (traits.resident || traits.on_host) continue;
+      if (operand.access == Access::kWrite) moved_.insert(tensor);
+      if (operand.access != Access::kWrite) held_.insert(tensor);
     }
   }
 
@@ -120,7 +122,7 @@ class CarryWalk {
   const TrainingStep& step_;
   Carried carried_;
   std::map<TensorId, int> allocations_;  // still to be freed
-  std::set<TensorId> held_, moved_;
+  std::set<TensorId> held_, moved_;  // moved: copied, or made again
   std::size_t next_ = 0;  // op
   Bytes live_ = 0;
 };

@@ -72,6 +72,7 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& c, int d, Bytes c
 }
 
 Bytes StepTables::TakenWithin(Launch called, Bytes granted) const {
+  if (!costs->KnowsWorkspace(called)) return called.workspace;
   const Bytes units = std::max<Bytes>(0, granted) / kAllocationUnit * kAllocationUnit;
   called.algorithm = 0;
   called.workspace = units;

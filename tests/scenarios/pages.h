@@ -23,7 +23,7 @@ inline const std::filesystem::path& SourceRoot() {
 }
 
 // Files that pages name and users make.
-inline const std::set<std::string> kMadeByUsers = {"hw/cpu.yaml", "hw/gpu.yaml", "hw/h200-pcie5.yaml",
+inline const std::set<std::string> kMadeByUsers = {"spillway_torch.py", "hw/cpu.yaml", "hw/gpu.yaml", "hw/h200-pcie5.yaml",
                                                    "hw/mine.samples.csv", "hw/mine.yaml"};
 
 inline bool IsMade(const std::string& folder) {

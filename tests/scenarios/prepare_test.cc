@@ -185,7 +185,7 @@ TEST_CASE("overrides are checked") {
   CHECK(message({}).empty());
 }
 
-TEST_CASE("--strategy keeps what the scenario makes of a strategy") {
+TEST_CASE("option --strategy keeps what the scenario makes of a strategy") {
   const std::string text =
       "name: demo\nnetwork: {zoo: cifar-resnet20, batch: 4}\nmachines: unit\nstrategies:\n"
       "  - {strategy: pooch, parameters: {rungs: [1, 2]}}\n  - in-core\n  - {strategy: accumulate, parameters: {parts: "

@@ -21,8 +21,8 @@ class Sources {
     for (const OpId writer : tables_.uses.writers[Index(tensor)]) {
       if (writer > last) break;
       for (const TensorId t : tables_.step->ops[Index(writer)].reads) {
-        const bool moves = tables_.step->tensors[Index(t)].Traits().may_move;
-        if (t == tensor || !moves || tables_.last_use[Index(t)] >= until_ || !found_.insert(t).second) continue;
+        const TensorTraits& traits = tables_.step->tensors[Index(t)].Traits();
+        if (t == tensor || !traits.may_move || traits.on_host || tables_.last_use[Index(t)] >= until_ || !found_.insert(t).second) continue;
         Of(t, until_ - 1);
       }
     }
