@@ -122,8 +122,8 @@ class CarryWalk {
   const TrainingStep& step_;
   Carried carried_;
   std::map<TensorId, int> allocations_;  // still to be freed
-  std::set<TensorId> held_, moved_;  // moved: copied, or made again
-  std::size_t next_ = 0;  // op
+  std::set<TensorId> held_, moved_;      // moved: copied, or made again
+  std::size_t next_ = 0;                 // op
   Bytes live_ = 0;
 };
 

@@ -57,8 +57,9 @@ TEST_CASE("a cap above the machine's memory is told, and usable_memory named") {
   const std::string large = folder.Write("s.yaml", Text("memory: [1 GB, 40 GB]\n"));
   const Outcome warned = Spillway({"run", large, "--format", "csv"});
   CHECK(warned.status == 0);
-  CHECK_THAT(warned.err, Catch::Contains("s.yaml:5:9: warning: memory: 40 GB is more than the 15.6 GB of v100-x86-pcie3") &&
-                             Catch::Contains("usable_memory: 40 GB") && !Catch::Contains("memory: 1 GB"));
+  CHECK_THAT(warned.err,
+             Catch::Contains("s.yaml:5:9: warning: memory: 40 GB is more than the 15.6 GB of v100-x86-pcie3") &&
+                 Catch::Contains("usable_memory: 40 GB") && !Catch::Contains("memory: 1 GB"));
   CHECK_THAT(Spillway({"plan", folder.Write("p.yaml", Text("")), "--memory", "1 TB"}).err,
              Catch::Contains("--memory: warning: 1 TB is more than"));
   // What is put in the machine's place is what there is.

@@ -23,8 +23,8 @@ inline const std::filesystem::path& SourceRoot() {
 }
 
 // Files that pages name and users make.
-inline const std::set<std::string> kMadeByUsers = {"spillway_torch.py", "hw/cpu.yaml", "hw/gpu.yaml", "hw/h200-pcie5.yaml",
-                                                   "hw/mine.samples.csv", "hw/mine.yaml"};
+inline const std::set<std::string> kMadeByUsers = {"spillway_torch.py",  "hw/cpu.yaml",         "hw/gpu.yaml",
+                                                   "hw/h200-pcie5.yaml", "hw/mine.samples.csv", "hw/mine.yaml"};
 
 inline bool IsMade(const std::string& folder) {
   return folder.starts_with("build") || folder == "out" || folder == "node_modules" || folder == "__pycache__" ||

@@ -22,7 +22,9 @@ class Sources {
       if (writer > last) break;
       for (const TensorId t : tables_.step->ops[Index(writer)].reads) {
         const TensorTraits& traits = tables_.step->tensors[Index(t)].Traits();
-        if (t == tensor || !traits.may_move || traits.on_host || tables_.last_use[Index(t)] >= until_ || !found_.insert(t).second) continue;
+        if (t == tensor || !traits.may_move || traits.on_host || tables_.last_use[Index(t)] >= until_ ||
+            !found_.insert(t).second)
+          continue;
         Of(t, until_ - 1);
       }
     }
